@@ -1,0 +1,300 @@
+"""What can be run: methods, benchmarks, axes and data sets. Loads without torch; the worker imports what an entry names.
+
+To add a method, a benchmark, an axis or a data set, add its entry here; it then shows up in sweeps, on the New run page,
+in `list` and in questions.
+"""
+
+import difflib
+import hashlib
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bench_engine.trial import Scalar
+
+T = TypeVar("T")
+_ROOT = Path(__file__).resolve().parent.parent
+
+
+class UnknownNameError(ValueError):
+    """A name that is not registered; the message lists the known ones."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a configuration.
+
+    Attributes:
+        name: column name in the results.
+        type: int, float or str.
+        default: value where a sweep is silent.
+        text: help, one line.
+        choices: allowed values, or empty.
+        low, high: allowed range for numbers, both ends included.
+    """
+
+    name: str
+    type: Callable[[Any], Scalar]
+    default: Scalar
+    text: str
+    choices: tuple[Scalar, ...] = ()
+    low: float | None = None
+    high: float | None = None
+
+    def check(self, value: Any) -> Scalar:
+        """The value in the axis's type. Raises ValueError with a sentence that says what is allowed."""
+        try:
+            if isinstance(value, bool):
+                raise ValueError
+            converted = self.type(value)
+            if converted != (float(value) if self.type is not str else value):
+                raise ValueError
+        except (TypeError, ValueError, OverflowError):
+            kind = {int: "a whole number", float: "a number", str: "text"}[self.type]  # type: ignore[index]
+            raise ValueError(f"axis {self.name} takes {kind}, not {value!r}") from None
+        if self.choices and converted not in self.choices:
+            raise ValueError(f"axis {self.name} takes one of {', '.join(map(str, self.choices))}, not {value!r}")
+        if not isinstance(converted, str):
+            low, high = self.low, self.high
+            if (
+                not (converted == converted)
+                or (low is not None and converted < low)
+                or (high is not None and converted > high)
+            ):
+                raise ValueError(f"axis {self.name} must lie between {low:g} and {high:g}, not {value!r}")
+        return converted
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to compute the op.
+
+    Attributes:
+        name: name in the results.
+        text: help, one line.
+        implementation: "module:class" of the nn.Module, constructed as cls(num_embeddings, embedding_dim, compression=..., mode=...).
+        compressible: False for a method that exists at compression 1 only.
+        sources: files (relative to the repository) whose content is the kernel: a change re-runs what it touches.
+        needs_build: whether it needs the compiled kernels.
+    """
+
+    name: str
+    text: str
+    implementation: str
+    compressible: bool = True
+    sources: tuple[str, ...] = ()
+    needs_build: bool = False
+
+    def load(self) -> Any:
+        """The class behind the entry (imports torch)."""
+        module, _, name = self.implementation.partition(":")
+        return getattr(importlib.import_module(module), name)
+
+    def source_hash(self) -> str:
+        """Hash of the kernel source and of the torch version beneath it."""
+        return _source_hash(self.sources)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One kind of experiment.
+
+    Attributes:
+        name: name in the results.
+        op: what is computed.
+        text: help, one line.
+        module: module with `run(trial) -> TrialResult`.
+        methods: registered methods that it can run.
+        axes: its axes; the seed is always the last.
+        measurement: number of the measurement method; raise it when timing or training changes, and trials run anew.
+        seconds: rough time of one trial, for the estimate where no history exists.
+    """
+
+    name: str
+    op: str
+    text: str
+    module: str
+    methods: tuple[str, ...]
+    axes: tuple[Axis, ...]
+    measurement: int
+    seconds: float
+
+    def axis(self, name: str) -> Axis:
+        return _find(name, {a.name: a for a in self.axes}, f"axis of benchmark {self.name}")
+
+    def load(self) -> Any:
+        """The module behind the entry (imports torch)."""
+        return importlib.import_module(self.module)
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """One data set a click model can be trained on.
+
+    Attributes:
+        name: name in the results.
+        text: help, one line.
+        module: module with `load(seed) -> bench_engine.data.ClickData`.
+        files: files below the data folder that it needs; empty for generated data.
+    """
+
+    name: str
+    text: str
+    module: str
+    files: tuple[str, ...] = ()
+
+
+@cache
+def _source_hash(sources: tuple[str, ...]) -> str:
+    digest = hashlib.sha256()
+    for source in sources:
+        digest.update((_ROOT / source).read_bytes())
+    try:
+        digest.update(version("torch").encode())
+    except PackageNotFoundError:
+        digest.update(b"no torch")
+    return digest.hexdigest()[:16]
+
+
+_HASHED_SOURCES = (
+    "bench_engine/kernels/hashed_embedding_bag.py",
+    "csrc/hash.h",
+    "csrc/hashed_embedding_bag.cpp",
+    "csrc/cpu/hashed_embedding_bag_kernel.cpp",
+)
+
+METHODS: dict[str, Method] = {
+    m.name: m
+    for m in (
+        Method(
+            "dense",
+            "torch.nn.EmbeddingBag, every row with all its dimensions",
+            "bench_engine.kernels.dense:DenseEmbeddingBag",
+            compressible=False,
+            sources=("bench_engine/kernels/dense.py",),
+        ),
+        Method(
+            "small_dim",
+            "every row with fewer dimensions, brought back to D by a learned matrix",
+            "bench_engine.kernels.small_dim:SmallDimEmbeddingBag",
+            sources=("bench_engine/kernels/small_dim.py",),
+        ),
+        Method(
+            "hashed",
+            "elements of a virtual table hashed into one small buffer, C++ kernel",
+            "bench_engine.kernels.hashed_embedding_bag:HashedEmbeddingBag",
+            sources=_HASHED_SOURCES,
+            needs_build=True,
+        ),
+        Method(
+            "hashed_reference",
+            "the hashed embedding bag in plain PyTorch: the baseline everyone would write",
+            "bench_engine.kernels.hashed_reference:HashedEmbeddingBagReference",
+            sources=("bench_engine/kernels/hashed_reference.py",),
+        ),
+        Method(
+            "quotient_remainder",
+            "product of a remainder row and a quotient row (Shi et al. 2020)",
+            "bench_engine.kernels.quotient_remainder:QuotientRemainderEmbeddingBag",
+            sources=("bench_engine/kernels/quotient_remainder.py",),
+        ),
+    )
+}
+
+DATA_SETS: dict[str, DataSet] = {
+    d.name: d
+    for d in (
+        DataSet("synthetic", "seeded clicks with Zipf ids and a known truth", "bench_engine.data.synthetic"),
+        DataSet(
+            "frappe",
+            "Frappe app usage, 10 context fields (libfm files)",
+            "bench_engine.data.frappe",
+            ("frappe/frappe.validation.libfm", "frappe/frappe.test.libfm"),
+        ),
+        DataSet(
+            "ml-206k",
+            "MovieLens ratings to 2023, liked (4 stars or more) or not, split by time",
+            "bench_engine.data.movielens",
+            ("ml-206k/ratings.parquet", "ml-206k/movies.parquet"),
+        ),
+    )
+}
+
+_DIM = Axis("embedding_dim", int, 16, "embedding dimension D", low=1, high=4096)
+_COMPRESSION = Axis("compression", float, 1.0, "fraction of the dense parameters kept", low=1e-6, high=1.0)
+_THREADS = Axis("threads", int, 1, "threads of the worker", low=1, high=1024)
+_SEED = Axis("seed", int, 0, "seed of data order, initial weights and requests", low=0, high=2**31 - 1)
+
+BENCHMARKS: dict[str, Benchmark] = {
+    b.name: b
+    for b in (
+        Benchmark(
+            name="lookup",
+            op="embedding_bag",
+            text="one embedding-bag call: correctness, latency, bandwidth, memory",
+            module="bench_engine.benchmarks.lookup",
+            methods=("dense", "small_dim", "hashed", "hashed_reference", "quotient_remainder"),
+            axes=(
+                Axis("num_rows", int, 100_000, "rows of the virtual table E", low=1, high=2**40),
+                _DIM,
+                _COMPRESSION,
+                Axis("pooling_mode", str, "sum", "how a bag becomes one vector", choices=("sum", "mean", "max")),
+                Axis("bag_size", int, 10, "ids per bag L", low=1, high=100_000),
+                Axis("batch_size", int, 512, "bags per call B", low=1, high=10_000_000),
+                Axis("direction", str, "forward", "what is timed", choices=("forward", "forward_backward")),
+                Axis("zipf_s", float, 1.05, "exponent of the ids' Zipf law, 0 is uniform", low=0.0, high=10.0),
+                _THREADS,
+                _SEED,
+            ),
+            measurement=1,
+            seconds=6.0,
+        ),
+        Benchmark(
+            name="training",
+            op="click_model",
+            text="a DLRM-style click model trained and tested: AUC, logloss, memory, time of a step",
+            module="bench_engine.benchmarks.training",
+            methods=("dense", "small_dim", "hashed", "hashed_reference", "quotient_remainder"),
+            axes=(
+                Axis("dataset", str, "synthetic", "data set", choices=tuple(DATA_SETS)),
+                _DIM,
+                _COMPRESSION,
+                Axis("batch_size", int, 1024, "examples per step B", low=2, high=1_000_000),
+                Axis("threads", int, 2, "threads of the worker", low=1, high=1024),
+                _SEED,
+            ),
+            measurement=1,
+            seconds=8.0,
+        ),
+    )
+}
+
+
+def method(name: str) -> Method:
+    return _find(name, METHODS, "method")
+
+
+def benchmark(name: str) -> Benchmark:
+    return _find(name, BENCHMARKS, "benchmark")
+
+
+def data_set(name: str) -> DataSet:
+    return _find(name, DATA_SETS, "data set")
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """`; did you mean X?` where a known name is close, else nothing."""
+    close = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _find(name: str, known: dict[str, T], kind: str) -> T:
+    if name not in known:
+        raise UnknownNameError(
+            f"unknown {kind} {name!r}{nearest(name, known)} Known: {', '.join(known)}.".replace("' K", "'. K")
+        )
+    return known[name]

@@ -1,0 +1,143 @@
+"""Trial and TrialResult: what is run, and what came out."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+Scalar = str | int | float | bool
+Status = Literal["ok", "failed", "timeout", "oom", "cancelled", "skipped"]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When to stop sampling.
+
+    Attributes:
+        min_samples: at least so many timed samples.
+        max_seconds: wall-time cap of the timing part.
+        noise_target: stop when IQR / median is below this fraction.
+    """
+
+    min_samples: int = 40
+    max_seconds: float = 3.0
+    noise_target: float = 0.02
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One method at one configuration with one seed.
+
+    Attributes:
+        benchmark: registered name of the benchmark.
+        method: registered name of the method.
+        config: every axis of the benchmark with its value, the seed among them.
+        is_baseline: whether the others of its group are compared with it.
+        stop: when to stop sampling.
+        time_limit_s: a trial that takes longer is ended and recorded as `timeout`.
+        skip_reason: filled when the trial cannot be run at all; it is then recorded as `skipped`.
+    """
+
+    benchmark: str
+    method: str
+    config: Mapping[str, Scalar]
+    is_baseline: bool = False
+    stop: Stop = field(default_factory=Stop)
+    time_limit_s: float = 600.0
+    skip_reason: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
+
+    def identity(self, source_hash: str, machine_id: str, measurement: int) -> str:
+        """Hash of method, kernel source, configuration, machine and measurement method (12 hex digits).
+
+        The sweep and `is_baseline` are left out: the same measurement in two sweeps is one trial.
+        """
+        parts = {
+            "benchmark": self.benchmark,
+            "method": self.method,
+            "config": dict(self.config),
+            "stop": [self.stop.min_samples, self.stop.max_seconds, self.stop.noise_target],
+            "source": source_hash,
+            "machine": machine_id,
+            "measurement": measurement,
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+
+    def label(self) -> str:
+        """Short text for progress lines: method and the axes that people look at."""
+        shown = ("dataset", "compression", "embedding_dim", "batch_size", "direction", "seed")
+        return f"{self.benchmark} {self.method} " + " ".join(f"{k}={self.config[k]}" for k in shown if k in self.config)
+
+    def to_json(self) -> str:
+        """What the worker reads."""
+        return json.dumps(
+            {
+                "benchmark": self.benchmark,
+                "method": self.method,
+                "config": dict(self.config),
+                "stop": [self.stop.min_samples, self.stop.max_seconds, self.stop.noise_target],
+            }
+        )
+
+    @staticmethod
+    def from_json(text: str) -> "Trial":
+        entry = json.loads(text)
+        return Trial(entry["benchmark"], entry["method"], entry["config"], stop=Stop(*entry["stop"]))
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """What a worker reports, or what the executor says about a worker that could not.
+
+    Attributes:
+        status: ok, failed, timeout, oom or skipped.
+        metrics: values of metric columns, and of axes that only the run itself knows (num_rows of a data set).
+        samples_us: raw timings in µs.
+        curves: (metric, step, value) points.
+        stop_reason: why sampling stopped.
+        error: one sentence that says why a trial is not ok.
+        environment: versions, flags and load at the time of the trial.
+    """
+
+    status: Status
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    samples_us: tuple[float, ...] = ()
+    curves: tuple[tuple[str, int, float], ...] = ()
+    stop_reason: str | None = None
+    error: str | None = None
+    environment: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """One line; raises ValueError when a value is NaN or infinite."""
+        return json.dumps(
+            {
+                "status": self.status,
+                "metrics": dict(self.metrics),
+                "samples_us": list(self.samples_us),
+                "curves": [list(c) for c in self.curves],
+                "stop_reason": self.stop_reason,
+                "error": self.error,
+                "environment": dict(self.environment),
+            },
+            allow_nan=False,
+        )
+
+    @staticmethod
+    def from_json(text: str) -> "TrialResult":
+        """Raises ValueError or KeyError when the text is not a result."""
+        entry = json.loads(text)
+        if not isinstance(entry, dict):
+            raise ValueError("not a result")
+        return TrialResult(
+            status=entry["status"],
+            metrics=entry["metrics"],
+            samples_us=tuple(float(x) for x in entry["samples_us"]),
+            curves=tuple((str(m), int(s), float(v)) for m, s, v in entry["curves"]),
+            stop_reason=entry["stop_reason"],
+            error=entry["error"],
+            environment=entry["environment"],
+        )

@@ -1,0 +1,113 @@
+"""The columns of a trial: name, type, role, unit and meaning. Tables, views, comments and the catalogue come from here."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Role = Literal["key", "axis", "metric", "info"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the `results` view.
+
+    Attributes:
+        name: the column's name in SQL.
+        type: text | integer | real | boolean | timestamp (naive UTC).
+        role: key (identifies a trial), axis (part of its configuration), metric (measured), info (about the run).
+        text: what it means, one line; becomes the column comment and the help in the app.
+        unit: unit of the value, empty for none.
+        better: which direction is better, for metrics where there is one.
+        aggregate: how several trials become one number.
+        workload: True for an axis that says what work is done, so that only equal values may be compared.
+    """
+
+    name: str
+    type: Literal["text", "integer", "real", "boolean", "timestamp"]
+    role: Role
+    text: str
+    unit: str = ""
+    better: Literal["higher", "lower", ""] = ""
+    aggregate: str = "avg"
+    workload: bool = False
+
+
+def _axis(
+    name: str, type: Literal["text", "integer", "real"], text: str, unit: str = "", workload: bool = True
+) -> Column:
+    return Column(name, type, "axis", text, unit, workload=workload)
+
+
+def _metric(
+    name: str, text: str, unit: str, better: Literal["higher", "lower", ""], type: Literal["integer", "real"] = "real"
+) -> Column:
+    return Column(name, type, "metric", text, unit, better)
+
+
+# The order is the order of the columns in the `results` view.
+COLUMNS: tuple[Column, ...] = (
+    Column("trial_id", "text", "key", "identity of the trial and the number of the attempt"),
+    Column("sweep", "text", "info", "name of the sweep that ran the trial"),
+    _axis(
+        "benchmark",
+        "text",
+        "kind of experiment: lookup (one call timed) or training (a click model trained and tested)",
+    ),
+    _axis("op", "text", "what is computed"),
+    _axis("method", "text", "one way to compute the op: dense, hashed, quotient_remainder ...", workload=False),
+    Column("is_baseline", "boolean", "info", "whether the others of its group are compared with this method"),
+    _axis("dataset", "text", "data set a click model was trained on"),
+    _axis("device", "text", "cpu or cuda"),
+    _axis("dtype", "text", "number type of the weights"),
+    _axis("threads", "integer", "threads of the host process", "threads"),
+    _axis("num_tables", "integer", "number of embedding tables T", "tables"),
+    _axis("num_rows", "integer", "rows of the virtual embedding table E (the sum over tables)", "rows"),
+    _axis("embedding_dim", "integer", "embedding dimension D of the uncompressed vector"),
+    _axis(
+        "compression",
+        "real",
+        "nominal fraction of the dense parameters kept; dense is 1, 0.1 is ten times smaller",
+        workload=False,
+    ),
+    _axis("block_size", "integer", "neighbouring elements that share one hash", workload=False),
+    _axis("pooling_mode", "text", "how the vectors of a bag become one: sum, mean or max"),
+    _axis("bag_size", "integer", "ids per bag L", "ids"),
+    _axis("batch_size", "integer", "bags or examples per call B"),
+    _axis("direction", "text", "forward, or forward_backward"),
+    _axis("zipf_s", "real", "exponent of the Zipf law the ids are drawn from; 0 is uniform"),
+    _axis("seed", "integer", "seed of data order, initial weights and requests", workload=False),
+    _metric("auc", "area under the ROC curve on the test part", "", "higher"),
+    _metric("logloss", "mean binary cross entropy on the test part", "", "lower"),
+    _metric("memory_mb", "bytes that inference must keep (parameters, index, metadata) / 1e6", "MB", "lower"),
+    _metric("optimizer_mb", "bytes of optimizer state / 1e6", "MB", "lower"),
+    _metric("peak_rss_mb", "peak resident memory of the trial's process / 1e6", "MB", "lower"),
+    _metric("latency_us", "median time of one call at batch_size (training: one step)", "µs", "lower"),
+    _metric("latency_p10_us", "10th percentile of the time of one call", "µs", "lower"),
+    _metric("latency_p90_us", "90th percentile of the time of one call", "µs", "lower"),
+    _metric("latency_p99_us", "99th percentile of the time of one call", "µs", "lower"),
+    _metric("latency_ci_low_us", "lower end of the bootstrap 95 % interval of the median time", "µs", "lower"),
+    _metric("latency_ci_high_us", "upper end of the bootstrap 95 % interval of the median time", "µs", "lower"),
+    _metric("samples_per_s", "examples of the batch per second", "examples/s", "higher"),
+    _metric(
+        "bandwidth_gb_s",
+        "bytes a lookup must move (indices, weights it reads, output) per second / 1e9",
+        "GB/s",
+        "higher",
+    ),
+    _metric("speedup", "baseline median time / this median time, same axes, machine and sweep", "x", "higher"),
+    _metric("max_abs_error", "largest absolute difference from the float64 reference", "", "lower"),
+    _metric("sample_count", "number of timed samples", "samples", "", "integer"),
+    _metric("noise", "IQR / median of the timed samples, a fraction", "", "lower"),
+    Column("stop_reason", "text", "info", "why sampling stopped: noise_target, noise_stable, time_cap or fixed_count"),
+    Column("machine_id", "text", "info", "identity of the machine"),
+    Column("machine", "text", "info", "name of the machine"),
+    Column("started_at", "timestamp", "info", "start of the trial, UTC"),
+    Column("duration_s", "real", "info", "whole trial, set-up included", "s", aggregate="sum"),
+    Column("code_version", "text", "info", "git commit of the code, + when there were uncommitted changes"),
+)
+
+BY_NAME: dict[str, Column] = {c.name: c for c in COLUMNS}
+AXES: tuple[str, ...] = tuple(c.name for c in COLUMNS if c.role == "axis")
+METRICS: tuple[str, ...] = tuple(c.name for c in COLUMNS if c.role == "metric")
+# Axes that two trials may differ in and still be compared for speed (seed and size are what is varied).
+GROUP_AXES: tuple[str, ...] = tuple(a for a in AXES if BY_NAME[a].workload)
+STATUSES: tuple[str, ...] = ("ok", "failed", "timeout", "oom", "cancelled", "skipped")

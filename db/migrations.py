@@ -1,0 +1,77 @@
+"""Versioned changes to the tables; each is applied once, in a transaction together with its record."""
+
+import hashlib
+from collections.abc import Callable
+
+import sqlalchemy as sa
+
+from db import schema
+
+
+class NewerDatabaseError(RuntimeError):
+    """The file was written by a newer version of the code."""
+
+
+def create_tables(connection: sa.Connection) -> None:
+    """The tables of the results contract."""
+    schema.metadata.create_all(connection)
+
+
+# Append only. A later step that adds a column says IF NOT EXISTS, since a new file starts from today's tables.
+MIGRATIONS: tuple[tuple[str, Callable[[sa.Connection], None]], ...] = (("0001_create_tables", create_tables),)
+
+_APPLIED = sa.Table(
+    "schema_migrations",
+    sa.MetaData(),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("applied_at", sa.DateTime, server_default=sa.func.now()),
+)
+
+
+def _views_version() -> str:
+    text = repr((schema.VIEWS, [schema.comment_of(c.name) for c in schema.COLUMNS], schema.VIEW_COMMENTS))
+    return "views:" + hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def pending(connection: sa.Connection) -> bool:
+    """Whether `migrate` has something to do. Raises NewerDatabaseError."""
+    if not sa.inspect(connection).has_table(_APPLIED.name):
+        return True
+    return bool(_missing(connection))
+
+
+def _missing(connection: sa.Connection) -> list[str]:
+    applied = set(connection.execute(sa.select(_APPLIED.c.name)).scalars())
+    known = [name for name, _ in MIGRATIONS]
+    newer = sorted(n for n in applied if not n.startswith("views:") and n not in known)
+    if newer:
+        raise NewerDatabaseError(
+            f"These results were written by a newer version of Mirror (it knows {newer[0]}, this one does not): "
+            "update Mirror, or name another file with MIRROR_DB."
+        )
+    return [n for n in [*known, _views_version()] if n not in applied]
+
+
+def migrate(connection: sa.Connection) -> None:
+    """Bring tables and views up to date. The caller holds the transaction."""
+    _APPLIED.create(connection, checkfirst=True)
+    missing = _missing(connection)
+    for name, step in MIGRATIONS:
+        if name in missing:
+            step(connection)
+            connection.execute(sa.insert(_APPLIED).values(name=name))
+    if _views_version() in missing:
+        _create_views(connection)
+        connection.execute(sa.delete(_APPLIED).where(_APPLIED.c.name.like("views:%")))
+        connection.execute(sa.insert(_APPLIED).values(name=_views_version()))
+
+
+def _create_views(connection: sa.Connection) -> None:
+    for name in reversed(schema.VIEWS):
+        connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
+    for name, sql in schema.VIEWS.items():
+        connection.exec_driver_sql(f"CREATE VIEW {name} AS {sql}")
+    for name in schema.VIEWS:
+        for column in connection.exec_driver_sql(f"SELECT * FROM {name} WHERE 1 = 0").keys():
+            text = schema.comment_of(column).replace("'", "''")
+            connection.exec_driver_sql(f"COMMENT ON COLUMN {name}.{column} IS '{text}'")

@@ -1,0 +1,115 @@
+"""Record: one finished trial as it stands in the journal, and its JSON form."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from db.columns import BY_NAME, STATUSES
+
+FORMAT = 1
+
+
+class RecordError(ValueError):
+    """A journal entry that cannot be used; the message says why."""
+
+
+class NewerFormatError(RecordError):
+    """A journal entry written by a newer version: it is kept, not set aside."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One finished trial, failed ones too.
+
+    Attributes:
+        trial: values of the columns of the table `trials` (None or absent: does not apply). `started_at` is a naive UTC datetime.
+        samples_us: raw timings in µs, in the order they were taken.
+        curves: (metric, step, value) points of a training trial.
+        machine: the columns of the table `machines`.
+        sweep: sweep_id, name, spec (the YAML text) and started_at of the sweep.
+    """
+
+    trial: Mapping[str, Any]
+    samples_us: tuple[float, ...] = ()
+    curves: tuple[tuple[str, int, float], ...] = ()
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    sweep: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def trial_id(self) -> str:
+        return str(self.trial["trial_id"])
+
+    @property
+    def status(self) -> str:
+        return str(self.trial["status"])
+
+    def to_json(self) -> str:
+        """One line of JSON. Raises RecordError on a number that JSON cannot hold."""
+        entry = {
+            "format": FORMAT,
+            "trial": {k: v for k, v in self.trial.items() if v is not None},
+            "samples_us": list(self.samples_us),
+            "curves": [list(c) for c in self.curves],
+            "machine": dict(self.machine),
+            "sweep": dict(self.sweep),
+        }
+        try:
+            return json.dumps(entry, default=_plain, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+        except ValueError as error:
+            raise RecordError(
+                f"trial {self.trial_id} holds NaN or infinity, which a journal cannot hold ({error})."
+            ) from error
+
+
+def from_json(text: str) -> Record:
+    """Read a journal entry. Raises RecordError (a sentence that says what is wrong) or NewerFormatError."""
+    try:
+        entry = json.loads(text)
+    except ValueError as error:
+        raise RecordError(f"it is not whole JSON ({error})") from error
+    if not isinstance(entry, dict) or not isinstance(entry.get("format"), int):
+        raise RecordError("it is not a journal entry")
+    if entry["format"] > FORMAT:
+        raise NewerFormatError(
+            f"its format {entry['format']} is newer than this version reads ({FORMAT}); update to ingest it"
+        )
+    try:
+        trial = dict(entry["trial"])
+        for key in ("trial_id", "identity", "status", "benchmark", "method"):
+            if not isinstance(trial[key], str):
+                raise RecordError(f"its {key} is not text")
+        if trial["status"] not in STATUSES:
+            raise RecordError(f"its status {trial['status']!r} is none of {', '.join(STATUSES)}")
+        for key, value in trial.items():
+            if key in BY_NAME and not _fits(value, BY_NAME[key].type):
+                raise RecordError(f"its {key} is not {BY_NAME[key].type}: {value!r:.40}")
+        trial["started_at"] = datetime.fromisoformat(trial["started_at"])
+        samples = tuple(float(x) for x in entry["samples_us"])
+        if any(not math.isfinite(x) or x < 0 for x in samples):
+            raise RecordError("it holds a negative or non-finite timing")
+        curves = tuple((str(m), int(s), float(v)) for m, s, v in entry["curves"])
+        return Record(trial, samples, curves, dict(entry["machine"]), dict(entry["sweep"]))
+    except RecordError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise RecordError(f"a part is missing or malformed ({type(error).__name__}: {error})") from error
+
+
+_PYTHON: dict[str, tuple[type, ...]] = {
+    "text": (str,), "integer": (int,), "real": (int, float), "boolean": (bool,), "timestamp": (str,),
+}  # fmt: skip
+
+
+def _fits(value: object, type_name: str) -> bool:
+    if isinstance(value, bool):
+        return type_name == "boolean"
+    return isinstance(value, _PYTHON[type_name]) and not (isinstance(value, float) and not math.isfinite(value))
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} is not JSON")

@@ -1,0 +1,255 @@
+"""The store: short-lived connections to the results, whatever database holds them."""
+
+import contextlib
+import os
+import random
+import re
+import time
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import sqlalchemy as sa
+
+from db import migrations, schema
+from db.record import Record
+from db.settings import db_url
+
+LOCK_WAIT_S = 10.0
+
+
+class StoreError(RuntimeError):
+    """The results cannot be read or written; the message says what to do."""
+
+
+class StoreBusyError(StoreError):
+    """Another process holds the results file."""
+
+
+class Store:
+    """Results at a SQLAlchemy URL (or a path of a DuckDB file).
+
+    Every method opens a connection, does one transaction and closes it: a DuckDB file that one process holds for
+    writing can be opened by nobody else, not even for reading.
+    """
+
+    def __init__(self, url: str | None = None, lock_wait_s: float = LOCK_WAIT_S) -> None:
+        self.url = db_url(url)
+        self.lock_wait_s = lock_wait_s
+        self.path = Path(self.url.removeprefix("duckdb:///")) if self.url.startswith("duckdb:///") else None
+
+    @property
+    def name(self) -> str:
+        """What to call the results in a message: the file's name, or the URL without its password."""
+        return self.path.name if self.path else sa.make_url(self.url).render_as_string(hide_password=True)
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def ensure(self) -> bool:
+        """Create or migrate the tables and views. Returns True when the results were created anew."""
+        new = self.path is not None and not self.path.exists()
+        if not new:
+            with self._connect(write=False) as connection:
+                if not migrations.pending(connection):
+                    return False
+        if self.path:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreError(f"The folder {self.path.parent.name}/ cannot be made: {error.strerror}.") from error
+        with self._connect(write=True) as connection:
+            migrations.migrate(connection)
+        self._checkpoint()
+        return new
+
+    def add(self, records: Iterable[Record]) -> int:
+        """Insert the trials that are not there yet, in one transaction. Returns how many were new."""
+        records = {r.trial_id: r for r in records}
+        if not records:
+            return 0
+        with self._connect(write=True) as connection:
+            known = self._known(connection, schema.trials.c.trial_id, records)
+            new = [r for r in records.values() if r.trial_id not in known]
+            stored = {c.name for c in schema.trials.c}
+            self._insert(connection, schema.trials, [{k: v for k, v in r.trial.items() if k in stored} for r in new])
+            self._insert(
+                connection,
+                schema.samples,
+                [{"trial_id": r.trial_id, "sample": i, "time_us": x} for r in new for i, x in enumerate(r.samples_us)],
+            )
+            self._insert(
+                connection,
+                schema.curve_points,
+                [{"trial_id": r.trial_id, "metric": m, "step": s, "value": v} for r in new for m, s, v in r.curves],
+            )
+            self._merge(connection, schema.machines, schema.machines.c.machine_id, [r.machine for r in new])
+            self._merge(connection, schema.sweeps, schema.sweeps.c.sweep_id, [r.sweep for r in new])
+        return len(new)
+
+    def _merge(self, connection: sa.Connection, table: sa.Table, key: sa.Column[str], rows: list[Any]) -> None:
+        by_key = {row[key.name]: dict(row) for row in rows if row.get(key.name)}
+        for row in by_key.values():
+            if isinstance(row.get("started_at"), str):
+                row["started_at"] = datetime.fromisoformat(row["started_at"])
+        known = self._known(connection, key, by_key)
+        stored = {c.name for c in table.c}
+        fresh = [{k: v for k, v in row.items() if k in stored} for k, row in by_key.items() if k not in known]
+        self._insert(connection, table, fresh)
+
+    @staticmethod
+    def _known(connection: sa.Connection, key: sa.Column[str], wanted: dict[str, Any]) -> set[str]:
+        if len(wanted) <= 1000:
+            return set(connection.execute(sa.select(key).where(key.in_(list(wanted)))).scalars())
+        return set(connection.execute(sa.select(key)).scalars())
+
+    def _insert(self, connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+        if not rows:
+            return
+        names = [c.name for c in table.c]
+        if self.path is None:
+            connection.execute(sa.insert(table), [{n: row.get(n) for n in names} for row in rows])
+            return
+        # DuckDB takes an Arrow table a thousand times faster than row by row.
+        arrow = pa.table(
+            {c.name: pa.array([row.get(c.name) for row in rows], type=_arrow_type(c.type)) for c in table.c}
+        )
+        raw = _raw(connection)
+        raw.register("incoming_rows", arrow)
+        try:
+            raw.execute(f"INSERT INTO {table.name} ({', '.join(names)}) SELECT {', '.join(names)} FROM incoming_rows")
+        finally:
+            raw.unregister("incoming_rows")
+
+    def _checkpoint(self) -> None:
+        """Fold the write-ahead log into the file: replaying one that holds DDL is the riskiest thing DuckDB does."""
+        if self.path:
+            with self._connect(write=True) as connection:
+                connection.exec_driver_sql("COMMIT")
+                connection.exec_driver_sql("CHECKPOINT")
+                connection.exec_driver_sql("BEGIN TRANSACTION")
+
+    checkpoint = _checkpoint
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def rows(self, sql: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Rows of our own SQL as dicts. For text from people or models use mirror.guard and mirror.sandbox."""
+        with self._connect(write=False) as connection:
+            return [dict(row._mapping) for row in connection.execute(sa.text(sql), parameters)]
+
+    def snapshot(self) -> dict[str, pa.Table]:
+        """Every exposed view as an Arrow table, read in one transaction."""
+        with self._connect(write=False) as connection:
+            if self.path:
+                raw = _raw(connection)
+                return {n: raw.execute(f"SELECT * FROM {n}").to_arrow_table() for n in schema.EXPOSED}
+            tables = {}
+            for name in schema.EXPOSED:
+                result = connection.execute(sa.text(f"SELECT * FROM {name}"))
+                keys = list(result.keys())
+                columns = list(zip(*result.fetchall(), strict=True)) or [()] * len(keys)
+                tables[name] = pa.table({k: pa.array(c) for k, c in zip(keys, columns, strict=True)})
+            return tables
+
+    def version(self) -> str:
+        """A text that changes whenever the results may have changed; cheap, opens nothing for a file."""
+        if self.path is None:
+            return str(self.rows("SELECT count(*) AS n, max(started_at) AS t FROM trials"))
+        parts = []
+        for path in (self.path, self.path.with_name(self.path.name + ".wal")):
+            with contextlib.suppress(FileNotFoundError):
+                stat = path.stat()
+                parts.append(f"{stat.st_ino}-{stat.st_mtime_ns}-{stat.st_size}")
+        return "/".join(parts)
+
+    # -- connections -----------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _connect(self, write: bool) -> Iterator[sa.Connection]:
+        if self.path and not write and not self.path.exists():
+            raise StoreError(f"There are no results at {self.name} yet: run `python -m bench_engine ingest` first.")
+        arguments = {"read_only": not write} if self.path else {}
+        # A pooled connection would hold the file's lock for ever.
+        engine = sa.create_engine(self.url, poolclass=sa.NullPool, connect_args=arguments)
+        try:
+            connection = self._open(engine)
+            with connection:
+                try:
+                    yield connection
+                except BaseException:
+                    connection.rollback()
+                    raise
+                connection.commit()
+        except sa.exc.DBAPIError as error:
+            raise StoreError(self._sentence(error)) from error
+        finally:
+            engine.dispose()
+
+    def _open(self, engine: sa.Engine) -> sa.Connection:
+        deadline = time.monotonic() + self.lock_wait_s
+        wal_set_aside = False
+        while True:
+            try:
+                return engine.connect()
+            except (sa.exc.DBAPIError, sa.exc.NoSuchModuleError) as error:
+                text = str(error)
+                if (
+                    not wal_set_aside
+                    and self.path
+                    and "WAL" in text
+                    and ("replay" in text.lower() or "corrupt" in text.lower())
+                ):
+                    self._set_wal_aside()
+                    wal_set_aside = True
+                    continue
+                busy = "Could not set lock" in text or "different configuration" in text
+                if not busy:
+                    raise StoreError(self._sentence(error)) from error
+                if time.monotonic() >= deadline:
+                    raise StoreBusyError(self._busy_sentence(text)) from error
+                time.sleep(random.uniform(0.02, 0.1))
+
+    def _set_wal_aside(self) -> None:
+        assert self.path is not None
+        wal = self.path.with_name(self.path.name + ".wal")
+        if wal.exists():
+            stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+            os.replace(wal, wal.with_name(f"{wal.name}.corrupt-{stamp}"))
+
+    def _busy_sentence(self, text: str) -> str:
+        holder = re.search(r"held in ([^\s(]+).*?\(PID (\d+)\)", text)
+        who = f"{Path(holder[1]).name} (process {holder[2]})" if holder else "another process"
+        return (
+            f"The results file {self.name} is held by {who} and did not come free within {self.lock_wait_s:.0f} s: "
+            "close that program, or wait for it to end, and try again. Nothing is lost: finished trials are in the journal."
+        )
+
+    def _sentence(self, error: Exception) -> str:
+        text = str(getattr(error, "orig", error)).strip().splitlines()[0]
+        if self.path and ("not a valid DuckDB database file" in text or "checksum" in text.lower()):
+            return (
+                f"{self.name} is not a whole DuckDB file: move it away and run `python -m bench_engine ingest`, "
+                "which rebuilds it from the journal."
+            )
+        if self.path:
+            text = text.replace(str(self.path), self.path.name)
+        return f"The results at {self.name} cannot be used: {text}"
+
+
+def _raw(connection: sa.Connection) -> Any:
+    """The duckdb connection under a SQLAlchemy one."""
+    return connection.connection.driver_connection
+
+
+def _arrow_type(column: sa.types.TypeEngine[Any]) -> pa.DataType:
+    if isinstance(column, sa.Boolean):
+        return pa.bool_()
+    if isinstance(column, sa.BigInteger):
+        return pa.int64()
+    if isinstance(column, sa.Double):
+        return pa.float64()
+    if isinstance(column, sa.DateTime):
+        return pa.timestamp("us")
+    return pa.string()

@@ -1,0 +1,159 @@
+"""QuerySpec: the one form between words and SQL. Both front ends emit it, compile_sql, chart and summary read it."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Value = str | int | float | bool
+Operator = Literal["=", "<>", "<", "<=", ">", ">=", "in", "not in"]
+Aggregate = Literal["avg", "min", "max", "median", "stddev", "count", "sum"]
+Shape = Literal["points", "groups", "ranking", "best", "count", "rows"]
+ChartType = Literal["scatter", "line", "bar", "box", "histogram", "heatmap", "tiles", "table"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric column, and how several trials of it become one number (None: as it stands, one row per trial)."""
+
+    column: str
+    aggregate: Aggregate | None = None
+
+    @property
+    def alias(self) -> str:
+        """Name of the result's column: the metric's own for a mean or a raw value, `max_latency_us` otherwise."""
+        return self.column if self.aggregate in (None, "avg") else f"{self.aggregate}_{self.column}"
+
+
+@dataclass(frozen=True)
+class Filter:
+    """`column operator values`; several values for `in` and `not in`, one for the rest."""
+
+    column: str
+    operator: Operator
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Order:
+    """Sort by a column of the result."""
+
+    column: str
+    descending: bool = False
+
+
+@dataclass(frozen=True)
+class ChartWish:
+    """What the question asked of the chart; None where it is silent."""
+
+    type: ChartType | None = None
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True)
+class QuerySpec:
+    """One question.
+
+    Attributes:
+        shape: points (one row per trial), groups (metrics per group), ranking (groups in order, the first `limit`),
+            best (the first of each partition, ties included), count (a number of trials), rows (whole trials).
+        metrics: the metrics asked for, the leading one first.
+        dimensions: columns to group by or to show beside the metrics, the asked ones first.
+        partitions: for `ranking` and `best`: dimensions within which the ranking is made anew (never compare across).
+        filters: all must hold.
+        keep_baseline: keep the rows of the baseline method, whatever a filter on size (compression) says, as reference.
+        order: sort order, before the default one.
+        limit: number of rows (per partition for `ranking` with partitions), or None.
+        source: view that is read.
+        chart: chart wish.
+        notes: what the reading fixed or assumed, one phrase each; shown to the person.
+    """
+
+    shape: Shape
+    metrics: tuple[Metric, ...] = ()
+    dimensions: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
+    filters: tuple[Filter, ...] = ()
+    keep_baseline: bool = False
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    source: str = "results"
+    chart: ChartWish = field(default_factory=ChartWish)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A result: column names, their kinds and the rows.
+
+    Attributes:
+        columns: names, in order.
+        rows: tuples of None, bool, int, float, str or ISO timestamps as str.
+        truncated: whether the row cap cut the result.
+        milliseconds: time of the query.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value | None, ...], ...]
+    truncated: bool = False
+    milliseconds: float = 0.0
+
+    def column(self, name: str) -> list[Value | None]:
+        """The values of one column."""
+        i = self.columns.index(name)
+        return [row[i] for row in self.rows]
+
+
+@dataclass(frozen=True)
+class ChartSpec:
+    """Which chart, of which columns of the table.
+
+    Attributes:
+        type: kind of chart; `table` means that none fits, and `reason` says why.
+        x, y, color, symbol, facet: column names, or None. For a heatmap `color` is the value.
+        log_x, log_y: logarithmic axes (powers of two on x when `log2_x`).
+        pareto: draw the Pareto front of x and y.
+        reason: why this chart, or why none.
+    """
+
+    type: ChartType
+    x: str | None = None
+    y: str | None = None
+    color: str | None = None
+    symbol: str | None = None
+    facet: str | None = None
+    log_x: bool = False
+    log_y: bool = False
+    log2_x: bool = False
+    pareto: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What `ask` returns.
+
+    Attributes:
+        status: answered, ambiguous (a question back, see suggestions), refused, or error.
+        question: the question as asked.
+        read_as: how it was read, in words.
+        sql: the statement that ran, or None.
+        table: the result, or None.
+        chart: which chart, or None.
+        summary: the sentence; for a refusal or an error, what was not understood and what to do.
+        suggestions: questions to click.
+        engine: grammar, llm, or sql for edited SQL.
+        spec: the QuerySpec behind the SQL; None for edited SQL.
+        note: what the person must know besides (the language model did not answer ...).
+    """
+
+    status: Literal["answered", "ambiguous", "refused", "error"]
+    question: str
+    read_as: str = ""
+    sql: str | None = None
+    table: Table | None = None
+    chart: ChartSpec | None = None
+    summary: str = ""
+    suggestions: tuple[str, ...] = ()
+    engine: Literal["grammar", "llm", "sql"] = "grammar"
+    spec: QuerySpec | None = None
+    note: str = ""
