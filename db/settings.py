@@ -25,13 +25,13 @@ def setting(name: str, default: str = "") -> str:
 
 
 def db_url(given: str | None = None) -> str:
-    """SQLAlchemy URL of the results: as given, else MIRROR_DB, else the DuckDB file in db/. A bare path is a DuckDB file."""
+    """SQLAlchemy URL of the results: as given, else MIRROR_DB, else the file in db/. A bare path is a DuckDB file."""
     url = given or setting("MIRROR_DB") or str(ROOT / "db" / "mirror.duckdb")
     return url if "://" in url else f"duckdb:///{Path(url).expanduser().resolve()}"
 
 
 def journal_dir(url: str) -> Path:
-    """Folder of the journal that belongs to a results URL: MIRROR_JOURNAL, else beside the file (`x.duckdb` -> `x.journal/`)."""
+    """Journal folder of a results URL: MIRROR_JOURNAL, else beside the file (`x.duckdb` -> `x.journal/`)."""
     if given := setting("MIRROR_JOURNAL"):
         return Path(given)
     path = url.removeprefix("duckdb:///")

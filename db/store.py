@@ -66,12 +66,12 @@ class Store:
 
     def add(self, records: Iterable[Record]) -> int:
         """Insert the trials that are not there yet, in one transaction. Returns how many were new."""
-        records = {r.trial_id: r for r in records}
-        if not records:
+        by_id = {r.trial_id: r for r in records}
+        if not by_id:
             return 0
         with self._connect(write=True) as connection:
-            known = self._known(connection, schema.trials.c.trial_id, records)
-            new = [r for r in records.values() if r.trial_id not in known]
+            known = self._known(connection, schema.trials.c.trial_id, by_id)
+            new = [r for r in by_id.values() if r.trial_id not in known]
             stored = {c.name for c in schema.trials.c}
             self._insert(connection, schema.trials, [{k: v for k, v in r.trial.items() if k in stored} for r in new])
             self._insert(
@@ -223,7 +223,8 @@ class Store:
         who = f"{Path(holder[1]).name} (process {holder[2]})" if holder else "another process"
         return (
             f"The results file {self.name} is held by {who} and did not come free within {self.lock_wait_s:.0f} s: "
-            "close that program, or wait for it to end, and try again. Nothing is lost: finished trials are in the journal."
+            "close that program, or wait for it to end, and try again. Nothing is lost: "
+            "finished trials are in the journal."
         )
 
     def _sentence(self, error: Exception) -> str:

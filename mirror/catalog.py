@@ -1,0 +1,130 @@
+"""The catalogue: what every column means and which words people use for it (db/columns.py, catalog.yaml)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from db.columns import BY_NAME, COLUMNS
+
+AGGREGATE_WORDS = {
+    "avg": "mean",
+    "min": "lowest",
+    "max": "highest",
+    "median": "median",
+    "stddev": "deviation of",
+    "count": "number of",
+    "sum": "total",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One column as people meet it.
+
+    Attributes:
+        name: name in SQL.
+        label: short words for titles and sentences.
+        unit: unit of the value, empty for none.
+        better: higher, lower, or empty where no direction is better.
+        role: metric, axis, info or key.
+        type: text, integer, real, boolean or timestamp.
+        text: meaning, one line.
+        aggregate: how several trials become one number.
+        synonyms: other words for it.
+    """
+
+    name: str
+    label: str
+    unit: str = ""
+    better: str = ""
+    role: str = "info"
+    type: str = "real"
+    text: str = ""
+    aggregate: str = "avg"
+    synonyms: tuple[str, ...] = ()
+
+    @property
+    def numeric(self) -> bool:
+        return self.type in ("integer", "real")
+
+    @property
+    def title(self) -> str:
+        """Label with unit, for an axis."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+class CatalogError(ValueError):
+    """catalog.yaml is wrong; the message names the entry."""
+
+
+@cache
+def words() -> Mapping[str, Any]:
+    """The parsed catalog.yaml. Raises CatalogError with the line of a mistake."""
+    text = resources.files("mirror").joinpath("catalog.yaml").read_text(encoding="utf-8")
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}" if mark else "the file"
+        raise CatalogError(f"catalog.yaml: {where} is not YAML: {getattr(error, 'problem', error)}") from error
+
+
+@cache
+def entries() -> Mapping[str, Entry]:
+    """Every catalogued column by name."""
+    extra = words()["columns"]
+    found = {}
+    for c in COLUMNS:
+        row = extra.get(c.name, {})
+        label = row.get("label", c.name.replace("_", " "))
+        found[c.name] = Entry(
+            c.name, label, c.unit, c.better, c.role, c.type, c.text, c.aggregate, tuple(row.get("synonyms", ()))
+        )
+    for name in ("status", "error"):  # columns of the view `failures`
+        row = extra[name]
+        found[name] = Entry(name, row["label"], type="text", synonyms=tuple(row["synonyms"]))
+    unknown = sorted(set(extra) - set(found))
+    if unknown:
+        raise CatalogError(f"catalog.yaml: columns.{unknown[0]} is no column of the results")
+    return found
+
+
+def entry(column: str) -> Entry:
+    """The entry of a column, of an alias such as `max_latency_us` or `n`, or a plain one for any other name."""
+    known = entries()
+    if column in known:
+        return known[column]
+    if column in ("n", "trials", "count", "count_star()"):
+        return Entry(column, "trials", role="metric", type="integer", aggregate="sum")
+    prefix, _, rest = column.partition("_")
+    if prefix in AGGREGATE_WORDS and rest in known:
+        base = known[rest]
+        better = "" if prefix in ("stddev", "count") else base.better
+        label = f"{AGGREGATE_WORDS[prefix]} {base.label}"
+        return Entry(column, label, base.unit, better, "metric", base.type, base.text, base.aggregate)
+    return Entry(column, column.replace("_", " "), type="real" if column not in BY_NAME else BY_NAME[column].type)
+
+
+def value_synonyms(column: str) -> Mapping[str, tuple[str, ...]]:
+    """value -> other names of it, for one column."""
+    return {value: tuple(names) for value, names in words()["values"].get(column, {}).items()}
+
+
+def examples() -> tuple[str, ...]:
+    """Questions to click."""
+    return tuple(words()["examples"])
+
+
+def describe() -> str:
+    """The catalogue as text, for a language model: one line per column."""
+    lines = []
+    for e in entries().values():
+        better = f"; {e.better} is better" if e.better else ""
+        also = f"; also called {', '.join(e.synonyms)}" if e.synonyms else ""
+        unit = f" [{e.unit}]" if e.unit else ""
+        lines.append(f"{e.name} ({e.role}, {e.type}){unit}: {e.text or e.label}{better}{also}")
+    return "\n".join(lines)
