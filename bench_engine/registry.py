@@ -1,7 +1,7 @@
-"""What can be run: methods, benchmarks, axes and data sets. Loads without torch; the worker imports what an entry names.
+"""What can be run: methods, benchmarks, axes and data sets.
 
-To add a method, a benchmark, an axis or a data set, add its entry here; it then shows up in sweeps, on the New run page,
-in `list` and in questions.
+Loads without torch; the worker imports what an entry names. To add a method, a benchmark, an axis or a data set, add
+its entry here: it then shows up in sweeps, on the New run page, in `list` and in questions.
 """
 
 import difflib

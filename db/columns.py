@@ -1,4 +1,4 @@
-"""The columns of a trial: name, type, role, unit and meaning. Tables, views, comments and the catalogue come from here."""
+"""The columns of a trial: name, type, role, unit and meaning. Tables, views and the catalogue come from here."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -37,7 +37,8 @@ def write(folder: Path, record: Record) -> Path:
         ) from error
     except OSError as error:
         raise JournalError(
-            f"The journal {folder.name}/ cannot be written: {error.strerror}. Mend that and start again; finished trials are kept."
+            f"The journal {folder.name}/ cannot be written: {error.strerror}. "
+            "Mend that and start again; finished trials are kept."
         ) from error
     finally:
         if temporary:

@@ -72,6 +72,6 @@ def _create_views(connection: sa.Connection) -> None:
     for name, sql in schema.VIEWS.items():
         connection.exec_driver_sql(f"CREATE VIEW {name} AS {sql}")
     for name in schema.VIEWS:
-        for column in connection.exec_driver_sql(f"SELECT * FROM {name} WHERE 1 = 0").keys():
+        for column in connection.exec_driver_sql(f"SELECT * FROM {name} WHERE 1 = 0").keys():  # noqa: SIM118 (a result, not a dict)
             text = schema.comment_of(column).replace("'", "''")
             connection.exec_driver_sql(f"COMMENT ON COLUMN {name}.{column} IS '{text}'")

@@ -25,7 +25,8 @@ class Record:
     """One finished trial, failed ones too.
 
     Attributes:
-        trial: values of the columns of the table `trials` (None or absent: does not apply). `started_at` is a naive UTC datetime.
+        trial: values of the columns of the table `trials` (None or absent: does not apply); `started_at` is a naive
+            UTC datetime.
         samples_us: raw timings in µs, in the order they were taken.
         curves: (metric, step, value) points of a training trial.
         machine: the columns of the table `machines`.

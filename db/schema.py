@@ -86,7 +86,8 @@ def _select(name: str) -> str:
 
 
 def _results_sql(source: str) -> str:
-    return f"SELECT {', '.join(_select(c.name) for c in COLUMNS)} FROM {source} AS t LEFT JOIN machines AS m ON t.machine_id = m.machine_id"
+    columns = ", ".join(_select(c.name) for c in COLUMNS)
+    return f"SELECT {columns} FROM {source} AS t LEFT JOIN machines AS m ON t.machine_id = m.machine_id"
 
 
 _WITH_SPEEDUP = f"""SELECT t.*, CASE WHEN t.latency_us IS NULL THEN NULL
