@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from db.record import NewerFormatError, Record, RecordError, from_json
+from db.settings import examples_dir, journal_dir
 from db.store import Store
 
 
@@ -55,20 +56,25 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def attempts(folders: Iterable[Path]) -> dict[str, list[str]]:
-    """identity -> statuses of its attempts, oldest first. Loose files are read by name only, so this is quick."""
-    found: dict[str, list[tuple[int, str]]] = {}
+def attempts(folders: Iterable[Path]) -> dict[str, dict[int, str]]:
+    """identity -> {number of the attempt: status}, oldest first. Loose files are read by name only: quick."""
+    found: dict[str, dict[int, str]] = {}
     for folder in folders:
-        for path in folder.glob("*.json"):
-            trial_id, _, status = path.name.removesuffix(".json").rpartition(".")
+        named = [path.name.removesuffix(".json").rpartition(".")[::2] for path in folder.glob("*.json")]
+        packed = [(r.trial_id, r.status) for path in folder.glob("*.jsonl") for r in _packed(path, [])]
+        for trial_id, status in named + packed:
             identity, _, attempt = trial_id.rpartition("-")
-            if identity and attempt.isdigit():
-                found.setdefault(identity, []).append((int(attempt), status))
-        for path in folder.glob("*.jsonl"):
-            for record in _packed(path, []):
-                identity, _, attempt = record.trial_id.rpartition("-")
-                found.setdefault(identity, []).append((int(attempt), record.status))
-    return {identity: [status for _, status in sorted(tries)] for identity, tries in found.items()}
+            if identity and attempt.isdecimal():
+                found.setdefault(identity, {})[int(attempt)] = status
+    return {identity: dict(sorted(tries.items())) for identity, tries in found.items()}
+
+
+def read(folder: Path, trial_id: str, status: str) -> Record | None:
+    """The loose entry of one trial; None when there is none that can be read."""
+    try:
+        return from_json((folder / f"{trial_id}.{status}.json").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, RecordError):
+        return None
 
 
 @dataclass
@@ -101,6 +107,14 @@ def ingest(store: Store, folders: Iterable[Path]) -> IngestReport:
     return report
 
 
+def open_results(url: str | None = None) -> Store:
+    """The store of a URL, ready to be asked: created from its journal and the example results where it is new."""
+    store = Store(url)
+    if store.ensure():
+        ingest(store, [journal_dir(store.url), examples_dir()])
+    return store
+
+
 def _fresh(folder: Path, known: set[str], report: IngestReport) -> Iterator[Record]:
     for path in sorted(folder.glob("*.json")):
         if path.name.removesuffix(".json").rpartition(".")[0] in known:
@@ -111,8 +125,7 @@ def _fresh(folder: Path, known: set[str], report: IngestReport) -> Iterator[Reco
         except NewerFormatError as error:
             report.set_aside.append(f"{path.name} is left alone: {error}.")
         except (RecordError, UnicodeDecodeError) as error:
-            path.rename(path.with_suffix(".json.broken"))
-            report.set_aside.append(f"{path.name}.broken: {error}.")
+            report.set_aside.append(f"{_set_aside(path)}: {error}.")
         except OSError as error:
             report.set_aside.append(f"{path.name} cannot be read: {error.strerror}.")
         else:
@@ -130,23 +143,44 @@ def _count(record: Record, known: set[str], report: IngestReport) -> Iterator[Re
         yield record
 
 
+def _set_aside(path: Path) -> str:
+    """Rename an entry that cannot be used, so that it is reported once. Returns the name it has now."""
+    aside = path.with_name(path.name + ".broken")
+    try:
+        path.rename(aside)
+    except OSError:  # a read-only journal: the entry stays where it is and is reported each time
+        return path.name
+    return aside.name
+
+
 def _packed(path: Path, problems: list[str]) -> Iterator[Record]:
     """Records of a packed journal: one entry per line."""
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                yield from_json(line)
-            except RecordError as error:
-                problems.append(f"line {number} of {path.name}: {error}.")
+    try:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    yield from_json(line)
+                except RecordError as error:
+                    problems.append(f"line {number} of {path.name}: {error}.")
+    except OSError as error:
+        problems.append(f"{path.name} cannot be read: {error.strerror}.")
 
 
 def pack(folder: Path, target: Path) -> int:
-    """Write all whole entries of a journal folder into one packed file, oldest first. Returns how many."""
+    """Write all whole entries of a journal folder into one packed file, oldest first. Returns how many.
+
+    Raises JournalError when the target cannot be written; a target that was there before is then as it was.
+    """
     records = sorted(_fresh(folder, set(), IngestReport()), key=lambda r: (r.trial["started_at"], r.trial_id))
-    temporary = target.with_suffix(".part")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.writelines(r.to_json() + "\n" for r in records)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, target)
+    temporary = target.with_name(target.name + ".part")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.writelines(r.to_json() + "\n" for r in records)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise JournalError(f"{target.name} cannot be written: {error.strerror}.") from error
     return len(records)

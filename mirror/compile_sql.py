@@ -1,0 +1,88 @@
+"""QuerySpec -> SQL. One clause a line, so that a person can read and edit it."""
+
+from mirror.query_spec import Filter, Metric, QuerySpec, Value
+
+_AGGREGATE_SQL = {"stddev": "stddev_samp"}
+_ROW_LIMIT_OF_LISTS = 200
+
+
+def compile_sql(spec: QuerySpec) -> str:
+    """The SELECT statement of a spec, in SQL that DuckDB's own shell runs unchanged."""
+    lines = ["SELECT " + ", ".join(_columns(spec)), f"FROM {spec.source}"]
+    if conditions := _conditions(spec):
+        lines.append("WHERE " + "\n  AND ".join(conditions))
+    if spec.shape in ("groups", "ranking", "best") or (spec.shape == "count" and spec.dimensions):
+        lines.append("GROUP BY " + ", ".join(spec.dimensions))
+    lines += _tail(spec)
+    return "\n".join(lines)
+
+
+def _columns(spec: QuerySpec) -> list[str]:
+    columns = list(spec.dimensions)
+    if spec.shape in ("points", "rows"):
+        return columns + [m.column for m in spec.metrics if m.column not in columns]
+    if spec.shape == "count":
+        return [*columns, "count(*) AS trials"]
+    columns += [f"{_call(m)} AS {m.alias}" for m in spec.metrics]
+    leading = spec.metrics[0]
+    if leading.aggregate == "avg":
+        columns.append(f"stddev_samp({leading.column}) AS stddev_{leading.column}")
+    return [*columns, "count(*) AS n"]
+
+
+def _call(metric: Metric) -> str:
+    name = metric.aggregate or "avg"
+    return f"{_AGGREGATE_SQL.get(name, name)}({metric.column})"
+
+
+def _conditions(spec: QuerySpec) -> list[str]:
+    conditions = []
+    for f in spec.filters:
+        text = condition(f)
+        if spec.keep_baseline and f.column in ("compression", "block_size"):
+            text = f"({text} OR is_baseline)"
+        conditions.append(text)
+    filtered = {f.column for f in spec.filters}
+    # An overview of several metrics keeps rows that lack one of them; a trade-off needs both.
+    needed = spec.metrics if spec.shape == "points" else spec.metrics[:1]
+    if len(spec.metrics) <= 2 or spec.shape in ("ranking", "best"):
+        conditions += [f"{m.column} IS NOT NULL" for m in needed if m.column not in filtered]
+    return conditions
+
+
+def condition(f: Filter) -> str:
+    """One filter as SQL. NULL never matches, so `<>` and `not in` leave out rows without a value."""
+    if f.operator in ("in", "not in"):
+        return f"{f.column} {f.operator.upper()} ({', '.join(literal(v) for v in f.values)})"
+    return f"{f.column} {f.operator} {literal(f.values[0])}"
+
+
+def literal(value: Value) -> str:
+    """A value as a SQL literal."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return repr(value)
+
+
+def _tail(spec: QuerySpec) -> list[str]:
+    order = [o.column + (" DESC" if o.descending else "") for o in spec.order]
+    if spec.shape in ("ranking", "best"):
+        leading, first = spec.metrics[0], spec.order[0]
+        by = _call(leading) + (" DESC" if first.descending else "")
+        keep = f"= 1" if spec.shape == "best" else f"<= {spec.limit}"
+        shown = leading.alias + (" DESC" if first.descending else "")
+        if spec.partitions:
+            within = ", ".join(spec.partitions)
+            return [f"QUALIFY rank() OVER (PARTITION BY {within} ORDER BY {by}) {keep}", f"ORDER BY {within}, {shown}"]
+        if spec.shape == "best":
+            return [f"QUALIFY rank() OVER (ORDER BY {by}) = 1", f"ORDER BY {', '.join(spec.dimensions)}"]
+        return [f"ORDER BY {shown}, {', '.join(spec.dimensions)}", f"LIMIT {spec.limit}"]
+    if spec.shape == "groups" or (spec.shape == "count" and spec.dimensions):
+        order = order or list(spec.dimensions)
+        return [f"ORDER BY {', '.join(order)}"]
+    lines = [f"ORDER BY {', '.join(order)}"] if order else []
+    if spec.shape == "rows":
+        lines.append(f"LIMIT {spec.limit or _ROW_LIMIT_OF_LISTS}")
+    return lines

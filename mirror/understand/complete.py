@@ -1,0 +1,159 @@
+"""Completes a bare QuerySpec with what the question leaves open, so that nothing is averaged that must not be."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from db.columns import BY_NAME
+from mirror import catalog
+from mirror.profile import Profile
+from mirror.query_spec import Filter, Metric, QuerySpec
+from mirror.understand.errors import Ambiguity, Refusal
+
+# Axes that another one decides: a data set has its own tables and rows.
+_IMPLIED = {"dataset": ("num_rows", "num_tables"), "benchmark": ("op",)}
+_SIZE_AXES = ("compression", "block_size")
+
+
+def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
+    """Fill in the benchmark, the open axes and the baseline.
+
+    An axis is open when the question neither filters nor groups by it and the results hold several values. Open axes
+    become part of the grouping (for best and ranking: of the partition, since the best of different workloads is not
+    comparable), or take the default of the catalogue, with a note.
+
+    Raises:
+        Refusal: the results hold nothing of the kind.
+        Ambiguity: several benchmarks could answer.
+    """
+    if spec.source != "results":
+        return spec
+    if profile.rows("results") == 0:
+        raise Refusal("There are no results yet: start a run on the page New run, or load the example results.")
+    spec = _with_benchmark(spec, profile, question)
+    if spec.shape == "count":
+        return spec
+    if not spec.metrics:
+        spec = _with_overview(spec, profile)
+    spec = _with_defaults(spec, profile)
+    workload, size = _open_axes(spec, profile)
+    if spec.shape == "points":
+        return _points(spec, workload, size, profile)
+    if spec.shape in ("best", "ranking"):
+        return _ranked(spec, workload, size)
+    return replace(spec, dimensions=_unique(*spec.dimensions, *workload, *size))
+
+
+def _benchmarks_asked(spec: QuerySpec) -> set[object] | None:
+    for f in spec.filters:
+        if f.column == "benchmark" and f.operator in ("=", "in"):
+            return set(f.values)
+    return None
+
+
+def _with_benchmark(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
+    if _benchmarks_asked(spec) or "benchmark" in spec.dimensions or spec.shape == "count":
+        return spec
+    wanted = [m.column for m in spec.metrics]
+    wanted += [f.column for f in spec.filters if BY_NAME[f.column].role == "metric"]
+    able = [b for b in profile.benchmarks if all(m in profile.metrics(b) for m in wanted)]
+    if not able:
+        raise Refusal(f"No benchmark has measured {_and(catalog.entry(m).label for m in wanted)} together yet.")
+    holding = [b for b in able if all(_held(f, profile, b) for f in spec.filters)] or able
+    varying = [b for b in holding if all(len(profile.values(d, b)) > 1 for d in spec.dimensions)]
+    left = varying or [b for b in holding if all(profile.values(d, b) for d in spec.dimensions)] or holding
+    notes = spec.notes
+    if not wanted and len(left) > 1:
+        overview = catalog.words()["overview"]
+        left = [max(left, key=lambda b: sum(m in profile.metrics(b) for m in overview))]
+        notes = (*notes, f"benchmark {left[0]}, which has the most to compare")
+    if len(left) > 1:
+        raise Ambiguity(
+            f"{_and(left, 'or')}: which benchmark is meant?",
+            tuple(f"{question.rstrip(' ?.!')} in {b}" for b in left[:3]),
+        )
+    return replace(spec, filters=(Filter("benchmark", "=", (left[0],)), *spec.filters), notes=notes)
+
+
+def _held(f: Filter, profile: Profile, benchmark: str) -> bool:
+    """Whether the benchmark has trials that an equality filter lets through."""
+    if f.operator not in ("=", "in") or BY_NAME[f.column].role == "metric":
+        return True
+    return any(v in profile.values(f.column, benchmark) for v in f.values)
+
+
+def _with_overview(spec: QuerySpec, profile: Profile) -> QuerySpec:
+    asked = _benchmarks_asked(spec) or set(profile.benchmarks)
+    overview = [m for m in catalog.words()["overview"] if any(m in profile.metrics(str(b)) for b in asked)]
+    aggregate = None if spec.shape == "points" else "avg"
+    return replace(spec, metrics=tuple(Metric(m, aggregate) for m in overview))
+
+
+def _values(spec: QuerySpec, profile: Profile, column: str) -> tuple[object, ...]:
+    """The values of a column that the spec's equality filters leave."""
+    asked = _benchmarks_asked(spec) or set(profile.benchmarks)
+    values = dict.fromkeys(v for b in asked for v in profile.values(column, str(b)))
+    for f in spec.filters:
+        if f.column == column and f.operator in ("=", "in"):
+            values = dict.fromkeys(v for v in values if v in f.values)
+        elif f.column == column and f.operator in ("<>", "not in"):
+            values = dict.fromkeys(v for v in values if v not in f.values)
+    return tuple(values)
+
+
+def _with_defaults(spec: QuerySpec, profile: Profile) -> QuerySpec:
+    for column, value in catalog.words()["defaults"].items():
+        named = column in spec.dimensions or any(f.column == column for f in spec.filters)
+        values = _values(spec, profile, column)
+        if not named and len(values) > 1 and value in values:
+            note = f"{catalog.entry(column).label} {value}"
+            spec = replace(spec, filters=(*spec.filters, Filter(column, "=", (value,))), notes=(*spec.notes, note))
+    return spec
+
+
+def _open_axes(spec: QuerySpec, profile: Profile) -> tuple[list[str], list[str]]:
+    """(workload axes, size axes) with several values that the spec does not name."""
+    implied = {i for axis, axes in _IMPLIED.items() for i in axes if len(_values(spec, profile, axis)) > 1}
+    workload = ["benchmark", *(c.name for c in BY_NAME.values() if c.workload and c.name != "benchmark"), "machine"]
+    named = set(spec.dimensions)
+
+    def is_open(axis: str) -> bool:
+        return axis not in named and len(_values(spec, profile, axis)) > 1
+
+    return (
+        [a for a in workload if a not in implied and is_open(a)],
+        [a for a in _SIZE_AXES if is_open(a)],
+    )
+
+
+def _points(spec: QuerySpec, workload: list[str], size: list[str], profile: Profile) -> QuerySpec:
+    dimensions = _unique("method", *spec.dimensions, *workload, *size, "seed")
+    filtered = {f.column for f in spec.filters}
+    sized = any(a in filtered for a in _SIZE_AXES) and "method" not in filtered
+    baseline_seen = sized and any(
+        1.0 in profile.values("compression", str(b)) for b in _benchmarks_asked(spec) or profile.benchmarks
+    )
+    if baseline_seen:
+        dimensions = _unique(*dimensions, "compression")
+        spec = replace(spec, notes=(*spec.notes, "the baseline is kept as reference"))
+    return replace(spec, dimensions=dimensions, keep_baseline=baseline_seen)
+
+
+def _ranked(spec: QuerySpec, workload: list[str], size: list[str]) -> QuerySpec:
+    entities = [d for d in spec.dimensions if d != "method"]
+    if "method" in spec.dimensions:
+        # "which method is best": one ranking per workload that must not be compared across.
+        partitions = tuple(workload)
+        dimensions = _unique(*workload, "method", *entities, *size)
+    else:
+        partitions = ()
+        dimensions = _unique(*entities, "method", *workload, *size)
+    return replace(spec, dimensions=dimensions, partitions=partitions)
+
+
+def _unique(*names: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _and(parts: Iterable[str], word: str = "and") -> str:
+    parts = list(parts)
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {word} {parts[-1]}"
