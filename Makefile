@@ -1,0 +1,46 @@
+# From a bare clone: `make app` opens the app, `make test` runs the tests, `make bench` measures this machine.
+PORT ?= 8501
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: app test bench lint format clean
+
+app: .venv/app.stamp
+	@$(BIN)/python -m bench_engine build || true
+	@$(BIN)/python -m bench_engine ingest
+	@$(BIN)/python -m mirror port $(PORT)
+	$(BIN)/streamlit run app.py --server.port $(PORT)
+
+test: .venv/dev.stamp
+	$(BIN)/python -m bench_engine build
+	$(BIN)/python -m pytest
+
+bench: .venv/app.stamp
+	@$(BIN)/python -m bench_engine build || true
+	$(BIN)/python -m bench_engine run quick
+	@$(BIN)/python -m mirror ask "average latency by method and batch size"
+
+lint: .venv/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'csrc/*')
+
+format: .venv/dev.stamp
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $$(git ls-files 'csrc/*')
+
+clean:
+	rm -rf .venv build
+
+.venv/app.stamp: requirements.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Mirror needs Python 3.11 or newer: name one with `make app PYTHON=python3.11`.")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+.venv/dev.stamp: .venv/app.stamp
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
