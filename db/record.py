@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from db.columns import BY_NAME, STATUSES
@@ -69,7 +69,7 @@ def from_json(text: str) -> Record:
     """Read a journal entry. Raises RecordError (a sentence that says what is wrong) or NewerFormatError."""
     try:
         entry = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RecordError(f"it is not whole JSON ({error})") from error
     if not isinstance(entry, dict) or not isinstance(entry.get("format"), int):
         raise RecordError("it is not a journal entry")
@@ -87,16 +87,44 @@ def from_json(text: str) -> Record:
         for key, value in trial.items():
             if key in BY_NAME and not _fits(value, BY_NAME[key].type):
                 raise RecordError(f"its {key} is not {BY_NAME[key].type}: {value!r:.40}")
-        trial["started_at"] = datetime.fromisoformat(trial["started_at"])
+        for key in ("error", "environment"):
+            if not _fits(trial.get(key, ""), "text"):
+                raise RecordError(f"its {key} is not text")
+        trial["started_at"] = _naive_utc(trial["started_at"])
         samples = tuple(float(x) for x in entry["samples_us"])
         if any(not math.isfinite(x) or x < 0 for x in samples):
             raise RecordError("it holds a negative or non-finite timing")
         curves = tuple((str(m), int(s), float(v)) for m, s, v in entry["curves"])
-        return Record(trial, samples, curves, dict(entry["machine"]), dict(entry["sweep"]))
+        if not all(_fits(m, "text") and _fits(s, "integer") and math.isfinite(v) for m, s, v in curves):
+            raise RecordError("it holds a curve with a value that is not finite")
+        return Record(trial, samples, curves, _machine(entry["machine"]), _sweep(entry["sweep"]))
     except RecordError:
         raise
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise RecordError(f"a part is missing or malformed ({type(error).__name__}: {error})") from error
+
+
+def _naive_utc(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+def _machine(entry: Any) -> dict[str, Any]:
+    numbers = {"cores": "integer", "l2_kb": "integer", "l3_kb": "integer", "memory_gb": "real"}
+    for key, value in dict(entry).items():
+        if value is not None and not _fits(value, numbers.get(key, "text")):
+            raise RecordError(f"its machine's {key} is not {numbers.get(key, 'text')}: {value!r:.40}")
+    return dict(entry)
+
+
+def _sweep(entry: Any) -> dict[str, Any]:
+    sweep = dict(entry)
+    for key, value in sweep.items():
+        if value is not None and not _fits(value, "text"):
+            raise RecordError(f"its sweep's {key} is not text: {value!r:.40}")
+    if sweep.get("started_at"):
+        sweep["started_at"] = _naive_utc(sweep["started_at"])
+    return sweep
 
 
 _PYTHON: dict[str, tuple[type, ...]] = {
@@ -107,7 +135,13 @@ _PYTHON: dict[str, tuple[type, ...]] = {
 def _fits(value: object, type_name: str) -> bool:
     if isinstance(value, bool):
         return type_name == "boolean"
-    return isinstance(value, _PYTHON[type_name]) and not (isinstance(value, float) and not math.isfinite(value))
+    if not isinstance(value, _PYTHON[type_name]):
+        return False
+    if isinstance(value, str):
+        return not any("\ud800" <= c <= "\udfff" for c in value)  # half a character: no database takes it
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _plain(value: object) -> str:

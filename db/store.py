@@ -43,7 +43,12 @@ class Store:
     @property
     def name(self) -> str:
         """What to call the results in a message: the file's name, or the URL without its password."""
-        return self.path.name if self.path else sa.make_url(self.url).render_as_string(hide_password=True)
+        if self.path:
+            return self.path.name
+        try:
+            return sa.make_url(self.url).render_as_string(hide_password=True)
+        except sa.exc.ArgumentError:
+            return "the URL given"  # it may hold a password, and cannot be taken apart to hide it
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -172,7 +177,10 @@ class Store:
             raise StoreError(f"There are no results at {self.name} yet: run `python -m bench_engine ingest` first.")
         arguments = {"read_only": not write} if self.path else {}
         # A pooled connection would hold the file's lock for ever.
-        engine = sa.create_engine(self.url, poolclass=sa.NullPool, connect_args=arguments)
+        try:
+            engine = sa.create_engine(self.url, poolclass=sa.NullPool, connect_args=arguments)
+        except (sa.exc.ArgumentError, ImportError) as error:
+            raise StoreError(self._sentence(error)) from error
         try:
             connection = self._open(engine)
             with connection:
@@ -184,6 +192,8 @@ class Store:
                 connection.commit()
         except sa.exc.DBAPIError as error:
             raise StoreError(self._sentence(error)) from error
+        except migrations.NewerDatabaseError as error:
+            raise StoreError(str(error)) from error
         finally:
             engine.dispose()
 
@@ -193,7 +203,7 @@ class Store:
         while True:
             try:
                 return engine.connect()
-            except (sa.exc.DBAPIError, sa.exc.NoSuchModuleError) as error:
+            except sa.exc.DBAPIError as error:
                 text = str(error)
                 if (
                     not wal_set_aside
