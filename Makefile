@@ -8,7 +8,7 @@ BIN := .venv/bin
 app: .venv/app.stamp
 	@$(BIN)/python -m bench_engine build || true
 	@$(BIN)/python -m bench_engine ingest
-	@$(BIN)/python -m mirror port $(PORT)
+	@$(BIN)/python -c 'import socket, sys; s = socket.socket(); sys.exit(s.connect_ex(("localhost", $(PORT))) == 0 and "Port $(PORT) is in use: Mirror may be open there already; else choose another, as in: make app PORT=8502")'
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
 test: .venv/dev.stamp
@@ -35,7 +35,7 @@ clean:
 	rm -rf .venv build
 
 .venv/app.stamp: requirements.txt pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Mirror needs Python 3.11 or newer: name one with `make app PYTHON=python3.11`.")'
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Mirror needs Python 3.11 or newer: name one, as in: make app PYTHON=python3.11")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .

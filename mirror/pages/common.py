@@ -1,0 +1,130 @@
+"""What every page shares: the sandbox, the status line, tables and figures."""
+
+import re
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import pandas as pd
+import streamlit as st
+
+from db.journal import open_results
+from db.settings import db_url
+from db.store import StoreError
+from mirror import catalog
+from mirror.chart import figure
+from mirror.numbers import format_value
+from mirror.query_spec import ChartSpec, Table
+from mirror.sandbox import QueryStopped, Sandbox, shared
+
+_STYLE = """
+<style>
+.block-container {padding-top: 3.6rem; padding-bottom: 3rem; max-width: 1320px;}
+.stTextArea textarea {font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.86rem;}
+.mirror-status {color: #5b6875; font-size: 0.85rem; text-align: right;}
+.mirror-read-as {color: #5b6875; font-size: 0.9rem;}
+@media (max-width: 640px) {.mirror-status {text-align: left;} .block-container {padding-left: 1rem; padding-right: 1rem;}}
+</style>
+"""
+
+
+@st.cache_resource(show_spinner="Loading the results …")
+def _ready(url: str) -> None:
+    open_results(url)
+
+
+def sandbox() -> Sandbox:
+    """The sandbox of the configured results; ends the page with one sentence where they cannot be used."""
+    url = db_url()
+    try:
+        _ready(url)
+        return shared(url)
+    except StoreError as error:
+        st.error(str(error), icon=":material/database_off:")
+        st.stop()
+
+
+def heading(title: str, box: Sandbox) -> None:
+    """Page title with what the results hold, on one line."""
+    st.html(_STYLE)
+    left, right = st.columns([1, 2], vertical_alignment="bottom")
+    left.subheader(title)
+    try:
+        profile = box.profile()
+    except (StoreError, QueryStopped) as error:
+        st.error(str(error), icon=":material/database_off:")
+        st.stop()
+    machines = len(profile.values("machine"))
+    parts = [f"{profile.rows('results'):,} trials", f"{machines} machine{'' if machines == 1 else 's'}"]
+    if profile.updated:
+        parts.append(f"updated {local_time(profile.updated)}")
+    right.html(f'<div class="mirror-status" title="{profile.updated or ""} UTC">results: {" · ".join(parts)}</div>')
+
+
+def local_time(iso: str) -> str:
+    """A naive UTC ISO time in the reader's time zone, without the date when it is today."""
+    moment = datetime.fromisoformat(iso).replace(tzinfo=UTC)
+    try:
+        zone = ZoneInfo(st.context.timezone or "UTC")
+    except (ZoneInfoNotFoundError, ValueError):
+        zone = ZoneInfo("UTC")
+    local = moment.astimezone(zone)
+    today = datetime.now(zone).date()
+    return local.strftime("%H:%M") if local.date() == today else local.strftime("%Y-%m-%d %H:%M")
+
+
+def is_phone() -> bool:
+    """Whether the browser says it is a phone."""
+    return "Mobi" in st.context.headers.get("User-Agent", "")
+
+
+def plain(text: str) -> str:
+    """Text that Markdown shows as it stands."""
+    return re.sub(r"([\\`*_{}\[\]()#+!|<>~$:-])", r"\\\1", text).replace("\n", "  \n")
+
+
+def show_table(table: Table, key: str, selectable: bool = False) -> int | None:
+    """A result as a table, numbers with a sensible count of digits. Returns the selected row, if any."""
+    frame = pd.DataFrame(list(table.rows), columns=list(table.columns))
+    columns = {}
+    for name in table.columns:
+        entry = catalog.entry(name)
+        text = f"{entry.title}: {entry.text}" if entry.text else entry.title
+        if entry.numeric and pd.api.types.is_float_dtype(frame[name]):
+            columns[name] = st.column_config.NumberColumn(help=text, format=_digits(name, table))
+        else:
+            columns[name] = st.column_config.Column(help=text)
+    if not selectable:
+        st.dataframe(frame, hide_index=True, column_config=columns, key=key)
+        return None
+    event = st.dataframe(
+        frame, hide_index=True, column_config=columns, key=key, on_select="rerun", selection_mode="single-row"
+    )
+    rows = event["selection"]["rows"]
+    return rows[0] if rows else None
+
+
+def _digits(name: str, table: Table) -> str:
+    """A printf format with enough digits for the smallest value of the column, and no more."""
+    sizes = [abs(v) for v in table.column(name) if isinstance(v, (int, float)) and v]
+    if not sizes or name in ("compression", "zipf_s"):
+        return "%.4g"
+    smallest = min(sizes)
+    return "%.4f" if smallest < 1 else "%.2f" if smallest < 1000 else "%.0f"
+
+
+def show_chart(table: Table, chart: ChartSpec, key: str) -> None:
+    """The chart of a result, number tiles, or why there is none."""
+    if chart.type == "tiles" and table.rows:
+        row = table.rows[0]
+        shown = [i for i, name in enumerate(table.columns) if isinstance(row[i], (int, float)) and name != "n"] or [0]
+        for column, i in zip(st.columns(min(4, len(shown))), shown[:4], strict=False):
+            name = table.columns[i]
+            column.metric(catalog.entry(name).label, format_value(name, row[i]))
+        return
+    drawn = figure(table, chart, columns=1 if is_phone() else None)
+    if drawn is None:
+        st.info(plain(chart.reason or "No chart fits this result."), icon=":material/table_chart:")
+        return
+    st.plotly_chart(drawn, key=key, config={"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]})
+    if chart.reason:
+        st.caption(plain(chart.reason))

@@ -1,0 +1,66 @@
+"""The page Runs: every trial, one line each; a failure's reason in its line."""
+
+import streamlit as st
+
+from db.store import StoreError
+from mirror import catalog
+from mirror.csv_export import to_csv
+from mirror.guard import GuardError
+from mirror.numbers import format_value
+from mirror.pages.common import heading, plain, sandbox, show_chart, show_table
+from mirror.query_spec import ChartSpec
+from mirror.sandbox import QueryError, QueryStopped, Sandbox
+from mirror.trials import FILTERS, choices, details, trials
+
+
+def page() -> None:
+    """Draw the page."""
+    box = sandbox()
+    heading("Runs", box)
+    try:
+        _list(box)
+    except (QueryError, QueryStopped, GuardError, StoreError) as error:
+        st.error(plain(str(error)), icon=":material/error:")
+
+
+def _list(box: Sandbox) -> None:
+    known = choices(box)
+    chosen = {}
+    for column, name in zip(st.columns(len(FILTERS)), FILTERS, strict=True):
+        chosen[name] = column.multiselect(catalog.entry(name).label, known[name], placeholder="all", key=f"only_{name}")
+    table = trials(box, chosen)
+    if not table.rows:
+        st.info("No trial passes these filters: take one away." if any(chosen.values()) else "There are no trials yet.")
+        return
+    selected = show_table(table, key="trials", selectable=True)
+    count = f"first {len(table.rows):,} trials" if table.truncated else f"{len(table.rows):,} trials"
+    left, right = st.columns([5, 1], vertical_alignment="center")
+    left.caption(f"{count} · columns that differ · select a line to open the trial")
+    right.download_button("CSV", to_csv(table), file_name="trials.csv", mime="text/csv", icon=":material/download:")
+    if selected is not None and selected < len(table.rows):
+        _trial(box, str(table.rows[selected][-1]))
+
+
+def _trial(box: Sandbox, trial_id: str) -> None:
+    story = details(box, trial_id)
+    values = dict(story.values)
+    with st.container(border=True):
+        st.markdown(f"**{plain(str(values.get('method', '')))}** :small[{plain(trial_id)}]")
+        if error := values.get("error"):
+            st.error(plain(str(error)), icon=":material/error:")
+        left, right = st.columns([2, 3])
+        lines = [
+            f"| {plain(catalog.entry(n).label)} | {plain(format_value(n, v))} |"
+            for n, v in story.values
+            if n != "error"
+        ]
+        left.markdown("\n".join(["| | |", "|---|---|", *lines]))
+        with right:
+            if story.samples.rows:
+                st.caption("Every timed sample, in the order taken")
+                show_chart(story.samples, ChartSpec("scatter", x="sample", y="time_us"), key="samples")
+            for metric in dict.fromkeys(story.curves.column("metric")):
+                rows = tuple(r for r in story.curves.rows if r[0] == metric)
+                st.caption(f"{plain(str(metric))} over training steps")
+                curve = type(story.curves)(story.curves.columns, rows)
+                show_chart(curve, ChartSpec("line", x="step", y="value"), key=f"curve_{metric}")
