@@ -1,0 +1,380 @@
+"""QuerySpec <-> JSON: the schema a language model is given, the strict reading of what it sends, and the way back."""
+
+import dataclasses
+import difflib
+import math
+import re
+import types
+import typing
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import sqlalchemy as sa
+
+from db import schema
+from db.columns import BY_NAME, COLUMNS
+from mirror.query_spec import Aggregate, ChartType, ChartWish, Filter, Metric, Operator, Order, QuerySpec, Shape, Value
+
+MAX_COLUMNS = 12  # metrics, dimensions, partitions and sort keys, each
+MAX_FILTERS = 20
+MAX_VALUES = 100
+MAX_NOTES = 10
+MAX_TEXT = 300
+MAX_LIMIT = 10_000
+_INT64 = 2**63
+
+_TABLE_TYPES = {sa.BigInteger: "integer", sa.Double: "real", sa.DateTime: "timestamp", sa.Boolean: "boolean"}
+_FAILURES = (
+    "trial_id", "sweep", "benchmark", "op", "method", "dataset", "device", "compression", "embedding_dim",
+    "batch_size", "seed", "status", "error", "machine_id", "machine", "started_at", "duration_s",
+)  # fmt: skip
+_CURVES = (
+    "trial_id",
+    "method",
+    "dataset",
+    "compression",
+    "embedding_dim",
+    "seed",
+    "machine",
+    "step",
+    "metric",
+    "value",
+)
+_OTHER_TYPES = {"status": "text", "error": "text", "step": "integer", "metric": "text", "value": "real"}
+
+
+def _types(names: tuple[str, ...]) -> dict[str, str]:
+    return {n: BY_NAME[n].type if n in BY_NAME else _OTHER_TYPES[n] for n in names}
+
+
+def _table_types(table: sa.Table) -> dict[str, str]:
+    return {c.name: _TABLE_TYPES.get(type(c.type), "text") for c in table.c}
+
+
+_ALL = {c.name: c.type for c in COLUMNS}
+_BY_SOURCE: dict[str, Mapping[str, str]] = {
+    "results": _ALL,
+    "history": _ALL,
+    "failures": _types(_FAILURES),
+    "curves": _types(_CURVES),
+    "samples": _table_types(schema.samples),
+    "machines": _table_types(schema.machines),
+    "sweeps": _table_types(schema.sweeps),
+}
+# Source -> column -> text | integer | real | boolean | timestamp.
+KNOWN_COLUMNS: Mapping[str, Mapping[str, str]] = {source: _BY_SOURCE[source] for source in schema.EXPOSED}
+
+_SAME_OPERATOR = {"==": "=", "!=": "<>"}
+_NUMERIC = ("integer", "real")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
+
+
+class SpecError(ValueError):
+    """The JSON is no QuerySpec; the message is one sentence that names the place and what is allowed."""
+
+
+def to_json(spec: QuerySpec) -> dict[str, Any]:
+    """The spec as a dict that `json.dumps` takes; `from_json` gives the spec back."""
+    data: dict[str, Any] = _plain(spec)
+    return data
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    return [_plain(v) for v in value] if isinstance(value, tuple) else value
+
+
+# -- schema ------------------------------------------------------------------------------------------------------------
+
+
+def json_schema(known: Mapping[str, Mapping[str, str]] = KNOWN_COLUMNS) -> dict[str, Any]:
+    """JSON schema of a QuerySpec over the known columns, in the strict subset (all keys required, none besides)."""
+    columns = sorted({c for types_ in known.values() for c in types_})
+    enums = {
+        (Metric, "column"): columns,
+        (Filter, "column"): columns,
+        (QuerySpec, "dimensions"): columns,
+        (QuerySpec, "partitions"): columns,
+        (QuerySpec, "source"): list(known),
+    }
+
+    def object_of(cls: type) -> dict[str, Any]:
+        hints = get_type_hints(cls)
+        properties = {f.name: of(hints[f.name], enums.get((cls, f.name))) for f in dataclasses.fields(cls)}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+
+    def of(hint: Any, enum: list[str] | None) -> dict[str, Any]:
+        if dataclasses.is_dataclass(hint):
+            return object_of(typing.cast(type, hint))
+        origin = get_origin(hint)
+        if origin is tuple:
+            return {"type": "array", "items": of(get_args(hint)[0], enum)}
+        if origin is Literal:
+            return {"type": "string", "enum": list(get_args(hint))}
+        if origin in (types.UnionType, typing.Union):
+            return {"anyOf": [of(part, enum) for part in get_args(hint)]}
+        name = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null"}[hint]
+        return {"type": name, "enum": enum} if enum else {"type": name}
+
+    return object_of(QuerySpec)
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def from_json(data: Any, known: Mapping[str, Mapping[str, str]] = KNOWN_COLUMNS) -> QuerySpec:
+    """The QuerySpec that parsed JSON holds; only `shape` is required, null and absence mean the default.
+
+    Args:
+        data: what `json.loads` gave.
+        known: source -> column -> type; nothing else can be named.
+
+    Raises:
+        SpecError: an unknown key, column, operator or word, a value of the wrong type, or too many of anything.
+    """
+    fields = _object(data, "the query", QuerySpec)
+    if "shape" not in fields:
+        raise SpecError(f"shape is missing: it is one of {', '.join(get_args(Shape))}.")
+    source = _word(fields.get("source", "results"), "source", tuple(known))
+    columns = _Columns(source, known)
+    shape = _word(fields["shape"], "shape", get_args(Shape))
+    metrics = tuple(_metric(item, f"metrics[{i}]", columns) for i, item in _items(fields, "metrics", MAX_COLUMNS))
+    spec = QuerySpec(
+        shape=shape,
+        metrics=metrics,
+        dimensions=tuple(columns.name(x, f"dimensions[{i}]") for i, x in _items(fields, "dimensions", MAX_COLUMNS)),
+        partitions=tuple(columns.name(x, f"partitions[{i}]") for i, x in _items(fields, "partitions", MAX_COLUMNS)),
+        filters=tuple(_filter(x, f"filters[{i}]", columns) for i, x in _items(fields, "filters", MAX_FILTERS)),
+        keep_baseline=_flag(fields.get("keep_baseline", False), "keep_baseline"),
+        order=tuple(_order(x, f"order[{i}]") for i, x in _items(fields, "order", MAX_COLUMNS)),
+        limit=_limit(fields.get("limit")),
+        source=source,
+        chart=_chart(fields.get("chart", {})),
+        notes=tuple(_text(x, f"notes[{i}]") for i, x in _items(fields, "notes", MAX_NOTES)),
+    )
+    _check_shape(spec, columns)
+    _check_names(spec, columns)
+    return spec
+
+
+class _Columns:
+    """The columns of one source, and what to say of a name that is not among them."""
+
+    def __init__(self, source: str, known: Mapping[str, Mapping[str, str]]) -> None:
+        self.source = source
+        self.types = known[source]
+        self._known = known
+
+    def name(self, value: Any, where: str) -> str:
+        name = _text(value, where)
+        if name in self.types:
+            return name
+        homes = [source for source, columns in self._known.items() if name in columns]
+        if homes:
+            raise SpecError(f"{where}: {name} is a column of {' and '.join(homes)}, not of {self.source}.")
+        raise SpecError(f"{where}: {self.source} has no column {_shown(name)}{_nearest(name, tuple(self.types))}.")
+
+
+def _metric(data: Any, where: str, columns: _Columns) -> Metric:
+    fields = _object(data, where, Metric, needs=("column",))
+    column = columns.name(fields["column"], f"{where}.column")
+    aggregate = fields.get("aggregate")
+    if aggregate is not None:
+        aggregate = _word(aggregate, f"{where}.aggregate", get_args(Aggregate))
+    kind = columns.types[column]
+    fits = kind in _NUMERIC or aggregate == "count" or (kind == "timestamp" and aggregate in ("min", "max"))
+    if not fits:
+        raise SpecError(f"{where}: {column} holds {kind} values and cannot be a metric; make it a dimension.")
+    return Metric(column, aggregate)
+
+
+def _filter(data: Any, where: str, columns: _Columns) -> Filter:
+    fields = _object(data, where, Filter, needs=("column", "operator", "values"))
+    column = columns.name(fields["column"], f"{where}.column")
+    operator = fields["operator"]
+    if isinstance(operator, str):
+        operator = _SAME_OPERATOR.get(operator.strip(), operator.strip().lower())
+    operator = _word(operator, f"{where}.operator", get_args(Operator))
+    items = _items(fields, "values", MAX_VALUES, where)
+    values = tuple(_value(x, f"{where}.values[{i}]", column, columns.types[column]) for i, x in items)
+    if not values:
+        raise SpecError(f"{where}.values is empty: give the value to compare {column} with.")
+    if len(values) > 1 and operator not in ("in", "not in"):
+        raise SpecError(f"{where}: the operator {operator} takes one value, not {len(values)}; use in or not in.")
+    return Filter(column, operator, values)
+
+
+def _value(value: Any, where: str, column: str, kind: str) -> Value:
+    """A filter's value, of the type that the column holds."""
+    if kind == "boolean" and isinstance(value, bool):
+        return value
+    if kind == "text" and isinstance(value, str):
+        return _text(value, where)
+    if kind == "timestamp" and isinstance(value, str):
+        return _time(value, where)
+    if kind in _NUMERIC and isinstance(value, int | float) and not isinstance(value, bool):
+        if not -_INT64 <= value < _INT64 and (isinstance(value, int) or not math.isfinite(value)):
+            raise SpecError(f"{where}: {_shown(value)} is no number that {column} can hold.")
+        if kind == "real" or isinstance(value, int):
+            return value
+        if value.is_integer():
+            return int(value)
+    wanted = {
+        "boolean": "true or false",
+        "text": "a text",
+        "timestamp": "a time such as 2026-11-20T08:00:00",
+        "integer": "a whole number without quotes or unit",
+        "real": "a number without quotes or unit",
+    }[kind]
+    raise SpecError(f"{where}: {column} takes {wanted}, not {_shown(value)}.")
+
+
+def _time(value: str, where: str) -> str:
+    """An ISO time in naive UTC; a date stays a date."""
+    try:
+        time = datetime.fromisoformat(value)
+        if time.tzinfo:
+            time = time.astimezone(UTC).replace(tzinfo=None)
+            return time.isoformat()
+    except (ValueError, OverflowError) as error:
+        raise SpecError(f"{where}: {_shown(value)} is no time; write it like 2026-11-20T08:00:00.") from error
+    return value if _DATE.fullmatch(value) else time.isoformat()
+
+
+def _order(data: Any, where: str) -> Order:
+    fields = _object(data, where, Order, needs=("column",))
+    descending = _flag(fields.get("descending", False), f"{where}.descending")
+    return Order(_text(fields["column"], f"{where}.column"), descending)
+
+
+def _chart(data: Any) -> ChartWish:
+    fields = _object(data, "chart", ChartWish)
+    type_ = fields.get("type")
+    return ChartWish(
+        None if type_ is None else _word(type_, "chart.type", get_args(ChartType)),
+        _flag(fields.get("log_x", False), "chart.log_x"),
+        _flag(fields.get("log_y", False), "chart.log_y"),
+    )
+
+
+def _limit(value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_LIMIT:
+        raise SpecError(f"limit is a whole number from 1 to {MAX_LIMIT}, or null, not {_shown(value)}.")
+    return value
+
+
+def _check_shape(spec: QuerySpec, columns: _Columns) -> None:
+    """A shape has the fields that it cannot do without."""
+    needed = {"points": ("metrics",), "groups": ("metrics",), "best": ("metrics", "order")}
+    needed["ranking"] = ("metrics", "order", "limit")
+    for name in needed.get(spec.shape, ()):
+        if not getattr(spec, name):
+            raise SpecError(f"{name} is missing, and the shape {spec.shape} needs it.")
+    for i, name in enumerate(spec.partitions):
+        if name not in spec.dimensions:
+            raise SpecError(f"partitions[{i}]: {name} is not among the dimensions; add it there too.")
+    if spec.keep_baseline and "is_baseline" not in columns.types:
+        raise SpecError(f"keep_baseline is false for {columns.source}, which does not know the baseline.")
+
+
+def _check_names(spec: QuerySpec, columns: _Columns) -> None:
+    """A result's columns have different names, and a sort key is one of them."""
+    aliases = [m.alias for m in spec.metrics]
+    for place, names in (("metrics", aliases), ("dimensions", spec.dimensions), ("partitions", spec.partitions)):
+        twice = [n for i, n in enumerate(names) if n in names[:i]]
+        if twice:
+            raise SpecError(f"{place} names {twice[0]} twice.")
+    both = [n for n in aliases if n in spec.dimensions]
+    if both:
+        raise SpecError(f"{both[0]} is among the metrics and the dimensions: keep it in one of them.")
+    results = [*aliases, *spec.dimensions]
+    if spec.shape == "count":
+        results.append("trials")
+    elif spec.shape in ("points", "rows"):
+        results += [c for c in columns.types if c not in results]
+    else:
+        results += ["n", f"stddev_{spec.metrics[0].column}"]
+    if spec.shape in ("ranking", "best"):
+        results += [m.column for m in spec.metrics]
+    for i, order in enumerate(spec.order):
+        if order.column not in results:
+            raise SpecError(
+                f"order[{i}].column: the result has no column {_shown(order.column)}"
+                f"{_nearest(order.column, tuple(results))}."
+            )
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+
+def _object(data: Any, where: str, cls: type, needs: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The fields of a JSON object that stands for `cls`, nulls left out."""
+    if data is None:
+        data = {}
+    allowed = tuple(f.name for f in dataclasses.fields(cls))
+    if not isinstance(data, dict):
+        raise SpecError(f"{where} is an object with the keys {', '.join(allowed)}, not {_shown(data)}.")
+    for key in data:
+        if key not in allowed:
+            raise SpecError(f"{where} has no key {_shown(key)}{_nearest(str(key), allowed)}.")
+    fields = {k: v for k, v in data.items() if v is not None}
+    for key in needs:
+        if key not in fields:
+            raise SpecError(f"{where}.{key} is missing.")
+    return fields
+
+
+def _items(fields: Mapping[str, Any], key: str, most: int, inside: str = "") -> list[tuple[int, Any]]:
+    """The numbered items of a list field."""
+    where = f"{inside}.{key}" if inside else key
+    items = fields.get(key, [])
+    if not isinstance(items, list | tuple):
+        raise SpecError(f"{where} is a list, not {_shown(items)}.")
+    if len(items) > most:
+        raise SpecError(f"{where} has {len(items)} items: {most} is the most.")
+    return list(enumerate(items))
+
+
+def _word(value: Any, where: str, allowed: tuple[str, ...]) -> Any:
+    if not isinstance(value, str) or value not in allowed:
+        raise SpecError(f"{where} is one of {', '.join(allowed)}, not {_shown(value)}.")
+    return value
+
+
+def _flag(value: Any, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise SpecError(f"{where} is true or false, not {_shown(value)}.")
+    return value
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise SpecError(f"{where} is a text, not {_shown(value)}.")
+    if len(value) > MAX_TEXT:
+        raise SpecError(f"{where} has {len(value)} characters: {MAX_TEXT} is the most.")
+    # Neither a database nor a page can take these.
+    if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
+        raise SpecError(f"{where} holds a character that is no text: {_shown(value)}.")
+    return value
+
+
+def _nearest(name: str, allowed: tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(name[:MAX_TEXT].lower(), allowed, n=1, cutoff=0.5)
+    return f"; the nearest is {near[0]}" if near else f"; there are {', '.join(allowed)}"
+
+
+def _shown(value: Any) -> str:
+    """A value as an error shows it: quoted, on one line, short."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= _INT64:
+        return "a number of that size"  # Python refuses to print the largest ones
+    text = ascii(value) if isinstance(value, str) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
