@@ -1,0 +1,180 @@
+"""Builds the C++ kernels in csrc/ once per machine, and loads what was built. Loading never compiles."""
+
+import fcntl
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+_ROOT = Path(__file__).resolve().parents[2]
+_SOURCES = _ROOT / "csrc"
+_BUILDS = _ROOT / "build"
+_LIBRARY = "mirror_kernels.so"
+# -march=native: a library is only ever loaded on a CPU like the one it was built on, since the CPU is in its key.
+# -fopenmp: without it at::parallel_for runs on one thread and says nothing.
+_FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-Wall", "-Wextra")
+_MESSAGE_LINES = 20
+
+_loaded = False
+_loading = threading.Lock()
+
+
+class KernelsNotBuiltError(RuntimeError):
+    """No library was built for this machine, torch version and source."""
+
+
+class CompilerMissingError(RuntimeError):
+    """There is no C++ compiler."""
+
+
+class CompileError(RuntimeError):
+    """The compiler refused; the message ends with the tail of what it said."""
+
+
+def built() -> bool:
+    """Whether `load` would find a library. Quick: torch, slow to import, is only imported where it is used."""
+    return bool(_found())
+
+
+def load() -> None:
+    """Load the built library into this process, once; its ops are then under `torch.ops.mirror`.
+
+    Where several compilers were used, the build asked for last is taken. Raises KernelsNotBuiltError.
+    """
+    global _loaded
+    with _loading:
+        if _loaded:
+            return
+        found = _found()
+        if not found:
+            raise KernelsNotBuiltError(
+                "The compiled kernels are not built for this machine: run `python -m bench_engine build`."
+            )
+        import torch
+
+        torch.ops.load_library(found[-1])
+        _loaded = True
+
+
+def _found() -> list[Path]:
+    """Libraries that fit this machine, the one built last at the end."""
+    return sorted(_BUILDS.glob(f"{_machine_key()}-*/{_LIBRARY}"), key=lambda p: p.stat().st_mtime)
+
+
+def build(verbose: bool = False) -> Path:
+    """Compile the kernels unless that is done already, and return the library's path.
+
+    Any number of processes may build at once: one compiles, the others wait and find its result. A build that is
+    killed leaves nothing that a later one could stumble over.
+
+    Args:
+        verbose: print the compiler's command lines.
+
+    Raises CompilerMissingError and CompileError.
+    """
+    compiler = _compiler()
+    target = _BUILDS / f"{_machine_key()}-{_compiler_key(compiler)}"
+    library = target / _LIBRARY
+    _BUILDS.mkdir(exist_ok=True)
+    with _lock(_BUILDS / "lock"):
+        if library.exists():
+            library.touch()
+            return library
+        for leftover in (target, *_BUILDS.glob("part-*")):
+            shutil.rmtree(leftover, ignore_errors=True)
+        part = Path(tempfile.mkdtemp(dir=_BUILDS, prefix="part-"))
+        try:
+            _compile(compiler, part, verbose)
+            part.rename(target)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+    return library
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """An exclusive lock that the system releases when its holder dies."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _compile(compiler: list[str], folder: Path, verbose: bool) -> None:
+    import torch
+
+    torch_home = Path(torch.__file__).parent
+    include = [f"-isystem{torch_home / 'include'}", f"-isystem{torch_home / 'include/torch/csrc/api/include'}"]
+    abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"
+    sources = _units()
+    objects = [str(folder / f"{source.relative_to(_SOURCES)}.o".replace("/", "_")) for source in sources]
+    commands = [
+        [*compiler, *_FLAGS, abi, *include, "-c", str(source), "-o", target]
+        for source, target in zip(sources, objects, strict=True)
+    ]
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(lambda command: _run(command, verbose), commands))
+    libraries = [f"-L{torch_home / 'lib'}", "-lc10", "-ltorch_cpu", "-ltorch"]
+    _run([*compiler, *_FLAGS, "-shared", *objects, *libraries, "-o", str(folder / _LIBRARY)], verbose)
+    for path in objects:
+        os.unlink(path)
+
+
+def _run(command: list[str], verbose: bool) -> None:
+    if verbose:
+        print(shlex.join(command), flush=True)
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        tail = "\n".join(done.stderr.splitlines()[-_MESSAGE_LINES:])
+        raise CompileError(f"The kernels did not compile ({command[0]} ended with {done.returncode}):\n{tail}")
+
+
+def _units() -> list[Path]:
+    return sorted([*_SOURCES.glob("*.cpp"), *_SOURCES.glob("cpu/*.cpp")])
+
+
+def _machine_key() -> str:
+    """Hash of torch version, flags, sources and CPU: what a library must agree with to be loaded."""
+    digest = hashlib.sha256()
+    for part in (version("torch"), *_FLAGS, _cpu()):
+        digest.update(part.encode() + b"\0")
+    for path in sorted([*_units(), *_SOURCES.rglob("*.h")]):
+        digest.update(path.relative_to(_SOURCES).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _cpu() -> str:
+    """Model and instruction sets of the CPU."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    facts = {
+        line for line in lines if line.partition(":")[0].strip() in ("model name", "flags", "Features", "CPU part")
+    }
+    return platform.machine() + "\n".join(sorted(facts))
+
+
+def _compiler() -> list[str]:
+    """The command of the first compiler that is there; $CXX may hold arguments too."""
+    for candidate in (os.environ.get("CXX", ""), "g++", "clang++"):
+        command = shlex.split(candidate)
+        if command and shutil.which(command[0]):
+            return command
+    raise CompilerMissingError(
+        "No C++ compiler was found (looked for $CXX, g++, clang++): install one, e.g. `apt-get install g++`; "
+        "methods that need no compiled kernels still run."
+    )
+
+
+def _compiler_key(compiler: list[str]) -> str:
+    said = subprocess.run([*compiler, "--version"], capture_output=True, check=False).stdout
+    return hashlib.sha256(shlex.join(compiler).encode() + b"\0" + said).hexdigest()[:8]
