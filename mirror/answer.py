@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Literal
 
 from db.columns import BY_NAME
 from db.journal import open_results
@@ -97,7 +98,7 @@ def _unaskable(question: str) -> str:
     return ""
 
 
-def _understand(question: str, sandbox: Sandbox, llm: LlmFrontEnd) -> tuple[QuerySpec, str, str]:
+def _understand(question: str, sandbox: Sandbox, llm: LlmFrontEnd) -> tuple[QuerySpec, Literal["grammar", "llm"], str]:
     """(spec, engine, note): by the language model where one is configured, else by the grammar."""
     profile = sandbox.profile()
     if not llm.configured():

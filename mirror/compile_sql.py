@@ -4,16 +4,28 @@ from mirror.query_spec import Filter, Metric, QuerySpec, Value
 
 _AGGREGATE_SQL = {"stddev": "stddev_samp"}
 _ROW_LIMIT_OF_LISTS = 200
+_LINE = 88
 
 
 def compile_sql(spec: QuerySpec) -> str:
     """The SELECT statement of a spec, in SQL that DuckDB's own shell runs unchanged."""
-    lines = ["SELECT " + ", ".join(_columns(spec)), f"FROM {spec.source}"]
+    lines = [_select(_columns(spec)), f"FROM {spec.source}"]
     if conditions := _conditions(spec):
         lines.append("WHERE " + "\n  AND ".join(conditions))
     if spec.shape in ("groups", "ranking", "best") or (spec.shape == "count" and spec.dimensions):
         lines.append("GROUP BY " + ", ".join(spec.dimensions))
     lines += _tail(spec)
+    return "\n".join(lines)
+
+
+def _select(columns: list[str]) -> str:
+    """The SELECT list, broken between columns where a line grows long."""
+    lines = ["SELECT " + columns[0]]
+    for column in columns[1:]:
+        lines[-1] += ","
+        if len(lines[-1]) + len(column) > _LINE:
+            lines.append("      ")
+        lines[-1] += " " + column
     return "\n".join(lines)
 
 

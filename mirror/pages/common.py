@@ -22,7 +22,10 @@ _STYLE = """
 .stTextArea textarea {font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.86rem;}
 .mirror-status {color: #5b6875; font-size: 0.85rem; text-align: right;}
 .mirror-read-as {color: #5b6875; font-size: 0.9rem;}
-@media (max-width: 640px) {.mirror-status {text-align: left;} .block-container {padding-left: 1rem; padding-right: 1rem;}}
+@media (max-width: 640px) {
+  .mirror-status {text-align: left;}
+  .block-container {padding-left: 1rem; padding-right: 1rem;}
+}
 </style>
 """
 

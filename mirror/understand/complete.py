@@ -6,12 +6,14 @@ from dataclasses import replace
 from db.columns import BY_NAME
 from mirror import catalog
 from mirror.profile import Profile
-from mirror.query_spec import Filter, Metric, QuerySpec
+from mirror.query_spec import Aggregate, Filter, Metric, QuerySpec
 from mirror.understand.errors import Ambiguity, Refusal
 
 # Axes that another one decides: a data set has its own tables and rows.
 _IMPLIED = {"dataset": ("num_rows", "num_tables"), "benchmark": ("op",)}
 _SIZE_AXES = ("compression", "block_size")
+# What the same work can be done with: never averaged over either.
+_CHOICES = ("method", *_SIZE_AXES)
 
 
 def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
@@ -35,12 +37,14 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
     if not spec.metrics:
         spec = _with_overview(spec, profile)
     spec = _with_defaults(spec, profile)
-    workload, size = _open_axes(spec, profile)
+    workload, choices = _open_axes(spec, profile)
     if spec.shape == "points":
-        return _points(spec, workload, size, profile)
+        return _points(spec, workload, choices, profile)
     if spec.shape in ("best", "ranking"):
-        return _ranked(spec, workload, size)
-    return replace(spec, dimensions=_unique(*spec.dimensions, *workload, *size))
+        return _ranked(spec, workload, choices)
+    return replace(
+        spec, dimensions=_unique(*spec.dimensions, *(c for c in choices if c == "method"), *workload, *choices)
+    )
 
 
 def _benchmarks_asked(spec: QuerySpec) -> set[object] | None:
@@ -84,7 +88,7 @@ def _held(f: Filter, profile: Profile, benchmark: str) -> bool:
 def _with_overview(spec: QuerySpec, profile: Profile) -> QuerySpec:
     asked = _benchmarks_asked(spec) or set(profile.benchmarks)
     overview = [m for m in catalog.words()["overview"] if any(m in profile.metrics(str(b)) for b in asked)]
-    aggregate = None if spec.shape == "points" else "avg"
+    aggregate: Aggregate | None = None if spec.shape == "points" else "avg"
     return replace(spec, metrics=tuple(Metric(m, aggregate) for m in overview))
 
 
@@ -111,8 +115,8 @@ def _with_defaults(spec: QuerySpec, profile: Profile) -> QuerySpec:
 
 
 def _open_axes(spec: QuerySpec, profile: Profile) -> tuple[list[str], list[str]]:
-    """(workload axes, size axes) with several values that the spec does not name."""
-    implied = {i for axis, axes in _IMPLIED.items() for i in axes if len(_values(spec, profile, axis)) > 1}
+    """(workload axes, method and size) with several values that the spec does not name."""
+    implied = {i for axis, axes in _IMPLIED.items() for i in axes if _values(spec, profile, axis)}
     workload = ["benchmark", *(c.name for c in BY_NAME.values() if c.workload and c.name != "benchmark"), "machine"]
     named = set(spec.dimensions)
 
@@ -121,12 +125,12 @@ def _open_axes(spec: QuerySpec, profile: Profile) -> tuple[list[str], list[str]]
 
     return (
         [a for a in workload if a not in implied and is_open(a)],
-        [a for a in _SIZE_AXES if is_open(a)],
+        [a for a in _CHOICES if is_open(a)],
     )
 
 
-def _points(spec: QuerySpec, workload: list[str], size: list[str], profile: Profile) -> QuerySpec:
-    dimensions = _unique("method", *spec.dimensions, *workload, *size, "seed")
+def _points(spec: QuerySpec, workload: list[str], choices: list[str], profile: Profile) -> QuerySpec:
+    dimensions = _unique("method", *spec.dimensions, *workload, *choices, "seed")
     filtered = {f.column for f in spec.filters}
     sized = any(a in filtered for a in _SIZE_AXES) and "method" not in filtered
     baseline_seen = sized and any(
@@ -138,15 +142,15 @@ def _points(spec: QuerySpec, workload: list[str], size: list[str], profile: Prof
     return replace(spec, dimensions=dimensions, keep_baseline=baseline_seen)
 
 
-def _ranked(spec: QuerySpec, workload: list[str], size: list[str]) -> QuerySpec:
+def _ranked(spec: QuerySpec, workload: list[str], choices: list[str]) -> QuerySpec:
     entities = [d for d in spec.dimensions if d != "method"]
     if "method" in spec.dimensions:
         # "which method is best": one ranking per workload that must not be compared across.
         partitions = tuple(workload)
-        dimensions = _unique(*workload, "method", *entities, *size)
+        dimensions = _unique(*workload, "method", *entities, *choices)
     else:
         partitions = ()
-        dimensions = _unique(*entities, "method", *workload, *size)
+        dimensions = _unique(*entities, "method", *workload, *choices)
     return replace(spec, dimensions=dimensions, partitions=partitions)
 
 

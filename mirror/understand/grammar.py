@@ -79,7 +79,8 @@ def known_sentence() -> str:
     """What can be asked about, in one sentence."""
     metrics = [e.label for e in catalog.entries().values() if e.role == "metric" and not e.name.startswith("latency_")]
     axes = ("method", "data set", "compression", "dim", "batch size", "machine")
-    return f"Known are the metrics {', '.join(metrics)}, latency with its percentiles, and {', '.join(axes)} to group or filter by."
+    groups = f"and {', '.join(axes)} to group or filter by"
+    return f"Known are the metrics {', '.join(metrics)}, latency with its percentiles, {groups}."
 
 
 def _unknown_sentence(unknown: list[str], lexicon: Lexicon) -> str:
@@ -256,7 +257,8 @@ class _Reader:
             column = self._column_of(item, before)
         if catalog.entry(column).role == "metric":
             raise Refusal(
-                f"“{item.text}” alone says too little about {catalog.entry(column).label}: say under or above {item.text}."
+                f"“{item.text}” alone says too little about {catalog.entry(column).label}: "
+                f"say under or above {item.text}."
             )
         self._forget_dimension(column)
         self._add_filter(column, "=", (self._scaled(item, column),))
@@ -277,6 +279,8 @@ class _Reader:
             self.at += 1
             return column
         axes = [e.name for e in catalog.entries().values() if e.role == "axis" and e.numeric and e.name != "seed"]
+        if isinstance(item.value, (int, float)) and item.value > 1 and item.unit != "x":
+            axes.remove("compression")
         holding = [a for a in axes if self._scaled(item, a) in self.profile.values(a)]
         if len(holding) == 1:
             self.filled.notes.append(f"took {item.text} as {catalog.entry(holding[0]).label}")
@@ -296,9 +300,8 @@ class _Reader:
         if column == "compression" and (item.unit == "x" or (item.unit == "" and item.value > 1)):
             return self._fraction(item)
         scale = UNITS[item.unit][1] if item.unit in UNITS else SCALES.get(item.unit, 1.0)
-        value = item.value * scale if scale != 1.0 else item.value
-        value = float(f"{value:.12g}")  # 10 * 0.01 is 0.1, not 0.1 and a bit
-        return int(value) if catalog.entry(column).type == "integer" and value.is_integer() else value
+        value = float(f"{item.value * scale:.12g}")  # 10 * 0.01 is 0.1, not 0.1 and a bit
+        return int(value) if value.is_integer() and column not in ("compression", "zipf_s") else value
 
     def _fraction(self, item: Item) -> float:
         """`10x smaller` as the fraction kept."""
@@ -395,7 +398,7 @@ def _spec(slots: _Slots) -> QuerySpec:
         shape = "groups"
         metrics = tuple(Metric(m.column, slots.aggregate or "avg") for m in metrics)
     methods = [v for f in slots.filters if f.column == "method" and f.operator in ("=", "in") for v in f.values]
-    if not metrics and not slots.compare and not slots.tradeoff and len(methods) < 2:
+    if not metrics and len(methods) < 2 and not (slots.compare and slots.filters):
         raise _nothing_asked(slots)
     if shape == "groups" and not slots.grouped and "method" not in dimensions:
         dimensions = ("method", *dimensions)
@@ -437,7 +440,7 @@ def _superlative(slots: _Slots, dimensions: tuple[str, ...], common: dict[str, o
         own = metrics[0]
     leading = own or (metrics[0] if metrics else None)
     if leading is None:
-        what = f"the top {slots.limit}" if slots.superlative in ("top", "bottom") else f"the {slots.superlative}"
+        what = f"the {slots.superlative}{f' {slots.limit}' if slots.limit else ''}"
         raise Ambiguity(
             f"By what should {what} be chosen?",
             (

@@ -61,7 +61,7 @@ CUES: dict[str, tuple[str, ...]] = {
     "chart:scatter": ("scatter", "scatter plot", "scatter chart", "scatterplot"),
     "chart:line": ("line", "lines", "line chart", "line plot", "line graph", "curve"),
     "chart:bar": ("bar", "bars", "bar chart", "bar plot", "bar graph"),
-    "chart:box": ("box", "box plot", "boxplot", "boxes"),
+    "chart:box": ("box", "box plot", "boxplot", "boxes", "distribution", "distribution of", "spread of"),
     "chart:histogram": ("histogram",),
     "chart:heatmap": ("heatmap", "heat map"),
     "chart:table": ("table",),
@@ -73,7 +73,8 @@ a an the of for at with in on to is are was were be been do does did has have ha
 show me plot give list display draw chart graph see get find tell us i we you want like would please can could let its
 it this that these those there their my our your as using use used when if then than only just all each every any some
 value values number numbers level levels different same respect terms look much many one ones embedding embeddings
-model models need needs take takes took cost costs make makes made still """.split()
+model models need needs take takes took cost costs make makes made still
+"""
 
 ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")
 
@@ -125,7 +126,7 @@ class Lexicon:
 
     def __init__(self, profile: Profile) -> None:
         self._phrases: dict[tuple[str, ...], Item] = {}
-        for word in FILLERS:
+        for word in FILLERS.split():
             self._add(word, Item("filler", word))
         for cue, phrases in CUES.items():
             for phrase in phrases:
@@ -133,13 +134,13 @@ class Lexicon:
         for entry in catalog.entries().values():
             for phrase in (entry.name, entry.label, *entry.synonyms):
                 self._add(phrase, Item("column", phrase, entry.name))
-        columns = {e.name for e in catalog.entries().values() if e.type == "text"}
-        for column in sorted(columns):
-            known = [v for v in profile.values(column) if isinstance(v, str)]
+        for column in (e.name for e in catalog.entries().values() if e.type == "text"):
             synonyms = catalog.value_synonyms(column)
-            for value in {*known, *synonyms}:
-                for phrase in (value, *synonyms.get(value, ())):
-                    self._add(phrase, Item("value", phrase, column, value))
+            for value in dict.fromkeys([*profile.values(column), *synonyms]):
+                for phrase in (str(value), *synonyms.get(str(value), ())):
+                    # Names that people choose can be any words: they count only behind the name of their column.
+                    named = f"{column} {phrase}" if column in ("sweep", "machine") else phrase
+                    self._add(named, Item("value", phrase, column, value))
         self._longest = max(map(len, self._phrases))
         # Short words are too close to each other for a typo to be told from another word.
         self._correctable = sorted({w for phrase in self._phrases for w in phrase if len(w) >= 4 and w.isalpha()})
@@ -186,7 +187,7 @@ class Lexicon:
     def nearest(self, word: str) -> Iterable[str]:
         """Column labels near a word that is not known."""
         labels = {e.label.lower(): e.label for e in catalog.entries().values()}
-        return [labels[m] for m in difflib.get_close_matches(word, labels, n=2, cutoff=0.5)]
+        return [labels[m] for m in difflib.get_close_matches(word, labels, n=2, cutoff=0.7)]
 
 
 def _number(match: re.Match[str]) -> Item:
