@@ -15,6 +15,7 @@ from db.settings import setting
 
 OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_TIME_LIMIT_S = 20.0
+MAX_TIME_LIMIT_S = 3600.0
 MAX_BODY_BYTES = 2_000_000
 MAX_DETAIL = 200  # characters of a server's own message that are passed on
 
@@ -107,8 +108,8 @@ def server_settings() -> ServerSettings:
         limit = float(text)
     except ValueError:
         limit = math.nan
-    if not 0 < limit <= threading.TIMEOUT_MAX:
-        raise LlmError(f"MIRROR_LLM_TIMEOUT_S is a number of seconds above 0, not {text[:20]!r}.")
+    if not 0 < limit <= MAX_TIME_LIMIT_S:
+        raise LlmError(f"MIRROR_LLM_TIMEOUT_S is a number of seconds up to {MAX_TIME_LIMIT_S:g}, not {text[:20]!r}.")
     return ServerSettings(url, setting("MIRROR_LLM_MODEL").strip(), key, limit)
 
 
@@ -206,9 +207,9 @@ class ChatServer:
         try:
             data = json.loads(text)
         except (ValueError, RecursionError):
-            kind = self._detail(content_type.split(";")[0])[:40] or "text"
+            kind = self._detail(content_type.split(";")[0])[:40] or "no content type"
             raise self._error(
-                f"sent {kind} instead of JSON: check MIRROR_LLM_BASE_URL (most addresses end in /v1)."
+                f"sent something that is not JSON ({kind}): check MIRROR_LLM_BASE_URL (most addresses end in /v1)."
             ) from None
         if isinstance(data, dict) and data.get("error"):
             raise self._error(f"reports an error: {self._detail(data['error'])}")
@@ -229,7 +230,7 @@ class ChatServer:
 
     def _status(self, status: int, message: str) -> LlmError:
         if status in (400, 422):
-            detail = self._detail(message)
+            detail = self._detail(message.removeprefix(f"Error code: {status} - "))
             return RequestRefused(self._sentence(f"refused the request (HTTP {status}): {detail}"), message)
         reasons = {
             401: "did not accept the key (HTTP 401): check OPENAI_API_KEY.",
