@@ -160,10 +160,15 @@ def _source_hash(sources: tuple[str, ...]) -> str:
     return digest.hexdigest()[:16]
 
 
+_BAGS = "bench_engine/kernels/bags.py"
 _HASHED_SOURCES = (
+    _BAGS,
+    "bench_engine/kernels/_hashed_ops.py",
     "bench_engine/kernels/hashed_embedding_bag.py",
+    "bench_engine/kernels/hashed_reference.py",
     "csrc/hash.h",
     "csrc/hashed_embedding_bag.cpp",
+    "csrc/hashed_embedding_bag.h",
     "csrc/cpu/hashed_embedding_bag_kernel.cpp",
 )
 
@@ -175,13 +180,13 @@ METHODS: dict[str, Method] = {
             "torch.nn.EmbeddingBag, every row with all its dimensions",
             "bench_engine.kernels.dense:DenseEmbeddingBag",
             compressible=False,
-            sources=("bench_engine/kernels/dense.py",),
+            sources=(_BAGS, "bench_engine/kernels/dense.py"),
         ),
         Method(
             "small_dim",
             "every row with fewer dimensions, brought back to D by a learned matrix",
             "bench_engine.kernels.small_dim:SmallDimEmbeddingBag",
-            sources=("bench_engine/kernels/small_dim.py",),
+            sources=(_BAGS, "bench_engine/kernels/small_dim.py"),
         ),
         Method(
             "hashed",
@@ -194,13 +199,13 @@ METHODS: dict[str, Method] = {
             "hashed_reference",
             "the hashed embedding bag in plain PyTorch: the baseline everyone would write",
             "bench_engine.kernels.hashed_reference:HashedEmbeddingBagReference",
-            sources=("bench_engine/kernels/hashed_reference.py",),
+            sources=(_BAGS, "bench_engine/kernels/hashed_reference.py"),
         ),
         Method(
             "quotient_remainder",
             "product of a remainder row and a quotient row (Shi et al. 2020)",
             "bench_engine.kernels.quotient_remainder:QuotientRemainderEmbeddingBag",
-            sources=("bench_engine/kernels/quotient_remainder.py",),
+            sources=(_BAGS, "bench_engine/kernels/quotient_remainder.py"),
         ),
     )
 }
