@@ -16,8 +16,8 @@ namespace {
 constexpr int64_t kGrainElements = 16384;
 // The backward splits its bags into at most so many parts, each with a private gradient buffer.
 constexpr int64_t kMaxParts = 16;
-// All private buffers together hold at most so many times the elements that are scattered.
-constexpr int64_t kBufferRatio = 2;
+// At least so many elements are scattered per slot of a private buffer: clearing one is not free.
+constexpr int64_t kElementsPerSlot = 2;
 
 template <typename index_t>
 struct BagView {
@@ -45,18 +45,37 @@ struct BagView {
   }
 };
 
+// The inner loops are functions of their own: restrict on arguments is what lets them vectorize.
+template <typename scalar_t>
+void add_row(const scalar_t* __restrict__ weight, const int64_t* __restrict__ slots, int64_t dim,
+             scalar_t* __restrict__ out) {
+  for (int64_t d = 0; d < dim; ++d) out[d] += weight[slots[d]];
+}
+
+// As torch.max: a NaN wins, and of equals the first stays.
+template <typename scalar_t>
+void max_row(const scalar_t* __restrict__ weight, const int64_t* __restrict__ slots, int64_t dim,
+             scalar_t* __restrict__ out, int64_t* __restrict__ winner) {
+  for (int64_t d = 0; d < dim; ++d) {
+    const scalar_t value = weight[slots[d]];
+    const scalar_t best = out[d];
+    const bool wins = (value > best) | ((value != value) & (best == best));
+    out[d] = wins ? value : best;
+    winner[d] = wins ? slots[d] : winner[d];
+  }
+}
+
 template <typename scalar_t, typename index_t>
 void pool_sum(const BagView<index_t>& bags, const SlotHasher& hasher, bool mean,
-              const scalar_t* __restrict__ weight, scalar_t* output) {
+              const scalar_t* weight, scalar_t* output) {
   at::parallel_for(0, bags.num_bags, bags.grain(), [&](int64_t first, int64_t last) {
-    std::vector<int64_t> buffer(bags.dim);
-    int64_t* __restrict__ slots = buffer.data();
+    std::vector<int64_t> slots(bags.dim);
     for (int64_t bag = first; bag < last; ++bag) {
-      scalar_t* __restrict__ out = output + bag * bags.dim;
+      scalar_t* out = output + bag * bags.dim;
       std::fill_n(out, bags.dim, scalar_t(0));
       for (int64_t i = bags.begin(bag); i < bags.end(bag); ++i) {
-        hasher.slots(bags.ids[i], slots);
-        for (int64_t d = 0; d < bags.dim; ++d) out[d] += weight[slots[d]];
+        hasher.slots(bags.ids[i], slots.data());
+        add_row(weight, slots.data(), bags.dim, out);
       }
       const int64_t count = bags.end(bag) - bags.begin(bag);
       if (mean && count > 1) {
@@ -67,14 +86,13 @@ void pool_sum(const BagView<index_t>& bags, const SlotHasher& hasher, bool mean,
 }
 
 template <typename scalar_t, typename index_t>
-void pool_max(const BagView<index_t>& bags, const SlotHasher& hasher,
-              const scalar_t* __restrict__ weight, scalar_t* output, int64_t* winners) {
+void pool_max(const BagView<index_t>& bags, const SlotHasher& hasher, const scalar_t* weight,
+              scalar_t* output, int64_t* winners) {
   at::parallel_for(0, bags.num_bags, bags.grain(), [&](int64_t first, int64_t last) {
-    std::vector<int64_t> buffer(bags.dim);
-    int64_t* __restrict__ slots = buffer.data();
+    std::vector<int64_t> slots(bags.dim);
     for (int64_t bag = first; bag < last; ++bag) {
-      scalar_t* __restrict__ out = output + bag * bags.dim;
-      int64_t* __restrict__ winner = winners + bag * bags.dim;
+      scalar_t* out = output + bag * bags.dim;
+      int64_t* winner = winners + bag * bags.dim;
       const int64_t start = bags.begin(bag);
       if (start == bags.end(bag)) {
         std::fill_n(out, bags.dim, scalar_t(0));
@@ -84,14 +102,8 @@ void pool_max(const BagView<index_t>& bags, const SlotHasher& hasher,
       hasher.slots(bags.ids[start], winner);
       for (int64_t d = 0; d < bags.dim; ++d) out[d] = weight[winner[d]];
       for (int64_t i = start + 1; i < bags.end(bag); ++i) {
-        hasher.slots(bags.ids[i], slots);
-        for (int64_t d = 0; d < bags.dim; ++d) {
-          const scalar_t value = weight[slots[d]];
-          // As torch.max: a NaN wins, and of equals the first stays.
-          const bool wins = value > out[d] || (value != value && out[d] == out[d]);
-          out[d] = wins ? value : out[d];
-          winner[d] = wins ? slots[d] : winner[d];
-        }
+        hasher.slots(bags.ids[i], slots.data());
+        max_row(weight, slots.data(), bags.dim, out, winner);
       }
     }
   });
@@ -131,7 +143,7 @@ void backward_sum(const BagView<index_t>& bags, const SlotHasher& hasher, bool m
                   int64_t num_slots, const scalar_t* grad, scalar_t* target) {
   // A function of the sizes alone: the number of threads must not change the result.
   const int64_t by_work = bags.elements() / kGrainElements;
-  const int64_t by_memory = kBufferRatio * bags.elements() / num_slots;
+  const int64_t by_memory = bags.elements() / kElementsPerSlot / num_slots;
   const int64_t parts = std::min({kMaxParts, by_work, by_memory});
   if (parts <= 1) {
     scatter(bags, hasher, mean, 0, bags.num_bags, grad, target);
