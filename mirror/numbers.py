@@ -1,0 +1,107 @@
+"""Values as people read them: units, a sensible number of digits, nothing else. Shared by chart, tiles and summary."""
+
+import math
+
+from mirror import catalog
+from mirror.query_spec import Value
+
+NO_VALUE = "–"
+
+# unit -> (from this value on, divisor, larger unit), the largest first.
+_LARGER_UNITS: dict[str, tuple[tuple[float, float, str], ...]] = {
+    "µs": ((1e6, 1e6, "s"), (1e3, 1e3, "ms")),
+    "MB": ((1e3, 1e3, "GB"),),
+    "s": ((3600.0, 3600.0, "h"), (120.0, 60.0, "min")),
+}
+_LONGEST = 60
+_NO_SPACE = ("x", "%")
+
+
+def format_value(column: str, value: Value | None) -> str:
+    """The value of a column with its unit: `0.7841`, `3.21 MB`, `45.2 µs`, `1.20 ms`, `1,284`."""
+    if value is None:
+        return NO_VALUE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    if not math.isfinite(value):
+        return format_number(value)
+    entry = catalog.entry(column)
+    unit = entry.unit
+    for start, divisor, larger in _LARGER_UNITS.get(unit, ()):
+        if abs(value) >= start:
+            value, unit = value / divisor, larger
+            break
+    if entry.role == "axis" or not unit:
+        text = format_number(value, exact=entry.role == "axis", fraction=entry.role == "metric")
+    else:
+        text = format_number(value)
+    return with_unit(text, unit)
+
+
+def format_number(value: float, exact: bool = False, fraction: bool = False) -> str:
+    """A number without unit.
+
+    Args:
+        value: the number.
+        exact: a parameter that somebody chose (0.1, 1.05): as it was written, without padding zeros.
+        fraction: a measured number without unit (AUC, logloss): four places below 1, so that columns line up.
+    """
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("∞" if value > 0 else "-∞")
+    size = abs(value)
+    if value == int(value) and size < (1e15 if isinstance(value, int) else 1e6):
+        return f"{int(value):,}"
+    if size >= 1e6:
+        return _short(value)
+    if exact:
+        return f"{value:,.10g}"
+    if size < 1e-3:
+        return f"{value:.2g}"
+    if fraction and size < 10:
+        return f"{value:.4f}"
+    return f"{value:,.{max(0, 2 - math.floor(math.log10(size)))}f}"
+
+
+def format_tick(value: float) -> str:
+    """A tick label: short and exact enough to read an axis (0.02, 1,024, 10M)."""
+    if abs(value) >= 1e6:
+        return _short(value)
+    return f"{value:,.6g}"
+
+
+def with_unit(text: str, unit: str) -> str:
+    """Number and unit: `3.21 MB`, `3.2x`, `1 thread`."""
+    if not unit:
+        return text
+    if unit in _NO_SPACE:
+        return text + unit
+    if text == "1" and unit.isalpha() and len(unit) > 2 and unit.endswith("s"):
+        unit = unit[:-1]
+    return f"{text} {unit}"
+
+
+def plain_text(value: object) -> str:
+    """Text from data on one line: no control or invisible characters, at most 60 of them."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in str(value)).split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def describe(column: str, value: Value | None) -> str:
+    """A value that names a row: `hashed`, `batch size 512`, `no data set`."""
+    label = catalog.entry(column).label
+    if value is None:
+        return f"no {plain_text(label)}"
+    if isinstance(value, bool):
+        return plain_text(label) if value else f"not {plain_text(label)}"
+    if isinstance(value, str):
+        return plain_text(value) or f"empty {plain_text(label)}"
+    return f"{plain_text(label)} {format_number(value, exact=True)}"
+
+
+def _short(value: float) -> str:
+    for start, suffix in ((1e15, ""), (1e12, "T"), (1e9, "G"), (1e6, "M")):
+        if abs(value) >= start:
+            return f"{value / start:.3g}{suffix}" if suffix else f"{value:.3g}"
+    raise ValueError(f"{value!r} is below a million")

@@ -1,0 +1,170 @@
+"""What each column of a result is for: metrics, parameters, names, times, spreads and counts."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeGuard
+
+from db.columns import BY_NAME
+from mirror import catalog
+from mirror.query_spec import QuerySpec, Table, Value
+
+COUNT_NAMES = ("n", "trials", "count", "count_star()")
+# Places along a run in the views `curves` and `samples`, which the catalogue of trials does not hold.
+_POSITIONS = ("step", "sample")
+# Columns that tell repetitions of one configuration apart, or only describe the run.
+_REPETITION = ("seed", "sweep", "code_version", "machine_id", "is_baseline", "stop_reason", "error")
+_INTERVALS = {"latency_us": ("latency_ci_low_us", "latency_ci_high_us")}
+_PERCENTILES = ("latency_p10_us", "latency_p90_us", "latency_p99_us")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of a table by use, each list in the order of the question, then of the table.
+
+    Attributes:
+        metrics: numbers to draw, the leading one first.
+        parameters: numeric dimensions.
+        names: dimensions of text or truth values.
+        times: timestamp columns.
+        count: the column that says how many trials a row rests on, or None.
+        raw: whether rows are single trials, so that several of them may be one configuration.
+    """
+
+    metrics: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    times: tuple[str, ...] = ()
+    count: str | None = None
+    raw: bool = True
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        return self.names + self.parameters
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """A finite number; truth values are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def is_numeric(table: Table, column: str) -> bool:
+    """Whether a column holds a number somewhere, and no text or truth value."""
+    values = table.column(column)
+    return any(map(is_number, values)) and not any(isinstance(v, str | bool) for v in values)
+
+
+def is_temporal(table: Table, column: str) -> bool:
+    """Whether a column holds ISO timestamps and nothing else."""
+    values = [v for v in table.column(column) if v is not None]
+    return bool(values) and all(isinstance(v, str) and _is_timestamp(v) for v in values)
+
+
+def distinct(table: Table, column: str) -> list[Value | None]:
+    """The distinct values of a column: numbers by value, then text by name, then NULL."""
+    return sorted(set(table.column(column)), key=_order)
+
+
+def distinct_numbers(table: Table, column: str) -> list[float]:
+    """The distinct finite numbers of a column, ascending."""
+    return sorted({float(v) for v in table.column(column) if is_number(v)})
+
+
+def differing(table: Table, columns: Iterable[str]) -> list[str]:
+    """The columns that hold more than one value (NULL counts as one)."""
+    return [c for c in columns if len(set(table.column(c))) > 1]
+
+
+def sort_roles(table: Table, spec: QuerySpec | None = None) -> Roles:
+    """Sort the columns by use: as the spec says where there is one, else through the catalogue and the values."""
+    columns = tuple(dict.fromkeys(table.columns))
+    asked = [m.alias for m in spec.metrics if m.alias in columns] if spec else []
+    dimensions = [d for d in spec.dimensions if d in columns] if spec else []
+    rest = [c for c in columns if c not in asked and c not in dimensions]
+    count = next((c for c in rest if c in COUNT_NAMES and is_numeric(table, c)), None)
+    spreads = {s for c in columns for s in _spread_columns(c) if s in rest}
+    inferred: list[str] = []
+    parameters, names, times = [], [], []
+    for c in dimensions + rest:
+        entry = catalog.entry(c)
+        if c == count or c in spreads or entry.role == "key":
+            continue
+        if is_temporal(table, c):
+            times.append(c)
+        elif not is_numeric(table, c):
+            if any(v is not None for v in table.column(c)) and entry.role != "metric":
+                names.append(c)
+        elif c in dimensions or entry.role == "axis" or c in _POSITIONS:
+            parameters.append(c)
+        elif entry.role == "metric" or c not in BY_NAME:
+            inferred.append(c)
+    metrics = [c for c in asked if is_numeric(table, c)]
+    if not metrics and not asked:
+        metrics = inferred or [c for c in rest if c in BY_NAME and BY_NAME[c].unit and c not in parameters]
+        metrics = [c for c in metrics if is_numeric(table, c)]
+    if not metrics and not asked and count:
+        metrics = [count]
+    raw = spec.shape in ("points", "rows") if spec else count is None and not spreads
+    return Roles(tuple(metrics), tuple(parameters), tuple(names), tuple(times), count, raw)
+
+
+def compared(table: Table, roles: Roles) -> list[str]:
+    """The dimensions in which the rows differ, without repetitions (seeds ...) and what another dimension implies."""
+    columns = [c for c in differing(table, roles.dimensions) if c not in _REPETITION]
+    return [c for c in columns if not _implied(table, c, [o for o in columns if o != c])]
+
+
+def spread(table: Table, metric: str) -> tuple[list[float], list[float]] | None:
+    """How far each value reaches down and up: its standard deviation or its interval; None where no column says so."""
+    values = table.column(metric)
+    if f"stddev_{metric}" in table.columns:
+        deviations = [float(v) if is_number(v) else 0.0 for v in table.column(f"stddev_{metric}")]
+        return (deviations, deviations) if any(deviations) else None
+    low, high = _INTERVALS.get(metric, ("", ""))
+    if low in table.columns and high in table.columns:
+        below = [_gap(low, value) for low, value in zip(table.column(low), values, strict=True)]
+        above = [_gap(value, high) for value, high in zip(values, table.column(high), strict=True)]
+        return below, above
+    return None
+
+
+def _implied(table: Table, column: str, others: list[str]) -> bool:
+    """Whether the others fix a column that says nothing new: tables of a data set, the baseline's own compression."""
+    if column in ("num_rows", "num_tables"):
+        others = [c for c in others if c == "dataset"]
+    elif column == "op":
+        others = [c for c in others if c == "benchmark"]
+    elif column in ("compression", "block_size"):
+        if len(set(table.column(column)) - {1, None}) > 1:
+            return False
+        others = [c for c in others if c == "method"]
+    else:
+        return False
+    keys = [table.column(c) for c in others]
+    return bool(others) and len(set(zip(*keys, strict=True))) == len(set(zip(*keys, table.column(column), strict=True)))
+
+
+def _spread_columns(metric: str) -> tuple[str, ...]:
+    percentiles = _PERCENTILES if metric == "latency_us" else ()
+    return (f"stddev_{metric}", *_INTERVALS.get(metric, ()), *percentiles)
+
+
+def _gap(low: Value | None, high: Value | None) -> float:
+    return max(0.0, float(high) - float(low)) if is_number(low) and is_number(high) else 0.0
+
+
+def _is_timestamp(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return len(text) >= 10 and text[4] == "-"
+
+
+def _order(value: Value | None) -> tuple[int, float, str]:
+    if value is None:
+        return 2, 0.0, ""
+    if isinstance(value, str):
+        return 1, 0.0, value
+    return 0, float(value), ""

@@ -1,0 +1,65 @@
+"""format_value: units, digits and odd values."""
+
+import pytest
+
+from mirror.numbers import NO_VALUE, format_number, format_tick, format_value, with_unit
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "text"),
+    [
+        ("auc", 0.784123, "0.7841"),
+        ("auc", 0.78, "0.7800"),
+        ("stddev_auc", 0.00121, "0.0012"),
+        ("stddev_auc", 0.0001234, "0.00012"),
+        ("auc", 0, "0"),
+        ("memory_mb", 3.2111, "3.21 MB"),
+        ("memory_mb", 0.0512, "0.0512 MB"),
+        ("memory_mb", 64.0, "64 MB"),
+        ("memory_mb", 1234.5, "1.23 GB"),
+        ("latency_us", 45.22, "45.2 µs"),
+        ("latency_us", 1200.4, "1.20 ms"),
+        ("max_latency_us", 2_500_000.0, "2.50 s"),
+        ("latency_us", -1200.4, "-1.20 ms"),
+        ("n", 1284, "1,284"),
+        ("num_rows", 10_000_000, "10,000,000 rows"),
+        ("speedup", 3.2, "3.20x"),
+        ("speedup", 1.0, "1x"),
+        ("samples_per_s", 123_456.0, "123,456 examples/s"),
+        ("samples_per_s", 2_345_678.9, "2.35M examples/s"),
+        ("compression", 0.1, "0.1"),
+        ("compression", 1.0, "1"),
+        ("zipf_s", 1.05, "1.05"),
+        ("threads", 1, "1 thread"),
+        ("threads", 4, "4 threads"),
+        ("duration_s", 90.0, "90 s"),
+        ("duration_s", 7200.0, "2 h"),
+        ("max_abs_error", 1.19e-7, "1.2e-07"),
+        ("is_baseline", True, "yes"),
+        ("method", "dense", "dense"),
+        ("auc", None, NO_VALUE),
+        ("auc", float("nan"), "NaN"),
+        ("latency_us", float("inf"), "∞"),
+        ("anything", 12.3456, "12.3"),
+        ("anything", 2**80, "1.21e+24"),
+    ],
+)
+def test_values_read_like_a_person_would_write_them(column, value, text):
+    assert format_value(column, value) == text
+
+
+def test_a_measured_zero_keeps_its_sign_out():
+    assert format_number(-0.0) == "0"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.02, "0.02"), (1024, "1,024"), (1e6, "1M"), (2.5e9, "2.5G"), (1e-05, "1e-05"), (0, "0"), (3e15, "3e+15")],
+)
+def test_ticks_are_short(value, text):
+    assert format_tick(value) == text
+
+
+def test_units_follow_their_number():
+    assert with_unit("3", "") == "3"
+    assert with_unit("1", "µs") == "1 µs"
