@@ -135,6 +135,13 @@ def closes_at_once(handler: BaseHTTPRequestHandler, body: dict) -> None:
     handler.close_connection = True
 
 
+def redirects_back(handler: BaseHTTPRequestHandler, body: dict) -> None:
+    handler.send_response(307)
+    handler.send_header("Location", f"http://localhost:{handler.server.server_port}/elsewhere")
+    handler.send_header("Content-Length", "0")
+    handler.end_headers()
+
+
 def floods(status: int) -> Reply:
     def reply(handler: BaseHTTPRequestHandler, body: dict) -> None:
         handler.send_response(status)
@@ -317,6 +324,7 @@ INVALID = GOOD.replace('"memory_mb"', '"memory_mbs"')
     [
         (says(GOOD[:40]), "no whole JSON object"),
         (says(GOOD[:40], finish="length"), "cut off at the token limit"),
+        (says(f"<think>perhaps {GOOD.replace('auc', 'noise')} but"), "no whole JSON object"),
         (says("[1, 2]"), "no whole JSON object"),
         (says(None), "no whole JSON object"),
         (says('{"a":' * 100_000), "no whole JSON object"),
@@ -365,7 +373,7 @@ FAILURES = [
     (fails(429, "slow down"), "is asked too often or its quota is used up (HTTP 429)"),
     (fails(500, "boom"), "failed (HTTP 500): see the server's log"),
     (raw(503, "<html>sorry</html>", "text/html"), "failed (HTTP 503)"),
-    (raw(302, ""), "has moved (HTTP 302)"),
+    (redirects_back, "has moved (HTTP 307): put its new address in MIRROR_LLM_BASE_URL."),
     (
         raw(200, "<html>hello</html>", "text/html"),
         "sent something that is not JSON (text/html): check MIRROR_LLM_BASE_URL",
