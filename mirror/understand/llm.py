@@ -168,8 +168,8 @@ class _Conversation:
 
     def _ask_for_repair(self, answer: str, problem: str) -> None:
         repair = f"That cannot be used: {problem} Answer again with the whole corrected JSON object alone."
-        # A lone surrogate, which JSON can spell, could not be sent back.
-        echo = answer[:MAX_ECHO].encode("utf-8", "replace").decode()
+        # A lone surrogate, which JSON can spell, could not be sent back; an empty message is refused by some servers.
+        echo = answer[:MAX_ECHO].encode("utf-8", "replace").decode() or "(no text)"
         self.messages = [
             *self.messages,
             {"role": "assistant", "content": echo},
