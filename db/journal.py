@@ -30,12 +30,13 @@ def write(folder: Path, record: Record) -> Path:
             file.write(record.to_json() + "\n")
             file.flush()
             os.fsync(file.fileno())
-        os.link(temporary, path)  # unlike a rename, this fails where the name is taken
+        try:
+            os.link(temporary, path)  # unlike a rename, this fails where the name is taken
+        except FileExistsError as error:
+            raise JournalError(
+                f"Trial {record.trial_id} is already in the journal: two runs are writing to {folder.name}/."
+            ) from error
         _sync_folder(folder)
-    except FileExistsError as error:
-        raise JournalError(
-            f"Trial {record.trial_id} is already in the journal: two runs are writing to {folder.name}/."
-        ) from error
     except OSError as error:
         raise JournalError(
             f"The journal {folder.name}/ cannot be written: {error.strerror}. "

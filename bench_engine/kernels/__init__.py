@@ -1,11 +1,18 @@
-"""PyTorch modules and ops that anyone can import into a model; imports nothing else of this repository."""
+"""PyTorch modules and ops that anyone can import into a model; imports nothing else of this repository.
 
-from bench_engine.kernels.dense import DenseEmbeddingBag
-from bench_engine.kernels.extension import CompileError, CompilerMissingError, KernelsNotBuiltError, build
-from bench_engine.kernels.hashed_embedding_bag import HashedEmbeddingBag
-from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
-from bench_engine.kernels.quotient_remainder import QuotientRemainderEmbeddingBag
-from bench_engine.kernels.small_dim import SmallDimEmbeddingBag
+Each name is loaded on first use: `extension` says whether the kernels are built without the seconds torch takes.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bench_engine.kernels.dense import DenseEmbeddingBag
+    from bench_engine.kernels.extension import CompileError, CompilerMissingError, KernelsNotBuiltError, build
+    from bench_engine.kernels.hashed_embedding_bag import HashedEmbeddingBag
+    from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
+    from bench_engine.kernels.quotient_remainder import QuotientRemainderEmbeddingBag
+    from bench_engine.kernels.small_dim import SmallDimEmbeddingBag
 
 __all__ = [
     "CompileError",
@@ -18,3 +25,21 @@ __all__ = [
     "SmallDimEmbeddingBag",
     "build",
 ]
+
+_MODULES = {
+    "CompileError": "extension",
+    "CompilerMissingError": "extension",
+    "DenseEmbeddingBag": "dense",
+    "HashedEmbeddingBag": "hashed_embedding_bag",
+    "HashedEmbeddingBagReference": "hashed_reference",
+    "KernelsNotBuiltError": "extension",
+    "QuotientRemainderEmbeddingBag": "quotient_remainder",
+    "SmallDimEmbeddingBag": "small_dim",
+    "build": "extension",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

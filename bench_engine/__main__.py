@@ -1,0 +1,11 @@
+"""`python -m bench_engine`: see bench_engine.cli."""
+
+import sys
+
+if __name__ == "__main__":
+    try:
+        from bench_engine.cli import main
+
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

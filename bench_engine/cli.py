@@ -1,0 +1,231 @@
+"""The engine's command line: build, list, plan, run, ingest, pack, doctor."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bench_engine import doctor, planning, runner, sweep
+from bench_engine.data import files
+from bench_engine.lock import MachineBusyError
+from bench_engine.progress import duration
+from bench_engine.readiness import SkipReasons
+from bench_engine.registry import BENCHMARKS, DATA_SETS, METHODS, Axis
+from db import journal
+from db.runs import RunState, RunStateError
+from db.settings import examples_dir, journal_dir
+from db.store import Store, StoreError
+
+_USER_ERRORS = (sweep.SweepError, MachineBusyError, StoreError, journal.JournalError, RunStateError)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command. Exit status: 0, 1 for an error told in one sentence, 2 for wrong usage, 130 for Ctrl-C."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except _USER_ERRORS as error:
+        print(error, file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # `... | head`; the interpreter's own flush at the end must not complain either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench_engine", description=__doc__)
+    _add_db(parser, default=None)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, function: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        _add_db(sub, default=argparse.SUPPRESS)  # or it would take away what stands before the command
+        sub.set_defaults(command=function)
+        return sub
+
+    command("build", _build, "compile the kernels for this machine (once)")
+    listing = command("list", _list, "what can be run: methods, benchmarks with their axes, data sets, sweeps")
+    listing.add_argument("--json", action="store_true", help="one JSON object (default: text)")
+    planner = command(
+        "plan", _plan, "the trials of a sweep: what is done, what would be skipped, how long the rest takes"
+    )
+    _add_sweep(planner)
+    planner.add_argument("--json", action="store_true", help="one JSON object (default: text)")
+    run = command("run", _run, "run what is left of a sweep; stop it at any moment and run it again")
+    _add_sweep(run)
+    run.add_argument(
+        "--wait", action="store_true", help="wait for a run that holds this machine (default: say so and end)"
+    )
+    run.add_argument("--run-id", default="", metavar="ID", help="name of the run's state file (default: made up)")
+    run.add_argument("--executor", choices=["local"], default="local", help="where trials run (default: local)")
+    command("ingest", _ingest, "bring journal entries and example results into the database")
+    packer = command("pack", _pack, "write the whole journal into one file")
+    packer.add_argument("target", metavar="TARGET", help="the file, for instance results.jsonl")
+    command("doctor", _doctor, "this machine, its compiler, kernels, data and results, and what to mend")
+    return parser
+
+
+def _add_db(parser: argparse.ArgumentParser, default: str | None) -> None:
+    parser.add_argument(
+        "--db",
+        metavar="URL",
+        default=default,
+        help="the results: path of a DuckDB file or a SQLAlchemy URL (default: MIRROR_DB, else db/mirror.duckdb)",
+    )
+
+
+def _add_sweep(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("sweep", metavar="SWEEP", help="a ready sweep by name, a .yaml file, or - for standard input")
+    parser.add_argument(
+        "-p",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="AXIS=V1,V2",
+        help="other values for an axis, for methods (methods=dense,hashed) or seeds (seeds=3: three of them); "
+        "may be given several times (default: as the sweep says)",
+    )
+    parser.add_argument("--retry-failed", action="store_true", help="run again what failed (default: leave it)")
+    parser.add_argument("--force", action="store_true", help="run everything again (default: what is left)")
+
+
+# -- commands ------------------------------------------------------------------------------------------------------
+
+
+def _build(_options: argparse.Namespace) -> int:
+    from bench_engine.kernels import extension
+
+    try:
+        path = extension.build()
+    except (extension.CompilerMissingError, extension.CompileError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"The kernels are built: {path.parent.name}.")
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    found = _registry()
+    if options.json:
+        print(json.dumps(found))
+        return 0
+    for method in found["methods"]:
+        print(f"method     {method['name']:<20} {method['text']}")
+    for bench in found["benchmarks"]:
+        print(f"benchmark  {bench['name']:<20} {bench['text']}")
+        for axis in bench["axes"]:
+            allowed = ", ".join(map(str, axis["choices"])) or (
+                f"{axis['low']:g} to {axis['high']:g}" if axis["type"] != "str" else "text"
+            )
+            print(f"  axis     {axis['name']:<20} {axis['text']} ({allowed}; default {axis['default']})")
+    for data in found["data_sets"]:
+        print(f"data set   {data['name']:<20} {data['missing'] or data['text']}")
+    for entry in found["sweeps"]:
+        print(f"sweep      {entry['name']:<20} {entry['text']}")
+    return 0
+
+
+def _registry() -> dict[str, Any]:
+    """What can be run, as plain values."""
+    skip = SkipReasons()
+    return {
+        "methods": [
+            {
+                "name": m.name,
+                "text": m.text,
+                "compressible": m.compressible,
+                "needs_build": m.needs_build,
+                "missing": skip.of(m.name, {}),
+            }
+            for m in METHODS.values()
+        ],
+        "benchmarks": [
+            {"name": b.name, "op": b.op, "text": b.text, "methods": b.methods, "axes": [_axis(a) for a in b.axes]}
+            for b in BENCHMARKS.values()
+        ],
+        "data_sets": [{"name": d.name, "text": d.text, "missing": files.missing(d.name)} for d in DATA_SETS.values()],
+        "sweeps": [{"name": name, "text": sweep.load(name).description} for name in sweep.names()],
+    }
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    return {**asdict(axis), "type": getattr(axis.type, "__name__", "str")}
+
+
+def _plan(options: argparse.Namespace) -> int:
+    loaded = sweep.load(options.sweep)
+    made = planning.plan(loaded, options.overrides, options.db, options.retry_failed, options.force)
+    if options.json:
+        trials = [
+            {
+                "label": p.trial.label(),
+                "benchmark": p.trial.benchmark,
+                "method": p.trial.method,
+                "fate": p.fate,
+                "before": p.before,
+                "reason": p.reason,
+                "seconds": p.seconds,
+            }
+            for p in made.trials
+        ]
+        print(json.dumps({"sweep": loaded.name, "seconds": made.seconds, "trials": trials}))
+        return 0
+    for p in made.trials:
+        note = {"skip": p.reason, "done": p.before, "todo": duration(p.seconds)}[p.fate]
+        print(f"{p.fate}  {p.trial.label()}  ({note})")
+    print(
+        f"{len(made.trials)} trials: {len(made.of('done'))} done, {len(made.of('skip'))} cannot run, "
+        f"{len(made.of('todo'))} to do in about {duration(made.seconds)}."
+    )
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    state = runner.run(
+        sweep.load(options.sweep),
+        runner.Options(
+            overrides=tuple(options.overrides),
+            url=options.db,
+            retry_failed=options.retry_failed,
+            force=options.force,
+            wait=options.wait,
+            run_id=options.run_id,
+        ),
+        say=lambda sentence: print(sentence, file=sys.stderr, flush=True),
+    )
+    print(_summary(state))
+    return 130 if state.status == "cancelled" else 0
+
+
+def _summary(state: RunState) -> str:
+    if state.status == "cancelled":
+        return f"Cancelled: {state.message}"
+    text = f"Sweep {state.sweep}: {state.done} trials have results"
+    text += f", {state.failed} failed" if state.failed else ""
+    text += f", {state.skipped} cannot run" if state.skipped else ""
+    return text + "." + (f"\nThe last failure: {state.message}" if state.message else "")
+
+
+def _ingest(options: argparse.Namespace) -> int:
+    store = Store(options.db)
+    print(journal.ingest(store, [journal_dir(store.url), examples_dir()]).sentence())
+    return 0
+
+
+def _pack(options: argparse.Namespace) -> int:
+    folder = journal_dir(Store(options.db).url)
+    count = journal.pack(folder, Path(options.target))
+    print(f"{count} trials packed into {Path(options.target).name}.")
+    return 0
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    for line in doctor.report(options.db):
+        print(line)
+    return 0

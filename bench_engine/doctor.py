@@ -1,0 +1,75 @@
+"""What `doctor` says: this machine, what Mirror needs on it, where the results are, and what to mend."""
+
+import os
+import shlex
+import shutil
+from importlib.metadata import PackageNotFoundError, version
+
+from bench_engine import machine
+from bench_engine.data import files
+from bench_engine.readiness import kernels_built
+from bench_engine.registry import DATA_SETS
+from db import journal
+from db.settings import examples_dir, journal_dir
+from db.store import Store, StoreError
+
+
+def report(url: str | None = None) -> list[str]:
+    """Lines of text: facts first, then warnings, each a sentence that says what to do."""
+    facts = {**machine.machine(), **machine.state(), "code": machine.code_version(), "torch": _torch()}
+    lines = [f"{name:<16} {value}" for name, value in facts.items() if value is not None]
+    warnings = machine.warnings()
+    compiler = _compiler()
+    lines.append(f"{'compiler':<16} {compiler or 'none'}")
+    lines.append(f"{'kernels':<16} {'built' if kernels_built() else 'not built'}")
+    if not compiler:
+        warnings.append("No C++ compiler was found: install one, e.g. `apt-get install g++`, to build the kernels.")
+    elif not kernels_built():
+        warnings.append("The kernels are not built for this machine: run `python -m bench_engine build`.")
+    for name in DATA_SETS:
+        missing = files.missing(name)
+        lines.append(f"{'data ' + name:<16} {'missing' if missing else 'there'}")
+        warnings += [missing] if missing else []
+    store_lines, store_warnings = _results(Store(url))
+    warnings += store_warnings
+    return [*lines, *store_lines, *(f"! {w}" for w in warnings)]
+
+
+def _results(store: Store) -> tuple[list[str], list[str]]:
+    folder = journal_dir(store.url)
+    attempts = journal.attempts([folder, examples_dir()])
+    entries = sum(len(tries) for tries in attempts.values())
+    lines = [f"{'journal':<16} {folder.name}/ and examples: {entries} trials"]
+    warnings = []
+    broken = sorted(folder.glob("*.broken"))
+    if broken:
+        warnings.append(
+            f"{len(broken)} journal entries are broken and set aside in {folder.name}/, {broken[0].name} first."
+        )
+    try:
+        count = store.rows("SELECT count(*) AS n FROM trials")[0]["n"]
+        lines.append(f"{'results':<16} {store.name}: {count} trials")
+        if count < entries:
+            warnings.append(
+                f"{store.name} lacks {entries - count} trials of the journal: run `python -m bench_engine ingest`."
+            )
+    except StoreError as error:
+        lines.append(f"{'results':<16} {store.name}: cannot be read")
+        warnings.append(str(error))
+    return lines, warnings
+
+
+def _compiler() -> str:
+    """The compiler that a build takes: $CXX, g++ or clang++."""
+    for candidate in (os.environ.get("CXX", ""), "g++", "clang++"):
+        words = shlex.split(candidate)
+        if words and (path := shutil.which(words[0])):
+            return path
+    return ""
+
+
+def _torch() -> str:
+    try:
+        return version("torch")
+    except PackageNotFoundError:
+        return "not installed: run `pip install -r requirements.txt`"

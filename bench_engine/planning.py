@@ -1,0 +1,163 @@
+"""What a sweep still has to do: each trial with its identity, what became of it before, and how long it may take."""
+
+import contextlib
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from bench_engine import machine as this_machine
+from bench_engine.registry import benchmark, method
+from bench_engine.sweep import Sweep, SweepError, expand
+from bench_engine.trial import Trial
+from db import journal
+from db.settings import db_url, examples_dir, journal_dir
+from db.store import Store, StoreError
+
+Fate = Literal["todo", "done", "skip"]
+_FAILED = ("failed", "timeout", "oom")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One trial of a plan.
+
+    Attributes:
+        identity: what makes it the same trial in every sweep.
+        fate: todo (it will run), done (there is a result, or a failure that is not retried), skip (it cannot run).
+        before: status of its last attempt; empty for none.
+        attempt: number of the attempt that comes next.
+        reason: why it is skipped; recorded: whether the journal says so already.
+        seconds: estimate of its time.
+    """
+
+    trial: Trial
+    identity: str
+    fate: Fate
+    before: str
+    attempt: int
+    reason: str
+    recorded: bool
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The trials of a sweep in the order in which they run."""
+
+    sweep: Sweep
+    overrides: tuple[str, ...]
+    machine: dict[str, Any]
+    trials: tuple[Planned, ...]
+
+    def of(self, fate: Fate) -> list[Planned]:
+        return [p for p in self.trials if p.fate == fate]
+
+    @property
+    def seconds(self) -> float:
+        """Estimate of the time that is left."""
+        return sum(p.seconds for p in self.trials if p.fate == "todo")
+
+
+def plan(
+    sweep: Sweep,
+    overrides: Sequence[str] = (),
+    url: str | None = None,
+    retry_failed: bool = False,
+    force: bool = False,
+) -> Plan:
+    """What is to be run of a sweep on this machine.
+
+    Args:
+        overrides: see bench_engine.sweep.expand.
+        url: the results; their journal says what is done.
+        retry_failed: run again what failed.
+        force: run everything again.
+
+    Raises SweepError.
+    """
+    url = db_url(url)
+    trials = expand(sweep, overrides)
+    machine = this_machine.machine()
+    folder = journal_dir(url)
+    attempts = journal.attempts([folder, examples_dir()])
+    history = _History(url, machine["machine_id"])
+    planned: dict[str, Planned] = {}
+    for trial in trials:
+        identity = _identity(trial, machine["machine_id"])
+        if identity in planned:  # two parts of the sweep meet in one trial
+            continue
+        before = _Before(attempts.get(identity, {}), folder, identity)
+        fate, reason, recorded = _fate(trial, before, retry_failed, force)
+        number = 1 + max([0, *before.tries, *history.attempts.get(identity, ())])
+        seconds = history.seconds(trial) if fate == "todo" else 0.0
+        planned[identity] = Planned(trial, identity, fate, before.last, number, reason, recorded, seconds)
+    return Plan(sweep, tuple(overrides), machine, tuple(planned.values()))
+
+
+def _identity(trial: Trial, machine_id: str) -> str:
+    try:
+        source = method(trial.method).source_hash()
+    except OSError as error:
+        raise SweepError(
+            f"The source of the method {trial.method} cannot be read ({error.filename}: {error.strerror}): "
+            "mend the checkout, or leave the method out."
+        ) from error
+    return trial.identity(source, machine_id, benchmark(trial.benchmark).measurement)
+
+
+@dataclass(frozen=True)
+class _Before:
+    """What the journal says of earlier attempts at a trial."""
+
+    tries: dict[int, str]
+    folder: Path
+    identity: str
+
+    @property
+    def last(self) -> str:
+        return self.tries[max(self.tries)] if self.tries else ""
+
+    def skipped_by_worker(self) -> str:
+        """Why a worker skipped the trial; empty where the plan did (it alone takes no time), or where that is lost."""
+        entry = journal.read(self.folder, f"{self.identity}-{max(self.tries)}", self.last)
+        return str(entry.trial.get("error", "")) if entry and entry.trial.get("duration_s") else ""
+
+
+def _fate(trial: Trial, before: _Before, retry_failed: bool, force: bool) -> tuple[Fate, str, bool]:
+    """What happens to a trial, why it is skipped, and whether the journal says so already."""
+    if not force and "ok" in before.tries.values():
+        return "done", "", False
+    if not force and not retry_failed and before.last in _FAILED:
+        return "done", "", False
+    if trial.skip_reason:
+        return "skip", trial.skip_reason, before.last == "skipped"
+    if before.last == "skipped" and not (force or retry_failed) and (reason := before.skipped_by_worker()):
+        return "skip", reason, True
+    return "todo", "", False
+
+
+class _History:
+    """What the results know of earlier trials on this machine; nothing where they cannot be read now."""
+
+    def __init__(self, url: str, machine_id: str) -> None:
+        self.attempts: dict[str, list[int]] = {}
+        self._durations: dict[tuple[str, ...], list[float]] = {}
+        sql = "SELECT trial_id, benchmark, method, dataset, status, duration_s FROM trials WHERE machine_id = :machine"
+        rows: list[dict[str, Any]] = []
+        with contextlib.suppress(StoreError):  # an estimate is not worth an error
+            rows = Store(url, lock_wait_s=0.5).rows(sql, machine=machine_id)
+        for row in rows:
+            identity, _, number = row["trial_id"].rpartition("-")
+            if number.isdecimal():
+                self.attempts.setdefault(identity, []).append(int(number))
+            if row["status"] == "ok" and row["duration_s"]:
+                for key in ((row["benchmark"], row["method"], row["dataset"] or ""), (row["benchmark"],)):
+                    self._durations.setdefault(key, []).append(row["duration_s"])
+
+    def seconds(self, trial: Trial) -> float:
+        """Median duration of trials like this one, else the benchmark's own guess."""
+        like = (trial.benchmark, trial.method, str(trial.config.get("dataset", "")))
+        durations = self._durations.get(like) or self._durations.get((trial.benchmark,))
+        return statistics.median(durations) if durations else benchmark(trial.benchmark).seconds

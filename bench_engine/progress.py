@@ -1,0 +1,53 @@
+"""Progress on standard error: one line that is rewritten on a terminal, a line per trial elsewhere."""
+
+import shutil
+import sys
+from typing import TextIO
+
+
+def duration(seconds: float) -> str:
+    """`12 s`, `3 min 20 s`, `2 h 5 min`."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+class Progress:
+    """Says how far a run is."""
+
+    def __init__(self, total: int, stream: TextIO | None = None) -> None:
+        self.total = total
+        self.stream = stream or sys.stderr
+        self.terminal = self.stream.isatty()
+
+    def running(self, done: int, label: str, seconds_left: float) -> None:
+        """A trial starts. Only a terminal shows it: in a log it would be a line that says nothing new."""
+        if self.terminal:
+            self._rewrite(f"{self._bar(done)} {done}/{self.total}, {duration(seconds_left)} left: {label}")
+
+    def ended(self, done: int, label: str, status: str, error: str | None, seconds_left: float) -> None:
+        """A trial ended. On a terminal only what went wrong stays on the screen."""
+        trouble = f": {error}" if error else ""
+        if not self.terminal:
+            line = f"[{done}/{self.total}] {label} {status}{trouble} ({duration(seconds_left)} left)"
+            print(line, file=self.stream, flush=True)
+        elif status != "ok":
+            self._rewrite("")
+            print(f"{status} {label}{trouble}", file=self.stream, flush=True)
+
+    def close(self) -> None:
+        """Clear the line, so that what follows starts on an empty one."""
+        if self.terminal:
+            self._rewrite("")
+
+    def _bar(self, done: int, width: int = 20) -> str:
+        full = width * done // max(1, self.total)
+        return "[" + "#" * full + "." * (width - full) + "]"
+
+    def _rewrite(self, text: str) -> None:
+        width = shutil.get_terminal_size().columns - 1
+        self.stream.write("\r\x1b[K" + text[:width])
+        self.stream.flush()

@@ -1,0 +1,240 @@
+"""Runs a sweep: what is left of its plan, one trial after another, each into the journal before anything else."""
+
+import contextlib
+import os
+import secrets
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from types import FrameType
+
+from bench_engine import machine as this_machine
+from bench_engine import recording
+from bench_engine.executors import Executor
+from bench_engine.executors.local import LocalExecutor
+from bench_engine.lock import machine_lock
+from bench_engine.planning import Plan, Planned, plan
+from bench_engine.progress import Progress
+from bench_engine.sweep import Sweep, expand
+from bench_engine.trial import TrialResult
+from db import journal, runs
+from db.record import Record
+from db.runs import RunState
+from db.settings import examples_dir, journal_dir
+from db.store import Store, StoreBusyError, StoreError
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a sweep is to be run.
+
+    Attributes:
+        overrides: see bench_engine.sweep.expand.
+        url: where the results go; None for the default.
+        retry_failed: run again what failed.
+        force: run everything again.
+        wait: wait for a run that holds the machine.
+        run_id: name of the run's state; made up when empty.
+    """
+
+    overrides: tuple[str, ...] = ()
+    url: str | None = None
+    retry_failed: bool = False
+    force: bool = False
+    wait: bool = False
+    run_id: str = ""
+
+
+def new_run_id(sweep: str) -> str:
+    """A name for a run that no other has and that sorts by time."""
+    plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in sweep)[:40].strip("-") or "sweep"
+    return f"{recording.now():%Y%m%dT%H%M%S}-{plain}-{secrets.token_hex(2)}"
+
+
+def run(
+    sweep: Sweep,
+    options: Options | None = None,
+    executor: Executor | None = None,
+    say: Callable[[str], None] = print,
+) -> RunState:
+    """Run what is left of a sweep on this machine. Must be called from the main thread, for it handles signals.
+
+    SIGINT, SIGTERM and SIGHUP end the trial that is running without a record; the state returned is then `cancelled`.
+
+    Raises SweepError, MachineBusyError, JournalError, StoreError or RunStateError with a sentence; the state of the
+    run then says the same.
+    """
+    options = options or Options()
+    return _Run(sweep, options, executor or LocalExecutor(), say).go()
+
+
+class _Run:
+    """One run: its state, its signals and its trials."""
+
+    def __init__(self, sweep: Sweep, options: Options, executor: Executor, say: Callable[[str], None]) -> None:
+        self.sweep = sweep
+        self.options = options
+        self.executor = executor
+        self.say = say
+        self.store = Store(options.url)
+        self.journal = journal_dir(self.store.url)
+        self.cancelled = False
+        self.pending: list[Record] = []  # in the journal, not yet in the results
+        run_id = options.run_id or new_run_id(sweep.name)
+        log = runs.path_of(self.journal, run_id, ".log")
+        self.state = RunState(
+            run_id=run_id,
+            sweep=sweep.name,
+            overrides=options.overrides,
+            pid=os.getpid(),
+            pid_start=runs.process_start(os.getpid()) or 0.0,
+            started_at=recording.now().isoformat(timespec="seconds"),
+            log=log.name if log.exists() else "",
+        )
+
+    def go(self) -> RunState:
+        self.update()
+        try:
+            with _signals(self.cancel):
+                expand(self.sweep, self.options.overrides)  # a slip in the sweep is told before any waiting
+                with machine_lock(self.sweep.name, self.options.wait, self.wait_for, lambda: self.cancelled):
+                    if not self.cancelled:
+                        self.trials(self.plan())
+        except Exception as error:
+            with contextlib.suppress(runs.RunStateError):  # a full disk, say: the first error is the one to tell
+                self.update(status="failed", current="", seconds_left=None, message=str(error))
+            raise
+        if self.cancelled and (self.finished < self.state.total or not self.state.total):
+            message = f"{self.finished} of {self.state.total} done; the same command goes on from here."
+            self.update(status="cancelled", message=message)
+        else:
+            self.update(status="done")
+        return self.state
+
+    def plan(self) -> Plan:
+        options = self.options
+        return plan(self.sweep, options.overrides, self.store.url, options.retry_failed, options.force)
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        self.executor.kill()
+
+    def wait_for(self, sentence: str) -> None:
+        self.update(message=sentence)
+        self.say(sentence)
+
+    def update(self, **changes: object) -> None:
+        """Write the state with some changes."""
+        updated_at = recording.now().isoformat(timespec="seconds")
+        self.state = replace(self.state, **{"updated_at": updated_at, **changes})  # type: ignore[arg-type]
+        runs.write(self.journal, self.state)
+
+    # -- trials ----------------------------------------------------------------------------------------------------
+
+    def trials(self, planned: Plan) -> None:
+        self.store.ensure()
+        sweep_row = recording.sweep_row(self.sweep, planned.overrides, recording.now())
+        code_version = this_machine.code_version()
+        done, skipped = planned.of("done"), planned.of("skip")
+        failed = sum(p.before != "ok" for p in done)
+        self.update(
+            status="running",
+            total=len(planned.trials),
+            done=len(done) - failed,
+            failed=failed,
+            skipped=len(skipped),
+            seconds_left=planned.seconds,
+            message="",
+        )
+        left = planned.seconds
+        progress = Progress(len(planned.trials))
+        try:
+            for item in planned.trials:
+                if item.fate == "done" or item.recorded:
+                    continue
+                label = item.trial.label()
+                if item.fate == "todo":
+                    self.update(current=label)
+                    progress.running(self.finished, label, left)
+                started_at, clock = recording.now(), time.monotonic()
+                result = self.execute(item)
+                if self.cancelled:
+                    return
+                duration_s = time.monotonic() - clock if item.fate == "todo" else 0.0
+                left = max(0.0, left - item.seconds)
+                entry = recording.record(
+                    item.trial,
+                    result,
+                    identity=item.identity,
+                    attempt=item.attempt,
+                    started_at=started_at,
+                    duration_s=duration_s,
+                    code_version=code_version,
+                    machine=planned.machine,
+                    sweep=sweep_row,
+                )
+                journal.write(self.journal, entry)
+                self.count(item, entry, left)
+                self.index(entry)
+                progress.ended(self.finished, label, entry.status, entry.trial["error"], left)
+        finally:
+            self.update(current="", seconds_left=None)
+            progress.close()
+            self.catch_up()
+
+    @property
+    def finished(self) -> int:
+        return self.state.done + self.state.failed + self.state.skipped
+
+    def execute(self, item: Planned) -> TrialResult:
+        if item.fate == "skip":
+            return TrialResult("skipped", error=item.reason)
+        return self.executor.execute(item.trial)
+
+    def count(self, item: Planned, entry: Record, left: float) -> None:
+        counter = {"ok": "done", "skipped": "skipped"}.get(entry.status, "failed")
+        changes: dict[str, object] = {"seconds_left": left}
+        if item.fate == "todo":
+            changes[counter] = getattr(self.state, counter) + 1
+        if counter == "failed":
+            changes["message"] = f"{item.trial.label()}: {entry.trial['error']}"
+        self.update(**changes)
+
+    # -- results ---------------------------------------------------------------------------------------------------
+
+    def index(self, entry: Record) -> None:
+        """Bring a trial into the results, so that they can be asked about while the run goes on."""
+        self.pending.append(entry)
+        with contextlib.suppress(StoreError):  # the journal has it: the next trial or `catch_up` tries again
+            Store(self.store.url, lock_wait_s=1.0).add(self.pending)
+            self.pending.clear()
+
+    def catch_up(self) -> None:
+        """Bring into the results what the journal has and they lack: of this run, or of one that was killed."""
+        try:
+            report = journal.ingest(self.store, [self.journal, examples_dir()])
+        except StoreError as error:
+            hint = "" if isinstance(error, StoreBusyError) else " The trials are safe in the journal."
+            self.say(f"{error}{hint} Run `python -m bench_engine ingest` later to bring them into the results.")
+        else:
+            for line in report.set_aside:
+                self.say(f"Set aside: {line}")
+
+
+@contextlib.contextmanager
+def _signals(handle: Callable[[], None]) -> Iterator[None]:
+    """Call `handle` for a signal that asks this process to end. It raises nothing: what is being written gets whole."""
+
+    def handler(_number: int, _frame: FrameType | None) -> None:
+        handle()
+
+    asked = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
+        asked.append(signal.SIGHUP)
+    before = {number: signal.signal(number, handler) for number in asked}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
