@@ -1,7 +1,7 @@
 """The whole flow as one call: question -> QuerySpec -> SQL -> rows -> chart and sentence."""
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from db.columns import BY_NAME
@@ -53,15 +53,15 @@ def ask(question: str, sandbox: Sandbox | None = None, db: str | None = None, ll
             sandbox = shared(db)
         if _SQL_START.match(question):
             return run_sql(question, sandbox, question=question)
-        spec, engine, note = _understand(question, sandbox, llm or LlmFrontEnd())
+        understood = _understand(question, sandbox, llm or LlmFrontEnd())
     except Refusal as error:
         return Answer("refused", question, summary=str(error), suggestions=catalog.examples()[:3])
     except Ambiguity as error:
         return Answer("ambiguous", question, summary=str(error), suggestions=error.choices)
     except (StoreError, QueryStopped) as error:
         return Answer("error", question, summary=str(error))
-    answer = run_sql(compile_sql(spec), sandbox, question=question, spec=spec)
-    return replace(answer, engine=engine, note=note)
+    answer = run_sql(compile_sql(understood.spec), sandbox, question=question, spec=understood.spec)
+    return replace(answer, engine=understood.engine, note=understood.note, sent=understood.sent)
 
 
 def run_sql(
@@ -98,17 +98,28 @@ def _unaskable(question: str) -> str:
     return ""
 
 
-def _understand(question: str, sandbox: Sandbox, llm: LlmFrontEnd) -> tuple[QuerySpec, Literal["grammar", "llm"], str]:
-    """(spec, engine, note): by the language model where one is configured, else by the grammar."""
+@dataclass(frozen=True)
+class _Understood:
+    """A reading and how it came about; the fields are those of Answer."""
+
+    spec: QuerySpec
+    engine: Literal["grammar", "llm"] = "grammar"
+    note: str = ""
+    sent: str = ""
+
+
+def _understand(question: str, sandbox: Sandbox, llm: LlmFrontEnd) -> _Understood:
+    """By the language model where one is configured, by the grammar where none is or it fails."""
     profile = sandbox.profile()
     if not llm.configured():
-        return grammar.read(question, profile), "grammar", ""
+        return _Understood(grammar.read(question, profile))
     values = {e.name: profile.values(e.name) for e in catalog.entries().values() if e.role in ("axis", "info")}
     try:
         reading = llm.read(question, catalog.describe(), {k: v for k, v in values.items() if v})
-        return complete(reading.spec, profile, question), "llm", ""
+        return _Understood(complete(reading.spec, profile, question), "llm", sent=reading.sent)
     except LlmError as error:
-        return grammar.read(question, profile), "grammar", f"{error} Answered by the built-in grammar instead."
+        note = f"{error} Answered by the built-in grammar instead."
+        return _Understood(grammar.read(question, profile), note=note)
 
 
 def _failed(spec: QuerySpec, sandbox: Sandbox) -> int:

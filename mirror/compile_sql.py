@@ -12,7 +12,7 @@ def compile_sql(spec: QuerySpec) -> str:
     lines = [_select(_columns(spec)), f"FROM {spec.source}"]
     if conditions := _conditions(spec):
         lines.append("WHERE " + "\n  AND ".join(conditions))
-    if spec.shape in ("groups", "ranking", "best") or (spec.shape == "count" and spec.dimensions):
+    if spec.dimensions and spec.shape in ("groups", "ranking", "best", "count"):
         lines.append("GROUP BY " + ", ".join(spec.dimensions))
     lines += _tail(spec)
     return "\n".join(lines)
@@ -101,10 +101,7 @@ def _tail(spec: QuerySpec) -> list[str]:
         if spec.shape == "best":
             return [f"QUALIFY rank() OVER (ORDER BY {by}) = 1", f"ORDER BY {', '.join(spec.dimensions)}"]
         return [f"ORDER BY {shown}, {', '.join(spec.dimensions)}", f"LIMIT {spec.limit}"]
-    if spec.shape == "groups" or (spec.shape == "count" and spec.dimensions):
+    if spec.shape in ("groups", "count"):
         order = order or list(spec.dimensions)
-        return [f"ORDER BY {', '.join(order)}"]
-    lines = [f"ORDER BY {', '.join(order)}"] if order else []
-    if spec.shape == "rows":
-        lines.append(f"LIMIT {spec.limit or _ROW_LIMIT_OF_LISTS}")
-    return lines
+    limit = spec.limit or (_ROW_LIMIT_OF_LISTS if spec.shape == "rows" else None)
+    return [f"ORDER BY {', '.join(order)}"] * bool(order) + [f"LIMIT {limit}"] * bool(limit)

@@ -144,6 +144,7 @@ class Answer:
         engine: grammar, llm, or sql for edited SQL.
         spec: the QuerySpec behind the SQL; None for edited SQL.
         note: what the person must know besides (the language model did not answer ...).
+        sent: what a language model was sent for it, word for word; empty when none was asked.
     """
 
     status: Literal["answered", "ambiguous", "refused", "error"]
@@ -157,3 +158,4 @@ class Answer:
     engine: Literal["grammar", "llm", "sql"] = "grammar"
     spec: QuerySpec | None = None
     note: str = ""
+    sent: str = ""

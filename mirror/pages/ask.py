@@ -109,6 +109,9 @@ def _show(answer: Answer, box: Sandbox) -> None:
         _sql_editor(answer, box, edited)
     if answer.table:
         _table(answer.table)
+    if answer.sent:
+        with st.expander("What the language model was sent", icon=":material/outbox:"):
+            st.code(answer.sent, language=None, wrap_lines=True)
 
 
 def _not_answered(answer: Answer, box: Sandbox) -> None:

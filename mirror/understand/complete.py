@@ -146,10 +146,10 @@ def _ranked(spec: QuerySpec, workload: list[str], choices: list[str]) -> QuerySp
     entities = [d for d in spec.dimensions if d != "method"]
     if "method" in spec.dimensions:
         # "which method is best": one ranking per workload that must not be compared across.
-        partitions = tuple(workload)
-        dimensions = _unique(*workload, "method", *entities, *choices)
+        partitions = _unique(*spec.partitions, *workload)
+        dimensions = _unique(*partitions, "method", *entities, *choices)
     else:
-        partitions = ()
+        partitions = spec.partitions
         dimensions = _unique(*entities, "method", *workload, *choices)
     return replace(spec, dimensions=dimensions, partitions=partitions)
 
