@@ -1,0 +1,179 @@
+"""Building and loading the compiled kernels."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from bench_engine.kernels import extension
+
+COMPILER = """#!/bin/sh
+echo "$@" >> {log}
+{before}
+exec g++ "$@"
+"""
+
+
+@pytest.fixture
+def workshop(tmp_path, monkeypatch):
+    """A source tree of one tiny file, an empty build folder, and a compiler that notes its calls in `log`."""
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "csrc/tiny.cpp").write_text('extern "C" int tiny() { return 1; }\n')
+    monkeypatch.setattr(extension, "_SOURCES", tmp_path / "csrc")
+    monkeypatch.setattr(extension, "_BUILDS", tmp_path / "build")
+    monkeypatch.setattr(extension, "_loaded", False)
+    use_compiler(tmp_path, monkeypatch)
+    return tmp_path
+
+
+def use_compiler(folder: Path, monkeypatch, before: str = "") -> None:
+    script = folder / "compiler"
+    script.write_text(COMPILER.format(log=folder / "log", before=before))
+    script.chmod(0o755)
+    monkeypatch.setenv("CXX", str(script))
+
+
+def compiled(folder: Path) -> int:
+    """How many files were compiled so far."""
+    return sum(" -c " in line for line in (folder / "log").read_text().splitlines())
+
+
+def in_process() -> multiprocessing.Process:
+    process = multiprocessing.get_context("fork").Process(target=extension.build)
+    process.start()
+    return process
+
+
+@pytest.mark.usefixtures("built_kernels")
+def test_parallel_for_uses_the_threads_torch_was_given():
+    extension.load()
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            assert torch.ops.mirror.parallel_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_build_compiles_once_and_leaves_only_the_library(workshop):
+    library = extension.build()
+    assert [p.name for p in library.parent.iterdir()] == ["mirror_kernels.so"]
+    assert extension.build() == library
+    assert compiled(workshop) == 1
+
+
+def test_verbose_prints_the_command_lines(workshop, capsys):
+    extension.build(verbose=True)
+    said = capsys.readouterr().out
+    assert "-fopenmp" in said
+    assert "tiny.cpp" in said
+    assert "-shared" in said
+
+
+def test_a_changed_source_or_compiler_is_built_anew(workshop, monkeypatch):
+    first = extension.build()
+    (workshop / "csrc/cpu").mkdir()
+    (workshop / "csrc/cpu/more.cpp").write_text('#include "../n.h"\nextern "C" int more() { return N; }\n')
+    (workshop / "csrc/n.h").write_text("#define N 1\n")
+    second = extension.build()
+    (workshop / "csrc/n.h").write_text("#define N 2\n")
+    third = extension.build()
+    monkeypatch.setenv("CXX", "g++ -DOTHER")
+    fourth = extension.build()
+    assert len({first, second, third, fourth}) == 4
+
+
+def test_two_processes_compile_once(workshop, monkeypatch):
+    use_compiler(workshop, monkeypatch, "sleep 0.3")
+    processes = [in_process() for _ in range(3)]
+    for process in processes:
+        process.join(60)
+        assert process.exitcode == 0
+    assert compiled(workshop) == 1
+
+
+def test_a_killed_build_does_not_block_the_next(workshop, monkeypatch):
+    use_compiler(workshop, monkeypatch, 'case "$*" in *" -c "*) sleep 2;; esac')
+    process = in_process()
+    while not list((workshop / "build").glob("part-*")):
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.join(60)
+    use_compiler(workshop, monkeypatch)
+    assert extension.build().exists()
+    assert not list((workshop / "build").glob("part-*"))
+
+
+def test_a_library_taken_away_is_built_again(workshop):
+    library = extension.build()
+    library.unlink()
+    assert extension.build() == library
+    assert library.exists()
+
+
+def test_a_failed_compile_says_what_the_compiler_said_and_leaves_nothing(workshop):
+    (workshop / "csrc/tiny.cpp").write_text("int broken( { return 1; }\n")
+    with pytest.raises(
+        extension.CompileError, match=r"^The kernels did not compile .*\n(.*\n)*.*tiny\.cpp:1:\d+: error"
+    ):
+        extension.build()
+    assert [p.name for p in (workshop / "build").iterdir()] == ["lock"]
+
+
+def test_without_a_compiler_one_line_says_what_to_do(workshop, monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    monkeypatch.setenv("PATH", str(workshop))
+    with pytest.raises(extension.CompilerMissingError) as error:
+        extension.build()
+    assert str(error.value) == (
+        "No C++ compiler was found (looked for $CXX, g++, clang++): install one, e.g. `apt-get install g++`; "
+        "methods that need no compiled kernels still run."
+    )
+
+
+def test_load_never_compiles(workshop):
+    with pytest.raises(
+        extension.KernelsNotBuiltError, match=r"not built for this machine: run `python -m bench_engine"
+    ):
+        extension.load()
+    assert not (workshop / "build").exists()
+
+
+def test_load_takes_the_build_asked_for_last_and_needs_no_compiler(workshop, monkeypatch):
+    loaded = []
+    monkeypatch.setattr(torch.ops, "load_library", loaded.append)
+    first = extension.build()
+    script = os.environ["CXX"]
+    monkeypatch.setenv("CXX", "g++ -DOTHER")
+    second = extension.build()
+    os.utime(first, (1, 1))
+    os.utime(second, (2, 2))
+    monkeypatch.setenv("CXX", script)
+    extension.build()
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CXX")
+    extension.load()
+    extension.load()
+    assert loaded == [first]
+
+
+@pytest.mark.usefixtures("built_kernels")
+def test_modules_that_need_no_kernels_run_where_none_are_built(tmp_path):
+    script = (
+        "import torch\n"
+        "from pathlib import Path\n"
+        "from bench_engine.kernels import extension, HashedEmbeddingBag, HashedEmbeddingBagReference\n"
+        f"extension._BUILDS = Path({str(tmp_path)!r})\n"
+        "HashedEmbeddingBagReference(9, 4, 1)(torch.zeros(1, 1, dtype=torch.int64))\n"
+        "HashedEmbeddingBag(9, 4, 1)\n"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1].startswith("bench_engine.kernels.extension.KernelsNotBuiltError: The compiled")
