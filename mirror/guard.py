@@ -66,10 +66,10 @@ def _parse(connection: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, An
         row = connection.execute(
             "SELECT json_serialize_sql(?::VARCHAR, skip_null := true, skip_empty := true)", [sql]
         ).fetchone()
-        tree = json.loads(row[0]) if row else {}
+        tree = dict(json.loads(row[0])) if row else {}
     except RecursionError as error:
         raise _too_deep() from error
-    except (duckdb.Error, ValueError) as error:
+    except (duckdb.Error, ValueError, TypeError) as error:
         raise GuardError("This SQL cannot be checked, so it does not run: write it in a simpler way.") from error
     if tree.get("error") is False and isinstance(tree.get("statements"), list):
         return tree["statements"]
@@ -328,7 +328,7 @@ def _qualified(name: str) -> GuardError:
 
 
 def _too_deep() -> GuardError:
-    return GuardError("The SQL is nested too deeply: write it with fewer brackets, or in steps with WITH.")
+    return GuardError("The SQL is nested too deeply: use fewer brackets and joins, or steps with WITH.")
 
 
 def _too_many(count: int) -> str:
@@ -360,7 +360,7 @@ def _not_select(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
 
 
 def _first_word(sql: str) -> str:
-    found = re.match(r"(?:[\s;(]|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]+)", sql, re.DOTALL)
+    found = re.match(r"(?>[\s;(]|--[^\n]*|/\*.*?\*/)*+([A-Za-z]+)", sql, re.DOTALL)
     return found[1].upper() if found else "this"
 
 

@@ -1,0 +1,301 @@
+"""The sandbox's process: holds a locked snapshot of the results in memory and answers one SELECT at a time.
+
+Started by `mirror.sandbox` as `python -m mirror.sandbox_child`. It speaks JSON, one object per line. First comes
+`{url, threads, memory_mb}`, answered by `{profile}` or an error; then any number of `{id, sql, row_cap}`, each answered
+by `{columns, rows, truncated, milliseconds}` or `{error: kind, message}`. `{interrupt: id}` may come at any time.
+"""
+
+import json
+import math
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from datetime import UTC, date, datetime
+from datetime import time as time_of_day
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from db.columns import AXES, BY_NAME, METRICS
+from db.migrations import NewerDatabaseError
+from db.store import Store, StoreError
+from mirror import guard
+from mirror.profile import MAX_VALUES, Profile
+from mirror.query_spec import Value
+
+TEXT_CAP = 10_000
+# About what a browser can be sent; beyond it the answer is cut as if by the row cap.
+ANSWER_CAP = 16_000_000
+
+_ORDER = "benchmark, dataset, method, compression DESC, embedding_dim, batch_size, seed, trial_id"
+_TYPES = {"text": "VARCHAR", "integer": "BIGINT", "real": "DOUBLE", "boolean": "BOOLEAN", "timestamp": "TIMESTAMP"}
+
+
+# -- the snapshot ------------------------------------------------------------------------------------------------------
+
+
+def load(tables: dict[str, pa.Table], threads: int) -> duckdb.DuckDBPyConnection:
+    """An in-memory database that holds the tables, their rows in an order that does not change from load to load."""
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "threads": threads,
+            "autoload_known_extensions": "false",
+            "autoinstall_known_extensions": "false",
+            "allow_community_extensions": "false",
+        },
+    )
+    for name, table in tables.items():
+        columns = ", ".join(_column(c) for c in table.column_names)
+        order = _ORDER if name in ("results", "history") else "ALL"
+        connection.register("incoming", table)
+        connection.execute(f"CREATE TABLE {name} AS SELECT {columns} FROM incoming ORDER BY {order}")
+        connection.unregister("incoming")
+    return connection
+
+
+def _column(name: str) -> str:
+    # A database other than DuckDB gives a column without values no type.
+    return f'"{name}"::{_TYPES[BY_NAME[name].type]} AS "{name}"' if name in BY_NAME else f'"{name}"'
+
+
+def lock(connection: duckdb.DuckDBPyConnection, memory_mb: int) -> None:
+    """Take from the connection, for good, every way out of the snapshot; queries get `memory_mb` beside it."""
+    row = connection.execute("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchone()
+    held_mb = int(row[0] or 0) // 1_000_000 + 1 if row else 0
+    for setting in (
+        f"memory_limit = '{held_mb + memory_mb}MB'",
+        "temp_directory = ''",
+        "TimeZone = 'UTC'",
+        "python_enable_replacements = false",
+        "enable_external_access = false",
+        "lock_configuration = true",
+    ):
+        connection.execute(f"SET {setting}")
+
+
+def cap_memory(memory_mb: int) -> None:
+    """Let the operating system refuse this process more than twice `memory_mb` beyond what it holds now (Linux only).
+
+    Twice, since DuckDB's own limit answers with a better sentence and should be met first.
+    """
+    if sys.platform != "linux":
+        return
+    import resource
+
+    with open("/proc/self/statm") as file:
+        held = int(file.read().split()[0]) * resource.getpagesize()
+    cap = held + 2 * memory_mb * 1_000_000
+    resource.setrlimit(resource.RLIMIT_AS, (cap, cap))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def profile(connection: duckdb.DuckDBPyConnection, views: Iterable[str]) -> Profile:
+    """Count what the snapshot holds."""
+
+    def rows(sql: str) -> list[tuple[Any, ...]]:
+        return connection.execute(sql).fetchall()
+
+    counts = {view: rows(f"SELECT count(*) FROM {view}")[0][0] for view in views}
+    filled = {
+        row[0]: frozenset(m for m, n in zip(METRICS, row[1:], strict=True) if n)
+        for row in rows(
+            f"SELECT benchmark, {', '.join(f'count({m})' for m in METRICS)} FROM results GROUP BY benchmark ORDER BY 1"
+        )
+    }
+    distinct: dict[str, tuple[Value, ...]] = {}
+    by_benchmark: dict[str, dict[str, tuple[Value, ...]]] = {benchmark: {} for benchmark in filled}
+    for column in (*AXES, "sweep", "machine"):
+        found: dict[str, list[Value]] = {benchmark: [] for benchmark in filled}
+        for benchmark, value in rows(
+            f"SELECT DISTINCT benchmark, {column} FROM results WHERE {column} IS NOT NULL ORDER BY ALL"
+        ):
+            found[benchmark].append(value)
+        together = sorted({value for values in found.values() for value in values})  # type: ignore[type-var]
+        if len(together) <= MAX_VALUES:
+            distinct[column] = tuple(together)
+        for benchmark, values in found.items():
+            if len(values) <= MAX_VALUES:
+                by_benchmark[benchmark][column] = tuple(values)
+    oldest, newest, machines = rows("SELECT min(started_at), max(started_at), count(DISTINCT machine_id) FROM results")[
+        0
+    ]
+    started = (oldest.isoformat(), newest.isoformat()) if oldest else None
+    return Profile(counts, distinct, by_benchmark, filled, started, machines)
+
+
+# -- a query -----------------------------------------------------------------------------------------------------------
+
+
+def answer(connection: duckdb.DuckDBPyConnection, sql: str, row_cap: int) -> dict[str, Any]:
+    """Run one statement; the reply is the result or what was wrong."""
+    started = time.perf_counter()
+    try:
+        guard.check(connection, sql)
+        connection.execute("EXPLAIN " + sql.lstrip("; \t\r\n"))
+        connection.execute(sql)
+        columns = _unique([d[0] for d in connection.description or []])
+        rows, truncated = _rows(connection, row_cap)
+    except guard.UnreadableError as error:
+        return _error("query", str(error))
+    except guard.GuardError as error:
+        return _error("guard", str(error))
+    except duckdb.InterruptException:
+        return _error("stopped", "")
+    except (duckdb.OutOfMemoryException, MemoryError):
+        return _error("memory", "")
+    except (duckdb.InternalException, duckdb.FatalException) as error:
+        return _error("crash", str(error))
+    except duckdb.Error as error:
+        return _error("memory" if "bad_alloc" in str(error) else "query", sentence(str(error)))
+    return {
+        "columns": columns,
+        "rows": rows,
+        "truncated": truncated,
+        "milliseconds": (time.perf_counter() - started) * 1000,
+    }
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, row_cap: int) -> tuple[list[list[Value | None]], bool]:
+    rows: list[list[Value | None]] = []
+    size = 0
+    while len(rows) <= row_cap:
+        batch = connection.fetchmany(min(100, row_cap + 1 - len(rows)))
+        if not batch:
+            return rows, False
+        for row in batch:
+            rows.append([plain(value) for value in row])
+            size += sum(len(v) if isinstance(v, str) else 8 for v in rows[-1])
+            if size > ANSWER_CAP:
+                return rows[:row_cap], True
+    return rows[:row_cap], True
+
+
+def plain(value: object) -> Value | None:
+    """A value of DuckDB as None, bool, int, float or text; NaN and infinity become None, long text is cut."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float | Decimal):
+        return float(value) if math.isfinite(value) else None
+    text = _text(value)
+    return text if len(text) <= TEXT_CAP else text[: TEXT_CAP - 1] + "…"
+
+
+def _text(value: object) -> str:
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    if isinstance(value, date | time_of_day):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_text(v) for v in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_text(k)}: {_text(v)}" for k, v in value.items()) + "}"
+    return "NULL" if value is None else str(value)
+
+
+def _unique(names: list[str]) -> list[str]:
+    """`a, a` becomes `a, a_2`: a chart must be able to name a column."""
+    taken: dict[str, None] = {}
+    for name in names:
+        number, free = 1, name
+        while free in taken:
+            number += 1
+            free = f"{name}_{number}"
+        taken[free] = None
+    return list(taken)
+
+
+def sentence(message: str) -> str:
+    """DuckDB's own words without the class of the error and the quoted line; what it says is close to it stays."""
+    text = message.split("\nLINE ")[0].strip()
+    _, found, rest = text.partition(" Error: ")
+    text = " ".join((rest if found else text).split())
+    text = text if len(text) <= 600 else text[:599] + "…"
+    return text if text.endswith((".", "!", "?", "…")) else text + "."
+
+
+def _error(kind: str, message: str) -> dict[str, Any]:
+    return {"error": kind, "message": message}
+
+
+# -- the process -------------------------------------------------------------------------------------------------------
+
+
+class _Requests:
+    """Requests as they arrive. An interrupt is passed on at once, and only to the query that it is meant for."""
+
+    def __init__(self, lines: Iterable[bytes]) -> None:
+        self._lines = lines
+        self._waiting: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._lock = threading.Lock()
+        self._running: tuple[int, duckdb.DuckDBPyConnection] | None = None
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self._lines:
+            request = json.loads(line)
+            if "interrupt" not in request:
+                self._waiting.put(request)
+                continue
+            with self._lock:
+                if self._running and self._running[0] == request["interrupt"]:
+                    self._running[1].interrupt()
+        # The parent is gone. PR_SET_PDEATHSIG would say so too, but also when only the thread that started this process
+        # ends, as a page's thread does after every click.
+        os._exit(0)
+
+    def next(self) -> dict[str, Any]:
+        return self._waiting.get()
+
+    def run(self, request: dict[str, Any], connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+        with self._lock:
+            self._running = (request["id"], connection)
+        try:
+            return answer(connection, request["sql"], request["row_cap"])
+        finally:
+            with self._lock:
+                self._running = None
+
+
+def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, dict[str, Any]]:
+    store = Store(request["url"])
+    try:
+        if store.path is None or store.path.exists():
+            store.ensure()
+        tables = store.snapshot()
+    except (StoreError, NewerDatabaseError) as error:
+        return None, _error(type(error).__name__, str(error))
+    except duckdb.Error as error:
+        return None, _error("StoreError", f"The results at {store.name} cannot be read: {sentence(str(error))}")
+    connection = load(tables, request["threads"])
+    found = profile(connection, tables)
+    del tables
+    lock(connection, request["memory_mb"])
+    cap_memory(request["memory_mb"])
+    return connection, {"profile": found.to_dict()}
+
+
+def main() -> None:
+    """Serve until the pipe closes."""
+    # Nothing but replies may reach the pipe, whatever a library prints.
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    requests = _Requests(sys.stdin.buffer)
+    connection, reply = _start(requests.next())
+    while True:
+        replies.write(json.dumps(reply, allow_nan=False).encode() + b"\n")
+        replies.flush()
+        if connection is None:
+            return
+        reply = requests.run(requests.next(), connection)
+
+
+if __name__ == "__main__":
+    main()
