@@ -141,9 +141,9 @@ def test_columns_of_one_name_are_told_apart(small):
 
 
 def test_an_answer_too_wide_for_a_page_is_cut(small):
-    table = small.run("SELECT " + ", ".join(f"repeat('x', 9000) AS c{i}" for i in range(20)) + " FROM range(1000)")
+    table = small.run("SELECT " + ", ".join(f"repeat('x', 9000) AS c{i}" for i in range(20)) + " FROM range(100)")
     assert table.truncated
-    assert 0 < len(table.rows) < 200
+    assert 0 < len(table.rows) < 100
 
 
 def test_text_with_anything_in_it_survives_the_pipe(small):
