@@ -2,6 +2,8 @@
 
 import shutil
 import sys
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import TextIO
 
 
@@ -13,6 +15,30 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+class TimeLeft:
+    """How long the rest takes: the estimates, scaled by how the trials of each benchmark have kept to theirs so far."""
+
+    def __init__(self, estimates: Iterable[tuple[str, float]]) -> None:
+        """Takes (benchmark, estimate in seconds) of each trial that is to run."""
+        self._left: dict[str, float] = defaultdict(float)
+        self._guessed: dict[str, float] = defaultdict(float)
+        self._taken: dict[str, float] = defaultdict(float)
+        for benchmark, seconds in estimates:
+            self._left[benchmark] += seconds
+
+    def ended(self, benchmark: str, estimate: float, taken: float) -> None:
+        self._left[benchmark] -= estimate
+        self._guessed[benchmark] += estimate
+        self._taken[benchmark] += taken
+
+    def seconds(self) -> float:
+        total = 0.0
+        for benchmark, seconds in self._left.items():
+            guessed = self._guessed[benchmark]
+            total += seconds * (self._taken[benchmark] / guessed if guessed else 1.0)
+        return max(0.0, total)
 
 
 class Progress:

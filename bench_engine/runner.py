@@ -15,7 +15,7 @@ from bench_engine.executors import Executor
 from bench_engine.executors.local import LocalExecutor
 from bench_engine.lock import machine_lock
 from bench_engine.planning import Plan, Planned, plan
-from bench_engine.progress import Progress
+from bench_engine.progress import Progress, TimeLeft
 from bench_engine.sweep import Sweep, expand
 from bench_engine.trial import TrialResult
 from db import journal, runs
@@ -147,7 +147,7 @@ class _Run:
             seconds_left=planned.seconds,
             message="",
         )
-        left = planned.seconds
+        left = TimeLeft((p.trial.benchmark, p.seconds) for p in planned.of("todo"))
         progress = Progress(len(planned.trials))
         try:
             for item in planned.trials:
@@ -156,13 +156,13 @@ class _Run:
                 label = item.trial.label()
                 if item.fate == "todo":
                     self.update(current=label)
-                    progress.running(self.finished, label, left)
+                    progress.running(self.finished, label, left.seconds())
                 started_at, clock = recording.now(), time.monotonic()
                 result = self.execute(item)
                 if self.cancelled:
                     return
                 duration_s = time.monotonic() - clock if item.fate == "todo" else 0.0
-                left = max(0.0, left - item.seconds)
+                left.ended(item.trial.benchmark, item.seconds, duration_s)
                 entry = recording.record(
                     item.trial,
                     result,
@@ -175,9 +175,9 @@ class _Run:
                     sweep=sweep_row,
                 )
                 journal.write(self.journal, entry)
-                self.count(item, entry, left)
+                self.count(item, entry, left.seconds())
                 self.index(entry)
-                progress.ended(self.finished, label, entry.status, entry.trial["error"], left)
+                progress.ended(self.finished, label, entry.status, entry.trial["error"], left.seconds())
         finally:
             self.update(current="", seconds_left=None)
             progress.close()

@@ -1,0 +1,310 @@
+"""Runs from the pages: what can be run, what a sweep would do, and runs that are started, watched and cancelled.
+
+The engine is only ever called by its command line, in a process of its own: a run goes on when the page is closed, and
+is found again by its state file.
+"""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import yaml
+
+from db import runs as run_states
+from db.runs import RunState
+from db.settings import ROOT, db_url, journal_dir
+
+Scalar = str | int | float | bool
+_LIMIT_S = 60.0  # of a command that only reads
+_LOG_BYTES = 20_000
+
+
+class JobError(RuntimeError):
+    """A run cannot be planned, started or cancelled; the message is a sentence for people."""
+
+
+# -- what can be run -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MethodOption:
+    """A method; `missing` says why it cannot run here, empty when it can."""
+
+    name: str
+    text: str
+    compressible: bool
+    needs_build: bool
+    missing: str
+
+
+@dataclass(frozen=True)
+class AxisOption:
+    """An axis of a benchmark: type is int, float or str; choices is empty where any value between low and high goes."""
+
+    name: str
+    type: str
+    default: Scalar
+    text: str
+    choices: tuple[Scalar, ...]
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class BenchmarkOption:
+    """A benchmark with its axes; the seed is the last."""
+
+    name: str
+    op: str
+    text: str
+    methods: tuple[str, ...]
+    axes: tuple[AxisOption, ...]
+
+
+@dataclass(frozen=True)
+class DataSetOption:
+    """A data set; `missing` says which file it lacks, empty when it can be used."""
+
+    name: str
+    text: str
+    missing: str
+
+
+@dataclass(frozen=True)
+class SweepOption:
+    """A ready sweep and the question it answers."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be run on this machine."""
+
+    methods: tuple[MethodOption, ...]
+    benchmarks: tuple[BenchmarkOption, ...]
+    data_sets: tuple[DataSetOption, ...]
+    sweeps: tuple[SweepOption, ...]
+
+
+@cache
+def options() -> Options:
+    """What can be run. Asked of the engine once per process; `options.cache_clear()` forgets. Raises JobError."""
+    found = _ask(["list", "--json"])
+    benchmarks = [
+        BenchmarkOption(
+            **{
+                **b,
+                "methods": tuple(b["methods"]),
+                "axes": tuple(AxisOption(**{**a, "choices": tuple(a["choices"])}) for a in b["axes"]),
+            }
+        )
+        for b in found["benchmarks"]
+    ]
+    return Options(
+        tuple(MethodOption(**m) for m in found["methods"]),
+        tuple(benchmarks),
+        tuple(DataSetOption(**d) for d in found["data_sets"]),
+        tuple(SweepOption(**s) for s in found["sweeps"]),
+    )
+
+
+# -- what a sweep would do -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PlannedView:
+    """One trial of a plan: fate is todo, done or skip; `reason` says why it is skipped."""
+
+    label: str
+    benchmark: str
+    method: str
+    fate: str
+    before: str
+    reason: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class PlanView:
+    """What a sweep would do: its trials in their order, and an estimate of the time in seconds."""
+
+    sweep: str
+    seconds: float
+    trials: tuple[PlannedView, ...]
+
+    def count(self, fate: str) -> int:
+        return sum(t.fate == fate for t in self.trials)
+
+
+def sweep_text(
+    name: str,
+    benchmark: str,
+    methods: Sequence[str],
+    parameters: Mapping[str, Sequence[Scalar]],
+    baseline: str = "",
+    seeds: int = 1,
+    time_limit_s: float | None = None,
+) -> str:
+    """A sweep made in a form, as YAML text for `plan` and `start`."""
+    document: dict[str, Any] = {
+        "name": name,
+        "benchmark": benchmark,
+        "methods": list(methods),
+        "baseline": baseline or None,
+        "parameters": {axis: {"values": list(values)} for axis, values in parameters.items()},
+        "seeds": seeds,
+        "time_limit_s": time_limit_s,
+    }
+    return yaml.safe_dump({k: v for k, v in document.items() if v is not None}, sort_keys=False, allow_unicode=True)
+
+
+def plan(sweep: str, overrides: Sequence[str] = (), url: str | None = None) -> PlanView:
+    """What a sweep (a name, a path, or the text of one) would do. Raises JobError, which says what is wrong with it."""
+    text = sweep if "\n" in sweep else ""
+    found = _ask(["plan", *_overrides(overrides), "--json", "--", "-" if text else sweep], url, text)
+    return PlanView(found["sweep"], found["seconds"], tuple(PlannedView(**t) for t in found["trials"]))
+
+
+# -- runs ----------------------------------------------------------------------------------------------------------
+
+
+def start(
+    sweep: str, overrides: Sequence[str] = (), url: str | None = None, retry_failed: bool = False, force: bool = False
+) -> str:
+    """Start a run that outlives this process, and return its run_id. It waits for a run that holds the machine.
+
+    Args:
+        sweep: a name, a path, or the text of a sweep.
+        overrides: texts such as `batch_size=64,512`.
+        url: where the results go; None for the default.
+
+    Raises JobError when it cannot be started.
+    """
+    folder = journal_dir(db_url(url))
+    run_id = _new_run_id(sweep)
+    given = run_states.path_of(folder, run_id, ".yaml")
+    log = run_states.path_of(folder, run_id, ".log")
+    try:
+        given.parent.mkdir(parents=True, exist_ok=True)
+        if "\n" in sweep:
+            given.write_text(sweep, encoding="utf-8")
+        target = str(given) if "\n" in sweep else sweep
+        flags = [flag for flag, wanted in (("--retry-failed", retry_failed), ("--force", force)) if wanted]
+        command = ["run", *_overrides(overrides), *flags, "--run-id", run_id, "--wait", "--", target]
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                _engine(command),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=_environment(url),
+                start_new_session=True,
+            )
+        state = RunState(
+            run_id=run_id,
+            sweep=_sweep_name(sweep),
+            overrides=tuple(overrides),
+            pid=process.pid,
+            pid_start=run_states.process_start(process.pid) or 0.0,
+            started_at=datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="seconds"),
+            log=log.name,
+        )
+        run_states.write(folder, state, new=True)  # unless the runner was quicker
+    except OSError as error:
+        raise JobError(f"The run cannot be started: {error.strerror} ({folder.name}/runs/).") from error
+    except run_states.RunStateError as error:
+        raise JobError(str(error)) from error
+    return run_id
+
+
+def runs(url: str | None = None) -> list[RunState]:
+    """All runs that wrote to these results, newest first, those started in a terminal too."""
+    return run_states.read_all(journal_dir(db_url(url)))
+
+
+def log(run_id: str, url: str | None = None) -> str:
+    """The end of what a run started here has printed; empty when there is nothing."""
+    path = run_states.path_of(journal_dir(db_url(url)), run_id, ".log")
+    try:
+        with path.open("rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(0, end - _LOG_BYTES))
+            return file.read().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def cancel(run_id: str, url: str | None = None) -> bool:
+    """Ask a run to stop; what is finished is kept. Returns False when it is over already. Raises JobError."""
+    try:
+        state = run_states.read(journal_dir(db_url(url)), run_id)
+        if state is None or not state.active:  # `read` has compared the start of the process: it is no stranger
+            return False
+        os.kill(state.pid, signal.SIGINT)
+    except ProcessLookupError:
+        return False
+    except PermissionError as error:
+        raise JobError("This run belongs to another user, who must cancel it.") from error
+    except run_states.RunStateError as error:
+        raise JobError(str(error)) from error
+    return True
+
+
+# -- the engine's command line -------------------------------------------------------------------------------------
+
+
+def _engine(arguments: Sequence[str]) -> list[str]:
+    return [sys.executable, "-P", "-m", "bench_engine", *arguments]
+
+
+def _environment(url: str | None) -> dict[str, str]:
+    """The URL goes by environment: an argument, and a password in it, would show in the list of processes."""
+    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
+    return {**os.environ, "PYTHONPATH": path, "MIRROR_DB": db_url(url)}
+
+
+def _overrides(overrides: Sequence[str]) -> list[str]:
+    return [f"-p{text}" for text in overrides]
+
+
+def _ask(arguments: Sequence[str], url: str | None = None, given: str = "") -> Any:
+    """The JSON that a reading command prints. Raises JobError with its complaint."""
+    try:
+        done = subprocess.run(
+            _engine(arguments), input=given, capture_output=True, text=True, timeout=_LIMIT_S, env=_environment(url)
+        )
+    except subprocess.TimeoutExpired as error:
+        raise JobError(f"The engine did not answer within {_LIMIT_S:.0f} s: the machine may be busy.") from error
+    except OSError as error:
+        raise JobError(f"The engine cannot be started: {error.strerror}.") from error
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["The engine ended without a word."]
+        raise JobError(lines[-1])
+    return json.loads(done.stdout)
+
+
+def _sweep_name(sweep: str) -> str:
+    if "\n" not in sweep:
+        return Path(sweep).stem
+    with contextlib.suppress(yaml.YAMLError, AttributeError, StopIteration):
+        return str(next(iter(yaml.safe_load_all(sweep))).get("name", "sweep"))
+    return "sweep"
+
+
+def _new_run_id(sweep: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", _sweep_name(sweep)).strip("-")[:40] or "sweep"
+    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{plain}-{token_hex(2)}"
