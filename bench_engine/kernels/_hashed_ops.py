@@ -30,6 +30,7 @@ def load() -> None:
 
 
 def _fake(weight: Tensor, indices: Tensor, offsets: Tensor, num_embeddings: int, dim: int, mode: str) -> Any:
+    _check_device(weight, indices, offsets)
     batch = offsets.size(0)
     winners = weight.new_empty((batch if mode == "max" else 0, dim), dtype=torch.int64)
     return weight.new_empty((batch, dim)), winners
@@ -38,7 +39,17 @@ def _fake(weight: Tensor, indices: Tensor, offsets: Tensor, num_embeddings: int,
 def _fake_backward(
     grad: Tensor, indices: Tensor, offsets: Tensor, num_slots: int, num_embeddings: int, mode: str
 ) -> Tensor:
+    _check_device(grad, indices, offsets)
     return grad.new_empty((num_slots,))
+
+
+def _check_device(values: Tensor, indices: Tensor, offsets: Tensor) -> None:
+    """A single meta tensor brings a call here: it must not look as if it had been computed."""
+    if not values.device == indices.device == offsets.device:
+        raise ValueError(
+            "weight, indices and offsets must be on one device, "
+            f"not on {values.device}, {indices.device} and {offsets.device}"
+        )
 
 
 def _setup(ctx: Any, inputs: Any, output: Any) -> None:

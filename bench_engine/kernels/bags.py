@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_UP, Context
+from numbers import Integral, Real
 
 import torch
 from torch import Tensor, nn
@@ -129,12 +130,12 @@ class EmbeddingBagMethod(nn.Module, ABC):
     def __init__(self, num_embeddings: int, embedding_dim: int, mode: str) -> None:
         super().__init__()
         for name, value in (("num_embeddings", num_embeddings), ("embedding_dim", embedding_dim)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
         if mode not in MODES:
             raise ValueError(f"mode must be sum, mean or max, not {mode!r}")
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
+        self.num_embeddings = int(num_embeddings)
+        self.embedding_dim = int(embedding_dim)
         self.mode = mode
 
     @abstractmethod
@@ -184,7 +185,7 @@ class EmbeddingBagMethod(nn.Module, ABC):
 
 def check_compression(compression: float) -> None:
     """Raises ValueError unless 0 < compression <= 1."""
-    if not 0 < compression <= 1:
+    if not isinstance(compression, Real) or not 0 < compression <= 1:
         raise ValueError(f"compression is the fraction of parameters kept, in (0, 1], not {compression!r}")
 
 

@@ -59,7 +59,7 @@ class HashedTable(EmbeddingBagMethod):
         super().__init__(num_embeddings, embedding_dim, mode)
         if _weight is None:
             check_compression(compression)
-            num_slots = int(num_embeddings * embedding_dim * compression)
+            num_slots = int(self.num_embeddings * self.embedding_dim * compression)
             if num_slots == 0:
                 raise ValueError(
                     f"compression {compression!r} leaves no slot of {num_embeddings} x {embedding_dim} elements: "

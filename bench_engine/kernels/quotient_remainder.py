@@ -32,8 +32,8 @@ class QuotientRemainderEmbeddingBag(EmbeddingBagMethod):
     ) -> None:
         super().__init__(num_embeddings, embedding_dim, mode)
         check_compression(compression)
-        self.num_remainders = _num_remainders(num_embeddings, compression)
-        num_quotients = -(-num_embeddings // self.num_remainders)
+        self.num_remainders = _num_remainders(self.num_embeddings, compression)
+        num_quotients = -(-self.num_embeddings // self.num_remainders)
         remainders = torch.empty(self.num_remainders, embedding_dim, device=device, dtype=dtype)
         self.remainder_weight = nn.Parameter(remainders)
         self.quotient_weight = nn.Parameter(remainders.new_empty(num_quotients, embedding_dim))

@@ -3,6 +3,7 @@
 import copy
 import math
 
+import numpy
 import pytest
 import torch
 
@@ -154,6 +155,12 @@ def test_device_and_dtype(method):
 
 
 @every_method
+def test_sizes_may_be_numpy_integers(method):
+    module = make(method, rows=numpy.int32(2**10), dim=numpy.int64(12))
+    assert module(torch.tensor([[1]])).shape == (1, 12)
+
+
+@every_method
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -164,6 +171,7 @@ def test_device_and_dtype(method):
         ((8, 8, 1.0, "median"), "mode must be sum, mean or max, not 'median'"),
         ((8, 8, 0.0), "compression"),
         ((8, 8, 1.01), "compression"),
+        ((8, 8, "half"), "compression"),
     ],
 )
 def test_bad_arguments_are_named(method, arguments, message):

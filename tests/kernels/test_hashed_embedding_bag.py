@@ -105,7 +105,7 @@ def test_int32_ids_with_int64_offsets_and_strided_tensors(mode):
 
 def test_max_takes_the_first_of_equals():
     module = HashedEmbeddingBag(1000, 4, mode="max", _weight=torch.ones(100))
-    module(torch.tensor([[5, 6, 5]])).sum().backward()
+    module(torch.tensor([[5, 6, 7]])).sum().backward()
     expected = torch.zeros(100).index_add(0, slots_of(torch.tensor([5]), 4, 100)[0], torch.ones(4))
     assert torch.equal(module.hashed_weight.grad, expected)
 
@@ -249,6 +249,13 @@ def test_the_op_itself_is_as_strict():
     for message, call in calls.items():
         with pytest.raises((ValueError, TypeError, IndexError), match=message):
             call()
+
+
+def test_a_tensor_on_another_device_is_refused():
+    ids, offsets = torch.tensor([1]), torch.tensor([0])
+    for arguments in ((ids.to("meta"), offsets), (ids, offsets.to("meta"))):
+        with pytest.raises(ValueError, match="must be on one device, not on cpu, "):
+            op(torch.randn(5), *arguments, 9, 2, "sum")
 
 
 def test_state_and_copies():
