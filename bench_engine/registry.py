@@ -60,11 +60,7 @@ class Axis:
             raise ValueError(f"axis {self.name} takes one of {', '.join(map(str, self.choices))}, not {value!r}")
         if not isinstance(converted, str):
             low, high = self.low, self.high
-            if (
-                not (converted == converted)
-                or (low is not None and converted < low)
-                or (high is not None and converted > high)
-            ):
+            if (low is not None and converted < low) or (high is not None and converted > high):
                 raise ValueError(f"axis {self.name} must lie between {low:g} and {high:g}, not {value!r}")
         return converted
 
@@ -76,7 +72,8 @@ class Method:
     Attributes:
         name: name in the results.
         text: help, one line.
-        implementation: "module:class" of the nn.Module, constructed as cls(num_embeddings, embedding_dim, compression=..., mode=...).
+        implementation: "module:class" of the nn.Module, constructed as cls(num_embeddings, embedding_dim,
+            compression=..., mode=...).
         compressible: False for a method that exists at compression 1 only.
         sources: files (relative to the repository) whose content is the kernel: a change re-runs what it touches.
         needs_build: whether it needs the compiled kernels.
@@ -146,6 +143,10 @@ class DataSet:
     text: str
     module: str
     files: tuple[str, ...] = ()
+
+    def load(self) -> Any:
+        """The module behind the entry."""
+        return importlib.import_module(self.module)
 
 
 @cache

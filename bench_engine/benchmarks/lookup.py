@@ -1,0 +1,132 @@
+"""One embedding-bag call: correct first, then latency, bandwidth and memory.
+
+BATCHES distinct request batches are timed in rotation, with the output freshly allocated in every call. Direction
+`forward_backward` times the forward call, the backward call from a fixed gradient of the output to the gradients of
+the parameters, and dropping these: they are made anew in every call, as in a training step that sets them to None.
+"""
+
+import itertools
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bench_engine import registry
+from bench_engine.benchmarks.modules import DEVICE, DTYPE, OutOfReachError, build, megabytes
+from bench_engine.benchmarks.requests import request_batches
+from bench_engine.kernels.bags import EmbeddingBagMethod
+from bench_engine.measure import outliers, summarize, time_calls
+from bench_engine.trial import Trial, TrialResult
+
+BATCHES = 8
+TOLERANCE = 1e-4  # of the largest absolute value of the reference, for float32
+
+
+class WrongResultError(ArithmeticError):
+    """The method's output or gradient is not the reference's."""
+
+
+def run(trial: Trial) -> TrialResult:
+    """Measure one trial; `failed` when the method computes something else than the float64 reference."""
+    config = trial.config
+    num_rows, seed = int(config["num_rows"]), int(config["seed"])
+    batch_size, bag_size = int(config["batch_size"]), int(config["bag_size"])
+    dim, mode, backward = int(config["embedding_dim"]), str(config["pooling_mode"]), config["direction"] != "forward"
+
+    torch.manual_seed(seed)
+    try:
+        module = build(trial, num_rows, mode)
+    except OutOfReachError as error:
+        return TrialResult("skipped", error=str(error))
+    requests = request_batches(num_rows, batch_size, bag_size, float(config["zipf_s"]), seed, BATCHES)
+    batches = [torch.from_numpy(batch) for batch in requests]
+    gradient = torch.randn(batch_size, dim)
+    try:
+        errors = [output_error(module, batch, mode) for batch in batches]
+        if backward:
+            errors.append(gradient_error(module, batches[0], gradient, mode))
+    except WrongResultError as error:
+        return TrialResult("failed", error=f"{trial.method} {error}")
+
+    def forward(index: int) -> Tensor:
+        return module(batches[index % BATCHES])
+
+    def forward_backward(index: int) -> None:
+        module(batches[index % BATCHES]).backward(gradient)
+        module.zero_grad(set_to_none=True)
+
+    with torch.set_grad_enabled(backward):
+        timing = time_calls(forward_backward if backward else forward, trial.stop)
+    statistics = summarize(timing.samples_us, seed)
+    seconds = statistics["latency_us"] / 1e6
+    moved = bytes_moved(batch_size, bag_size, dim)
+    return TrialResult(
+        "ok",
+        metrics={
+            **statistics,
+            "op": registry.benchmark(trial.benchmark).op,
+            "device": DEVICE,
+            "dtype": DTYPE,
+            "num_tables": 1,
+            "memory_mb": megabytes(module),
+            "max_abs_error": max(errors),
+            "samples_per_s": batch_size / seconds,
+            "bandwidth_gb_s": None if backward else moved / seconds / 1e9,
+        },
+        samples_us=timing.samples_us,
+        stop_reason=timing.stop_reason,
+        environment={
+            "calls_per_sample": timing.calls_per_sample,
+            "outliers": outliers(timing.samples_us),
+            "request_batches": BATCHES,
+        },
+    )
+
+
+def bytes_moved(batch_size: int, bag_size: int, dim: int) -> int:
+    """Bytes that a dense lookup must move: int64 ids, one float32 vector per id, and the output.
+
+    One definition for all methods, so that their bandwidths compare as their latencies do.
+    """
+    return batch_size * bag_size * (8 + 4 * dim) + batch_size * dim * 4
+
+
+def output_error(module: EmbeddingBagMethod, batch: Tensor, mode: str) -> float:
+    """Largest absolute difference between the output and a float64 embedding bag over the method's dense rows.
+
+    Raises WrongResultError when it is above TOLERANCE.
+    """
+    rows, position = batch.unique(return_inverse=True)
+    with torch.no_grad():
+        expected = F.embedding_bag(position, module.materialize(rows).double(), mode=mode)
+        return _difference("output", module(batch), expected)
+
+
+def gradient_error(module: EmbeddingBagMethod, batch: Tensor, gradient: Tensor, mode: str) -> float:
+    """Largest absolute difference between the parameters' gradients and those through a float64 embedding bag.
+
+    The reference goes through `module.vectors`, the method in plain differentiable torch, so that the kernel's own
+    backward takes no part in it. It asks for the vector of every id, repeated ones too, as the methods do themselves:
+    another batch could round another way, and let max choose another one of two nearly equal elements.
+
+    Raises WrongResultError when it is above TOLERANCE.
+    """
+    names, parameters = zip(*module.named_parameters(), strict=True)
+    actual = torch.autograd.grad(module(batch), parameters, gradient)
+    vectors = module.vectors(batch.reshape(-1)).double()
+    pooled = F.embedding_bag(torch.arange(batch.numel()).view_as(batch), vectors, mode=mode)
+    expected = torch.autograd.grad(pooled, parameters, gradient.double())
+    return max(itertools.starmap(_difference, zip((f"gradient of {n}" for n in names), actual, expected, strict=True)))
+
+
+def _difference(what: str, actual: Tensor, expected: Tensor) -> float:
+    if actual.shape != expected.shape:
+        raise WrongResultError(f"is wrong: its {what} has shape {tuple(actual.shape)}, not {tuple(expected.shape)}.")
+    error = float((actual.double() - expected.double()).abs().max())
+    scale = float(expected.abs().max())
+    if not error <= TOLERANCE * scale:  # NaN is wrong too
+        raise WrongResultError(
+            f"is wrong: its {what} differs from the float64 reference by {error:.3g}, "
+            f"where values go up to {scale:.3g}."
+        )
+    return error

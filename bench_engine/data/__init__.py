@@ -1,0 +1,68 @@
+"""Data sets for click models: the form they are handed over in. Light: neither torch nor numpy is imported here."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class ClickData:
+    """Clicks with one id per field, in a training and a test part.
+
+    The T fields share one table: field f owns the rows from `sum(field_rows[:f])` on, and ids are given as rows of
+    that joint table.
+
+    Attributes:
+        name: registered name of the data set.
+        num_rows: rows of the joint table E, the sum of `field_rows`.
+        field_rows: rows of each field.
+        train_ids, test_ids: integer arrays (n, T), rows of the joint table.
+        train_labels, test_labels: float32 arrays (n,), 1 for a click and 0 for none.
+        note: where the data come from and how they were split.
+        bayes_auc: AUC on the test part of the probabilities the labels were drawn from; None for real data.
+
+    Raises ValueError when the parts do not fit together.
+    """
+
+    name: str
+    num_rows: int
+    field_rows: tuple[int, ...]
+    train_ids: "np.ndarray"
+    train_labels: "np.ndarray"
+    test_ids: "np.ndarray"
+    test_labels: "np.ndarray"
+    note: str = ""
+    bayes_auc: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.num_rows != sum(self.field_rows):
+            raise ValueError(
+                f"{self.name}: num_rows is {self.num_rows}, but the fields have {sum(self.field_rows)} rows."
+            )
+        self._check("training", self.train_ids, self.train_labels)
+        self._check("test", self.test_ids, self.test_labels)
+
+    @property
+    def num_tables(self) -> int:
+        """Number of fields T, each with its own part of the joint table."""
+        return len(self.field_rows)
+
+    def _check(self, part: str, ids: "np.ndarray", labels: "np.ndarray") -> None:
+        if ids.shape != (len(labels), self.num_tables) or not len(labels):
+            raise ValueError(
+                f"{self.name}: the {part} part has ids of shape {ids.shape} for {len(labels)} labels and "
+                f"{self.num_tables} fields, where (labels, fields) is needed and at least one label."
+            )
+        if not ((labels == 0) | (labels == 1)).all():
+            raise ValueError(f"{self.name}: the {part} part has labels other than 0 and 1.")
+        first = 0
+        for field, rows in enumerate(self.field_rows):
+            low, high = ids[:, field].min(), ids[:, field].max()
+            if low < first or high >= first + rows:
+                raise ValueError(
+                    f"{self.name}: field {field} of the {part} part has ids from {low} to {high}, "
+                    f"but its rows are {first} to {first + rows - 1}."
+                )
+            first += rows

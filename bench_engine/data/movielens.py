@@ -1,0 +1,118 @@
+"""MovieLens ratings (Parquet, GroupLens columns): a click is a rating of 4 stars or more.
+
+Split by time within each user: the last fifth of a user's ratings is the test part. One cut through the whole time
+would leave 87 % of the test part to users that were never seen in training, which measures cold start rather than
+embeddings. Ratings dated before 8e8 (May 1995, older than MovieLens) are dropped.
+
+Fields: user, movie, list of genres, first genre, year of release, year of the rating. The rows of a field are the
+values that occur in training, and one row for all others, so that nothing of the test part shapes the table.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench_engine.data import ClickData
+from bench_engine.data.files import find
+
+RATINGS, MOVIES = "ml-206k/ratings.parquet", "ml-206k/movies.parquet"
+OLDEST = 800_000_000
+LIKED = 4.0
+TRAIN_SHARE = 0.8
+_YEAR = re.compile(r"\((\d{4})\)\s*$")
+
+
+class MovieLensError(ValueError):
+    """A Parquet file that cannot be used; the message names it."""
+
+
+def load(seed: int) -> ClickData:
+    """The data; `seed` changes nothing. Raises DataMissingError or MovieLensError."""
+    users, movies, stars, times = _ratings()
+    order = np.lexsort((times, users))  # by user, then time; equal times keep the order of the file
+    users, movies, stars, times = (column[order] for column in (users, movies, stars, times))
+    test = _is_last(users)
+    fields = [
+        users,
+        movies,
+        *_movie_features(movies),
+        times.astype("datetime64[s]").astype("datetime64[Y]").astype(int),
+    ]
+    rows, ids = _joint_ids(fields, ~test)
+    labels = (stars >= LIKED).astype(np.float32)
+    return ClickData(
+        name="ml-206k",
+        num_rows=sum(rows),
+        field_rows=rows,
+        train_ids=ids[~test],
+        train_labels=labels[~test],
+        test_ids=ids[test],
+        test_labels=labels[test],
+        note=f"MovieLens, liked = {LIKED:g} stars or more; tested on the last fifth of each user's ratings",
+    )
+
+
+def _batches(file: str, columns: Sequence[str]) -> Iterator[tuple[pa.Array, ...]]:
+    """The columns of a Parquet file, some ten thousand rows at a time."""
+    path = find(file)
+    try:
+        with pq.ParquetFile(path) as parquet:
+            if lacking := [c for c in columns if c not in parquet.schema_arrow.names]:
+                raise MovieLensError(f"{file} lacks the column {lacking[0]}: give a file with {', '.join(columns)}.")
+            for batch in parquet.iter_batches(columns=list(columns)):
+                if any(batch[c].null_count for c in columns):
+                    raise MovieLensError(f"{file} has empty values: give a file where every row is whole.")
+                yield tuple(batch[c] for c in columns)
+    except (pa.ArrowException, OSError) as error:
+        raise MovieLensError(f"{file} cannot be read; it may be cut off: fetch the file again ({error}).") from error
+
+
+def _ratings() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(users, movies, stars, times in s) of the ratings that are young enough."""
+    parts = []
+    for batch in _batches(RATINGS, ("userId", "movieId", "rating", "timestamp")):
+        columns = [np.asarray(column) for column in batch]
+        young = columns[3] >= OLDEST
+        parts.append([column[young] for column in columns])
+    if not any(len(part[0]) for part in parts):
+        raise MovieLensError(f"{RATINGS} holds no ratings after May 1995: give a file with timestamps in seconds.")
+    users, movies, stars, times = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return users, movies, stars, times
+
+
+def _is_last(users: np.ndarray) -> np.ndarray:
+    """Which of the ratings, sorted by user and time, belong to the last fifth of their user."""
+    _, first, count = np.unique(users, return_index=True, return_counts=True)
+    position = np.arange(len(users)) - np.repeat(first, count)
+    return position >= np.ceil(TRAIN_SHARE * np.repeat(count, count))
+
+
+def _movie_features(rated: np.ndarray) -> list[np.ndarray]:
+    """Number of the list of genres, of the first genre, and year of release (0 where unknown) for each rating."""
+    genres: dict[str, int] = {}
+    features: dict[int, tuple[int, int, int]] = {}
+    wanted = set(np.unique(rated).tolist())
+    for batch in _batches(MOVIES, ("movieId", "title", "genres")):
+        for movie, title, listed in zip(*(column.to_pylist() for column in batch), strict=True):
+            if movie in wanted:
+                year = _YEAR.search(title)
+                numbers = [genres.setdefault(text, len(genres) + 1) for text in (listed, listed.split("|")[0])]
+                features[movie] = (numbers[0], numbers[1], int(year[1]) if year else 0)
+    movies, places = np.unique(rated, return_inverse=True)
+    table = np.array([features.get(movie, (0, 0, 0)) for movie in movies.tolist()], np.int64)
+    return list(table[places].T)
+
+
+def _joint_ids(fields: Sequence[np.ndarray], train: np.ndarray) -> tuple[tuple[int, ...], np.ndarray]:
+    """(rows of each field, ids (n, T) int32): a field's first row stands for all values that training lacks."""
+    rows: list[int] = []
+    ids = np.empty((len(train), len(fields)), np.int32)
+    for place, values in enumerate(fields):
+        known = np.unique(values[train])
+        position = np.minimum(np.searchsorted(known, values), len(known) - 1)
+        ids[:, place] = np.where(known[position] == values, position + 1, 0) + sum(rows)
+        rows.append(len(known) + 1)
+    return tuple(rows), ids
