@@ -1,13 +1,18 @@
 """The list of all trials and the story of one: SQL for the page Runs, through the same sandbox as every question."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mirror.compile_sql import condition, literal
-from mirror.query_spec import Filter, Table
+from mirror.query_spec import Filter, Table, Value
 from mirror.sandbox import Sandbox
 
 FILTERS = ("status", "benchmark", "method", "dataset", "sweep", "machine")
 _ALWAYS = ("status", "method")
+_FIRST = (
+    *_ALWAYS, "error", "benchmark", "dataset", "compression", "embedding_dim", "batch_size", "direction", "seed", "auc",
+    "memory_mb", "latency_us",
+)  # fmt: skip
 _NEVER = ("trial_id", "machine_id", "code_version", "is_baseline", "stop_reason")
 _ROW_CAP = 5_000
 
@@ -27,7 +32,7 @@ class TrialDetails:
         curves: (metric, step, value) of a training trial, or an empty table.
     """
 
-    values: tuple[tuple[str, object], ...]
+    values: tuple[tuple[str, Value], ...]
     samples: Table
     curves: Table
 
@@ -47,14 +52,14 @@ def trials(box: Sandbox, chosen: dict[str, list[str]]) -> Table:
     where = f"\nWHERE {' AND '.join(filters)}" if filters else ""
     table = box.run(f"SELECT * FROM {_ALL} AS t{where}\nORDER BY started_at DESC, trial_id", row_cap=_ROW_CAP)
     keep = [n for n in table.columns if n in _ALWAYS or (n not in _NEVER and _differs(table.column(n)))]
-    first = [n for n in (*_ALWAYS, "error", "benchmark", "dataset", "compression") if n in keep]
+    first = [n for n in _FIRST if n in keep]
     order = [*first, *(n for n in keep if n not in first), "trial_id"]
     at = [table.columns.index(n) for n in order]
     rows = tuple(tuple(row[i] for i in at) for row in table.rows)
     return Table(tuple(order), rows, table.truncated, table.milliseconds)
 
 
-def _differs(values: list[object]) -> bool:
+def _differs(values: Sequence[object]) -> bool:
     return len(set(values)) > 1
 
 
@@ -70,3 +75,17 @@ def details(box: Sandbox, trial_id: str) -> TrialDetails:
         f"SELECT metric, step, value FROM curves WHERE trial_id = {wanted} ORDER BY metric, step", row_cap=_ROW_CAP
     )
     return TrialDetails(tuple((n, v) for n, v in values if v is not None), samples, curves)
+
+
+def newest(box: Sandbox, sweep: str, since: str, limit: int = 10) -> Table:
+    """The newest trials of a sweep since a UTC time, with the columns that are filled."""
+    shown = (
+        "method, dataset, compression, embedding_dim, batch_size, direction, seed, auc, memory_mb, latency_us, noise"
+    )
+    table = box.run(
+        f"SELECT status, {shown}, error FROM {_ALL} AS t WHERE sweep = {literal(sweep)} "
+        f"AND started_at >= CAST({literal(since)} AS TIMESTAMP) ORDER BY started_at DESC LIMIT {limit}"
+    )
+    at = [i for i, name in enumerate(table.columns) if any(v is not None for v in table.column(name))]
+    rows = tuple(tuple(row[i] for i in at) for row in table.rows)
+    return Table(tuple(table.columns[i] for i in at), rows)

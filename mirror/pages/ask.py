@@ -11,11 +11,11 @@ from mirror.chart import fits
 from mirror.compile_sql import format_sql
 from mirror.csv_export import to_csv
 from mirror.pages.common import heading, is_phone, plain, sandbox, show_chart, show_table
-from mirror.query_spec import Answer, ChartSpec, Table
+from mirror.query_spec import Answer, ChartSpec, ChartType, Table
 from mirror.sandbox import Sandbox
 
-_CARDS = 3
-_CHART_TYPES = ("scatter", "line", "bar", "box", "histogram", "heatmap", "table")
+_CARDS = (2, 1, 1)  # relative widths
+_CHART_TYPES: tuple[ChartType, ...] = ("scatter", "line", "bar", "box", "histogram", "heatmap", "table")
 
 
 def page() -> None:
@@ -64,8 +64,9 @@ def _question_form(box: Sandbox) -> None:
 
 
 def _question_buttons(questions: tuple[str, ...], box: Sandbox, key: str) -> None:
-    for i, question in enumerate(questions):
-        st.button(plain(question), key=f"{key}_{i}", on_click=_ask, args=(question, box), type="tertiary")
+    with st.container(horizontal=True, gap="small"):
+        for i, question in enumerate(questions):
+            st.button(plain(question), key=f"{key}_{i}", on_click=_ask, args=(question, box))
 
 
 def _welcome(box: Sandbox) -> None:
@@ -80,7 +81,7 @@ def _welcome(box: Sandbox) -> None:
             st.markdown(plain(answer.summary))
             st.button("Open", key=f"open_{i}", on_click=_ask, args=(question, box))
     st.markdown("More questions to click:")
-    _question_buttons(questions[_CARDS:], box, "more")
+    _question_buttons(questions[len(_CARDS) :], box, "more")
 
 
 # -- the answer ----------------------------------------------------------------------------------------------------

@@ -16,16 +16,18 @@ from mirror.numbers import format_value
 from mirror.query_spec import ChartSpec, Table
 from mirror.sandbox import QueryStopped, Sandbox, shared
 
+_PLOTLY = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 _STYLE = """
 <style>
 .block-container {padding-top: 3.6rem; padding-bottom: 3rem; max-width: 1320px;}
 .stTextArea textarea {font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.86rem;}
 .mirror-status {color: #5b6875; font-size: 0.85rem; text-align: right;}
-.mirror-read-as {color: #5b6875; font-size: 0.9rem;}
 @media (max-width: 640px) {
   .mirror-status {text-align: left;}
+  [class*="st-key-wide-"] {display: none;}
   .block-container {padding-left: 1rem; padding-right: 1rem;}
 }
+@media (min-width: 641px) {[class*="st-key-narrow-"] {display: none;}}
 </style>
 """
 
@@ -87,7 +89,7 @@ def plain(text: str) -> str:
 
 def show_table(table: Table, key: str, selectable: bool = False) -> int | None:
     """A result as a table, numbers with a sensible count of digits. Returns the selected row, if any."""
-    frame = pd.DataFrame(list(table.rows), columns=list(table.columns))
+    frame = pd.DataFrame(list(table.rows), columns=list(table.columns)).convert_dtypes()
     columns = {}
     for name in table.columns:
         entry = catalog.entry(name)
@@ -97,10 +99,16 @@ def show_table(table: Table, key: str, selectable: bool = False) -> int | None:
         else:
             columns[name] = st.column_config.Column(help=text)
     if not selectable:
-        st.dataframe(frame, hide_index=True, column_config=columns, key=key)
+        st.dataframe(frame, hide_index=True, column_config=columns, key=key, placeholder="")
         return None
     event = st.dataframe(
-        frame, hide_index=True, column_config=columns, key=key, on_select="rerun", selection_mode="single-row"
+        frame,
+        hide_index=True,
+        column_config=columns,
+        key=key,
+        on_select="rerun",
+        selection_mode="single-row",
+        placeholder="",
     )
     rows = event["selection"]["rows"]
     return rows[0] if rows else None
@@ -120,14 +128,22 @@ def show_chart(table: Table, chart: ChartSpec, key: str) -> None:
     if chart.type == "tiles" and table.rows:
         row = table.rows[0]
         shown = [i for i, name in enumerate(table.columns) if isinstance(row[i], (int, float)) and name != "n"] or [0]
-        for column, i in zip(st.columns(min(4, len(shown))), shown[:4], strict=False):
-            name = table.columns[i]
-            column.metric(catalog.entry(name).label, format_value(name, row[i]))
+        with st.container(horizontal=True):
+            for i in shown[:4]:
+                name = table.columns[i]
+                st.metric(catalog.entry(name).label, format_value(name, row[i]), width="content")
         return
     drawn = figure(table, chart, columns=1 if is_phone() else None)
     if drawn is None:
         st.info(plain(chart.reason or "No chart fits this result."), icon=":material/table_chart:")
         return
-    st.plotly_chart(drawn, key=key, config={"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]})
+    if chart.facet is None or is_phone():
+        st.plotly_chart(drawn, key=key, config=_PLOTLY)
+    else:
+        # The server does not know how wide the page is: the style sheet shows one of the two.
+        with st.container(key=f"wide-{key}"):
+            st.plotly_chart(drawn, key=f"{key}_wide", config=_PLOTLY)
+        with st.container(key=f"narrow-{key}"):
+            st.plotly_chart(figure(table, chart, columns=1), key=f"{key}_narrow", config=_PLOTLY)
     if chart.reason:
         st.caption(plain(chart.reason))

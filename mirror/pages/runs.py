@@ -26,17 +26,18 @@ def page() -> None:
 def _list(box: Sandbox) -> None:
     known = choices(box)
     chosen = {}
-    for column, name in zip(st.columns(len(FILTERS)), FILTERS, strict=True):
-        chosen[name] = column.multiselect(catalog.entry(name).label, known[name], placeholder="all", key=f"only_{name}")
+    with st.container(horizontal=True):
+        for name in FILTERS:
+            label = catalog.entry(name).label
+            chosen[name] = st.multiselect(label, known[name], placeholder="all", key=f"only_{name}", width=165)
     table = trials(box, chosen)
     if not table.rows:
         st.info("No trial passes these filters: take one away." if any(chosen.values()) else "There are no trials yet.")
         return
     selected = show_table(table, key="trials", selectable=True)
     count = f"first {len(table.rows):,} trials" if table.truncated else f"{len(table.rows):,} trials"
-    left, right = st.columns([5, 1], vertical_alignment="center")
-    left.caption(f"{count} · columns that differ · select a line to open the trial")
-    right.download_button("CSV", to_csv(table), file_name="trials.csv", mime="text/csv", icon=":material/download:")
+    st.caption(f"{count} · columns that differ · select a line to open the trial")
+    st.download_button("CSV", to_csv(table), file_name="trials.csv", mime="text/csv", icon=":material/download:")
     if selected is not None and selected < len(table.rows):
         _trial(box, str(table.rows[selected][-1]))
 

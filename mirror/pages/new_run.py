@@ -1,0 +1,171 @@
+"""The page New run: a preset or a form, its plan with an estimate, Start, and the runs that are going."""
+
+import streamlit as st
+
+from db.runs import RunState
+from mirror import jobs
+from mirror.numbers import format_value
+from mirror.pages.common import heading, local_time, plain, sandbox, show_table
+from mirror.query_spec import Table
+from mirror.sandbox import Sandbox
+from mirror.trials import newest
+
+_POLL_S = 1.0
+_SHOWN_RUNS = 8
+_ICONS = {
+    "waiting": ":material/hourglass_empty:",
+    "running": ":material/play_circle:",
+    "done": ":material/check_circle:",
+    "cancelled": ":material/cancel:",
+    "failed": ":material/error:",
+    "died": ":material/error:",
+}
+
+
+def page() -> None:
+    """Draw the page."""
+    box = sandbox()
+    heading("New run", box)
+    left, right = st.columns([2, 3], gap="large")
+    try:
+        with left:
+            sweep, overrides = _choose()
+        with right:
+            _plan(sweep, overrides)
+    except jobs.JobError as error:
+        right.error(plain(str(error)), icon=":material/error:")
+    _runs(box)
+
+
+# -- what to run ---------------------------------------------------------------------------------------------------
+
+
+def _choose() -> tuple[str, tuple[str, ...]]:
+    """(sweep name or text, overrides) from a preset or the form."""
+    options = jobs.options()
+    way = st.segmented_control("What to run", ["Preset", "Form"], default="Preset", key="way") or "Preset"
+    if way == "Form":
+        return _form(options), ()
+    names = [s.name for s in options.sweeps]
+    first = names.index("quick") if "quick" in names else 0
+    name = st.selectbox("Sweep", names, index=first, key="preset")
+    st.markdown(plain(next(s.text for s in options.sweeps if s.name == name)))
+    text = st.text_input(
+        "Change axes (optional)", key="overrides", placeholder="batch_size=64,512 seeds=1", help="axis=value,value …"
+    )
+    return name, tuple(text.split())
+
+
+def _form(options: jobs.Options) -> str:
+    """A sweep made of widgets, as YAML text."""
+    benches = {b.name: b for b in options.benchmarks}
+    bench = benches[st.selectbox("Benchmark", list(benches), key="form_benchmark", help="what is measured")]
+    st.caption(plain(bench.text))
+    known = {m.name: m for m in options.methods}
+    methods = st.multiselect(
+        "Methods", bench.methods, default=bench.methods[:2], key=f"form_methods_{bench.name}", format_func=str
+    )
+    for name in methods:
+        if known[name].missing:
+            st.warning(plain(known[name].missing))
+    parameters: dict[str, list[jobs.Scalar]] = {}
+    seeds = 1
+    first, second = st.columns(2)
+    for i, axis in enumerate(bench.axes):
+        key = f"form_{bench.name}_{axis.name}"
+        column = (first, second)[i % 2]
+        if axis.name == "seed":
+            seeds = int(
+                column.number_input("seeds", 1, 100, 1, key=key, help="how many repeats, each with its own seed")
+            )
+        elif axis.choices:
+            parameters[axis.name] = list(
+                column.multiselect(axis.name, axis.choices, default=[axis.default], key=key, help=axis.text)
+            )
+        else:
+            text = column.text_input(
+                axis.name,
+                str(axis.default),
+                key=key,
+                help=f"{axis.text}, {axis.low:g} to {axis.high:g}; several with commas",
+            )
+            parameters[axis.name] = [_scalar(part) for part in text.split(",") if part.strip()]
+    baseline = "dense" if "dense" in methods else ""
+    return jobs.sweep_text("custom", bench.name, methods, parameters, baseline=baseline, seeds=seeds)
+
+
+def _scalar(text: str) -> jobs.Scalar:
+    for kind in (int, float):
+        try:
+            return kind(text.strip())
+        except ValueError:
+            continue
+    return text.strip()
+
+
+# -- the plan ------------------------------------------------------------------------------------------------------
+
+
+@st.cache_data(ttl=5, show_spinner="Planning …")
+def _planned(sweep: str, overrides: tuple[str, ...]) -> jobs.PlanView:
+    return jobs.plan(sweep, overrides)
+
+
+def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
+    plan = _planned(sweep, overrides)
+    todo, done, skipped = (plan.count(fate) for fate in ("todo", "done", "skip"))
+    with st.container(horizontal=True, gap="large"):
+        st.metric("to run", f"{todo:,}", width="content")
+        st.metric("done already", f"{done:,}", width="content")
+        st.metric("cannot run", f"{skipped:,}", width="content")
+        st.metric("estimate", format_value("duration_s", plan.seconds), width="content")
+    again = done > 0 and st.checkbox("Run what is done again", key="force")
+    if st.button("Start", type="primary", disabled=todo == 0 and not again, icon=":material/play_arrow:"):
+        jobs.start(sweep, overrides, force=again)
+        _planned.clear()
+        st.toast("Started. It goes on when this page is closed.")
+    if todo == 0 and done:
+        st.caption("Everything in this plan has its result: ask about it, or change an axis.")
+    with st.expander(f"Plan ({len(plan.trials):,} trials)", expanded=len(plan.trials) <= 12):
+        rows = tuple((t.method, t.label, {"skip": "cannot run"}.get(t.fate, t.fate), t.reason) for t in plan.trials)
+        show_table(Table(("method", "trial", "state", "reason"), rows), key="plan")
+
+
+# -- runs ----------------------------------------------------------------------------------------------------------
+
+
+@st.fragment(run_every=_POLL_S)
+def _runs(box: Sandbox) -> None:
+    """Runs, newest first; redrawn every second so that progress and results come without a reload."""
+    states = jobs.runs()
+    if not states:
+        return
+    st.subheader("Runs", divider="gray")
+    for state in states[:_SHOWN_RUNS]:
+        _run(state)
+    latest = states[0]
+    table = newest(box, latest.sweep, latest.started_at)
+    if table.rows:
+        st.markdown(f"Newest results of {plain(latest.sweep)}")
+        show_table(table, key=f"newest_{latest.run_id}")
+
+
+def _run(state: RunState) -> None:
+    with st.container(border=True):
+        left, right = st.columns([6, 1], vertical_alignment="center")
+        started = local_time(state.started_at) if state.started_at else ""
+        finished = state.done + state.failed + state.skipped
+        counts = f"{finished} of {state.total} trials"
+        extra = [f"{n} {word}" for n, word in ((state.failed, "failed"), (state.skipped, "cannot run")) if n]
+        title = " · ".join([state.status, counts, *extra, f"started {started}"])
+        left.markdown(f"{_ICONS[state.status]} **{plain(state.sweep)}** {plain(title)}")
+        if state.active:
+            if right.button("Cancel", key=f"cancel_{state.run_id}"):
+                jobs.cancel(state.run_id)
+            over = finished / state.total if state.total else 0.0
+            parts = [state.current or "starting"]
+            if state.seconds_left is not None:
+                parts.append(f"{format_value('duration_s', state.seconds_left)} left")
+            st.progress(min(over, 1.0), text=plain(" · ".join(parts)))
+        if state.message:
+            st.caption(plain(state.message))
