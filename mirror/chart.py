@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from db.columns import GROUP_AXES
+from mirror import catalog
 from mirror.configurations import has_direction, repeats
 from mirror.drawable import MOST_COLORS, MOST_FACETS, fits, is_unique, label, left_out
 from mirror.numbers import plain_text
 from mirror.query_spec import ChartSpec, ChartType, ChartWish, Filter, QuerySpec, Table, Value
-from mirror.roles import Roles, compared, differing, distinct, distinct_numbers, sort_roles
+from mirror.roles import Roles, compared, differing, distinct, distinct_numbers, is_number, is_numeric, sort_roles
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -159,9 +160,17 @@ def _scatter(table: Table, roles: Roles, keys: list[str]) -> ChartSpec:
     if two_sided and mixed:
         reason += f" No Pareto front, since {' and '.join(label(k) for k in mixed)} differ as well."
     return ChartSpec(
-        "scatter", x=x, y=y, color=color, symbol=color, facet=facet, log_x=_spans(table, x, 100),
-        log_y=_spans(table, y, 100), pareto=two_sided and not mixed, reason=reason + _only_in_table(roles.metrics[2:]),
-    )  # fmt: skip
+        "scatter",
+        x=x,
+        y=y,
+        color=color,
+        symbol=color,
+        facet=facet,
+        log_x=_spans(table, x, 100, facet),
+        log_y=_spans(table, y, 100, facet),
+        pareto=two_sided and not mixed,
+        reason=reason + _only_in_table(roles.metrics[2:]),
+    )
 
 
 def _line(table: Table, roles: Roles, keys: list[str]) -> ChartSpec:
@@ -186,9 +195,17 @@ def _line(table: Table, roles: Roles, keys: list[str]) -> ChartSpec:
     if rest:
         reason += f" Lines that look alike differ in {' and '.join(label(k) for k in rest)}."
     return ChartSpec(
-        "line", x=x, y=y, color=color, symbol=symbol, facet=facet, log_x=doubling or _spans(table, x, 10),
-        log_y=_spans(table, y, 100), log2_x=doubling, reason=reason + _only_in_table(roles.metrics[1:]),
-    )  # fmt: skip
+        "line",
+        x=x,
+        y=y,
+        color=color,
+        symbol=symbol,
+        facet=facet,
+        log_x=doubling or (_is_axis(x) and _spans(table, x, 10, facet)),
+        log_y=_spans(table, y, 100, facet),
+        log2_x=doubling,
+        reason=reason + _only_in_table(roles.metrics[1:]),
+    )
 
 
 def _bars(table: Table, roles: Roles, keys: list[str], ranked: bool) -> ChartSpec:
@@ -233,10 +250,20 @@ def _enough(table: Table, column: str) -> bool:
     return len(distinct_numbers(table, column)) >= _VALUES_OF_A_LINE
 
 
-def _spans(table: Table, column: str | None, ratio: float) -> bool:
-    """Whether all numbers are above zero and the largest is at least `ratio` times the smallest."""
-    numbers = distinct_numbers(table, column) if column else []
-    return bool(numbers) and numbers[0] > 0 and numbers[-1] / numbers[0] >= ratio
+def _spans(table: Table, column: str | None, ratio: float, facet: str | None) -> bool:
+    """Whether all numbers are above zero and, in some panel, the largest is at least `ratio` times the smallest."""
+    if column is None or not is_numeric(table, column):
+        return False
+    panels: dict[Value | None, list[float]] = {}
+    values, places = table.column(column), table.column(facet) if facet else [None] * len(table.rows)
+    for value, place in zip(values, places, strict=True):
+        if is_number(value):
+            panels.setdefault(place, []).append(float(value))
+    return all(min(p) > 0 for p in panels.values()) and any(max(p) / min(p) >= ratio for p in panels.values())
+
+
+def _is_axis(column: str | None) -> bool:
+    return column is not None and catalog.entry(column).role == "axis"
 
 
 def _only_in_table(metrics: Sequence[str]) -> str:

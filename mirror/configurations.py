@@ -15,7 +15,7 @@ class Configuration:
     """One configuration.
 
     Attributes:
-        key: the dimensions that differ within the table, and their values here.
+        key: the dimensions that differ within the table (the method always), and their values here.
         means: per metric; every metric that was asked for is there.
         deviations: standard deviation per metric over the trials; absent where nobody knows it.
         trials: number of trials behind the means.
@@ -29,7 +29,7 @@ class Configuration:
 
 def configurations(table: Table, roles: Roles, metrics: Sequence[str]) -> list[Configuration]:
     """The configurations with a value of every metric, in the order of the table."""
-    keys = compared(table, roles)
+    keys = list(dict.fromkeys([*(["method"] if "method" in table.columns else []), *compared(table, roles)]))
     groups: dict[tuple[Value | None, ...], list[int]] = defaultdict(list)
     for i, row in enumerate(table.rows):
         if all(is_number(row[table.columns.index(m)]) for m in metrics):

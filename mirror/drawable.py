@@ -49,7 +49,8 @@ def drawn_part(chart: ChartSpec, table: Table) -> Table:
             rows = [r for r in rows if is_number(v := r[at]) and (v > 0 or not positive)]
         else:
             rows = [r for r in rows if r[at] is not None]
-    return replace(table, rows=tuple(rows))
+    # NaN differs from itself: as the name of a group it would never be found again.
+    return replace(table, rows=tuple(tuple(None if v != v else v for v in r) for r in rows))
 
 
 def left_out(chart: ChartSpec, table: Table) -> str:

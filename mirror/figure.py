@@ -14,7 +14,9 @@ from mirror.traces import DRAW
 _FONT = {"family": "system-ui, -apple-system, 'Segoe UI', sans-serif", "size": 13, "color": "#222222"}
 _LEGEND = {
     "orientation": "h", "yref": "container", "y": 1.0, "yanchor": "top", "xref": "paper", "x": 0.0, "xanchor": "left",
-    "title_text": "", "itemsizing": "constant", "font_size": 13,
+    "itemsizing": "trace", "font_size": 13, "bgcolor": "rgba(0,0,0,0)",
+    # The border keeps titles of panels, which Plotly gives no room of their own, clear of the entries.
+    "borderwidth": 10, "bordercolor": "rgba(0,0,0,0)",
 }  # fmt: skip
 _HEIGHT = 420
 _HEIGHT_OF_SEVERAL = 330  # each row of panels, when there are several
@@ -68,8 +70,8 @@ def draw(table: Table, chart: ChartSpec, columns: int | None = None) -> go.Figur
         margin={"l": 8, "r": 16, "t": 36 if titles else 16, "b": 8},
         legend=_LEGEND,
         showlegend=_fill_legend(result) > 1 and chart.color != chart.x,
-        barmode=panels[0].bar_mode,
-        boxmode="group",
+        barmode=panels[0].mode,
+        boxmode=panels[0].mode,
         hovermode="closest",
         hoverlabel={"align": "left", "font_size": 12},
         separators=".,",

@@ -13,7 +13,6 @@ _LARGER_UNITS: dict[str, tuple[tuple[float, float, str], ...]] = {
     "MB": ((1e3, 1e3, "GB"),),
     "s": ((3600.0, 3600.0, "h"), (120.0, 60.0, "min")),
 }
-_LONGEST = 60
 _NO_SPACE = ("x", "%")
 
 
@@ -27,17 +26,34 @@ def format_value(column: str, value: Value | None) -> str:
         return value
     if not math.isfinite(value):
         return format_number(value)
-    entry = catalog.entry(column)
-    unit = entry.unit
+    divisor, unit = _scale(column, value)
+    scaled = value if divisor == 1 else value / divisor  # a large whole number stays whole
+    return with_unit(_digits(column, scaled, unit), unit)
+
+
+def format_spread(column: str, value: float, deviation: float) -> str:
+    """Mean and standard deviation in one unit and to the same place: `0.7841 ± 0.0012`, `12.3 ± 0.4 µs`."""
+    divisor, unit = _scale(column, value)
+    mean = _digits(column, value / divisor, unit)
+    places = max(1, len(mean.partition(".")[2]))
+    spread = f"{deviation / divisor:,.{places}f}"
+    if not float(spread.replace(",", "")) and deviation:
+        spread = f"{deviation / divisor:.1g}"
+    return with_unit(f"{mean} ± {spread}", unit)
+
+
+def _scale(column: str, value: float) -> tuple[float, str]:
+    """(divisor, unit) in which the value is easiest to read."""
+    unit = catalog.entry(column).unit
     for start, divisor, larger in _LARGER_UNITS.get(unit, ()):
         if abs(value) >= start:
-            value, unit = value / divisor, larger
-            break
-    if entry.role == "axis" or not unit:
-        text = format_number(value, exact=entry.role == "axis", fraction=entry.role == "metric")
-    else:
-        text = format_number(value)
-    return with_unit(text, unit)
+            return divisor, larger
+    return 1, unit
+
+
+def _digits(column: str, value: float, unit: str) -> str:
+    role = catalog.entry(column).role
+    return format_number(value, exact=role == "axis", fraction=role == "metric" and not unit)
 
 
 def format_number(value: float, exact: bool = False, fraction: bool = False) -> str:
@@ -82,10 +98,10 @@ def with_unit(text: str, unit: str) -> str:
     return f"{text} {unit}"
 
 
-def plain_text(value: object) -> str:
-    """Text from data on one line: no control or invisible characters, at most 60 of them."""
+def plain_text(value: object, longest: int = 60) -> str:
+    """Text from data on one line: no control or invisible characters, cut at `longest`."""
     text = " ".join("".join(c if c.isprintable() else " " for c in str(value)).split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def describe(column: str, value: Value | None) -> str:

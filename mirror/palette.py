@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from mirror.query_spec import Value
 
-# Okabe and Ito (2008), the ones that stand out on white first.
-_COLORS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
+# Okabe and Ito (2008); their yellow is darkened, since it fades on white.
+_COLORS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#B5A300")
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "triangle-down", "hexagon")
 # Places of the methods that most charts hold, so that a method looks the same everywhere. Any other name, of a method
 # too, needs no entry here: its place follows from its hash.

@@ -9,12 +9,13 @@ from mirror import catalog
 from mirror.numbers import describe, format_number, format_tick, format_value, plain_text
 from mirror.palette import PLAIN, Look, looks
 from mirror.query_spec import ChartSpec, Table, Value
-from mirror.roles import compared, distinct, distinct_numbers, is_numeric, is_temporal, sort_roles
+from mirror.roles import compared, distinct, distinct_numbers, is_number, is_numeric, is_temporal, sort_roles
 
 GREY = "#666666"
 _MOST_TICKS = 8
 _MOST_HOVER_LINES = 24
 _LONG_LABEL = 26
+_LONGEST_NAME = 40  # what a phone shows in one line of the legend
 
 
 def safe(text: object) -> str:
@@ -24,7 +25,7 @@ def safe(text: object) -> str:
 
 def named(column: str, value: Value | None) -> str:
     """A value that names something, escaped: `hashed`, `batch size 512`."""
-    return safe(describe(column, value))
+    return safe(plain_text(describe(column, value), _LONGEST_NAME))
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Panel:
         traces: Plotly traces; those of one legend entry share a `legendgroup`.
         x, y: axis layouts.
         bars: number of rows of horizontal bars or boxes, which need height; 0 for other charts.
-        bar_mode: how bars at one place share it.
+        mode: how bars or boxes at one place share it: overlay or group.
         reference: height of a horizontal line that means "like the baseline", or None.
     """
 
@@ -43,7 +44,7 @@ class Panel:
     x: dict[str, Any] = field(default_factory=dict)
     y: dict[str, Any] = field(default_factory=dict)
     bars: int = 0
-    bar_mode: str = "overlay"
+    mode: str = "overlay"
     reference: float | None = None
 
 
@@ -51,34 +52,27 @@ class Style:
     """Looks and texts from the whole table, so that equal values look equal in every panel."""
 
     def __init__(self, table: Table, chart: ChartSpec) -> None:
-        self.chart = chart
         self.roles = sort_roles(table)
         self.keys = compared(table, self.roles)
-        self._looks = {
-            c: looks(c, table.column(c)) for c in (chart.color, chart.symbol) if c and chart.type != "heatmap"
-        }
-        self._places = {v: i for i, v in enumerate(distinct(table, chart.color))} if chart.color else {}
+        self.color = chart.color if chart.type != "heatmap" else None
+        self.symbol = chart.symbol if chart.type in ("scatter", "line") and chart.symbol != self.color else None
+        self._colors = looks(self.color, table.column(self.color)) if self.color else {}
+        self._symbols = looks(self.symbol, table.column(self.symbol)) if self.symbol else {}
+        self._places = {v: i for i, v in enumerate(distinct(table, self.color))} if self.color else {}
 
     def look(self, color: Value | None, symbol: Value | None = None) -> Look:
         """Colour by the colour column; symbol by its own column where there is one, else by the colour's."""
-        look = self._looks[self.chart.color][color] if self.chart.color else PLAIN
-        if self.chart.symbol in (None, self.chart.color):
-            return look
-        return Look(look.color, self._looks[self.chart.symbol][symbol].symbol)
+        look = self._colors[color] if self.color else PLAIN
+        return Look(look.color, self._symbols[symbol].symbol) if self.symbol else look
 
     def legend(self, color: Value | None, symbol: Value | None = None) -> dict[str, Any]:
         """Name, group and place in the legend of a trace."""
-        chart = self.chart
-        parts = [named(chart.color, color)] if chart.color else []
-        if chart.symbol and chart.symbol != chart.color:
-            parts.append(named(chart.symbol, symbol))
+        parts = [named(self.color, color)] if self.color else []
+        if self.symbol:
+            parts.append(named(self.symbol, symbol))
         name = " · ".join(parts)
-        return {
-            "name": name,
-            "legendgroup": name or "all",
-            "legendrank": 100 + self._places.get(color, 0),
-            "showlegend": False,
-        }
+        rank = 100 + self._places.get(color, 0)
+        return {"name": name, "legendgroup": name or "all", "legendrank": rank, "showlegend": False}
 
     def row_label(self, table: Table, row: int) -> str:
         """What names a row: its values in the dimensions that differ, on two lines when long."""
@@ -103,7 +97,8 @@ def hover(table: Table, row: int) -> str:
 
 def title(column: str) -> str:
     """Axis title with its unit: `Memory (MB)`."""
-    text = catalog.entry(column).title
+    entry = catalog.entry(column)
+    text = entry.label if entry.unit == entry.label else entry.title
     return safe(text[:1].upper() + text[1:])
 
 
@@ -130,13 +125,13 @@ def value_axis(table: Table, column: str, log: bool = False, at_values: bool = F
     return {**axis, "tickmode": "array", "tickvals": ticks, "ticktext": [format_tick(v) for v in ticks], "tickangle": 0}
 
 
-def category_axis(column: str | None, values: list[Value | None], numeric: bool) -> dict[str, Any]:
+def category_axis(column: str, values: list[Value | None], ordered: bool) -> dict[str, Any]:
     """Axis of categories at 0, 1, 2 ...: positions, since Plotly would merge or reinterpret some names."""
     axis: dict[str, Any] = {"tickmode": "array", "tickvals": list(range(len(values))), "showgrid": False}
-    if numeric and column:
-        texts = ["none" if v is None else safe(format_number(v, exact=True)) for v in values]  # type: ignore[arg-type]
-        return {**axis, "title": {"text": title(column)}, "ticktext": texts}
-    return {**axis, "ticktext": [named(column, v) if column else str(v) for v in values]}
+    if not ordered:
+        return {**axis, "ticktext": [named(column, v) for v in values]}
+    texts = [safe(format_number(v, exact=True)) if is_number(v) else named(column, v) for v in values]
+    return {**axis, "title": {"text": title(column)}, "ticktext": texts}
 
 
 def is_ordered(table: Table, column: str | None) -> bool:

@@ -63,7 +63,7 @@ def is_temporal(table: Table, column: str) -> bool:
 
 def distinct(table: Table, column: str) -> list[Value | None]:
     """The distinct values of a column: numbers by value, then text by name, then NULL."""
-    return sorted(set(table.column(column)), key=_order)
+    return sorted(set(table.column(column)), key=sort_key)
 
 
 def distinct_numbers(table: Table, column: str) -> list[float]:
@@ -162,7 +162,8 @@ def _is_timestamp(text: str) -> bool:
     return len(text) >= 10 and text[4] == "-"
 
 
-def _order(value: Value | None) -> tuple[int, float, str]:
+def sort_key(value: Value | None) -> tuple[int, float, str]:
+    """Order of values of one column: numbers, then text, then NULL."""
     if value is None:
         return 2, 0.0, ""
     if isinstance(value, str):

@@ -125,6 +125,8 @@ def bar(table: Table, chart: ChartSpec, style: Style) -> Panel:
                 x=places if upright else values,
                 y=values if upright else places,
                 orientation="v" if upright else "h",
+                # Alone at its place a bar is wide; Plotly would widen those that have no neighbour of their colour.
+                width=None if shared else 0.75,
                 marker={"color": style.look(color).color, "line": {"width": 0}},
                 text=labels,
                 textposition="inside" if whiskers else "auto",
@@ -139,9 +141,9 @@ def bar(table: Table, chart: ChartSpec, style: Style) -> Panel:
         )
     scale = {**value_axis(table, chart.y or ""), "rangemode": "tozero"}
     if upright:
-        return Panel(traces, axis, scale, bar_mode="group" if shared else "overlay")
+        return Panel(traces, axis, scale, mode="group" if shared else "overlay")
     lying = {**axis, "autorange": "reversed"}
-    return Panel(traces, scale, lying, bars=len(rows) if shared else bars, bar_mode="group" if shared else "overlay")
+    return Panel(traces, scale, lying, bars=len(rows) if shared else bars, mode="group" if shared else "overlay")
 
 
 def box(table: Table, chart: ChartSpec, style: Style) -> Panel:
@@ -172,11 +174,12 @@ def box(table: Table, chart: ChartSpec, style: Style) -> Panel:
                 **style.legend(color),
             )
         )
-    axis = category_axis(chart.x, list(values), upright) if chart.x else {"showticklabels": False}
+    axis = category_axis(chart.x, values, upright) if chart.x else {"showticklabels": False}
     scale = value_axis(table, chart.y or "", chart.log_y)
+    mode = "group" if chart.color != chart.x else "overlay"
     if upright:
-        return Panel(traces, axis, scale)
-    return Panel(traces, scale, {**axis, "autorange": "reversed"}, bars=max(3, 2 * len(values)))
+        return Panel(traces, axis, scale, mode=mode)
+    return Panel(traces, scale, {**axis, "autorange": "reversed"}, bars=max(3, 2 * len(values)), mode=mode)
 
 
 def histogram(table: Table, chart: ChartSpec, style: Style) -> Panel:
@@ -218,7 +221,7 @@ def heatmap(table: Table, chart: ChartSpec, style: Style) -> Panel:
             **_HOVER,
         )
     ]
-    x_axis, y_axis = (category_axis(c, v, is_ordered(table, c)) for c, v in ((chart.x, across), (chart.y, down)))
+    x_axis, y_axis = (category_axis(c or "", v, is_ordered(table, c)) for c, v in ((chart.x, across), (chart.y, down)))
     return Panel(traces, x_axis, y_axis)
 
 
@@ -302,7 +305,7 @@ def _places(table: Table, chart: ChartSpec, style: Style, rows: Sequence[int]) -
     """The place of each row's bar, and the axis that names the places; at most MOST_BARS places."""
     if chart.x is None:
         shown = list(rows[:MOST_BARS])
-        axis = category_axis(None, [None] * len(shown), False)
+        axis = {"tickmode": "array", "tickvals": list(range(len(shown))), "showgrid": False}
         return {i: k for k, i in enumerate(shown)}, {**axis, "ticktext": [style.row_label(table, i) for i in shown]}
     column = table.column(chart.x)
     ordered = is_ordered(table, chart.x)

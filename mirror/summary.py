@@ -1,0 +1,388 @@
+"""A result in one to three sentences: every number is computed from the rows, then worded. Plain text only."""
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from db.columns import AXES, BY_NAME, GROUP_AXES
+from mirror import catalog
+from mirror.chart import no_rows
+from mirror.configurations import Configuration, badness, configurations, has_direction, pareto_front
+from mirror.drawable import label
+from mirror.numbers import describe, format_spread, format_value
+from mirror.query_spec import ChartSpec, QuerySpec, Table, Value
+from mirror.roles import Roles, differing, distinct, is_number, sort_key, sort_roles
+
+_BASELINE = "dense"
+_MOST_NAMED = 3
+_MOST_METRICS = 4
+# Values of these are different tasks: their numbers are never ranked against each other.
+_APART = ("metric", "benchmark", "dataset")
+
+
+def summarize(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, failed: int = 0) -> str:
+    """What the rows say: winner and margin, range, trend or Pareto front, and how many rows that rests on.
+
+    Args:
+        table: the result.
+        spec: the question, or None for edited SQL.
+        chart: the chart beside the text: both speak of the same columns.
+        failed: failed trials that the question would have covered.
+    """
+    roles = sort_roles(table, spec)
+    sentences = _sentences(table, spec, chart, roles) if table.rows else [no_rows(spec)]
+    if table.truncated:
+        sentences.append(f"Only the first {len(table.rows):,} rows were read.")
+    if failed > 0:
+        sentences.append(f"{failed:,} failed {'trial is' if failed == 1 else 'trials are'} not shown.")
+    return " ".join(sentences)
+
+
+def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, roles: Roles) -> list[str]:
+    shape = spec.shape if spec else None
+    if shape == "rows" or not roles.metrics:
+        return [f"{_counted(len(table.rows), 'row')}."]
+    if shape == "count" or (roles.count and roles.metrics == (roles.count,)):
+        return _count(table, roles)
+    if len(table.rows) == 1:
+        return _single(table, roles)
+    if spec and shape in ("ranking", "best"):
+        return _ranked(table, spec, roles)
+    if chart and chart.type == "scatter" and chart.x in roles.metrics and chart.y in roles.metrics:
+        return [*_trade_off(table, roles, chart), _basis(table, roles)]
+    if _methods(table) == 2 and (len(roles.metrics) > 1 or not chart or chart.type == "bar"):
+        return [_two_methods(table, roles), _basis(table, roles)]
+    if chart and chart.type == "line" and chart.x and chart.y:
+        return [*_trend(table, roles, chart), _basis(table, roles)]
+    return [_range(table, roles), _basis(table, roles)]
+
+
+# -- kinds of results --------------------------------------------------------------------------------------------------
+
+
+def _count(table: Table, roles: Roles) -> list[str]:
+    counter = roles.metrics[0]
+    found = configurations(table, roles, (counter,))
+    total = int(sum(c.means[counter] for c in found))
+    unit = "trial" if counter in ("n", "trials") else label(counter)
+    if len(table.rows) == 1:
+        return [f"{_counted(total, unit)}." if unit == "trial" else f"{total:,} ({unit})."]
+    ranked = sorted(found, key=lambda c: -c.means[counter])
+    most, fewest = ranked[0], ranked[-1]
+    if most.means[counter] == fewest.means[counter]:
+        return [f"{_counted(total, unit)} in {len(found):,} groups, {most.means[counter]:,.0f} in each."]
+    return [
+        f"{_counted(total, unit)} in {len(found):,} groups: most for {_name(most)} ({most.means[counter]:,.0f}), "
+        f"fewest for {_name(fewest)} ({fewest.means[counter]:,.0f})."
+    ]
+
+
+def _single(table: Table, roles: Roles) -> list[str]:
+    found = configurations(table, roles, roles.metrics[:_MOST_METRICS])
+    named = {d: table.column(d)[0] for d in roles.dimensions if d in AXES and d != "seed"}
+    who = f" for {_in_words(named)}" if named else ""
+    if not found:
+        return [f"{_counted(1, 'row')}{who}, without a value of {_and(label(m) for m in roles.metrics)}."]
+    values = [f"{label(m)} {_value(found[0], m)}" for m in roles.metrics[:_MOST_METRICS]]
+    sentences = [f"{_capital(_and(values))}{who}."]
+    return [*sentences, _basis(table, roles)] if roles.count else sentences
+
+
+def _ranked(table: Table, spec: QuerySpec, roles: Roles) -> list[str]:
+    metric = roles.metrics[0]
+    order = next((o for o in spec.order if o.column == metric), None)
+    descending = order.descending if order else catalog.entry(metric).better == "higher"
+    partitions = [p for p in spec.partitions if p in differing(table, roles.dimensions)]
+    groups = _by(configurations(table, roles, (metric,)), partitions)
+    if not groups:
+        return [_basis(table, roles)]
+    what = _superlative(metric, descending)
+    if partitions:
+        return [f"{_capital(what)}: {_leaders(groups, partitions, metric, descending)}.", _basis(table, roles)]
+    best, runner_up = _first_two(groups[()], metric, descending)
+    text = f"{_shortened([_name(c) for c in best])} {'has' if len(best) == 1 else 'share'} the {what}: "
+    text += _value(best[0], metric)
+    if runner_up:
+        margin = _difference(metric, runner_up.means[metric], best[0].means[metric])
+        text += f"; next is {_name(runner_up)} with {format_value(metric, runner_up.means[metric])} ({margin})"
+    return [f"{text}.", _basis(table, roles)]
+
+
+def _trade_off(table: Table, roles: Roles, chart: ChartSpec) -> list[str]:
+    """Who is best in quality, at what cost against the baseline, and who is on the Pareto front; per panel."""
+    x, y = chart.x or "", chart.y or ""
+    # Quality is what should be high; where both or none should, what was asked for second.
+    cost, quality = (y, x) if catalog.entry(x).better == "higher" != catalog.entry(y).better else (x, y)
+    panels = [chart.facet] if chart.facet else []
+    groups = _by(configurations(table, roles, (x, y)), panels)
+    if not groups:
+        return [f"No row has both {label(x)} and {label(y)}."]
+    if not has_direction(quality):
+        return [_range(table, roles)]
+    baselines = _baselines(table)
+    descending = catalog.entry(quality).better == "higher"
+    parts = []
+    for key, found in groups.items():
+        rivals = [c for c in found if c.key.get("method") not in baselines] or found
+        best, _ = _first_two(rivals, quality, descending)
+        against = _against_baseline(best[0], found, baselines, cost, quality)
+        value = f"{_value(best[0], quality, brackets=False)}{against}"
+        names = _shortened([_name(c, panels) for c in best])
+        parts.append(" ".join(filter(None, (names, _where(key, panels), f"({value})"))))
+    others = f" besides {_and(map(str, baselines))}" if 0 < len(baselines) < _methods(table) else ""
+    sentences = [f"{_capital(_superlative(quality, descending))}{others}: {_shortened(parts, separator='; ')}."]
+    if chart.pareto:
+        fronts = {key: _members(pareto_front(found, x, y)) for key, found in groups.items()}
+        if len(set(fronts.values())) == 1:
+            each = " of every " + label(chart.facet) if len(fronts) > 1 else ""
+            sentences.append(f"On the Pareto front{each}: {next(iter(fronts.values()))}.")
+        else:
+            named = [f"{members} {_where(key, panels)}" for key, members in fronts.items()]
+            sentences.append(f"On the Pareto front: {_shortened(named, separator='; ')}.")
+    return sentences
+
+
+def _two_methods(table: Table, roles: Roles) -> str:
+    """How two methods differ in each metric, wherever both were measured."""
+    first, second = (m for m in distinct(table, "method") if m is not None)
+    if first in _baselines(table):
+        first, second = second, first
+    parts = []
+    for metric in roles.metrics[:_MOST_METRICS]:
+        found = configurations(table, roles, (metric,))
+        sides: dict[Value, dict[tuple[object, ...], float]] = {first: {}, second: {}}
+        for c in found:
+            rest = tuple((k, v) for k, v in c.key.items() if k not in ("method", "compression"))
+            sides[c.key["method"]][rest] = c.means[metric]  # type: ignore[index]
+        pairs = [(a, sides[second][k]) for k, a in sides[first].items() if k in sides[second]]
+        if len(pairs) == 1:
+            (a, b), *_ = pairs
+            values = f"{format_value(metric, a)} against {format_value(metric, b)}"
+            parts.append(f"{label(metric)} {_difference(metric, a, b)} ({values})")
+        elif pairs:
+            low, *_, high = sorted(pairs, key=lambda p: _ordering(metric, *p))
+            ends = list(dict.fromkeys(_difference(metric, a, b) for a, b in (low, high)))
+            parts.append(f"{label(metric)} {' to '.join(ends)} in {len(pairs)} pairs")
+    if not parts:
+        return _range(table, roles)
+    return f"{describe('method', first)} against {describe('method', second)}: {', '.join(parts)}."
+
+
+def _trend(table: Table, roles: Roles, chart: ChartSpec) -> list[str]:
+    """How the lines run along x, and where the ends are."""
+    x, y = chart.x or "", chart.y or ""
+    along = Roles((y,), tuple({x: 0, **dict.fromkeys(roles.parameters)}), roles.names, (), roles.count, roles.raw)
+    found = [c for c in configurations(table, along, (y,)) if c.key.get(x) is not None]
+    others = list(dict.fromkeys(k for c in found for k in c.key if k != x))
+    lines = {
+        k: sorted(line, key=lambda c: sort_key(c.key[x])) for k, line in _by(found, others).items() if len(line) > 1
+    }
+    if not lines:
+        return [_range(table, roles)]
+    if len(lines) > _MOST_NAMED:
+        kinds = Counter(_course([c.means[y] for c in line]) for line in lines.values()).most_common()
+        count = f"all {len(lines)}" if len(kinds) == 1 else f"{kinds[0][1]} of {len(lines)}"
+        text = f"{_capital(label(y))} {kinds[0][0]} along {label(x)} in {count} lines"
+        text += "".join(f", {kind} in {n}" for kind, n in kinds[1:])
+        return [f"{text}.", _range(table, roles)]
+    shown = []
+    for key, line in lines.items():
+        first, last = line[0], line[-1]
+        text = _course([c.means[y] for c in line])
+        text += f" from {format_value(y, first.means[y])} to {format_value(y, last.means[y])}"
+        peak = min(line, key=lambda c: badness(y, c.means[y]))
+        if has_direction(y) and peak not in (first, last):
+            text += f", best {format_value(y, peak.means[y])} at {_moment(x, peak.key[x])}"
+        who = _where(key, others) if len(lines) > 1 else ""
+        shown.append(f"{text} {who}".strip())
+    line = next(iter(lines.values()))
+    span = f"from {_moment(x, line[0].key[x])} to {_moment(x, line[-1].key[x])}"
+    return [f"{_capital(label(y))}, {span}, {'; '.join(shown)}."]
+
+
+def _range(table: Table, roles: Roles) -> str:
+    """The two ends of the leading metric, the better one first; per data set the better end alone."""
+    metric = roles.metrics[0]
+    found = configurations(table, roles, (metric,))
+    if not found:
+        return f"No row has a value of {label(metric)}."
+    mean = "mean " if roles.raw and any(c.trials > 1 for c in found) else ""
+    descending = catalog.entry(metric).better != "lower"
+    apart = [k for k in found[0].key if k in _APART]
+    if apart and len(found[0].key) > 1:
+        what = _superlative(metric, descending, mean)
+        return f"{_capital(what)}: {_leaders(_by(found, apart), apart, metric, descending)}."
+    if len(found) == 1:
+        values = [v for v in table.column(metric) if is_number(v)]
+        low, high = (format_value(metric, v) for v in (min(values), max(values)))
+        return f"{_capital(mean + label(metric))} {_value(found[0], metric)}, from {low} to {high}."
+    ends = []
+    for up in (descending, not descending):
+        (first, *tied), _ = _first_two(found, metric, up)
+        who = [*(describe(k, v) for k, v in first.key.items() if v is not None)]
+        who += [f"and {len(tied)} more"] if tied else []
+        value = format_value(metric, first.means[metric])
+        ends.append(f"{_superlative(metric, up, mean)} {value}" + (f" ({', '.join(who)})" if who else ""))
+    return f"{_capital(ends[0])}; {ends[1]}."
+
+
+def _basis(table: Table, roles: Roles) -> str:
+    found = configurations(table, roles, roles.metrics[:1])
+    rows = sum(c.trials for c in found)
+    if roles.count:
+        return f"Rests on {_counted(rows, 'trial')} in {_counted(len(found), 'row')}."
+    if not {"seed", "trial_id"} & set(table.columns):
+        return f"Rests on {_counted(rows, 'row')}."
+    return f"Rests on {_counted(rows, 'trial')} of {_counted(len(found), 'configuration')}."
+
+
+# -- parts of sentences ------------------------------------------------------------------------------------------------
+
+
+def _against_baseline(
+    best: Configuration, found: Sequence[Configuration], baselines: set[Value | None], cost: str, quality: str
+) -> str:
+    """`, 0.0036 lower than dense with 0.1x its memory`; empty where there is no one baseline of the same workload."""
+    if best.key.get("method") in baselines:
+        return ""
+    same = [k for k in best.key if k in GROUP_AXES]
+    bases = [c for c in found if c.key.get("method") in baselines and all(c.key[k] == best.key[k] for k in same)]
+    if len(bases) != 1:
+        return ""
+    (base,) = bases
+    than = _difference(quality, best.means[quality], base.means[quality])
+    than += " as" if than == "the same" else " than" if than.endswith(("lower", "higher")) else " that of"
+    share = _difference(cost, best.means[cost], base.means[cost])
+    return f", {than} {describe('method', base.key['method'])} with {share} its {label(cost)}"
+
+
+def _difference(metric: str, value: float, base: float) -> str:
+    """How a value compares: as a ratio for what has a unit, else as a difference."""
+    if value == base:
+        return "the same"
+    if catalog.entry(metric).unit and value > 0 and base > 0:
+        ratio = value / base
+        return f"{ratio:,.0f}x" if ratio >= 100 else f"{ratio:.3g}x"
+    return f"{format_value(metric, abs(value - base))} {'lower' if value < base else 'higher'}"
+
+
+def _ordering(metric: str, value: float, base: float) -> float:
+    return value / base if catalog.entry(metric).unit and base > 0 else value - base
+
+
+def _value(found: Configuration, metric: str, brackets: bool = True) -> str:
+    """`0.7841 ± 0.0012 (n = 3)`, as much of it as is known."""
+    if metric not in found.deviations:
+        return format_value(metric, found.means[metric])
+    text = format_spread(metric, found.means[metric], found.deviations[metric])
+    return f"{text} (n = {found.trials:,})" if brackets else f"{text}, n = {found.trials:,}"
+
+
+def _first_two(
+    found: Sequence[Configuration], metric: str, descending: bool
+) -> tuple[list[Configuration], Configuration | None]:
+    """The first, all of them when tied, and the next behind them."""
+    ranked = sorted(found, key=lambda c: c.means[metric], reverse=descending)
+    best = [c for c in ranked if c.means[metric] == ranked[0].means[metric]]
+    return best, ranked[len(best)] if len(best) < len(ranked) else None
+
+
+def _leaders(
+    groups: dict[tuple[Value | None, ...], list[Configuration]], partitions: list[str], metric: str, descending: bool
+) -> str:
+    parts = []
+    for key, found in groups.items():
+        best, _ = _first_two(found, metric, descending)
+        names = _shortened([_name(c, partitions) for c in best])
+        parts.append(f"{names} {_where(key, partitions)} ({_value(best[0], metric, brackets=False)})")
+    return _shortened(parts)
+
+
+def _members(front: Sequence[Configuration]) -> str:
+    """Methods of a front, with the number of their configurations where it is more than one."""
+    counts: dict[str, int] = defaultdict(int)
+    for c in front:
+        counts[describe("method", c.key["method"]) if "method" in c.key else _name(c)] += 1
+    return _shortened([f"{name} ({_counted(n, 'configuration')})" if n > 1 else name for name, n in counts.items()], 6)
+
+
+def _by(found: Iterable[Configuration], columns: Sequence[str]) -> dict[tuple[Value | None, ...], list[Configuration]]:
+    groups: dict[tuple[Value | None, ...], list[Configuration]] = defaultdict(list)
+    for c in found:
+        groups[tuple(c.key.get(k) for k in columns)].append(c)
+    return dict(groups)
+
+
+def _baselines(table: Table) -> set[Value | None]:
+    """The baseline methods: those that the table marks, else dense."""
+    if "method" not in table.columns:
+        return set()
+    methods = table.column("method")
+    if "is_baseline" in table.columns:
+        return {m for m, marked in zip(methods, table.column("is_baseline"), strict=True) if marked is True}
+    return {m for m in methods if m == _BASELINE}
+
+
+def _methods(table: Table) -> int:
+    return len(set(table.column("method")) - {None}) if "method" in table.columns else 0
+
+
+def _course(values: Sequence[float]) -> str:
+    steps = [b - a for a, b in itertools.pairwise(values)]
+    if not any(steps):
+        return "stays the same"
+    if all(s >= 0 for s in steps):
+        return "rises steadily"
+    if all(s <= 0 for s in steps):
+        return "falls steadily"
+    return "rises and falls"
+
+
+def _name(found: Configuration, without: Sequence[str] = ()) -> str:
+    """`hashed (compression 0.5, dim 16)`."""
+    return _in_words({k: v for k, v in found.key.items() if k not in without})
+
+
+def _in_words(key: dict[str, Value | None]) -> str:
+    known = {k: v for k, v in key.items() if v is not None}
+    if not known:
+        return "one row"
+    first, *rest = known
+    return " ".join(filter(None, (describe(first, known[first]), _where([known[k] for k in rest], rest))))
+
+
+def _where(key: Sequence[Value | None], columns: Sequence[str]) -> str:
+    """`on frappe for forward at dim 16, batch size 64`."""
+    parts: dict[str, list[str]] = {"on": [], "for": [], "at": []}
+    for column, value in zip(columns, key, strict=True):
+        kind = "on" if column == "dataset" else "for" if isinstance(value, str) else "at"
+        parts[kind].append(describe(column, value))
+    return " ".join(f"{kind} {', '.join(words)}" for kind, words in parts.items() if words)
+
+
+def _moment(column: str, value: Value | None) -> str:
+    """A place on the x axis: `compression 0.1`, `2026-11-03`, `2026-11-03 12:04`."""
+    return value.removesuffix("T00:00:00").replace("T", " ")[:16] if isinstance(value, str) else describe(column, value)
+
+
+def _superlative(metric: str, descending: bool, mean: str = "") -> str:
+    name = label(metric) if metric in BY_NAME else f"“{label(metric)}”"  # a lowest “highest latency”
+    return f"{'highest' if descending else 'lowest'} {mean}{name}"
+
+
+def _shortened(parts: Sequence[str], most: int = _MOST_NAMED, separator: str = ", ") -> str:
+    more = [f"{len(parts) - most} more"] if len(parts) > most else []
+    return _and([*parts[:most], *more], separator)
+
+
+def _and(parts: Iterable[str], separator: str = ", ") -> str:
+    *most, last = parts
+    return f"{separator.join(most)}{';' if separator == '; ' else ''} and {last}" if most else last
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
