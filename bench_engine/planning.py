@@ -1,6 +1,7 @@
 """What a sweep still has to do: each trial with its identity, what became of it before, and how long it may take."""
 
 import contextlib
+import json
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from db.store import Store, StoreError
 
 Fate = Literal["todo", "done", "skip"]
 _FAILED = ("failed", "timeout", "oom")
+SKIPPED_BY_PLAN = {"skipped_by": "plan"}  # environment of a trial that no worker saw; its reason may go
 
 
 @dataclass(frozen=True)
@@ -120,9 +122,11 @@ class _Before:
         return self.tries[max(self.tries)] if self.tries else ""
 
     def skipped_by_worker(self) -> str:
-        """Why a worker skipped the trial; empty where the plan did (it alone takes no time), or where that is lost."""
+        """Why a worker skipped the trial; empty where the plan did, or where that is lost."""
         entry = journal.read(self.folder, f"{self.identity}-{max(self.tries)}", self.last)
-        return str(entry.trial.get("error", "")) if entry and entry.trial.get("duration_s") else ""
+        if entry is None or entry.trial.get("environment") == json.dumps(SKIPPED_BY_PLAN):
+            return ""
+        return str(entry.trial.get("error", ""))
 
 
 def _fate(trial: Trial, before: _Before, retry_failed: bool, force: bool) -> tuple[Fate, str, bool]:

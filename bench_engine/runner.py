@@ -14,7 +14,7 @@ from bench_engine import recording
 from bench_engine.executors import Executor
 from bench_engine.executors.local import LocalExecutor
 from bench_engine.lock import machine_lock
-from bench_engine.planning import Plan, Planned, plan
+from bench_engine.planning import SKIPPED_BY_PLAN, Plan, Planned, plan
 from bench_engine.progress import Progress, TimeLeft
 from bench_engine.sweep import Sweep, expand
 from bench_engine.trial import TrialResult
@@ -89,7 +89,7 @@ class _Run:
             overrides=options.overrides,
             pid=os.getpid(),
             pid_start=runs.process_start(os.getpid()) or 0.0,
-            started_at=recording.now().isoformat(timespec="seconds"),
+            started_at=recording.now().isoformat(timespec="milliseconds"),
             log=log.name if log.exists() else "",
         )
 
@@ -126,7 +126,7 @@ class _Run:
 
     def update(self, **changes: object) -> None:
         """Write the state with some changes."""
-        updated_at = recording.now().isoformat(timespec="seconds")
+        updated_at = recording.now().isoformat(timespec="milliseconds")
         self.state = replace(self.state, **{"updated_at": updated_at, **changes})  # type: ignore[arg-type]
         runs.write(self.journal, self.state)
 
@@ -189,7 +189,7 @@ class _Run:
 
     def execute(self, item: Planned) -> TrialResult:
         if item.fate == "skip":
-            return TrialResult("skipped", error=item.reason)
+            return TrialResult("skipped", error=item.reason, environment=SKIPPED_BY_PLAN)
         return self.executor.execute(item.trial)
 
     def count(self, item: Planned, entry: Record, left: float) -> None:

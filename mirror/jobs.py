@@ -220,7 +220,7 @@ def start(
             overrides=tuple(overrides),
             pid=process.pid,
             pid_start=run_states.process_start(process.pid) or 0.0,
-            started_at=datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="seconds"),
+            started_at=datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds"),
             log=log.name,
         )
         run_states.write(folder, state, new=True)  # unless the runner was quicker

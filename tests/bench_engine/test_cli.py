@@ -1,0 +1,143 @@
+"""The command line: what it prints, its exit status, and one sentence for whatever goes wrong."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from bench_engine.cli import main
+from db import runs
+
+
+def test_run_plan_list_ingest_pack_and_doctor(engine, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(engine.file("ok", "raise", seeds=2))
+    assert main(["plan", path]) == 0
+    assert "4 trials: 0 done, 0 cannot run, 4 to do in about 1 s." in capsys.readouterr().out
+    assert main(["run", path, "-p", "seeds=1"]) == 0
+    assert capsys.readouterr().out.startswith("Sweep fakes: 1 trials have results, 1 failed.\nThe last failure: fake")
+    assert main(["plan", path, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [t["fate"] for t in found["trials"]] == ["done", "todo", "done", "todo"]
+    assert [t["before"] for t in found["trials"]] == ["ok", "", "failed", ""]
+    assert main(["ingest"]) == 0
+    assert "0 trials added, 2 were already there." in capsys.readouterr().out
+    assert main(["pack", str(engine.folder / "all.jsonl")]) == 0
+    assert len((engine.folder / "all.jsonl").read_text().splitlines()) == 2
+    capsys.readouterr()
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "x.duckdb: 2 trials" in out
+    assert str(engine.folder) not in out
+
+
+def test_list_json_has_what_a_form_needs(engine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    axes = {a["name"]: a for b in found["benchmarks"] if b["name"] == "lookup" for a in b["axes"]}
+    assert axes["batch_size"]["type"] == "int"
+    assert axes["direction"]["choices"] == ["forward", "forward_backward"]
+    assert {"dense", "hashed"} <= {m["name"] for m in found["methods"]}
+    assert {"quick", "tiny"} <= {s["name"] for s in found["sweeps"]}
+    assert main(["list"]) == 0
+    assert "direction" in capsys.readouterr().out
+
+
+def test_db_stands_before_or_after_the_command(engine, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["--db", "foo://a:secret@b", "ingest"], ["ingest", "--db", "foo://a:secret@b"]):
+        assert main(arguments) == 1
+        complaint = capsys.readouterr().err
+        assert "foo://a:***@b" in complaint
+        assert "secret" not in complaint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["plan", "quik"], "did you mean quick?"),
+        (["run", "tiny", "-p", "batchsize=1"], "did you mean batch_size?"),
+        (["run", "tiny", "--run-id", "../x"], "run id '../x' cannot be used"),
+        (["pack", "/nowhere/at/all.jsonl"], "all.jsonl cannot be written"),
+    ],
+)
+def test_user_errors_are_one_sentence_and_status_1(
+    engine, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(engine.folder)
+    assert main(arguments) == 1
+    complaint = capsys.readouterr().err
+    assert words in complaint
+    assert complaint.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["fly"], ["run"], ["run", "tiny", "--executor", "ray"], ["compare", "a", "b"]]
+)
+def test_wrong_usage_is_status_2(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+
+
+def test_a_sweep_from_standard_input(engine) -> None:
+    done = engine.command("plan", "-", "--json", given="name: mine\n" + engine.text("ok"))
+    assert json.loads(done.stdout)["sweep"] == "mine"
+
+
+def test_planning_imports_no_torch(engine) -> None:
+    code = "import sys; from bench_engine.cli import main; main(['plan', 'quick']); sys.exit('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_traceback(engine) -> None:
+    process = engine.start("plan", engine.file("ok", seeds=5000))
+    process.stdout.close()
+    assert process.wait(timeout=60) == 1
+    assert process.stderr.read() == ""
+    process.stderr.close()
+
+
+def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(engine) -> None:
+    path = engine.file("ok", "sleep")
+    process = engine.start("run", path)
+    wait_for(lambda: any(s.current and s.done == 1 for s in runs.read_all(engine.journal)))
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out == "Cancelled: 1 of 2 done; the same command goes on from here.\n"
+    assert "Traceback" not in err
+    assert len(engine.entries()) == 1
+    (state,) = runs.read_all(engine.journal)
+    assert (state.status, state.current) == ("cancelled", "")
+
+
+def test_ctrl_c_while_planning_is_no_traceback(engine) -> None:
+    process = engine.start("plan", "-")  # it waits for the sweep on standard input
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=30)
+    assert process.returncode in (130, -signal.SIGINT)  # the latter where Python itself had not started yet
+    assert "Traceback" not in process.communicate()[1]
+
+
+def wait_for(condition, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def test_a_second_run_names_the_first(engine) -> None:
+    path = engine.file("sleep")
+    first = engine.start("run", path)
+    wait_for(lambda: any(s.current for s in runs.read_all(engine.journal)))
+    second = engine.command("run", path)
+    assert second.returncode == 1
+    assert f"Sweep fakes (process {first.pid}, since" in second.stderr
+    os.kill(first.pid, signal.SIGTERM)
+    first.communicate(timeout=30)
+    assert first.returncode == 130
