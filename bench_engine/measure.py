@@ -100,7 +100,9 @@ def _warm_up(call: Callable[[int], object], clock: Callable[[], int]) -> tuple[i
         fastest = min(fastest, end - start)
         if done >= least and end - begin >= WARM_UP_NS:
             break
-    return done, min(MAX_CALLS_PER_SAMPLE, math.ceil(SAMPLE_NS / max(fastest, 1)))
+    if fastest <= 0:  # the clock stands still or runs backwards
+        return done, 1
+    return done, min(MAX_CALLS_PER_SAMPLE, math.ceil(SAMPLE_NS / fastest))
 
 
 def _quiet(noises: Sequence[float], target: float) -> StopReason | None:

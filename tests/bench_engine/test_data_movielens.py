@@ -1,0 +1,144 @@
+"""The MovieLens loader on small Parquet files, and on the real ones where they are."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bench_engine.data import movielens
+from bench_engine.data.files import DataMissingError, missing
+
+START = 1_000_000_000  # 2001-09-09
+YEAR = 31_557_600
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("MIRROR_DATA_DIR", str(tmp_path))
+    (tmp_path / "ml-206k").mkdir()
+    write_movies(tmp_path)
+    return tmp_path
+
+
+def write_movies(folder):
+    movies = {
+        "movieId": [10, 20, 30, 40],
+        "title": ["A (1990)", "B (1991) ", "C", "D (2001)"],
+        "genres": ["Drama|War", "Drama", "(no genres listed)", "War"],
+    }
+    pq.write_table(pa.table(movies), folder / "ml-206k" / "movies.parquet")
+
+
+def write_ratings(folder, rows):
+    users, movies, ratings, times = zip(*rows, strict=True)
+    table = {"userId": users, "movieId": movies, "rating": [float(r) for r in ratings], "timestamp": times}
+    pq.write_table(pa.table(table), folder / "ml-206k" / "ratings.parquet")
+
+
+def ten(user, movie=10, start=START):
+    """Ten ratings of one user, written backwards in time; the last two are the liked ones."""
+    return [(user, movie, 5 if i >= 8 else 3.5, start + i) for i in reversed(range(10))]
+
+
+def test_the_last_fifth_of_each_user_is_the_test_part(folder):
+    write_ratings(folder, ten(1) + ten(2, start=START + 500_000))
+    data = movielens.load(0)
+    assert (len(data.train_ids), len(data.test_ids)) == (16, 4)
+    assert data.train_labels.tolist() == [0] * 16
+    assert data.test_labels.tolist() == [1] * 4
+    assert sorted(data.test_ids[:, 0].tolist()) == [1, 1, 2, 2]
+
+
+def test_a_user_with_few_ratings_is_for_training_only(folder):
+    write_ratings(folder, [*ten(1), (2, 20, 4, START), (2, 20, 4, START + 1)])
+    data = movielens.load(0)
+    assert (len(data.train_ids), len(data.test_ids)) == (10, 2)
+
+
+def test_liked_begins_at_four_stars(folder):
+    write_ratings(folder, [(1, 10, stars, START + i) for i, stars in enumerate([3.5, 4, 4.5, 5, 3.5])])
+    data = movielens.load(0)
+    assert data.train_labels.tolist() == [0, 1, 1, 1]
+    assert data.test_labels.tolist() == [0]
+
+
+def test_what_training_lacks_takes_the_first_row_of_its_field(folder):
+    rows = ten(1)
+    newest = [(1, 40, 5, START + 3 * YEAR + i) for i in range(2)]
+    write_ratings(folder, rows[2:] + newest)
+    data = movielens.load(0)
+    # user, movie, genres, first genre, release year, rating year: one known value each, and the row for others
+    assert data.field_rows == (2, 2, 2, 2, 2, 2)
+    assert data.train_ids[0].tolist() == [1, 3, 5, 7, 9, 11]
+    assert data.test_ids[0].tolist() == [1, 2, 4, 6, 8, 10]
+
+
+def test_movies_share_first_genre_but_not_list_or_year(folder):
+    write_ratings(folder, [(1, movie, 3, START + i) for i, movie in enumerate([10, 20, 30, 99, 10])])
+    ids = movielens.load(0).train_ids
+    assert ids[0, 3] == ids[1, 3]
+    assert ids[0, 2] != ids[1, 2]
+    assert ids[0, 4] != ids[1, 4]
+    assert ids[2, 4] == ids[3, 4]  # no year in the title; a movie that is not listed
+    assert ids[2, 2] != ids[3, 2]
+
+
+def test_dates_before_movielens_are_dropped(folder):
+    write_ratings(folder, [*ten(1), (1, 10, 5, 799_999_999)])
+    data = movielens.load(0)
+    assert len(data.train_ids) + len(data.test_ids) == 10
+
+
+def test_only_old_dates_are_an_error(folder):
+    write_ratings(folder, [(1, 10, 5, 1000)])
+    with pytest.raises(movielens.MovieLensError, match="no ratings after May 1995"):
+        movielens.load(0)
+
+
+@pytest.mark.parametrize("keep", [0, 4, 0.5, 0.99])
+def test_a_file_cut_off_is_one_sentence(folder, keep):
+    write_ratings(folder, ten(1))
+    path = folder / "ml-206k" / "ratings.parquet"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(keep if keep >= 1 else keep * len(whole))])
+    with pytest.raises(movielens.MovieLensError, match=r"ml-206k/ratings\.parquet cannot be read") as error:
+        movielens.load(0)
+    assert str(folder) not in str(error.value)
+
+
+def test_a_file_damaged_in_the_middle_is_one_sentence(folder):
+    write_ratings(folder, [row for user in range(100) for row in ten(user)])
+    path = folder / "ml-206k" / "ratings.parquet"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:20] + b"\xff" * 200 + whole[220:])
+    with pytest.raises(movielens.MovieLensError, match="cannot be read"):
+        movielens.load(0)
+
+
+def test_a_missing_column_is_named(folder):
+    pq.write_table(pa.table({"userId": [1], "movieId": [10]}), folder / "ml-206k" / "ratings.parquet")
+    with pytest.raises(movielens.MovieLensError, match="lacks the column rating"):
+        movielens.load(0)
+
+
+def test_empty_values_are_refused(folder):
+    table = {"userId": [1, 2], "movieId": [10, None], "rating": [5.0, 5.0], "timestamp": [START, START]}
+    pq.write_table(pa.table(table), folder / "ml-206k" / "ratings.parquet")
+    with pytest.raises(movielens.MovieLensError, match="empty values"):
+        movielens.load(0)
+
+
+def test_an_absent_file_is_a_missing_one(folder):
+    with pytest.raises(DataMissingError, match="MIRROR_DATA_DIR"):
+        movielens.load(0)
+
+
+@pytest.mark.skipif(bool(missing("ml-206k")), reason=missing("ml-206k"))
+def test_real_movielens():
+    data = movielens.load(0)
+    assert len(data.train_ids) + len(data.test_ids) == 206_584  # one rating is older than MovieLens
+    assert len(data.test_ids) == pytest.approx(206_584 / 5, rel=0.03)
+    assert 0.4 < data.test_labels.mean() < 0.6
+    assert set(np.unique(data.test_ids[:, 0])) <= set(
+        np.unique(data.train_ids[:, 0])
+    )  # no user is new in the test part

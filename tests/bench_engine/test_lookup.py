@@ -1,0 +1,155 @@
+"""The lookup benchmark: right methods are measured, wrong ones fail."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench_engine import registry
+from bench_engine.benchmarks import lookup
+from bench_engine.kernels.dense import DenseEmbeddingBag
+from bench_engine.trial import Stop, Trial, TrialResult
+from db.columns import BY_NAME
+
+CONFIG = {
+    "num_rows": 1000,
+    "embedding_dim": 8,
+    "compression": 1.0,
+    "pooling_mode": "sum",
+    "bag_size": 3,
+    "batch_size": 16,
+    "direction": "forward",
+    "zipf_s": 1.05,
+    "threads": 1,
+    "seed": 0,
+}
+QUICK = Stop(min_samples=3, max_seconds=0.005, noise_target=0.5)
+
+
+class WrongOutput(DenseEmbeddingBag):
+    """Takes the neighbour of one id."""
+
+    def pooled(self, bags):
+        ids = bags.ids.clone()
+        ids[-1] = (ids[-1] + 1) % self.num_embeddings
+        return super().pooled(type(bags)(ids, bags.offsets, bags.bag_size))
+
+
+class NoNumbers(DenseEmbeddingBag):
+    def pooled(self, bags):
+        return super().pooled(bags) * float("nan")
+
+
+class _Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x: Tensor) -> Tensor:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient: Tensor) -> Tensor:
+        return 2 * gradient
+
+
+class WrongGradient(DenseEmbeddingBag):
+    """Right forward, doubled backward."""
+
+    def pooled(self, bags):
+        return _Doubled.apply(super().pooled(bags))
+
+
+class WrongShape(DenseEmbeddingBag):
+    def pooled(self, bags):
+        return super().pooled(bags)[:, :-1]
+
+
+def run(method: str = "dense", **config) -> TrialResult:
+    return lookup.run(Trial("lookup", method, {**CONFIG, **config}, stop=QUICK))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Two threads that wait for each other are slow on a busy machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    def register(kind: type) -> str:
+        entry = registry.Method("stand_in", "", f"{__name__}:{kind.__name__}")
+        monkeypatch.setitem(registry.METHODS, "stand_in", entry)
+        return "stand_in"
+
+    return register
+
+
+@pytest.mark.parametrize("method", ["dense", "small_dim", "hashed_reference", "quotient_remainder"])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("direction", ["forward", "forward_backward"])
+def test_every_method_is_right_and_measured(method, mode, direction):
+    compression = 1.0 if method == "dense" else 0.5
+    result = run(method, pooling_mode=mode, direction=direction, compression=compression)
+    assert (result.status, result.error) == ("ok", None)
+    assert 0 <= result.metrics["max_abs_error"] < 1e-4
+    assert len(result.samples_us) == result.metrics["sample_count"] >= 3
+    assert TrialResult.from_json(result.to_json()).metrics == result.metrics
+
+
+def test_metrics_are_columns_and_fit_together():
+    result = run(batch_size=32, bag_size=5)
+    metrics = result.metrics
+    assert set(metrics) <= set(BY_NAME)
+    assert metrics["op"] == "embedding_bag"
+    assert metrics["memory_mb"] == 1000 * 8 * 4 / 1e6
+    assert metrics["samples_per_s"] == pytest.approx(32 / metrics["latency_us"] * 1e6)
+    # 160 ids of 8 bytes, 160 vectors and 32 outputs of 8 floats
+    assert metrics["bandwidth_gb_s"] == pytest.approx((160 * 8 + 192 * 32) / metrics["latency_us"] / 1e3)
+    assert metrics["latency_p10_us"] <= metrics["latency_us"] <= metrics["latency_p90_us"]
+    assert result.stop_reason in ("noise_target", "noise_stable", "time_cap")
+
+
+def test_backward_has_no_bandwidth():
+    assert run(direction="forward_backward").metrics["bandwidth_gb_s"] is None
+
+
+@pytest.mark.parametrize("kind", [WrongOutput, NoNumbers, WrongShape])
+def test_a_wrong_output_fails(stand_in, kind):
+    result = run(stand_in(kind))
+    assert result.status == "failed"
+    assert result.error.startswith("stand_in is wrong: its output")
+    assert result.samples_us == ()
+
+
+def test_a_wrong_gradient_fails_where_it_is_timed(stand_in):
+    method = stand_in(WrongGradient)
+    assert run(method).status == "ok"
+    result = run(method, direction="forward_backward")
+    assert result.status == "failed"
+    assert "its gradient of weight differs from the float64 reference" in result.error
+
+
+def test_a_compression_out_of_reach_is_skipped_with_the_methods_sentence():
+    result = run("quotient_remainder", compression=0.001)
+    assert result.status == "skipped"
+    assert result.error.startswith("quotient_remainder cannot be run here: compression 0.001 leaves too few rows")
+
+
+@pytest.mark.parametrize(
+    "config", [{"num_rows": 1}, {"batch_size": 1, "bag_size": 1}, {"zipf_s": 0.0}, {"bag_size": 200}]
+)
+def test_edges_of_the_axes(config):
+    assert run(**config).status == "ok"
+
+
+def test_requests_rotate(stand_in, monkeypatch):
+    seen = set()
+
+    def watch(self, bags):
+        seen.add(bags.ids.data_ptr())
+        return DenseEmbeddingBag.pooled(self, bags)
+
+    monkeypatch.setattr(WrongOutput, "pooled", watch)
+    monkeypatch.setattr(lookup, "output_error", lambda *_: 0.0)
+    assert run(stand_in(WrongOutput)).status == "ok"
+    assert len(seen) == lookup.BATCHES

@@ -1,0 +1,129 @@
+"""Timing against a clock that the test moves."""
+
+import math
+
+import pytest
+
+from bench_engine import measure
+from bench_engine.measure import noise, outliers, summarize, time_calls
+from bench_engine.trial import Stop
+
+MS = 1_000_000
+
+
+class Clock:
+    """A clock in ns that only a call moves, by `cost(i)`."""
+
+    def __init__(self, cost):
+        self.now = 0
+        self.cost = cost
+        self.calls = []
+
+    def call(self, index):
+        self.calls.append(index)
+        self.now += self.cost(index)
+
+    def __call__(self):
+        return self.now
+
+    def time(self, stop):
+        return time_calls(self.call, stop, clock=self)
+
+
+def test_constant_calls_stop_at_the_noise_target():
+    clock = Clock(lambda i: 10 * MS)
+    timing = clock.time(Stop(min_samples=10, max_seconds=60, noise_target=0.02))
+    assert timing.stop_reason == "noise_target"
+    assert set(timing.samples_us) == {10_000.0}
+    assert 20 <= len(timing.samples_us) <= 30  # LEAST_NS has passed, and not much more
+
+
+def test_noise_that_stays_stops_as_stable():
+    timing = Clock(lambda i: (1 + i % 2) * 10 * MS).time(Stop(10, 60, 0.02))
+    assert timing.stop_reason == "noise_stable"
+    assert noise(timing.samples_us) > 0.5
+
+
+def test_time_cap_holds_when_noise_does_not_settle():
+    clock = Clock(lambda i: (1 + i % 2) * 10 * MS)
+    timing = clock.time(Stop(min_samples=5, max_seconds=0.1, noise_target=0.02))
+    assert timing.stop_reason == "time_cap"
+    assert 100 <= sum(timing.samples_us) / 1e3 < 130
+
+
+def test_min_samples_come_before_the_time_cap():
+    timing = Clock(lambda i: 50 * MS).time(Stop(min_samples=12, max_seconds=0.001, noise_target=0.0))
+    assert len(timing.samples_us) == 12
+
+
+def test_quiet_calls_are_still_watched_for_a_while():
+    timing = Clock(lambda i: MS).time(Stop(min_samples=3, max_seconds=60, noise_target=0.5))
+    assert sum(timing.samples_us) * 1e3 >= measure.LEAST_NS
+
+
+def test_short_calls_share_a_sample_and_stay_per_call():
+    clock = Clock(lambda i: 1000)
+    timing = clock.time(Stop(10, 60, 0.02))
+    assert timing.calls_per_sample == measure.SAMPLE_NS // 1000
+    assert set(timing.samples_us) == {1.0}
+
+
+def test_every_call_gets_the_next_index():
+    clock = Clock(lambda i: 7000)
+    clock.time(Stop(10, 0.01, 0.02))
+    assert clock.calls == list(range(len(clock.calls)))
+
+
+@pytest.mark.parametrize("cost", [0, -1000])
+def test_a_broken_clock_cannot_hang_the_loop(cost):
+    clock = Clock(lambda i: cost)
+    timing = clock.time(Stop())
+    assert timing.stop_reason == "fixed_count"
+    assert len(timing.samples_us) == measure.MAX_SAMPLES
+    assert len(clock.calls) <= measure.MAX_SAMPLES + measure.WARM_UP_CALLS[1]
+    with pytest.raises(ValueError, match="clock"):
+        summarize(timing.samples_us)
+
+
+def test_the_real_clock_measures_something():
+    timing = time_calls(lambda i: sum(range(1000)), Stop(min_samples=3, max_seconds=0.01))
+    assert all(s > 0 for s in timing.samples_us)
+
+
+def test_an_error_of_the_call_comes_through():
+    with pytest.raises(ZeroDivisionError):
+        time_calls(lambda i: 1 // (5 - i), Stop())
+
+
+def test_summary_of_known_samples():
+    found = summarize([float(x) for x in range(1, 102)])
+    assert found["latency_us"] == 51
+    assert (found["latency_p10_us"], found["latency_p90_us"], found["latency_p99_us"]) == (11, 91, 100)
+    assert found["sample_count"] == 101
+    assert found["noise"] == pytest.approx(50 / 51)
+    # The exact 95 % interval of this median by order statistics is 41 to 61.
+    assert found["latency_ci_low_us"] == pytest.approx(41, abs=2)
+    assert found["latency_ci_high_us"] == pytest.approx(61, abs=2)
+
+
+def test_summary_repeats_for_a_seed_and_not_for_another():
+    samples = [1.0, 5.0, 2.0, 9.0, 4.0, 4.5, 7.0, 3.3]
+    assert summarize(samples, seed=1) == summarize(samples, seed=1)
+    assert any(summarize(samples, seed=1) != summarize(samples, seed=s) for s in range(2, 30))
+
+
+def test_one_sample_is_its_own_interval():
+    found = summarize([3.0])
+    assert (found["latency_ci_low_us"], found["latency_us"], found["latency_ci_high_us"]) == (3, 3, 3)
+    assert found["noise"] == 0
+
+
+@pytest.mark.parametrize("bad", [[], [1.0, -0.1], [1.0, math.nan], [math.inf], [0.0, 0.0, 5.0]])
+def test_samples_that_cannot_be_are_refused_with_a_sentence(bad):
+    with pytest.raises(ValueError, match=r"\.$"):
+        summarize(bad)
+
+
+def test_outliers_are_counted_on_both_sides():
+    assert outliers([10.0, 11.0, 12.0, 13.0] * 10 + [100.0, 0.0]) == 2
+    assert outliers([5.0, 5.0]) == 0
