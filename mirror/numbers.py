@@ -34,11 +34,13 @@ def format_value(column: str, value: Value | None) -> str:
 def format_spread(column: str, value: float, deviation: float) -> str:
     """Mean and standard deviation in one unit and to the same place: `0.7841 ± 0.0012`, `12.3 ± 0.4 µs`."""
     divisor, unit = _scale(column, value)
-    mean = _digits(column, value / divisor, unit)
-    places = max(1, len(mean.partition(".")[2]))
-    spread = f"{deviation / divisor:,.{places}f}"
-    if not float(spread.replace(",", "")) and deviation:
-        spread = f"{deviation / divisor:.1g}"
+    value, deviation = value / divisor, deviation / divisor
+    mean = _digits(column, value, unit)
+    spread = format_number(deviation)
+    if not set(mean) - set("-0123456789.,"):  # no exponent, no M for million
+        places = len(mean.partition(".")[2]) or (1 if abs(value) < 100 else 0)
+        mean = f"{value:,.{places}f}"
+        spread = f"{deviation:,.{places}f}" if deviation >= 0.5 * 10.0**-places or not deviation else f"{deviation:.1g}"
     return with_unit(f"{mean} ± {spread}", unit)
 
 

@@ -2,7 +2,16 @@
 
 import pytest
 
-from mirror.numbers import NO_VALUE, format_number, format_tick, format_value, with_unit
+from mirror.numbers import (
+    NO_VALUE,
+    describe,
+    format_number,
+    format_spread,
+    format_tick,
+    format_value,
+    plain_text,
+    with_unit,
+)
 
 
 @pytest.mark.parametrize(
@@ -63,3 +72,42 @@ def test_ticks_are_short(value, text):
 def test_units_follow_their_number():
     assert with_unit("3", "") == "3"
     assert with_unit("1", "µs") == "1 µs"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "deviation", "text"),
+    [
+        ("auc", 0.78412, 0.00121, "0.7841 ± 0.0012"),
+        ("auc", 0.78412, 0.00001, "0.7841 ± 1e-05"),
+        ("auc", 0.78412, 0.0, "0.7841 ± 0.0000"),
+        ("latency_us", 10.0, 0.4, "10.0 ± 0.4 µs"),
+        ("latency_us", 1234.0, 50.0, "1.23 ± 0.05 ms"),
+        ("memory_mb", 512.0, 3.0, "512 ± 3 MB"),
+        ("samples_per_s", 2.5e6, 4e4, "2.5M ± 40,000 examples/s"),
+        ("max_abs_error", 1.2e-7, 3e-8, "1.2e-07 ± 3e-08"),
+    ],
+)
+def test_a_deviation_has_the_unit_and_places_of_its_mean(column, value, deviation, text):
+    assert format_spread(column, value, deviation) == text
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "text"),
+    [
+        ("method", "hashed", "hashed"),
+        ("method", "", "empty method"),
+        ("dataset", None, "no data set"),
+        ("batch_size", 2048, "batch size 2,048"),
+        ("compression", 0.1, "compression 0.1"),
+        ("is_baseline", True, "is baseline"),
+        ("is_baseline", False, "not is baseline"),
+    ],
+)
+def test_values_name_rows(column, value, text):
+    assert describe(column, value) == text
+
+
+def test_text_from_data_is_one_line_without_invisible_characters():
+    assert plain_text("a\n\tb\x1b[31m\u202ec\u200b") == "a b [31m c"
+    assert plain_text("x" * 100) == "x" * 59 + "…"
+    assert plain_text("x" * 100, 10) == "x" * 9 + "…"

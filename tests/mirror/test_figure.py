@@ -1,0 +1,232 @@
+"""The figures: traces, axes, legends and escaped text. Their look is for eyes; this is their structure."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from result_tables import (
+    BEST,
+    BY_BATCH,
+    BY_COMPRESSION,
+    FASTEST,
+    TRADE_OFF,
+    best,
+    by_batch,
+    by_compression,
+    fastest,
+    trade_off,
+)
+
+from mirror.chart import choose
+from mirror.figure import draw
+from mirror.query_spec import ChartSpec, Table
+
+
+def drawn(table, spec=None, columns=None):
+    return draw(table, choose(table, spec), columns)
+
+
+def named(figure, name):
+    return [t for t in figure.data if t.name == name]
+
+
+def in_legend(figure):
+    return [t.name for t in sorted(figure.data, key=lambda t: t.legendrank or 0) if t.showlegend]
+
+
+def test_a_scatter_has_a_trace_per_method_and_one_front():
+    figure = drawn(trade_off("frappe"), TRADE_OFF)
+    assert in_legend(figure) == ["dense", "hashed", "small_dim", "Pareto front"]
+    assert len(figure.data) == 4
+    assert figure.layout.xaxis.title.text == "Memory (MB)"
+    assert figure.layout.yaxis.title.text == "AUC"
+    (dense,) = named(figure, "dense")
+    assert (list(dense.x), list(dense.y)) == ([10.0, 10.0], [0.791, 0.789])
+    symbols = [t.marker.symbol for t in figure.data if t.mode == "markers"]
+    assert len(set(symbols)) == 3
+
+
+def test_the_front_steps_through_the_means_that_nothing_beats():
+    (front,) = named(drawn(trade_off("frappe"), TRADE_OFF), "Pareto front")
+    assert list(front.x) == [1.0, 10.0]
+    assert list(front.y) == pytest.approx([0.78, 0.79])
+    assert front.line.shape == "hv"
+
+
+def test_the_front_turns_with_the_direction_of_x():
+    table = Table(("method", "speedup", "auc"), (("a", 1.0, 0.9), ("b", 2.0, 0.8), ("c", 1.5, 0.7)))
+    (front,) = named(drawn(table), "Pareto front")
+    assert (list(front.x), front.line.shape) == ([1.0, 2.0], "vh")
+
+
+def test_data_sets_get_panels_but_one_legend_entry_each():
+    figure = drawn(trade_off("a", "b", "c"), TRADE_OFF)
+    assert [a.text for a in figure.layout.annotations] == ["a", "b", "c"]
+    assert len(named(figure, "hashed")) == 3
+    assert in_legend(figure) == ["dense", "hashed", "small_dim", "Pareto front"]
+    assert {t.xaxis for t in figure.data} == {"x", "x2", "x3"}
+
+
+def test_a_phone_gets_one_column():
+    wide, narrow = drawn(trade_off("a", "b", "c"), TRADE_OFF), drawn(trade_off("a", "b", "c"), TRADE_OFF, columns=1)
+    assert wide.layout.xaxis.domain[1] < 0.5
+    assert narrow.layout.xaxis3.domain == (0.0, 1.0)
+    assert narrow.layout.height > 2 * wide.layout.height
+    assert narrow.layout.xaxis.title.text is None
+    assert narrow.layout.xaxis3.title.text == "Memory (MB)"
+
+
+def test_at_most_six_panels():
+    figure = drawn(trade_off(*"abcdefgh"), TRADE_OFF)
+    assert [a.text for a in figure.layout.annotations] == list("abcdef")
+
+
+def test_a_line_per_data_set_with_error_bars_and_labels_at_the_values():
+    figure = drawn(by_compression("a", "b"), BY_COMPRESSION)
+    assert in_legend(figure) == ["a", "b"]
+    (line,) = named(figure, "a")
+    assert list(line.x) == [0.02, 0.05, 0.1, 0.2, 0.5, 1.0]
+    assert list(line.error_y.array) == [0.001] * 6
+    assert figure.layout.xaxis.type == "log"
+    assert list(figure.layout.xaxis.ticktext) == ["0.02", "0.05", "0.1", "0.2", "0.5", "1"]
+
+
+def test_powers_of_two_are_labelled_as_they_are():
+    axis = drawn(by_batch(), BY_BATCH).layout.xaxis
+    assert (axis.type, list(axis.ticktext)) == ("log", ["64", "128", "256"])
+
+
+def test_repeated_rows_are_points_and_the_line_is_their_mean():
+    rows = tuple((b, s, b * 1.0 + s) for b in (1, 2, 4) for s in (0, 1))
+    points, line = drawn(Table(("batch_size", "seed", "latency_us"), rows)).data
+    assert (points.mode, len(points.x)) == ("markers", 6)
+    assert (line.mode, list(line.y)) == ("lines", [1.5, 2.5, 4.5])
+    assert line.hovertext[0] == "mean of 2: <b>1.50 µs</b>"
+
+
+def test_a_baseline_at_one_compression_gets_a_guide():
+    table = by_compression("a")
+    rows = (*(("hashed", *r) for r in table.rows), ("dense", 1.0, "a", 0.8, 0.001, 3))
+    figure = drawn(Table(("method", *table.columns), rows))
+    point, guide = named(figure, "dense")
+    assert list(point.x) == [1.0]
+    assert (list(guide.x), list(guide.y), guide.line.dash) == ([0.02, 1.0], [0.8, 0.8], "dot")
+
+
+def test_lines_that_differ_in_more_are_not_joined():
+    rows = tuple((m, d, z, b, 1.0 * b, 3) for m in ("a", "b") for d in (8, 16) for z in (0, 1) for b in (1, 2, 4, 8))
+    columns = ("method", "embedding_dim", "zipf_s", "batch_size", "latency_us", "n")
+    figure = drawn(Table(columns, rows))
+    assert len(figure.data) == 8
+    assert all(len(t.x) == 4 for t in figure.data)
+
+
+def test_bars_lie_in_the_order_of_the_ranking_and_start_at_zero():
+    figure = drawn(fastest(), FASTEST)
+    assert figure.layout.xaxis.rangemode == "tozero"
+    assert figure.layout.yaxis.autorange == "reversed"
+    assert list(figure.layout.yaxis.ticktext) == ["dense · dim 16", "hashed · dim 16", "dense · dim 64"]
+    assert figure.layout.xaxis.title.text == "Latency (µs)"
+    (dense,) = named(figure, "dense")
+    assert (list(dense.x), list(dense.y), dense.orientation) == ([10.0, 40.0], [0, 2], "h")
+    assert list(dense.text) == ["10 µs", "40 µs"]
+    assert list(dense.error_x.array) == [0.4, 0.0]
+
+
+def test_bars_without_a_ranking_show_the_better_first():
+    table = Table(("method", "latency_us", "n"), (("a", 2.0, 3), ("b", 3.0, 3), ("c", 1.0, 3)))
+    assert list(drawn(table).layout.yaxis.ticktext) == ["c", "a", "b"]
+
+
+def test_bars_of_two_dimensions_stand_in_groups_and_winners_do_not():
+    rows = tuple((m, d, 1.0, 3) for m in ("dense", "hashed") for d in ("a", "b"))
+    assert drawn(Table(("method", "dataset", "memory_mb", "n"), rows)).layout.barmode == "group"
+    winners = drawn(best(), BEST)
+    assert (winners.layout.barmode, winners.data[0].width) == ("overlay", 0.75)
+
+
+def test_bars_of_a_parameter_stand_upright_in_its_order():
+    figure = draw(by_compression("a"), ChartSpec("bar", x="compression", y="auc"))
+    assert list(figure.layout.xaxis.ticktext) == ["0.02", "0.05", "0.1", "0.2", "0.5", "1"]
+    assert figure.data[0].orientation == "v"
+    assert figure.layout.yaxis.rangemode == "tozero"
+
+
+def test_a_box_shows_every_row():
+    rows = tuple((m, 10.0 + i) for m in ("dense", "hashed") for i in range(6))
+    figure = drawn(Table(("method", "latency_us"), rows))
+    assert [t.type for t in figure.data] == ["box", "box"]
+    assert {t.boxpoints for t in figure.data} == {"all"}
+    assert len(figure.data[0].x) == 6
+    assert not figure.layout.showlegend
+
+
+def test_a_heatmap_leaves_cells_without_a_row_empty():
+    table = Table(("batch_size", "method", "latency_us"), ((1, "a", 5.0), (2, "a", 6.0), (2, "b", 7.0)))
+    (heat,) = draw(table, ChartSpec("heatmap", x="batch_size", y="method", color="latency_us")).data
+    assert [list(line) for line in heat.z] == [[5.0, 6.0], [None, 7.0]]
+    assert heat.colorbar.title.text == "Latency (µs)"
+
+
+def test_more_than_eight_methods_share_one_grey():
+    rows = tuple((f"m{i:02d}", float(i + 1), 0.5) for i in range(12))
+    figure = drawn(Table(("method", "memory_mb", "auc"), rows))
+    colors = [t.marker.color for t in figure.data if t.mode == "markers"]
+    assert len(set(colors)) == 9
+    assert colors.count("#8A8A8A") == 4
+
+
+HOSTILE = "<b>x</b><script>alert(1)</script> $a$ %{y}\n‮"
+
+
+@pytest.mark.parametrize("kind", ["scatter", "line", "bar", "box", "histogram", "heatmap"])
+def test_text_from_data_shows_literally(kind):
+    columns = ("method", "dataset", HOSTILE, "batch_size", "auc", "memory_mb")
+    rows = tuple((f"{m}{HOSTILE}", f"{d}{HOSTILE}", "<i>", b, 0.1 * b, 1.0) for m in "ab" for d in "cd" for b in (1, 2))
+    x = {"bar": None, "histogram": "auc", "scatter": "memory_mb", "line": "batch_size"}.get(kind, "method")
+    chart = ChartSpec(kind, x=x, y="auc", color="method", symbol="dataset", facet="dataset")
+    table = Table(columns, rows)
+    if kind == "heatmap":
+        table = replace(table, rows=(rows[0], rows[7]))
+        chart = ChartSpec("heatmap", x="method", y="dataset", color="auc")
+    layout_and_data = json.loads(draw(table, chart).to_json())
+    del layout_and_data["layout"]["template"]
+    text = json.dumps(layout_and_data)
+    assert "&lt;b&gt;x&lt;/b&gt;" in text
+    for raw in ("<script", "<b>x", "<i>", "$", "\\n", "\\u202e"):
+        assert raw not in text
+    assert "hovertemplate" not in text
+
+
+def test_hover_tells_the_whole_row():
+    (dense,) = named(drawn(trade_off("frappe"), TRADE_OFF), "dense")
+    assert dense.hovertext[0].split("<br>") == [
+        "method: <b>dense</b>",
+        "data set: <b>frappe</b>",
+        "seed: <b>0</b>",
+        "compression: <b>1</b>",
+        "memory: <b>10 MB</b>",
+        "AUC: <b>0.7910</b>",
+    ]
+
+
+def test_a_table_and_tiles_have_no_figure():
+    assert draw(trade_off("a"), ChartSpec("table")) is None
+    assert draw(Table(("auc",), ((0.7,),)), ChartSpec("tiles")) is None
+
+
+def test_a_chart_that_does_not_fit_is_refused_in_the_words_of_fits():
+    with pytest.raises(ValueError, match="A scatter needs two numeric columns"):
+        draw(trade_off("a"), ChartSpec("scatter", x="method", y="auc"))
+
+
+def test_rows_that_are_not_drawn_do_not_reach_the_figure():
+    rows = (("a", 1.0, 0.5), ("b", None, 0.6), ("c", 2.0, float("nan")))
+    figure = draw(Table(("method", "memory_mb", "auc"), rows), ChartSpec("scatter", x="memory_mb", y="auc"))
+    assert [list(t.x) for t in figure.data] == [[1.0]]
+
+
+def test_speedup_has_a_line_at_the_baseline():
+    rows = tuple((m, b, 1.5, 3) for m in ("a", "b") for b in (1, 2, 4))
+    figure = drawn(Table(("method", "batch_size", "speedup", "n"), rows))
+    assert [s.y0 for s in figure.layout.shapes] == [1.0]

@@ -1,0 +1,24 @@
+"""Colours and symbols of values."""
+
+from mirror.palette import OTHER, looks
+
+
+def test_a_method_looks_the_same_in_every_chart():
+    few, many = looks("method", ["hashed"]), looks("method", ["dense", "small_dim", "fiited", "hashed", "dense"])
+    assert few["hashed"] == many["hashed"]
+    assert looks("method", ["fiited"])["fiited"] == many["fiited"]
+
+
+def test_equal_values_never_share_a_look():
+    found = looks("method", ["dense", "hashed", "a", "b", "c", "d", "e", "f"])
+    assert len({x.color for x in found.values()}) == len({x.symbol for x in found.values()}) == 8
+
+
+def test_beyond_eight_the_rarest_are_grey():
+    values = [f"m{i}" for i in range(10) for _ in range(20 - i)] + ["dense", None]
+    found = looks("method", values)
+    assert [v for v, look in found.items() if look == OTHER] == ["m7", "m8", "m9", None]
+
+
+def test_numbers_are_coloured_in_their_order():
+    assert looks("compression", [0.5, 0.1]) == looks("compression", [0.1, 0.5, 0.5])

@@ -1,0 +1,85 @@
+"""What the columns of a result are for."""
+
+import pytest
+from result_tables import TRADE_OFF, by_batch, fastest, trade_off
+
+from mirror.query_spec import Metric, QuerySpec, Table
+from mirror.roles import compared, distinct, is_numeric, is_temporal, sort_roles, spread
+
+
+def test_a_spec_says_what_the_columns_are_for():
+    roles = sort_roles(trade_off("frappe"), TRADE_OFF)
+    assert roles.metrics == ("memory_mb", "auc")
+    assert roles.names == ("method", "dataset")
+    assert roles.parameters == ("seed", "compression")
+    assert roles.raw
+
+
+def test_without_a_spec_catalogue_and_values_say_the_same():
+    assert sort_roles(trade_off("frappe")) == sort_roles(trade_off("frappe"), TRADE_OFF)
+
+
+def test_deviation_and_count_are_no_metrics_of_their_own():
+    roles = sort_roles(by_batch())
+    assert roles.metrics == ("latency_us",)
+    assert roles.count == "n"
+    assert not roles.raw
+
+
+def test_a_deviation_that_was_asked_for_is_a_metric():
+    table = Table(("method", "stddev_auc"), (("dense", 0.1), ("hashed", 0.2)))
+    assert sort_roles(table).metrics == ("stddev_auc",)
+
+
+def test_a_count_alone_is_the_metric():
+    table = Table(("method", "trials"), (("dense", 3), ("hashed", 4)))
+    assert sort_roles(table).metrics == ("trials",)
+    assert sort_roles(table, QuerySpec("count", dimensions=("method",))).metrics == ("trials",)
+
+
+def test_an_empty_metric_is_not_replaced_by_another():
+    table = Table(("method", "auc", "memory_mb"), (("dense", None, 1.0),))
+    assert sort_roles(table, QuerySpec("groups", (Metric("auc", "avg"),), ("method",))).metrics == ()
+
+
+def test_names_that_the_catalogue_lacks_go_by_their_values():
+    rows = (("a", 1.5, "2026-01-01T00:00:00", 10), ("b", 2.5, "2026-01-02T00:00:00", 20))
+    roles = sort_roles(Table(("who", "how_much", "day", "step"), rows))
+    assert (roles.names, roles.metrics, roles.times, roles.parameters) == (("who",), ("how_much",), ("day",), ("step",))
+
+
+@pytest.mark.parametrize("column", ["num_rows", "compression"])
+def test_what_another_dimension_implies_is_not_compared(column):
+    key = "dataset" if column == "num_rows" else "method"
+    table = Table((key, column, "auc"), (("dense", 1, 0.7), ("hashed", 0.1, 0.6), ("dense", 1, 0.8)))
+    assert compared(table, sort_roles(table)) == [key]
+
+
+def test_compression_is_compared_where_one_method_has_several():
+    table = Table(("method", "compression", "auc"), (("hashed", 1, 0.7), ("hashed", 0.1, 0.6), ("dense", 1, 0.8)))
+    assert compared(table, sort_roles(table)) == ["method", "compression"]
+
+
+def test_seeds_are_repetitions():
+    assert "seed" not in compared(trade_off("frappe"), sort_roles(trade_off("frappe")))
+
+
+def test_spread_comes_from_the_deviation_or_the_interval():
+    assert spread(fastest(), "latency_us") == ([0.4, 0.5, 0.0], [0.4, 0.5, 0.0])
+    table = Table(("latency_us", "latency_ci_low_us", "latency_ci_high_us"), ((10.0, 9.0, 12.0), (5.0, None, 6.0)))
+    assert spread(table, "latency_us") == ([1.0, 0.0], [2.0, 1.0])
+    assert spread(trade_off("frappe"), "auc") is None
+
+
+def test_kinds_of_values():
+    table = Table(("a", "b", "c"), ((1, "2026-01-01", True), (None, "2026-01-02T10:00:00", False)))
+    assert is_numeric(table, "a")
+    assert not is_numeric(table, "b")
+    assert not is_numeric(table, "c")
+    assert is_temporal(table, "b")
+    assert not is_temporal(Table(("a",), (("2026",),)), "a")
+
+
+def test_distinct_values_have_an_order():
+    table = Table(("a",), (("b",), (None,), (2,), ("a",), (1,), (2,)))
+    assert distinct(table, "a") == [1, 2, "a", "b", None]
