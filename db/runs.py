@@ -125,7 +125,7 @@ def read(journal_dir: Path, run_id: str) -> RunState | None:
         state = _from_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return RunState(run_id, sweep="?", status="failed", message=f"Its state file {path.name} cannot be read.")
     if state.active and (state.pid_start == 0 or process_start(state.pid) != state.pid_start):
         return replace(

@@ -54,20 +54,39 @@ class Store:
 
     def ensure(self) -> bool:
         """Create or migrate the tables and views. Returns True when the results were created anew."""
-        new = self.path is not None and not self.path.exists()
-        if not new:
-            with self._connect(write=False) as connection:
-                if not migrations.pending(connection):
-                    return False
-        if self.path:
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StoreError(f"The folder {self.path.parent.name}/ cannot be made: {error.strerror}.") from error
+        if self.path is not None and not self.path.exists():
+            return self._create(self.path)
+        with self._connect(write=False) as connection:
+            if not migrations.pending(connection):
+                return False
         with self._connect(write=True) as connection:
             migrations.migrate(connection)
         self._checkpoint()
-        return new
+        return False
+
+    @staticmethod
+    def _create(path: Path) -> bool:
+        """Make the file whole under another name first: a process that is killed leaves no half database behind."""
+        part = path.with_name(f"{path.stem}.{os.getpid()}.part.duckdb")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"The folder {path.parent.name}/ cannot be made: {error.strerror}.") from error
+        beside = Store(str(part))
+        try:
+            with beside._connect(write=True) as connection:
+                migrations.migrate(connection)
+            beside._checkpoint()
+            os.link(part, path)
+        except FileExistsError:  # another process was quicker
+            return False
+        except OSError as error:
+            raise StoreError(f"The results {path.name} cannot be made: {error.strerror}.") from error
+        finally:
+            with contextlib.suppress(OSError):
+                part.unlink()
+        return True
 
     def add(self, records: Iterable[Record]) -> int:
         """Insert the trials that are not there yet, in one transaction. Returns how many were new."""

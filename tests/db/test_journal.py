@@ -1,0 +1,216 @@
+"""The journal: whole or absent whatever happens, and an ingest that no entry can stop."""
+
+import errno
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import make_record
+
+from db import journal
+from db.journal import JournalError, attempts, ingest, pack, write
+from db.record import RecordError
+from db.settings import ROOT
+from db.store import Store
+
+
+def test_written_then_read(folder: Path) -> None:
+    path = write(folder, make_record(7))
+    assert path.name == "0007-1.ok.json"
+    assert os.listdir(folder) == [path.name]
+    found = journal.read(folder, "0007-1", "ok")
+    assert found
+    assert found.trial["seed"] == 7
+
+
+def test_the_folder_is_made(tmp_path: Path) -> None:
+    assert write(tmp_path / "a" / "b", make_record()).exists()
+
+
+def test_a_trial_is_written_once(folder: Path) -> None:
+    before = write(folder, make_record(latency_us=1.0)).read_text()
+    with pytest.raises(JournalError, match="0000-1 is already in the journal: two runs"):
+        write(folder, make_record(latency_us=2.0))
+    (path,) = folder.iterdir()
+    assert path.read_text() == before
+
+
+def test_nan_leaves_nothing_behind(folder: Path) -> None:
+    with pytest.raises(RecordError):
+        write(folder, make_record(latency_us=float("nan")))
+    assert os.listdir(folder) == []
+
+
+def test_a_file_in_the_place_of_the_folder_is_said(tmp_path: Path) -> None:
+    (tmp_path / "j").write_text("")
+    with pytest.raises(JournalError, match=r"The journal j/ cannot be written: File exists"):
+        write(tmp_path / "j", make_record())
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("fsync", errno.ENOSPC, "No space left on device"),
+        ("link", errno.EROFS, "Read-only file system"),
+        ("link", errno.EDQUOT, "quota"),
+    ],
+)
+def test_a_disk_that_refuses(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: int, words: str) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, name, refuse)
+    with pytest.raises(JournalError, match=words):
+        write(folder, make_record())
+    assert os.listdir(folder) == []
+
+
+def test_a_file_size_limit_as_a_full_disk_sets_it(folder: Path) -> None:
+    """The real thing: the write itself fails half way."""
+    before, signal_before = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200, before[1]))
+        with pytest.raises(JournalError, match="File too large"):
+            write(folder, make_record())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, signal_before)
+    assert os.listdir(folder) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder(folder: Path) -> None:
+    folder.chmod(0o500)
+    with pytest.raises(JournalError, match="Permission denied"):
+        write(folder, make_record())
+
+
+def test_attempts_by_number(folder: Path, tmp_path: Path) -> None:
+    for number, status in ((1, "failed"), (2, "ok"), (10, "timeout")):
+        write(folder, make_record(identity="aa", attempt=number, status=status))
+    write(folder, make_record(identity="bb", attempt=3, status="oom"))
+    for name in ("rubbish.json", "-1.ok.json", "cc-x.ok.json", "cc-².ok.json", "x.part"):
+        (folder / name).write_text("")
+    packed = tmp_path / "examples"
+    packed.mkdir()
+    (packed / "e.jsonl").write_text(make_record(identity="dd").to_json() + "\nrubbish\n")
+    assert attempts([folder, packed, tmp_path / "none"]) == {
+        "aa": {1: "failed", 2: "ok", 10: "timeout"},
+        "bb": {3: "oom"},
+        "dd": {1: "ok"},
+    }
+
+
+def test_ingest_brings_all_in_once(folder: Path, store: Store) -> None:
+    for number in range(3):
+        write(folder, make_record(number))
+    assert ingest(store, [folder]).sentence() == "3 trials added, 0 were already there."
+    assert ingest(store, [folder]).sentence() == "0 trials added, 3 were already there."
+    assert store.rows("SELECT count(*) AS n FROM samples") == [{"n": 6}]
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda text: text[: len(text) // 2], "not whole JSON"),
+        (lambda text: text.replace("10.0", "NaN"), "latency_us is not real"),
+        (lambda text: text.replace('"cores":2', '"cores":"two"'), "cores is not integer"),
+        (lambda text: text.replace('"batch_size":64', '"batch_size":99999999999999999999'), "batch_size"),
+        (lambda text: "[" * 100_000, "not whole JSON"),
+        (lambda text: "", "not whole JSON"),
+    ],
+)
+def test_a_broken_entry_is_set_aside_and_named_once(folder: Path, store: Store, damage, words: str) -> None:
+    write(folder, make_record(1))
+    path = write(folder, make_record(2))
+    path.write_text(damage(path.read_text()))
+    report = ingest(store, [folder])
+    assert report.added == 1
+    assert len(report.set_aside) == 1
+    assert words in report.set_aside[0]
+    assert (folder / "0002-1.ok.json.broken").exists()
+    assert ingest(store, [folder]).set_aside == []
+
+
+def test_bytes_that_are_no_text_are_set_aside(folder: Path, store: Store) -> None:
+    (folder / "aa-1.ok.json").write_bytes(b"\xff\xfe\x00")
+    (folder / "bb-1.ok.json").mkdir()
+    report = ingest(store, [folder])
+    assert [line.partition(" ")[0].rstrip(":") for line in report.set_aside] == ["aa-1.ok.json.broken", "bb-1.ok.json"]
+
+
+def test_a_broken_entry_in_a_read_only_journal_is_named(
+    folder: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    (folder / "aa-1.ok.json").write_text("half")
+    monkeypatch.setattr(Path, "rename", refuse)
+    assert ingest(store, [folder]).set_aside[0].startswith("aa-1.ok.json: it is not whole JSON")
+
+
+def test_an_entry_of_a_newer_version_is_left_alone(folder: Path, store: Store) -> None:
+    path = write(folder, make_record())
+    path.write_text(path.read_text().replace('"format":1', '"format":2'))
+    report = ingest(store, [folder])
+    assert (report.added, len(report.set_aside)) == (0, 1)
+    assert "update to ingest it" in report.set_aside[0]
+    assert path.exists()
+
+
+def test_pack_then_ingest_from_the_packed_file(folder: Path, store: Store, tmp_path: Path) -> None:
+    for number in (2, 0, 1):
+        write(folder, make_record(number))
+    target = tmp_path / "packed" / "all.jsonl"
+    target.parent.mkdir()
+    assert pack(folder, target) == 3
+    with target.open("a") as file:
+        file.write('{"format": 1, "tri')
+    report = ingest(store, [target.parent])
+    assert report.added == 3
+    assert report.set_aside[0].startswith("line 4 of all.jsonl: it is not whole JSON")
+    assert [row["seed"] for row in store.rows("SELECT seed FROM trials ORDER BY started_at")] == [0, 1, 2]
+
+
+def test_a_pack_that_fails_leaves_the_old_file(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder, make_record())
+    target = tmp_path / "all.jsonl"
+    target.write_text("old")
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(JournalError, match=r"all\.jsonl cannot be written: No space left on device"):
+        pack(folder, target)
+    assert target.read_text() == "old"
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_killed_while_writing_leaves_whole_entries_only(folder: Path) -> None:
+    code = (
+        "import sys, itertools; from pathlib import Path; sys.path.insert(0, sys.argv[2]);"
+        "from conftest import make_record; from db.journal import write\n"
+        "print('on', flush=True)\n"
+        "for n in itertools.count(): write(Path(sys.argv[1]), make_record(n))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(folder), str(Path(__file__).parent)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    process.stdout.readline()
+    while len(list(folder.glob("*.json"))) < 20:
+        assert process.poll() is None
+    process.kill()
+    process.communicate()
+    names = sorted(path.name for path in folder.glob("*.json"))
+    assert len(names) >= 20
+    assert all(journal.read(folder, name.removesuffix(".ok.json"), "ok") for name in names)

@@ -1,0 +1,66 @@
+"""Migrations: applied once, views renewed when they change, a newer file refused."""
+
+import pytest
+import sqlalchemy as sa
+
+from db import migrations, schema
+from db.store import Store
+
+
+def applied(store: Store) -> list[str]:
+    return [r["name"] for r in store.rows("SELECT name FROM schema_migrations ORDER BY name")]
+
+
+def test_a_new_file_has_everything(store: Store) -> None:
+    assert store.ensure() is True
+    assert applied(store)[0] == "0001_create_tables"
+    assert all(store.rows(f"SELECT count(*) AS n FROM {name}") == [{"n": 0}] for name in schema.EXPOSED)
+
+
+def test_a_second_time_nothing_happens(store: Store) -> None:
+    store.ensure()
+    before = store.version()
+    assert store.ensure() is False
+    assert store.version() == before
+
+
+def test_changed_views_are_made_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.ensure()
+    monkeypatch.setitem(schema.VIEWS, "failures", "SELECT 'changed' AS status")
+    with store._connect(write=False) as connection:
+        assert migrations.pending(connection)
+    store.ensure()
+    assert store.rows("SELECT * FROM failures") == [{"status": "changed"}]
+    assert sum(name.startswith("views:") for name in applied(store)) == 1
+
+
+def test_a_later_step_is_applied_to_an_old_file(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.ensure()
+
+    def add_moon(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("ALTER TABLE machines ADD COLUMN IF NOT EXISTS moon TEXT")
+
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, ("0002_moon", add_moon)))
+    store.ensure()
+    assert store.rows("SELECT moon FROM machines") == []
+    assert "0002_moon" in applied(store)
+
+
+def test_a_step_that_fails_leaves_no_trace(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.ensure()
+
+    def fail(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("ALTER TABLE machines ADD COLUMN moon TEXT")
+        raise RuntimeError("half way")
+
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, ("0002_moon", fail)))
+    with pytest.raises(RuntimeError):
+        store.ensure()
+    monkeypatch.undo()
+    assert "0002_moon" not in applied(store)
+    assert "moon" not in {r["column_name"] for r in store.rows("SELECT column_name FROM duckdb_columns()")}
+
+
+def test_every_column_has_a_comment() -> None:
+    missing = [c.name for t in (schema.trials, schema.machines, schema.sweeps) for c in t.c if not c.comment]
+    assert missing == []

@@ -1,0 +1,91 @@
+"""Records: the way into JSON and back, and what is refused on the way."""
+
+import json
+from datetime import datetime
+
+import pytest
+from conftest import make_record
+
+from db.record import NewerFormatError, RecordError, from_json
+
+
+def changed(**changes: object) -> str:
+    entry = json.loads(make_record().to_json())
+    for path, value in changes.items():
+        *parents, last = path.split("__")
+        target = entry
+        for parent in parents:
+            target = target[parent]
+        if value is KeyError:
+            del target[last]
+        else:
+            target[last] = value
+    return json.dumps(entry)
+
+
+def test_round_trip() -> None:
+    record = make_record(3, error=None)
+    again = from_json(record.to_json())
+    assert again.trial == {k: v for k, v in record.trial.items() if v is not None}
+    assert (again.samples_us, again.curves) == (record.samples_us, record.curves)
+    assert (again.machine, again.sweep) == (record.machine, record.sweep)
+
+
+def test_unknown_columns_of_a_same_format_are_kept() -> None:
+    assert from_json(changed(trial__moon="full")).trial["moon"] == "full"
+
+
+def test_times_with_a_zone_become_naive_utc() -> None:
+    record = from_json(changed(trial__started_at="2026-11-01T02:00:00+02:00"))
+    assert record.trial["started_at"] == datetime(2026, 11, 1)
+
+
+def test_a_newer_format_is_told_apart() -> None:
+    with pytest.raises(NewerFormatError, match="newer than this version reads"):
+        from_json(changed(format=99))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "not whole JSON"),
+        (make_record().to_json()[:-40], "not whole JSON"),
+        ("[" * 100_000, "not whole JSON"),
+        ("[]", "not a journal entry"),
+        ('{"format": "1"}', "not a journal entry"),
+        ('{"format": 1}', "missing or malformed"),
+        (changed(trial__trial_id=KeyError), "missing or malformed"),
+        (changed(trial__trial_id=7), "trial_id is not text"),
+        (changed(trial__status="fine"), "status 'fine' is none of"),
+        (changed(trial__latency_us="fast"), "latency_us is not real"),
+        (changed(trial__latency_us=float("nan")), "latency_us is not real"),
+        (changed(trial__latency_us=True), "latency_us is not real"),
+        (changed(trial__batch_size=1.5), "batch_size is not integer"),
+        (changed(trial__batch_size=2**63), "batch_size is not integer"),
+        (changed(trial__method="\ud800"), "method is not text"),
+        (changed(trial__environment={"a": 1}), "environment is not text"),
+        (changed(trial__error=3), "error is not text"),
+        (changed(trial__started_at="yesterday"), "missing or malformed"),
+        (changed(samples_us=[1.0, -1.0]), "negative or non-finite timing"),
+        (changed(samples_us=[float("inf")]), "negative or non-finite timing"),
+        (changed(samples_us=["a"]), "missing or malformed"),
+        (changed(curves=[["loss", 1, float("nan")]]), "not finite"),
+        (changed(curves=[["loss", 2**70, 1.0]]), "not finite"),
+        (changed(curves=[["loss", 1]]), "missing or malformed"),
+        (changed(machine__cores="two"), "machine's cores is not integer"),
+        (changed(machine__name=["x"]), "machine's name is not text"),
+        (changed(machine=None), "missing or malformed"),
+        (changed(sweep__started_at="soon"), "missing or malformed"),
+        (changed(sweep__spec={}), "sweep's spec is not text"),
+    ],
+)
+def test_what_cannot_be_used(text: str, words: str) -> None:
+    with pytest.raises(RecordError) as caught:
+        from_json(text)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_number_that_json_cannot_hold_is_not_written(value: float) -> None:
+    with pytest.raises(RecordError, match="0000-1 holds NaN or infinity"):
+        make_record(latency_us=value).to_json()
