@@ -187,18 +187,21 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    state = runner.run(
-        sweep.load(options.sweep),
-        runner.Options(
-            overrides=tuple(options.overrides),
-            url=options.db,
-            retry_failed=options.retry_failed,
-            force=options.force,
-            wait=options.wait,
-            run_id=options.run_id,
-        ),
-        say=lambda sentence: print(sentence, file=sys.stderr, flush=True),
+    how = runner.Options(
+        overrides=tuple(options.overrides),
+        url=options.db,
+        retry_failed=options.retry_failed,
+        force=options.force,
+        wait=options.wait,
+        run_id=options.run_id,
     )
+    try:
+        loaded = sweep.load(options.sweep)
+    except sweep.SweepError as error:
+        if how.run_id:
+            runner.refuse(Path(options.sweep).stem, how, str(error))
+        raise
+    state = runner.run(loaded, how, say=lambda sentence: print(sentence, file=sys.stderr, flush=True))
     print(_summary(state))
     return 130 if state.status == "cancelled" else 0
 

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import FrameType
 
 from bench_engine import machine as this_machine
@@ -69,6 +70,26 @@ def run(
     return _Run(sweep, options, executor or LocalExecutor(), say).go()
 
 
+def refuse(sweep: str, options: Options, sentence: str) -> None:
+    """Leave the state of a run that failed before it had a sweep, for whoever gave it its id."""
+    folder = journal_dir(Store(options.url).url)
+    runs.write(folder, replace(_first_state(sweep, options, folder), status="failed", message=sentence))
+
+
+def _first_state(sweep: str, options: Options, folder: Path) -> RunState:
+    run_id = options.run_id or new_run_id(sweep)
+    log = runs.path_of(folder, run_id, ".log")
+    return RunState(
+        run_id=run_id,
+        sweep=sweep,
+        overrides=options.overrides,
+        pid=os.getpid(),
+        pid_start=runs.process_start(os.getpid()) or 0.0,
+        started_at=recording.now().isoformat(timespec="milliseconds"),
+        log=log.name if log.exists() else "",
+    )
+
+
 class _Run:
     """One run: its state, its signals and its trials."""
 
@@ -81,17 +102,7 @@ class _Run:
         self.journal = journal_dir(self.store.url)
         self.cancelled = False
         self.pending: list[Record] = []  # in the journal, not yet in the results
-        run_id = options.run_id or new_run_id(sweep.name)
-        log = runs.path_of(self.journal, run_id, ".log")
-        self.state = RunState(
-            run_id=run_id,
-            sweep=sweep.name,
-            overrides=options.overrides,
-            pid=os.getpid(),
-            pid_start=runs.process_start(os.getpid()) or 0.0,
-            started_at=recording.now().isoformat(timespec="milliseconds"),
-            log=log.name if log.exists() else "",
-        )
+        self.state = _first_state(sweep.name, options, self.journal)
 
     def go(self) -> RunState:
         self.update()

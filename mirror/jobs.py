@@ -238,14 +238,15 @@ def runs(url: str | None = None) -> list[RunState]:
 
 def log(run_id: str, url: str | None = None) -> str:
     """The end of what a run started here has printed; empty when there is nothing."""
-    path = run_states.path_of(journal_dir(db_url(url)), run_id, ".log")
     try:
-        with path.open("rb") as file:
+        with run_states.path_of(journal_dir(db_url(url)), run_id, ".log").open("rb") as file:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(0, end - _LOG_BYTES))
             return file.read().decode(errors="replace")
     except OSError:
         return ""
+    except run_states.RunStateError as error:
+        raise JobError(str(error)) from error
 
 
 def cancel(run_id: str, url: str | None = None) -> bool:
