@@ -153,3 +153,8 @@ def test_requests_rotate(stand_in, monkeypatch):
     monkeypatch.setattr(lookup, "output_error", lambda *_: 0.0)
     assert run(stand_in(WrongOutput)).status == "ok"
     assert len(seen) == lookup.BATCHES
+
+
+@pytest.mark.parametrize("direction", ["forward", "forward_backward"])
+def test_rounding_of_long_sums_is_not_taken_for_an_error(direction):
+    assert run(bag_size=20_000, batch_size=4, zipf_s=1.5, direction=direction).status == "ok"
