@@ -131,7 +131,8 @@ def _build(kind: ChartType, table: Table, roles: Roles, ranked: bool = False) ->
     if kind == "bar":
         return _bars(table, roles, keys, ranked)
     if kind == "box":
-        x, color, facet = _slots(table, keys)
+        x, color, facet = _slots(table, [k for k in keys if k != "dataset"] if len(keys) > 1 else keys)
+        facet = "dataset" if "dataset" in keys and x != "dataset" else facet
         return ChartSpec("box", x=x, y=y, color=color, facet=facet, reason=f"How {label(y)} is distributed.")
     if kind == "histogram":
         return ChartSpec("histogram", x=y, color=_color(table, keys), reason=f"How {label(y)} is distributed.")
@@ -216,7 +217,7 @@ def _bars(table: Table, roles: Roles, keys: list[str], ranked: bool) -> ChartSpe
         others = [k for k in keys if k != "method"]
         name = others[0] if len(others) == 1 and others[0] in roles.names else None
         x = keys[0] if len(keys) == 1 else name
-        color = "method" if "method" in keys else None
+        color = "method" if "method" in roles.names else None  # who won is told even where it is always the same
         x = x if x and is_unique(table, [x]) else None
     elif len(keys) > 3 or not is_unique(table, [c for c in (x, color, facet) if c]):
         x, facet, color = None, None, "method" if "method" in keys else None

@@ -69,7 +69,7 @@ def draw(table: Table, chart: ChartSpec, columns: int | None = None) -> go.Figur
         height=height,
         margin={"l": 8, "r": 16, "t": 36 if titles else 16, "b": 8},
         legend=_LEGEND,
-        showlegend=_fill_legend(result) > 1 and chart.color != chart.x,
+        showlegend=_fill_legend(result) > 0 and chart.color != chart.x,
         barmode=panels[0].mode,
         boxmode=panels[0].mode,
         hovermode="closest",

@@ -1,20 +1,34 @@
 """A result in one to three sentences: every number is computed from the rows, then worded. Plain text only."""
 
-import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from db.columns import AXES, BY_NAME, GROUP_AXES
+from db.columns import AXES, GROUP_AXES
 from mirror import catalog
 from mirror.chart import no_rows
 from mirror.configurations import Configuration, badness, configurations, has_direction, pareto_front
 from mirror.drawable import label
-from mirror.numbers import describe, format_spread, format_value
-from mirror.query_spec import ChartSpec, QuerySpec, Table, Value
+from mirror.numbers import describe, format_value
+from mirror.query_spec import ChartSpec, Filter, QuerySpec, Table, Value
 from mirror.roles import Roles, differing, distinct, is_number, sort_key, sort_roles
+from mirror.wording import (
+    MOST_NAMED,
+    capital,
+    counted,
+    course,
+    difference,
+    in_words,
+    join,
+    members,
+    moment,
+    name_of,
+    shortened,
+    superlative,
+    value_of,
+    where,
+)
 
 _BASELINE = "dense"
-_MOST_NAMED = 3
 _MOST_METRICS = 4
 # Values of these are different tasks: their numbers are never ranked against each other.
 _APART = ("metric", "benchmark", "dataset")
@@ -41,16 +55,20 @@ def summarize(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, fai
 def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, roles: Roles) -> list[str]:
     shape = spec.shape if spec else None
     if shape == "rows" or not roles.metrics:
-        return [f"{_counted(len(table.rows), 'row')}."]
+        return [f"{counted(len(table.rows), 'row')}."]
     if shape == "count" or (roles.count and roles.metrics == (roles.count,)):
-        return _count(table, roles)
+        return _count(table, spec, roles)
     if len(table.rows) == 1:
         return _single(table, roles)
     if spec and shape in ("ranking", "best"):
         return _ranked(table, spec, roles)
     if chart and chart.type == "scatter" and chart.x in roles.metrics and chart.y in roles.metrics:
         return [*_trade_off(table, roles, chart), _basis(table, roles)]
-    if _methods(table) == 2 and (len(roles.metrics) > 1 or not chart or chart.type == "bar"):
+    if (
+        _methods(table) == 2
+        and len(roles.metrics) <= _MOST_METRICS
+        and (len(roles.metrics) > 1 or not chart or chart.type == "bar")
+    ):
         return [_two_methods(table, roles), _basis(table, roles)]
     if chart and chart.type == "line" and chart.x and chart.y:
         return [*_trend(table, roles, chart), _basis(table, roles)]
@@ -60,31 +78,32 @@ def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, ro
 # -- kinds of results --------------------------------------------------------------------------------------------------
 
 
-def _count(table: Table, roles: Roles) -> list[str]:
+def _count(table: Table, spec: QuerySpec | None, roles: Roles) -> list[str]:
     counter = roles.metrics[0]
     found = configurations(table, roles, (counter,))
     total = int(sum(c.means[counter] for c in found))
-    unit = "trial" if counter in ("n", "trials") else label(counter)
+    failed = spec is not None and spec.source == "failures" and Filter("status", "<>", ("skipped",)) in spec.filters
+    unit = "failed trial" if failed else "trial"
     if len(table.rows) == 1:
-        return [f"{_counted(total, unit)}." if unit == "trial" else f"{total:,} ({unit})."]
+        return [f"{counted(total, unit)}."]
     ranked = sorted(found, key=lambda c: -c.means[counter])
     most, fewest = ranked[0], ranked[-1]
     if most.means[counter] == fewest.means[counter]:
-        return [f"{_counted(total, unit)} in {len(found):,} groups, {most.means[counter]:,.0f} in each."]
+        return [f"{counted(total, unit)} in {len(found):,} groups, {most.means[counter]:,.0f} in each."]
     return [
-        f"{_counted(total, unit)} in {len(found):,} groups: most for {_name(most)} ({most.means[counter]:,.0f}), "
-        f"fewest for {_name(fewest)} ({fewest.means[counter]:,.0f})."
+        f"{counted(total, unit)} in {len(found):,} groups: most for {name_of(most)} ({most.means[counter]:,.0f}), "
+        f"fewest for {name_of(fewest)} ({fewest.means[counter]:,.0f})."
     ]
 
 
 def _single(table: Table, roles: Roles) -> list[str]:
     found = configurations(table, roles, roles.metrics[:_MOST_METRICS])
     named = {d: table.column(d)[0] for d in roles.dimensions if d in AXES and d != "seed"}
-    who = f" for {_in_words(named)}" if named else ""
+    who = f" for {in_words(named)}" if named else ""
     if not found:
-        return [f"{_counted(1, 'row')}{who}, without a value of {_and(label(m) for m in roles.metrics)}."]
-    values = [f"{label(m)} {_value(found[0], m)}" for m in roles.metrics[:_MOST_METRICS]]
-    sentences = [f"{_capital(_and(values))}{who}."]
+        return [f"{counted(1, 'row')}{who}, without a value of {join(label(m) for m in roles.metrics)}."]
+    values = [f"{label(m)} {value_of(found[0], m)}" for m in roles.metrics[:_MOST_METRICS]]
+    sentences = [f"{capital(join(values))}{who}."]
     return [*sentences, _basis(table, roles)] if roles.count else sentences
 
 
@@ -96,15 +115,15 @@ def _ranked(table: Table, spec: QuerySpec, roles: Roles) -> list[str]:
     groups = _by(configurations(table, roles, (metric,)), partitions)
     if not groups:
         return [_basis(table, roles)]
-    what = _superlative(metric, descending)
+    what = superlative(metric, descending)
     if partitions:
-        return [f"{_capital(what)}: {_leaders(groups, partitions, metric, descending)}.", _basis(table, roles)]
+        return [f"{capital(what)}: {_leaders(groups, partitions, metric, descending)}.", _basis(table, roles)]
     best, runner_up = _first_two(groups[()], metric, descending)
-    text = f"{_shortened([_name(c) for c in best])} {'has' if len(best) == 1 else 'share'} the {what}: "
-    text += _value(best[0], metric)
+    text = f"{shortened([name_of(c) for c in best])} {'has' if len(best) == 1 else 'share'} the {what}: "
+    text += value_of(best[0], metric)
     if runner_up:
-        margin = _difference(metric, runner_up.means[metric], best[0].means[metric])
-        text += f"; next is {_name(runner_up)} with {format_value(metric, runner_up.means[metric])} ({margin})"
+        margin = difference(metric, runner_up.means[metric], best[0].means[metric])
+        text += f"; next is {name_of(runner_up)} with {format_value(metric, runner_up.means[metric])} ({margin})"
     return [f"{text}.", _basis(table, roles)]
 
 
@@ -117,8 +136,8 @@ def _trade_off(table: Table, roles: Roles, chart: ChartSpec) -> list[str]:
     groups = _by(configurations(table, roles, (x, y)), panels)
     if not groups:
         return [f"No row has both {label(x)} and {label(y)}."]
-    if not has_direction(quality):
-        return [_range(table, roles)]
+    if not chart.pareto:  # no direction, or different work: nobody wins, so only the ranges are told
+        return [f"{capital(join(_extent(groups, m) for m in (x, y)))}."]
     baselines = _baselines(table)
     descending = catalog.entry(quality).better == "higher"
     parts = []
@@ -126,20 +145,17 @@ def _trade_off(table: Table, roles: Roles, chart: ChartSpec) -> list[str]:
         rivals = [c for c in found if c.key.get("method") not in baselines] or found
         best, _ = _first_two(rivals, quality, descending)
         against = _against_baseline(best[0], found, baselines, cost, quality)
-        value = f"{_value(best[0], quality, brackets=False)}{against}"
-        names = _shortened([_name(c, panels) for c in best])
-        parts.append(" ".join(filter(None, (names, _where(key, panels), f"({value})"))))
-    others = f" besides {_and(map(str, baselines))}" if 0 < len(baselines) < _methods(table) else ""
-    sentences = [f"{_capital(_superlative(quality, descending))}{others}: {_shortened(parts, separator='; ')}."]
-    if chart.pareto:
-        fronts = {key: _members(pareto_front(found, x, y)) for key, found in groups.items()}
-        if len(set(fronts.values())) == 1:
-            each = " of every " + label(chart.facet) if len(fronts) > 1 else ""
-            sentences.append(f"On the Pareto front{each}: {next(iter(fronts.values()))}.")
-        else:
-            named = [f"{members} {_where(key, panels)}" for key, members in fronts.items()]
-            sentences.append(f"On the Pareto front: {_shortened(named, separator='; ')}.")
-    return sentences
+        value = f"{value_of(best[0], quality, brackets=False)}{against}"
+        names = shortened([name_of(c, panels) for c in best])
+        parts.append(" ".join(filter(None, (names, where(key, panels), f"({value})"))))
+    others = f" besides {join(map(str, baselines))}" if 0 < len(baselines) < _methods(table) else ""
+    sentences = [f"{capital(superlative(quality, descending))}{others}: {shortened(parts, separator='; ')}."]
+    fronts = {key: members(pareto_front(found, x, y)) for key, found in groups.items()}
+    if len(set(fronts.values())) == 1:
+        each = f" of every {label(chart.facet)}" if len(fronts) > 1 else ""
+        return [*sentences, f"On the Pareto front{each}: {next(iter(fronts.values()))}."]
+    named = [f"{members} {where(key, panels)}" for key, members in fronts.items()]
+    return [*sentences, f"On the Pareto front: {shortened(named, separator='; ')}."]
 
 
 def _two_methods(table: Table, roles: Roles) -> str:
@@ -149,23 +165,34 @@ def _two_methods(table: Table, roles: Roles) -> str:
         first, second = second, first
     parts = []
     for metric in roles.metrics[:_MOST_METRICS]:
-        found = configurations(table, roles, (metric,))
-        sides: dict[Value, dict[tuple[object, ...], float]] = {first: {}, second: {}}
-        for c in found:
-            rest = tuple((k, v) for k, v in c.key.items() if k not in ("method", "compression"))
-            sides[c.key["method"]][rest] = c.means[metric]  # type: ignore[index]
-        pairs = [(a, sides[second][k]) for k, a in sides[first].items() if k in sides[second]]
+        pairs = _pairs(configurations(table, roles, (metric,)), metric, first, second)
         if len(pairs) == 1:
             (a, b), *_ = pairs
             values = f"{format_value(metric, a)} against {format_value(metric, b)}"
-            parts.append(f"{label(metric)} {_difference(metric, a, b)} ({values})")
+            parts.append(f"{label(metric)} {difference(metric, a, b)} ({values})")
         elif pairs:
-            low, *_, high = sorted(pairs, key=lambda p: _ordering(metric, *p))
-            ends = list(dict.fromkeys(_difference(metric, a, b) for a, b in (low, high)))
-            parts.append(f"{label(metric)} {' to '.join(ends)} in {len(pairs)} pairs")
+            low, *_, high = (difference(metric, *p) for p in sorted(pairs, key=lambda p: _ordering(metric, *p)))
+            number, _, word = low.partition(" ")
+            ends = low if low == high else f"{number} to {high}" if word and high.endswith(word) else f"{low} to {high}"
+            parts.append(f"{label(metric)} {ends} in {len(pairs)} pairs")
     if not parts:
         return _range(table, roles)
     return f"{describe('method', first)} against {describe('method', second)}: {', '.join(parts)}."
+
+
+def _pairs(found: list[Configuration], metric: str, first: Value, second: Value) -> list[tuple[float, float]]:
+    """Values of two methods at the same configuration; a method with one size is the partner of every size."""
+    pairs = []
+    for c in (c for c in found if c.key["method"] == first):
+        others = [o for o in found if o.key["method"] == second and _same(o, c, ("method", "compression"))]
+        exact = [o for o in others if _same(o, c, ("method",))]
+        if len(partner := exact or others) == 1:
+            pairs.append((c.means[metric], partner[0].means[metric]))
+    return pairs
+
+
+def _same(a: Configuration, b: Configuration, but: Sequence[str]) -> bool:
+    return all(a.key[k] == b.key[k] for k in a.key if k not in but)
 
 
 def _trend(table: Table, roles: Roles, chart: ChartSpec) -> list[str]:
@@ -179,25 +206,25 @@ def _trend(table: Table, roles: Roles, chart: ChartSpec) -> list[str]:
     }
     if not lines:
         return [_range(table, roles)]
-    if len(lines) > _MOST_NAMED:
-        kinds = Counter(_course([c.means[y] for c in line]) for line in lines.values()).most_common()
+    if len(lines) > MOST_NAMED:
+        kinds = Counter(course([c.means[y] for c in line]) for line in lines.values()).most_common()
         count = f"all {len(lines)}" if len(kinds) == 1 else f"{kinds[0][1]} of {len(lines)}"
-        text = f"{_capital(label(y))} {kinds[0][0]} along {label(x)} in {count} lines"
+        text = f"{capital(label(y))} {kinds[0][0]} along {label(x)} in {count} lines"
         text += "".join(f", {kind} in {n}" for kind, n in kinds[1:])
         return [f"{text}.", _range(table, roles)]
     shown = []
     for key, line in lines.items():
         first, last = line[0], line[-1]
-        text = _course([c.means[y] for c in line])
+        text = course([c.means[y] for c in line])
         text += f" from {format_value(y, first.means[y])} to {format_value(y, last.means[y])}"
         peak = min(line, key=lambda c: badness(y, c.means[y]))
         if has_direction(y) and peak not in (first, last):
-            text += f", best {format_value(y, peak.means[y])} at {_moment(x, peak.key[x])}"
-        who = _where(key, others) if len(lines) > 1 else ""
+            text += f", best {format_value(y, peak.means[y])} at {moment(x, peak.key[x])}"
+        who = where(key, others) if len(lines) > 1 else ""
         shown.append(f"{text} {who}".strip())
     line = next(iter(lines.values()))
-    span = f"from {_moment(x, line[0].key[x])} to {_moment(x, line[-1].key[x])}"
-    return [f"{_capital(label(y))}, {span}, {'; '.join(shown)}."]
+    span = f"from {moment(x, line[0].key[x])} to {moment(x, line[-1].key[x])}"
+    return [f"{capital(label(y))}, {span}, {'; '.join(shown)}."]
 
 
 def _range(table: Table, roles: Roles) -> str:
@@ -210,30 +237,35 @@ def _range(table: Table, roles: Roles) -> str:
     descending = catalog.entry(metric).better != "lower"
     apart = [k for k in found[0].key if k in _APART]
     if apart and len(found[0].key) > 1:
-        what = _superlative(metric, descending, mean)
-        return f"{_capital(what)}: {_leaders(_by(found, apart), apart, metric, descending)}."
+        what = superlative(metric, descending, mean)
+        return f"{capital(what)}: {_leaders(_by(found, apart), apart, metric, descending)}."
     if len(found) == 1:
         values = [v for v in table.column(metric) if is_number(v)]
         low, high = (format_value(metric, v) for v in (min(values), max(values)))
-        return f"{_capital(mean + label(metric))} {_value(found[0], metric)}, from {low} to {high}."
+        return f"{capital(mean + label(metric))} {value_of(found[0], metric)}, from {low} to {high}."
     ends = []
     for up in (descending, not descending):
         (first, *tied), _ = _first_two(found, metric, up)
         who = [*(describe(k, v) for k, v in first.key.items() if v is not None)]
         who += [f"and {len(tied)} more"] if tied else []
         value = format_value(metric, first.means[metric])
-        ends.append(f"{_superlative(metric, up, mean)} {value}" + (f" ({', '.join(who)})" if who else ""))
-    return f"{_capital(ends[0])}; {ends[1]}."
+        ends.append(f"{superlative(metric, up, mean)} {value}" + (f" ({', '.join(who)})" if who else ""))
+    return f"{capital(ends[0])}; {ends[1]}."
+
+
+def _extent(groups: dict[tuple[Value | None, ...], list[Configuration]], metric: str) -> str:
+    values = [c.means[metric] for found in groups.values() for c in found]
+    return f"{label(metric)} from {format_value(metric, min(values))} to {format_value(metric, max(values))}"
 
 
 def _basis(table: Table, roles: Roles) -> str:
     found = configurations(table, roles, roles.metrics[:1])
     rows = sum(c.trials for c in found)
     if roles.count:
-        return f"Rests on {_counted(rows, 'trial')} in {_counted(len(found), 'row')}."
+        return f"Rests on {counted(rows, 'trial')} in {counted(len(found), 'row')}."
     if not {"seed", "trial_id"} & set(table.columns):
-        return f"Rests on {_counted(rows, 'row')}."
-    return f"Rests on {_counted(rows, 'trial')} of {_counted(len(found), 'configuration')}."
+        return f"Rests on {counted(rows, 'row')}."
+    return f"Rests on {counted(rows, 'trial')} of {counted(len(found), 'configuration')}."
 
 
 # -- parts of sentences ------------------------------------------------------------------------------------------------
@@ -250,32 +282,14 @@ def _against_baseline(
     if len(bases) != 1:
         return ""
     (base,) = bases
-    than = _difference(quality, best.means[quality], base.means[quality])
+    than = difference(quality, best.means[quality], base.means[quality])
     than += " as" if than == "the same" else " than" if than.endswith(("lower", "higher")) else " that of"
-    share = _difference(cost, best.means[cost], base.means[cost])
+    share = difference(cost, best.means[cost], base.means[cost])
     return f", {than} {describe('method', base.key['method'])} with {share} its {label(cost)}"
-
-
-def _difference(metric: str, value: float, base: float) -> str:
-    """How a value compares: as a ratio for what has a unit, else as a difference."""
-    if value == base:
-        return "the same"
-    if catalog.entry(metric).unit and value > 0 and base > 0:
-        ratio = value / base
-        return f"{ratio:,.0f}x" if ratio >= 100 else f"{ratio:.3g}x"
-    return f"{format_value(metric, abs(value - base))} {'lower' if value < base else 'higher'}"
 
 
 def _ordering(metric: str, value: float, base: float) -> float:
     return value / base if catalog.entry(metric).unit and base > 0 else value - base
-
-
-def _value(found: Configuration, metric: str, brackets: bool = True) -> str:
-    """`0.7841 ± 0.0012 (n = 3)`, as much of it as is known."""
-    if metric not in found.deviations:
-        return format_value(metric, found.means[metric])
-    text = format_spread(metric, found.means[metric], found.deviations[metric])
-    return f"{text} (n = {found.trials:,})" if brackets else f"{text}, n = {found.trials:,}"
 
 
 def _first_two(
@@ -293,17 +307,9 @@ def _leaders(
     parts = []
     for key, found in groups.items():
         best, _ = _first_two(found, metric, descending)
-        names = _shortened([_name(c, partitions) for c in best])
-        parts.append(f"{names} {_where(key, partitions)} ({_value(best[0], metric, brackets=False)})")
-    return _shortened(parts)
-
-
-def _members(front: Sequence[Configuration]) -> str:
-    """Methods of a front, with the number of their configurations where it is more than one."""
-    counts: dict[str, int] = defaultdict(int)
-    for c in front:
-        counts[describe("method", c.key["method"]) if "method" in c.key else _name(c)] += 1
-    return _shortened([f"{name} ({_counted(n, 'configuration')})" if n > 1 else name for name, n in counts.items()], 6)
+        names = shortened([name_of(c, partitions) for c in best])
+        parts.append(f"{names} {where(key, partitions)} ({value_of(best[0], metric, brackets=False)})")
+    return shortened(parts)
 
 
 def _by(found: Iterable[Configuration], columns: Sequence[str]) -> dict[tuple[Value | None, ...], list[Configuration]]:
@@ -325,64 +331,3 @@ def _baselines(table: Table) -> set[Value | None]:
 
 def _methods(table: Table) -> int:
     return len(set(table.column("method")) - {None}) if "method" in table.columns else 0
-
-
-def _course(values: Sequence[float]) -> str:
-    steps = [b - a for a, b in itertools.pairwise(values)]
-    if not any(steps):
-        return "stays the same"
-    if all(s >= 0 for s in steps):
-        return "rises steadily"
-    if all(s <= 0 for s in steps):
-        return "falls steadily"
-    return "rises and falls"
-
-
-def _name(found: Configuration, without: Sequence[str] = ()) -> str:
-    """`hashed (compression 0.5, dim 16)`."""
-    return _in_words({k: v for k, v in found.key.items() if k not in without})
-
-
-def _in_words(key: dict[str, Value | None]) -> str:
-    known = {k: v for k, v in key.items() if v is not None}
-    if not known:
-        return "one row"
-    first, *rest = known
-    return " ".join(filter(None, (describe(first, known[first]), _where([known[k] for k in rest], rest))))
-
-
-def _where(key: Sequence[Value | None], columns: Sequence[str]) -> str:
-    """`on frappe for forward at dim 16, batch size 64`."""
-    parts: dict[str, list[str]] = {"on": [], "for": [], "at": []}
-    for column, value in zip(columns, key, strict=True):
-        kind = "on" if column == "dataset" else "for" if isinstance(value, str) else "at"
-        parts[kind].append(describe(column, value))
-    return " ".join(f"{kind} {', '.join(words)}" for kind, words in parts.items() if words)
-
-
-def _moment(column: str, value: Value | None) -> str:
-    """A place on the x axis: `compression 0.1`, `2026-11-03`, `2026-11-03 12:04`."""
-    return value.removesuffix("T00:00:00").replace("T", " ")[:16] if isinstance(value, str) else describe(column, value)
-
-
-def _superlative(metric: str, descending: bool, mean: str = "") -> str:
-    name = label(metric) if metric in BY_NAME else f"“{label(metric)}”"  # a lowest “highest latency”
-    return f"{'highest' if descending else 'lowest'} {mean}{name}"
-
-
-def _shortened(parts: Sequence[str], most: int = _MOST_NAMED, separator: str = ", ") -> str:
-    more = [f"{len(parts) - most} more"] if len(parts) > most else []
-    return _and([*parts[:most], *more], separator)
-
-
-def _and(parts: Iterable[str], separator: str = ", ") -> str:
-    *most, last = parts
-    return f"{separator.join(most)}{';' if separator == '; ' else ''} and {last}" if most else last
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

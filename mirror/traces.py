@@ -7,7 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from mirror import catalog
-from mirror.configurations import badness, configurations, pareto_front
+from mirror.configurations import badness, configurations, has_direction, pareto_front
 from mirror.drawable import MOST_BARS
 from mirror.numbers import format_number, format_value
 from mirror.panel import GREY, Panel, Style, category_axis, hover, is_ordered, safe, title, value_axis
@@ -24,7 +24,8 @@ _HOVER = {"hoverinfo": "text"}
 def scatter(table: Table, chart: ChartSpec, style: Style) -> Panel:
     """One point per row; the Pareto front of the configurations' means behind them."""
     x, y = table.column(chart.x or ""), table.column(chart.y or "")
-    traces: list[Any] = _front(table, chart, style) if chart.pareto else []
+    front = chart.pareto and has_direction(chart.x or "") and has_direction(chart.y or "")
+    traces: list[Any] = _front(table, chart, style) if front else []
     for (color, symbol), rows in _groups(table, _all(table), chart.color, chart.symbol).items():
         look = style.look(color, symbol)
         traces.append(
@@ -90,7 +91,7 @@ def line(table: Table, chart: ChartSpec, style: Style) -> Panel:
         )
         if chart.x == "compression" and len(at) == 1 and longest > 1:
             # What is not compressed has no line: a guide across lets the others be read against it.
-            ends = [v for v in distinct(table, chart.x) if is_number(v) and (v > 0 or not chart.log_x)]
+            ends = distinct(table, chart.x)
             guide = {"color": look.color, "width": 1, "dash": "dot"}
             traces.append(
                 go.Scatter(

@@ -59,6 +59,11 @@ def test_the_front_turns_with_the_direction_of_x():
     assert (list(front.x), front.line.shape) == ([1.0, 2.0], "vh")
 
 
+def test_no_front_where_no_direction_is_better():
+    chart = replace(choose(trade_off("frappe"), TRADE_OFF), x="compression")
+    assert named(draw(trade_off("frappe"), chart), "Pareto front") == []
+
+
 def test_data_sets_get_panels_but_one_legend_entry_each():
     figure = drawn(trade_off("a", "b", "c"), TRADE_OFF)
     assert [a.text for a in figure.layout.annotations] == ["a", "b", "c"]

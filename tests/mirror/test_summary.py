@@ -140,6 +140,34 @@ GOLDEN = {
         "hashed against dense: AUC 0.0100 lower to 0.0100 higher in 2 pairs, memory 0.1x to 0.2x in 2 pairs. "
         "Rests on 15 trials in 5 rows.",
     ),
+    "two methods, one of a single size": (
+        table(
+            "method compression auc memory_mb n",
+            ("dense", 1.0, 0.80, 10.0, 3), ("hashed", 0.1, 0.75, 1.0, 3), ("hashed", 0.5, 0.79, 5.0, 3),
+        ),
+        COMPARED,
+        "hashed against dense: AUC 0.0500 to 0.0100 lower in 2 pairs, memory 0.1x to 0.5x in 2 pairs. "
+        "Rests on 9 trials in 3 rows.",
+    ),
+    "two methods of several sizes": (
+        table(
+            "method compression auc memory_mb n",
+            ("a", 0.1, 0.80, 1.0, 3), ("b", 0.1, 0.75, 2.0, 3), ("a", 0.5, 0.79, 5.0, 3), ("b", 0.2, 0.78, 2.0, 3),
+        ),
+        COMPARED,
+        "a against b: AUC 0.0500 higher (0.8000 against 0.7500), memory 0.5x (1 MB against 2 MB). "
+        "Rests on 12 trials in 4 rows.",
+    ),
+    "a trade-off of different work has no winner": (
+        table("method batch_size latency_us memory_mb", ("a", 1, 5.0, 2.0), ("b", 2, 1500.0, 1.0)),
+        QuerySpec("points", (Metric("latency_us"), MEMORY), ("method", "batch_size")),
+        "Latency from 5 µs to 1.50 ms and memory from 1 MB to 2 MB. Rests on 2 rows.",
+    ),
+    "failed trials": (
+        table("trials", (2,)),
+        QuerySpec("count", filters=(Filter("status", "<>", ("skipped",)),), source="failures"),
+        "2 failed trials.",
+    ),
     "groups": (
         table("method latency_us n", ("a", 30.0, 3), ("b", 10.0, 3), ("c", 1200.0, 1)),
         PER_METHOD,
