@@ -1,0 +1,88 @@
+"""The real app on a copy of the example results, and a real browser; skipped, saying so, where there is none."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from app_under_test import App
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from db.journal import ingest
+from db.settings import examples_dir
+from db.store import Store
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# Without these the browser looks for hosts of its maker at every start.
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    folder = tmp_path_factory.mktemp("app")
+    db = folder / "copy.duckdb"
+    ingest(Store(str(db)), [examples_dir()])
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MIRROR_", "OPENAI_"))}
+    environment |= {"MIRROR_DB": str(db), "MIRROR_LOCK": str(folder / "lock")}
+    command = [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        "app.py",
+        "--server.headless",
+        "true",
+        "--server.port",
+        str(port),
+    ]
+    started = time.monotonic()
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    try:
+        url = f"http://localhost:{port}"
+        _wait(url + "/_stcore/health", process)
+        yield App(url, db, time.monotonic() - started)
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        if process.poll() is not None:
+            pytest.fail(f"the app ended with status {process.returncode}")
+        try:
+            with urllib.request.urlopen(url, timeout=1):
+                return
+        except OSError:
+            time.sleep(0.05)
+    pytest.fail("the app did not come up within 30 s")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    executable = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if executable is None:
+        pytest.skip(f"no browser is installed (looked for {', '.join(BROWSERS)}): apt-get install chromium")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    context.set_default_timeout(30_000)
+    yield context.new_page()
+    context.close()
