@@ -70,9 +70,10 @@ class Style:
         parts = [named(self.color, color)] if self.color else []
         if self.symbol:
             parts.append(named(self.symbol, symbol))
-        name = " · ".join(parts)
-        rank = 100 + self._places.get(color, 0)
-        return {"name": name, "legendgroup": name or "all", "legendrank": rank, "showlegend": False}
+        place = self._places.get(color, 0)
+        # Numbers, since two long names may look alike once they are cut.
+        group = f"{place}.{list(self._symbols).index(symbol)}" if self.symbol else str(place)
+        return {"name": " · ".join(parts), "legendgroup": group, "legendrank": 100 + place, "showlegend": False}
 
     def row_label(self, table: Table, row: int) -> str:
         """What names a row: its values in the dimensions that differ, on two lines when long."""
@@ -115,7 +116,7 @@ def value_axis(table: Table, column: str, log: bool = False, at_values: bool = F
     if is_temporal(table, column):
         return {**axis, "type": "date"}
     numbers = [v for v in distinct_numbers(table, column) if v > 0 or not log]
-    axis |= {"type": "log" if log else "linear", "exponentformat": "SI", "minexponent": 5}
+    axis |= {"type": "log" if log else "linear", "exponentformat": "SI", "minexponent": 5, "separatethousands": True}
     if at_values and numbers and (log or len(numbers) <= _MOST_TICKS):
         ticks = _spread_out(numbers, log)
     elif log and numbers:

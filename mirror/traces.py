@@ -134,6 +134,7 @@ def bar(table: Table, chart: ChartSpec, style: Style) -> Panel:
                 insidetextanchor="start" if whiskers else "end",
                 textangle=0,
                 cliponaxis=False,
+                offsetgroup=style.legend(color)["legendgroup"],  # the same place in every panel
                 hovertext=[hover(table, i) for i in group],
                 **{"error_y" if upright else "error_x": _whiskers(table, chart.y, group)},
                 **_HOVER,
@@ -169,6 +170,7 @@ def box(table: Table, chart: ChartSpec, style: Style) -> Panel:
                 line={"width": 1.5, "color": look.color},
                 fillcolor="rgba(0,0,0,0.04)",
                 marker={"color": look.color, "symbol": look.symbol, "size": 5, "opacity": 0.7},
+                offsetgroup=style.legend(color)["legendgroup"],
                 hovertext=[hover(table, i) for i in group],
                 hoveron="points",
                 **_HOVER,

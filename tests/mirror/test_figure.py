@@ -235,3 +235,16 @@ def test_speedup_has_a_line_at_the_baseline():
     rows = tuple((m, b, 1.5, 3) for m in ("a", "b") for b in (1, 2, 4))
     figure = drawn(Table(("method", "batch_size", "speedup", "n"), rows))
     assert [s.y0 for s in figure.layout.shapes] == [1.0]
+
+
+def test_long_names_that_begin_alike_stay_apart():
+    rows = (("x" * 80 + "a", 1.0, 0.5), ("x" * 80 + "b", 2.0, 0.6))
+    figure = drawn(Table(("method", "memory_mb", "auc"), rows))
+    assert len(in_legend(figure)) == 3
+
+
+def test_boxes_of_a_colour_have_the_same_place_in_every_panel():
+    rows = tuple((m, c, d, 0.5) for m in ("a", "b") for c in (0.1, 0.5, 1.0) for d in ("p", "q") for _ in range(2))
+    table = Table(("method", "compression", "dataset", "auc"), rows)
+    figure = draw(table, ChartSpec("box", x="compression", y="auc", color="method", facet="dataset"))
+    assert [t.offsetgroup for t in figure.data] == ["0", "1", "0", "1"]
