@@ -275,7 +275,7 @@ def _only_in_table(metrics: Sequence[str]) -> str:
 
 
 def _with_wished_scales(chart: ChartSpec, table: Table, wish: ChartWish) -> ChartSpec:
-    for name in ("log_x", "log_y"):
+    for name in ("log_x", "log_y") if chart.type in ("scatter", "line", "bar", "box") else ():
         if getattr(wish, name) and not getattr(chart, name):
             scaled = replace(chart, log_x=chart.log_x or name == "log_x", log_y=chart.log_y or name == "log_y")
             problem = fits(scaled, table)

@@ -45,7 +45,7 @@ def drawn_part(chart: ChartSpec, table: Table) -> Table:
     for c in _values(chart):
         at = table.columns.index(c)
         if is_numeric(table, c):
-            positive = (chart.log_x and c == chart.x) or (chart.log_y and c == chart.y)
+            positive = c in _log_columns(chart)
             rows = [r for r in rows if is_number(v := r[at]) and (v > 0 or not positive)]
         else:
             rows = [r for r in rows if r[at] is not None]
@@ -112,10 +112,17 @@ def _fits_columns(chart: ChartSpec, table: Table) -> str:
 def _fits_scales(chart: ChartSpec, table: Table) -> str:
     if chart.log_y and chart.type == "bar":
         return "Bars start at zero, so they have no logarithmic axis."
-    for asked, column, axis in ((chart.log_x, chart.x, "x"), (chart.log_y, chart.y, "y")):
-        if asked and column and not is_numeric(table, column):
-            return f"A logarithmic {axis} axis needs numbers; {label(column)} holds none."
+    for column in _log_columns(chart):
+        if not is_numeric(table, column):
+            return f"A logarithmic axis needs numbers; {label(column)} holds none."
     return ""
+
+
+def _log_columns(chart: ChartSpec) -> list[str]:
+    """The columns on a logarithmic axis; `log_x` says nothing to charts whose x axis has categories."""
+    x = chart.x if chart.log_x and chart.type in ("scatter", "line") else None
+    y = chart.y if chart.log_y and chart.type in ("scatter", "line", "box") else None
+    return [c for c in (x, y) if c]
 
 
 def _fits_cells(chart: ChartSpec, table: Table) -> str:

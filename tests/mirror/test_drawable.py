@@ -17,7 +17,7 @@ SCATTER = ChartSpec("scatter", x="memory_mb", y="auc", color="method")
         (trade_off("a"), SCATTER),
         (trade_off("a"), replace(SCATTER, log_x=True, log_y=True)),
         (trade_off("a"), ChartSpec("table")),
-        (trade_off("a"), ChartSpec("box", x="method", y="auc")),
+        (trade_off("a"), ChartSpec("box", x="method", y="auc", log_x=True, log_y=True)),
         (trade_off("a"), ChartSpec("histogram", x="auc")),
         (by_compression("a"), ChartSpec("line", x="compression", y="auc")),
         (by_batch(), ChartSpec("heatmap", x="batch_size", y="method", color="latency_us")),
@@ -69,9 +69,9 @@ def test_fits(table, chart):
             "Bars start at zero, so they have no logarithmic axis.",
         ),
         (
-            trade_off("a"),
-            ChartSpec("box", x="method", y="auc", log_x=True),
-            "A logarithmic x axis needs numbers; method holds none.",
+            Table(("day", "auc"), (("2026-01-01", 0.5), ("2026-01-02", 0.6))),
+            ChartSpec("line", x="day", y="auc", log_x=True),
+            "A logarithmic axis needs numbers; day holds none.",
         ),
     ],
 )
