@@ -158,6 +158,9 @@ class _Run:
             seconds_left=planned.seconds,
             message="",
         )
+        if planned.of("todo"):
+            for warning in this_machine.warnings():
+                self.say(warning)
         left = TimeLeft((p.trial.benchmark, p.seconds) for p in planned.of("todo"))
         progress = Progress(len(planned.trials))
         try:

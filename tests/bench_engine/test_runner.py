@@ -318,6 +318,16 @@ def test_two_parts_that_meet_in_one_trial_run_it_once(engine) -> None:
     assert (len(executor.asked), state.total) == (1, 1)
 
 
+def test_what_makes_timings_unsure_is_said_where_there_is_something_to_time(
+    engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner.this_machine, "warnings", lambda: ["The load is high."])
+    said: list[str] = []
+    for _ in range(2):
+        run(engine.sweep("ok"), executor=FakeExecutor(), say=said.append)
+    assert said == ["The load is high."]
+
+
 def test_run_ids_are_names_and_differ() -> None:
     names = {runner.new_run_id("a sweep/../x") for _ in range(20)}
     assert len(names) == 20

@@ -1,27 +1,10 @@
-"""A journal and a store of a test, and records to fill them."""
+"""A journal and a store of a test."""
 
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from db.record import Record
 from db.store import Store
-
-
-def make_record(number: int = 0, **trial: object) -> Record:
-    """A record; `number` sets it apart, `trial` changes columns."""
-    identity = str(trial.pop("identity", f"{number:04x}"))
-    attempt = trial.pop("attempt", 1)
-    row = {
-        "trial_id": f"{identity}-{attempt}", "identity": identity, "status": "ok", "benchmark": "lookup",
-        "op": "embedding_bag", "method": "dense", "sweep": "s", "is_baseline": True, "batch_size": 64, "seed": number,
-        "compression": 1.0, "latency_us": 10.0, "machine_id": "m1", "duration_s": 1.0, "code_version": "v",
-        "started_at": datetime(2026, 11, 1) + timedelta(minutes=number), **trial,
-    }  # fmt: skip
-    machine = {"machine_id": "m1", "name": "machine one", "cores": 2}
-    sweep = {"sweep_id": "s1", "name": "s", "spec": "benchmark: lookup", "started_at": datetime(2026, 11, 1)}
-    return Record(row, (1.0, 2.0), (("loss", 1, 0.5),), machine, sweep)
 
 
 @pytest.fixture

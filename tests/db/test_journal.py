@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import make_record
+from make_records import make_record
 
 from db import journal
 from db.journal import JournalError, attempts, ingest, pack, write
@@ -195,7 +195,7 @@ def test_a_pack_that_fails_leaves_the_old_file(folder: Path, tmp_path: Path, mon
 def test_killed_while_writing_leaves_whole_entries_only(folder: Path) -> None:
     code = (
         "import sys, itertools; from pathlib import Path; sys.path.insert(0, sys.argv[2]);"
-        "from conftest import make_record; from db.journal import write\n"
+        "from make_records import make_record; from db.journal import write\n"
         "print('on', flush=True)\n"
         "for n in itertools.count(): write(Path(sys.argv[1]), make_record(n))"
     )

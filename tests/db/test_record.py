@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 
 import pytest
-from conftest import make_record
+from make_records import make_record
 
 from db.record import NewerFormatError, RecordError, from_json
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from conftest import make_record
+from make_records import make_record
 
 from db import migrations
 from db.columns import COLUMNS
@@ -198,17 +198,17 @@ def test_a_database_of_a_newer_version_is_refused(store: Store) -> None:
 def test_two_processes_add_at_once(store: Store) -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[2])\n"
-        "from conftest import make_record; from db.store import Store\n"
+        "from make_records import make_record; from db.store import Store\n"
         "store = Store(sys.argv[1], lock_wait_s=60); store.ensure()\n"
-        "for n in range(10): store.add([make_record(n), make_record(1000 * int(sys.argv[3]) + n)])\n"
+        "for n in range(5): store.add([make_record(n), make_record(1000 * int(sys.argv[3]) + n)])\n"
     )
     processes = [
         subprocess.Popen([sys.executable, "-c", code, str(store.path), str(HERE), part], cwd=ROOT)
         for part in ("1", "2")
     ]
     assert [p.wait(timeout=60) for p in processes] == [0, 0]
-    assert store.rows("SELECT count(*) AS n, count(DISTINCT trial_id) AS d FROM trials") == [{"n": 30, "d": 30}]
-    assert store.rows("SELECT count(*) AS n FROM samples") == [{"n": 60}]
+    assert store.rows("SELECT count(*) AS n, count(DISTINCT trial_id) AS d FROM trials") == [{"n": 15, "d": 15}]
+    assert store.rows("SELECT count(*) AS n FROM samples") == [{"n": 30}]
 
 
 def test_a_transaction_is_whole_or_absent(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
