@@ -25,7 +25,7 @@ _USER_ERRORS = (sweep.SweepError, MachineBusyError, StoreError, journal.JournalE
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command. Exit status: 0, 1 for an error told in one sentence, 2 for wrong usage, 130 for Ctrl-C."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     try:
         return int(options.command(options))
     except _USER_ERRORS as error:
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench_engine", description=__doc__)
     _add_db(parser, default=None)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

@@ -7,7 +7,7 @@ import streamlit as st
 
 from mirror import catalog
 from mirror.answer import ask, run_sql
-from mirror.chart import fits
+from mirror.chart import fits, left_out
 from mirror.compile_sql import format_sql
 from mirror.csv_export import to_csv
 from mirror.pages.common import heading, is_phone, plain, sandbox, show_chart, show_table
@@ -151,7 +151,7 @@ def _chart_options(table: Table, chart: ChartSpec) -> ChartSpec:
     if why := fits(changed, table):
         st.warning(plain(why))
         return chart
-    return changed
+    return replace(changed, reason=left_out(changed, table))
 
 
 # -- the SQL -------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from db.journal import open_results
 from db.settings import db_url
 from db.store import StoreError
 from mirror import catalog
-from mirror.chart import figure
+from mirror.chart import figure, tiles
 from mirror.numbers import format_value
 from mirror.query_spec import ChartSpec, Table
 from mirror.sandbox import QueryStopped, Sandbox, shared
@@ -126,24 +126,22 @@ def _digits(name: str, table: Table) -> str:
 def show_chart(table: Table, chart: ChartSpec, key: str) -> None:
     """The chart of a result, number tiles, or why there is none."""
     if chart.type == "tiles" and table.rows:
-        row = table.rows[0]
-        shown = [i for i, name in enumerate(table.columns) if isinstance(row[i], (int, float)) and name != "n"] or [0]
-        with st.container(horizontal=True):
-            for i in shown[:4]:
-                name = table.columns[i]
-                st.metric(catalog.entry(name).label, format_value(name, row[i]), width="content")
+        with st.container(horizontal=True, gap="large"):
+            for name, value in tiles(table):
+                st.metric(catalog.entry(name).label, format_value(name, value), width="content")
         return
     drawn = figure(table, chart, columns=1 if is_phone() else None)
     if drawn is None:
         st.info(plain(chart.reason or "No chart fits this result."), icon=":material/table_chart:")
         return
     if chart.facet is None or is_phone():
-        st.plotly_chart(drawn, key=key, config=_PLOTLY)
+        st.plotly_chart(drawn, key=key, config=_PLOTLY, theme=None)
     else:
         # The server does not know how wide the page is: the style sheet shows one of the two.
         with st.container(key=f"wide-{key}"):
-            st.plotly_chart(drawn, key=f"{key}_wide", config=_PLOTLY)
+            st.plotly_chart(drawn, key=f"{key}_wide", config=_PLOTLY, theme=None)
         with st.container(key=f"narrow-{key}"):
-            st.plotly_chart(figure(table, chart, columns=1), key=f"{key}_narrow", config=_PLOTLY)
+            narrow = figure(table, chart, columns=1)
+            st.plotly_chart(narrow, key=f"{key}_narrow", config=_PLOTLY, theme=None)
     if chart.reason:
         st.caption(plain(chart.reason))
