@@ -26,8 +26,12 @@ def page() -> None:
     linked = st.query_params.get("q", "")
     if linked and state.get("asked") is None:
         _ask(linked, box)
-    _question_form(box)
     answer: Answer | None = state.get("answer")
+    if answer is not None:
+        # Streamlit forgets what is typed in a widget while another page is shown.
+        state.setdefault("question", state["asked"])
+        state.setdefault("sql", answer.sql or "")
+    _question_form(box)
     if answer is None:
         _welcome(box)
         return

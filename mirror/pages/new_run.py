@@ -3,11 +3,12 @@
 import streamlit as st
 
 from db.runs import RunState
+from db.store import StoreError
 from mirror import jobs
 from mirror.numbers import format_value
 from mirror.pages.common import heading, local_time, plain, sandbox, show_table
 from mirror.query_spec import Table
-from mirror.sandbox import Sandbox
+from mirror.sandbox import QueryStopped, Sandbox
 from mirror.trials import newest
 
 _POLL_S = 1.0
@@ -27,13 +28,17 @@ def page() -> None:
     box = sandbox()
     heading("New run", box)
     left, right = st.columns([2, 3], gap="large")
-    try:
-        with left:
+    with left:
+        try:
             sweep, overrides = _choose()
-        with right:
+        except jobs.JobError as error:
+            st.error(plain(str(error)), icon=":material/error:")
+            return
+    with right:
+        try:
             _plan(sweep, overrides)
-    except jobs.JobError as error:
-        right.error(plain(str(error)), icon=":material/error:")
+        except jobs.JobError as error:
+            st.error(plain(str(error)), icon=":material/error:")
     _runs(box)
 
 
@@ -144,10 +149,22 @@ def _runs(box: Sandbox) -> None:
     for state in states[:_SHOWN_RUNS]:
         _run(state)
     latest = states[0]
-    table = newest(box, latest.sweep, latest.started_at)
+    try:
+        table = newest(box, latest.sweep, latest.started_at)
+    except (StoreError, QueryStopped) as error:  # a busy moment: the next second tries again
+        st.caption(plain(str(error)))
+        return
     if table.rows:
         st.markdown(f"Newest results of {plain(latest.sweep)}")
         show_table(table, key=f"newest_{latest.run_id}")
+
+
+def _cancel(state: RunState) -> None:
+    try:
+        stopped = jobs.cancel(state.run_id)
+        st.toast("Stopping; what is finished is kept." if stopped else "The run is over already.")
+    except jobs.JobError as error:
+        st.error(plain(str(error)))
 
 
 def _run(state: RunState) -> None:
@@ -161,7 +178,7 @@ def _run(state: RunState) -> None:
         left.markdown(f"{_ICONS[state.status]} **{plain(state.sweep)}** {plain(title)}")
         if state.active:
             if right.button("Cancel", key=f"cancel_{state.run_id}"):
-                jobs.cancel(state.run_id)
+                _cancel(state)
             over = finished / state.total if state.total else 0.0
             parts = [state.current or "starting"]
             if state.seconds_left is not None:

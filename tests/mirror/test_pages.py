@@ -64,6 +64,15 @@ def test_an_edited_statement_follows_its_own_result_and_can_be_taken_back() -> N
     assert len(app.dataframe[0].value) == 36
 
 
+def test_question_and_statement_outlive_a_visit_to_another_page() -> None:
+    app = ask(ask_page(), "memory vs AUC at compression 0.1")
+    for key in ("question", "sql"):
+        del app.session_state[key]  # what Streamlit does while another page is shown
+    app.run()
+    assert app.text_input(key="question").value == "memory vs AUC at compression 0.1"
+    assert "compression = 0.1" in app.text_area(key="sql").value
+
+
 def test_a_failing_statement_keeps_its_text_and_offers_the_likely_fix() -> None:
     app = ask(ask_page(), "memory vs AUC at compression 0.1")
     app.text_area(key="sql").set_value("SELECT method, aucc FROM results")
