@@ -42,9 +42,10 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
         return _points(spec, workload, choices, profile)
     if spec.shape in ("best", "ranking"):
         return _ranked(spec, workload, choices)
-    return replace(
-        spec, dimensions=_unique(*spec.dimensions, *(c for c in choices if c == "method"), *workload, *choices)
-    )
+    dimensions = _unique(*spec.dimensions, *(c for c in choices if c == "method"), *workload, *choices)
+    spec = replace(spec, dimensions=dimensions)
+    compared = any(f.column == "method" and f.operator == "in" for f in spec.filters)
+    return _with_baseline(spec, profile) if compared else spec
 
 
 def _benchmarks_asked(spec: QuerySpec) -> set[object] | None:
@@ -108,7 +109,8 @@ def _with_defaults(spec: QuerySpec, profile: Profile) -> QuerySpec:
     for column, value in catalog.words()["defaults"].items():
         named = column in spec.dimensions or any(f.column == column for f in spec.filters)
         values = _values(spec, profile, column)
-        if not named and len(values) > 1 and value in values:
+        everywhere = all(profile.values(column, str(b)) for b in _benchmarks_asked(spec) or profile.benchmarks)
+        if not named and len(values) > 1 and value in values and everywhere:
             note = f"{catalog.entry(column).label} {value}"
             spec = replace(spec, filters=(*spec.filters, Filter(column, "=", (value,))), notes=(*spec.notes, note))
     return spec
@@ -116,12 +118,17 @@ def _with_defaults(spec: QuerySpec, profile: Profile) -> QuerySpec:
 
 def _open_axes(spec: QuerySpec, profile: Profile) -> tuple[list[str], list[str]]:
     """(workload axes, method and size) with several values that the spec does not name."""
-    implied = {i for axis, axes in _IMPLIED.items() for i in axes if _values(spec, profile, axis)}
+    asked = [str(b) for b in _benchmarks_asked(spec) or profile.benchmarks]
+    implied = {i for axis, axes in _IMPLIED.items() for i in axes if all(profile.values(axis, b) for b in asked)}
     workload = ["benchmark", *(c.name for c in BY_NAME.values() if c.workload and c.name != "benchmark"), "machine"]
     named = set(spec.dimensions)
 
+    fixed = {f.column for f in spec.filters if f.operator == "="}
+
     def is_open(axis: str) -> bool:
-        return axis not in named and len(_values(spec, profile, axis)) > 1
+        if axis in named or axis in fixed:
+            return False
+        return len(_values(spec, profile, axis)) > 1 or any(_is_many(profile, axis, b) for b in asked)
 
     return (
         [a for a in workload if a not in implied and is_open(a)],
@@ -129,17 +136,30 @@ def _open_axes(spec: QuerySpec, profile: Profile) -> tuple[list[str], list[str]]
     )
 
 
+def _is_many(profile: Profile, axis: str, benchmark: str) -> bool:
+    """Whether a benchmark has more values of an axis than the profile lists."""
+    return axis not in profile.distinct_by_benchmark.get(benchmark, {})
+
+
 def _points(spec: QuerySpec, workload: list[str], choices: list[str], profile: Profile) -> QuerySpec:
     dimensions = _unique("method", *spec.dimensions, *workload, *choices, "seed")
-    filtered = {f.column for f in spec.filters}
-    sized = any(a in filtered for a in _SIZE_AXES) and "method" not in filtered
-    baseline_seen = sized and any(
-        1.0 in profile.values("compression", str(b)) for b in _benchmarks_asked(spec) or profile.benchmarks
+    return _with_baseline(replace(spec, dimensions=dimensions), profile)
+
+
+def _with_baseline(spec: QuerySpec, profile: Profile) -> QuerySpec:
+    """Keep the baseline as reference where a filter on size alone would drop it: dense exists at compression 1 only."""
+    baseline = catalog.words()["baseline"]
+    sized = any(f.column in _SIZE_AXES for f in spec.filters)
+    methods = [f for f in spec.filters if f.column == "method"]
+    wanted = all(f.operator == "in" and baseline in f.values for f in methods)
+    if not sized or not wanted or baseline not in _values(spec, profile, "method"):
+        return spec
+    return replace(
+        spec,
+        dimensions=_unique(*spec.dimensions, "compression"),
+        keep_baseline=True,
+        notes=(*spec.notes, "the baseline is kept as reference"),
     )
-    if baseline_seen:
-        dimensions = _unique(*dimensions, "compression")
-        spec = replace(spec, notes=(*spec.notes, "the baseline is kept as reference"))
-    return replace(spec, dimensions=dimensions, keep_baseline=baseline_seen)
 
 
 def _ranked(spec: QuerySpec, workload: list[str], choices: list[str]) -> QuerySpec:

@@ -1,4 +1,8 @@
-"""The embedded grammar: words -> QuerySpec by cues and slots. No key, no network, the same answer every time."""
+"""The embedded grammar: words -> QuerySpec by cues and slots. No key, no network, the same answer every time.
+
+Three passes: the lexicon cuts the text into items, `binding` turns numbers into filters, and the reader here lets the
+cues fill slots. What is not understood is refused; what could mean two things is asked back.
+"""
 
 from dataclasses import dataclass, field
 from typing import get_args
@@ -6,16 +10,15 @@ from typing import get_args
 from mirror import catalog
 from mirror.profile import Profile
 from mirror.query_spec import Aggregate, ChartType, ChartWish, Filter, Metric, Operator, Order, QuerySpec, Shape, Value
+from mirror.understand.binding import SUPERLATIVES, bind
 from mirror.understand.complete import complete
 from mirror.understand.errors import Ambiguity, Refusal
-from mirror.understand.lexicon import ACTIONS, SCALES, UNITS, Item, Lexicon, tokens
+from mirror.understand.lexicon import ACTIONS, Item, Lexicon, tokens
 
-_COMPARISONS: tuple[str, ...] = ("<", "<=", ">", ">=", "=")
-_NEGATED: dict[Operator, Operator] = {"=": "<>", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in"}
 _AGGREGATES: tuple[str, ...] = get_args(Aggregate)
 
-# superlative cue -> (metric it names by itself, whether it wants the better end or a fixed direction)
-_SUPERLATIVES: dict[str, tuple[str | None, str]] = {
+# superlative -> (metric it names by itself, the end it wants: one of the metric's direction, or a fixed one)
+_MEANING: dict[str, tuple[str | None, str]] = {
     "best": (None, "better"),
     "worst": (None, "worse"),
     "highest": (None, "descending"),
@@ -28,17 +31,35 @@ _SUPERLATIVES: dict[str, tuple[str | None, str]] = {
     "bottom": (None, "worse"),
 }
 _SPEED = ("latency_us", "samples_per_s", "bandwidth_gb_s", "speedup")
+# comparative -> metric it compares, where it names one
+_COMPARATIVES = {
+    "faster": "latency_us", "slower": "latency_us", "smaller": "memory_mb", "larger": "memory_mb", "better": None,
+    "worse": None,
+}  # fmt: skip
+_CANNOT = {
+    "difference": "A difference to the baseline is not a column: ask “memory vs AUC”, which shows the baseline beside "
+    "the others, or “best AUC” under a limit.",
+    "curves": "Curves over training cannot be asked for in words: open a trial on the page Runs, or ask with SQL, such "
+    "as SELECT step, value FROM curves WHERE metric = 'loss'.",
+    "time": "Questions about time cannot be asked in words: ask with SQL, such as SELECT started_at, method, "
+    "latency_us FROM history ORDER BY started_at.",
+}
 
 
 @dataclass
 class _Slots:
     """What the cues have filled so far."""
 
-    metrics: list[Metric] = field(default_factory=list)
+    metrics: list[str] = field(default_factory=list)
+    filtered_metrics: list[str] = field(default_factory=list)  # named only to filter by them
     grouped: list[str] = field(default_factory=list)  # dimensions named after `by`
     named: list[str] = field(default_factory=list)  # dimensions only mentioned
     filters: list[Filter] = field(default_factory=list)
     superlative: str = ""
+    leading: str = ""  # the metric that the superlative stands before
+    extreme: str = ""  # the axis of "at the largest batch size"
+    comparative: str = ""
+    over_baseline: bool = False  # "speedup over dense"
     limit: int | None = None
     aggregate: Aggregate | None = None
     sort: list[Order] = field(default_factory=list)
@@ -50,6 +71,10 @@ class _Slots:
     chart: ChartType | None = None
     log: bool = False
     notes: list[str] = field(default_factory=list)
+
+    def methods(self) -> list[str]:
+        """The methods that the question names to be shown."""
+        return [str(v) for f in self.filters if f.column == "method" and f.operator in ("=", "in") for v in f.values]
 
 
 def read(question: str, profile: Profile) -> QuerySpec:
@@ -65,13 +90,16 @@ def read(question: str, profile: Profile) -> QuerySpec:
         )
     lexicon = Lexicon(profile)
     items, notes = lexicon.items(question)
-    unknown = [i.text for i in items if i.kind == "unknown"]
-    if unknown:
+    for item in items:
+        if item.kind == "cue" and item.name.startswith("cannot:"):
+            raise Refusal(_CANNOT[item.name.removeprefix("cannot:")])
+    if unknown := [i.text for i in items if i.kind == "unknown"]:
         raise Refusal(_unknown_sentence(unknown, lexicon))
-    if not any(i.kind in ("column", "value", "cue", "number") for i in items):
+    if all(i.kind == "filler" for i in items):
         raise Refusal(f"No word of this question names a result. {known_sentence()}")
-    slots = _Reader([i for i in items if i.kind != "filler"], profile).slots()
-    slots.notes[:0] = notes
+    bound, assumed = bind([i for i in items if i.kind != "filler"], profile)
+    slots = _Reader(bound, profile).slots()
+    slots.notes[:0] = [*notes, *assumed]
     return complete(_spec(slots), profile, question)
 
 
@@ -92,7 +120,7 @@ def _unknown_sentence(unknown: list[str], lexicon: Lexicon) -> str:
 
 
 class _Reader:
-    """Walks the items once, left to right, and fills the slots."""
+    """Walks the bound items once, left to right, and fills the slots."""
 
     def __init__(self, items: list[Item], profile: Profile) -> None:
         self.items = items
@@ -100,7 +128,7 @@ class _Reader:
         self.at = 0
         self.filled = _Slots()
         self.grouping = False  # after `by`: columns become dimensions
-        self.negated = False  # after `not`: values are excluded
+        self.negated = ""  # after `not`: the column whose values are excluded, "?" until it is known
 
     def peek(self, ahead: int = 0) -> Item:
         i = self.at + ahead
@@ -116,8 +144,12 @@ class _Reader:
                 self._column(item)
             elif item.kind == "value":
                 self._value(item)
+            elif item.kind == "limit":
+                self.filled.limit = int(item.value or 0)
             else:
-                self._bare_number(item)
+                for f in item.filters:
+                    self._add_filter(f.column, f.operator, f.values)
+                self.negated = ""
         return self.filled
 
     # -- cues ------------------------------------------------------------------------------------------------------
@@ -126,18 +158,17 @@ class _Reader:
         slots, name = self.filled, item.name
         if name == "and":
             return
-        if name != "by":
+        if name not in ("by", "to"):
             self.grouping = False
-        if name != "not":
-            negated, self.negated = self.negated, False
-        if name in _COMPARISONS:
-            self._comparison(name, negated)
-        elif name == "by":
-            self._by()
-        elif name == "between":
-            self._between()
-        elif name in _SUPERLATIVES:
+        self.negated = "?" if name == "not" else ""
+        if name == "by":
+            self.grouping = True
+        elif name in SUPERLATIVES:
             self._superlative(name)
+        elif name in _COMPARATIVES:
+            slots.comparative = name
+        elif name in ("<", ">"):  # binding leaves these only before a value: "smaller than dense"
+            slots.comparative = {"<": "smaller", ">": "larger"}[name]
         elif name == "sort":
             self._sort()
         elif name in ("ascending", "descending") and slots.sort:
@@ -149,43 +180,47 @@ class _Reader:
         elif name.startswith("status:"):
             slots.failures = True
             self._add_filter("status", "=", (name.removeprefix("status:"),))
-        elif name == "vs":
-            slots.tradeoff = True
-        elif name == "not":
-            self.negated = True
+        elif name == "compressed":
+            self._add_filter("compression", "<", (1.0,))
         elif name == "failed":
             slots.failures = True
         elif name == "why":
             slots.named.append("error")
-        elif name == "count":
-            slots.count = True
-        elif name in ("compare", "trials", "log"):
+        elif name == "vs":
+            slots.tradeoff = True
+        elif name in ("compare", "trials", "log", "count"):
             setattr(slots, name, True)
 
-    def _by(self) -> None:
-        if self.peek().kind == "number":  # "speedup over 2"
-            self._comparison(">", False)
-        else:
-            self.grouping = True
-
     def _superlative(self, name: str) -> None:
-        slots = self.filled
+        slots, following = self.filled, self.peek()
+        if following.kind == "column" and catalog.entry(following.name).role == "axis":
+            entry = catalog.entry(following.name)
+            if entry.numeric and name not in ("top", "bottom", "best", "worst", "fastest", "slowest"):
+                self.at += 1
+                self._extreme(name, following.name)
+                return
+        if slots.superlative not in ("", "top", "bottom") and name not in ("top", "bottom"):
+            raise Ambiguity(
+                "Two rankings at once have no single winner: which one?",
+                ("memory vs AUC", "which method has the best AUC?", "which method has the smallest memory?"),
+            )
         if slots.superlative in ("", "top", "bottom"):  # "top 5 fastest": the second word says what of
             slots.superlative = name
-        if self.peek().kind == "number" and not self.peek().unit:
-            slots.limit = self._limit(self.peek())
-            self.at += 1
-        elif self.peek(-2).kind == "number" and self.filled.limit is None and self.at >= 2:  # "the 3 fastest"
-            pending = [n for n in slots.notes if n.startswith("\0")]
-            if pending:
-                slots.notes.remove(pending[0])
-                slots.limit = self._limit(self.peek(-2))
+        if following.kind == "column" and catalog.entry(following.name).role == "metric":
+            slots.leading = following.name
 
-    @staticmethod
-    def _limit(item: Item) -> int:
-        if not isinstance(item.value, int) or not 1 <= item.value <= 1000:
-            raise Refusal(f"“{item.text}” is no number of rows: ask for the top 1 to 1,000.")
-        return item.value
+    def _extreme(self, name: str, axis: str) -> None:
+        """ "at the largest batch size": the axis at the end of the values that there are."""
+        values = [v for v in self.profile.values(axis) if isinstance(v, (int, float))]
+        if not values:
+            raise Refusal(f"The results hold no value of {catalog.entry(axis).label}.")
+        high = name in ("highest", "largest")
+        if axis == "compression":  # a high compression keeps a small fraction
+            high = not high
+        value = max(values) if high else min(values)
+        self._add_filter(axis, "=", (value,))
+        self.filled.extreme = axis
+        self.filled.notes.append(f"{name} {catalog.entry(axis).label} is {value:g}")
 
     def _sort(self) -> None:
         item = self.peek()
@@ -199,180 +234,83 @@ class _Reader:
         else:
             self._add_named(item.name)
 
-    # -- numbers ---------------------------------------------------------------------------------------------------
-
-    def _comparison(self, operator: str, negated: bool) -> None:
-        before = self.peek(-2)
-        item = self.peek()
-        if item.kind == "column" and self.peek(1).kind == "number":  # "at least batch size 512"
-            self.at += 1
-            before, item = item, self.peek()
-        if item.kind == "value" and operator == "=":
-            return  # "method = hashed": the value says it all
-        if item.kind != "number":
-            raise Refusal(f"“{operator}” needs a number after it, such as “memory under 5 MB”.")
-        self.at += 1
-        column = self._column_of(item, before)
-        chosen: Operator = operator  # type: ignore[assignment]
-        self._add_filter(column, _NEGATED[chosen] if negated else chosen, (self._scaled(item, column),))
-        self._forget_metric(column, before)
-
-    def _between(self) -> None:
-        low = self.peek()
-        if low.kind != "number":
-            return  # "from", or "difference between dense and hashed"
-        high = self.peek(2)
-        if high.kind != "number":
-            raise Refusal("“between” needs two numbers, such as “compression between 0.05 and 0.5”.")
-        before = self.peek(-2)
-        column = self._column_of(high if high.unit else low, before)
-        self.at += 3
-        bounds = sorted(float(self._scaled(n, column)) for n in (low, high))
-        self._add_filter(column, ">=", (bounds[0],))
-        self._add_filter(column, "<=", (bounds[1],))
-        self._forget_metric(column, before)
-
-    def _bare_number(self, item: Item) -> None:
-        """A number that no comparison announced: after its column, before it, or found by its value."""
-        before, after = self.peek(-2), self.peek()
-        if before.kind == "cue" and before.name in ("and", "vs") and self.filled.filters:
-            last = self.filled.filters[-1]  # "compression 0.1 and 0.05"
-            if last.operator in ("=", "in") and all(isinstance(v, (int, float)) for v in last.values):
-                self.filled.tradeoff &= before.name != "vs"
-                self._add_filter(last.column, "=", (self._scaled(item, last.column),))
-                return
-        if after.kind == "cue" and after.name == "times smaller" and item.unit in ("x", ""):
-            self.at += 1
-            self._add_filter("compression", "=", (self._fraction(item),))
-            return
-        if after.kind == "cue" and after.name in _SUPERLATIVES:  # "the 3 fastest"
-            self.filled.notes.append("\0limit")
-            return
-        if before.kind == "column" and not item.unit.isalpha() | (item.unit in SCALES):
-            column = before.name
-        elif after.kind == "column" and catalog.entry(after.name).role == "axis" and before.kind != "column":
-            self.at += 1
-            column = after.name
-        else:
-            column = self._column_of(item, before)
-        if catalog.entry(column).role == "metric":
-            raise Refusal(
-                f"“{item.text}” alone says too little about {catalog.entry(column).label}: "
-                f"say under or above {item.text}."
-            )
-        self._forget_dimension(column)
-        self._add_filter(column, "=", (self._scaled(item, column),))
-
-    def _column_of(self, item: Item, before: Item) -> str:
-        """The column a number belongs to: by its unit, by the column before it, or by the values that exist."""
-        if item.unit in UNITS:
-            column = UNITS[item.unit][0]
-            if before.kind == "column" and catalog.entry(before.name).unit == catalog.entry(column).unit:
-                return before.name
-            return column
-        if item.unit not in SCALES:
-            raise Refusal(f"The unit of “{item.text}” is not known; known are {', '.join(UNITS)}, %, k, m and x.")
-        if before.kind == "column" and catalog.entry(before.name).numeric:
-            return before.name
-        if self.peek().kind == "column" and catalog.entry(self.peek().name).numeric:  # "under 0.1 compression"
-            column = self.peek().name
-            self.at += 1
-            return column
-        axes = [e.name for e in catalog.entries().values() if e.role == "axis" and e.numeric and e.name != "seed"]
-        if isinstance(item.value, (int, float)) and item.value > 1 and item.unit != "x":
-            axes.remove("compression")
-        holding = [a for a in axes if self._scaled(item, a) in self.profile.values(a)]
-        if len(holding) == 1:
-            self.filled.notes.append(f"took {item.text} as {catalog.entry(holding[0]).label}")
-            return holding[0]
-        if holding:
-            labels = [catalog.entry(a).label for a in holding]
-            raise Ambiguity(
-                f"“{item.text}” could be {', '.join(labels[:-1])} or {labels[-1]}: which one?",
-                tuple(f"{label} {item.text}" for label in labels[:3]),
-            )
-        raise Refusal(
-            f"It is not clear what “{item.text}” counts: say it with its column, such as “batch size {item.text}”."
-        )
-
-    def _scaled(self, item: Item, column: str) -> Value:
-        assert isinstance(item.value, (int, float))
-        if column == "compression" and (item.unit == "x" or (item.unit == "" and item.value > 1)):
-            return self._fraction(item)
-        scale = UNITS[item.unit][1] if item.unit in UNITS else SCALES.get(item.unit, 1.0)
-        value = float(f"{item.value * scale:.12g}")  # 10 * 0.01 is 0.1, not 0.1 and a bit
-        return int(value) if value.is_integer() and column not in ("compression", "zipf_s") else value
-
-    def _fraction(self, item: Item) -> float:
-        """`10x smaller` as the fraction kept."""
-        assert isinstance(item.value, (int, float))
-        if item.value < 1:
-            raise Refusal(f"“{item.text} smaller” is no compression: say 10x smaller, or compression 0.1.")
-        return float(f"{1 / item.value:.6g}")
-
     # -- columns and values ----------------------------------------------------------------------------------------
 
     def _column(self, item: Item) -> None:
-        entry = catalog.entry(item.name)
-        if entry.role == "metric":
-            self.negated = False
-            if self.grouping and self.filled.superlative:  # "top 5 methods by AUC"
-                self.filled.metrics.insert(0, Metric(item.name))
+        slots = self.filled
+        if self.negated:
+            self._without(item)
+            return
+        if catalog.entry(item.name).role == "metric":
+            if item.value == "filtered":
+                slots.filtered_metrics.append(item.name)
+            elif self.grouping and slots.superlative:  # "top 5 methods by AUC"
+                slots.leading = slots.leading or item.name
+                self._add_metric(item.name)
                 self.grouping = False
             else:
                 self._add_metric(item.name)
-        elif self.grouping or (self.filled.tradeoff and self.peek(-2).name == "vs"):
-            self.filled.grouped.append(item.name)
+                if self.peek(-2).is_cue("count"):  # "how many parameters" asks for memory, not for trials
+                    slots.count = False
+        elif self.grouping or self.peek(-2).is_cue("vs"):
+            slots.grouped.append(item.name)
         else:
             self._add_named(item.name)
 
+    def _without(self, item: Item) -> None:
+        self.negated = ""
+        if item.name != "compression":
+            label = catalog.entry(item.name).label
+            raise Refusal(f"It is not clear what “without {item.text}” leaves out: name a value of {label}.")
+        self._add_filter("compression", "=", (1.0,))
+        self.filled.notes.append("without compression is compression 1")
+
     def _value(self, item: Item) -> None:
         assert item.value is not None
+        slots, before = self.filled, self.peek(-2)
+        if self.negated == "?":
+            self.negated = item.name
+        excluded = self.negated == item.name
+        if not excluded:
+            self.negated = ""
+        if item.name == "method" and not excluded and before.is_cue("than", "by", "vs"):
+            if before.is_cue("than") or "speedup" in slots.metrics:
+                slots.over_baseline = item.value == catalog.words()["baseline"]
+                if slots.over_baseline and "speedup" in slots.metrics:
+                    return  # a speedup is over the baseline already
+            if before.is_cue("by") and not slots.over_baseline:
+                self.grouping = False
+        if item.name == "direction" and item.text == "backward":
+            slots.notes.append("backward is timed together with forward")
         if item.name == "status":
-            self.filled.failures = True
-        self._add_filter(item.name, "<>" if self.negated else "=", (item.value,))
-        if self.grouping and item.name not in self.filled.grouped and self.peek(-2).name == "by":
-            self.grouping = False
-        self._forget_dimension(item.name, only_adjacent=True)
+            slots.failures = True
+        self._add_filter(item.name, "<>" if excluded else "=", (item.value,))
+        if before.kind == "column" and before.name == item.name:  # "method hashed": the word only names the value
+            for names in (slots.named, slots.grouped):
+                if item.name in names:
+                    names.remove(item.name)
 
     def _add_metric(self, column: str) -> None:
-        if all(m.column != column for m in self.filled.metrics):
-            self.filled.metrics.append(Metric(column))
+        if column not in self.filled.metrics:
+            self.filled.metrics.append(column)
 
     def _add_named(self, column: str) -> None:
         if column not in self.filled.named:
             self.filled.named.append(column)
 
-    def _forget_metric(self, column: str, before: Item) -> None:
-        """A metric named only to filter by it ("auc above 0.78") is not asked for as well."""
-        if before.kind == "column" and before.name == column:
-            if len(self.filled.metrics) > 1 or self.filled.superlative:
-                self.filled.metrics = [m for m in self.filled.metrics if m.column != column]
-            self._forget_dimension(column)
-
-    def _forget_dimension(self, column: str, only_adjacent: bool = False) -> None:
-        if only_adjacent and self.peek(-2).name != column:
-            return
-        for names in (self.filled.named, self.filled.grouped):
-            if column in names:
-                names.remove(column)
-
     def _add_filter(self, column: str, operator: Operator, values: tuple[Value, ...]) -> None:
         """Add a filter; a second value for the same column makes a list."""
+        single: Operator
+        several: Operator
         filters = self.filled.filters
-        for i, f in enumerate(filters):
-            if f.column != column:
+        for single, several in (("=", "in"), ("<>", "not in")):
+            if operator not in (single, several):
                 continue
-            if operator == "=" and f.operator in ("=", "in"):
-                filters[i] = Filter(column, "in", (*f.values, *(v for v in values if v not in f.values)))
-                if len(filters[i].values) == 1:
-                    filters[i] = Filter(column, "=", filters[i].values)
-                return
-            if operator == "<>" and f.operator in ("<>", "not in"):
-                filters[i] = Filter(column, "not in", (*f.values, *(v for v in values if v not in f.values)))
-                if len(filters[i].values) == 1:
-                    filters[i] = Filter(column, "<>", filters[i].values)
-                return
+            for i, f in enumerate(filters):
+                if f.column == column and f.operator in (single, several):
+                    merged = tuple(dict.fromkeys((*f.values, *values)))
+                    filters[i] = Filter(column, single if len(merged) == 1 else several, merged)
+                    return
         filters.append(Filter(column, operator, values))
 
 
@@ -381,65 +319,110 @@ class _Reader:
 
 def _spec(slots: _Slots) -> QuerySpec:
     """The bare QuerySpec of the slots; `complete` adds what the results leave open."""
-    chart = ChartWish(slots.chart, log_x=slots.log, log_y=slots.log and slots.chart != "scatter")
-    common = {"filters": tuple(slots.filters), "chart": chart, "notes": tuple(slots.notes)}
-    dimensions = tuple(dict.fromkeys([*slots.grouped, *slots.named]))
-    if slots.failures or "error" in dimensions or "status" in dimensions:
-        return _failures(slots, dimensions, common)
-    if slots.superlative:
-        return _superlative(slots, dimensions, common)
-    metrics = tuple(slots.metrics)
-    if slots.count or (slots.trials and not metrics and not slots.compare):
-        return QuerySpec("count", (), dimensions, order=tuple(slots.sort), **common)  # type: ignore[arg-type]
-    points = len(metrics) >= 2 and (slots.tradeoff or slots.chart == "scatter") and slots.aggregate is None
-    if points or slots.chart in ("box", "histogram"):
-        shape: Shape = "points"
-    else:
-        shape = "groups"
-        metrics = tuple(Metric(m.column, slots.aggregate or "avg") for m in metrics)
-    methods = [v for f in slots.filters if f.column == "method" and f.operator in ("=", "in") for v in f.values]
-    if not metrics and len(methods) < 2 and not (slots.compare and slots.filters):
-        raise _nothing_asked(slots)
-    if shape == "groups" and not slots.grouped and "method" not in dimensions:
-        dimensions = ("method", *dimensions)
-    return QuerySpec(shape, metrics, dimensions, order=tuple(slots.sort), **common)  # type: ignore[arg-type]
-
-
-def _failures(slots: _Slots, dimensions: tuple[str, ...], common: dict[str, object]) -> QuerySpec:
-    filters = slots.filters
-    if not any(f.column == "status" for f in filters):
-        # "failed" means every status but skipped.
-        filters = [*filters, Filter("status", "<>", ("skipped",))]
-    unknown = [m.column for m in slots.metrics]
-    if unknown:
-        raise Refusal(f"A failed trial has no {catalog.entry(unknown[0]).label}: ask how many failed, or why.")
-    common = {**common, "filters": tuple(filters)}
-    listing = not slots.count and "error" in dimensions
-    if listing or (not slots.count and not dimensions):
-        shown = (
-            "status",
-            "benchmark",
-            "method",
-            "dataset",
-            "compression",
-            "embedding_dim",
-            "batch_size",
-            "seed",
-            "error",
+    _check_contradictions(slots.filters)
+    if slots.comparative:
+        _comparative(slots)
+    if slots.extreme and slots.filtered_metrics and not slots.metrics and not slots.superlative:
+        metric, axis = catalog.entry(slots.filtered_metrics[0]).label, catalog.entry(slots.extreme).label
+        raise Refusal(
+            f"The {axis} that keeps a limit cannot be searched for: ask “{metric} by {axis}” with that limit."
         )
-        return QuerySpec("rows", (), shown, source="failures", **common)  # type: ignore[arg-type]
-    return QuerySpec("count", (), dimensions, source="failures", **common)  # type: ignore[arg-type]
+    if not slots.metrics and (slots.superlative not in _OWN or not slots.filtered_metrics):
+        slots.metrics = list(dict.fromkeys(slots.filtered_metrics))
+    if slots.failures or "error" in slots.named or "status" in (*slots.named, *slots.grouped):
+        return _failures(slots)
+    if slots.superlative:
+        return _superlative(slots)
+    dimensions = tuple(dict.fromkeys([*slots.grouped, *slots.named]))
+    if slots.count:
+        return _with(slots, "count", (), dimensions)
+    asked = slots.metrics or len(slots.methods()) >= 2 or slots.trials or (slots.compare and slots.filters)
+    if not asked and not any(f.column == "benchmark" for f in slots.filters):
+        raise _nothing_asked(slots)
+    points = len(slots.metrics) >= 2 and (slots.tradeoff or slots.chart == "scatter") and slots.aggregate is None
+    if points or slots.chart in ("box", "histogram"):
+        return _with(slots, "points", tuple(Metric(m) for m in slots.metrics), dimensions)
+    if not slots.grouped and "method" not in dimensions:
+        dimensions = ("method", *dimensions)
+    return _with(slots, "groups", _aggregated(slots, slots.metrics), dimensions)
 
 
-def _superlative(slots: _Slots, dimensions: tuple[str, ...], common: dict[str, object]) -> QuerySpec:
-    own, direction = _SUPERLATIVES[slots.superlative]
-    metrics = [m.column for m in slots.metrics]
-    if own == "latency_us" and any(m in _SPEED for m in metrics):
-        own = next(m for m in metrics if m in _SPEED)
-    elif own == "memory_mb" and metrics:
-        own = metrics[0]
-    leading = own or (metrics[0] if metrics else None)
-    if leading is None:
+_OWN = tuple(name for name, (own, _) in _MEANING.items() if own)
+
+
+def _aggregated(slots: _Slots, metrics: list[str]) -> tuple[Metric, ...]:
+    return tuple(Metric(m, slots.aggregate or "avg") for m in metrics)
+
+
+def _with(slots: _Slots, shape: Shape, metrics: tuple[Metric, ...], dimensions: tuple[str, ...]) -> QuerySpec:
+    """A spec with what every shape takes from the slots."""
+    return QuerySpec(
+        shape,
+        metrics,
+        dimensions,
+        filters=tuple(slots.filters),
+        order=tuple(slots.sort),
+        chart=ChartWish(slots.chart, log_x=slots.log, log_y=slots.log and slots.chart != "scatter"),
+        notes=tuple(slots.notes),
+    )
+
+
+def _check_contradictions(filters: list[Filter]) -> None:
+    """Raise Refusal for two filters that no row can pass together."""
+    for f in filters:
+        for g in filters:
+            if f.column != g.column or f is g:
+                continue
+            low, high = f.values[0], g.values[0]
+            numbers = isinstance(low, (int, float)) and isinstance(high, (int, float))
+            opposed = f.operator in (">", ">=") and g.operator in ("<", "<=")
+            if numbers and opposed and (low > high or (low == high and "=" not in f.operator + g.operator)):  # type: ignore[operator]
+                label = catalog.entry(f.column).label
+                raise Refusal(f"No trial has {label} {f.operator} {low} and {g.operator} {high} at once: change one.")
+
+
+def _comparative(slots: _Slots) -> None:
+    """ "is hashed faster than dense" compares two methods; "faster than dense" keeps what has a speedup."""
+    metric = _COMPARATIVES[slots.comparative]
+    methods = slots.methods()
+    if len(methods) >= 2:
+        slots.compare = True
+        if metric and not slots.metrics:
+            slots.metrics = [metric]
+        return
+    if slots.over_baseline and slots.comparative in ("faster", "slower"):
+        slots.filters[:] = [f for f in slots.filters if f.column != "method"]
+        slots.filters.append(Filter("speedup", ">" if slots.comparative == "faster" else "<", (1,)))
+        slots.metrics = [*dict.fromkeys([*slots.metrics, "speedup"])]
+        return
+    raise Refusal(
+        f"It is not clear what is compared with what by “{slots.comparative}”: name two methods, as in "
+        "“is hashed faster than dense at batch size 512”, or a limit, as in “memory under 5 MB”."
+    )
+
+
+def _failures(slots: _Slots) -> QuerySpec:
+    if slots.metrics:
+        label = catalog.entry(slots.metrics[0]).label
+        raise Refusal(f"A failed trial has no {label}: ask how many failed, or why.")
+    dimensions = tuple(dict.fromkeys([*slots.grouped, *slots.named]))
+    if not any(f.column == "status" for f in slots.filters):
+        slots.filters.append(Filter("status", "<>", ("skipped",)))  # "failed" means every status but skipped
+    listing = not slots.count and ("error" in dimensions or not dimensions)
+    shown = ("status", "benchmark", "method", "dataset", "compression", "embedding_dim", "batch_size", "seed", "error")
+    spec = _with(slots, "rows" if listing else "count", (), shown if listing else dimensions)
+    return QuerySpec(**{**vars(spec), "source": "failures"})
+
+
+def _superlative(slots: _Slots) -> QuerySpec:
+    own, end = _MEANING[slots.superlative]
+    metrics = slots.metrics
+    if own in _SPEED and (quick := [m for m in metrics if m in _SPEED]):
+        own = quick[0]
+    leading = slots.leading or own or (metrics[0] if metrics else "")
+    if not leading and len(slots.filtered_metrics) == 1:
+        leading = slots.filtered_metrics[0]
+    if not leading:
         what = f"the {slots.superlative}{f' {slots.limit}' if slots.limit else ''}"
         raise Ambiguity(
             f"By what should {what} be chosen?",
@@ -450,22 +433,25 @@ def _superlative(slots: _Slots, dimensions: tuple[str, ...], common: dict[str, o
             ),
         )
     better = catalog.entry(leading).better or "higher"
-    descending = {"descending": True, "ascending": False, "better": better == "higher", "worse": better == "lower"}[
-        direction
-    ]
-    rest = [m for m in metrics if m != leading]
-    return QuerySpec(
+    descending = {
+        "descending": True, "ascending": False, "better": better == "higher", "worse": better == "lower",
+    }[end]  # fmt: skip
+    # "per data set": one winner for each; "which method": the winner is a method, not a group.
+    partitions = tuple(d for d in dict.fromkeys(slots.grouped) if d != "method")
+    named = tuple(d for d in slots.named if d not in partitions)
+    entities = ("method",) if "method" in (*slots.grouped, *slots.named) or partitions else ()
+    spec = _with(
+        slots,
         "ranking" if slots.limit else "best",
-        tuple(Metric(m, slots.aggregate or "avg") for m in (leading, *rest)),
-        dimensions,
-        order=(Order(leading, descending),),
-        limit=slots.limit,
-        **common,  # type: ignore[arg-type]
+        _aggregated(slots, [leading, *(m for m in metrics if m != leading)]),
+        tuple(dict.fromkeys([*partitions, *entities, *named])),
     )
+    order = (Order(leading, descending),)
+    return QuerySpec(**{**vars(spec), "partitions": partitions, "order": order, "limit": slots.limit})
 
 
 def _nothing_asked(slots: _Slots) -> Ambiguity:
-    methods = [str(v) for f in slots.filters if f.column == "method" for v in f.values]
+    methods = slots.methods()
     about = f" for {methods[0]}" if methods else ""
     return Ambiguity(
         "What should be shown: quality, memory or speed?",

@@ -9,31 +9,43 @@ from typing import Literal
 
 from mirror import catalog
 from mirror.profile import Profile
+from mirror.query_spec import Filter, Value
 
-Kind = Literal["column", "value", "cue", "filler", "number", "unknown"]
+Kind = Literal["column", "value", "cue", "filler", "number", "filter", "limit", "unknown"]
 
-# A number keeps what is written with it: 0.1, 1e-3, 2,048, 10 %, 5MB, 10x.
-_NUMBER = re.compile(r"(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d*\.?\d+(?:e[+-]?\d+)?)(?P<unit>[a-zµ%/]*)")
-_WORD = re.compile(r"[^\W\d_]+\d*|<=|>=|<>|!=|[<>=≤≥]|,")
+# A number keeps what is written with it: 0.1, 1e-3, 2,048, 1/2, 10 %, 5MB, 10x.
+_NUMBER = re.compile(
+    r"(?P<number>\d+(?:,\d+)+(?:\.\d+)?|\d+/\d+|\d*\.?\d+(?:e[+-]?\d+)?)(?P<unit>gb/s|[a-zµ]+|%)?(?!\w|\.\d)"
+)
+_THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
+_WORD = re.compile(r"[^\W\d_]+\d*|<=|>=|<>|!=|[<>=≤≥≠]|,")
 
 CUES: dict[str, tuple[str, ...]] = {
     "vs": ("vs", "versus", "against"),
     "by": (
         "by", "per", "across", "as a function of", "for each", "for every", "for all", "for different", "over",
-        "grouped by", "broken down by", "depending on", "for any",
+        "in each", "on each", "grouped by", "broken down by", "depending on", "for any",
     ),
     "and": ("and", "or", ",", "plus"),
-    "not": ("not", "except", "except for", "without", "excluding", "other than", "but not", "no", "<>", "!="),
-    "compare": ("compare", "compared to", "compared with", "comparison", "comparison of", "difference between"),
+    "to": ("to",),
+    "than": ("than", "relative to", "compared to", "compared with", "in comparison to", "in comparison with"),
+    "not": ("not", "except", "except for", "without", "excluding", "other than", "but not", "no", "<>", "!=", "≠"),
+    "compare": ("compare", "comparison", "comparison of", "difference between", "comparing"),
     "between": ("between", "from"),
-    "best": ("best", "better"),
-    "worst": ("worst", "worse"),
+    "best": ("best",),
+    "worst": ("worst",),
     "highest": ("highest", "most", "greatest"),
     "lowest": ("lowest", "least", "fewest"),
-    "fastest": ("fastest", "quickest", "faster"),
-    "slowest": ("slowest", "slower"),
+    "fastest": ("fastest", "quickest"),
+    "slowest": ("slowest",),
     "smallest": ("smallest", "tiniest"),
     "largest": ("largest", "biggest"),
+    "faster": ("faster", "quicker"),
+    "slower": ("slower",),
+    "smaller": ("smaller",),
+    "larger": ("larger", "bigger"),
+    "better": ("better",),
+    "worse": ("worse",),
     "top": ("top", "first"),
     "bottom": ("bottom", "last"),
     "sort": ("sorted by", "sort by", "ordered by", "order by", "ranked by", "rank by"),
@@ -50,30 +62,44 @@ CUES: dict[str, tuple[str, ...]] = {
     ">": (">", "above", "more than", "greater than", "larger than", "exceeding", "higher than"),
     ">=": (">=", "≥", "at least", "no less than", "not less than"),
     "=": ("=", "equals", "equal to", "exactly"),
-    "failed": ("failed", "fail", "failing", "failures", "failure", "crashed", "went wrong"),
+    "failed": ("failed", "fail", "failing", "failures", "failure", "crashed", "went wrong", "errors"),
     "status:skipped": ("skipped",),
     "status:timeout": ("timed out", "timeout", "timeouts"),
     "status:oom": ("out of memory", "oom", "ran out of memory"),
     "status:cancelled": ("cancelled", "canceled"),
     "trials": ("trial", "trials", "run", "runs", "configuration", "configurations", "result", "results"),
     "why": ("why",),
-    "times smaller": ("smaller", "times smaller"),
+    "compressed": ("compressed",),
     "chart:scatter": ("scatter", "scatter plot", "scatter chart", "scatterplot"),
-    "chart:line": ("line", "lines", "line chart", "line plot", "line graph", "curve"),
+    "chart:line": ("line", "lines", "line chart", "line plot", "line graph"),
     "chart:bar": ("bar", "bars", "bar chart", "bar plot", "bar graph"),
     "chart:box": ("box", "box plot", "boxplot", "boxes", "distribution", "distribution of", "spread of"),
     "chart:histogram": ("histogram",),
     "chart:heatmap": ("heatmap", "heat map"),
     "chart:table": ("table",),
     "log": ("log scale", "logarithmic", "logarithmic scale", "log axis", "log axes"),
+    # Things people ask that the form of a query cannot hold: refused with the way there is.
+    "cannot:difference": (
+        "auc loss", "quality loss", "accuracy loss", "auc drop", "quality drop", "accuracy drop", "loss in auc",
+        "drop in auc", "loss of auc", "loss of quality", "drop in quality", "auc difference", "auc gain",
+        "losing quality", "without losing quality", "auc gap", "regret",
+    ),
+    "cannot:curves": (
+        "by step", "per step", "over steps", "steps", "epoch", "epochs", "training curve", "training curves", "curve",
+        "learning curve", "learning curves", "over training", "during training",
+    ),
+    "cannot:time": (
+        "over time", "last week", "last month", "this week", "yesterday", "today", "since", "history", "trend",
+        "recently", "newest", "latest", "oldest",
+    ),
 }  # fmt: skip
 
 FILLERS = """
-a an the of for at with in on to is are was were be been do does did has have had having what which who where when how
+a an the of for at with in on is are was were be been do does did has have had having what which who where when how
 show me plot give list display draw chart graph see get find tell us i we you want like would please can could let its
-it this that these those there their my our your as using use used when if then than only just all each every any some
+it this that these those there their my our your as using use used when if then only just all each every any some
 value values number numbers level levels different same respect terms look much many one ones embedding embeddings
-model models need needs take takes took cost costs make makes made still
+model models need needs take takes took cost costs make makes made still reach reaches bag bags
 """
 
 ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")
@@ -82,11 +108,13 @@ UNITS: dict[str, tuple[str, float]] = {
     "b": ("memory_mb", 1e-6), "bytes": ("memory_mb", 1e-6), "kb": ("memory_mb", 1e-3), "mb": ("memory_mb", 1.0),
     "megabytes": ("memory_mb", 1.0), "gb": ("memory_mb", 1e3), "gigabytes": ("memory_mb", 1e3),
     "kib": ("memory_mb", 1024e-6), "mib": ("memory_mb", 1024**2 / 1e6), "gib": ("memory_mb", 1024**3 / 1e6),
-    "ns": ("latency_us", 1e-3), "us": ("latency_us", 1.0), "µs": ("latency_us", 1.0), "μs": ("latency_us", 1.0),
+    "ns": ("latency_us", 1e-3), "us": ("latency_us", 1.0), "µs": ("latency_us", 1.0),
     "microseconds": ("latency_us", 1.0), "ms": ("latency_us", 1e3), "milliseconds": ("latency_us", 1e3),
     "gb/s": ("bandwidth_gb_s", 1.0),
 }  # fmt: skip
 SCALES = {"k": 1e3, "m": 1e6, "%": 1e-2, "percent": 1e-2, "x": 1.0, "": 1.0}
+# Names that people choose, and values that are everyday words: they count only beside the name of their column.
+_NAMED_VALUES = ("sweep", "machine", "pooling_mode", "dtype", "op")
 
 
 @dataclass(frozen=True)
@@ -94,26 +122,39 @@ class Item:
     """One phrase of the question.
 
     Attributes:
-        kind: column (name), value (of a column), cue (a key of CUES), number, filler, or unknown.
+        kind: column, value (of a column), cue, number, filler or unknown; filter and limit are made from numbers.
         text: as written.
-        name: column name, cue, or the column a value belongs to.
+        name: column name, cue (a key of CUES), or the column a value belongs to.
         value: the value, or the number.
         unit: unit written with a number, lower case.
+        parts: the numbers of `64,512`, which is a list or a thousand: the column decides.
+        filters: what a filter item says.
     """
 
     kind: Kind
     text: str
     name: str = ""
-    value: str | int | float | bool | None = None
+    value: Value | None = None
     unit: str = ""
+    parts: tuple[int, ...] = ()
+    filters: tuple[Filter, ...] = ()
+
+    def is_cue(self, *names: str) -> bool:
+        return self.kind == "cue" and self.name in names
 
 
 def tokens(text: str) -> list[str]:
     """Lower-case words, numbers (with what is written with them) and signs; other punctuation is dropped."""
     text = unicodedata.normalize("NFKC", text).lower().replace("μ", "µ")
-    found, i = [], 0
+    found: list[str] = []
+    i = 0
     while i < len(text):
-        if match := _NUMBER.match(text, i) or _WORD.match(text, i):
+        if match := _NUMBER.match(text, i):
+            number = match["number"]
+            listed = "," in number and not _THOUSANDS.fullmatch(number)
+            found += re.split(r"(,)", number) if listed else [match[0]]
+            i = match.end()
+        elif match := _WORD.match(text, i):
             found.append(match[0])
             i = match.end()
         else:
@@ -122,33 +163,37 @@ def tokens(text: str) -> list[str]:
 
 
 class Lexicon:
-    """Phrases -> items, from the catalogue, the values that the results hold, and the cues above."""
+    """Phrases -> items, from the cues above, the catalogue, and the values that the results hold, in that order."""
 
     def __init__(self, profile: Profile) -> None:
         self._phrases: dict[tuple[str, ...], Item] = {}
-        for word in FILLERS.split():
-            self._add(word, Item("filler", word))
         for cue, phrases in CUES.items():
             for phrase in phrases:
                 self._add(phrase, Item("cue", phrase, cue))
         for entry in catalog.entries().values():
-            for phrase in (entry.name, entry.label, *entry.synonyms):
+            names = () if entry.name == "error" else (entry.name,)  # "error" is the numerical one
+            for phrase in (*names, entry.label, *entry.synonyms):
                 self._add(phrase, Item("column", phrase, entry.name))
         for column in (e.name for e in catalog.entries().values() if e.type == "text"):
             synonyms = catalog.value_synonyms(column)
             for value in dict.fromkeys([*profile.values(column), *synonyms]):
                 for phrase in (str(value), *synonyms.get(str(value), ())):
-                    # Names that people choose can be any words: they count only behind the name of their column.
-                    named = f"{column} {phrase}" if column in ("sweep", "machine") else phrase
-                    self._add(named, Item("value", phrase, column, value))
+                    item = Item("value", phrase, column, value)
+                    if column in _NAMED_VALUES:
+                        for word in (column, catalog.entry(column).label):
+                            self._add(f"{word} {phrase}", item)
+                            self._add(f"{phrase} {word}", item)
+                    else:
+                        self._add(phrase, item)
+        for word in FILLERS.split():
+            self._add(word, Item("filler", word))
         self._longest = max(map(len, self._phrases))
         # Short words are too close to each other for a typo to be told from another word.
         self._correctable = sorted({w for phrase in self._phrases for w in phrase if len(w) >= 4 and w.isalpha()})
 
     def _add(self, phrase: str, item: Item) -> None:
-        key = tuple(tokens(phrase))
-        if key:
-            self._phrases[key] = item
+        if key := tuple(tokens(phrase)):
+            self._phrases.setdefault(key, item)
 
     def items(self, text: str) -> tuple[list[Item], list[str]]:
         """Cut the text into items, longest phrase first. Returns them with a note for each corrected typo."""
@@ -161,7 +206,7 @@ class Lexicon:
             if item is None and (match := _NUMBER.fullmatch(words[i])):
                 item, length = _number(match), 1
                 following = words[i + 1] if i + 1 < len(words) else ""
-                if not match["unit"] and (following in UNITS or following in ("percent", "%")) and following != "b":
+                if not item.unit and following != "b" and (following in UNITS or following == "percent"):
                     item, length = Item("number", item.text, "", item.value, following), 2
             if item is None and (corrected := self._correct(words[i])):
                 notes.append(f"read “{words[i]}” as “{corrected}”")
@@ -179,10 +224,13 @@ class Lexicon:
         return None, 1
 
     def _correct(self, word: str) -> str | None:
+        """The known word that a typo stands for; never one that only a prefix such as `un` sets apart."""
         if len(word) < 4 or not word.isalpha():
             return None
         close = difflib.get_close_matches(word, self._correctable, n=1, cutoff=0.82)
-        return close[0] if close and close[0] != word else None
+        if not close or close[0].endswith(word) or word.endswith(close[0]):
+            return None
+        return close[0]
 
     def nearest(self, word: str) -> Iterable[str]:
         """Column labels near a word that is not known."""
@@ -191,6 +239,11 @@ class Lexicon:
 
 
 def _number(match: re.Match[str]) -> Item:
-    value = float(match["number"].replace(",", ""))
-    plain = int(value) if value.is_integer() and "e" not in match["number"] and "." not in match["number"] else value
-    return Item("number", match[0], "", plain, match["unit"])
+    text, unit = match["number"], match["unit"] or ""
+    if "/" in text:
+        above, below = map(int, text.split("/"))
+        return Item("number", match[0], "", above / below if below else 0.0, unit)
+    parts = tuple(map(int, text.split(","))) if "," in text and "." not in text else ()
+    value = float(text.replace(",", ""))
+    plain = int(value) if value.is_integer() and not set("e.") & set(text) else value
+    return Item("number", match[0], "", plain, unit, parts)

@@ -151,7 +151,73 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("question", "expected"), CASES, ids=[q for q, _ in CASES])
+# Wordings that once read as something else, without a word to the person.
+MISREAD: list[tuple[str, dict[str, Any]]] = [
+    ("which method has the best AUC per data set?", {"partitions": ["dataset"]}),
+    ("fastest method for each batch size", {"partitions": ["batch_size", "embedding_dim"]}),
+    ("top 3 methods per data set by AUC", {"partitions": ["dataset"], "limit": 3, "metrics": ["auc"]}),
+    ("which method has the highest speedup over dense for lookups?", {"filters": {LOOKUP, FORWARD}}),
+    ("which lookups are faster than dense?", {"filters": {LOOKUP, FORWARD, Filter("speedup", ">", (1,))}}),
+    ("is hashed faster than dense in lookup", {"filters": {LOOKUP, FORWARD, eq("method", "hashed", "dense")}}),
+    ("compare hashed and dense at compression 0.1", {"baseline": True}),
+    (
+        "AUC by compression without dense on movielens",
+        {"filters": {TRAINING, Filter("method", "<>", ("dense",)), eq("dataset", "ml-206k")}},
+    ),
+    (
+        "latency of lookups by batch size except 512",
+        {"filters": {LOOKUP, FORWARD, Filter("batch_size", "<>", (512,))}},
+    ),
+    ("lookups latency at batch_size != 512", {"filters": {LOOKUP, FORWARD, Filter("batch_size", "<>", (512,))}}),
+    ("AUC except compression 1", {"filters": {TRAINING, Filter("compression", "<>", (1.0,))}}),
+    ("AUC without compression", {"filters": {TRAINING, eq("compression", 1.0)}}),
+    ("AUC at the smallest size", {"metrics": ["memory_mb", "auc"], "order": [("memory_mb", False)]}),
+    ("which lookup method has the highest speed?", {"order": [("samples_per_s", True)]}),
+    (
+        "fastest lookup at the largest batch size",
+        {"filters": {LOOKUP, FORWARD, eq("batch_size", 2048)}, "order": [("latency_us", False)]},
+    ),
+    ("best AUC at the highest compression", {"filters": {TRAINING, eq("compression", 0.02)}}),
+    ("AUC of compressed methods", {"filters": {TRAINING, Filter("compression", "<", (1.0,))}}),
+    ("how many parameters does hashed need in training?", {"metrics": ["memory_mb"], "shape": "groups"}),
+    ("show results for hashed on frappe", {"shape": "groups", "metrics": ["auc", "memory_mb", "latency_us"]}),
+    (
+        "latency of lookups at batch size 64 and 1 thread",
+        {"filters": {LOOKUP, FORWARD, eq("batch_size", 64), eq("threads", 1)}},
+    ),
+    ("for dim 16 lowest latency lookups", {"filters": {LOOKUP, FORWARD, eq("embedding_dim", 16)}, "limit": None}),
+    ("latency for batch sizes 64,512", {"filters": {LOOKUP, FORWARD, eq("batch_size", 64, 512)}}),
+    ("latency for batch sizes 64,512,2048", {"filters": {LOOKUP, FORWARD, eq("batch_size", 64, 512, 2048)}}),
+    ("AUC at compression 1/2", {"filters": {TRAINING, eq("compression", 0.5)}}),
+    (
+        "AUC for compression 0.1 to 0.5",
+        {"filters": {TRAINING, Filter("compression", ">=", (0.1,)), Filter("compression", "<=", (0.5,))}},
+    ),
+    (
+        "latency of lookups for batch sizes from 64 to 512",
+        {"filters": {LOOKUP, FORWARD, Filter("batch_size", ">=", (64,)), Filter("batch_size", "<=", (512,))}},
+    ),
+    ("best AUC with compression above 10x", {"filters": {TRAINING, Filter("compression", "<", (0.1,))}}),
+    ("AUC at more than 10x compression", {"filters": {TRAINING, Filter("compression", "<", (0.1,))}}),
+    ("embedding bag latency by method in lookup", {"filters": {LOOKUP, FORWARD}}),
+    ("which method has the lowest error?", {"source": "results", "metrics": ["max_abs_error"]}),
+    ("memory vs AUC at 0.1 compression", {"filters": {TRAINING, eq("compression", 0.1)}, "shape": "points"}),
+    ("AUC at 10x compression", {"filters": {TRAINING, eq("compression", 0.1)}}),
+    (
+        "how fast is hashed in lookup?",
+        {"metrics": ["latency_us"], "filters": {LOOKUP, FORWARD, eq("method", "hashed")}},
+    ),
+    ("latency not under 100 us in lookup", {"filters": {LOOKUP, FORWARD, Filter("latency_us", ">=", (100,))}}),
+    ("latency under 2,000 us for lookups", {"filters": {LOOKUP, FORWARD, Filter("latency_us", "<", (2000,))}}),
+    (
+        "AUC of qr at compression 0.1.",
+        {"filters": {TRAINING, eq("method", "quotient_remainder"), eq("compression", 0.1)}},
+    ),
+    ("latency by benchmark", {"filters": set()}),
+]
+
+
+@pytest.mark.parametrize(("question", "expected"), CASES + MISREAD, ids=[q for q, _ in CASES + MISREAD])
 def test_reading(question: str, expected: dict[str, Any], profile: Profile) -> None:
     found = summary(grammar.read(question, profile))
     assert {key: found[key] for key in expected} == expected
@@ -174,12 +240,21 @@ def test_a_corrected_typo_is_told(profile: Profile) -> None:
         ("哪种方法最快", ("哪种方法最快",)),
         ("🦆🦆", ("AUC",)),
         ("run hashed at 0.1", ("New run",)),
-        ("auc under", ("<", "number")),
+        ("auc under", ("under", "number")),
         ("top 100000 lookups", ("1,000",)),
         ("auc of failed trials", ("AUC",)),
         ("latency under 5 parsecs", ("parsecs",)),
         ("auc 0.7", ("under or above",)),
         ("auc and max_abs_error by method", ("AUC", "largest error")),
+        ("which method has the lowest AUC loss?", ("difference", "memory vs AUC")),
+        ("training loss by step", ("curves",)),
+        ("latency over time", ("history",)),
+        ("memory of unhashed", ("unhashed",)),
+        ("largest batch size with latency under 1 ms for lookups", ("latency by batch size",)),
+        ("auc above 0.9 and below 0.8", ("AUC > 0.9", "< 0.8")),
+        ("memory smaller than dense", ("smaller",)),
+        ("auc between 0.1", ("two numbers",)),
+        ("AUC without seed", ("without seed",)),
     ],
 )
 def test_refusals_name_what_is_wrong_or_known(question: str, names: tuple[str, ...], profile: Profile) -> None:
@@ -190,7 +265,8 @@ def test_refusals_name_what_is_wrong_or_known(question: str, names: tuple[str, .
 
 
 @pytest.mark.parametrize(
-    "question", ["best method", "average latency by method", "memory", "hashed", "fastest method", "16"]
+    "question",
+    ["best method", "average latency by method", "memory", "hashed", "fastest method", "best AUC and lowest memory"],
 )
 def test_questions_back_offer_choices_that_answer(question: str, profile: Profile) -> None:
     with pytest.raises(Ambiguity) as back:
