@@ -2,8 +2,9 @@
 
 The validation part of the published Frappe_x1 split is used for training and its test part for testing, since these
 two parts suffice for a trial of seconds; AUCs are therefore lower than those published for the full training part.
-The feature numbers of Frappe_x1 are already rows of one joint table, so they are kept: a feature that the training
-part lacks keeps its initial vector, and the size of the table does not depend on the split.
+The feature numbers of Frappe_x1 are already rows of one joint table, so they are kept, and the size of the table does
+not depend on the split. A feature that the training part lacks keeps its initial vector in a dense table; where a
+method shares parameters between rows, other features move it.
 """
 
 import numpy as np

@@ -124,7 +124,7 @@ class EmbeddingBagMethod(nn.Module, ABC):
     The one interface of all methods: `cls(num_embeddings, embedding_dim, compression=..., mode=..., device=None,
     dtype=None)`, `forward(input, offsets=None)`, `materialize(rows=None)`. What a method keeps are plain parameters, so
     its bytes are the sum over parameters and buffers. All methods start with vectors of mean 0 and standard deviation
-    `initial_bound(num_embeddings) / sqrt(3)`, so that training compares methods and not starting points.
+    `initial_bound(num_embeddings) / sqrt(3)`, so that none starts training at another scale.
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, mode: str) -> None:

@@ -1,5 +1,9 @@
 """The training benchmark on clicks that a small model can learn."""
 
+import copy
+import dataclasses
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -153,3 +157,34 @@ def test_the_model_is_embeddings_dots_and_mlp():
     vectors = model.embedding.weight.detach().numpy()[ids]
     dots = [[v[0] @ v[1], v[0] @ v[2], v[1] @ v[2]] for v in vectors]
     assert np.allclose(seen[0].numpy(), np.concatenate([vectors.reshape(4, -1), dots], 1), atol=1e-7)
+
+
+@pytest.fixture
+def models(monkeypatch):
+    """Copies of the models that training began with, and the models themselves."""
+    seen = []
+    train = training.train
+
+    def watched(model, *others):
+        seen.append((copy.deepcopy(model), model))
+        return train(model, *others)
+
+    monkeypatch.setattr(training, "train", watched)
+    return seen
+
+
+def test_the_mlp_starts_the_same_whatever_the_embedding_drew(models):
+    for method, compression, seed in (("dense", 1.0, 0), ("small_dim", 0.5, 0), ("dense", 1.0, 1)):
+        run(method, compression=compression, seed=seed, batch_size=EXAMPLES)
+    dense, small, other_seed = ([p.tolist() for p in begun.mlp.parameters()] for begun, _ in models)
+    assert dense == small
+    assert dense != other_seed
+
+
+def test_rows_that_no_example_holds_stay_as_they_are(models, monkeypatch):
+    lacking = dataclasses.replace(load(0), num_rows=sum(ROWS) + 4, field_rows=(*ROWS[:-1], ROWS[-1] + 4))
+    monkeypatch.setattr(sys.modules[__name__], "load", lambda seed: lacking)
+    run()
+    ((begun, trained),) = models
+    assert torch.equal(trained.embedding.weight[-4:], begun.embedding.weight[-4:])
+    assert not torch.isclose(trained.embedding.weight[:-4], begun.embedding.weight[:-4]).all(1).any()
