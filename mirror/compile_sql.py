@@ -1,6 +1,6 @@
 """QuerySpec -> SQL. One clause a line, so that a person can read and edit it."""
 
-from mirror.query_spec import Filter, Metric, QuerySpec, Value
+from mirror.query_spec import Filter, Metric, Order, QuerySpec, Value
 
 _AGGREGATE_SQL = {"stddev": "stddev_samp"}
 _ROW_LIMIT_OF_LISTS = 200
@@ -9,7 +9,7 @@ _LINE = 88
 
 def compile_sql(spec: QuerySpec) -> str:
     """The SELECT statement of a spec, in SQL that DuckDB's own shell runs unchanged."""
-    lines = [_select(_columns(spec)), f"FROM {spec.source}"]
+    lines = [_select(_columns(spec) or ["*"]), f"FROM {spec.source}"]
     if conditions := _conditions(spec):
         lines.append("WHERE " + "\n  AND ".join(conditions))
     if spec.dimensions and spec.shape in ("groups", "ranking", "best", "count"):
@@ -36,9 +36,9 @@ def _columns(spec: QuerySpec) -> list[str]:
     if spec.shape == "count":
         return [*columns, "count(*) AS trials"]
     columns += [f"{_call(m)} AS {m.alias}" for m in spec.metrics]
-    leading = spec.metrics[0]
-    if leading.aggregate == "avg":
-        columns.append(f"stddev_samp({leading.column}) AS stddev_{leading.column}")
+    leading, deviation = spec.metrics[0], f"stddev_{spec.metrics[0].column}"
+    if leading.aggregate in (None, "avg") and deviation not in [m.alias for m in spec.metrics]:
+        columns.append(f"stddev_samp({leading.column}) AS {deviation}")
     return [*columns, "count(*) AS n"]
 
 
@@ -89,19 +89,37 @@ def format_sql(sql: str) -> str:
 
 
 def _tail(spec: QuerySpec) -> list[str]:
-    order = [o.column + (" DESC" if o.descending else "") for o in spec.order]
     if spec.shape in ("ranking", "best"):
-        leading, first = spec.metrics[0], spec.order[0]
-        by = _call(leading) + (" DESC" if first.descending else "")
-        keep = "= 1" if spec.shape == "best" else f"<= {spec.limit}"
-        shown = leading.alias + (" DESC" if first.descending else "")
-        if spec.partitions:
-            within = ", ".join(spec.partitions)
-            return [f"QUALIFY rank() OVER (PARTITION BY {within} ORDER BY {by}) {keep}", f"ORDER BY {within}, {shown}"]
-        if spec.shape == "best":
-            return [f"QUALIFY rank() OVER (ORDER BY {by}) = 1", f"ORDER BY {', '.join(spec.dimensions)}"]
-        return [f"ORDER BY {shown}, {', '.join(spec.dimensions)}", f"LIMIT {spec.limit}"]
+        return _first(spec)
+    order = [_sort_key(o, spec) for o in spec.order]
     if spec.shape in ("groups", "count"):
         order = order or list(spec.dimensions)
     limit = spec.limit or (_ROW_LIMIT_OF_LISTS if spec.shape == "rows" else None)
-    return [f"ORDER BY {', '.join(order)}"] * bool(order) + [f"LIMIT {limit}"] * bool(limit)
+    return _order_by(order) + [f"LIMIT {limit}"] * bool(limit)
+
+
+def _first(spec: QuerySpec) -> list[str]:
+    """The first groups by the leading metric, in the direction of the first sort key."""
+    leading = spec.metrics[0]
+    direction = " DESC" if spec.order[0].descending else ""
+    by, shown = _call(leading) + direction, leading.alias + direction
+    if spec.partitions:
+        within = ", ".join(spec.partitions)
+        keep = "= 1" if spec.shape == "best" else f"<= {spec.limit}"
+        window = f"PARTITION BY {within} ORDER BY {by}"
+        return [f"QUALIFY rank() OVER ({window}) {keep}", *_order_by([*spec.partitions, shown])]
+    if spec.shape == "best":
+        return [f"QUALIFY rank() OVER (ORDER BY {by}) = 1", *_order_by(list(spec.dimensions))]
+    return [*_order_by([shown, *spec.dimensions]), f"LIMIT {spec.limit}"]
+
+
+def _sort_key(order: Order, spec: QuerySpec) -> str:
+    """A sort key of the result; a metric's column stands for what became of it there, `median_latency_us`."""
+    names = {m.column: m.alias for m in reversed(spec.metrics)} if spec.shape == "groups" else {}
+    aliases = [m.alias for m in spec.metrics]
+    name = order.column if order.column in aliases else names.get(order.column, order.column)
+    return name + (" DESC" if order.descending else "")
+
+
+def _order_by(keys: list[str]) -> list[str]:
+    return [f"ORDER BY {', '.join(keys)}"] if keys else []

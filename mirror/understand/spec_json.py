@@ -10,11 +10,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-import sqlalchemy as sa
-
-from db import schema
-from db.columns import BY_NAME, COLUMNS
 from mirror.query_spec import Aggregate, ChartType, ChartWish, Filter, Metric, Operator, Order, QuerySpec, Shape, Value
+from mirror.sources import KNOWN_COLUMNS
 
 MAX_COLUMNS = 12  # metrics, dimensions, partitions and sort keys, each
 MAX_FILTERS = 20
@@ -23,47 +20,6 @@ MAX_NOTES = 10
 MAX_TEXT = 300
 MAX_LIMIT = 10_000
 _INT64 = 2**63
-
-_TABLE_TYPES = {sa.BigInteger: "integer", sa.Double: "real", sa.DateTime: "timestamp", sa.Boolean: "boolean"}
-_FAILURES = (
-    "trial_id", "sweep", "benchmark", "op", "method", "dataset", "device", "compression", "embedding_dim",
-    "batch_size", "seed", "status", "error", "machine_id", "machine", "started_at", "duration_s",
-)  # fmt: skip
-_CURVES = (
-    "trial_id",
-    "method",
-    "dataset",
-    "compression",
-    "embedding_dim",
-    "seed",
-    "machine",
-    "step",
-    "metric",
-    "value",
-)
-_OTHER_TYPES = {"status": "text", "error": "text", "step": "integer", "metric": "text", "value": "real"}
-
-
-def _types(names: tuple[str, ...]) -> dict[str, str]:
-    return {n: BY_NAME[n].type if n in BY_NAME else _OTHER_TYPES[n] for n in names}
-
-
-def _table_types(table: sa.Table) -> dict[str, str]:
-    return {c.name: _TABLE_TYPES.get(type(c.type), "text") for c in table.c}
-
-
-_ALL = {c.name: c.type for c in COLUMNS}
-_BY_SOURCE: dict[str, Mapping[str, str]] = {
-    "results": _ALL,
-    "history": _ALL,
-    "failures": _types(_FAILURES),
-    "curves": _types(_CURVES),
-    "samples": _table_types(schema.samples),
-    "machines": _table_types(schema.machines),
-    "sweeps": _table_types(schema.sweeps),
-}
-# Source -> column -> text | integer | real | boolean | timestamp.
-KNOWN_COLUMNS: Mapping[str, Mapping[str, str]] = {source: _BY_SOURCE[source] for source in schema.EXPOSED}
 
 _SAME_OPERATOR = {"==": "=", "!=": "<>"}
 _NUMERIC = ("integer", "real")
@@ -89,15 +45,15 @@ def _plain(value: Any) -> Any:
 # -- schema ------------------------------------------------------------------------------------------------------------
 
 
-def json_schema(known: Mapping[str, Mapping[str, str]] = KNOWN_COLUMNS) -> dict[str, Any]:
+def json_schema() -> dict[str, Any]:
     """JSON schema of a QuerySpec over the known columns, in the strict subset (all keys required, none besides)."""
-    columns = sorted({c for types_ in known.values() for c in types_})
+    columns = sorted({c for types_ in KNOWN_COLUMNS.values() for c in types_})
     enums = {
         (Metric, "column"): columns,
         (Filter, "column"): columns,
         (QuerySpec, "dimensions"): columns,
         (QuerySpec, "partitions"): columns,
-        (QuerySpec, "source"): list(known),
+        (QuerySpec, "source"): list(KNOWN_COLUMNS),
     }
 
     def object_of(cls: type) -> dict[str, Any]:
@@ -129,12 +85,10 @@ def json_schema(known: Mapping[str, Mapping[str, str]] = KNOWN_COLUMNS) -> dict[
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def from_json(data: Any, known: Mapping[str, Mapping[str, str]] = KNOWN_COLUMNS) -> QuerySpec:
+def from_json(data: Any) -> QuerySpec:
     """The QuerySpec that parsed JSON holds; only `shape` is required, null and absence mean the default.
 
-    Args:
-        data: what `json.loads` gave.
-        known: source -> column -> type; nothing else can be named.
+    What is accepted compiles to a statement that runs. `data` is what `json.loads` gave.
 
     Raises:
         SpecError: an unknown key, column, operator or word, a value of the wrong type, or too many of anything.
@@ -142,8 +96,8 @@ def from_json(data: Any, known: Mapping[str, Mapping[str, str]] = KNOWN_COLUMNS)
     fields = _object(data, "the query", QuerySpec)
     if "shape" not in fields:
         raise SpecError(f"shape is missing: it is one of {', '.join(get_args(Shape))}.")
-    source = _word(fields.get("source", "results"), "source", tuple(known))
-    columns = _Columns(source, known)
+    source = _word(fields.get("source", "results"), "source", tuple(KNOWN_COLUMNS))
+    columns = _Columns(source)
     shape = _word(fields["shape"], "shape", get_args(Shape))
     metrics = tuple(_metric(item, f"metrics[{i}]", columns) for i, item in _items(fields, "metrics", MAX_COLUMNS))
     spec = QuerySpec(
@@ -167,16 +121,15 @@ def from_json(data: Any, known: Mapping[str, Mapping[str, str]] = KNOWN_COLUMNS)
 class _Columns:
     """The columns of one source, and what to say of a name that is not among them."""
 
-    def __init__(self, source: str, known: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(self, source: str) -> None:
         self.source = source
-        self.types = known[source]
-        self._known = known
+        self.types = KNOWN_COLUMNS[source]
 
     def name(self, value: Any, where: str) -> str:
         name = _text(value, where)
         if name in self.types:
             return name
-        homes = [source for source, columns in self._known.items() if name in columns]
+        homes = [source for source, columns in KNOWN_COLUMNS.items() if name in columns]
         if homes:
             raise SpecError(f"{where}: {name} is a column of {' and '.join(homes)}, not of {self.source}.")
         raise SpecError(f"{where}: {self.source} has no column {_shown(name)}{_nearest(name, tuple(self.types))}.")
@@ -279,6 +232,18 @@ def _check_shape(spec: QuerySpec, columns: _Columns) -> None:
     for name in needed.get(spec.shape, ()):
         if not getattr(spec, name):
             raise SpecError(f"{name} is missing, and the shape {spec.shape} needs it.")
+    if spec.shape in ("points", "rows"):
+        for i, metric in enumerate(spec.metrics):
+            if metric.aggregate:
+                raise SpecError(
+                    f"metrics[{i}].aggregate is null for the shape {spec.shape}, which shows single trials."
+                )
+    elif spec.shape in ("best", "ranking"):
+        leading = spec.metrics[0]
+        if spec.order[0].column not in (leading.alias, leading.column):
+            raise SpecError(
+                f"order[0].column: the shape {spec.shape} is ordered by its leading metric {leading.alias}."
+            )
     for i, name in enumerate(spec.partitions):
         if name not in spec.dimensions:
             raise SpecError(f"partitions[{i}]: {name} is not among the dimensions; add it there too.")
@@ -296,15 +261,14 @@ def _check_names(spec: QuerySpec, columns: _Columns) -> None:
     both = [n for n in aliases if n in spec.dimensions]
     if both:
         raise SpecError(f"{both[0]} is among the metrics and the dimensions: keep it in one of them.")
-    results = [*aliases, *spec.dimensions]
+    results = list(spec.dimensions)
     if spec.shape == "count":
         results.append("trials")
     elif spec.shape in ("points", "rows"):
         results += [c for c in columns.types if c not in results]
     else:
-        results += ["n", f"stddev_{spec.metrics[0].column}"]
-    if spec.shape in ("ranking", "best"):
-        results += [m.column for m in spec.metrics]
+        results += [*aliases, *(m.column for m in spec.metrics), "n"]
+        results += [f"stddev_{spec.metrics[0].column}"] if spec.metrics[0].aggregate in (None, "avg") else []
     for i, order in enumerate(spec.order):
         if order.column not in results:
             raise SpecError(

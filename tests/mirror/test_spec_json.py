@@ -4,14 +4,16 @@ import json
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from db import schema
 from db.store import Store
+from mirror.compile_sql import compile_sql
 from mirror.query_spec import ChartType, ChartWish, Filter, Metric, Operator, Order, QuerySpec, Shape
+from mirror.sandbox import Sandbox
+from mirror.sources import KNOWN_COLUMNS
 from mirror.understand.spec_json import (
-    KNOWN_COLUMNS,
     MAX_COLUMNS,
     MAX_FILTERS,
     MAX_LIMIT,
@@ -48,12 +50,14 @@ def filters(draw):
 @st.composite
 def specs(draw):
     shape = draw(st.sampled_from(get_args(Shape)))
-    aggregates = st.sampled_from([None, "avg", "max", "count"])
+    aggregates = st.none() if shape in ("points", "rows") else st.sampled_from([None, "avg", "max", "count", "stddev"])
     columns = draw(st.lists(st.sampled_from(NUMERIC), min_size=1, max_size=4, unique=True))
     metrics = tuple(Metric(c, draw(aggregates)) for c in columns)
     dimensions = tuple(draw(st.lists(st.sampled_from(NOMINAL), max_size=4, unique=True)))
-    sortable = [m.alias for m in metrics] + list(dimensions)
+    sortable = [*dimensions, "trials"] if shape == "count" else [*(m.alias for m in metrics), *dimensions]
     order = draw(st.lists(st.builds(Order, st.sampled_from(sortable), st.booleans()), min_size=1, max_size=3))
+    if shape in ("best", "ranking"):
+        order[0] = Order(draw(st.sampled_from([metrics[0].alias, metrics[0].column])), draw(st.booleans()))
     return QuerySpec(
         shape,
         metrics,
@@ -74,6 +78,39 @@ def specs(draw):
 @given(specs())
 def test_a_spec_survives_the_way_through_json(spec):
     assert from_json(json.loads(json.dumps(to_json(spec)))) == spec
+
+
+@settings(max_examples=80, deadline=None)
+@given(specs())
+def test_what_is_accepted_compiles_to_a_statement_that_runs(box: Sandbox, spec):
+    sql = compile_sql(from_json(to_json(spec)))
+    assume(sql.replace("\n", "").isprintable())  # the guard refuses what cannot be seen
+    box.run(sql, row_cap=1)
+
+
+BY_LATENCY = {"metrics": [{"column": "latency_us", "aggregate": "median"}], "order": [{"column": "latency_us"}]}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *({"shape": "rows", "source": source} for source in KNOWN_COLUMNS),
+        *({"shape": "count", "source": source} for source in KNOWN_COLUMNS),
+        {"shape": "best", **BY_LATENCY},
+        {"shape": "ranking", "limit": 3, **BY_LATENCY},
+        {"shape": "groups", "dimensions": ["method"], **BY_LATENCY},
+        {"shape": "groups", "source": "curves", "metrics": [{"column": "value"}], "dimensions": ["metric", "step"]},
+        {"shape": "best", "metrics": [{"column": "auc"}, {"column": "auc", "aggregate": "stddev"}],
+         "order": [{"column": "auc"}]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_every_source_and_shape_runs(box: Sandbox, data):
+    table = box.run(compile_sql(from_json(data)))
+    assert len(set(table.columns)) == len(table.columns)
+    if data["shape"] == "groups" and data.get("source") is None:
+        medians = table.column("median_latency_us")
+        assert medians == sorted(medians)
 
 
 def test_the_default_of_everything_but_shape():
@@ -131,7 +168,10 @@ BAD = [
     (points(metrics=[{"column": "method"}]), "method holds text values and cannot be a metric"),
     (points(metrics=[{"column": "is_baseline", "aggregate": "avg"}]), "cannot be a metric"),
     (points(metrics=[{"column": "auc", "aggregate": "mean"}]), "metrics[0].aggregate is one of avg"),
-    (points(metrics=[{"column": "auc"}, {"column": "auc", "aggregate": "avg"}]), "metrics names auc twice"),
+    (
+        points(shape="groups", metrics=[{"column": "auc"}, {"column": "auc", "aggregate": "avg"}]),
+        "metrics names auc twice",
+    ),
     (points(metrics=[{"column": "auc"}] * (MAX_COLUMNS + 1)), f"{MAX_COLUMNS} is the most"),
     (points(dimensions=["methods"]), "dimensions[0]: results has no column 'methods'; the nearest is method"),
     (points(dimensions=["zzzzzz"]), "there are trial_id, sweep"),
@@ -172,6 +212,10 @@ BAD = [
     (points(order=[{"column": "n"}]), "the result has no column 'n'"),
     (ranking(limit=None), "limit is missing, and the shape ranking needs it"),
     (ranking(order=[]), "order is missing, and the shape ranking needs it"),
+    (ranking(order=[{"column": "method"}]), "order[0].column: the shape ranking is ordered by its leading metric auc"),
+    (ranking(shape="best", order=[{"column": "n"}]), "the shape best is ordered by its leading metric auc"),
+    (points(metrics=[{"column": "auc", "aggregate": "avg"}]), "metrics[0].aggregate is null for the shape points"),
+    (points(shape="count", order=[{"column": "auc"}]), "the result has no column 'auc'"),
     (ranking(limit=0), "limit is a whole number from 1 to"),
     (ranking(limit=True), "limit is a whole number"),
     (ranking(limit="5"), "limit is a whole number"),
@@ -263,4 +307,3 @@ def test_the_schema_is_strict_and_follows_the_dataclass():
     for node in found:
         assert node["additionalProperties"] is False
         assert node["required"] == list(node["properties"])
-    assert set(json_schema({"results": {"auc": "real"}})["properties"]["dimensions"]["items"]["enum"]) == {"auc"}
