@@ -21,7 +21,12 @@ MAX_DETAIL = 200  # characters of a server's own message that are passed on
 
 
 class LlmError(Exception):
-    """The language model gave nothing usable; the message is one sentence without secrets."""
+    """The language model gave nothing usable; the message is one sentence without secrets.
+
+    `sent` is what it was sent before, word for word; empty when nothing was.
+    """
+
+    sent: str = ""
 
 
 class RequestRefused(LlmError):
@@ -72,12 +77,10 @@ class Completion:
 
     Attributes:
         text: the message, possibly empty.
-        tokens: tokens used by the request, or None where the server does not say.
         cut: whether the token limit ended it.
     """
 
     text: str
-    tokens: int | None
     cut: bool
 
 
@@ -224,9 +227,7 @@ class ChatServer:
             raise self._error("sent JSON that is no chat completion: check MIRROR_LLM_BASE_URL.")
         if not content and refusal:
             raise self._error(f"declined to answer: {self._detail(refusal)}")
-        usage = data.get("usage")
-        tokens = usage.get("total_tokens") if isinstance(usage, dict) else None
-        return Completion(content, tokens if type(tokens) is int else None, choice.get("finish_reason") == "length")
+        return Completion(content, choice.get("finish_reason") == "length")
 
     def _status(self, status: int, message: str) -> LlmError:
         if status in (400, 422):

@@ -2,7 +2,12 @@
 
 
 class Refusal(Exception):
-    """The question cannot be answered from the results; the message says why and names what is known."""
+    """The question cannot be answered from the results; the message says why and names what is known.
+
+    `sent` is what a language model was sent for the question, word for word; empty when none was asked.
+    """
+
+    sent: str = ""
 
 
 class Ambiguity(Exception):

@@ -24,7 +24,6 @@ from mirror.understand.spec_json import SpecError, from_json, json_schema
 
 __all__ = ["LlmError", "LlmFrontEnd", "LlmReading", "configured"]
 
-MAX_QUESTION = 2000  # characters
 MAX_REPAIRS = 2
 MAX_ECHO = 4000  # characters of a wrong answer that the model is shown again
 MAX_TOKENS = 4096  # room for a small model's thinking, and an end to one that runs in circles
@@ -41,12 +40,10 @@ class LlmReading:
     Attributes:
         spec: the query.
         sent: everything that was sent for it, for the person to see.
-        tokens: tokens of all requests together, or None where the server does not say.
     """
 
     spec: QuerySpec
     sent: str
-    tokens: int | None
 
 
 @dataclass(frozen=True)
@@ -99,52 +96,45 @@ class LlmFrontEnd:
         """Whether a model is set up; nothing is contacted."""
         return configured()
 
-    def read(
-        self,
-        question: str,
-        catalog_text: str,
-        values: Mapping[str, Sequence[Any]],
-        previous: QuerySpec | None = None,
-    ) -> LlmReading:
+    def read(self, question: str, catalog_text: str, values: Mapping[str, Sequence[Any]]) -> LlmReading:
         """The query behind a question.
 
         Args:
             question: as asked.
             catalog_text: what the columns mean, one line each.
             values: column -> its distinct values.
-            previous: the query before, which a follow-up question changes.
 
-        Raises:
+        Raises (each with what was sent as its `sent`):
             Refusal: the model says that the results cannot answer this.
             LlmError: the model is not set up, not reachable, too slow, or gave no valid query.
         """
         settings = server_settings()
-        if len(question) > MAX_QUESTION:
-            raise LlmError(f"The question has {len(question)} characters: {MAX_QUESTION} is the most.")
-        messages = llm_prompt.messages(question, catalog_text, values, previous, datetime.now(UTC).date())
+        messages = llm_prompt.messages(question, catalog_text, values, datetime.now(UTC).date())
         with closing(ChatServer(settings)) as server:
-            return _Conversation(settings, server, messages).reading()
+            conversation = _Conversation(settings, server, messages)
+            try:
+                return LlmReading(conversation.spec(), conversation.sent())
+            except (LlmError, Refusal) as error:
+                error.sent = conversation.sent()
+                raise
 
 
 @dataclass
 class _Conversation:
-    """The requests for one question: messages so far, and what they cost."""
+    """The requests for one question."""
 
     settings: ServerSettings
     server: ChatServer
     messages: list[dict[str, str]]
-    tokens: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
-    def reading(self) -> LlmReading:
+    def spec(self) -> QuerySpec:
         for attempt in range(MAX_REPAIRS + 1):
             answer = self._ask()
             try:
-                spec = _spec(answer.text)
+                return _spec(answer.text)
             except SpecError as error:
                 problem = f"The answer was cut off at the token limit. {error}" if answer.cut else str(error)
-            else:
-                return LlmReading(spec, self._sent(), self.tokens)
             if attempt < MAX_REPAIRS:
                 self._ask_for_repair(answer.text, problem)
         raise LlmError(
@@ -162,8 +152,6 @@ class _Conversation:
                 manner = manner.after(refused)
                 continue
             _worked[key] = manner
-            if answer.tokens is not None:
-                self.tokens = (self.tokens or 0) + answer.tokens
             return answer
 
     def _ask_for_repair(self, answer: str, problem: str) -> None:
@@ -176,7 +164,7 @@ class _Conversation:
             {"role": "user", "content": repair},
         ]
 
-    def _sent(self) -> str:
+    def sent(self) -> str:
         """The last request, which holds all the messages before it."""
         parts = [
             f"model: {self.settings.model}\n" + "\n".join(f"{k}: {json.dumps(v)}" for k, v in self.options.items())
