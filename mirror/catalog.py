@@ -10,6 +10,8 @@ import yaml
 
 from db.columns import BY_NAME, COLUMNS
 
+# Columns of a result that hold a number of trials.
+COUNT_NAMES = ("n", "trials", "count", "count_star()")
 AGGREGATE_WORDS = {
     "avg": "mean",
     "min": "lowest",
@@ -98,7 +100,7 @@ def entry(column: str) -> Entry:
     known = entries()
     if column in known:
         return known[column]
-    if column in ("n", "trials", "count", "count_star()"):
+    if column in COUNT_NAMES:
         return Entry(column, "trials", role="metric", type="integer", aggregate="sum")
     prefix, _, rest = column.partition("_")
     if prefix in AGGREGATE_WORDS and rest in known:

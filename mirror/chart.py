@@ -9,21 +9,21 @@ from db.columns import GROUP_AXES
 from mirror import catalog
 from mirror.configurations import has_direction, repeats
 from mirror.drawable import MOST_COLORS, MOST_FACETS, fits, is_unique, label, left_out
-from mirror.numbers import plain_text
-from mirror.query_spec import ChartSpec, ChartType, ChartWish, Filter, QuerySpec, Table, Value
+from mirror.query_spec import ChartSpec, ChartType, ChartWish, QuerySpec, Table, Value
 from mirror.roles import Roles, compared, differing, distinct, distinct_numbers, is_number, is_numeric, sort_roles
+from mirror.wording import filter_in_words
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-__all__ = ["choose", "figure", "fits", "left_out", "no_rows", "tiles"]
+__all__ = ["choose", "figure", "fits", "left_out", "no_rows", "redrawn", "tiles"]
 
 _MOST_TILES = 4
 _MOST_CELLS_OF_BARS = 36  # above 6 x 6 a heatmap is easier to read than grouped bars
 _REPEATS_OF_A_BOX = 5
 _VALUES_OF_A_LINE = 3
 # What must not share an axis: each value gets a panel of its own.
-_APART = ("metric", "benchmark", "op", "dataset", "device", "direction", "machine")
+_OWN_PANEL = ("metric", "benchmark", "op", "dataset", "device", "direction", "machine")
 
 
 def choose(table: Table, spec: QuerySpec | None, wish: ChartWish | None = None) -> ChartSpec:
@@ -46,6 +46,13 @@ def choose(table: Table, spec: QuerySpec | None, wish: ChartWish | None = None) 
     return replace(chart, reason=reason[:1].upper() + reason[1:])
 
 
+def redrawn(chart: ChartSpec, table: Table, spec: QuerySpec | None) -> ChartSpec:
+    """A chart whose type, columns or scales a person has changed, with what follows from them as `choose` has it."""
+    chart = _completed(chart, table, sort_roles(table, spec))
+    reason = f"{chart.reason} {left_out(chart, table)}".strip()
+    return replace(chart, reason=reason[:1].upper() + reason[1:])
+
+
 def tiles(table: Table, spec: QuerySpec | None = None) -> list[tuple[str, Value | None]]:
     """(column, value) of the number tiles of a one-row result: the metrics, then what names the row; four at most."""
     roles = sort_roles(table, spec)
@@ -64,12 +71,7 @@ def no_rows(spec: QuerySpec | None) -> str:
     """The sentence for an empty result, with the filters that it had to pass."""
     if spec is None or not spec.filters:
         return "No rows match."
-    return f"No rows match {' and '.join(_in_words(f) for f in spec.filters)}."
-
-
-def _in_words(f: Filter) -> str:
-    values = ", ".join(f"{v:g}" if isinstance(v, float) else plain_text(v) for v in f.values)
-    return f"{label(f.column)} {f.operator} {values}"
+    return f"No rows match {' and '.join(filter_in_words(f) for f in spec.filters)}."
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
@@ -122,6 +124,10 @@ def _candidates(table: Table, shape: str | None, roles: Roles) -> Iterable[Chart
 
 def _build(kind: ChartType, table: Table, roles: Roles, ranked: bool = False) -> ChartSpec:
     """A chart of the kind with the columns that suit it best; `fits` says whether it can be drawn."""
+    return _completed(_placed(kind, table, roles, ranked), table, roles)
+
+
+def _placed(kind: ChartType, table: Table, roles: Roles, ranked: bool) -> ChartSpec:
     keys = compared(table, roles)
     y = roles.metrics[0] if roles.metrics else None
     if kind == "scatter":
@@ -133,15 +139,12 @@ def _build(kind: ChartType, table: Table, roles: Roles, ranked: bool = False) ->
     if kind == "box":
         x, color, facet = _slots(table, [k for k in keys if k != "dataset"] if len(keys) > 1 else keys)
         facet = "dataset" if "dataset" in keys and x != "dataset" else facet
-        return ChartSpec("box", x=x, y=y, color=color, facet=facet, reason=f"How {label(y)} is distributed.")
+        return ChartSpec("box", x=x, y=y, color=color, facet=facet)
     if kind == "histogram":
-        return ChartSpec("histogram", x=y, color=_color(table, keys), reason=f"How {label(y)} is distributed.")
+        return ChartSpec("histogram", x=y, color=_color(table, keys))
     if kind == "heatmap":
         x = next(iter(_parameters(table, roles)), keys[0] if keys else None)
-        other = next((k for k in keys if k != x), None)
-        return ChartSpec(
-            "heatmap", x=x, y=other, color=y, reason=f"{label(y)} for every {label(x)} and {label(other)}."
-        )
+        return ChartSpec("heatmap", x=x, y=next((k for k in keys if k != x), None), color=y)
     return ChartSpec(kind)
 
 
@@ -154,24 +157,9 @@ def _scatter(table: Table, roles: Roles, keys: list[str]) -> ChartSpec:
     x, y = axes
     keys = [k for k in keys if k != x]
     color = _color(table, keys)
-    facet = next((k for k in _APART if k in keys and k != color), None)
-    two_sided = has_direction(x) and has_direction(y)
-    mixed = [k for k in keys if k in GROUP_AXES and k not in (color, facet)]
-    reason = f"{label(x)} against {label(y)}, one point per {'trial' if roles.raw else 'row'}."
-    if two_sided and mixed:
-        reason += f" No Pareto front, since {' and '.join(label(k) for k in mixed)} differ as well."
-    return ChartSpec(
-        "scatter",
-        x=x,
-        y=y,
-        color=color,
-        symbol=color,
-        facet=facet,
-        log_x=_spans(table, x, 100, facet),
-        log_y=_spans(table, y, 100, facet),
-        pareto=two_sided and not mixed,
-        reason=reason + _only_in_table(roles.metrics[2:]),
-    )
+    facet = next((k for k in _OWN_PANEL if k in keys and k != color), None)
+    log_x, log_y = (_spans(table, c, 100, facet) for c in (x, y))
+    return ChartSpec("scatter", x=x, y=y, color=color, facet=facet, log_x=log_x, log_y=log_y)
 
 
 def _line(table: Table, roles: Roles, keys: list[str]) -> ChartSpec:
@@ -186,27 +174,11 @@ def _line(table: Table, roles: Roles, keys: list[str]) -> ChartSpec:
     color = _color(table, [k for k in keys if k != facet])
     rest = [k for k in keys if k not in (color, facet)]
     if facet is None:
-        facet = next((k for k in [*_APART, *rest] if k in rest and len(distinct(table, k)) <= MOST_FACETS), None)
-    rest = [k for k in rest if k != facet]
-    symbol = next((k for k in rest if len(distinct(table, k)) <= MOST_COLORS), color)
-    rest = [k for k in rest if k != symbol]
+        facet = next((k for k in [*_OWN_PANEL, *rest] if k in rest and len(distinct(table, k)) <= MOST_FACETS), None)
     numbers = distinct_numbers(table, x) if x else []
     doubling = len(numbers) >= _VALUES_OF_A_LINE and all(v > 0 and math.log2(v).is_integer() for v in numbers)
-    reason = f"{label(y)} along {label(x)}." if x else ""
-    if rest:
-        reason += f" Lines that look alike differ in {' and '.join(label(k) for k in rest)}."
-    return ChartSpec(
-        "line",
-        x=x,
-        y=y,
-        color=color,
-        symbol=symbol,
-        facet=facet,
-        log_x=doubling or (_is_axis(x) and _spans(table, x, 10, facet)),
-        log_y=_spans(table, y, 100, facet),
-        log2_x=doubling,
-        reason=reason + _only_in_table(roles.metrics[1:]),
-    )
+    log_x = doubling or (_is_axis(x) and _spans(table, x, 10, facet))
+    return ChartSpec("line", x=x, y=y, color=color, facet=facet, log_x=log_x, log_y=_spans(table, y, 100, facet))
 
 
 def _bars(table: Table, roles: Roles, keys: list[str], ranked: bool) -> ChartSpec:
@@ -221,8 +193,45 @@ def _bars(table: Table, roles: Roles, keys: list[str], ranked: bool) -> ChartSpe
         x = x if x and is_unique(table, [x]) else None
     elif len(keys) > 3 or not is_unique(table, [c for c in (x, color, facet) if c]):
         x, facet, color = None, None, "method" if "method" in keys else None
-    reason = f"{label(y)} of each {label(x) or 'row'}."
-    return ChartSpec("bar", x=x, y=y, color=color, facet=facet, reason=reason + _only_in_table(roles.metrics[1:]))
+    return ChartSpec("bar", x=x, y=y, color=color, facet=facet)
+
+
+# -- what follows from the places --------------------------------------------------------------------------------------
+
+
+def _completed(chart: ChartSpec, table: Table, roles: Roles) -> ChartSpec:
+    """The chart with the symbols, the Pareto front and the reason that its columns bring about."""
+    keys = [k for k in compared(table, roles) if k not in (chart.x, chart.y, chart.color, chart.facet)]
+    x, y = label(chart.x), label(chart.y)
+    others = [m for m in roles.metrics if m not in (chart.x, chart.y, chart.color)]
+    if chart.type == "scatter" and chart.x and chart.y:
+        reason = f"{x} against {y}, one point per {'trial' if roles.raw else 'row'}."
+        two_sided = has_direction(chart.x) and has_direction(chart.y)
+        # Neither different work nor what has a panel of its own can be on one front, whatever its colour.
+        apart = dict.fromkeys((*GROUP_AXES, *_OWN_PANEL))
+        mixed = [k for k in apart if k in compared(table, roles) and k != chart.facet]
+        if two_sided and mixed:
+            differ = "differs" if len(mixed) == 1 else "differ"
+            reason += f" No Pareto front, since {' and '.join(label(k) for k in mixed)} {differ} as well."
+        chart = replace(chart, symbol=chart.color, pareto=two_sided and not mixed)
+    elif chart.type == "line" and chart.x:
+        symbol = next((k for k in keys if len(distinct(table, k)) <= MOST_COLORS), chart.color)
+        alike = [label(k) for k in keys if k != symbol]
+        reason = f"{y} along {x}."
+        reason += f" Lines that look alike differ in {' and '.join(alike)}." if alike else ""
+        chart = replace(chart, symbol=symbol, pareto=False)
+    else:
+        reason = {
+            "bar": f"{y} of each {x or 'row'}.",
+            "box": f"How {y} is distributed.",
+            "histogram": f"How {x} is distributed.",
+            "heatmap": f"{label(chart.color)} for every {x} and {y}.",
+            "table": "Shown as a table.",
+        }.get(chart.type, "")
+        chart = replace(chart, symbol=None, pareto=False)
+    if others and chart.type in ("scatter", "line", "bar"):
+        reason += f" The table holds {' and '.join(label(m) for m in others)} as well."
+    return replace(chart, reason=reason)
 
 
 def _slots(table: Table, keys: list[str]) -> tuple[str | None, str | None, str | None]:
@@ -231,7 +240,7 @@ def _slots(table: Table, keys: list[str]) -> tuple[str | None, str | None, str |
         return (keys[0] if keys else None), ("method" if "method" in keys else None), None
     color = "method" if "method" in keys else keys[1]
     rest = [k for k in keys if k != color]
-    panels = [k for k in (*_APART, *reversed(rest)) if k in rest and len(distinct(table, k)) <= MOST_FACETS]
+    panels = [k for k in (*_OWN_PANEL, *reversed(rest)) if k in rest and len(distinct(table, k)) <= MOST_FACETS]
     facet = panels[0] if len(rest) > 1 and panels else None
     return next(k for k in rest if k != facet), color, facet
 
@@ -265,13 +274,6 @@ def _spans(table: Table, column: str | None, ratio: float, facet: str | None) ->
 
 def _is_axis(column: str | None) -> bool:
     return column is not None and catalog.entry(column).role == "axis"
-
-
-def _only_in_table(metrics: Sequence[str]) -> str:
-    if not metrics:
-        return ""
-    names = " and ".join(label(m) for m in metrics)
-    return f" The table holds {names} as well."
 
 
 def _with_wished_scales(chart: ChartSpec, table: Table, wish: ChartWish) -> ChartSpec:

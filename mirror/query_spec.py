@@ -110,7 +110,7 @@ class ChartSpec:
     Attributes:
         type: kind of chart; `table` means that none fits, and `reason` says why.
         x, y, color, symbol, facet: column names, or None. For a heatmap `color` is the value.
-        log_x, log_y: logarithmic axes (powers of two on x when `log2_x`).
+        log_x, log_y: logarithmic axes.
         pareto: draw the Pareto front of x and y.
         reason: why this chart, or why none.
     """
@@ -123,7 +123,6 @@ class ChartSpec:
     facet: str | None = None
     log_x: bool = False
     log_y: bool = False
-    log2_x: bool = False
     pareto: bool = False
     reason: str = ""
 

@@ -10,7 +10,6 @@ from db.columns import BY_NAME
 from mirror import catalog
 from mirror.query_spec import QuerySpec, Table, Value
 
-COUNT_NAMES = ("n", "trials", "count", "count_star()")
 # Places along a run in the views `curves` and `samples`, which the catalogue of trials does not hold.
 _POSITIONS = ("step", "sample")
 # Columns that tell repetitions of one configuration apart, or only describe the run.
@@ -82,7 +81,7 @@ def sort_roles(table: Table, spec: QuerySpec | None = None) -> Roles:
     asked = [m.alias for m in spec.metrics if m.alias in columns] if spec else []
     dimensions = [d for d in spec.dimensions if d in columns] if spec else []
     rest = [c for c in columns if c not in asked and c not in dimensions]
-    count = next((c for c in rest if c in COUNT_NAMES and is_numeric(table, c)), None)
+    count = next((c for c in rest if c in catalog.COUNT_NAMES and is_numeric(table, c)), None)
     spreads = {s for c in columns for s in _spread_columns(c) if s in rest}
     inferred: list[str] = []
     parameters, names, times = [], [], []

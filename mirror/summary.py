@@ -28,10 +28,9 @@ from mirror.wording import (
     where,
 )
 
-_BASELINE = "dense"
 _MOST_METRICS = 4
 # Values of these are different tasks: their numbers are never ranked against each other.
-_APART = ("metric", "benchmark", "dataset")
+_TASKS = ("metric", "benchmark", "dataset")
 
 
 def summarize(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, failed: int = 0) -> str:
@@ -44,12 +43,11 @@ def summarize(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, fai
         failed: failed trials that the question would have covered.
     """
     roles = sort_roles(table, spec)
-    sentences = _sentences(table, spec, chart, roles) if table.rows else [no_rows(spec)]
-    if table.truncated:
-        sentences.append(f"Only the first {len(table.rows):,} rows were read.")
+    *most, last = _sentences(table, spec, chart, roles) if table.rows else [no_rows(spec)]
+    limits = [f"only the first {len(table.rows):,} rows were read"] if table.truncated else []
     if failed > 0:
-        sentences.append(f"{failed:,} failed {'trial is' if failed == 1 else 'trials are'} not shown.")
-    return " ".join(sentences)
+        limits.append(f"{failed:,} failed {'trial is' if failed == 1 else 'trials are'} not shown")
+    return " ".join([*most, "; ".join([last.removesuffix("."), *limits]) + "."])
 
 
 def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, roles: Roles) -> list[str]:
@@ -235,7 +233,7 @@ def _range(table: Table, roles: Roles) -> str:
         return f"No row has a value of {label(metric)}."
     mean = "mean " if roles.raw and any(c.trials > 1 for c in found) else ""
     descending = catalog.entry(metric).better != "lower"
-    apart = [k for k in found[0].key if k in _APART]
+    apart = [k for k in found[0].key if k in _TASKS]
     if apart and len(found[0].key) > 1:
         what = superlative(metric, descending, mean)
         return f"{capital(what)}: {_leaders(_by(found, apart), apart, metric, descending)}."
@@ -285,7 +283,13 @@ def _against_baseline(
     than = difference(quality, best.means[quality], base.means[quality])
     than += " as" if than == "the same" else " than" if than.endswith(("lower", "higher")) else " that of"
     share = difference(cost, best.means[cost], base.means[cost])
-    return f", {than} {describe('method', base.key['method'])} with {share} its {label(cost)}"
+    if share == "the same":
+        price = f"at the same {label(cost)}"
+    elif share.endswith("x"):
+        price = f"with {share} its {label(cost)}"
+    else:
+        price = f"at a {label(cost)} {share}"
+    return f", {than} {describe('method', base.key['method'])} {price}"
 
 
 def _ordering(metric: str, value: float, base: float) -> float:
@@ -320,13 +324,13 @@ def _by(found: Iterable[Configuration], columns: Sequence[str]) -> dict[tuple[Va
 
 
 def _baselines(table: Table) -> set[Value | None]:
-    """The baseline methods: those that the table marks, else dense."""
+    """The baseline methods: those that the table marks, else the one the catalogue names."""
     if "method" not in table.columns:
         return set()
     methods = table.column("method")
     if "is_baseline" in table.columns:
         return {m for m, marked in zip(methods, table.column("is_baseline"), strict=True) if marked is True}
-    return {m for m in methods if m == _BASELINE}
+    return {catalog.words()["baseline"]} & set(methods)
 
 
 def _methods(table: Table) -> int:

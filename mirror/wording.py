@@ -8,10 +8,19 @@ from db.columns import BY_NAME
 from mirror import catalog
 from mirror.configurations import Configuration
 from mirror.drawable import label
-from mirror.numbers import describe, format_spread, format_value
-from mirror.query_spec import Value
+from mirror.numbers import describe, format_spread, format_value, plain_text
+from mirror.query_spec import Filter, Value
 
 MOST_NAMED = 3
+_OPERATORS = {"<>": "≠", "<=": "≤", ">=": "≥"}
+
+
+def filter_in_words(f: Filter) -> str:
+    """`compression = 0.1`, `memory ≤ 5 MB`, `method in dense, hashed`."""
+    values = ", ".join(plain_text(str(v).lower() if isinstance(v, bool) else v) for v in f.values)
+    entry = catalog.entry(f.column)
+    unit = f" {entry.unit}" if entry.unit and entry.role == "metric" else ""
+    return f"{label(f.column)} {_OPERATORS.get(f.operator, f.operator)} {values}{unit}"
 
 
 def course(values: Sequence[float]) -> str:

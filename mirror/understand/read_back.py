@@ -1,10 +1,9 @@
 """A QuerySpec said back in words: "Read as: ..."."""
 
 from mirror import catalog
-from mirror.compile_sql import literal
-from mirror.query_spec import Filter, QuerySpec
+from mirror.query_spec import QuerySpec
+from mirror.wording import filter_in_words
 
-_OPERATORS = {"<>": "≠", "<=": "≤", ">=": "≥", "in": "in", "not in": "not in"}
 _SOURCES = {
     "failures": "trials that are not ok",
     "history": "all trials, superseded ones too",
@@ -25,16 +24,9 @@ def read_back(spec: QuerySpec) -> str:
         names = ", ".join(catalog.entry(m.column).title for m in spec.metrics)
         parts.append(f"metrics {names}" if spec.shape == "points" else f"{word}{names}")
     if spec.filters:
-        parts.append("where " + ", ".join(_filter(f) for f in spec.filters))
+        parts.append("where " + ", ".join(filter_in_words(f) for f in spec.filters))
     parts += _shape(spec)
     return " · ".join([*parts, *spec.notes])
-
-
-def _filter(f: Filter) -> str:
-    values = ", ".join(str(v) if isinstance(v, str) else literal(v) for v in f.values)
-    entry = catalog.entry(f.column)
-    unit = f" {entry.unit}" if entry.unit and entry.role == "metric" else ""
-    return f"{entry.label} {_OPERATORS.get(f.operator, f.operator)} {values}{unit}"
 
 
 def _shape(spec: QuerySpec) -> list[str]:

@@ -57,7 +57,7 @@ GOLDEN = {
     "latency by method and batch size": (
         by_batch(),
         BY_BATCH,
-        ChartSpec("line", x="batch_size", y="latency_us", color="method", symbol="method", log_x=True, log2_x=True),
+        ChartSpec("line", x="batch_size", y="latency_us", color="method", symbol="method", log_x=True),
     ),
     "ranking": (fastest(), FASTEST, ChartSpec("bar", y="latency_us", color="method")),
     "ranking of methods": (
@@ -117,7 +117,7 @@ GOLDEN = {
     "edited SQL that starts with a parameter": (
         table("batch_size latency_us memory_mb", (1, 5.0, 1.0), (2, 6.0, 1.0), (4, 7.0, 2.0)),
         None,
-        ChartSpec("line", x="batch_size", y="latency_us", log_x=True, log2_x=True),
+        ChartSpec("line", x="batch_size", y="latency_us", log_x=True),
     ),
     "edited SQL along time": (
         table("day auc", ("2026-01-01", 0.7), ("2026-01-02", 0.8), ("2026-01-03", 0.8)),

@@ -213,13 +213,34 @@ def test_golden(case):
 def test_an_empty_result_says_so():
     spec = replace(TRADE_OFF, filters=(Filter("compression", "=", (0.3,)),))
     assert said(Table(("auc",), ()), spec, failed=2) == (
-        "No rows match compression = 0.3. 2 failed trials are not shown."
+        "No rows match compression = 0.3; 2 failed trials are not shown."
     )
+
+
+@pytest.mark.parametrize("data_sets", ["a", "abc"])
+def test_a_trade_off_takes_three_sentences_at_most(data_sets):
+    text = said(trade_off(*data_sets), TRADE_OFF, failed=3)
+    assert 2 <= len(re.findall(r"\.(?: |$)", text)) <= 3, text
+    assert text.endswith("; 3 failed trials are not shown.")
+
+
+@pytest.mark.parametrize(
+    ("cost", "memory", "words"),
+    [
+        ("logloss", 0.5, "0.1000 higher than dense at a logloss 0.1000 lower)"),
+        ("logloss", 0.6, "0.1000 higher than dense at the same logloss)"),
+        ("memory_mb", 0.6, "0.1000 higher than dense at the same memory)"),
+        ("memory_mb", 0.3, "0.1000 higher than dense with 0.5x its memory)"),
+    ],
+)
+def test_what_the_best_costs_is_a_sentence(cost, memory, words):
+    spec = QuerySpec("points", (Metric(cost), AUC), ("method",))
+    assert words in said(table(f"method {cost} auc", ("dense", 0.6, 0.7), ("hashed", memory, 0.8)), spec)
 
 
 def test_failed_trials_and_a_cut_result_are_said():
     text = said(replace(by_batch(), truncated=True), BY_BATCH, failed=1)
-    assert text.endswith("Only the first 6 rows were read. 1 failed trial is not shown.")
+    assert text.endswith("in 6 rows; only the first 6 rows were read; 1 failed trial is not shown.")
 
 
 def test_the_baseline_is_the_marked_one():
