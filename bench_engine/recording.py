@@ -11,7 +11,7 @@ from bench_engine.registry import benchmark
 from bench_engine.sweep import Sweep
 from bench_engine.trial import Status, Trial, TrialResult
 from db.columns import AXES, METRICS
-from db.record import Record, RecordError, from_json
+from db.record import Record, RecordError
 
 _REPORTED = {*AXES, *METRICS} - {"speedup"}
 
@@ -51,6 +51,8 @@ def record(
             **trial.config,
             "trial_id": f"{identity}-{attempt}",
             "identity": identity,
+            "configuration": trial.configuration(),
+            "comparison": trial.comparison(),
             "benchmark": trial.benchmark,
             "op": benchmark(trial.benchmark).op,
             "method": trial.method,
@@ -69,7 +71,7 @@ def record(
 
     built = build(result)
     try:
-        from_json(built.to_json())  # what cannot be read back would be lost to the results
+        built.check()
     except RecordError as error:
         return build(_refused(result, f"The benchmark reported what cannot be stored: {error}."))
     return built

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from db.columns import GROUP_AXES
+
 Scalar = str | int | float | bool
 Status = Literal["ok", "failed", "timeout", "oom", "cancelled", "skipped"]
 
@@ -65,7 +67,18 @@ class Trial:
             "machine": machine_id,
             "measurement": measurement,
         }
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+        return _hash(parts)
+
+    def configuration(self) -> str:
+        """Hash of benchmark, method and every planned axis (12 hex digits): trials that have it in common on a machine
+        are attempts at the same thing, and the newest one counts."""
+        return _hash({"benchmark": self.benchmark, "method": self.method, "config": dict(self.config)})
+
+    def comparison(self) -> str:
+        """Hash of benchmark and the planned axes that say what work is done (12 hex digits): trials that have it in
+        common may be compared for speed, whatever their method, size and seed."""
+        workload = {axis: value for axis, value in self.config.items() if axis in GROUP_AXES}
+        return _hash({"benchmark": self.benchmark, "config": workload})
 
     def label(self) -> str:
         """Short text for progress lines: method and the axes that people look at."""
@@ -87,6 +100,10 @@ class Trial:
     def from_json(text: str) -> "Trial":
         entry = json.loads(text)
         return Trial(entry["benchmark"], entry["method"], entry["config"], stop=Stop(*entry["stop"]))
+
+
+def _hash(parts: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)

@@ -73,5 +73,6 @@ def _create_views(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"CREATE VIEW {name} AS {sql}")
     for name in schema.VIEWS:
         for column in connection.exec_driver_sql(f"SELECT * FROM {name} WHERE 1 = 0").keys():  # noqa: SIM118 (a result, not a dict)
-            text = schema.comment_of(column).replace("'", "''")
-            connection.exec_driver_sql(f"COMMENT ON COLUMN {name}.{column} IS '{text}'")
+            text = schema.comment_of(column).replace("'", "''").replace(":", r"\:")
+            # Not as the driver's own SQL, where PostgreSQL's takes a per cent sign for a parameter.
+            connection.execute(sa.text(f"COMMENT ON COLUMN {name}.{column} IS '{text}'"))

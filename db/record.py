@@ -49,7 +49,19 @@ class Record:
 
     def to_json(self) -> str:
         """One line of JSON. Raises RecordError on a number that JSON cannot hold."""
-        entry = {
+        try:
+            return json.dumps(self._entry(), default=_plain, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+        except ValueError as error:
+            raise RecordError(
+                f"trial {self.trial_id} holds NaN or infinity, which a journal cannot hold ({error})."
+            ) from error
+
+    def check(self) -> None:
+        """Raises RecordError where this could not be read back from the journal, which would lose it to the results."""
+        _record(self._entry())
+
+    def _entry(self) -> dict[str, Any]:
+        return {
             "format": FORMAT,
             "trial": {k: v for k, v in self.trial.items() if v is not None},
             "samples_us": list(self.samples_us),
@@ -57,12 +69,6 @@ class Record:
             "machine": dict(self.machine),
             "sweep": dict(self.sweep),
         }
-        try:
-            return json.dumps(entry, default=_plain, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
-        except ValueError as error:
-            raise RecordError(
-                f"trial {self.trial_id} holds NaN or infinity, which a journal cannot hold ({error})."
-            ) from error
 
 
 def from_json(text: str) -> Record:
@@ -77,9 +83,14 @@ def from_json(text: str) -> Record:
         raise NewerFormatError(
             f"its format {entry['format']} is newer than this version reads ({FORMAT}); update to ingest it"
         )
+    return _record(entry)
+
+
+def _record(entry: Mapping[str, Any]) -> Record:
+    """The record of an entry that may hold anything. Raises RecordError."""
     try:
         trial = dict(entry["trial"])
-        for key in ("trial_id", "identity", "status", "benchmark", "method"):
+        for key in ("trial_id", "identity", "status", "benchmark", "method", "configuration", "comparison"):
             if not isinstance(trial[key], str):
                 raise RecordError(f"its {key} is not text")
         if trial["status"] not in STATUSES:
@@ -104,8 +115,8 @@ def from_json(text: str) -> Record:
         raise RecordError(f"a part is missing or malformed ({type(error).__name__}: {error})") from error
 
 
-def _naive_utc(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
+def _naive_utc(given: str | datetime) -> datetime:
+    moment = given if isinstance(given, datetime) else datetime.fromisoformat(given)
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
@@ -114,21 +125,28 @@ def _machine(entry: Any) -> dict[str, Any]:
     for key, value in dict(entry).items():
         if value is not None and not _fits(value, numbers.get(key, "text")):
             raise RecordError(f"its machine's {key} is not {numbers.get(key, 'text')}: {value!r:.40}")
-    return dict(entry)
+    return _named(dict(entry), "machine")
 
 
 def _sweep(entry: Any) -> dict[str, Any]:
     sweep = dict(entry)
     for key, value in sweep.items():
-        if value is not None and not _fits(value, "text"):
+        if value is not None and not _fits(value, "timestamp" if key == "started_at" else "text"):
             raise RecordError(f"its sweep's {key} is not text: {value!r:.40}")
     if sweep.get("started_at"):
         sweep["started_at"] = _naive_utc(sweep["started_at"])
-    return sweep
+    return _named(sweep, "sweep")
+
+
+def _named(row: dict[str, Any], what: str) -> dict[str, Any]:
+    """Raises RecordError for a row that no table takes: it has an id and no name."""
+    if row.get(f"{what}_id") and row.get("name") is None:
+        raise RecordError(f"its {what} has no name")
+    return row
 
 
 _PYTHON: dict[str, tuple[type, ...]] = {
-    "text": (str,), "integer": (int,), "real": (int, float), "boolean": (bool,), "timestamp": (str,),
+    "text": (str,), "integer": (int,), "real": (int, float), "boolean": (bool,), "timestamp": (str, datetime),
 }  # fmt: skip
 
 

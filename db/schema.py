@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from db.columns import AXES, BY_NAME, COLUMNS, GROUP_AXES
+from db.columns import BY_NAME, COLUMNS
 
 _TYPES: dict[str, type[sa.types.TypeEngine]] = {
     # sa.Float would become a 32-bit FLOAT in DuckDB.
@@ -30,6 +30,15 @@ trials = sa.Table(
         sa.Text,
         nullable=False,
         comment="hash of method, kernel source, configuration, machine and measurement",
+    ),
+    # Hashes of what was planned, and not the axes themselves: an axis that only a successful benchmark reports (the
+    # device, the rows of a data set) is NULL in a failed trial, which a later success must still replace.
+    sa.Column("configuration", sa.Text, nullable=False, comment="hash of benchmark, method and all planned axes"),
+    sa.Column(
+        "comparison",
+        sa.Text,
+        nullable=False,
+        comment="hash of benchmark and the planned axes that say what work is done",
     ),
     sa.Column("environment", sa.Text, comment="JSON: versions, flags and load at the time of the trial"),
 )
@@ -71,46 +80,47 @@ sweeps = sa.Table(
 )
 
 
-def _list(names: tuple[str, ...] | list[str], prefix: str = "t.") -> str:
-    return ", ".join(prefix + n for n in names)
-
-
-_CONFIGURATION = _list([*AXES, "machine_id"])
-_GROUP = _list([*GROUP_AXES, "machine_id", "sweep"])
-
-
 def _select(name: str) -> str:
     if name == "machine":
         return "coalesce(m.name, t.machine_id) AS machine"
     return f"t.{name}"
 
 
-def _results_sql(source: str) -> str:
-    columns = ", ".join(_select(c.name) for c in COLUMNS)
-    return f"SELECT {columns} FROM {source} AS t LEFT JOIN machines AS m ON t.machine_id = m.machine_id"
+_COLUMNS = ", ".join(_select(c.name) for c in COLUMNS)
+_MACHINE = "LEFT JOIN machines AS m ON t.machine_id = m.machine_id"
+_AGE = """row_number() OVER (PARTITION BY t.configuration, t.machine_id
+        ORDER BY t.started_at DESC, t.trial_id DESC) AS age"""
+_SAME_WORK = "PARTITION BY t.comparison, t.machine_id, t.sweep ORDER BY t.started_at"
 
-
-_WITH_SPEEDUP = f"""SELECT t.*, CASE WHEN t.latency_us IS NULL THEN NULL
-    WHEN t.is_baseline THEN CASE WHEN t.latency_us > 0 THEN 1.0 END
-    ELSE avg(CASE WHEN t.is_baseline THEN t.latency_us END) OVER (PARTITION BY {_GROUP}) / nullif(t.latency_us, 0)
-    END AS speedup"""
+# Trials that are ok, with their speedup over the baseline nearest in time (the earlier of two equally near). Superseded
+# baselines count: a newer one in another sweep takes nothing away, and a machine that drifts is compared with itself.
+# The time of the nearest is found by windows and not by pairs, of which a configuration repeated often has millions.
+_OK_TRIALS = f"""WITH ok AS (SELECT t.*, {_AGE},
+        CASE WHEN t.is_baseline AND t.latency_us > 0 THEN t.started_at END AS baseline_at
+        FROM trials AS t WHERE t.status = 'ok'),
+    around AS (SELECT t.*, max(t.baseline_at) OVER ({_SAME_WORK}) AS before_at,
+        min(t.baseline_at) OVER ({_SAME_WORK} DESC) AS after_at FROM ok AS t),
+    paired AS (SELECT t.trial_id, b.latency_us AS baseline_us,
+        row_number() OVER (PARTITION BY t.trial_id ORDER BY b.trial_id) AS place
+        FROM around AS t JOIN ok AS b
+        ON t.comparison = b.comparison AND t.machine_id = b.machine_id AND t.sweep = b.sweep AND b.baseline_at =
+        CASE WHEN t.before_at IS NULL OR t.after_at - t.started_at < t.started_at - t.before_at THEN t.after_at
+        ELSE t.before_at END),
+    compared AS (SELECT t.*, CASE WHEN t.latency_us <= 0 THEN NULL WHEN t.baseline_at IS NOT NULL THEN 1.0
+        ELSE p.baseline_us / t.latency_us END AS speedup
+        FROM ok AS t LEFT JOIN paired AS p ON t.trial_id = p.trial_id AND p.place = 1)
+    SELECT {_COLUMNS} FROM compared AS t {_MACHINE}"""
 
 # Created in this order; each may use those before it.
 VIEWS: dict[str, str] = {
-    "history": f"WITH ok AS ({_WITH_SPEEDUP} FROM trials AS t WHERE t.status = 'ok') {_results_sql('ok')}",
-    "results": f"""WITH newest AS (SELECT t.*, row_number() OVER (PARTITION BY {_CONFIGURATION}
-        ORDER BY t.started_at DESC, t.trial_id DESC) AS age FROM trials AS t WHERE t.status = 'ok'),
-        current_trials AS ({_WITH_SPEEDUP} FROM newest AS t WHERE t.age = 1) {_results_sql("current_trials")}""",
-    "failures": f"""WITH newest AS (SELECT t.*, row_number() OVER (PARTITION BY {_CONFIGURATION}
-        ORDER BY t.started_at DESC, t.trial_id DESC) AS age FROM trials AS t)
+    "history": _OK_TRIALS,
+    "results": f"{_OK_TRIALS} WHERE t.age = 1",
+    "failures": f"""WITH newest AS (SELECT t.*, {_AGE} FROM trials AS t)
         SELECT t.trial_id, t.sweep, t.benchmark, t.op, t.method, t.dataset, t.device, t.compression, t.embedding_dim,
         t.batch_size, t.seed, t.status, t.error, t.machine_id, coalesce(m.name, t.machine_id) AS machine, t.started_at,
-        t.duration_s FROM newest AS t LEFT JOIN machines AS m ON t.machine_id = m.machine_id
-        WHERE t.age = 1 AND t.status <> 'ok'""",
-    "curves": """SELECT c.trial_id, t.method, t.dataset, t.compression, t.embedding_dim, t.seed,
-        coalesce(m.name, t.machine_id) AS machine, c.step, c.metric, c.value
-        FROM curve_points AS c JOIN trials AS t ON c.trial_id = t.trial_id
-        LEFT JOIN machines AS m ON t.machine_id = m.machine_id""",
+        t.duration_s FROM newest AS t {_MACHINE} WHERE t.age = 1 AND t.status <> 'ok'""",
+    "curves": """SELECT c.trial_id, r.method, r.dataset, r.compression, r.embedding_dim, r.seed, r.machine,
+        c.step, c.metric, c.value FROM curve_points AS c JOIN results AS r ON c.trial_id = r.trial_id""",
 }
 
 # What people and questions may read.

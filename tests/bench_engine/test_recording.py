@@ -1,5 +1,7 @@
 """Records: what a result becomes, and that whatever is journalled can be read back."""
 
+import dataclasses
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 
 from bench_engine import recording
 from bench_engine.sweep import parse
-from bench_engine.trial import Trial, TrialResult
+from bench_engine.trial import Stop, Trial, TrialResult
 from db.record import from_json
 
 TRIAL = Trial("lookup", "dense", {"batch_size": 4, "compression": 1.0, "seed": 0})
@@ -33,6 +35,35 @@ def test_the_configuration_wins_over_what_a_benchmark_reports() -> None:
     entry = recorded(TrialResult("ok", {"batch_size": 9, "num_rows": 7}))
     assert (entry.trial["batch_size"], entry.trial["num_rows"]) == (4, 7)
     assert (entry.trial_id, entry.trial["duration_s"]) == ("abc-2", 1.235)
+
+
+def test_the_record_holds_what_was_planned_as_hashes_that_a_report_cannot_change() -> None:
+    ok = recorded(TrialResult("ok", {"batch_size": 9, "num_rows": 7, "device": "cpu"}))
+    failed = recorded(TrialResult("failed", error="x"))
+    for name, expected in (("configuration", TRIAL.configuration()), ("comparison", TRIAL.comparison())):
+        assert re.fullmatch("[0-9a-f]{12}", expected)
+        assert ok.trial[name] == failed.trial[name] == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "same_configuration", "same_comparison"),
+    [
+        ({"stop": Stop(1), "time_limit_s": 1.0, "is_baseline": True}, True, True),
+        ({"method": "hashed"}, False, True),
+        ({"config": {**TRIAL.config, "compression": 0.5}}, False, True),
+        ({"config": {**TRIAL.config, "seed": 1}}, False, True),
+        ({"config": {**TRIAL.config, "block_size": 8}}, False, True),
+        ({"config": {**TRIAL.config, "batch_size": 8}}, False, False),
+        ({"config": {**TRIAL.config, "dataset": "synthetic"}}, False, False),
+        ({"benchmark": "training"}, False, False),
+    ],
+)
+def test_what_makes_the_same_configuration_and_the_same_work(
+    changes: dict, same_configuration: bool, same_comparison: bool
+) -> None:
+    other = dataclasses.replace(TRIAL, **changes)
+    assert (other.configuration() == TRIAL.configuration()) == same_configuration
+    assert (other.comparison() == TRIAL.comparison()) == same_comparison
 
 
 def test_sweep_row_tells_overrides_apart() -> None:

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from db.columns import AXES, GROUP_AXES
 from db.record import Record
 
 
@@ -15,6 +16,12 @@ def make_record(number: int = 0, **trial: object) -> Record:
         "compression": 1.0, "latency_us": 10.0, "machine_id": "m1", "duration_s": 1.0, "code_version": "v",
         "started_at": datetime(2026, 11, 1) + timedelta(minutes=number), **trial,
     }  # fmt: skip
+    row = {"configuration": key(row, AXES), "comparison": key(row, GROUP_AXES), **row}
     machine = {"machine_id": "m1", "name": "machine one", "cores": 2}
     sweep = {"sweep_id": "s1", "name": "s", "spec": "benchmark: lookup", "started_at": datetime(2026, 11, 1)}
     return Record(row, (1.0, 2.0), (("loss", 1, 0.5),), machine, sweep)
+
+
+def key(row: dict[str, object], axes: tuple[str, ...]) -> str:
+    """Stands in for the hash of what was planned."""
+    return repr({axis: row[axis] for axis in axes if axis in row})

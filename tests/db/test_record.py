@@ -56,6 +56,8 @@ def test_a_newer_format_is_told_apart() -> None:
         ('{"format": 1}', "missing or malformed"),
         (changed(trial__trial_id=KeyError), "missing or malformed"),
         (changed(trial__trial_id=7), "trial_id is not text"),
+        (changed(trial__configuration=KeyError), "missing or malformed"),
+        (changed(trial__comparison=None), "comparison is not text"),
         (changed(trial__status="fine"), "status 'fine' is none of"),
         (changed(trial__latency_us="fast"), "latency_us is not real"),
         (changed(trial__latency_us=float("nan")), "latency_us is not real"),
@@ -74,9 +76,11 @@ def test_a_newer_format_is_told_apart() -> None:
         (changed(curves=[["loss", 1]]), "missing or malformed"),
         (changed(machine__cores="two"), "machine's cores is not integer"),
         (changed(machine__name=["x"]), "machine's name is not text"),
+        (changed(machine__name=KeyError), "its machine has no name"),
         (changed(machine=None), "missing or malformed"),
         (changed(sweep__started_at="soon"), "missing or malformed"),
         (changed(sweep__spec={}), "sweep's spec is not text"),
+        (changed(sweep__name=None), "its sweep has no name"),
     ],
 )
 def test_what_cannot_be_used(text: str, words: str) -> None:
@@ -89,3 +93,22 @@ def test_what_cannot_be_used(text: str, words: str) -> None:
 def test_a_number_that_json_cannot_hold_is_not_written(value: float) -> None:
     with pytest.raises(RecordError, match="0000-1 holds NaN or infinity"):
         make_record(latency_us=value).to_json()
+
+
+def test_a_record_that_can_be_read_back_passes_the_check() -> None:
+    make_record(error=None).check()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"latency_us": float("nan")}, "latency_us is not real"),
+        ({"batch_size": 2**63}, "batch_size is not integer"),
+        ({"stop_reason": ["a"]}, "stop_reason is not text"),
+        ({"comparison": None}, "missing or malformed"),
+    ],
+)
+def test_a_record_that_could_not_be_read_back_is_found_without_writing_it(changes: dict, words: str) -> None:
+    with pytest.raises(RecordError) as caught:
+        make_record(**changes).check()
+    assert words in str(caught.value)

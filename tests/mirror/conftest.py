@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from bench_engine.trial import Trial
+from db.columns import AXES
 from db.record import Record
 from db.store import Store
 from mirror.profile import Profile
@@ -28,6 +30,8 @@ def records() -> list[Record]:
             "is_baseline": values["method"] == "dense", "device": "cpu", "dtype": "float32", "machine_id": "m1",
             "started_at": start + timedelta(minutes=n), "duration_s": 1.0, "code_version": "abc", **values,
         }  # fmt: skip
+        planned = Trial(values["benchmark"], values["method"], {k: v for k, v in values.items() if k in AXES})
+        trial |= {"configuration": planned.configuration(), "comparison": planned.comparison()}
         machine = {"machine_id": "m1", "name": "test machine"}
         found.append(Record(trial, (1.0, 2.0), (("loss", 1, 0.5),), machine, {"sweep_id": "s1", "name": "seeded"}))
 

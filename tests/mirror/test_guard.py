@@ -22,7 +22,8 @@ def connection(tmp_path_factory):
     trial = {"status": "ok", "benchmark": "lookup", "started_at": datetime(2026, 11, 2), "batch_size": 64, "seed": 0}
     for i, method in enumerate(("dense", "hashed")):
         values = {"identity": method, "trial_id": f"{method}-1", "method": method, "latency_us": 2.0 + i}
-        store.add([Record({**trial, **values})])
+        hashes = {"configuration": method, "comparison": "lookup"}
+        store.add([Record({**trial, **values, **hashes})])
     connection = sandbox_child.load(store.snapshot(), threads=1)
     sandbox_child.lock(connection, memory_mb=200)
     return connection
