@@ -27,7 +27,8 @@ def record(number, method="dense", **more):
     trial = {
         "trial_id": f"t{number}-1", "identity": f"t{number}", "status": "ok", "benchmark": "lookup", "method": method,
         "embedding_dim": 16, "batch_size": 64, "compression": 1.0, "seed": number, "latency_us": 1.5,
-        "machine_id": "m1", "started_at": datetime(2026, 11, 1) + timedelta(minutes=number), **more,
+        "configuration": f"t{number}", "comparison": "t", "machine_id": "m1",
+        "started_at": datetime(2026, 11, 1) + timedelta(minutes=number), **more,
     }  # fmt: skip
     return Record(trial, (1.0, 2.0), (), {"machine_id": "m1", "name": "box"}, {"sweep_id": "s1", "name": "quick"})
 
