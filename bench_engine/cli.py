@@ -64,7 +64,10 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--run-id", default="", metavar="ID", help="name of the run's state file (default: made up)")
     run.add_argument("--executor", choices=["local"], default="local", help="where trials run (default: local)")
-    command("ingest", _ingest, "bring journal entries and example results into the database")
+    ingester = command("ingest", _ingest, "bring the journal into the database")
+    ingester.add_argument(
+        "--examples", action="store_true", help="the example results that come with the code too (default: not)"
+    )
     packer = command("pack", _pack, "write the whole journal into one file")
     packer.add_argument("target", metavar="TARGET", help="the file, for instance results.jsonl")
     command("doctor", _doctor, "this machine, its compiler, kernels, data and results, and what to mend")
@@ -217,15 +220,18 @@ def _summary(state: RunState) -> str:
 
 def _ingest(options: argparse.Namespace) -> int:
     store = Store(options.db)
-    print(journal.ingest(store, [journal_dir(store.url), examples_dir()]).sentence())
+    folders = [journal_dir(store.url), *([examples_dir()] if options.examples else [])]
+    print(journal.ingest(store, folders).sentence())
     return 0
 
 
 def _pack(options: argparse.Namespace) -> int:
     folder = journal_dir(Store(options.db).url)
-    count = journal.pack(folder, Path(options.target))
-    print(f"{count} trials packed into {Path(options.target).name}.")
-    return 0
+    report = journal.pack(folder, Path(options.target))
+    for line in report.unusable:
+        print(f"Left out: {line}", file=sys.stderr)
+    print(f"{report.packed} trials packed into {Path(options.target).name}.")
+    return 1 if report.unusable else 0
 
 
 def _doctor(options: argparse.Namespace) -> int:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -113,10 +113,31 @@ def open_results(url: str | None = None) -> Store:
     store = Store(url)
     if store.ensure():
         ingest(store, [journal_dir(store.url), examples_dir()])
+    recover(store)
     return store
 
 
-def _fresh(folder: Path, known: set[str], report: IngestReport) -> Iterator[Record]:
+def recover(store: Store) -> None:
+    """Bring the journal into a store again whose database has lost its log."""
+    if store.recovered:
+        ingest(store, [journal_dir(store.url)])
+        store.recovered = False
+
+
+def _set_aside(path: Path) -> str:
+    """Rename an entry that cannot be used, so that it is reported once. Returns the name it has now."""
+    aside = path.with_name(path.name + ".broken")
+    try:
+        path.rename(aside)
+    except OSError:  # a read-only journal: the entry stays where it is and is reported each time
+        return path.name
+    return aside.name
+
+
+def _fresh(
+    folder: Path, known: set[str], report: IngestReport, name_broken: Callable[[Path], str] = _set_aside
+) -> Iterator[Record]:
+    """Records that are not known yet. Others are put down in the report, by the name that `name_broken` gives."""
     for path in sorted(folder.glob("*.json")):
         if path.name.removesuffix(".json").rpartition(".")[0] in known:
             report.known += 1
@@ -126,7 +147,7 @@ def _fresh(folder: Path, known: set[str], report: IngestReport) -> Iterator[Reco
         except NewerFormatError as error:
             report.set_aside.append(f"{path.name} is left alone: {error}.")
         except (RecordError, UnicodeDecodeError) as error:
-            report.set_aside.append(f"{_set_aside(path)}: {error}.")
+            report.set_aside.append(f"{name_broken(path)}: {error}.")
         except OSError as error:
             report.set_aside.append(f"{path.name} cannot be read: {error.strerror}.")
         else:
@@ -144,16 +165,6 @@ def _count(record: Record, known: set[str], report: IngestReport) -> Iterator[Re
         yield record
 
 
-def _set_aside(path: Path) -> str:
-    """Rename an entry that cannot be used, so that it is reported once. Returns the name it has now."""
-    aside = path.with_name(path.name + ".broken")
-    try:
-        path.rename(aside)
-    except OSError:  # a read-only journal: the entry stays where it is and is reported each time
-        return path.name
-    return aside.name
-
-
 def _packed(path: Path, problems: list[str]) -> Iterator[Record]:
     """Records of a packed journal: one entry per line."""
     try:
@@ -167,12 +178,22 @@ def _packed(path: Path, problems: list[str]) -> Iterator[Record]:
         problems.append(f"{path.name} cannot be read: {error.strerror}.")
 
 
-def pack(folder: Path, target: Path) -> int:
-    """Write all whole entries of a journal folder into one packed file, oldest first. Returns how many.
+@dataclass(frozen=True)
+class PackReport:
+    """What `pack` did: the number of trials it wrote, and a line about each entry that it could not use."""
+
+    packed: int
+    unusable: tuple[str, ...]
+
+
+def pack(folder: Path, target: Path) -> PackReport:
+    """Write all whole entries of a journal folder into one packed file, oldest first. The folder stays as it is.
 
     Raises JournalError when the target cannot be written; a target that was there before is then as it was.
     """
-    records = sorted(_fresh(folder, set(), IngestReport()), key=lambda r: (r.trial["started_at"], r.trial_id))
+    report = IngestReport()
+    found = _fresh(folder, set(), report, name_broken=lambda path: path.name)
+    records = sorted(found, key=lambda r: (r.trial["started_at"], r.trial_id))
     temporary = target.with_name(target.name + ".part")
     try:
         with temporary.open("w", encoding="utf-8") as file:
@@ -184,4 +205,4 @@ def pack(folder: Path, target: Path) -> int:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise JournalError(f"{target.name} cannot be written: {error.strerror}.") from error
-    return len(records)
+    return PackReport(len(records), tuple(report.set_aside))

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import sqlalchemy as sa
 
@@ -33,11 +34,16 @@ class Store:
 
     Every method opens a connection, does one transaction and closes it: a DuckDB file that one process holds for
     writing can be opened by nobody else, not even for reading.
+
+    Attributes:
+        recovered: whether this store has set aside a log of the database that could not be replayed. What it held is
+            still in the journal (see db.journal.recover).
     """
 
     def __init__(self, url: str | None = None, lock_wait_s: float = LOCK_WAIT_S) -> None:
         self.url = db_url(url)
         self.lock_wait_s = lock_wait_s
+        self.recovered = False
         self.path = Path(self.url.removeprefix("duckdb:///")) if self.url.startswith("duckdb:///") else None
 
     @property
@@ -108,19 +114,46 @@ class Store:
                 schema.curve_points,
                 [{"trial_id": r.trial_id, "metric": m, "step": s, "value": v} for r in new for m, s, v in r.curves],
             )
-            self._merge(connection, schema.machines, schema.machines.c.machine_id, [r.machine for r in new])
-            self._merge(connection, schema.sweeps, schema.sweeps.c.sweep_id, [r.sweep for r in new])
+            self._merge(connection, schema.machines, self._machines(connection, new))
+            self._merge(connection, schema.sweeps, self._sweeps(connection, new))
         return len(new)
 
-    def _merge(self, connection: sa.Connection, table: sa.Table, key: sa.Column[str], rows: list[Any]) -> None:
-        by_key = {row[key.name]: dict(row) for row in rows if row.get(key.name)}
-        for row in by_key.values():
-            if isinstance(row.get("started_at"), str):
-                row["started_at"] = datetime.fromisoformat(row["started_at"])
-        known = self._known(connection, key, by_key)
-        stored = {c.name for c in table.c}
-        fresh = [{k: v for k, v in row.items() if k in stored} for k, row in by_key.items() if k not in known]
-        self._insert(connection, table, fresh)
+    @staticmethod
+    def _machines(connection: sa.Connection, records: list[Record]) -> list[dict[str, Any]]:
+        """Machines as their newest trials tell of them; none of which the store has a newer trial."""
+        of = schema.trials.c
+        newest = dict(
+            connection.execute(sa.select(of.machine_id, sa.func.max(of.started_at)).group_by(of.machine_id)).all()
+        )
+        found = {}
+        for r in sorted(records, key=lambda r: r.trial["started_at"]):
+            machine_id = r.machine.get("machine_id")
+            if machine_id and r.trial["started_at"] >= newest.get(machine_id, r.trial["started_at"]):
+                found[machine_id] = dict(r.machine)
+        return list(found.values())
+
+    @staticmethod
+    def _sweeps(connection: sa.Connection, records: list[Record]) -> list[dict[str, Any]]:
+        """Sweeps with their first start."""
+        first = dict(connection.execute(sa.select(schema.sweeps.c.sweep_id, schema.sweeps.c.started_at)).all())
+        found = {}
+        for r in records:
+            if sweep_id := r.sweep.get("sweep_id"):
+                starts = [t for t in (first.get(sweep_id), r.sweep.get("started_at")) if t is not None]
+                first[sweep_id] = min(starts, default=None)
+                found[sweep_id] = {**r.sweep, "started_at": first[sweep_id]}
+        return list(found.values())
+
+    def _merge(self, connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+        """Insert or update rows by the table's key; what is there already is not written again."""
+        (key,) = table.primary_key
+        by_key = {row[key.name]: {c.name: row.get(c.name) for c in table.c} for row in rows}
+        stored = connection.execute(sa.select(table).where(key.in_(by_key))).mappings()
+        there = {row[key.name]: dict(row) for row in stored}
+        self._insert(connection, table, [row for k, row in by_key.items() if k not in there])
+        for k, row in by_key.items():
+            if changes := {name: value for name, value in row.items() if k in there and value != there[k][name]}:
+                connection.execute(sa.update(table).where(key == k).values(changes))
 
     @staticmethod
     def _known(connection: sa.Connection, key: sa.Column[str], wanted: dict[str, Any]) -> set[str]:
@@ -209,7 +242,7 @@ class Store:
                     connection.rollback()
                     raise
                 connection.commit()
-        except sa.exc.DBAPIError as error:
+        except (sa.exc.DBAPIError, duckdb.Error) as error:  # the latter from the raw connection under SQLAlchemy's
             raise StoreError(self._sentence(error)) from error
         except migrations.NewerDatabaseError as error:
             raise StoreError(str(error)) from error
@@ -242,6 +275,7 @@ class Store:
 
     def _set_wal_aside(self) -> None:
         assert self.path is not None
+        self.recovered = True
         wal = self.path.with_name(self.path.name + ".wal")
         if wal.exists():
             stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")

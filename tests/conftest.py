@@ -10,6 +10,7 @@ import pytest
 
 from bench_engine import machine, registry, sweep
 from bench_engine.sweep import Sweep
+from db import settings
 from db.settings import ROOT
 from db.store import Store
 
@@ -95,3 +96,12 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     monkeypatch.delenv("MIRROR_JOURNAL", raising=False)
     monkeypatch.setattr(machine, "warnings", list)  # what is said must not depend on the load of the moment
     return Engine(tmp_path)
+
+
+@pytest.fixture
+def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of example results in place of the one that comes with the code; in this process only."""
+    folder = tmp_path / "db" / "examples"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(settings, "ROOT", tmp_path)
+    return folder

@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from broken_log import break_log
 from make_records import make_record
 
 from db import journal
-from db.journal import JournalError, attempts, ingest, pack, write
+from db.journal import JournalError, PackReport, attempts, ingest, pack, write
 from db.record import RecordError
 from db.settings import ROOT
 from db.store import Store
@@ -168,13 +169,55 @@ def test_pack_then_ingest_from_the_packed_file(folder: Path, store: Store, tmp_p
         write(folder, make_record(number))
     target = tmp_path / "packed" / "all.jsonl"
     target.parent.mkdir()
-    assert pack(folder, target) == 3
+    assert pack(folder, target) == PackReport(3, ())
     with target.open("a") as file:
         file.write('{"format": 1, "tri')
     report = ingest(store, [target.parent])
     assert report.added == 3
     assert report.set_aside[0].startswith("line 4 of all.jsonl: it is not whole JSON")
     assert [row["seed"] for row in store.rows("SELECT seed FROM trials ORDER BY started_at")] == [0, 1, 2]
+
+
+def test_a_pack_leaves_the_journal_as_it_is_and_names_what_it_leaves_out(folder: Path, tmp_path: Path) -> None:
+    write(folder, make_record(1))
+    (folder / "aa-1.ok.json").write_text("half")
+    (folder / "bb-1.ok.json").write_text(make_record(2).to_json().replace('"format":1', '"format":2'))
+    (folder / "c.jsonl").write_text(make_record(3).to_json() + "\nrubbish\n")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    report = pack(folder, tmp_path / "all.jsonl")
+    assert report.packed == len((tmp_path / "all.jsonl").read_text().splitlines()) == 2
+    assert [line.partition(":")[0] for line in report.unusable] == [
+        "aa-1.ok.json",
+        "bb-1.ok.json is left alone",
+        "line 2 of c.jsonl",
+    ]
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def seeds(store: Store) -> list[int]:
+    return [row["seed"] for row in store.rows("SELECT seed FROM trials ORDER BY seed")]
+
+
+def test_new_results_are_the_journal_and_the_examples(folder: Path, store: Store, examples: Path) -> None:
+    write(examples, make_record(99))
+    write(folder, make_record(1))
+    assert seeds(journal.open_results(store.url)) == [1, 99]
+
+
+def test_results_that_are_there_are_opened_as_they_are(folder: Path, store: Store, examples: Path) -> None:
+    write(examples, make_record(99))
+    store.ensure()
+    write(folder, make_record(1))
+    assert seeds(journal.open_results(store.url)) == []
+
+
+def test_results_that_lost_their_log_get_the_journal_again(folder: Path, store: Store, examples: Path) -> None:
+    write(examples, make_record(99))
+    ingest(store, [folder])
+    write(folder, make_record(1))
+    assert store.path
+    break_log(store.path)
+    assert seeds(journal.open_results(store.url)) == [1]
 
 
 def test_a_pack_that_fails_leaves_the_old_file(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,14 +2,18 @@
 
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from broken_log import break_log
 from make_records import make_record
 
 from db import migrations
 from db.columns import COLUMNS
+from db.record import Record
 from db.settings import ROOT
 from db.store import Store, StoreBusyError, StoreError
 
@@ -75,6 +79,21 @@ def test_the_newest_ok_trial_of_a_configuration_is_the_result(store: Store) -> N
     assert store.rows("SELECT error FROM failures") == []
 
 
+def test_a_success_takes_the_failure_away_whatever_only_it_reports(store: Store) -> None:
+    """The device and the rows of a data set are known once a trial has run, and NULL in one that failed before."""
+    store.ensure()
+    planned = {"identity": "aa", "configuration": "c", "comparison": "w", "num_rows": None, "device": None}
+    store.add([make_record(1, **planned, status="failed", error="x", latency_us=None)])
+    store.add([make_record(2, **{**planned, "num_rows": 10, "device": "cpu"}, attempt=2)])
+    assert store.rows("SELECT * FROM failures") == []
+    store.add([make_record(3, **planned, attempt=3, status="oom", error="y", latency_us=None, machine_id="m2")])
+    assert [r["error"] for r in store.rows("SELECT error FROM failures")] == ["y"]
+
+
+def speedups(store: Store, view: str = "results") -> dict[str, float]:
+    return {r["trial_id"]: r["speedup"] for r in store.rows(f"SELECT trial_id, speedup FROM {view}")}
+
+
 def test_speedup_is_against_the_baseline_of_the_same_work(store: Store) -> None:
     store.ensure()
     store.add(
@@ -82,10 +101,112 @@ def test_speedup_is_against_the_baseline_of_the_same_work(store: Store) -> None:
             make_record(1, seed=0, latency_us=10.0),
             make_record(2, seed=0, method="hashed", is_baseline=False, compression=0.1, latency_us=5.0),
             make_record(3, seed=0, method="hashed", is_baseline=False, batch_size=128, latency_us=5.0),
+            make_record(4, seed=1, method="hashed", is_baseline=False, latency_us=5.0, machine_id="m2"),
+            make_record(5, seed=2, method="hashed", is_baseline=False, latency_us=5.0, sweep="other"),
+            make_record(6, seed=3, method="hashed", is_baseline=False, latency_us=0.0),
+            make_record(7, seed=4, method="hashed", is_baseline=False, latency_us=None),
         ]
     )
-    found = {(r["method"], r["batch_size"]): r["speedup"] for r in store.rows("SELECT * FROM results")}
-    assert found == {("dense", 64): 1.0, ("hashed", 64): 2.0, ("hashed", 128): None}
+    expected = {"0001-1": 1.0, "0002-1": 2.0} | dict.fromkeys([f"000{n}-1" for n in range(3, 8)])
+    assert speedups(store) == speedups(store, "history") == expected
+
+
+def test_speedup_is_against_the_baseline_nearest_in_time(store: Store) -> None:
+    """January is compared with January, in `history` and in `results` alike; a baseline is 1 itself."""
+    store.ensure()
+    hashed = {"method": "hashed", "is_baseline": False, "latency_us": 5.0}
+    store.add(
+        [
+            make_record(0, seed=1, latency_us=10.0),
+            make_record(49, seed=8, **hashed),
+            make_record(50, seed=9, **hashed),  # as far from the one as from the other: the earlier
+            make_record(51, seed=10, **hashed),
+            make_record(100, seed=1, attempt=2, identity="0000", latency_us=40.0),
+            make_record(101, seed=8, **hashed, attempt=2, identity="0031"),
+            make_record(200, seed=2, latency_us=None),  # no time: nothing to compare with
+            make_record(201, seed=11, **hashed),
+        ]
+    )
+    history = {
+        "0000-1": 1.0, "0031-1": 2.0, "0032-1": 2.0, "0033-1": 8.0, "0000-2": 1.0, "0031-2": 8.0, "00c8-1": None,
+        "00c9-1": 8.0,
+    }  # fmt: skip
+    assert speedups(store, "history") == history
+    assert speedups(store) == {k: v for k, v in history.items() if k not in ("0000-1", "0031-1")}
+
+
+def test_baselines_of_one_moment_count_once(store: Store) -> None:
+    store.ensure()
+    moment = datetime(2026, 11, 1)
+    store.add(
+        [
+            make_record(2, latency_us=20.0, started_at=moment),
+            make_record(1, latency_us=10.0, started_at=moment),
+            make_record(3, method="hashed", is_baseline=False, latency_us=5.0, started_at=moment),
+        ]
+    )
+    assert speedups(store) == {"0001-1": 1.0, "0002-1": 1.0, "0003-1": 2.0}
+
+
+def test_a_newer_baseline_in_another_sweep_takes_none_away(store: Store) -> None:
+    store.ensure()
+    dense = {"identity": "aa", "seed": 0}
+    store.add(
+        [
+            make_record(1, **dense, latency_us=10.0),
+            make_record(2, seed=0, method="hashed", is_baseline=False, latency_us=5.0),
+            make_record(3, **dense, attempt=2, latency_us=30.0, sweep="other"),
+        ]
+    )
+    assert speedups(store) == {"0002-1": 2.0, "aa-2": 1.0}
+
+
+def test_curves_are_those_of_the_results(store: Store) -> None:
+    store.ensure()
+    store.add([make_record(1, identity="aa", seed=0), make_record(2, identity="aa", seed=0, attempt=2)])
+    store.add([make_record(3, status="failed", error="x")])
+    assert [r["trial_id"] for r in store.rows("SELECT * FROM curves")] == ["aa-2"]
+
+
+def about(record: Record, *, machine: dict | None = None, sweep: dict | None = None) -> Record:
+    """The record with other facts about its machine or sweep."""
+    return replace(record, machine={**record.machine, **(machine or {})}, sweep={**record.sweep, **(sweep or {})})
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1)])
+def test_a_machine_is_as_its_newest_trial_tells_and_a_sweep_began_when_it_first_did(
+    store: Store, order: tuple[int, ...]
+) -> None:
+    """In whatever order the journal is read, one by one or at once."""
+    store.ensure()
+    facts = {
+        1: {"name": "old", "gpu": "one"},
+        2: {"name": "older", "gpu": "one"},
+        3: {"name": "new", "gpu": None},
+    }
+    began = {1: datetime(2026, 11, 2), 2: datetime(2026, 11, 1), 3: datetime(2026, 11, 3)}
+    given = [about(make_record(n), machine=facts[n], sweep={"started_at": began[n]}) for n in order]
+    for record in given:
+        store.add([record])
+    machines = store.rows("SELECT name, gpu, cores FROM machines")
+    sweeps = store.rows("SELECT started_at FROM sweeps")
+    assert machines == [{"name": "new", "gpu": None, "cores": 2}]
+    assert sweeps == [{"started_at": datetime(2026, 11, 1)}]
+    at_once = Store(str(store.path) + "2")
+    at_once.ensure()
+    at_once.add(given)
+    assert at_once.rows("SELECT name, gpu, cores FROM machines") == machines
+    assert at_once.rows("SELECT started_at FROM sweeps") == sweeps
+
+
+def test_what_the_database_itself_refuses_is_a_sentence(store: Store) -> None:
+    """The way of bulk inserts, past SQLAlchemy."""
+    store.ensure()
+    with store._connect(write=True) as connection:
+        connection.exec_driver_sql("DROP TABLE samples")
+    with pytest.raises(StoreError, match=r"The results at x\.duckdb cannot be used: .*samples"):
+        store.add([make_record()])
+    assert store.rows("SELECT * FROM trials") == []
 
 
 def test_no_results_yet(store: Store) -> None:
@@ -158,16 +279,10 @@ def test_one_of_two_creators_comes_second(store: Store) -> None:
 def test_a_log_that_will_not_replay_is_set_aside(store: Store) -> None:
     store.ensure()
     assert store.path
-    code = (
-        "import duckdb, os, sys; c = duckdb.connect(sys.argv[1]); c.execute('PRAGMA disable_checkpoint_on_shutdown')\n"
-        "c.execute(\"INSERT INTO samples SELECT 'x', range, 1.0 FROM range(100)\"); os._exit(0)"
-    )
-    subprocess.run([sys.executable, "-c", code, str(store.path)], check=True)
-    wal = store.path.with_name("x.duckdb.wal")
-    content = bytearray(wal.read_bytes())
-    content[len(content) // 2] ^= 0xFF
-    wal.write_bytes(content)
+    break_log(store.path)
+    assert not store.recovered
     assert store.add([make_record(2)]) == 1
+    assert store.recovered
     assert list(store.path.parent.glob("x.duckdb.wal.corrupt-*"))
 
 
