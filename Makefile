@@ -7,7 +7,7 @@ BIN := .venv/bin
 
 app: .venv/app.stamp
 	@$(BIN)/python -m bench_engine build || true
-	@$(BIN)/python -m bench_engine ingest
+	@$(BIN)/python -m bench_engine ingest --examples
 	@$(BIN)/python -c 'import socket, sys; s = socket.socket(); sys.exit(s.connect_ex(("localhost", $(PORT))) == 0 and "Port $(PORT) is in use: Mirror may be open there already; else choose another, as in: make app PORT=8502")'
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 

@@ -4,6 +4,7 @@ import os
 import shlex
 import shutil
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from bench_engine import machine
 from bench_engine.data import files
@@ -37,9 +38,11 @@ def report(url: str | None = None) -> list[str]:
 
 def _results(store: Store) -> tuple[list[str], list[str]]:
     folder = journal_dir(store.url)
-    attempts = journal.attempts([folder, examples_dir()])
-    entries = sum(len(tries) for tries in attempts.values())
-    lines = [f"{'journal':<16} {folder.name}/ and examples: {entries} trials"]
+    entries, examples = _trial_ids(folder), _trial_ids(examples_dir())
+    lines = [
+        f"{'journal':<16} {folder.name}/: {len(entries)} trials",
+        f"{'examples':<16} {len(examples)} trials; `python -m bench_engine ingest --examples` loads them",
+    ]
     warnings = []
     broken = sorted(folder.glob("*.broken"))
     if broken:
@@ -47,16 +50,19 @@ def _results(store: Store) -> tuple[list[str], list[str]]:
             f"{len(broken)} journal entries are broken and set aside in {folder.name}/, {broken[0].name} first."
         )
     try:
-        count = store.rows("SELECT count(*) AS n FROM trials")[0]["n"]
-        lines.append(f"{'results':<16} {store.name}: {count} trials")
-        if count < entries:
-            warnings.append(
-                f"{store.name} lacks {entries - count} trials of the journal: run `python -m bench_engine ingest`."
-            )
+        stored = {row["trial_id"] for row in store.rows("SELECT trial_id FROM trials")}
+        lines.append(f"{'results':<16} {store.name}: {len(stored)} trials")
+        if lacking := len(entries - stored):
+            warnings.append(f"{store.name} lacks {lacking} trials of the journal: run `python -m bench_engine ingest`.")
     except StoreError as error:
         lines.append(f"{'results':<16} {store.name}: cannot be read")
         warnings.append(str(error))
     return lines, warnings
+
+
+def _trial_ids(folder: Path) -> set[str]:
+    attempts = journal.attempts([folder])
+    return {f"{identity}-{number}" for identity, tries in attempts.items() for number in tries}
 
 
 def _compiler() -> str:

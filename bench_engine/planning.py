@@ -13,7 +13,7 @@ from bench_engine.registry import benchmark, method
 from bench_engine.sweep import Sweep, SweepError, expand
 from bench_engine.trial import Trial
 from db import journal
-from db.settings import db_url, examples_dir, journal_dir
+from db.settings import db_url, journal_dir
 from db.store import Store, StoreError
 
 Fate = Literal["todo", "done", "skip"]
@@ -83,7 +83,7 @@ def plan(
     trials = expand(sweep, overrides)
     machine = this_machine.machine()
     folder = journal_dir(url)
-    attempts = journal.attempts([folder, examples_dir()])
+    attempts = journal.attempts([folder])
     history = _History(url, machine["machine_id"])
     planned: dict[str, Planned] = {}
     for trial in trials:
@@ -150,8 +150,10 @@ class _History:
         self._durations: dict[tuple[str, ...], list[float]] = {}
         sql = "SELECT trial_id, benchmark, method, dataset, status, duration_s FROM trials WHERE machine_id = :machine"
         rows: list[dict[str, Any]] = []
+        store = Store(url, lock_wait_s=0.5)
         with contextlib.suppress(StoreError):  # an estimate is not worth an error
-            rows = Store(url, lock_wait_s=0.5).rows(sql, machine=machine_id)
+            rows = store.rows(sql, machine=machine_id)
+            journal.recover(store)
         for row in rows:
             identity, _, number = row["trial_id"].rpartition("-")
             if number.isdecimal():

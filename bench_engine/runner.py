@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ from bench_engine.trial import TrialResult
 from db import journal, runs
 from db.record import Record
 from db.runs import RunState
-from db.settings import examples_dir, journal_dir
+from db.settings import journal_dir
 from db.store import Store, StoreBusyError, StoreError
 
 
@@ -45,12 +44,6 @@ class Options:
     force: bool = False
     wait: bool = False
     run_id: str = ""
-
-
-def new_run_id(sweep: str) -> str:
-    """A name for a run that no other has and that sorts by time."""
-    plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in sweep)[:40].strip("-") or "sweep"
-    return f"{recording.now():%Y%m%dT%H%M%S}-{plain}-{secrets.token_hex(2)}"
 
 
 def run(
@@ -77,7 +70,7 @@ def refuse(sweep: str, options: Options, sentence: str) -> None:
 
 
 def _first_state(sweep: str, options: Options, folder: Path) -> RunState:
-    run_id = options.run_id or new_run_id(sweep)
+    run_id = options.run_id or runs.new_run_id(sweep)
     log = runs.path_of(folder, run_id, ".log")
     return RunState(
         run_id=run_id,
@@ -111,6 +104,7 @@ class _Run:
                 expand(self.sweep, self.options.overrides)  # a slip in the sweep is told before any waiting
                 with machine_lock(self.sweep.name, self.options.wait, self.wait_for, lambda: self.cancelled):
                     if not self.cancelled:
+                        self.open_results()
                         self.trials(self.plan())
         except Exception as error:
             with contextlib.suppress(runs.RunStateError):  # a full disk, say: the first error is the one to tell
@@ -144,7 +138,6 @@ class _Run:
     # -- trials ----------------------------------------------------------------------------------------------------
 
     def trials(self, planned: Plan) -> None:
-        self.store.ensure()
         sweep_row = recording.sweep_row(self.sweep, planned.overrides, recording.now())
         code_version = this_machine.code_version()
         done, skipped = planned.of("done"), planned.of("skip")
@@ -217,6 +210,11 @@ class _Run:
 
     # -- results ---------------------------------------------------------------------------------------------------
 
+    def open_results(self) -> None:
+        """Make the results ready; what is wrong with them is told before anything runs."""
+        self.store.ensure()
+        journal.recover(self.store)
+
     def index(self, entry: Record) -> None:
         """Bring a trial into the results, so that they can be asked about while the run goes on."""
         self.pending.append(entry)
@@ -227,7 +225,7 @@ class _Run:
     def catch_up(self) -> None:
         """Bring into the results what the journal has and they lack: of this run, or of one that was killed."""
         try:
-            report = journal.ingest(self.store, [self.journal, examples_dir()])
+            report = journal.ingest(self.store, [self.journal])
         except StoreError as error:
             hint = "" if isinstance(error, StoreBusyError) else " The trials are safe in the journal."
             self.say(f"{error}{hint} Run `python -m bench_engine ingest` later to bring them into the results.")

@@ -4,7 +4,9 @@ import contextlib
 import json
 import os
 import re
+import secrets
 import tempfile
+import time
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -59,6 +61,12 @@ class RunState:
     @property
     def active(self) -> bool:
         return self.status in ("waiting", "running")
+
+
+def new_run_id(sweep: str) -> str:
+    """A name for a run of this sweep that no other run has and that sorts by time (UTC)."""
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", sweep).strip("-")[:40] or "sweep"
+    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{plain}-{secrets.token_hex(2)}"
 
 
 def runs_dir(journal_dir: Path) -> Path:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -27,11 +28,46 @@ def test_run_plan_list_ingest_pack_and_doctor(engine, capsys: pytest.CaptureFixt
     assert "0 trials added, 2 were already there." in capsys.readouterr().out
     assert main(["pack", str(engine.folder / "all.jsonl")]) == 0
     assert len((engine.folder / "all.jsonl").read_text().splitlines()) == 2
-    capsys.readouterr()
+    assert capsys.readouterr().out == "2 trials packed into all.jsonl.\n"
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
     assert "x.duckdb: 2 trials" in out
     assert str(engine.folder) not in out
+
+
+def test_pack_names_what_it_leaves_out(engine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(engine.file("ok"))]) == 0
+    (engine.journal / "aa-1.ok.json").write_text("half")
+    capsys.readouterr()
+    assert main(["pack", str(engine.folder / "all.jsonl")]) == 1
+    said = capsys.readouterr()
+    assert said.out == "1 trials packed into all.jsonl.\n"
+    assert said.err.startswith("Left out: aa-1.ok.json: it is not whole JSON")
+    assert (engine.journal / "aa-1.ok.json").exists()
+
+
+def test_ingest_takes_the_examples_where_asked(engine, examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(engine.file("ok"))]) == 0
+    (path,) = engine.journal.glob("*.json")
+    path.rename(examples / path.name)
+    Path(engine.url).unlink()
+    capsys.readouterr()
+    for arguments, added in (([], 0), (["--examples"], 1)):
+        assert main(["ingest", *arguments]) == 0
+        assert capsys.readouterr().out == f"{added} trials added, 0 were already there.\n"
+
+
+def test_doctor_tells_the_journal_from_the_examples(engine, examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(engine.file("ok"))]) == 0
+    (path,) = engine.journal.glob("*.json")
+    (examples / "aa-1.ok.json").write_text(path.read_text())
+    (engine.journal / "bb-1.ok.json").write_text(path.read_text())
+    capsys.readouterr()
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "x.journal/: 2 trials" in out
+    assert "1 trials; `python -m bench_engine ingest --examples`" in out
+    assert "x.duckdb lacks 1 trials of the journal" in out
 
 
 def test_list_json_has_what_a_form_needs(engine, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,10 @@
 """Plans: what is to do, how long it takes, and what makes a trial the same trial."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
+from broken_log import break_log
 
 from bench_engine import registry
 from bench_engine.planning import plan
@@ -57,3 +59,20 @@ def test_a_kernel_source_that_is_gone_is_said(engine, monkeypatch: pytest.Monkey
     monkeypatch.setitem(registry.METHODS, "fake", gone)
     with pytest.raises(SweepError, match=r"source of the method fake cannot be read .*none\.cpp"):
         plan(engine.sweep("ok"))
+
+
+def test_what_the_examples_hold_is_still_to_do(engine, examples: Path) -> None:
+    run(engine.sweep("ok"), executor=Quick())
+    (path,) = engine.journal.glob("*.json")
+    path.rename(examples / path.name)
+    (planned,) = plan(engine.sweep("ok")).trials
+    assert (planned.fate, planned.attempt) == ("todo", 2)
+
+
+def test_planning_that_finds_the_log_of_the_results_lost_brings_the_journal_in(engine) -> None:
+    run(engine.sweep("ok"), executor=Quick())
+    Path(engine.url).unlink()
+    Store(engine.url).ensure()
+    break_log(Path(engine.url))
+    plan(engine.sweep("ok"))
+    assert len(engine.stored()) == 1

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from broken_log import break_log
 
 from bench_engine import runner
 from bench_engine.kernels import extension
@@ -213,22 +214,26 @@ def test_a_second_run_is_told_who_holds_the_machine(engine) -> None:
 
 def test_a_waiting_run_starts_when_the_machine_is_free_and_plans_then(engine) -> None:
     """The run it waited for did the same sweep: nothing is left to do."""
-    said = []
+    run(engine.sweep("ok"), executor=FakeExecutor())
+    (entry,) = engine.journal.glob("*.json")
+    kept = entry.rename(engine.folder / entry.name)
+    said, statuses = [], []
     lock = machine_lock("other")
     lock.__enter__()
-
-    def other_run() -> None:
-        for path in engine.journal.glob("runs/*.json"):
-            assert json.loads(path.read_text())["status"] == "waiting"
-        lock.__exit__(None, None, None)
+    free = threading.Timer(0.3, lock.__exit__, (None, None, None))
 
     def say(sentence: str) -> None:
         said.append(sentence)
-        threading.Timer(0.3, other_run).start()
+        statuses.append(runs.read_all(engine.journal)[0].status)
+        kept.rename(entry)  # what the other run has done by the time it ends
+        free.start()
 
-    state = run(engine.sweep("ok"), Options(wait=True), FakeExecutor(), say)
-    assert state.status == "done"
+    executor = FakeExecutor()
+    state = run(engine.sweep("ok"), Options(wait=True), executor, say)
+    free.join()
+    assert (executor.asked, state.status, state.done) == ([], "done", 1)
     assert said[0].startswith("Sweep other")
+    assert statuses == ["waiting"]
 
 
 def test_a_signal_ends_the_waiting_too(engine) -> None:
@@ -272,6 +277,47 @@ def test_what_a_killed_run_left_in_the_journal_is_brought_in(engine) -> None:
     Path(engine.url).unlink()
     run(engine.sweep("ok"), executor=FakeExecutor())
     assert len(engine.stored()) == 1
+
+
+def test_results_that_lost_their_log_have_the_journal_again_before_anything_runs(engine) -> None:
+    run(engine.sweep("ok"), executor=FakeExecutor())
+    Path(engine.url).unlink()
+    Store(engine.url).ensure()
+    break_log(Path(engine.url))
+    there = []
+
+    def answer(_trial: Trial) -> TrialResult:
+        there.append(len(engine.stored()))
+        return OK
+
+    run(engine.sweep("ok", batch_size=[2]), executor=FakeExecutor(answer))
+    assert there == [1]
+
+
+def test_example_results_are_not_brought_in(engine, examples: Path) -> None:
+    run(engine.sweep("ok"), executor=FakeExecutor())
+    (path,) = engine.journal.glob("*.json")
+    path.rename(examples / path.name)
+    Path(engine.url).unlink()
+    run(engine.sweep("ok", batch_size=[2]), executor=FakeExecutor())
+    assert [row["batch_size"] for row in engine.stored()] == [2]
+
+
+def test_a_database_that_breaks_on_the_way_costs_nothing(engine) -> None:
+    """A table is gone: DuckDB's own error, past SQLAlchemy."""
+
+    def answer(trial: Trial) -> TrialResult:
+        if trial.config["seed"] == 0:
+            with Store(engine.url)._connect(write=True) as connection:
+                connection.exec_driver_sql("DROP TABLE samples")
+        return OK
+
+    said: list[str] = []
+    state = run(engine.sweep("ok", seeds=2), executor=FakeExecutor(answer), say=said.append)
+    assert (state.status, state.done, len(engine.entries())) == ("done", 2, 2)
+    assert len(said) == 1
+    assert "samples" in said[0]
+    assert "The trials are safe in the journal. Run `python -m bench_engine ingest` later" in said[0]
 
 
 def test_a_broken_database_is_said_before_anything_runs(engine) -> None:
@@ -326,9 +372,3 @@ def test_what_makes_timings_unsure_is_said_where_there_is_something_to_time(
     for _ in range(2):
         run(engine.sweep("ok"), executor=FakeExecutor(), say=said.append)
     assert said == ["The load is high."]
-
-
-def test_run_ids_are_names_and_differ() -> None:
-    names = {runner.new_run_id("a sweep/../x") for _ in range(20)}
-    assert len(names) == 20
-    assert all(runs.path_of(Path("x"), name) for name in names)

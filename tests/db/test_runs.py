@@ -71,7 +71,7 @@ def test_a_dead_child_that_nobody_has_waited_for_is_gone() -> None:
 
 def test_process_start_tells_processes_apart() -> None:
     assert process_start(os.getpid()) == process_start(os.getpid())
-    assert process_start(os.getpid()) != process_start(os.getppid())
+    assert process_start(os.getpid()) != process_start(1)
 
 
 def test_new_leaves_what_is_there(folder: Path) -> None:
@@ -119,3 +119,9 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "x.journal").write_text("")
     with pytest.raises(RunStateError, match=r"x\.journal/runs/ cannot be written: Not a directory"):
         write(tmp_path / "x.journal", ME)
+
+
+def test_run_ids_are_names_that_differ() -> None:
+    names = {runs.new_run_id(sweep) for sweep in ("a sweep/../x", "é", "", "-" * 200) for _ in range(5)}
+    assert len(names) == 20
+    assert all(runs.path_of(Path("x"), name) for name in names)
