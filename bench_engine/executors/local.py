@@ -25,6 +25,17 @@ class LocalExecutor:
         self._killed = False
 
     def execute(self, trial: Trial) -> TrialResult:
+        try:
+            return self._run(trial)
+        except OSError as error:  # no space for temporary files, no process or memory left
+            sentence = (
+                f"The worker could not be run: {error.strerror}. Mend that (space for temporary files, number of "
+                "processes, memory) and start again with --retry-failed."
+            )
+            return TrialResult("failed", error=sentence)
+
+    def _run(self, trial: Trial) -> TrialResult:
+        """Raises OSError where the system gives no file or process."""
         mark = f"result-{secrets.token_hex(8)}:"
         command = [sys.executable, "-P", "-m", "bench_engine.worker", mark, str(os.getpid())]
         ooms_before = _oom_kills()

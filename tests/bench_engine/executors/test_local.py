@@ -1,6 +1,7 @@
 """The local executor: whatever becomes of a worker is a result."""
 
 import dataclasses
+import errno
 import os
 import threading
 import time
@@ -56,6 +57,25 @@ def test_sigkill_with_the_system_short_of_memory_is_oom(engine, monkeypatch: pyt
     kills: Iterator[int] = iter((7, 8))
     monkeypatch.setattr(local, "_oom_kills", lambda: next(kills))
     assert LocalExecutor().execute(trial(engine, "killed")).status == "oom"
+
+
+@pytest.mark.parametrize(
+    ("part", "code"), [("tempfile.TemporaryFile", errno.ENOSPC), ("subprocess.Popen", errno.EAGAIN)]
+)
+def test_a_system_that_gives_no_file_or_process_is_a_result(
+    engine, monkeypatch: pytest.MonkeyPatch, part: str, code: int
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    one = trial(engine, "ok")
+    with monkeypatch.context() as patched:
+        patched.setattr(f"bench_engine.executors.local.{part}", refuse)
+        result = LocalExecutor().execute(one)
+    assert result.status == "failed"
+    assert result.error
+    assert result.error.startswith(f"The worker could not be run: {os.strerror(code)}. Mend that")
+    assert LocalExecutor().execute(one).status == "ok"
 
 
 def test_time_limit_ends_the_worker(engine) -> None:
