@@ -7,17 +7,14 @@ is found again by its state file.
 import contextlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 import yaml
@@ -195,7 +192,7 @@ def start(
     Raises JobError when it cannot be started.
     """
     folder = journal_dir(db_url(url))
-    run_id = _new_run_id(sweep)
+    run_id = run_states.new_run_id(_sweep_name(sweep))
     given = run_states.path_of(folder, run_id, ".yaml")
     log = run_states.path_of(folder, run_id, ".log")
     try:
@@ -304,8 +301,3 @@ def _sweep_name(sweep: str) -> str:
     with contextlib.suppress(yaml.YAMLError, AttributeError, StopIteration):
         return str(next(iter(yaml.safe_load_all(sweep))).get("name", "sweep"))
     return "sweep"
-
-
-def _new_run_id(sweep: str) -> str:
-    plain = re.sub(r"[^A-Za-z0-9]+", "-", _sweep_name(sweep)).strip("-")[:40] or "sweep"
-    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{plain}-{token_hex(2)}"
