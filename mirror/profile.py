@@ -35,11 +35,6 @@ class Profile:
         return tuple(self.filled_metrics)
 
     @property
-    def trials(self) -> int:
-        """Number of trials that are ok, superseded ones included."""
-        return self.rows("history")
-
-    @property
     def updated(self) -> str | None:
         """Time of the newest trial, ISO text in UTC; None without results."""
         return self.started[1] if self.started else None

@@ -30,8 +30,12 @@ class QueryError(ValueError):
     """The SQL is wrong; the message is a sentence, with DuckDB's own hints."""
 
 
+class UnreadableError(QueryError):
+    """The text cannot even be parsed: perhaps it is no SQL at all."""
+
+
 class QueryStopped(RuntimeError):
-    """The query did not end by itself: time limit, memory, cancel, or a crash. The message is a sentence."""
+    """The query did not end by itself: time limit, memory, or a crash. The message is a sentence."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,8 @@ class Sandbox:
     def run(self, sql: str, row_cap: int = 1000, time_limit_s: float = 10.0) -> Table:
         """Check and run one SELECT; at most `row_cap` rows come back.
 
-        Raises GuardError (may not run), QueryError (wrong SQL), QueryStopped (limit, cancel, crash) or
-        StoreError (no results to read).
+        Raises GuardError (may not run), QueryError (wrong SQL), QueryStopped (limit, crash) or StoreError (no results
+        to read).
         """
         with self._turn:
             child = self._current()
@@ -82,15 +86,12 @@ class Sandbox:
         with self._turn:
             return self._current().profile
 
-    def cancel(self) -> None:
-        """Stop the query that is running, if any; it raises QueryStopped. Called from another thread."""
-        child = self._child
-        if child:
-            child.cancel()
+    def version(self) -> str:
+        """A text that changes whenever the results may have changed; cheap. Raises StoreError."""
+        return self._store.version()
 
     def close(self) -> None:
-        """End the process; a later query starts a new one."""
-        self.cancel()
+        """End the process once its query is done; a later query starts a new one."""
         with self._turn:
             self._end()
 
@@ -130,7 +131,6 @@ class _Child:
     def __init__(self, url: str, limits: Limits) -> None:
         self.healthy = True
         self._ids = itertools.count()
-        self._cancelled = threading.Event()
         self._replies: queue.Queue[bytes | None] = queue.Queue()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by the finalizer)
         self._process = subprocess.Popen(
@@ -167,7 +167,6 @@ class _Child:
     def ask(self, request: dict[str, Any], time_limit_s: float) -> dict[str, Any]:
         """Send a request and wait for the reply. Raises QueryStopped."""
         number = next(self._ids)
-        self._cancelled.clear()
         self.healthy = False  # until a reply is in: whatever is raised meanwhile leaves a process in an unknown state
         self._send({"id": number, **request})
         reply = self._wait(number, time_limit_s)
@@ -189,17 +188,9 @@ class _Child:
             else:
                 if line is None:
                     raise QueryStopped(reason or self._crash_sentence())
-                if line:
-                    return _finished(json.loads(line), reason)
-                if reason or not self._cancelled.is_set():
-                    continue
-                reason = _CANCELLED
+                return _finished(json.loads(line), reason)
             self._send({"interrupt": number})
             deadline = time.monotonic() + INTERRUPT_S
-
-    def cancel(self) -> None:
-        self._cancelled.set()
-        self._replies.put(b"")  # wakes the waiting thread
 
     def kill(self) -> None:
         self._finalizer()
@@ -220,13 +211,12 @@ class _Child:
         return "The query crashed the database engine: nothing is lost, write it in another way."
 
 
-_CANCELLED = "The query was cancelled."
 _MEMORY = "The query needed more memory than it may use: ask for fewer rows or shorter text."
 
 
 def _finished(reply: dict[str, Any], reason: str) -> dict[str, Any]:
-    """A reply, `reason` being why the query was told to stop, if it was: a result in time counts, unless cancelled."""
-    if reply.get("error") == "stopped" or reason == _CANCELLED:
+    """A reply, `reason` being why the query was told to stop, if it was; a result that was quicker counts."""
+    if reply.get("error") == "stopped":
         return {"error": "stopped", "message": reason}
     return reply
 
@@ -245,6 +235,8 @@ def _error(reply: dict[str, Any]) -> Exception:
         return GuardError(message)
     if kind == "query":
         return QueryError(message)
+    if kind == "unreadable":
+        return UnreadableError(message)
     if kind == "StoreBusyError":
         return StoreBusyError(message)
     if kind in ("StoreError", "NewerDatabaseError"):

@@ -142,7 +142,7 @@ def answer(connection: duckdb.DuckDBPyConnection, sql: str, row_cap: int) -> dic
         columns = _unique([d[0] for d in connection.description or []])
         rows, truncated = _rows(connection, row_cap)
     except guard.UnreadableError as error:
-        return _error("query", str(error))
+        return _error("unreadable", str(error))
     except guard.GuardError as error:
         return _error("guard", str(error))
     except duckdb.InterruptException:
