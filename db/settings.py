@@ -8,6 +8,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
+class SettingsError(ValueError):
+    """The settings cannot be read; the message is a sentence that says what to mend."""
+
+
 @cache
 def _secrets() -> dict[str, str]:
     path = ROOT / ".streamlit" / "secrets.toml"
@@ -15,13 +19,22 @@ def _secrets() -> dict[str, str]:
         return {k: str(v) for k, v in tomllib.loads(path.read_text()).items()}
     except FileNotFoundError:
         return {}
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise ValueError(f"{path.name} cannot be read ({error}): mend it or move it away.") from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        why = getattr(error, "strerror", None) or error  # not the whole path
+        raise SettingsError(f".streamlit/{path.name} cannot be read ({why}): mend it or move it away.") from error
 
 
 def setting(name: str, default: str = "") -> str:
-    """The value of a setting such as `MIRROR_DB` or `OPENAI_API_KEY`; an empty value counts as not set."""
+    """The value of a setting such as `MIRROR_DB` or `OPENAI_API_KEY`; an empty value counts as not set.
+
+    Raises SettingsError when secrets.toml cannot be read.
+    """
     return os.environ.get(name) or _secrets().get(name) or default
+
+
+def check() -> None:
+    """Raise SettingsError when secrets.toml cannot be read."""
+    _secrets()
 
 
 def db_url(given: str | None = None) -> str:

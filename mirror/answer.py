@@ -4,15 +4,16 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from db.columns import BY_NAME
 from db.journal import open_results
+from db.settings import SettingsError
 from db.store import StoreError
 from mirror import catalog
 from mirror.chart import choose
 from mirror.compile_sql import compile_sql
 from mirror.guard import GuardError
 from mirror.query_spec import Answer, ChartWish, Filter, QuerySpec
-from mirror.sandbox import QueryError, QueryStopped, Sandbox, shared
+from mirror.sandbox import QueryError, QueryStopped, Sandbox, UnreadableError, shared
+from mirror.sources import KNOWN_COLUMNS
 from mirror.summary import summarize
 from mirror.understand import Ambiguity, Refusal, grammar
 from mirror.understand.complete import complete
@@ -20,48 +21,45 @@ from mirror.understand.llm import LlmError, LlmFrontEnd
 from mirror.understand.read_back import read_back
 
 MAX_QUESTION = 1_000
-_SQL_START = re.compile(r"\s*(?:select|with|from|values)\b[^?]*\b(?:from|select|values)\b", re.IGNORECASE | re.DOTALL)
-# Columns that the view of failures shares with the results: what a count of failed trials can be filtered by.
-_FAILURE_COLUMNS = (
-    "benchmark",
-    "op",
-    "method",
-    "dataset",
-    "device",
-    "compression",
-    "embedding_dim",
-    "batch_size",
-    "seed",
+# How a statement begins: "With dim 16, which ..." does not, "Select the fastest method" may.
+_OPENING = re.compile(
+    rf"\s*(select\b|from\s+({'|'.join(KNOWN_COLUMNS)})\b|values\s*\(|with\s+(recursive\s+)?\w+\s*(\([^()]*\)\s*)?as\b)",
+    re.IGNORECASE,
 )
+# What a statement holds and a question hardly ever, so that a slip in SQL is told as one.
+_SIGNS = re.compile(r"[*(=;]|^\s*select\s+\w+\s*,", re.IGNORECASE)
+_FROM = re.compile(r"\bfrom\b", re.IGNORECASE)
 
 
-def ask(question: str, sandbox: Sandbox | None = None, db: str | None = None, llm: LlmFrontEnd | None = None) -> Answer:
-    """Answer a question about the results. Never raises for anything a person can type.
+def ask(question: str, sandbox: Sandbox | None = None, db: str | None = None, use_model: bool = True) -> Answer:
+    """Answer a question about the results. Never raises for anything that a person can type or a model can answer.
+
+    A text counts as SQL when it begins as a statement does, does not end with a question mark, and either holds one of
+    the signs `* ( = ;` (or a comma after the first column) or has a FROM and can be parsed.
 
     Args:
         question: plain words, or a SELECT statement.
         sandbox: where the SQL runs; by default the shared one of `db`.
         db: SQLAlchemy URL or DuckDB file of the results; by default the MIRROR_DB setting.
-        llm: language model front end; by default the configured one, if any.
+        use_model: whether a language model, where one is configured, may read the question.
     """
-    refused = _unaskable(question)
-    if refused:
-        return Answer("refused", question[:MAX_QUESTION], summary=refused, suggestions=catalog.examples()[:3])
+    if not question.strip():
+        return _refused(question, "Ask something, for example one of these questions.")
+    account = _Account()
     try:
         if sandbox is None:
             open_results(db)
             sandbox = shared(db)
-        if _SQL_START.match(question):
-            return run_sql(question, sandbox, question=question)
-        understood = _understand(question, sandbox, llm or LlmFrontEnd())
+        answer = _as_sql(question, sandbox)
+        if answer is None:
+            answer = _in_words(question, sandbox, use_model, account)
     except Refusal as error:
-        return Answer("refused", question, summary=str(error), suggestions=catalog.examples()[:3])
+        answer = _refused(question, str(error))
     except Ambiguity as error:
-        return Answer("ambiguous", question, summary=str(error), suggestions=error.choices)
-    except (StoreError, QueryStopped) as error:
-        return Answer("error", question, summary=str(error))
-    answer = run_sql(compile_sql(understood.spec), sandbox, question=question, spec=understood.spec)
-    return replace(answer, engine=understood.engine, note=understood.note, sent=understood.sent)
+        answer = Answer("ambiguous", question, summary=str(error), suggestions=error.choices)
+    except (StoreError, SettingsError, QueryError, QueryStopped) as error:
+        answer = Answer("error", question, summary=str(error))
+    return replace(answer, engine=account.engine or answer.engine, note=account.note, sent=account.sent)
 
 
 def run_sql(
@@ -90,46 +88,72 @@ def run_sql(
     )
 
 
-def _unaskable(question: str) -> str:
-    if not question.strip():
-        return "Ask something, for example one of these questions."
-    if len(question) > MAX_QUESTION and not _SQL_START.match(question):
-        return f"The question is {len(question):,} characters long: ask in at most {MAX_QUESTION:,}."
-    return ""
+@dataclass
+class _Account:
+    """How a question came to be read; the fields are those of Answer. Filled while reading, whatever becomes of it."""
 
-
-@dataclass(frozen=True)
-class _Understood:
-    """A reading and how it came about; the fields are those of Answer."""
-
-    spec: QuerySpec
-    engine: Literal["grammar", "llm"] = "grammar"
+    engine: Literal["grammar", "llm", ""] = ""
     note: str = ""
     sent: str = ""
 
 
-def _understand(question: str, sandbox: Sandbox, llm: LlmFrontEnd) -> _Understood:
-    """By the language model where one is configured, by the grammar where none is or it fails."""
-    profile = sandbox.profile()
-    if not llm.configured():
-        return _Understood(grammar.read(question, profile))
-    values = {e.name: profile.values(e.name) for e in catalog.entries().values() if e.role in ("axis", "info")}
+def _refused(question: str, why: str) -> Answer:
+    return Answer("refused", question[:MAX_QUESTION], summary=why, suggestions=catalog.examples()[:3])
+
+
+def _as_sql(text: str, sandbox: Sandbox) -> Answer | None:
+    """The answer of a text that is SQL, else None."""
+    if not _OPENING.match(text) or text.rstrip().endswith("?"):
+        return None
+    if not _SIGNS.search(text) and not (_FROM.search(text) and _can_be_parsed(text, sandbox)):
+        return None
+    return run_sql(text, sandbox, question=text)
+
+
+def _can_be_parsed(text: str, sandbox: Sandbox) -> bool:
     try:
-        reading = llm.read(question, catalog.describe(), {k: v for k, v in values.items() if v})
-        return _Understood(complete(reading.spec, profile, question), "llm", sent=reading.sent)
+        sandbox.run(f"SELECT 1 FROM ({text}\n) AS asked LIMIT 0")
+    except UnreadableError:
+        return False
+    except (GuardError, QueryError, QueryStopped):
+        return True  # SQL, if not such as can run: `run_sql` says why
+    return True
+
+
+def _in_words(question: str, sandbox: Sandbox, use_model: bool, account: _Account) -> Answer:
+    """The answer of a question in plain words. Raises Refusal or Ambiguity."""
+    if len(question) > MAX_QUESTION:
+        raise Refusal(f"The question is {len(question):,} characters long: ask in at most {MAX_QUESTION:,}.")
+    spec = _understood(question, sandbox, use_model, account)
+    return run_sql(compile_sql(spec), sandbox, question=question, spec=spec)
+
+
+def _understood(question: str, sandbox: Sandbox, use_model: bool, account: _Account) -> QuerySpec:
+    """By the language model where one is configured and wanted, by the grammar where none is or it fails."""
+    profile = sandbox.profile()
+    model = LlmFrontEnd()
+    if not use_model or not model.configured():
+        return grammar.read(question, profile)
+    values = {e.name: profile.values(e.name) for e in catalog.entries().values() if e.role in ("axis", "info")}
+    account.engine = "llm"
+    try:
+        reading = model.read(question, catalog.describe(), {k: v for k, v in values.items() if v})
+    except Refusal as error:
+        account.sent = error.sent
+        raise
     except LlmError as error:
-        note = f"{error} Answered by the built-in grammar instead."
-        return _Understood(grammar.read(question, profile), note=note)
+        account.engine, account.sent = "grammar", error.sent
+        account.note = f"{error} The built-in grammar read the question instead."
+        return grammar.read(question, profile)
+    account.sent = reading.sent
+    return complete(reading.spec, profile, question)
 
 
 def _failed(spec: QuerySpec, sandbox: Sandbox) -> int:
-    """How many failed trials the same filters would have shown."""
-    if spec.source != "results":
+    """How many failed trials the same filters would have shown; 0 where failures lack a column to tell by."""
+    if spec.source != "results" or any(f.column not in KNOWN_COLUMNS["failures"] for f in spec.filters):
         return 0
-    filters = [f for f in spec.filters if f.column in _FAILURE_COLUMNS]
-    if len(filters) < len([f for f in spec.filters if BY_NAME[f.column].role == "axis"]):
-        return 0  # a filter that failures do not have: no honest count
-    count = QuerySpec("count", filters=(*filters, Filter("status", "<>", ("skipped",))), source="failures")
+    count = QuerySpec("count", filters=(*spec.filters, Filter("status", "<>", ("skipped",))), source="failures")
     return int(sandbox.run(compile_sql(count)).rows[0][0] or 0)
 
 

@@ -2,15 +2,19 @@
 
 import json
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from db import settings
 from mirror.__main__ import main
 from mirror.answer import ask, run_sql, to_json
-from mirror.query_spec import Answer
+from mirror.query_spec import Answer, Filter, Metric, Order, QuerySpec
 from mirror.sandbox import Sandbox
+from mirror.understand import Refusal
+from mirror.understand.llm import LlmError, LlmFrontEnd, LlmReading
 
 
 @pytest.fixture(autouse=True)
@@ -178,6 +182,139 @@ def test_a_dead_model_is_replaced_by_the_grammar_with_a_note(box: Sandbox, monke
     assert len(rows(answer)) == 5
     assert str(port) in answer.note
     assert "grammar" in answer.note
+
+
+Model = Callable[[LlmReading | Exception], None]
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Model:
+    """Stands for a language model that is set up, and that reads every question as it is told here."""
+
+    def says(outcome: LlmReading | Exception) -> None:
+        def read(*_: object) -> LlmReading:
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+        monkeypatch.setattr(LlmFrontEnd, "configured", staticmethod(lambda: True))
+        monkeypatch.setattr(LlmFrontEnd, "read", read)
+
+    return says
+
+
+def failing(error: LlmError | Refusal) -> Exception:
+    error.sent = "what was sent"
+    return error
+
+
+BEST = QuerySpec("best", (Metric("latency_us", "avg"),), order=(Order("latency_us"),))
+
+
+@pytest.mark.parametrize(
+    ("spec", "status"),
+    [
+        (QuerySpec("rows", source="machines"), "answered"),
+        (QuerySpec("rows", source="samples"), "answered"),
+        (QuerySpec("best", (Metric("value"),), source="curves", order=(Order("value"),)), "answered"),
+        (QuerySpec("count", filters=(Filter("method", "=", ("\x07",)),)), "refused"),
+        (QuerySpec("groups", (Metric("duration_s", "sum"),), ("error",), source="failures"), "answered"),
+        (QuerySpec("groups", (Metric("auc", "avg"),), filters=(Filter("started_at", ">", ("nonsense",)),)), "error"),
+        (BEST, "ambiguous"),
+    ],
+    ids=str,
+)
+def test_whatever_a_model_answers_is_an_answer_and_shows_what_was_sent(
+    spec: QuerySpec, status: str, box: Sandbox, model: Model
+) -> None:
+    model(LlmReading(spec, "what was sent"))
+    answer = ask("which is fastest", sandbox=box)
+    assert (answer.status, answer.engine, answer.sent) == (status, "llm", "what was sent"), answer.summary
+
+
+def test_what_was_sent_is_shown_when_the_model_declines(box: Sandbox, model: Model) -> None:
+    model(failing(Refusal("no such thing")))
+    answer = ask("memory vs AUC", sandbox=box)
+    assert (answer.status, answer.engine, answer.sent) == ("refused", "llm", "what was sent")
+
+
+@pytest.mark.parametrize(("question", "status"), [("top 5 fastest lookups", "answered"), ("the weather", "refused")])
+def test_what_was_sent_is_shown_when_the_model_fails(question: str, status: str, box: Sandbox, model: Model) -> None:
+    model(failing(LlmError("It broke.")))
+    answer = ask(question, sandbox=box)
+    assert (answer.status, answer.engine, answer.sent) == (status, "grammar", "what was sent")
+    assert answer.note == "It broke. The built-in grammar read the question instead."
+
+
+def test_a_model_can_be_left_out(box: Sandbox, model: Model) -> None:
+    model(AssertionError("the model was asked"))
+    assert ask("top 5 fastest lookups", sandbox=box, use_model=False).status == "answered"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "With dim 16, which AUC values does hashed reach",
+        "with dim 16: AUC from hashed and values of dense",
+        "select the fastest method",
+        "Select the fastest lookups from sweep lookup",
+        "from results which method has the best AUC",
+        "values of AUC by method",
+        "SELECT * FROM results?",
+    ],
+)
+def test_questions_that_begin_like_sql_are_questions(question: str, box: Sandbox) -> None:
+    assert ask(question, sandbox=box).engine == "grammar"
+
+
+@pytest.mark.parametrize(
+    ("sql", "status"),
+    [
+        ("SELECT DISTINCT method FROM results", "answered"),
+        ("  select method\nfrom results", "answered"),
+        ("FROM results", "answered"),
+        ("from failures select status", "answered"),
+        ("VALUES (1, 2)", "answered"),
+        ("with t as (select 1 as x) select x from t", "answered"),
+        ("SELECT 1 + 1;", "answered"),
+        ("select nonsense from results", "error"),
+        ("select method, auc form results", "error"),
+        ("select count(* from results", "error"),
+        ("with t as (select 1 as x select x from t", "error"),
+        ("SELECT x FROM read_csv('/etc/passwd')", "refused"),
+    ],
+)
+def test_sql_is_sql_slips_included(sql: str, status: str, box: Sandbox) -> None:
+    answer = ask(sql, sandbox=box)
+    assert (answer.engine, answer.status) == ("sql", status), answer.summary
+
+
+@pytest.mark.parametrize(
+    ("question", "failed"),
+    [
+        ("AUC by compression for hashed", True),
+        ("AUC by compression for hashed in sweep memory_vs_auc", True),
+        ("AUC by compression for hashed in sweep lookup", False),
+        ("AUC by compression for hashed with memory under 5 MB", False),  # a failure has no memory to tell by
+    ],
+)
+def test_failed_trials_are_counted_where_every_filter_can_be_applied(question: str, failed: bool, box: Sandbox) -> None:
+    answer = ask(question, sandbox=box)
+    assert ("1 failed trial is not shown" in answer.summary) == failed, answer.summary
+
+
+def test_a_malformed_secrets_file_is_one_sentence(
+    box: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit" / "secrets.toml").write_bytes(b"MIRROR_DB = \xff")
+    monkeypatch.setattr(settings, "ROOT", tmp_path)
+    settings._secrets.cache_clear()
+    answer = ask("top 5 fastest lookups", sandbox=box)
+    assert answer.status == "error"
+    assert answer.summary.startswith(".streamlit/secrets.toml cannot be read (")
+    assert main(["ask", "top 5 fastest lookups"]) == 1
+    assert ".streamlit/secrets.toml cannot be read" in capsys.readouterr().out
 
 
 def test_command_line(results_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ from result_tables import (
     trade_off,
 )
 
-from mirror.chart import choose, figure, tiles
+from mirror.chart import choose, figure, redrawn, tiles
 from mirror.query_spec import ChartSpec, ChartWish, Filter, Metric, QuerySpec, Table
 
 SCATTER = ChartSpec("scatter", x="memory_mb", y="auc", color="method", symbol="method", pareto=True)
@@ -216,3 +216,39 @@ def test_tiles_hold_the_metrics_and_then_the_names():
     row = table("method compression auc memory_mb n", ("hashed", 0.1, 0.78, 1.0, 3))
     spec = QuerySpec("best", (MEAN_AUC, Metric("memory_mb", "avg")), ("method", "compression"))
     assert tiles(row, spec) == [("auc", 0.78), ("memory_mb", 1.0), ("method", "hashed"), ("compression", 0.1)]
+
+
+def test_no_front_runs_across_data_sets():
+    by_data_set = table("dataset memory_mb auc", ("a", 1.0, 0.7), ("b", 2.0, 0.8), ("c", 3.0, 0.9))
+    chart = choose(by_data_set, QuerySpec("points", (MEMORY, AUC), ("dataset",)))
+    assert (chart.color, chart.pareto) == ("dataset", False)
+    assert "No Pareto front, since data set differs as well." in chart.reason
+
+
+def test_what_a_change_brings_about_is_what_choosing_brings_about():
+    rows = trade_off("frappe", "ml")
+    chosen = choose(rows, TRADE_OFF)
+    assert redrawn(chosen, rows, TRADE_OFF) == chosen
+    one_panel = redrawn(replace(chosen, facet=None), rows, TRADE_OFF)
+    assert not one_panel.pareto
+    assert "No Pareto front, since data set differs as well." in one_panel.reason
+    other_axis = redrawn(replace(chosen, x="seed"), rows, TRADE_OFF)
+    assert (other_axis.pareto, other_axis.reason) == (
+        False, "Seed against AUC, one point per trial. The table holds memory as well."
+    )  # fmt: skip
+    by_data_set = redrawn(replace(chosen, color="dataset", facet=None), rows, TRADE_OFF)
+    assert (by_data_set.symbol, by_data_set.pareto) == ("dataset", False)
+    boxes = redrawn(replace(chosen, type="box", x="method", color=None, facet=None), rows, TRADE_OFF)
+    assert (boxes.symbol, boxes.pareto, boxes.reason) == (None, False, "How AUC is distributed.")
+    assert redrawn(replace(chosen, type="table"), rows, TRADE_OFF).reason == "Shown as a table."
+
+
+def test_a_redrawn_line_tells_its_lines_apart():
+    columns = "batch_size method direction latency_us n"
+    rows = table(
+        columns, *((b, m, d, float(b), 3) for b in (1, 2, 4) for m in "ab" for d in ("forward", "forward_backward"))
+    )
+    line = redrawn(ChartSpec("line", x="batch_size", y="latency_us", color="method"), rows, None)
+    assert (line.symbol, line.reason) == ("direction", "Latency along batch size.")
+    panels = redrawn(ChartSpec("line", x="batch_size", y="latency_us", color="method", facet="direction"), rows, None)
+    assert panels.symbol == "method"

@@ -49,6 +49,22 @@ GROUP BY method
 ORDER BY max_latency_us, method
 LIMIT 5""",
     ),
+    "groups sorted by a metric that has another name in the result": (
+        QuerySpec("groups", (Metric("latency_us", "median"),), ("method",), order=(Order("latency_us"),)),
+        """SELECT method, median(latency_us) AS median_latency_us, count(*) AS n
+FROM results
+WHERE latency_us IS NOT NULL
+GROUP BY method
+ORDER BY median_latency_us""",
+    ),
+    "best of everything": (
+        QuerySpec("best", (Metric("auc", "avg"),), order=(Order("auc", True),)),
+        """SELECT avg(auc) AS auc, stddev_samp(auc) AS stddev_auc, count(*) AS n
+FROM results
+WHERE auc IS NOT NULL
+QUALIFY rank() OVER (ORDER BY avg(auc) DESC) = 1""",
+    ),
+    "whole rows": (QuerySpec("rows", source="machines"), "SELECT *\nFROM machines\nLIMIT 200"),
     "count": (
         QuerySpec("count", filters=(Filter("status", "<>", ("skipped",)),), source="failures"),
         "SELECT count(*) AS trials\nFROM failures\nWHERE status <> 'skipped'",
