@@ -26,6 +26,7 @@ from db.settings import ROOT, db_url, journal_dir
 Scalar = str | int | float | bool
 _LIMIT_S = 60.0  # of a command that only reads
 _LOG_BYTES = 20_000
+_FAILED = ("failed", "timeout", "oom")
 
 
 class JobError(RuntimeError):
@@ -124,7 +125,15 @@ def options() -> Options:
 
 @dataclass(frozen=True)
 class PlannedView:
-    """One trial of a plan: fate is todo, done or skip; `reason` says why it is skipped."""
+    """One trial of a plan.
+
+    Attributes:
+        label, benchmark, method: which trial.
+        fate: todo, done (it has a result, or it failed and is not retried) or skip.
+        before: status of its last attempt; empty for none.
+        reason: why it is skipped.
+        seconds: estimate of its time; 0 for one that will not run.
+    """
 
     label: str
     benchmark: str
@@ -133,6 +142,11 @@ class PlannedView:
     before: str
     reason: str
     seconds: float
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed before and stays so unless it is retried."""
+        return self.fate == "done" and self.before in _FAILED
 
 
 @dataclass(frozen=True)
@@ -169,10 +183,13 @@ def sweep_text(
     return yaml.safe_dump({k: v for k, v in document.items() if v is not None}, sort_keys=False, allow_unicode=True)
 
 
-def plan(sweep: str, overrides: Sequence[str] = (), url: str | None = None) -> PlanView:
-    """What a sweep (a name, a path, or the text of one) would do. Raises JobError, which says what is wrong with it."""
+def plan(
+    sweep: str, overrides: Sequence[str] = (), url: str | None = None, retry_failed: bool = False, force: bool = False
+) -> PlanView:
+    """What `start` with the same arguments would do. Raises JobError, which says what is wrong with the sweep."""
     text = sweep if "\n" in sweep else ""
-    found = _ask(["plan", *_overrides(overrides), "--json", "--", "-" if text else sweep], url, text)
+    options = [*_overrides(overrides), *_flags(retry_failed, force)]
+    found = _ask(["plan", *options, "--json", "--", "-" if text else sweep], url, text)
     return PlanView(found["sweep"], found["seconds"], tuple(PlannedView(**t) for t in found["trials"]))
 
 
@@ -200,8 +217,16 @@ def start(
         if "\n" in sweep:
             given.write_text(sweep, encoding="utf-8")
         target = str(given) if "\n" in sweep else sweep
-        flags = [flag for flag, wanted in (("--retry-failed", retry_failed), ("--force", force)) if wanted]
-        command = ["run", *_overrides(overrides), *flags, "--run-id", run_id, "--wait", "--", target]
+        command = [
+            "run",
+            *_overrides(overrides),
+            *_flags(retry_failed, force),
+            "--run-id",
+            run_id,
+            "--wait",
+            "--",
+            target,
+        ]
         with log.open("wb") as output:
             process = subprocess.Popen(
                 _engine(command),
@@ -277,6 +302,10 @@ def _environment(url: str | None) -> dict[str, str]:
 
 def _overrides(overrides: Sequence[str]) -> list[str]:
     return [f"-p{text}" for text in overrides]
+
+
+def _flags(retry_failed: bool, force: bool) -> list[str]:
+    return [flag for flag, wanted in (("--retry-failed", retry_failed), ("--force", force)) if wanted]
 
 
 def _ask(arguments: Sequence[str], url: str | None = None, given: str = "") -> Any:

@@ -78,13 +78,14 @@ def details(box: Sandbox, trial_id: str) -> TrialDetails:
 
 
 def newest(box: Sandbox, sweep: str, since: str, limit: int = 10) -> Table:
-    """The newest trials of a sweep since a UTC time, with the columns that are filled."""
+    """The newest trials of a sweep since a UTC time (ISO text; empty for any), with the columns that are filled."""
     shown = (
         "method, dataset, compression, embedding_dim, batch_size, direction, seed, auc, memory_mb, latency_us, noise"
     )
+    later = f"AND started_at >= CAST({literal(since)} AS TIMESTAMP) " if since else ""
     table = box.run(
-        f"SELECT status, {shown}, error FROM {_ALL} AS t WHERE sweep = {literal(sweep)} "
-        f"AND started_at >= CAST({literal(since)} AS TIMESTAMP) ORDER BY started_at DESC LIMIT {limit}"
+        f"SELECT status, {shown}, error FROM {_ALL} AS t WHERE sweep = {literal(sweep)} {later}"
+        f"ORDER BY started_at DESC LIMIT {limit}"
     )
     at = [i for i, name in enumerate(table.columns) if any(v is not None for v in table.column(name))]
     rows = tuple(tuple(row[i] for i in at) for row in table.rows)

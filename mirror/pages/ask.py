@@ -5,13 +5,15 @@ from dataclasses import replace
 
 import streamlit as st
 
+from db.settings import db_url
+from db.store import StoreError
 from mirror import catalog
-from mirror.answer import ask, run_sql
-from mirror.chart import fits, left_out
+from mirror.answer import MAX_QUESTION, ask, run_sql
+from mirror.chart import fits, redrawn
 from mirror.compile_sql import format_sql
 from mirror.csv_export import to_csv
 from mirror.pages.common import heading, is_phone, plain, sandbox, show_chart, show_table
-from mirror.query_spec import Answer, ChartSpec, ChartType, Table
+from mirror.query_spec import Answer, ChartSpec, ChartType, QuerySpec, Table
 from mirror.sandbox import Sandbox
 
 _CARDS = (2, 1, 1)  # relative widths
@@ -48,7 +50,7 @@ def _ask(question: str, box: Sandbox) -> None:
     state.update(asked=question, question=question, answer=answer, original=answer, sql=answer.sql or "")
     state["generation"] = state.get("generation", 0) + 1  # new widgets for the chart of a new answer
     if question.strip():
-        st.query_params["q"] = question[:1000]
+        st.query_params["q"] = question[:MAX_QUESTION]
 
 
 def _ask_typed(box: Sandbox) -> None:
@@ -77,7 +79,7 @@ def _welcome(box: Sandbox) -> None:
     """The first visit: three answered questions, so that nobody meets an empty box."""
     questions = catalog.examples()
     for i, (column, question) in enumerate(zip(st.columns(_CARDS), questions, strict=False)):
-        answer = ask(question, sandbox=box)
+        answer = _card(question, box)
         with column.container(border=True, height="stretch"):
             st.markdown(f"**{plain(question)}**")
             if answer.status == "answered" and answer.table and answer.chart:
@@ -88,6 +90,23 @@ def _welcome(box: Sandbox) -> None:
     _question_buttons(questions[len(_CARDS) :], box, "more")
 
 
+def _card(question: str, box: Sandbox) -> Answer:
+    """An example's answer. Nobody has asked it: no language model is, and it is made once per state of the results."""
+    try:
+        key = (question, db_url(), box.version())
+    except StoreError as error:
+        return Answer("error", question, summary=str(error))
+    answer = _example_answer(*key, box)
+    if answer.status == "error":  # a busy moment, perhaps
+        _example_answer.clear(*key)
+    return answer
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def _example_answer(question: str, url: str, version: str, _box: Sandbox) -> Answer:
+    return ask(question, sandbox=_box, use_model=False)
+
+
 # -- the answer ----------------------------------------------------------------------------------------------------
 
 
@@ -96,6 +115,7 @@ def _show(answer: Answer, box: Sandbox) -> None:
         st.warning(plain(answer.note), icon=":material/info:")
     if answer.sql is None:
         _not_answered(answer, box)
+        _sent(answer)
         return
     edited = answer.engine == "sql" and st.session_state["original"].sql != answer.sql
     mark = " · **edited**" if edited else ""
@@ -105,7 +125,7 @@ def _show(answer: Answer, box: Sandbox) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
-            chart = _chart_options(answer.table, answer.chart)
+            chart = _chart_options(answer.table, answer.chart, answer.spec)
             show_chart(answer.table, chart, key="chart")
         else:
             st.error(plain(answer.summary), icon=":material/error:")
@@ -114,6 +134,10 @@ def _show(answer: Answer, box: Sandbox) -> None:
         _sql_editor(answer, box, edited)
     if answer.table:
         _table(answer.table)
+    _sent(answer)
+
+
+def _sent(answer: Answer) -> None:
     if answer.sent:
         with st.expander("What the language model was sent", icon=":material/outbox:"):
             st.code(answer.sent, language=None, wrap_lines=True)
@@ -127,7 +151,7 @@ def _not_answered(answer: Answer, box: Sandbox) -> None:
         _question_buttons(answer.suggestions, box, "suggestion")
 
 
-def _chart_options(table: Table, chart: ChartSpec) -> ChartSpec:
+def _chart_options(table: Table, chart: ChartSpec, spec: QuerySpec | None) -> ChartSpec:
     """The chart as chosen, with what the person changed."""
     generation = st.session_state.get("generation", 0)
     with st.popover("Chart options", icon=":material/tune:"):
@@ -155,7 +179,7 @@ def _chart_options(table: Table, chart: ChartSpec) -> ChartSpec:
     if why := fits(changed, table):
         st.warning(plain(why))
         return chart
-    return replace(changed, reason=left_out(changed, table))
+    return redrawn(changed, table, spec)
 
 
 # -- the SQL -------------------------------------------------------------------------------------------------------

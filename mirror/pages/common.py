@@ -2,16 +2,18 @@
 
 import re
 from datetime import UTC, datetime
+from typing import NoReturn
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
 import streamlit as st
 
+from db import settings
 from db.journal import open_results
-from db.settings import db_url
+from db.settings import SettingsError, db_url
 from db.store import StoreError
 from mirror import catalog
-from mirror.chart import figure, tiles
+from mirror.chart import figure, fits, tiles
 from mirror.numbers import format_value
 from mirror.query_spec import ChartSpec, Table
 from mirror.sandbox import QueryStopped, Sandbox, shared
@@ -39,35 +41,48 @@ def _ready(url: str) -> None:
 
 def sandbox() -> Sandbox:
     """The sandbox of the configured results; ends the page with one sentence where they cannot be used."""
-    url = db_url()
     try:
+        settings.check()
+        url = db_url()
         _ready(url)
         return shared(url)
-    except StoreError as error:
-        st.error(str(error), icon=":material/database_off:")
-        st.stop()
+    except (StoreError, SettingsError) as error:
+        _stop(error)
 
 
-def heading(title: str, box: Sandbox) -> None:
-    """Page title with what the results hold, on one line."""
+def heading(title: str, box: Sandbox, measuring: bool = False) -> None:
+    """Page title with what the results hold, on one line; while a run is measuring they are left in peace."""
     st.html(_STYLE)
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     left.subheader(title)
+    hint, status = ("", "a run is measuring") if measuring else _status(box)
+    right.html(f'<div class="mirror-status" title="{hint}">{status}</div>')
+
+
+def _status(box: Sandbox) -> tuple[str, str]:
+    """(hint, text) of the status line."""
     try:
         profile = box.profile()
     except (StoreError, QueryStopped) as error:
-        st.error(str(error), icon=":material/database_off:")
-        st.stop()
-    machines = len(profile.values("machine"))
-    parts = [f"{profile.rows('results'):,} trials", f"{machines} machine{'' if machines == 1 else 's'}"]
-    if profile.updated:
-        parts.append(f"updated {local_time(profile.updated)}")
-    right.html(f'<div class="mirror-status" title="{profile.updated or ""} UTC">results: {" · ".join(parts)}</div>')
+        _stop(error)
+    parts = [f"{profile.rows('results'):,} trials", f"{profile.machines} machine{'' if profile.machines == 1 else 's'}"]
+    if not profile.updated:
+        return "", f"results: {' · '.join(parts)}"
+    return f"{profile.updated} UTC", f"results: {' · '.join([*parts, f'updated {local_time(profile.updated)}'])}"
+
+
+def _stop(error: Exception) -> NoReturn:
+    """End the page with one sentence."""
+    st.error(plain(str(error)), icon=":material/database_off:")
+    st.stop()
 
 
 def local_time(iso: str) -> str:
-    """A naive UTC ISO time in the reader's time zone, without the date when it is today."""
-    moment = datetime.fromisoformat(iso).replace(tzinfo=UTC)
+    """A naive UTC ISO time in the reader's time zone, without the date when it is today; other text as it is."""
+    try:
+        moment = datetime.fromisoformat(iso).replace(tzinfo=UTC)
+    except ValueError:
+        return iso
     try:
         zone = ZoneInfo(st.context.timezone or "UTC")
     except (ZoneInfoNotFoundError, ValueError):
@@ -83,8 +98,8 @@ def is_phone() -> bool:
 
 
 def plain(text: str) -> str:
-    """Text that Markdown shows as it stands."""
-    return re.sub(r"([\\`*_{}\[\]()#+!|<>~$:-])", r"\\\1", text).replace("\n", "  \n")
+    """Text that Markdown shows as it stands: all that came from data, a model or a person goes through here."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text).replace("\n", "  \n")
 
 
 def show_table(table: Table, key: str, selectable: bool = False) -> int | None:
@@ -93,7 +108,7 @@ def show_table(table: Table, key: str, selectable: bool = False) -> int | None:
     columns = {}
     for name in table.columns:
         entry = catalog.entry(name)
-        text = f"{entry.title}: {entry.text}" if entry.text else entry.title
+        text = plain(f"{entry.title}: {entry.text}" if entry.text else entry.title)
         if entry.numeric and pd.api.types.is_float_dtype(frame[name]):
             columns[name] = st.column_config.NumberColumn(help=text, format=_digits(name, table))
         else:
@@ -128,7 +143,10 @@ def show_chart(table: Table, chart: ChartSpec, key: str) -> None:
     if chart.type == "tiles" and table.rows:
         with st.container(horizontal=True, gap="large"):
             for name, value in tiles(table):
-                st.metric(catalog.entry(name).label, format_value(name, value), width="content")
+                st.metric(plain(catalog.entry(name).label), plain(format_value(name, value)), width="content")
+        return
+    if why := fits(chart, table):
+        st.info(plain(why), icon=":material/table_chart:")
         return
     drawn = figure(table, chart, columns=1 if is_phone() else None)
     if drawn is None:

@@ -1,17 +1,21 @@
 """The page New run: a preset or a form, its plan with an estimate, Start, and the runs that are going."""
 
+import contextlib
+from collections.abc import Iterator
+
 import streamlit as st
 
 from db.runs import RunState
+from db.settings import ROOT
 from db.store import StoreError
-from mirror import jobs
+from mirror import catalog, jobs
 from mirror.numbers import format_value
 from mirror.pages.common import heading, local_time, plain, sandbox, show_table
 from mirror.query_spec import Table
-from mirror.sandbox import QueryStopped, Sandbox
+from mirror.sandbox import QueryError, QueryStopped, Sandbox
 from mirror.trials import newest
 
-_POLL_S = 1.0
+_POLL_S = 2.0
 _SHOWN_RUNS = 8
 _ICONS = {
     "waiting": ":material/hourglass_empty:",
@@ -26,20 +30,24 @@ _ICONS = {
 def page() -> None:
     """Draw the page."""
     box = sandbox()
-    heading("New run", box)
+    heading("New run", box, measuring=any(state.active for state in jobs.runs()))
     left, right = st.columns([2, 3], gap="large")
-    with left:
-        try:
-            sweep, overrides = _choose()
-        except jobs.JobError as error:
-            st.error(plain(str(error)), icon=":material/error:")
-            return
-    with right:
-        try:
-            _plan(sweep, overrides)
-        except jobs.JobError as error:
-            st.error(plain(str(error)), icon=":material/error:")
+    chosen = None
+    with left, _errors_shown():
+        chosen = _choose()
+    if chosen:
+        with right, _errors_shown():
+            _plan(*chosen)
     _runs(box)
+
+
+@contextlib.contextmanager
+def _errors_shown() -> Iterator[None]:
+    """What the engine complains of is said in its place; the rest of the page is drawn all the same."""
+    try:
+        yield
+    except jobs.JobError as error:
+        st.error(plain(str(error)), icon=":material/error:")
 
 
 # -- what to run ---------------------------------------------------------------------------------------------------
@@ -85,17 +93,17 @@ def _form(options: jobs.Options) -> str:
             )
         elif axis.choices:
             parameters[axis.name] = list(
-                column.multiselect(axis.name, axis.choices, default=[axis.default], key=key, help=axis.text)
+                column.multiselect(axis.name, axis.choices, default=[axis.default], key=key, help=plain(axis.text))
             )
         else:
             text = column.text_input(
                 axis.name,
                 str(axis.default),
                 key=key,
-                help=f"{axis.text}, {axis.low:g} to {axis.high:g}; several with commas",
+                help=plain(f"{axis.text}, {axis.low:g} to {axis.high:g}; several with commas"),
             )
             parameters[axis.name] = [_scalar(part) for part in text.split(",") if part.strip()]
-    baseline = "dense" if "dense" in methods else ""
+    baseline = catalog.words()["baseline"] if catalog.words()["baseline"] in methods else ""
     return jobs.sweep_text("custom", bench.name, methods, parameters, baseline=baseline, seeds=seeds)
 
 
@@ -112,28 +120,40 @@ def _scalar(text: str) -> jobs.Scalar:
 
 
 @st.cache_data(ttl=5, show_spinner="Planning …")
-def _planned(sweep: str, overrides: tuple[str, ...]) -> jobs.PlanView:
-    return jobs.plan(sweep, overrides)
+def _planned(sweep: str, overrides: tuple[str, ...], retry_failed: bool = False, force: bool = False) -> jobs.PlanView:
+    return jobs.plan(sweep, overrides, retry_failed=retry_failed, force=force)
 
 
 def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
     plan = _planned(sweep, overrides)
-    todo, done, skipped = (plan.count(fate) for fate in ("todo", "done", "skip"))
-    with st.container(horizontal=True, gap="large"):
-        st.metric("to run", f"{todo:,}", width="content")
-        st.metric("done already", f"{done:,}", width="content")
-        st.metric("cannot run", f"{skipped:,}", width="content")
-        st.metric("estimate", format_value("duration_s", plan.seconds), width="content")
+    failed = sum(t.failed for t in plan.trials)
+    done = plan.count("done") - failed
+    numbers = st.container(horizontal=True, gap="large")
+    retry = failed > 0 and st.checkbox("Retry what failed", key="retry")
     again = done > 0 and st.checkbox("Run what is done again", key="force")
-    if st.button("Start", type="primary", disabled=todo == 0 and not again, icon=":material/play_arrow:"):
-        jobs.start(sweep, overrides, force=again)
+    if retry or again:
+        plan = _planned(sweep, overrides, retry, again)
+    todo = plan.count("todo")
+    shown = {"to run": f"{todo:,}", "done already": f"{done:,}", "failed before": f"{failed:,}" if failed else ""}
+    shown |= {"cannot run": f"{plan.count('skip'):,}", "estimate": format_value("duration_s", plan.seconds)}
+    for name, value in shown.items():
+        if value:
+            numbers.metric(name, value, width="content")
+    if st.button("Start", type="primary", disabled=todo == 0, icon=":material/play_arrow:"):
+        jobs.start(sweep, overrides, retry_failed=retry, force=again)
         _planned.clear()
         st.toast("Started. It goes on when this page is closed.")
-    if todo == 0 and done:
+    if todo == 0 and done and not failed:
         st.caption("Everything in this plan has its result: ask about it, or change an axis.")
     with st.expander(f"Plan ({len(plan.trials):,} trials)", expanded=len(plan.trials) <= 12):
-        rows = tuple((t.method, t.label, {"skip": "cannot run"}.get(t.fate, t.fate), t.reason) for t in plan.trials)
-        show_table(Table(("method", "trial", "state", "reason"), rows), key="plan")
+        rows = tuple(
+            (t.method, t.label, _fate(t), t.seconds if t.fate == "todo" else None, t.reason) for t in plan.trials
+        )
+        show_table(Table(("method", "trial", "state", "seconds", "reason"), rows), key="plan")
+
+
+def _fate(trial: jobs.PlannedView) -> str:
+    return "failed before" if trial.failed else {"todo": "to run", "skip": "cannot run"}.get(trial.fate, trial.fate)
 
 
 # -- runs ----------------------------------------------------------------------------------------------------------
@@ -141,22 +161,38 @@ def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
 
 @st.fragment(run_every=_POLL_S)
 def _runs(box: Sandbox) -> None:
-    """Runs, newest first; redrawn every second so that progress and results come without a reload."""
+    """Runs, newest first, from their state files: reading results as they come would disturb what is being timed."""
+    state = st.session_state
     states = jobs.runs()
+    active = any(s.active for s in states)
+    if state.get("measuring", active) and not active:
+        state["measuring"] = False
+        _planned.clear()
+        st.rerun()  # the plan and the status line have changed
+    state["measuring"] = active
     if not states:
         return
     st.subheader("Runs", divider="gray")
-    for state in states[:_SHOWN_RUNS]:
-        _run(state)
-    latest = states[0]
-    try:
-        table = newest(box, latest.sweep, latest.started_at)
-    except (StoreError, QueryStopped) as error:  # a busy moment: the next second tries again
-        st.caption(plain(str(error)))
-        return
-    if table.rows:
+    for run in states[:_SHOWN_RUNS]:
+        _run(run)
+    _newest(states[0], box, active)
+
+
+def _newest(latest: RunState, box: Sandbox, active: bool) -> None:
+    """The newest results of the latest run: read when it is over, and before that only when somebody asks."""
+    asked = active and st.button("Show results so far", key="so_far", help="reading them may disturb the measurement")
+    kept = st.session_state.get("newest")
+    at = (latest.run_id, latest.status, latest.updated_at)
+    if asked or (not active and (kept is None or kept[0] != at)):
+        try:
+            kept = (at, newest(box, latest.sweep, latest.started_at))
+        except (StoreError, QueryStopped, QueryError) as error:  # perhaps a busy moment: the next look tries again
+            st.caption(plain(str(error)))
+            return
+        st.session_state["newest"] = kept
+    if kept and kept[0][0] == latest.run_id and kept[1].rows:
         st.markdown(f"Newest results of {plain(latest.sweep)}")
-        show_table(table, key=f"newest_{latest.run_id}")
+        show_table(kept[1], key=f"newest_{latest.run_id}")
 
 
 def _cancel(state: RunState) -> None:
@@ -186,3 +222,14 @@ def _run(state: RunState) -> None:
             st.progress(min(over, 1.0), text=plain(" · ".join(parts)))
         if state.message:
             st.caption(plain(state.message))
+        if state.status in ("failed", "died") and (text := _log(state)):
+            with st.expander("Log", icon=":material/receipt_long:"):
+                st.code(text, language=None, wrap_lines=True)
+
+
+def _log(state: RunState) -> str:
+    """The end of a run's log; paths of this machine are no business of a page."""
+    try:
+        return jobs.log(state.run_id).replace(f"{ROOT}/", "")
+    except jobs.JobError:
+        return ""

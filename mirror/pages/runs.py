@@ -1,16 +1,20 @@
 """The page Runs: every trial, one line each; a failure's reason in its line."""
 
+import hashlib
+
 import streamlit as st
 
 from db.store import StoreError
 from mirror import catalog
 from mirror.csv_export import to_csv
 from mirror.guard import GuardError
-from mirror.numbers import format_value
+from mirror.numbers import format_value, plain_text
 from mirror.pages.common import heading, plain, sandbox, show_chart, show_table
 from mirror.query_spec import ChartSpec
 from mirror.sandbox import QueryError, QueryStopped, Sandbox
 from mirror.trials import FILTERS, choices, details, trials
+
+_LONGEST_VALUE = 120
 
 
 def page() -> None:
@@ -30,19 +34,23 @@ def _list(box: Sandbox) -> None:
         for name in FILTERS:
             label = catalog.entry(name).label
             chosen[name] = st.multiselect(label, known[name], placeholder="all", key=f"only_{name}", width=165)
+    version = box.version()
     table = trials(box, chosen)
     if not table.rows:
         st.info("No trial passes these filters: take one away." if any(chosen.values()) else "There are no trials yet.")
         return
-    selected = show_table(table, key="trials", selectable=True)
+    # A selection is a row number: with other filters or new results the table is another one, without a selection.
+    shown = hashlib.sha256(repr((chosen, version)).encode()).hexdigest()[:12]
+    selected = show_table(table, key=f"trials_{shown}", selectable=True)
     count = f"first {len(table.rows):,} trials" if table.truncated else f"{len(table.rows):,} trials"
     st.caption(f"{count} · columns that differ · select a line to open the trial")
     st.download_button("CSV", to_csv(table), file_name="trials.csv", mime="text/csv", icon=":material/download:")
     if selected is not None and selected < len(table.rows):
-        _trial(box, str(table.rows[selected][-1]))
+        show_trial(box, str(table.rows[selected][-1]))
 
 
-def _trial(box: Sandbox, trial_id: str) -> None:
+def show_trial(box: Sandbox, trial_id: str) -> None:
+    """The story of one trial: its values, every timed sample, its curves."""
     story = details(box, trial_id)
     values = dict(story.values)
     with st.container(border=True):
@@ -51,7 +59,7 @@ def _trial(box: Sandbox, trial_id: str) -> None:
             st.error(plain(str(error)), icon=":material/error:")
         left, right = st.columns([2, 3])
         lines = [
-            f"| {plain(catalog.entry(n).label)} | {plain(format_value(n, v))} |"
+            f"| {plain(catalog.entry(n).label)} | {plain(plain_text(format_value(n, v), _LONGEST_VALUE))} |"
             for n, v in story.values
             if n != "error"
         ]

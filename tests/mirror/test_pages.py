@@ -1,12 +1,26 @@
 """The pages, driven by Streamlit's AppTest on seeded results; figures are tested in test_chart."""
 
+import json
+import os
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
+
+from db import runs
+from db import settings as settings_module
+from db.runs import RunState
+from mirror import answer, jobs
+from mirror.pages import ask as ask_module
+from mirror.profile import Profile
+from mirror.query_spec import Answer
+from mirror.sandbox import Sandbox
+from mirror.understand import Refusal
+from mirror.understand.llm import LlmFrontEnd
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LIMIT_S = 60
@@ -65,10 +79,12 @@ def test_an_edited_statement_follows_its_own_result_and_can_be_taken_back() -> N
 
 
 def test_question_and_statement_outlive_a_visit_to_another_page() -> None:
-    app = ask(ask_page(), "memory vs AUC at compression 0.1")
-    for key in ("question", "sql"):
-        del app.session_state[key]  # what Streamlit does while another page is shown
+    before = ask(ask_page(), "memory vs AUC at compression 0.1")
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=LIMIT_S)
+    for key in ("asked", "answer", "original", "generation"):  # what Streamlit keeps while another page is shown
+        app.session_state[key] = before.session_state[key]
     app.run()
+    assert not app.exception
     assert app.text_input(key="question").value == "memory vs AUC at compression 0.1"
     assert "compression = 0.1" in app.text_area(key="sql").value
 
@@ -106,6 +122,83 @@ def test_a_refusal_offers_questions_to_click(question: str) -> None:
     assert len(offered) == 3
 
 
+def test_the_first_visit_asks_no_language_model_and_answers_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    st.cache_data.clear()
+    monkeypatch.setattr(LlmFrontEnd, "configured", staticmethod(lambda: True))
+    monkeypatch.setattr(LlmFrontEnd, "read", lambda *_: pytest.fail("the model was asked"))
+    asked: list[str] = []
+
+    def counting(question: str, **more: object) -> Answer:
+        asked.append(question)
+        return answer.ask(question, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ask_module, "ask", counting)
+    app = ask_page()
+    assert len(app.get("plotly_chart")) + len(app.metric) >= 3
+    app.run()
+    assert not app.exception
+    assert len(asked) == 3
+
+
+HOSTILE = "![x](https://evil.example/p.png) :red[y] <b>"
+ESCAPED = r"\!\[x\]\(https\:\/\/evil\.example\/p\.png\) \:red\[y\] \<b\>"
+
+
+def test_text_from_data_is_never_markdown() -> None:
+    app = ask(ask_page(), f"SELECT '{HOSTILE}' AS method, 1.0 AS \"{HOSTILE}\" FROM results LIMIT 1")
+    tiles = {m.proto.label: m.proto.body for m in app.metric}
+    assert ESCAPED in tiles.values()
+    assert ESCAPED in tiles
+    assert ESCAPED in json.loads(app.dataframe[0].proto.columns)[HOSTILE]["help"].replace("\\\\", "\\")
+    shown = [e.proto.body for kind in (app.markdown, app.caption, app.warning, app.error, app.info) for e in kind]
+    assert not [text for text in shown if "evil" in text and ESCAPED not in text]
+
+
+def test_an_override_takes_the_front_away_where_it_would_mix_data_sets() -> None:
+    app = ask(ask_page(), "memory vs AUC at compression 0.1")
+    assert "No Pareto front" not in texts(app)
+    app.selectbox(key="panels_1").select_index(0).run()
+    assert not app.exception
+    assert "No Pareto front, since data set differs as well." in texts(app)
+
+
+def test_what_a_model_was_sent_is_shown_when_it_declines(monkeypatch: pytest.MonkeyPatch) -> None:
+    def declines(*_: object) -> None:
+        refusal = Refusal("No such thing.")
+        refusal.sent = "word for word"
+        raise refusal
+
+    monkeypatch.setattr(LlmFrontEnd, "configured", staticmethod(lambda: True))
+    monkeypatch.setattr(LlmFrontEnd, "read", declines)
+    app = ask(ask_page(), "what is the weather?")
+    assert "No such thing." in texts(app)
+    assert "word for word" in [c.value for c in app.code]
+
+
+def test_the_status_line_counts_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = Profile(row_counts={"results": 70}, machines=60)  # more than a profile lists by name
+    monkeypatch.setattr(Sandbox, "profile", lambda _: profile)
+    app = AppTest.from_function(runs_page, default_timeout=LIMIT_S).run()
+    assert any("70 trials · 60 machines" in h.proto.body for h in app.get("html"))
+
+
+def test_malformed_secrets_are_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit" / "secrets.toml").write_text("MIRROR_DB = [")
+    monkeypatch.setattr(settings_module, "ROOT", tmp_path)
+    settings_module._secrets.cache_clear()
+    for page in (ask_page_alone, runs_page, new_run_page):
+        app = AppTest.from_function(page, default_timeout=LIMIT_S).run()
+        assert not app.exception
+        assert ".streamlit/secrets.toml cannot be read" in texts(app)
+
+
+def ask_page_alone() -> None:
+    from mirror.pages import ask
+
+    ask.page()
+
+
 def runs_page() -> None:
     from mirror.pages import runs
 
@@ -119,6 +212,41 @@ def test_runs_lists_every_trial_with_reasons() -> None:
     assert "the loss is not finite" in set(frame["error"])
     app.multiselect(key="only_status").select("failed").run()
     assert len(app.dataframe[0].value) == 1
+
+
+def test_a_selection_does_not_outlive_the_list_it_was_made_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = AppTest.from_function(runs_page, default_timeout=LIMIT_S).run()
+    first = app.dataframe[0].proto.id
+    assert app.run().dataframe[0].proto.id == first
+    app.multiselect(key="only_status").select("ok").run()
+    assert app.dataframe[0].proto.id != first
+    app.multiselect(key="only_status").unselect("ok").run()
+    assert app.dataframe[0].proto.id == first
+    monkeypatch.setattr(Sandbox, "version", lambda _: "new results")
+    assert app.run().dataframe[0].proto.id != first
+
+
+def opened_trial(url: str, where: str) -> None:
+    from mirror.pages.runs import show_trial
+    from mirror.sandbox import shared
+
+    box = shared(url)
+    show_trial(box, str(box.run(f"SELECT trial_id FROM {where} LIMIT 1").rows[0][0]))
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("results WHERE benchmark = 'training'", "A line needs two points; all rows have the same step."),
+        ("results WHERE benchmark = 'lookup'", "Every timed sample, in the order taken"),
+        ("failures WHERE status = 'failed'", "the loss is not finite"),
+    ],
+)
+def test_a_trial_is_opened(where: str, words: str, results_file: Path) -> None:
+    app = AppTest.from_function(opened_trial, args=(str(results_file), where), default_timeout=LIMIT_S).run()
+    assert not app.exception
+    assert words in texts(app)
+    assert "| machine | test machine |" in texts(app)
 
 
 def new_run_page() -> None:
@@ -145,6 +273,105 @@ def test_new_run_form_makes_a_plan() -> None:
     assert {m.label: m.value for m in app.metric}["to run"] == "6"
     app.text_input(key="form_lookup_batch_size").set_value("many").run()
     assert "batch_size" in app.error[0].value.replace("\\", "")
+
+
+@pytest.fixture
+def journal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A journal folder of the test's own."""
+    st.cache_data.clear()
+    monkeypatch.setenv("MIRROR_JOURNAL", str(tmp_path / "journal"))
+    return tmp_path / "journal"
+
+
+def state(**more: object) -> RunState:
+    """A run of this very process, as far as anyone can tell."""
+    values = {"pid": os.getpid(), "pid_start": runs.process_start(os.getpid()), "status": "running", "total": 4}
+    values |= {"started_at": "2026-11-01T00:00:00", "updated_at": "2026-11-01T00:01:00"}
+    return RunState(**{"run_id": "r1", "sweep": "lookup", **values, **more})  # type: ignore[arg-type]
+
+
+def new_run() -> AppTest:
+    app = AppTest.from_function(new_run_page, default_timeout=LIMIT_S).run()
+    assert not app.exception
+    return app
+
+
+def test_the_open_page_leaves_the_results_alone_while_a_run_measures(
+    journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs.write(journal, state(done=1, current="dense B=64"))
+    read = Sandbox.run
+    with monkeypatch.context() as measuring:
+        for name in ("run", "profile"):
+            measuring.setattr(Sandbox, name, lambda *_, **__: pytest.fail("the results were read"))
+        app = new_run()
+        assert "1 of 4 trials" in texts(app)
+        assert not [m for m in app.markdown if "Newest results" in m.value]
+        measuring.setattr(Sandbox, "run", read)
+        press(app, "Show results so far")
+        assert "Newest results of lookup" in texts(app)
+    runs.write(journal, state(done=4, status="done"))
+    app.run()
+    assert not app.exception
+    assert "done · 4 of 4 trials" in texts(app)
+    assert "Newest results of lookup" in texts(app)
+    assert "Show results so far" not in [b.label for b in app.button]
+
+
+def test_results_of_a_run_that_ended_are_read_once(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs.write(journal, state(done=4, status="done"))
+    app = new_run()
+    monkeypatch.setattr(Sandbox, "run", lambda *_, **__: pytest.fail("the results were read again"))
+    app.run()
+    assert not app.exception
+    assert "Newest results of lookup" in texts(app)
+
+
+def test_an_engine_that_fails_hides_neither_runs_nor_cancel(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> jobs.Options:
+        raise jobs.JobError("The engine cannot be started: no room.")
+
+    monkeypatch.setattr(jobs, "options", broken)
+    runs.write(journal, state())
+    app = new_run()
+    assert "The engine cannot be started" in texts(app)
+    assert "Cancel" in [b.label for b in app.button]
+
+
+@pytest.mark.parametrize("started_at", ["", "long ago"])
+def test_a_state_without_a_start_is_no_crash(started_at: str, journal: Path) -> None:
+    runs.write(journal, state(status="done", started_at=started_at))
+    assert "done · 0 of 4 trials" in texts(new_run())
+
+
+def test_a_failed_run_offers_its_log_without_paths(journal: Path) -> None:
+    runs.write(journal, state(status="failed", message="It broke."))
+    runs.path_of(journal, "r1", ".log").write_text(f"Something happened in {ROOT}/db/store.py.")
+    app = new_run()
+    assert "Something happened in db/store.py." in [c.value for c in app.code]
+
+
+def test_what_failed_before_is_no_result_and_can_be_retried(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[dict[str, object]] = []
+
+    def plan(*_: object, retry_failed: bool = False, force: bool = False) -> jobs.PlanView:
+        fates = (("ok", force), ("failed", retry_failed or force), ("oom", retry_failed or force), ("", True))
+        trials = [
+            jobs.PlannedView("t", "lookup", "dense", "todo" if again else "done", before, "", 2.0 * again)
+            for before, again in fates
+        ]
+        return jobs.PlanView("s", sum(t.seconds for t in trials), tuple(trials))
+
+    monkeypatch.setattr(jobs, "plan", plan)
+    monkeypatch.setattr(jobs, "start", lambda *_, **flags: started.append(flags))
+    app = new_run()
+    shown = {"to run": "1", "done already": "1", "failed before": "2", "cannot run": "0", "estimate": "2 s"}
+    assert {m.label: m.value for m in app.metric} == shown
+    assert list(app.dataframe[0].value["state"]) == ["done", "failed before", "failed before", "to run"]
+    app.checkbox(key="retry").check().run()
+    assert {m.label: m.value for m in app.metric} == {**shown, "to run": "3", "estimate": "6 s"}
+    press(app, "Start")
+    assert started == [{"retry_failed": True, "force": False}]
 
 
 def test_no_results_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
