@@ -17,10 +17,12 @@ from bench_engine.readiness import SkipReasons
 from bench_engine.registry import BENCHMARKS, DATA_SETS, METHODS, Axis
 from db import journal
 from db.runs import RunState, RunStateError
-from db.settings import examples_dir, journal_dir
+from db.settings import SettingsError, examples_dir, journal_dir
 from db.store import Store, StoreError
 
-_USER_ERRORS = (sweep.SweepError, MachineBusyError, StoreError, journal.JournalError, RunStateError)
+_USER_ERRORS = (
+    sweep.SweepError, MachineBusyError, StoreError, journal.JournalError, RunStateError, SettingsError,
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
