@@ -217,16 +217,8 @@ def start(
         if "\n" in sweep:
             given.write_text(sweep, encoding="utf-8")
         target = str(given) if "\n" in sweep else sweep
-        command = [
-            "run",
-            *_overrides(overrides),
-            *_flags(retry_failed, force),
-            "--run-id",
-            run_id,
-            "--wait",
-            "--",
-            target,
-        ]
+        given_options = [*_overrides(overrides), *_flags(retry_failed, force)]
+        command = ["run", *given_options, "--run-id", run_id, "--wait", "--", target]
         with log.open("wb") as output:
             process = subprocess.Popen(
                 _engine(command),

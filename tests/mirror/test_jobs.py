@@ -89,6 +89,19 @@ def test_a_run_that_is_started_ends_and_its_results_are_there(engine) -> None:
     assert not jobs.cancel(run_id)
 
 
+def test_a_plan_tells_what_failed_and_what_a_retry_would_do(engine) -> None:
+    sweep = engine.text("ok", "raise")
+    run_id = jobs.start(sweep)
+    wait_for(lambda: not state_of(run_id).active)
+    plan = jobs.plan(sweep)
+    assert [(t.fate, t.before, t.failed) for t in plan.trials] == [("done", "ok", False), ("done", "failed", True)]
+    assert [t.fate for t in jobs.plan(sweep, retry_failed=True).trials] == ["done", "todo"]
+    assert [t.fate for t in jobs.plan(sweep, force=True).trials] == ["todo", "todo"]
+    retried = jobs.start(sweep, retry_failed=True)
+    wait_for(lambda: not state_of(retried).active)
+    assert [name for name in engine.entries() if "-2." in name]
+
+
 def test_a_run_outlives_who_started_it_and_is_cancelled_by_another(engine) -> None:
     """The page's process is gone; another finds the run and stops it."""
     code = "import sys; from mirror import jobs; print(jobs.start(sys.argv[1]))"
