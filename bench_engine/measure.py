@@ -2,8 +2,9 @@
 
 The clock is `perf_counter_ns`. A sample is one call, or the mean of several where one call is shorter than
 SAMPLE_NS, so that reading the clock (some 50 ns) stays near a thousandth of a sample; percentiles of such samples
-are percentiles of means. Several request batches should be rotated by the index that the call is given, so that it is
-not the cache that is measured. Every sample is kept; outliers are counted, never dropped.
+are percentiles of means. Caches are warm: as the calls before left them. A call may rotate several request batches by
+the index that it is given; then what stays in a cache is what fits of all of them together, not of one. Every sample is
+kept; outliers are counted, never dropped.
 """
 
 import math

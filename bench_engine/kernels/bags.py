@@ -35,8 +35,9 @@ def as_bags(input: Tensor, offsets: Tensor | None) -> Bags:
         if tensor is not None and tensor.dtype not in (torch.int32, torch.int64):
             raise TypeError(f"{name} must be int32 or int64, not {str(tensor.dtype).removeprefix('torch.')}")
     if input.dim() == 2 and offsets is None:
-        size = input.size(1)
-        return Bags(input.reshape(-1), torch.arange(input.size(0), device=input.device) * size, size)
+        bags, size = input.shape
+        starts = torch.arange(0, input.numel(), size, device=input.device) if size else input.new_zeros(bags).long()
+        return Bags(input.reshape(-1), starts, size)
     if input.dim() == 2:
         raise ValueError("a 2-D input has one bag per row: leave offsets out")
     if input.dim() != 1:
@@ -56,7 +57,12 @@ def check_bags(bags: Bags, num_embeddings: int) -> None:
     if torch.compiler.is_compiling():
         return
     check_ids(bags.ids, num_embeddings)
-    if bags.bag_size is not None:
+    check_offsets(bags)
+
+
+def check_offsets(bags: Bags) -> None:
+    """Raises ValueError for offsets that are wrong; those of bags of equal size were made here and are right."""
+    if torch.compiler.is_compiling() or bags.bag_size is not None:
         return
     offsets, count = bags.offsets, bags.ids.numel()
     if offsets.numel() == 0:

@@ -12,6 +12,8 @@ from bench_engine.kernels.bags import (
     at_least,
     check_bags,
     check_compression,
+    check_ids,
+    check_offsets,
     initial_bound,
     pool,
 )
@@ -58,7 +60,13 @@ class SmallDimEmbeddingBag(EmbeddingBagMethod):
         return F.embedding(ids, self.weight) @ self.projection
 
     def pooled(self, bags: Bags) -> Tensor:
-        check_bags(bags, self.num_embeddings)
         if self.mode == "max":
+            check_bags(bags, self.num_embeddings)
             return pool(self.vectors(bags.ids), bags, self.mode)
-        return F.embedding_bag(bags.ids, self.weight, bags.offsets, mode=self.mode) @ self.projection
+        check_offsets(bags)
+        try:
+            small = F.embedding_bag(bags.ids, self.weight, bags.offsets, mode=self.mode)  # checks the ids
+        except (IndexError, RuntimeError):
+            check_ids(bags.ids, self.num_embeddings)
+            raise
+        return small @ self.projection

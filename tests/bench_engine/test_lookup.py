@@ -7,6 +7,7 @@ from torch import Tensor
 from bench_engine import registry
 from bench_engine.benchmarks import lookup
 from bench_engine.kernels.dense import DenseEmbeddingBag
+from bench_engine.kernels.hashed_embedding_bag import HashedEmbeddingBag
 from bench_engine.trial import Stop, Trial, TrialResult
 from db.columns import BY_NAME
 
@@ -28,15 +29,15 @@ QUICK = Stop(min_samples=3, max_seconds=0.005, noise_target=0.5)
 class WrongOutput(DenseEmbeddingBag):
     """Takes the neighbour of one id."""
 
-    def pooled(self, bags):
-        ids = bags.ids.clone()
-        ids[-1] = (ids[-1] + 1) % self.num_embeddings
-        return super().pooled(type(bags)(ids, bags.offsets, bags.bag_size))
+    def forward(self, input, offsets=None):
+        ids = input.clone()
+        ids[-1, -1] = (ids[-1, -1] + 1) % self.num_embeddings
+        return super().forward(ids, offsets)
 
 
 class NoNumbers(DenseEmbeddingBag):
-    def pooled(self, bags):
-        return super().pooled(bags) * float("nan")
+    def forward(self, input, offsets=None):
+        return super().forward(input, offsets) * float("nan")
 
 
 class _Doubled(torch.autograd.Function):
@@ -52,13 +53,13 @@ class _Doubled(torch.autograd.Function):
 class WrongGradient(DenseEmbeddingBag):
     """Right forward, doubled backward."""
 
-    def pooled(self, bags):
-        return _Doubled.apply(super().pooled(bags))
+    def forward(self, input, offsets=None):
+        return _Doubled.apply(super().forward(input, offsets))
 
 
 class WrongShape(DenseEmbeddingBag):
-    def pooled(self, bags):
-        return super().pooled(bags)[:, :-1]
+    def forward(self, input, offsets=None):
+        return super().forward(input, offsets)[:, :-1]
 
 
 def run(method: str = "dense", **config) -> TrialResult:
@@ -84,7 +85,8 @@ def stand_in(monkeypatch):
     return register
 
 
-@pytest.mark.parametrize("method", ["dense", "small_dim", "hashed_reference", "quotient_remainder"])
+@pytest.mark.usefixtures("built_kernels")
+@pytest.mark.parametrize("method", registry.BENCHMARKS["lookup"].methods)
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 @pytest.mark.parametrize("direction", ["forward", "forward_backward"])
 def test_every_method_is_right_and_measured(method, mode, direction):
@@ -100,7 +102,6 @@ def test_metrics_are_columns_and_fit_together():
     result = run(batch_size=32, bag_size=5)
     metrics = result.metrics
     assert set(metrics) <= set(BY_NAME)
-    assert metrics["op"] == "embedding_bag"
     assert metrics["memory_mb"] == 1000 * 8 * 4 / 1e6
     assert metrics["samples_per_s"] == pytest.approx(32 / metrics["latency_us"] * 1e6)
     # 160 ids of 8 bytes, 160 vectors and 32 outputs of 8 floats
@@ -145,14 +146,28 @@ def test_edges_of_the_axes(config):
 def test_requests_rotate(stand_in, monkeypatch):
     seen = set()
 
-    def watch(self, bags):
-        seen.add(bags.ids.data_ptr())
-        return DenseEmbeddingBag.pooled(self, bags)
+    def watch(self, input, offsets=None):
+        seen.add(input.data_ptr())
+        return DenseEmbeddingBag.forward(self, input, offsets)
 
-    monkeypatch.setattr(WrongOutput, "pooled", watch)
+    monkeypatch.setattr(WrongOutput, "forward", watch)
     monkeypatch.setattr(lookup, "output_error", lambda *_: 0.0)
     assert run(stand_in(WrongOutput)).status == "ok"
     assert len(seen) == lookup.BATCHES
+
+
+def test_it_says_that_the_cache_is_warm():
+    assert run().environment["cache"] == "warm"
+
+
+@pytest.mark.usefixtures("built_kernels")
+def test_a_wrong_compiled_gradient_fails(monkeypatch):
+    """The compiled kernel is judged by the float64 reference, not by itself."""
+    kernel = HashedEmbeddingBag.pooled
+    monkeypatch.setattr(HashedEmbeddingBag, "pooled", lambda self, bags: _Doubled.apply(kernel(self, bags)))
+    result = run("hashed", compression=0.5, direction="forward_backward")
+    assert result.status == "failed"
+    assert "its gradient of hashed_weight differs from the float64 reference" in result.error
 
 
 @pytest.mark.parametrize("direction", ["forward", "forward_backward"])

