@@ -7,8 +7,6 @@ from bench_engine.kernels import extension
 from bench_engine.registry import Method, method
 from bench_engine.trial import Scalar
 
-NOT_BUILT = "its compiled kernels are not built for this machine: run `python -m bench_engine build`, then start again."
-
 
 class SkipReasons:
     """Answers from one look at the machine, so that planning ten thousand trials looks once."""
@@ -25,7 +23,7 @@ class SkipReasons:
                 missing = self._data[str(dataset)] = files.missing(str(dataset))
             if missing:
                 return missing
-        return "" if self._built(method(name)) else f"{name} cannot run: {NOT_BUILT}"
+        return "" if self._built(method(name)) else f"{name} cannot run: {extension.NOT_BUILT}"
 
     def _built(self, entry: Method) -> bool:
         if entry.needs_build and self._kernels is None:

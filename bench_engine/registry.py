@@ -1,14 +1,15 @@
 """What can be run: methods, benchmarks, axes and data sets.
 
-Loads without torch; the worker imports what an entry names. To add a method, a benchmark, an axis or a data set, add
-its entry here: it then shows up in sweeps, on the New run page, in `list` and in questions.
+Loads without torch; the worker imports what an entry names. To add a method, a benchmark, an axis or a data set, write
+its module and add its entry here: it then shows up in sweeps, on the New run page, in `list` and in questions. All
+benchmarks run a new method unless they name theirs. An axis that is no column yet needs one in db/columns.py too.
 """
 
 import difflib
 import hashlib
 import importlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -105,20 +106,21 @@ class Benchmark:
         op: what is computed.
         text: help, one line.
         module: module with `run(trial) -> TrialResult`.
-        methods: registered methods that it can run.
         axes: its axes; the seed is always the last.
-        measurement: number of the measurement method; raise it when timing or training changes, and trials run anew.
+        measurement: number of the measurement method; raise it when timing, training or the preparation of data
+            changes, and trials run anew.
         seconds: rough time of one trial, for the estimate where no history exists.
+        methods: registered methods that it can run; all of this module unless given.
     """
 
     name: str
     op: str
     text: str
     module: str
-    methods: tuple[str, ...]
     axes: tuple[Axis, ...]
     measurement: int
     seconds: float
+    methods: tuple[str, ...] = field(default_factory=lambda: tuple(METHODS))
 
     def axis(self, name: str) -> Axis:
         return _find(name, {a.name: a for a in self.axes}, f"axis of benchmark {self.name}")
@@ -135,7 +137,7 @@ class DataSet:
     Attributes:
         name: name in the results.
         text: help, one line.
-        module: module with `load(seed) -> bench_engine.data.ClickData`.
+        module: module with `load() -> bench_engine.data.ClickData`.
         files: files below the data folder that it needs; empty for generated data.
     """
 
@@ -165,6 +167,7 @@ _BAGS = "bench_engine/kernels/bags.py"
 _HASHED_SOURCES = (
     _BAGS,
     "bench_engine/kernels/_hashed_ops.py",
+    "bench_engine/kernels/extension.py",  # holds the compiler's flags
     "bench_engine/kernels/hashed_embedding_bag.py",
     "bench_engine/kernels/hashed_reference.py",
     "csrc/hash.h",
@@ -243,7 +246,6 @@ BENCHMARKS: dict[str, Benchmark] = {
             op="embedding_bag",
             text="one embedding-bag call: correctness, latency, bandwidth, memory",
             module="bench_engine.benchmarks.lookup",
-            methods=("dense", "small_dim", "hashed", "hashed_reference", "quotient_remainder"),
             axes=(
                 Axis("num_rows", int, 100_000, "rows of the virtual table E", low=1, high=2**40),
                 _DIM,
@@ -264,7 +266,6 @@ BENCHMARKS: dict[str, Benchmark] = {
             op="click_model",
             text="a DLRM-style click model trained and tested: AUC, logloss, memory, time of a step",
             module="bench_engine.benchmarks.training",
-            methods=("dense", "small_dim", "hashed", "hashed_reference", "quotient_remainder"),
             axes=(
                 Axis("dataset", str, "synthetic", "data set", choices=tuple(DATA_SETS)),
                 _DIM,

@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from bench_engine import machine
+from bench_engine.kernels import extension
 from bench_engine.registry import benchmark
 from bench_engine.trial import Trial, TrialResult
 
@@ -55,7 +56,7 @@ def peak_rss_mb() -> float:
 
 
 def environment(load_before: float | None) -> dict[str, Any]:
-    """Versions, settings and state of the machine at the time of the trial."""
+    """Versions, settings and state of the machine at the time of the trial, and the build of kernels that it used."""
     found = machine.state()
     found["load_after"] = found.pop("load", None)
     found["load_before"] = load_before
@@ -67,6 +68,7 @@ def environment(load_before: float | None) -> dict[str, Any]:
     if torch := sys.modules.get("torch"):
         found["torch_threads"] = torch.get_num_threads()
         found["instruction_set"] = torch.backends.cpu.get_cpu_capability()
+    found.update(extension.provenance())
     return found
 
 

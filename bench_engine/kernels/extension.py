@@ -12,19 +12,20 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SOURCES = _ROOT / "csrc"
 _BUILDS = _ROOT / "build"
-_LIBRARY = "mirror_kernels.so"
+_LIBRARY, _COMPILER_NOTE = "mirror_kernels.so", "compiler.txt"
+NOT_BUILT = "the compiled kernels are not built for this machine: run `python -m bench_engine build`."
 # -march=native: a library is only ever loaded on a CPU like the one it was built on, since the CPU is in its key.
 # -fopenmp: without it at::parallel_for runs on one thread and says nothing.
 _FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-Wall", "-Wextra")
 _MESSAGE_LINES = 20
 
-_loaded = False
+_loaded: dict[str, str] | None = None
 _loading = threading.Lock()
 
 
@@ -56,33 +57,44 @@ def load() -> None:
             return
         found = _found()
         if not found:
-            raise KernelsNotBuiltError(
-                "The compiled kernels are not built for this machine: run `python -m bench_engine build`."
-            )
+            raise KernelsNotBuiltError(NOT_BUILT[0].upper() + NOT_BUILT[1:])
         import torch
 
+        folder = found[-1].parent
+        compiler = (folder / _COMPILER_NOTE).read_text(encoding="utf-8")
         torch.ops.load_library(found[-1])
-        _loaded = True
+        _loaded = {"kernels_build": folder.name, "compiler": compiler, "compiler_flags": " ".join(_FLAGS)}
+
+
+def provenance() -> dict[str, str]:
+    """Build key of the library that this process loaded, the compiler that built it and its flags; else nothing."""
+    return dict(_loaded or {})
 
 
 def _found() -> list[Path]:
-    """Libraries that fit this machine, the one built last at the end."""
-    return sorted(_BUILDS.glob(f"{_machine_key()}-*/{_LIBRARY}"), key=lambda p: p.stat().st_mtime)
+    """Libraries that fit this machine, the one built last at the end; none where torch is not installed."""
+    try:
+        key = _machine_key()
+    except PackageNotFoundError:
+        return []
+    return sorted(_BUILDS.glob(f"{key}-*/{_LIBRARY}"), key=lambda p: p.stat().st_mtime)
 
 
-def build(verbose: bool = False) -> Path:
+def build() -> Path:
     """Compile the kernels unless that is done already, and return the library's path.
 
     Any number of processes may build at once: one compiles, the others wait and find its result. A build that is
     killed leaves nothing that a later one could stumble over.
 
-    Args:
-        verbose: print the compiler's command lines.
-
     Raises CompilerMissingError and CompileError.
     """
-    compiler = _compiler()
-    target = _BUILDS / f"{_machine_key()}-{_compiler_key(compiler)}"
+    command = compiler()
+    try:
+        key = _machine_key()
+    except PackageNotFoundError:
+        raise CompileError("The kernels are compiled against torch: install it, then build again.") from None
+    said = _version_of(command)
+    target = _BUILDS / f"{key}-{hashlib.sha256(said.encode()).hexdigest()[:8]}"
     library = target / _LIBRARY
     _BUILDS.mkdir(exist_ok=True)
     with _lock(_BUILDS / "lock"):
@@ -93,7 +105,8 @@ def build(verbose: bool = False) -> Path:
             shutil.rmtree(leftover, ignore_errors=True)
         part = Path(tempfile.mkdtemp(dir=_BUILDS, prefix="part-"))
         try:
-            _compile(compiler, part, verbose)
+            _compile(command, part)
+            (part / _COMPILER_NOTE).write_text(said, encoding="utf-8")
             part.rename(target)
         finally:
             shutil.rmtree(part, ignore_errors=True)
@@ -108,7 +121,7 @@ def _lock(path: Path) -> Iterator[None]:
         yield
 
 
-def _compile(compiler: list[str], folder: Path, verbose: bool) -> None:
+def _compile(compiler: list[str], folder: Path) -> None:
     import torch
 
     torch_home = Path(torch.__file__).parent
@@ -121,16 +134,14 @@ def _compile(compiler: list[str], folder: Path, verbose: bool) -> None:
         for source, target in zip(sources, objects, strict=True)
     ]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        list(pool.map(lambda command: _run(command, verbose), commands))
+        list(pool.map(_run, commands))
     libraries = [f"-L{torch_home / 'lib'}", "-lc10", "-ltorch_cpu", "-ltorch"]
-    _run([*compiler, *_FLAGS, "-shared", *objects, *libraries, "-o", str(folder / _LIBRARY)], verbose)
+    _run([*compiler, *_FLAGS, "-shared", *objects, *libraries, "-o", str(folder / _LIBRARY)])
     for path in objects:
         os.unlink(path)
 
 
-def _run(command: list[str], verbose: bool) -> None:
-    if verbose:
-        print(shlex.join(command), flush=True)
+def _run(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
         tail = "\n".join(done.stderr.splitlines()[-_MESSAGE_LINES:])
@@ -142,9 +153,9 @@ def _units() -> list[Path]:
 
 
 def _machine_key() -> str:
-    """Hash of torch version, flags, sources and CPU: what a library must agree with to be loaded."""
+    """Hash of torch version, flags, sources, CPU and files of a build: what a library must agree with to be loaded."""
     digest = hashlib.sha256()
-    for part in (version("torch"), *_FLAGS, _cpu()):
+    for part in (version("torch"), *_FLAGS, _cpu(), _COMPILER_NOTE):
         digest.update(part.encode() + b"\0")
     for path in sorted([*_units(), *_SOURCES.rglob("*.h")]):
         digest.update(path.relative_to(_SOURCES).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
@@ -163,7 +174,7 @@ def _cpu() -> str:
     return platform.machine() + "\n".join(sorted(facts))
 
 
-def _compiler() -> list[str]:
+def compiler() -> list[str]:
     """The command of the first compiler that is there; $CXX may hold arguments too."""
     for candidate in (os.environ.get("CXX", ""), "g++", "clang++"):
         command = shlex.split(candidate)
@@ -175,6 +186,9 @@ def _compiler() -> list[str]:
     )
 
 
-def _compiler_key(compiler: list[str]) -> str:
-    said = subprocess.run([*compiler, "--version"], capture_output=True, check=False).stdout
-    return hashlib.sha256(shlex.join(compiler).encode() + b"\0" + said).hexdigest()[:8]
+def _version_of(compiler: list[str]) -> str:
+    """The compiler's command and the first line of what it says about itself."""
+    said = subprocess.run(
+        [*compiler, "--version"], capture_output=True, text=True, errors="replace", check=False
+    ).stdout
+    return f"{shlex.join(compiler)}: {said.strip().partition(chr(10))[0]}"

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from bench_engine import worker
+from bench_engine.kernels import extension
 from bench_engine.sweep import expand
 from bench_engine.trial import TrialResult
 
@@ -86,3 +87,9 @@ def test_torch_threads_come_from_the_trial(engine) -> None:
     result = LocalExecutor().execute(trial)
     assert result.status == "ok", result.error
     assert result.environment["torch_threads"] == 3
+
+
+def test_the_environment_names_the_build_that_was_loaded(monkeypatch) -> None:
+    monkeypatch.setattr(extension, "provenance", lambda: {"kernels_build": "k", "compiler": "g++: 12"})
+    found = worker.environment(None)
+    assert (found["kernels_build"], found["compiler"]) == ("k", "g++: 12")

@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 import torch
 
 from bench_engine.kernels import extension
+from bench_engine.readiness import SkipReasons
 
 COMPILER = """#!/bin/sh
 echo "$@" >> {log}
@@ -27,7 +29,7 @@ def workshop(tmp_path, monkeypatch):
     (tmp_path / "csrc/tiny.cpp").write_text('extern "C" int tiny() { return 1; }\n')
     monkeypatch.setattr(extension, "_SOURCES", tmp_path / "csrc")
     monkeypatch.setattr(extension, "_BUILDS", tmp_path / "build")
-    monkeypatch.setattr(extension, "_loaded", False)
+    monkeypatch.setattr(extension, "_loaded", None)
     use_compiler(tmp_path, monkeypatch)
     return tmp_path
 
@@ -62,19 +64,11 @@ def test_parallel_for_uses_the_threads_torch_was_given():
         torch.set_num_threads(before)
 
 
-def test_build_compiles_once_and_leaves_only_the_library(workshop):
+def test_build_compiles_once_and_leaves_the_library_and_its_compiler(workshop):
     library = extension.build()
-    assert [p.name for p in library.parent.iterdir()] == ["mirror_kernels.so"]
+    assert {p.name for p in library.parent.iterdir()} == {"mirror_kernels.so", "compiler.txt"}
     assert extension.build() == library
     assert compiled(workshop) == 1
-
-
-def test_verbose_prints_the_command_lines(workshop, capsys):
-    extension.build(verbose=True)
-    said = capsys.readouterr().out
-    assert "-fopenmp" in said
-    assert "tiny.cpp" in said
-    assert "-shared" in said
 
 
 def test_a_changed_source_or_compiler_is_built_anew(workshop, monkeypatch):
@@ -162,6 +156,39 @@ def test_load_takes_the_build_asked_for_last_and_needs_no_compiler(workshop, mon
     extension.load()
     extension.load()
     assert loaded == [first]
+
+
+def test_changed_flags_are_built_anew(workshop, monkeypatch):
+    first = extension.build()
+    monkeypatch.setattr(extension, "_FLAGS", (*extension._FLAGS, "-DOTHER"))
+    assert not extension.built()
+    assert extension.build() != first
+
+
+def test_provenance_is_that_of_the_library_that_was_loaded(workshop, monkeypatch):
+    monkeypatch.setattr(torch.ops, "load_library", lambda path: None)
+    assert extension.provenance() == {}
+    library = extension.build()
+    assert extension.provenance() == {}
+    extension.load()
+    found = extension.provenance()
+    assert found["kernels_build"] == library.parent.name
+    assert found["compiler"].startswith(f"{os.environ['CXX']}: g++")
+    assert "-fopenmp" in found["compiler_flags"]
+
+
+def test_without_torch_nothing_is_built_and_a_build_says_why(workshop, monkeypatch):
+    def absent(name):
+        raise PackageNotFoundError(name)
+
+    extension.build()
+    monkeypatch.setattr(extension, "version", absent)
+    assert not extension.built()
+    assert SkipReasons().of("hashed", {}) == f"hashed cannot run: {extension.NOT_BUILT}"
+    with pytest.raises(extension.KernelsNotBuiltError, match=r"^The compiled kernels are not built for this machine"):
+        extension.load()
+    with pytest.raises(extension.CompileError, match="compiled against torch: install it, then build again"):
+        extension.build()
 
 
 @pytest.mark.usefixtures("built_kernels")

@@ -1,0 +1,67 @@
+"""The registry: what re-runs a method, and what one entry is enough for."""
+
+import dataclasses
+
+import pytest
+
+from bench_engine import registry
+from bench_engine.registry import BENCHMARKS, METHODS, Benchmark, Method
+
+
+@pytest.fixture
+def root(monkeypatch, tmp_path):
+    """A repository that holds copies of all sources."""
+    for source in {s for method in METHODS.values() for s in method.sources}:
+        (tmp_path / source).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / source).write_bytes((registry._ROOT / source).read_bytes())
+    monkeypatch.setattr(registry, "_ROOT", tmp_path)
+    registry._source_hash.cache_clear()
+    yield tmp_path
+    registry._source_hash.cache_clear()
+
+
+def rerun(root, source: str, old: str, new: str) -> set[str]:
+    """Methods whose trials run anew after an edit of a source."""
+    before = {name: method.source_hash() for name, method in METHODS.items()}
+    text = (root / source).read_text()
+    assert old in text
+    (root / source).write_text(text.replace(old, new))
+    registry._source_hash.cache_clear()
+    return {name for name, method in METHODS.items() if method.source_hash() != before[name]}
+
+
+def test_other_compiler_flags_run_compiled_methods_anew(root):
+    assert rerun(root, "bench_engine/kernels/extension.py", '"-O3"', '"-O2"') == {"hashed"}
+
+
+def test_a_shared_source_runs_all_anew_and_a_methods_own_only_that(root):
+    assert rerun(root, "bench_engine/kernels/bags.py", "MODES", "MODUS") == set(METHODS)
+    assert rerun(root, "bench_engine/kernels/dense.py", "dense", "thick") == {"dense"}
+
+
+def test_every_compiled_source_is_among_those_of_each_method_that_needs_the_build():
+    compiled = {p.relative_to(registry._ROOT).as_posix() for p in (registry._ROOT / "csrc").rglob("*hash*.*")}
+    assert len(compiled) > 3
+    for method in METHODS.values():
+        assert not method.needs_build or compiled <= set(method.sources)
+
+
+def test_a_benchmark_runs_every_registered_method_unless_it_names_its_own(monkeypatch):
+    monkeypatch.setitem(METHODS, "new", Method("new", "", "none:none"))
+    fields = {f.name: getattr(BENCHMARKS["lookup"], f.name) for f in dataclasses.fields(Benchmark)}
+    del fields["methods"]
+    assert Benchmark(**fields).methods == tuple(METHODS)
+    assert Benchmark(**fields, methods=("new",)).methods == ("new",)
+
+
+def test_without_torch_a_source_hash_is_still_there(monkeypatch):
+    def absent(name):
+        raise registry.PackageNotFoundError(name)
+
+    before = METHODS["hashed"].source_hash()
+    monkeypatch.setattr(registry, "version", absent)
+    registry._source_hash.cache_clear()
+    try:
+        assert METHODS["hashed"].source_hash() != before
+    finally:
+        registry._source_hash.cache_clear()
