@@ -93,7 +93,7 @@ class ClickModel(nn.Module):
 def run(trial: Trial) -> TrialResult:
     """Train and test one trial; `failed` when the loss is not a number, `skipped` when the method cannot be built."""
     seed, dim = int(trial.config["seed"]), int(trial.config["embedding_dim"])
-    data: ClickData = registry.data_set(str(trial.config["dataset"])).load().load(seed)
+    data: ClickData = registry.data_set(str(trial.config["dataset"])).load().load()
     batch_size = min(int(trial.config["batch_size"]), len(data.train_ids))
     torch.manual_seed(seed)
     try:
@@ -118,7 +118,6 @@ def run(trial: Trial) -> TrialResult:
         "ok",
         metrics={
             **statistics,
-            "op": registry.benchmark(trial.benchmark).op,
             "device": DEVICE,
             "dtype": DTYPE,
             "num_tables": data.num_tables,

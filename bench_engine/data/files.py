@@ -22,9 +22,7 @@ def find(file: str) -> Path:
     """Path of a file given relative to the data folder. Raises DataMissingError."""
     path = data_dir() / file
     if not path.is_file():
-        raise DataMissingError(
-            f"The file {file} is not in the data folder: set MIRROR_DATA_DIR to the folder that holds it."
-        )
+        raise DataMissingError(_absent(file))
     return path
 
 
@@ -35,13 +33,9 @@ def missing(dataset: str) -> str:
     """
     for file in data_set(dataset).files:
         if not (data_dir() / file).is_file():
-            return (
-                f"{dataset} needs {file}, which is not in the data folder: "
-                "set MIRROR_DATA_DIR to the folder that holds it."
-            )
+            return _absent(file)
     return ""
 
 
-def available(dataset: str) -> bool:
-    """Whether all files of a data set are there."""
-    return not missing(dataset)
+def _absent(file: str) -> str:
+    return f"The file {file} is not in the data folder: set MIRROR_DATA_DIR to the folder that holds it."

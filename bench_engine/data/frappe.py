@@ -17,8 +17,8 @@ from bench_engine.data.libfm import read
 FIELD_ROWS = (957, 4082, 7, 7, 2, 3, 2, 9, 80, 233)
 
 
-def load(seed: int) -> ClickData:
-    """The data; `seed` changes nothing. Raises DataMissingError or LibfmError."""
+def load() -> ClickData:
+    """The data. Raises DataMissingError or LibfmError."""
     train_ids, train_labels = _part("frappe/frappe.validation.libfm")
     test_ids, test_labels = _part("frappe/frappe.test.libfm")
     return ClickData(

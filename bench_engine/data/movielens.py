@@ -29,8 +29,8 @@ class MovieLensError(ValueError):
     """A Parquet file that cannot be used; the message names it."""
 
 
-def load(seed: int) -> ClickData:
-    """The data; `seed` changes nothing. Raises DataMissingError or MovieLensError."""
+def load() -> ClickData:
+    """The data. Raises DataMissingError or MovieLensError."""
     users, movies, stars, times = _ratings()
     order = np.lexsort((times, users))  # by user, then time; equal times keep the order of the file
     users, movies, stars, times = (column[order] for column in (users, movies, stars, times))

@@ -48,8 +48,8 @@ class Truth:
     popularity: np.ndarray
 
 
-def load(seed: int) -> ClickData:
-    """The data; `seed` changes nothing (see above)."""
+def load() -> ClickData:
+    """The data, the same in every process."""
     train_ids, train_labels, _ = _collect(_TRAIN, TRAIN_EXAMPLES)
     test_ids, test_labels, probabilities = _collect(_TEST, TEST_EXAMPLES)
     return ClickData(

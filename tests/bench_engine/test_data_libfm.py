@@ -83,7 +83,7 @@ def test_frappe_keeps_the_joint_feature_numbers(tmp_path, monkeypatch):
     high = "-1 956:1 5038:1 5045:1 5052:1 5054:1 5057:1 5059:1 5068:1 5148:1 5381:1\n"
     (tmp_path / "frappe" / "frappe.validation.libfm").write_text(low + high)
     (tmp_path / "frappe" / "frappe.test.libfm").write_text(high)
-    data = frappe.load(0)
+    data = frappe.load()
     assert data.num_rows == 5382
     assert data.num_tables == 10
     assert data.train_labels.tolist() == [1, 0]
@@ -93,6 +93,6 @@ def test_frappe_keeps_the_joint_feature_numbers(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(bool(missing("frappe")), reason=missing("frappe"))
 def test_real_frappe():
-    data = frappe.load(0)
+    data = frappe.load()
     assert (len(data.train_ids), len(data.test_ids)) == (57_722, 28_860)
     assert data.train_labels.mean() == pytest.approx(1 / 3, abs=0.01)

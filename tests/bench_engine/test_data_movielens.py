@@ -42,7 +42,7 @@ def ten(user, movie=10, start=START):
 
 def test_the_last_fifth_of_each_user_is_the_test_part(folder):
     write_ratings(folder, ten(1) + ten(2, start=START + 500_000))
-    data = movielens.load(0)
+    data = movielens.load()
     assert (len(data.train_ids), len(data.test_ids)) == (16, 4)
     assert data.train_labels.tolist() == [0] * 16
     assert data.test_labels.tolist() == [1] * 4
@@ -51,13 +51,13 @@ def test_the_last_fifth_of_each_user_is_the_test_part(folder):
 
 def test_a_user_with_few_ratings_is_for_training_only(folder):
     write_ratings(folder, [*ten(1), (2, 20, 4, START), (2, 20, 4, START + 1)])
-    data = movielens.load(0)
+    data = movielens.load()
     assert (len(data.train_ids), len(data.test_ids)) == (10, 2)
 
 
 def test_liked_begins_at_four_stars(folder):
     write_ratings(folder, [(1, 10, stars, START + i) for i, stars in enumerate([3.5, 4, 4.5, 5, 3.5])])
-    data = movielens.load(0)
+    data = movielens.load()
     assert data.train_labels.tolist() == [0, 1, 1, 1]
     assert data.test_labels.tolist() == [0]
 
@@ -66,7 +66,7 @@ def test_what_training_lacks_takes_the_first_row_of_its_field(folder):
     rows = ten(1)
     newest = [(1, 40, 5, START + 3 * YEAR + i) for i in range(2)]
     write_ratings(folder, rows[2:] + newest)
-    data = movielens.load(0)
+    data = movielens.load()
     # user, movie, genres, first genre, release year, rating year: one known value each, and the row for others
     assert data.field_rows == (2, 2, 2, 2, 2, 2)
     assert data.train_ids[0].tolist() == [1, 3, 5, 7, 9, 11]
@@ -75,7 +75,7 @@ def test_what_training_lacks_takes_the_first_row_of_its_field(folder):
 
 def test_movies_share_first_genre_but_not_list_or_year(folder):
     write_ratings(folder, [(1, movie, 3, START + i) for i, movie in enumerate([10, 20, 30, 99, 10])])
-    ids = movielens.load(0).train_ids
+    ids = movielens.load().train_ids
     assert ids[0, 3] == ids[1, 3]
     assert ids[0, 2] != ids[1, 2]
     assert ids[0, 4] != ids[1, 4]
@@ -85,14 +85,14 @@ def test_movies_share_first_genre_but_not_list_or_year(folder):
 
 def test_dates_before_movielens_are_dropped(folder):
     write_ratings(folder, [*ten(1), (1, 10, 5, 799_999_999)])
-    data = movielens.load(0)
+    data = movielens.load()
     assert len(data.train_ids) + len(data.test_ids) == 10
 
 
 def test_only_old_dates_are_an_error(folder):
     write_ratings(folder, [(1, 10, 5, 1000)])
     with pytest.raises(movielens.MovieLensError, match="no ratings after May 1995"):
-        movielens.load(0)
+        movielens.load()
 
 
 @pytest.mark.parametrize("keep", [0, 4, 0.5, 0.99])
@@ -102,7 +102,7 @@ def test_a_file_cut_off_is_one_sentence(folder, keep):
     whole = path.read_bytes()
     path.write_bytes(whole[: int(keep if keep >= 1 else keep * len(whole))])
     with pytest.raises(movielens.MovieLensError, match=r"ml-206k/ratings\.parquet cannot be read") as error:
-        movielens.load(0)
+        movielens.load()
     assert str(folder) not in str(error.value)
 
 
@@ -112,30 +112,30 @@ def test_a_file_damaged_in_the_middle_is_one_sentence(folder):
     whole = path.read_bytes()
     path.write_bytes(whole[:20] + b"\xff" * 200 + whole[220:])
     with pytest.raises(movielens.MovieLensError, match="cannot be read"):
-        movielens.load(0)
+        movielens.load()
 
 
 def test_a_missing_column_is_named(folder):
     pq.write_table(pa.table({"userId": [1], "movieId": [10]}), folder / "ml-206k" / "ratings.parquet")
     with pytest.raises(movielens.MovieLensError, match="lacks the column rating"):
-        movielens.load(0)
+        movielens.load()
 
 
 def test_empty_values_are_refused(folder):
     table = {"userId": [1, 2], "movieId": [10, None], "rating": [5.0, 5.0], "timestamp": [START, START]}
     pq.write_table(pa.table(table), folder / "ml-206k" / "ratings.parquet")
     with pytest.raises(movielens.MovieLensError, match="empty values"):
-        movielens.load(0)
+        movielens.load()
 
 
 def test_an_absent_file_is_a_missing_one(folder):
     with pytest.raises(DataMissingError, match="MIRROR_DATA_DIR"):
-        movielens.load(0)
+        movielens.load()
 
 
 @pytest.mark.skipif(bool(missing("ml-206k")), reason=missing("ml-206k"))
 def test_real_movielens():
-    data = movielens.load(0)
+    data = movielens.load()
     assert len(data.train_ids) + len(data.test_ids) == 206_584  # one rating is older than MovieLens
     assert len(data.test_ids) == pytest.approx(206_584 / 5, rel=0.03)
     assert 0.4 < data.test_labels.mean() < 0.6
