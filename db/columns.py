@@ -43,6 +43,8 @@ def _metric(
     return Column(name, type, "metric", text, unit, better)
 
 
+_SAMPLE = "a sample is the mean of several calls when a call is short"
+
 # The order is the order of the columns in the `results` view.
 COLUMNS: tuple[Column, ...] = (
     Column("trial_id", "text", "key", "identity of the trial and the number of the attempt"),
@@ -79,23 +81,28 @@ COLUMNS: tuple[Column, ...] = (
     _metric("logloss", "mean binary cross entropy on the test part", "", "lower"),
     _metric("memory_mb", "bytes that inference must keep (parameters, index, metadata) / 1e6", "MB", "lower"),
     _metric("optimizer_mb", "bytes of optimizer state / 1e6", "MB", "lower"),
-    _metric("peak_rss_mb", "peak resident memory of the trial's process / 1e6", "MB", "lower"),
+    _metric(
+        "peak_rss_mb",
+        "peak resident memory of the whole process of the trial, set-up and correctness checks included / 1e6",
+        "MB",
+        "lower",
+    ),
     _metric("latency_us", "median time of one call at batch_size (training: one step)", "µs", "lower"),
-    _metric("latency_p10_us", "10th percentile of the time of one call", "µs", "lower"),
-    _metric("latency_p90_us", "90th percentile of the time of one call", "µs", "lower"),
-    _metric("latency_p99_us", "99th percentile of the time of one call", "µs", "lower"),
+    _metric("latency_p10_us", f"10th percentile of the samples; {_SAMPLE}", "µs", "lower"),
+    _metric("latency_p90_us", f"90th percentile of the samples; {_SAMPLE}", "µs", "lower"),
+    _metric("latency_p99_us", f"99th percentile of the samples; {_SAMPLE}", "µs", "lower"),
     _metric("latency_ci_low_us", "lower end of the bootstrap 95 % interval of the median time", "µs", "lower"),
     _metric("latency_ci_high_us", "upper end of the bootstrap 95 % interval of the median time", "µs", "lower"),
     _metric("samples_per_s", "examples of the batch per second", "examples/s", "higher"),
     _metric(
         "bandwidth_gb_s",
-        "bytes a lookup must move (indices, weights it reads, output) per second / 1e9",
+        "bytes of the uncompressed lookup (ids, vectors, output), the same for all methods, per second / 1e9",
         "GB/s",
         "higher",
     ),
     _metric("speedup", "baseline median time / this median time, same axes, machine and sweep", "x", "higher"),
     _metric("max_abs_error", "largest absolute difference from the float64 reference", "", "lower"),
-    _metric("sample_count", "number of timed samples", "samples", "", "integer"),
+    _metric("sample_count", f"number of timed samples; {_SAMPLE}", "samples", "", "integer"),
     _metric("noise", "IQR / median of the timed samples, a fraction", "", "lower"),
     Column("stop_reason", "text", "info", "why sampling stopped: noise_target, noise_stable, time_cap or fixed_count"),
     Column("machine_id", "text", "info", "identity of the machine"),
