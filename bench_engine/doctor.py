@@ -1,14 +1,12 @@
 """What `doctor` says: this machine, what Mirror needs on it, where the results are, and what to mend."""
 
-import os
 import shlex
-import shutil
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from bench_engine import machine
 from bench_engine.data import files
-from bench_engine.readiness import kernels_built
+from bench_engine.kernels import extension
 from bench_engine.registry import DATA_SETS
 from db import journal
 from db.settings import examples_dir, journal_dir
@@ -20,13 +18,15 @@ def report(url: str | None = None) -> list[str]:
     facts = {**machine.machine(), **machine.state(), "code": machine.code_version(), "torch": _torch()}
     lines = [f"{name:<16} {value}" for name, value in facts.items() if value is not None]
     warnings = machine.warnings()
-    compiler = _compiler()
-    lines.append(f"{'compiler':<16} {compiler or 'none'}")
-    lines.append(f"{'kernels':<16} {'built' if kernels_built() else 'not built'}")
-    if not compiler:
-        warnings.append("No C++ compiler was found: install one, e.g. `apt-get install g++`, to build the kernels.")
-    elif not kernels_built():
-        warnings.append("The kernels are not built for this machine: run `python -m bench_engine build`.")
+    built = extension.built()
+    lines.append(f"{'kernels':<16} {'built' if built else 'not built'}")
+    try:
+        lines.append(f"{'compiler':<16} {shlex.join(extension.compiler())}")
+        if not built:
+            warnings.append(f"Some methods cannot run: {extension.NOT_BUILT}")
+    except extension.CompilerMissingError as error:
+        lines.append(f"{'compiler':<16} none")
+        warnings.append(str(error))
     for name in DATA_SETS:
         missing = files.missing(name)
         lines.append(f"{'data ' + name:<16} {'missing' if missing else 'there'}")
@@ -63,15 +63,6 @@ def _results(store: Store) -> tuple[list[str], list[str]]:
 def _trial_ids(folder: Path) -> set[str]:
     attempts = journal.attempts([folder])
     return {f"{identity}-{number}" for identity, tries in attempts.items() for number in tries}
-
-
-def _compiler() -> str:
-    """The compiler that a build takes: $CXX, g++ or clang++."""
-    for candidate in (os.environ.get("CXX", ""), "g++", "clang++"):
-        words = shlex.split(candidate)
-        if words and (path := shutil.which(words[0])):
-            return path
-    return ""
 
 
 def _torch() -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench_engine.cli import main
+from bench_engine.kernels import extension
 from db import runs
 
 
@@ -68,6 +69,23 @@ def test_doctor_tells_the_journal_from_the_examples(engine, examples: Path, caps
     assert "x.journal/: 2 trials" in out
     assert "1 trials; `python -m bench_engine ingest --examples`" in out
     assert "x.duckdb lacks 1 trials of the journal" in out
+
+
+def test_doctor_says_what_the_kernels_lack(
+    engine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(extension, "built", lambda: False)
+    monkeypatch.setenv("CXX", "true -x")
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "compiler         true -x" in out
+    assert "run `python -m bench_engine build`" in out
+    monkeypatch.delenv("CXX")
+    monkeypatch.setenv("PATH", str(engine.folder))
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "compiler         none" in out
+    assert "! No C++ compiler was found" in out
 
 
 def test_list_json_has_what_a_form_needs(engine, capsys: pytest.CaptureFixture[str]) -> None:
