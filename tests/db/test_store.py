@@ -91,7 +91,10 @@ def test_a_success_takes_the_failure_away_whatever_only_it_reports(store: Store)
 
 
 def speedups(store: Store, view: str = "results") -> dict[str, float]:
-    return {r["trial_id"]: r["speedup"] for r in store.rows(f"SELECT trial_id, speedup FROM {view}")}
+    rows = store.rows(f"SELECT trial_id, speedup FROM {view}")
+    found = {r["trial_id"]: r["speedup"] for r in rows}
+    assert len(found) == len(rows), "a trial is there twice"
+    return found
 
 
 def test_speedup_is_against_the_baseline_of_the_same_work(store: Store) -> None:
