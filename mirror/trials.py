@@ -28,7 +28,7 @@ class TrialDetails:
 
     Attributes:
         values: (column, value) of every column that is not NULL.
-        samples: the raw timings, or an empty table.
+        samples: (sample, latency_us), the raw timings, or an empty table.
         curves: (metric, step, value) of a training trial, or an empty table.
     """
 
@@ -69,7 +69,7 @@ def details(box: Sandbox, trial_id: str) -> TrialDetails:
     whole = box.run(f"SELECT * FROM {_ALL} AS t WHERE trial_id = {wanted}")
     values = [(n, whole.rows[0][i]) for i, n in enumerate(whole.columns)] if whole.rows else []
     samples = box.run(
-        f"SELECT sample, time_us FROM samples WHERE trial_id = {wanted} ORDER BY sample", row_cap=_ROW_CAP
+        f"SELECT sample, time_us AS latency_us FROM samples WHERE trial_id = {wanted} ORDER BY sample", row_cap=_ROW_CAP
     )
     curves = box.run(
         f"SELECT metric, step, value FROM curves WHERE trial_id = {wanted} ORDER BY metric, step", row_cap=_ROW_CAP
@@ -87,6 +87,10 @@ def newest(box: Sandbox, sweep: str, since: str, limit: int = 10) -> Table:
         f"SELECT status, {shown}, error FROM {_ALL} AS t WHERE sweep = {literal(sweep)} {later}"
         f"ORDER BY started_at DESC LIMIT {limit}"
     )
+    return filled(table)
+
+
+def filled(table: Table) -> Table:
+    """The columns that hold a value in some row."""
     at = [i for i, name in enumerate(table.columns) if any(v is not None for v in table.column(name))]
-    rows = tuple(tuple(row[i] for i in at) for row in table.rows)
-    return Table(tuple(table.columns[i] for i in at), rows)
+    return Table(tuple(table.columns[i] for i in at), tuple(tuple(row[i] for i in at) for row in table.rows))

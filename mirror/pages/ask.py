@@ -15,6 +15,7 @@ from mirror.csv_export import to_csv
 from mirror.pages.common import heading, is_phone, plain, sandbox, show_chart, show_table
 from mirror.query_spec import Answer, ChartSpec, ChartType, QuerySpec, Table
 from mirror.sandbox import Sandbox
+from mirror.wording import counted
 
 _CARDS = (2, 1, 1)  # relative widths
 _CHART_TYPES: tuple[ChartType, ...] = ("scatter", "line", "bar", "box", "histogram", "heatmap", "table")
@@ -218,12 +219,12 @@ def _sql_editor(answer: Answer, box: Sandbox, edited: bool) -> None:
     if edited:
         st.button("Back to the original", on_click=_restore, icon=":material/undo:")
     if answer.table:
-        rows = (
-            f"first {len(answer.table.rows):,} rows of more"
-            if answer.table.truncated
-            else f"{len(answer.table.rows):,} rows"
-        )
-        st.caption(f"{rows} · {answer.table.milliseconds:.0f} ms · locked read-only copy")
+        st.caption(f"{_rows(answer.table)} · {answer.table.milliseconds:.0f} ms · locked read-only copy")
+
+
+def _rows(table: Table) -> str:
+    rows = counted(len(table.rows), "row")
+    return f"first {rows} of more" if table.truncated else rows
 
 
 def _apply_fix(wrong: str, right: str, box: Sandbox) -> None:
@@ -242,7 +243,6 @@ def _likely_fix(answer: Answer, box: Sandbox) -> None:
 
 
 def _table(table: Table) -> None:
-    count = f"first {len(table.rows):,}" if table.truncated else f"{len(table.rows):,}"
-    with st.expander(f"Table ({count} rows)", expanded=True, icon=":material/table:"):
+    with st.expander(f"Table ({_rows(table)})", expanded=True, icon=":material/table:"):
         show_table(table, key="table")
         st.download_button("CSV", to_csv(table), file_name="mirror.csv", mime="text/csv", icon=":material/download:")

@@ -23,6 +23,7 @@ _STYLE = """
 <style>
 .block-container {padding-top: 3.6rem; padding-bottom: 3rem; max-width: 1320px;}
 .stTextArea textarea {font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.86rem;}
+.st-key-trial thead {display: none;}
 .mirror-status {color: #5b6875; font-size: 0.85rem; text-align: right;}
 @media (max-width: 640px) {
   .mirror-status {text-align: left;}
@@ -141,7 +142,7 @@ def _digits(name: str, table: Table) -> str:
 def show_chart(table: Table, chart: ChartSpec, key: str) -> None:
     """The chart of a result, number tiles, or why there is none."""
     if chart.type == "tiles" and table.rows:
-        with st.container(horizontal=True, gap="large"):
+        with st.container(horizontal=True, gap="medium"):
             for name, value in tiles(table):
                 st.metric(plain(catalog.entry(name).label), plain(format_value(name, value)), width="content")
         return

@@ -13,7 +13,7 @@ from mirror.numbers import format_value
 from mirror.pages.common import heading, local_time, plain, sandbox, show_table
 from mirror.query_spec import Table
 from mirror.sandbox import QueryError, QueryStopped, Sandbox
-from mirror.trials import newest
+from mirror.trials import filled, newest
 
 _POLL_S = 2.0
 _SHOWN_RUNS = 8
@@ -128,7 +128,7 @@ def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
     plan = _planned(sweep, overrides)
     failed = sum(t.failed for t in plan.trials)
     done = plan.count("done") - failed
-    numbers = st.container(horizontal=True, gap="large")
+    numbers = st.container(horizontal=True, gap="medium")
     retry = failed > 0 and st.checkbox("Retry what failed", key="retry")
     again = done > 0 and st.checkbox("Run what is done again", key="force")
     if retry or again:
@@ -146,10 +146,8 @@ def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
     if todo == 0 and done and not failed:
         st.caption("Everything in this plan has its result: ask about it, or change an axis.")
     with st.expander(f"Plan ({len(plan.trials):,} trials)", expanded=len(plan.trials) <= 12):
-        rows = tuple(
-            (t.method, t.label, _fate(t), t.seconds if t.fate == "todo" else None, t.reason) for t in plan.trials
-        )
-        show_table(Table(("method", "trial", "state", "seconds", "reason"), rows), key="plan")
+        rows = [(_fate(t), t.seconds if t.fate == "todo" else None, t.label, t.reason or None) for t in plan.trials]
+        show_table(filled(Table(("state", "seconds", "trial", "reason"), tuple(rows))), key="plan")
 
 
 def _fate(trial: jobs.PlannedView) -> str:

@@ -9,8 +9,8 @@ from mirror import catalog
 from mirror.csv_export import to_csv
 from mirror.guard import GuardError
 from mirror.numbers import format_value, plain_text
-from mirror.pages.common import heading, plain, sandbox, show_chart, show_table
-from mirror.query_spec import ChartSpec
+from mirror.pages.common import heading, local_time, plain, sandbox, show_chart, show_table
+from mirror.query_spec import ChartSpec, Value
 from mirror.sandbox import QueryError, QueryStopped, Sandbox
 from mirror.trials import FILTERS, choices, details, trials
 
@@ -53,23 +53,27 @@ def show_trial(box: Sandbox, trial_id: str) -> None:
     """The story of one trial: its values, every timed sample, its curves."""
     story = details(box, trial_id)
     values = dict(story.values)
-    with st.container(border=True):
+    with st.container(border=True, key="trial"):
         st.markdown(f"**{plain(str(values.get('method', '')))}** :small[{plain(trial_id)}]")
         if error := values.get("error"):
             st.error(plain(str(error)), icon=":material/error:")
         left, right = st.columns([2, 3])
         lines = [
-            f"| {plain(catalog.entry(n).label)} | {plain(plain_text(format_value(n, v), _LONGEST_VALUE))} |"
-            for n, v in story.values
-            if n != "error"
+            f"| {plain(catalog.entry(n).label)} | {plain(_in_table(n, v))} |" for n, v in story.values if n != "error"
         ]
         left.markdown("\n".join(["| | |", "|---|---|", *lines]))
         with right:
             if story.samples.rows:
                 st.caption("Every timed sample, in the order taken")
-                show_chart(story.samples, ChartSpec("scatter", x="sample", y="time_us"), key="samples")
+                show_chart(story.samples, ChartSpec("scatter", x="sample", y="latency_us"), key="samples")
             for metric in dict.fromkeys(story.curves.column("metric")):
                 rows = tuple(r for r in story.curves.rows if r[0] == metric)
                 st.caption(f"{plain(str(metric))} over training steps")
                 curve = type(story.curves)(story.curves.columns, rows)
                 show_chart(curve, ChartSpec("line", x="step", y="value"), key=f"curve_{metric}")
+
+
+def _in_table(column: str, value: Value) -> str:
+    """A value on one line, times in the reader's zone."""
+    text = local_time(str(value)) if column == "started_at" else format_value(column, value)
+    return plain_text(text, _LONGEST_VALUE)
