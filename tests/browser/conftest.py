@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from app_under_test import App
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from db.journal import ingest
 from db.settings import examples_dir
@@ -84,5 +84,6 @@ def browser() -> Iterator[Browser]:
 def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1440, "height": 1000})
     context.set_default_timeout(30_000)
+    expect.set_options(timeout=30_000)  # a busy machine must not fail the tests
     yield context.new_page()
     context.close()

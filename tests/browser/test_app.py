@@ -36,9 +36,11 @@ def test_ask_edit_and_run(page: Page, app: App) -> None:
     assert before > 0
 
     editor = page.get_by_label("SQL", exact=True)
+    expect(editor).to_have_value(re.compile("^SELECT"))
     editor.fill(editor.input_value() + "\n  AND method <> 'dense'")
     editor.press("Control+Enter")
     expect(page.get_by_text("edited", exact=True)).to_be_visible()
+    expect(page.get_by_text(f"{before} rows ·")).to_have_count(0)  # the old table goes last
     after = count(page)
     assert 0 < after < before
 
@@ -56,7 +58,7 @@ def test_ask_edit_and_run(page: Page, app: App) -> None:
     page.get_by_role("link", name="Ask").click()
     ask(page, "fastest method for lookups at batch size 64 in sweep tiny")
     expect(page.get_by_text("sweep = tiny")).to_be_visible()
-    assert count(page) == 1
+    expect(page.get_by_text(re.compile("^1 row ·"))).to_be_visible()
 
 
 def test_hostile_text_is_shown_and_not_run(page: Page, app: App) -> None:
