@@ -71,7 +71,7 @@ def parser() -> argparse.ArgumentParser:
         "--examples", action="store_true", help="the example results that come with the code too (default: not)"
     )
     packer = command("pack", _pack, "write the whole journal into one file")
-    packer.add_argument("target", metavar="TARGET", help="the file, for instance results.jsonl")
+    packer.add_argument("target", metavar="TARGET", help="the file, for instance results.jsonl or results.jsonl.gz")
     command("doctor", _doctor, "this machine, its compiler, kernels, data and results, and what to mend")
     return parser
 

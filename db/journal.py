@@ -1,8 +1,10 @@
 """The journal: one JSON file per finished trial, written atomically; the results can always be rebuilt from it."""
 
 import contextlib
+import gzip
 import os
 import tempfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,7 +64,7 @@ def attempts(folders: Iterable[Path]) -> dict[str, dict[int, str]]:
     found: dict[str, dict[int, str]] = {}
     for folder in folders:
         named = [path.name.removesuffix(".json").rpartition(".")[::2] for path in folder.glob("*.json")]
-        packed = [(r.trial_id, r.status) for path in folder.glob("*.jsonl") for r in _packed(path, [])]
+        packed = [(r.trial_id, r.status) for path in _packed_files(folder) for r in _packed(path, [])]
         for trial_id, status in named + packed:
             identity, _, attempt = trial_id.rpartition("-")
             if identity and attempt.isdecimal():
@@ -152,7 +154,7 @@ def _fresh(
             report.set_aside.append(f"{path.name} cannot be read: {error.strerror}.")
         else:
             yield from _count(record, known, report)
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in _packed_files(folder):
         for record in _packed(path, report.set_aside):
             yield from _count(record, known, report)
 
@@ -165,17 +167,23 @@ def _count(record: Record, known: set[str], report: IngestReport) -> Iterator[Re
         yield record
 
 
+def _packed_files(folder: Path) -> list[Path]:
+    return sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")])
+
+
 def _packed(path: Path, problems: list[str]) -> Iterator[Record]:
-    """Records of a packed journal: one entry per line."""
+    """Records of a packed journal: one entry per line, compressed where the name ends in .gz."""
+    opened = gzip.open if path.suffix == ".gz" else open
     try:
-        with path.open(encoding="utf-8", errors="replace") as lines:
+        with opened(path, "rt", encoding="utf-8", errors="replace") as lines:
             for number, line in enumerate(lines, start=1):
                 try:
                     yield from_json(line)
                 except RecordError as error:
                     problems.append(f"line {number} of {path.name}: {error}.")
-    except OSError as error:
-        problems.append(f"{path.name} cannot be read: {error.strerror}.")
+    except (OSError, EOFError, zlib.error) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or "it is cut off or damaged"
+        problems.append(f"{path.name} cannot be read to its end: {reason}.")
 
 
 @dataclass(frozen=True)
@@ -187,7 +195,9 @@ class PackReport:
 
 
 def pack(folder: Path, target: Path) -> PackReport:
-    """Write all whole entries of a journal folder into one packed file, oldest first. The folder stays as it is.
+    """Write all whole entries of a journal folder into one packed file, oldest first; `.gz` compresses it.
+
+    The folder stays as it is.
 
     Raises JournalError when the target cannot be written; a target that was there before is then as it was.
     """
@@ -196,8 +206,11 @@ def pack(folder: Path, target: Path) -> PackReport:
     records = sorted(found, key=lambda r: (r.trial["started_at"], r.trial_id))
     temporary = target.with_name(target.name + ".part")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.writelines(r.to_json() + "\n" for r in records)
+        with temporary.open("wb") as file:
+            # Without name and time in it, the same trials make the same file.
+            zipped = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if target.suffix == ".gz" else None
+            with zipped or contextlib.nullcontext(file) as out:
+                out.writelines((r.to_json() + "\n").encode() for r in records)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)

@@ -178,6 +178,22 @@ def test_pack_then_ingest_from_the_packed_file(folder: Path, store: Store, tmp_p
     assert [row["seed"] for row in store.rows("SELECT seed FROM trials ORDER BY started_at")] == [0, 1, 2]
 
 
+def test_a_compressed_pack_reads_back_and_a_cut_one_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "x.journal"
+    for number in range(20):
+        write(folder, make_record(number))
+    target = tmp_path / "packed" / "all.jsonl.gz"
+    target.parent.mkdir()
+    assert pack(folder, target).packed == 20
+    whole = target.read_bytes()
+    pack(folder, target)
+    assert target.read_bytes() == whole, "the same trials make the same file"
+    assert ingest(Store(str(tmp_path / "a.duckdb")), [target.parent]).added == 20
+    target.write_bytes(whole[: len(whole) * 3 // 4])
+    report = ingest(Store(str(tmp_path / "b.duckdb")), [target.parent])
+    assert "all.jsonl.gz cannot be read to its end" in report.set_aside[0]
+
+
 def test_a_pack_leaves_the_journal_as_it_is_and_names_what_it_leaves_out(folder: Path, tmp_path: Path) -> None:
     write(folder, make_record(1))
     (folder / "aa-1.ok.json").write_text("half")
