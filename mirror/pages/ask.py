@@ -17,7 +17,7 @@ from mirror.query_spec import Answer, ChartSpec, ChartType, QuerySpec, Table
 from mirror.sandbox import Sandbox
 from mirror.wording import counted
 
-_CARDS = (2, 1, 1)  # relative widths
+_CARDS = (3, 2, 2)  # relative widths
 _CHART_TYPES: tuple[ChartType, ...] = ("scatter", "line", "bar", "box", "histogram", "heatmap", "table")
 
 
