@@ -1,6 +1,7 @@
 """An engine to try things out on: results, journal and lock in a folder of the test, and a benchmark without torch."""
 
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ FAKES = Path(__file__).parent / "fake_engine"
 sys.path.append(str(FAKES))
 
 import fake_benchmark  # noqa: E402
+
+# A shell gives its background jobs an ignored Ctrl-C, and children inherit that: tests of Ctrl-C need the usual one.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)
