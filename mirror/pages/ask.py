@@ -12,7 +12,7 @@ from mirror.answer import MAX_QUESTION, ask, run_sql
 from mirror.chart import fits, redrawn
 from mirror.compile_sql import format_sql
 from mirror.csv_export import to_csv
-from mirror.pages.common import heading, is_phone, plain, sandbox, show_chart, show_table
+from mirror.pages.common import heading, is_phone, plain, sandbox, show_chart, show_status, show_table
 from mirror.query_spec import Answer, ChartSpec, ChartType, QuerySpec, Table
 from mirror.sandbox import Sandbox
 from mirror.wording import counted
@@ -23,8 +23,8 @@ _CHART_TYPES: tuple[ChartType, ...] = ("scatter", "line", "bar", "box", "histogr
 
 def page() -> None:
     """Draw the page."""
+    status = heading("Ask")
     box = sandbox()
-    heading("Ask", box)
     state = st.session_state
     linked = st.query_params.get("q", "")
     if linked and state.get("asked") is None:
@@ -35,6 +35,7 @@ def page() -> None:
         state.setdefault("question", state["asked"])
         state.setdefault("sql", answer.sql or "")
     _question_form(box)
+    show_status(status, box)
     if answer is None:
         _welcome(box)
         return

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from db import settings
 from db.journal import open_results
@@ -51,13 +52,18 @@ def sandbox() -> Sandbox:
         _stop(error)
 
 
-def heading(title: str, box: Sandbox, measuring: bool = False) -> None:
-    """Page title with what the results hold, on one line; while a run is measuring they are left in peace."""
+def heading(title: str) -> DeltaGenerator:
+    """Page title, and beside it the place for `show_status`, which may come later: loading results takes a while."""
     st.html(_STYLE)
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     left.subheader(title)
+    return right.empty()
+
+
+def show_status(place: DeltaGenerator, box: Sandbox, measuring: bool = False) -> None:
+    """What the results hold, on one line; while a run is measuring they are left in peace."""
     hint, status = ("", "a run is measuring") if measuring else _status(box)
-    right.html(f'<div class="mirror-status" title="{hint}">{status}</div>')
+    place.html(f'<div class="mirror-status" title="{hint}">{status}</div>')
 
 
 def _status(box: Sandbox) -> tuple[str, str]:

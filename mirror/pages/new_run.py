@@ -10,7 +10,7 @@ from db.settings import ROOT
 from db.store import StoreError
 from mirror import catalog, jobs
 from mirror.numbers import format_value
-from mirror.pages.common import heading, local_time, plain, sandbox, show_table
+from mirror.pages.common import heading, local_time, plain, sandbox, show_status, show_table
 from mirror.query_spec import Table
 from mirror.sandbox import QueryError, QueryStopped, Sandbox
 from mirror.trials import filled, newest
@@ -29,8 +29,9 @@ _ICONS = {
 
 def page() -> None:
     """Draw the page."""
+    status = heading("New run")
     box = sandbox()
-    heading("New run", box, measuring=any(state.active for state in jobs.runs()))
+    show_status(status, box, measuring=any(state.active for state in jobs.runs()))
     left, right = st.columns([2, 3], gap="large")
     chosen = None
     with left, _errors_shown():

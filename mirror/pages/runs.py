@@ -9,7 +9,7 @@ from mirror import catalog
 from mirror.csv_export import to_csv
 from mirror.guard import GuardError
 from mirror.numbers import format_value, plain_text
-from mirror.pages.common import heading, local_time, plain, sandbox, show_chart, show_table
+from mirror.pages.common import heading, local_time, plain, sandbox, show_chart, show_status, show_table
 from mirror.query_spec import ChartSpec, Value
 from mirror.sandbox import QueryError, QueryStopped, Sandbox
 from mirror.trials import FILTERS, choices, details, trials
@@ -19,8 +19,9 @@ _LONGEST_VALUE = 120
 
 def page() -> None:
     """Draw the page."""
+    status = heading("Runs")
     box = sandbox()
-    heading("Runs", box)
+    show_status(status, box)
     try:
         _list(box)
     except (QueryError, QueryStopped, GuardError, StoreError) as error:
