@@ -76,6 +76,8 @@ COLUMNS: tuple[Column, ...] = (
     _axis("batch_size", "integer", "bags or examples per call B"),
     _axis("direction", "text", "forward, or forward_backward"),
     _axis("zipf_s", "real", "exponent of the Zipf law the ids are drawn from; 0 is uniform"),
+    _axis("cache", "text", "warm (as the calls before left the caches) or cold (flushed before every call)"),
+    _axis("output", "text", "fresh (each call allocates its output) or preallocated (its memory is used again)"),
     _axis("seed", "integer", "seed of data order, initial weights and requests", workload=False),
     _metric("auc", "area under the ROC curve on the test part", "", "higher"),
     _metric("logloss", "mean binary cross entropy on the test part", "", "lower"),
@@ -83,7 +85,7 @@ COLUMNS: tuple[Column, ...] = (
     _metric("optimizer_mb", "bytes of optimizer state / 1e6", "MB", "lower"),
     _metric(
         "peak_rss_mb",
-        "peak resident memory of the whole process of the trial, set-up and correctness checks included / 1e6",
+        "peak resident memory of the trial's own process while it was timed or trained, libraries included / 1e6",
         "MB",
         "lower",
     ),
@@ -101,10 +103,23 @@ COLUMNS: tuple[Column, ...] = (
         "higher",
     ),
     _metric("speedup", "baseline median time / this median time, same axes, machine and sweep", "x", "higher"),
+    _metric(
+        "speedup_ci_low", "lower end of the bootstrap 95 % interval of the speedup, from paired turns", "x", "higher"
+    ),
+    _metric(
+        "speedup_ci_high", "upper end of the bootstrap 95 % interval of the speedup, from paired turns", "x", "higher"
+    ),
+    Column(
+        "verdict",
+        "text",
+        "info",
+        "against the baseline in paired turns: faster, slower, same, or unclear where the interval leaves it open",
+    ),
     _metric("max_abs_error", "largest absolute difference from the float64 reference", "", "lower"),
     _metric("sample_count", f"number of timed samples; {_SAMPLE}", "samples", "", "integer"),
     _metric("noise", "IQR / median of the timed samples, a fraction", "", "lower"),
     Column("stop_reason", "text", "info", "why sampling stopped: noise_target, noise_stable, time_cap or fixed_count"),
+    Column("group_id", "text", "info", "identity of the group of trials that took turns on the machine"),
     Column("machine_id", "text", "info", "identity of the machine"),
     Column("machine", "text", "info", "name of the machine"),
     Column("started_at", "timestamp", "info", "start of the trial, UTC"),

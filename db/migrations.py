@@ -17,8 +17,24 @@ def create_tables(connection: sa.Connection) -> None:
     schema.metadata.create_all(connection)
 
 
+def add_turns(connection: sa.Connection) -> None:
+    """Groups of trials that take turns: what a trial was compared with, and in which turn each sample was taken."""
+    texts, numbers = (
+        ("cache", "output", "verdict", "group_id"),
+        ("speedup_ci_low", "speedup_ci_high", "baseline_latency_us"),
+    )
+    for name in texts:
+        connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} TEXT")
+    for name in numbers:
+        connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} DOUBLE PRECISION")
+    connection.exec_driver_sql("ALTER TABLE samples ADD COLUMN IF NOT EXISTS turn BIGINT")
+
+
 # Append only. A later step that adds a column says IF NOT EXISTS, since a new file starts from today's tables.
-MIGRATIONS: tuple[tuple[str, Callable[[sa.Connection], None]], ...] = (("0001_create_tables", create_tables),)
+MIGRATIONS: tuple[tuple[str, Callable[[sa.Connection], None]], ...] = (
+    ("0001_create_tables", create_tables),
+    ("0002_add_turns", add_turns),
+)
 
 _APPLIED = sa.Table(
     "schema_migrations",

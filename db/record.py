@@ -28,6 +28,7 @@ class Record:
         trial: values of the columns of the table `trials` (None or absent: does not apply); `started_at` is a naive
             UTC datetime.
         samples_us: raw timings in µs, in the order they were taken.
+        turn_sizes: number of samples of each turn within the group, in order; empty where there were no turns.
         curves: (metric, step, value) points of a training trial.
         machine: the columns of the table `machines`.
         sweep: sweep_id, name, spec (the YAML text) and started_at of the sweep.
@@ -38,6 +39,13 @@ class Record:
     curves: tuple[tuple[str, int, float], ...] = ()
     machine: Mapping[str, Any] = field(default_factory=dict)
     sweep: Mapping[str, Any] = field(default_factory=dict)
+    turn_sizes: tuple[int, ...] = ()
+
+    def turns(self) -> list[int | None]:
+        """For each sample the number of its turn; None where there were no turns."""
+        if not self.turn_sizes:
+            return [None] * len(self.samples_us)
+        return [turn for turn, size in enumerate(self.turn_sizes) for _ in range(size)]
 
     @property
     def trial_id(self) -> str:
@@ -65,6 +73,7 @@ class Record:
             "format": FORMAT,
             "trial": {k: v for k, v in self.trial.items() if v is not None},
             "samples_us": list(self.samples_us),
+            **({"turn_sizes": list(self.turn_sizes)} if self.turn_sizes else {}),
             "curves": [list(c) for c in self.curves],
             "machine": dict(self.machine),
             "sweep": dict(self.sweep),
@@ -105,10 +114,13 @@ def _record(entry: Mapping[str, Any]) -> Record:
         samples = tuple(float(x) for x in entry["samples_us"])
         if any(not math.isfinite(x) or x < 0 for x in samples):
             raise RecordError("it holds a negative or non-finite timing")
+        turn_sizes = tuple(int(n) for n in entry.get("turn_sizes", ()))
+        if turn_sizes and (min(turn_sizes) < 0 or sum(turn_sizes) != len(samples)):
+            raise RecordError(f"its turns hold {sum(turn_sizes)} samples, and it has {len(samples)}")
         curves = tuple((str(m), int(s), float(v)) for m, s, v in entry["curves"])
         if not all(_fits(m, "text") and _fits(s, "integer") and math.isfinite(v) for m, s, v in curves):
             raise RecordError("it holds a curve with a value that is not finite")
-        return Record(trial, samples, curves, _machine(entry["machine"]), _sweep(entry["sweep"]))
+        return Record(trial, samples, curves, _machine(entry["machine"]), _sweep(entry["sweep"]), turn_sizes)
     except RecordError:
         raise
     except (KeyError, TypeError, ValueError, OverflowError) as error:

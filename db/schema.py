@@ -40,6 +40,9 @@ trials = sa.Table(
         nullable=False,
         comment="hash of benchmark and the planned axes that say what work is done",
     ),
+    sa.Column(
+        "baseline_latency_us", sa.Double, comment="median time of the baseline that took turns with the trial, µs"
+    ),
     sa.Column("environment", sa.Text, comment="JSON: versions, flags and load at the time of the trial"),
 )
 samples = sa.Table(
@@ -48,6 +51,7 @@ samples = sa.Table(
     sa.Column("trial_id", sa.Text, nullable=False, comment="trial the timing belongs to"),
     sa.Column("sample", sa.BigInteger, nullable=False, comment="number of the sample, in the order taken"),
     sa.Column("time_us", sa.Double, nullable=False, comment="time of one call in µs"),
+    sa.Column("turn", sa.BigInteger, comment="number of the turn within the group in which it was taken"),
 )
 curve_points = sa.Table(
     "curve_points",
@@ -107,7 +111,7 @@ _OK_TRIALS = f"""WITH ok AS (SELECT t.*, {_AGE},
         CASE WHEN t.before_at IS NULL OR t.after_at - t.started_at < t.started_at - t.before_at THEN t.after_at
         ELSE t.before_at END),
     compared AS (SELECT t.*, CASE WHEN t.latency_us <= 0 THEN NULL WHEN t.baseline_at IS NOT NULL THEN 1.0
-        ELSE p.baseline_us / t.latency_us END AS speedup
+        ELSE coalesce(t.baseline_latency_us, p.baseline_us) / t.latency_us END AS speedup
         FROM ok AS t LEFT JOIN paired AS p ON t.trial_id = p.trial_id AND p.place = 1)
     SELECT {_COLUMNS} FROM compared AS t {_MACHINE}"""
 

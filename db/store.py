@@ -107,7 +107,11 @@ class Store:
             self._insert(
                 connection,
                 schema.samples,
-                [{"trial_id": r.trial_id, "sample": i, "time_us": x} for r in new for i, x in enumerate(r.samples_us)],
+                [
+                    {"trial_id": r.trial_id, "sample": i, "time_us": x, "turn": turn}
+                    for r in new
+                    for i, (x, turn) in enumerate(zip(r.samples_us, r.turns(), strict=True))
+                ],
             )
             self._insert(
                 connection,

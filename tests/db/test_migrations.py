@@ -64,3 +64,17 @@ def test_a_step_that_fails_leaves_no_trace(store: Store, monkeypatch: pytest.Mon
 def test_every_column_has_a_comment() -> None:
     missing = [c.name for t in (schema.trials, schema.machines, schema.sweeps) for c in t.c if not c.comment]
     assert missing == []
+
+
+def test_a_file_from_before_turns_is_brought_up_to_date(store: Store) -> None:
+    store.ensure()
+    with store._connect(write=True) as connection:
+        for name in reversed(schema.VIEWS):
+            connection.exec_driver_sql(f"DROP VIEW {name}")
+        connection.exec_driver_sql("ALTER TABLE samples DROP COLUMN turn")
+        for name in ("cache", "output", "verdict", "group_id", "speedup_ci_low", "baseline_latency_us"):
+            connection.exec_driver_sql(f"ALTER TABLE trials DROP COLUMN {name}")
+        connection.exec_driver_sql("DELETE FROM schema_migrations WHERE name <> '0001_create_tables'")
+    store.ensure()
+    assert store.rows("SELECT verdict, cache, speedup_ci_low, group_id FROM results") == []
+    assert store.rows("SELECT turn FROM samples") == []

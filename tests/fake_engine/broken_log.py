@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 
-def break_log(path: Path, sql: str = "INSERT INTO samples SELECT 'x', range, 1.0 FROM range(100)") -> None:
+def break_log(path: Path, sql: str = "INSERT INTO samples SELECT 'x', range, 1.0, NULL FROM range(100)") -> None:
     """Leave the last transaction of a file in a log that will not replay."""
     code = (
         "import duckdb, os, sys; c = duckdb.connect(sys.argv[1])\n"
