@@ -38,7 +38,8 @@ class Trial:
         config: every axis of the benchmark with its value, the seed among them.
         is_baseline: whether the others of its group are compared with it.
         stop: when to stop sampling.
-        time_limit_s: a trial that takes longer is ended and recorded as `timeout`.
+        time_limit_s: a trial that takes longer, set-up and its own turns together, is ended and recorded as `timeout`.
+        memory_limit_gb: a trial that needs more is recorded as `oom`; None for what the machine has free.
         skip_reason: filled when the trial cannot be run at all; it is then recorded as `skipped`.
     """
 
@@ -48,6 +49,7 @@ class Trial:
     is_baseline: bool = False
     stop: Stop = field(default_factory=Stop)
     time_limit_s: float = 600.0
+    memory_limit_gb: float | None = None
     skip_reason: str = ""
 
     def __post_init__(self) -> None:
@@ -86,24 +88,44 @@ class Trial:
         return f"{self.benchmark} {self.method} " + " ".join(f"{k}={self.config[k]}" for k in shown if k in self.config)
 
     def to_json(self) -> str:
-        """What the worker reads."""
+        """What the worker reads: all but the reason to skip it."""
         return json.dumps(
             {
                 "benchmark": self.benchmark,
                 "method": self.method,
                 "config": dict(self.config),
                 "stop": [self.stop.min_samples, self.stop.max_seconds, self.stop.noise_target],
+                "is_baseline": self.is_baseline,
+                "time_limit_s": self.time_limit_s,
+                "memory_limit_gb": self.memory_limit_gb,
             }
         )
 
     @staticmethod
     def from_json(text: str) -> "Trial":
         entry = json.loads(text)
-        return Trial(entry["benchmark"], entry["method"], entry["config"], stop=Stop(*entry["stop"]))
+        entry["stop"] = Stop(*entry["stop"])
+        return Trial(**entry)
 
 
 def _hash(parts: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Paired:
+    """How a trial stands to the baseline that took turns with it.
+
+    Attributes:
+        baseline_latency_us: median time of the baseline.
+        speedup_ci_low, speedup_ci_high: 95 % interval of baseline time / time of the trial.
+        verdict: faster, slower, same or unclear (see bench_engine.ratios).
+    """
+
+    baseline_latency_us: float
+    speedup_ci_low: float
+    speedup_ci_high: float
+    verdict: str
 
 
 @dataclass(frozen=True)
@@ -118,6 +140,9 @@ class TrialResult:
         stop_reason: why sampling stopped.
         error: one sentence that says why a trial is not ok.
         environment: versions, flags and load at the time of the trial.
+        turn_sizes: number of samples that each turn took, in order.
+        seconds: what the trial itself took, set-up and its turns; the turns of others are not in it.
+        paired: how it stands to the baseline; filled by the executor.
     """
 
     status: Status
@@ -127,9 +152,12 @@ class TrialResult:
     stop_reason: str | None = None
     error: str | None = None
     environment: Mapping[str, Any] = field(default_factory=dict)
+    turn_sizes: tuple[int, ...] = ()
+    seconds: float = 0.0
+    paired: Paired | None = None
 
     def to_json(self) -> str:
-        """One line; raises ValueError when a value is NaN or infinite."""
+        """What the worker says, in one line; raises ValueError when a value is NaN or infinite."""
         return json.dumps(
             {
                 "status": self.status,
@@ -139,6 +167,7 @@ class TrialResult:
                 "stop_reason": self.stop_reason,
                 "error": self.error,
                 "environment": dict(self.environment),
+                "turn_sizes": list(self.turn_sizes),
             },
             allow_nan=False,
         )
@@ -157,4 +186,5 @@ class TrialResult:
             stop_reason=entry["stop_reason"],
             error=entry["error"],
             environment=entry["environment"],
+            turn_sizes=tuple(int(n) for n in entry["turn_sizes"]),
         )
