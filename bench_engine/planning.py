@@ -87,7 +87,7 @@ def plan(
     history = _History(url, machine["machine_id"])
     planned: dict[str, Planned] = {}
     for trial in trials:
-        identity = _identity(trial, machine["machine_id"])
+        identity = identity_of(trial, machine["machine_id"])
         if identity in planned:  # two parts of the sweep meet in one trial
             continue
         before = _Before(attempts.get(identity, {}), folder, identity)
@@ -98,7 +98,8 @@ def plan(
     return Plan(sweep, tuple(overrides), machine, tuple(planned.values()))
 
 
-def _identity(trial: Trial, machine_id: str) -> str:
+def identity_of(trial: Trial, machine_id: str) -> str:
+    """What makes a trial the same trial in every sweep. Raises SweepError where a kernel's source cannot be read."""
     try:
         source = method(trial.method).source_hash()
     except OSError as error:
