@@ -84,45 +84,56 @@ sweeps = sa.Table(
 )
 
 
-def _select(name: str) -> str:
-    if name == "machine":
-        return "coalesce(m.name, t.machine_id) AS machine"
-    return f"t.{name}"
-
-
-_COLUMNS = ", ".join(_select(c.name) for c in COLUMNS)
+_DERIVED_SQL = {
+    # Trials that took turns know their baseline; others are compared with the one that `nearest` finds.
+    "speedup": """CASE WHEN t.latency_us <= 0 THEN NULL WHEN t.is_baseline AND t.latency_us > 0 THEN 1.0
+        ELSE coalesce(t.baseline_latency_us, b.latency_us) / t.latency_us END AS speedup""",
+    "machine": "coalesce(m.name, t.machine_id) AS machine",
+}
+_COLUMNS = ", ".join(_DERIVED_SQL.get(c.name, f"t.{c.name}") for c in COLUMNS)
 _MACHINE = "LEFT JOIN machines AS m ON t.machine_id = m.machine_id"
-_AGE = """row_number() OVER (PARTITION BY t.configuration, t.machine_id
-        ORDER BY t.started_at DESC, t.trial_id DESC) AS age"""
-_SAME_WORK = "PARTITION BY t.comparison, t.machine_id, t.sweep ORDER BY t.started_at"
 
-# Trials that are ok, with their speedup over the baseline nearest in time (the earlier of two equally near). Superseded
+
+def _newest(where: str = "") -> str:
+    """CTE `newest`: the newest trial of each configuration and machine. Two aggregates, a third of a window's time."""
+    return f"""latest AS (SELECT t.configuration, t.machine_id, max(t.started_at) AS started_at FROM trials AS t {where}
+        GROUP BY t.configuration, t.machine_id),
+    newest AS (SELECT max(t.trial_id) AS trial_id FROM trials AS t JOIN latest AS l ON t.configuration = l.configuration
+        AND t.started_at = l.started_at AND t.machine_id IS NOT DISTINCT FROM l.machine_id {where}
+        GROUP BY t.configuration, t.machine_id)"""
+
+
+_OK = "WHERE t.status = 'ok'"
+_SAME_WORK = "PARTITION BY t.comparison, t.machine_id, t.sweep"
+
+# The baseline nearest in time (the earlier of two equally near) of each trial that does not know its own. Superseded
 # baselines count: a newer one in another sweep takes nothing away, and a machine that drifts is compared with itself.
-# The time of the nearest is found by windows and not by pairs, of which a configuration repeated often has millions.
-_OK_TRIALS = f"""WITH ok AS (SELECT t.*, {_AGE},
-        CASE WHEN t.is_baseline AND t.latency_us > 0 THEN t.started_at END AS baseline_at
-        FROM trials AS t WHERE t.status = 'ok'),
-    around AS (SELECT t.*, max(t.baseline_at) OVER ({_SAME_WORK}) AS before_at,
-        min(t.baseline_at) OVER ({_SAME_WORK} DESC) AS after_at FROM ok AS t),
-    paired AS (SELECT t.trial_id, b.latency_us AS baseline_us,
-        row_number() OVER (PARTITION BY t.trial_id ORDER BY b.trial_id) AS place
-        FROM around AS t JOIN ok AS b
+# The time of the nearest is found by windows and not by pairs, of which a configuration repeated often has millions;
+# they see narrow rows, and none that knows its baseline.
+_NEAREST = f"""timed AS (SELECT t.trial_id, t.comparison, t.machine_id, t.sweep, t.started_at, t.latency_us,
+        t.baseline_latency_us, CASE WHEN t.is_baseline AND t.latency_us > 0 THEN t.started_at END AS baseline_at
+        FROM trials AS t {_OK} AND (t.is_baseline OR t.baseline_latency_us IS NULL)),
+    around AS (SELECT t.*, max(t.baseline_at) OVER ({_SAME_WORK} ORDER BY t.started_at) AS before_at,
+        min(t.baseline_at) OVER ({_SAME_WORK} ORDER BY t.started_at
+            RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS after_at FROM timed AS t),
+    baselines AS (SELECT t.*, row_number() OVER ({_SAME_WORK}, t.baseline_at ORDER BY t.trial_id) AS place
+        FROM timed AS t WHERE t.baseline_at IS NOT NULL),
+    nearest AS (SELECT t.trial_id, b.latency_us FROM around AS t JOIN baselines AS b
         ON t.comparison = b.comparison AND t.machine_id = b.machine_id AND t.sweep = b.sweep AND b.baseline_at =
         CASE WHEN t.before_at IS NULL OR t.after_at - t.started_at < t.started_at - t.before_at THEN t.after_at
-        ELSE t.before_at END),
-    compared AS (SELECT t.*, CASE WHEN t.latency_us <= 0 THEN NULL WHEN t.baseline_at IS NOT NULL THEN 1.0
-        ELSE coalesce(t.baseline_latency_us, p.baseline_us) / t.latency_us END AS speedup
-        FROM ok AS t LEFT JOIN paired AS p ON t.trial_id = p.trial_id AND p.place = 1)
-    SELECT {_COLUMNS} FROM compared AS t {_MACHINE}"""
+        ELSE t.before_at END
+        WHERE b.place = 1 AND t.baseline_at IS NULL AND t.baseline_latency_us IS NULL)"""
+_COMPARED = f"LEFT JOIN nearest AS b ON t.trial_id = b.trial_id {_MACHINE}"
 
 # Created in this order; each may use those before it.
 VIEWS: dict[str, str] = {
-    "history": _OK_TRIALS,
-    "results": f"{_OK_TRIALS} WHERE t.age = 1",
-    "failures": f"""WITH newest AS (SELECT t.*, {_AGE} FROM trials AS t)
+    "history": f"WITH {_NEAREST} SELECT {_COLUMNS} FROM trials AS t {_COMPARED} {_OK}",
+    "results": f"""WITH {_newest(_OK)}, {_NEAREST}
+        SELECT {_COLUMNS} FROM trials AS t JOIN newest AS n ON t.trial_id = n.trial_id {_COMPARED}""",
+    "failures": f"""WITH {_newest()}
         SELECT t.trial_id, t.sweep, t.benchmark, t.op, t.method, t.dataset, t.device, t.compression, t.embedding_dim,
         t.batch_size, t.seed, t.status, t.error, t.machine_id, coalesce(m.name, t.machine_id) AS machine, t.started_at,
-        t.duration_s FROM newest AS t {_MACHINE} WHERE t.age = 1 AND t.status <> 'ok'""",
+        t.duration_s FROM trials AS t JOIN newest AS n ON t.trial_id = n.trial_id {_MACHINE} WHERE t.status <> 'ok'""",
     "curves": """SELECT c.trial_id, r.method, r.dataset, r.compression, r.embedding_dim, r.seed, r.machine,
         c.step, c.metric, c.value FROM curve_points AS c JOIN results AS r ON c.trial_id = r.trial_id""",
 }

@@ -62,6 +62,25 @@ def test_results_have_the_columns_of_the_contract_with_their_comments(store: Sto
     assert all(r["comment"] for r in store.rows(sql))
 
 
+def test_machines_of_one_name_are_told_apart_by_their_ids(store: Store) -> None:
+    store.ensure()
+    store.add(
+        [
+            about(make_record(n, machine_id=id), machine={"machine_id": id, "name": name})
+            for n, (id, name) in enumerate((("abcdefgh1", "laptop"), ("12345678x", "laptop"), ("m3", "server")))
+        ]
+    )
+    found = store.rows("SELECT machine_id, machine FROM results ORDER BY machine")
+    assert [tuple(row.values()) for row in found] == [
+        ("12345678x", "laptop (12345678)"),
+        ("abcdefgh1", "laptop (abcdefgh)"),
+        ("m3", "server"),
+    ]
+    assert [row["machine"] for row in store.rows("SELECT machine FROM history ORDER BY machine")] == [
+        row["machine"] for row in found
+    ]
+
+
 def test_the_newest_ok_trial_of_a_configuration_is_the_result(store: Store) -> None:
     store.ensure()
     common = {"identity": "aa", "seed": 0}
