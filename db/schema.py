@@ -91,7 +91,10 @@ _DERIVED_SQL = {
     "machine": "coalesce(m.name, t.machine_id) AS machine",
 }
 _COLUMNS = ", ".join(_DERIVED_SQL.get(c.name, f"t.{c.name}") for c in COLUMNS)
-_MACHINE = "LEFT JOIN machines AS m ON t.machine_id = m.machine_id"
+# Two machines of one name stay two: each then carries the start of its id.
+_MACHINE = """LEFT JOIN (SELECT machine_id, name || CASE WHEN count(*) OVER (PARTITION BY name) > 1
+        THEN ' (' || substr(machine_id, 1, 8) || ')' ELSE '' END AS name FROM machines) AS m
+        ON t.machine_id = m.machine_id"""
 
 
 def _newest(where: str = "") -> str:
