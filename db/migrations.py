@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
-from db import schema
+from db import postgres, schema
 
 
 class NewerDatabaseError(RuntimeError):
@@ -68,8 +68,14 @@ def _missing(connection: sa.Connection) -> list[str]:
     return [n for n in [*known, _views_version()] if n not in applied]
 
 
-def migrate(connection: sa.Connection) -> None:
-    """Bring tables and views up to date. The caller holds the transaction."""
+def migrate(connection: sa.Connection) -> bool:
+    """Bring tables and views up to date. Returns whether there were none. The caller holds the transaction.
+
+    Raises NewerDatabaseError.
+    """
+    if connection.dialect.name == "postgresql":
+        postgres.begin_change(connection)
+    anew = not sa.inspect(connection).has_table(_APPLIED.name)
     _APPLIED.create(connection, checkfirst=True)
     missing = _missing(connection)
     for name, step in MIGRATIONS:
@@ -80,6 +86,7 @@ def migrate(connection: sa.Connection) -> None:
         _create_views(connection)
         connection.execute(sa.delete(_APPLIED).where(_APPLIED.c.name.like("views:%")))
         connection.execute(sa.insert(_APPLIED).values(name=_views_version()))
+    return anew
 
 
 def _create_views(connection: sa.Connection) -> None:

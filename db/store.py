@@ -10,15 +10,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import sqlalchemy as sa
 
-from db import migrations, schema
+from db import migrations, postgres, schema
 from db.record import Record
 from db.settings import db_url
 
 LOCK_WAIT_S = 10.0
+ANALYZE_FROM = 100  # new trials at once; fewer are counted by PostgreSQL in its own time
 
 
 class StoreError(RuntimeError):
@@ -33,7 +33,7 @@ class Store:
     """Results at a SQLAlchemy URL (or a path of a DuckDB file).
 
     Every method opens a connection, does one transaction and closes it: a DuckDB file that one process holds for
-    writing can be opened by nobody else, not even for reading.
+    writing can be opened by nobody else, not even for reading. In PostgreSQL writers take turns, and readers go on.
 
     Attributes:
         recovered: whether this store has set aside a log of the database that could not be replayed. What it held is
@@ -45,6 +45,7 @@ class Store:
         self.lock_wait_s = lock_wait_s
         self.recovered = False
         self.path = Path(self.url.removeprefix("duckdb:///")) if self.url.startswith("duckdb:///") else None
+        self.postgres = postgres.is_url(self.url)
 
     @property
     def name(self) -> str:
@@ -52,9 +53,12 @@ class Store:
         if self.path:
             return self.path.name
         try:
-            return sa.make_url(self.url).render_as_string(hide_password=True)
-        except sa.exc.ArgumentError:
+            url = sa.make_url(self.url)
+        except (sa.exc.ArgumentError, ValueError):
             return "the URL given"  # it may hold a password, and cannot be taken apart to hide it
+        if "@" in (url.host or ""):
+            return "the URL given"
+        return url.set(query={}).render_as_string(hide_password=True)  # a query, too, may hold a password
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -66,9 +70,9 @@ class Store:
             if not migrations.pending(connection):
                 return False
         with self._connect(write=True) as connection:
-            migrations.migrate(connection)
+            anew = migrations.migrate(connection)
         self._checkpoint()
-        return False
+        return anew
 
     @staticmethod
     def _create(path: Path) -> bool:
@@ -96,7 +100,7 @@ class Store:
 
     def add(self, records: Iterable[Record]) -> int:
         """Insert the trials that are not there yet, in one transaction. Returns how many were new."""
-        by_id = {r.trial_id: r for r in records}
+        by_id = {r.trial_id: r for r in (map(postgres.storable, records) if self.postgres else records)}
         if not by_id:
             return 0
         with self._connect(write=True) as connection:
@@ -120,6 +124,8 @@ class Store:
             )
             self._merge(connection, schema.machines, self._machines(connection, new))
             self._merge(connection, schema.sweeps, self._sweeps(connection, new))
+            if self.postgres and len(new) >= ANALYZE_FROM:
+                postgres.analyze(connection, (schema.trials, schema.samples, schema.curve_points))
         return len(new)
 
     @staticmethod
@@ -169,6 +175,9 @@ class Store:
         if not rows:
             return
         names = [c.name for c in table.c]
+        if self.postgres:
+            postgres.insert(connection, table, rows)
+            return
         if self.path is None:
             connection.execute(sa.insert(table), [{n: row.get(n) for n in names} for row in rows])
             return
@@ -206,6 +215,8 @@ class Store:
             if self.path:
                 raw = _raw(connection)
                 return {n: raw.execute(f"SELECT * FROM {n}").to_arrow_table() for n in schema.EXPOSED}
+            if self.postgres:
+                return {n: postgres.fetch(connection, n, self._types(connection, n)) for n in schema.EXPOSED}
             tables = {}
             for name in schema.EXPOSED:
                 result = connection.execute(sa.text(f"SELECT * FROM {name}"))
@@ -213,6 +224,10 @@ class Store:
                 columns = list(zip(*result.fetchall(), strict=True)) or [()] * len(keys)
                 tables[name] = pa.table({k: pa.array(c) for k, c in zip(keys, columns, strict=True)})
             return tables
+
+    @staticmethod
+    def _types(connection: sa.Connection, view: str) -> dict[str, pa.DataType]:
+        return {c["name"]: _arrow_type(c["type"]) for c in sa.inspect(connection).get_columns(view)}
 
     def version(self) -> str:
         """A text that changes whenever the results may have changed; cheap, opens nothing for a file."""
@@ -231,27 +246,40 @@ class Store:
     def _connect(self, write: bool) -> Iterator[sa.Connection]:
         if self.path and not write and not self.path.exists():
             raise StoreError(f"There are no results at {self.name} yet: run `python -m bench_engine ingest` first.")
-        arguments = {"read_only": not write} if self.path else {}
-        # A pooled connection would hold the file's lock for ever.
-        try:
-            engine = sa.create_engine(self.url, poolclass=sa.NullPool, connect_args=arguments)
-        except (sa.exc.ArgumentError, ImportError) as error:
-            raise StoreError(self._sentence(error)) from error
+        engine = self._engine(write)
+        driver_error = engine.dialect.loaded_dbapi.Error  # of the raw connection under SQLAlchemy's
         try:
             connection = self._open(engine)
             with connection:
                 try:
+                    if self.postgres:
+                        postgres.begin(connection, write, self.lock_wait_s)
                     yield connection
                 except BaseException:
-                    connection.rollback()
+                    try:
+                        connection.rollback()
+                    except (sa.exc.DBAPIError, driver_error):  # the server is gone, and what it had begun with it
+                        connection.invalidate()
                     raise
                 connection.commit()
-        except (sa.exc.DBAPIError, duckdb.Error) as error:  # the latter from the raw connection under SQLAlchemy's
+        except (sa.exc.DBAPIError, driver_error) as error:
+            if self.postgres and postgres.is_busy(error):
+                raise StoreBusyError(self._sentence(error)) from error
             raise StoreError(self._sentence(error)) from error
         except migrations.NewerDatabaseError as error:
             raise StoreError(str(error)) from error
         finally:
             engine.dispose()
+
+    def _engine(self, write: bool) -> sa.Engine:
+        options: dict[str, Any] = {"connect_args": {"read_only": not write}} if self.path else {}
+        try:
+            if self.postgres:
+                options = postgres.engine_options(self.url, write, self.lock_wait_s)
+            # A pooled connection would hold the file's lock for ever.
+            return sa.create_engine(self.url, poolclass=sa.NullPool, **options)
+        except (sa.exc.ArgumentError, ImportError, ValueError) as error:
+            raise StoreError(self._sentence(error)) from error
 
     def _open(self, engine: sa.Engine) -> sa.Connection:
         deadline = time.monotonic() + self.lock_wait_s
@@ -270,11 +298,15 @@ class Store:
                     self._set_wal_aside()
                     wal_set_aside = True
                     continue
-                busy = "Could not set lock" in text or "different configuration" in text
+                if self.postgres:
+                    busy = postgres.is_busy(error)
+                else:
+                    busy = "Could not set lock" in text or "different configuration" in text
                 if not busy:
                     raise StoreError(self._sentence(error)) from error
                 if time.monotonic() >= deadline:
-                    raise StoreBusyError(self._busy_sentence(text)) from error
+                    sentence = self._sentence(error) if self.postgres else self._busy_sentence(text)
+                    raise StoreBusyError(sentence) from error
                 time.sleep(random.uniform(0.02, 0.1))
 
     def _set_wal_aside(self) -> None:
@@ -295,7 +327,10 @@ class Store:
         )
 
     def _sentence(self, error: Exception) -> str:
-        text = str(getattr(error, "orig", error)).strip().splitlines()[0]
+        cause = getattr(error, "orig", error)
+        if self.postgres:
+            return postgres.sentence(self.name, cause)
+        text = str(cause).strip().splitlines()[0]
         if self.path and ("not a valid DuckDB database file" in text or "checksum" in text.lower()):
             return (
                 f"{self.name} is not a whole DuckDB file: move it away and run `python -m bench_engine ingest`, "
@@ -303,6 +338,8 @@ class Store:
             )
         if self.path:
             text = text.replace(str(self.path), self.path.name)
+        if isinstance(error, sa.exc.NoSuchModuleError):
+            text += "; write postgresql+psycopg://USER@HOST/DATABASE, or the path of a DuckDB file."
         return f"The results at {self.name} cannot be used: {text}"
 
 

@@ -1,0 +1,156 @@
+"""What PostgreSQL needs of its own: writers in turn, rows in and out by COPY, and its errors as sentences."""
+
+import io
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import sqlalchemy as sa
+
+from db.record import Record
+
+# Advisory locks. One writer at a time, as a DuckDB file has it: what a transaction looks up stays true until it has
+# written. And nobody reads while the tables and views change.
+_WRITING, _CHANGING = (int.from_bytes(word) for word in (b"mirror w", b"mirror c"))
+
+# A server that is coming up, or full, answers a moment later.
+_NOT_YET = ("starting up", "too many clients", "too many connections", "connection slots are reserved")
+
+_LOCKED, _NO_TABLE = "55P03", "42P01"
+
+_NUL = "\N{REPLACEMENT CHARACTER}"
+
+# What the server says -> what to do about it.
+_ADVICE = (
+    ("psycopg|pq wrapper", "install it with `pip install 'psycopg[binary]'`"),
+    ("password", "mend the user or the password: in the URL, in PGPASSWORD or in ~/.pgpass"),
+    (r'database ".*" does not exist', "make it with `createdb`, or name another"),
+    (r'role ".*" does not exist', "make it with `createuser`, or name another user in the URL"),
+    ("permission denied", "use the role that owns the database, or have it granted"),
+    ("connection to server|resolve host|time-?out", "start the server, or mend host and port in the URL"),
+    ("closed the connection|terminating connection|connection is (closed|lost|bad)", "try again when it is back"),
+)
+
+
+def is_url(url: str) -> bool:
+    """Whether a SQLAlchemy URL names a PostgreSQL database that is reached with psycopg."""
+    return url.startswith(("postgresql://", "postgresql+psycopg://"))
+
+
+def engine_options(url: str, write: bool, wait_s: float) -> dict[str, Any]:
+    """Arguments of create_engine: a whole transaction reads one state, and a dead network ends in seconds.
+
+    Raises sqlalchemy.exc.ArgumentError for a URL that cannot be taken apart.
+    """
+    try:
+        parts = sa.make_url(url)
+    except ValueError:
+        raise sa.exc.ArgumentError("its port is no number") from None
+    if "@" in (parts.host or ""):  # what should be hidden would be shown
+        raise sa.exc.ArgumentError("a password must have its @ written as %40")
+    arguments: dict[str, Any] = {"keepalives_idle": 30, "tcp_user_timeout": 30_000}
+    arguments["connect_timeout"] = max(2, round(wait_s))  # libpq takes less than 2 for 2
+    level = "READ COMMITTED" if write else "REPEATABLE READ"
+    return {
+        "connect_args": {key: value for key, value in arguments.items() if key not in parts.query},
+        "execution_options": {"isolation_level": level, "postgresql_readonly": not write},
+    }
+
+
+def begin(connection: sa.Connection, write: bool, wait_s: float) -> None:
+    """Wait for the turn to write, or for tables that do not change; locks are free when the transaction ends."""
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(wait_s * 1000))}")
+    lock = f"pg_advisory_xact_lock({_WRITING})" if write else f"pg_advisory_xact_lock_shared({_CHANGING})"
+    connection.exec_driver_sql(f"SELECT {lock}")
+
+
+def begin_change(connection: sa.Connection) -> None:
+    """Wait until nobody reads: views that are dropped one by one would block a reader, and he them, for ever."""
+    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CHANGING})")
+
+
+def storable(record: Record) -> Record:
+    """The record without NUL characters in its texts, which PostgreSQL cannot hold."""
+    return replace(
+        record,
+        trial=_storable(record.trial),
+        machine=_storable(record.machine),
+        sweep=_storable(record.sweep),
+        curves=tuple((metric.replace("\0", _NUL), step, value) for metric, step, value in record.curves),
+    )
+
+
+def _storable(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v.replace("\0", _NUL) if isinstance(v, str) else v for k, v in row.items()}
+
+
+def insert(connection: sa.Connection, table: sa.Table, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Append rows by COPY, fifty times faster than by INSERT."""
+    names = [c.name for c in table.c]
+    with (
+        connection.connection.driver_connection.cursor() as cursor,  # type: ignore[union-attr]
+        cursor.copy(f"COPY {table.name} ({', '.join(names)}) FROM STDIN") as copy,
+    ):
+        for row in rows:
+            copy.write_row([row.get(name) for name in names])
+
+
+def analyze(connection: sa.Connection, tables: Iterable[sa.Table]) -> None:
+    """Count anew what the tables hold: before it is known, the views on many new trials take minutes."""
+    for table in tables:
+        connection.exec_driver_sql(f"ANALYZE {table.name}")
+
+
+def fetch(connection: sa.Connection, view: str, types: Mapping[str, pa.DataType]) -> pa.Table:
+    """A whole view with columns of these types, by COPY: a million rows take a second."""
+    connection.exec_driver_sql("SET LOCAL datestyle = 'ISO'")
+    text = io.BytesIO()
+    with (
+        connection.connection.driver_connection.cursor() as cursor,  # type: ignore[union-attr]
+        cursor.copy(f"COPY (SELECT * FROM {view}) TO STDOUT (FORMAT csv, HEADER)") as copy,
+    ):
+        for part in copy:
+            text.write(part)
+    length = text.tell()
+    text.seek(0)
+    return pyarrow.csv.read_csv(
+        text,
+        # No row may be longer than a block.
+        pyarrow.csv.ReadOptions(block_size=min(max(length, 1), 2**30)),
+        pyarrow.csv.ParseOptions(newlines_in_values=True),
+        pyarrow.csv.ConvertOptions(
+            column_types=dict(types),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,  # COPY quotes an empty text, and not a NULL
+            true_values=["t"],
+            false_values=["f"],
+        ),
+    )
+
+
+def is_busy(error: Exception) -> bool:
+    """Whether the same attempt may succeed a moment later."""
+    return _state(error) == _LOCKED or any(text in str(error) for text in _NOT_YET)
+
+
+def sentence(name: str, error: Exception) -> str:
+    """What went wrong with the results of this name, and what to do."""
+    if _state(error) == _LOCKED:
+        return (
+            f"The results at {name} are held by another program and did not come free in time: try again in a moment. "
+            "Nothing is lost: finished trials are in the journal."
+        )
+    if _state(error) == _NO_TABLE:
+        return f"There are no results at {name} yet: run `python -m bench_engine ingest` first."
+    what = re.sub(r"^connection (failed|is bad): ", "", str(error).strip().splitlines()[0]).rstrip(".")
+    advice = next((text for pattern, text in _ADVICE if re.search(pattern, what)), "")
+    return f"The results at {name} cannot be used: {what}" + (f"; {advice}." if advice else ".")
+
+
+def _state(error: Exception) -> str | None:
+    """PostgreSQL's code of an error, from the driver's or from SQLAlchemy's around it."""
+    return getattr(getattr(error, "orig", error), "sqlstate", None)
