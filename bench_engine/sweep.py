@@ -1,24 +1,20 @@
-"""A sweep file becomes trials: reads the YAML, says what is wrong with it, and expands the grid."""
+"""A sweep file becomes trials: finds and reads the file, applies -p, and expands each of its parts."""
 
 import itertools
-import math
 import sys
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-import yaml
-
-from bench_engine import readiness
-from bench_engine.registry import method
-from bench_engine.sweep_part import Part, PartReader, SweepError, hint, override
-from bench_engine.trial import Scalar, Trial
-from db.columns import BY_NAME
+from bench_engine import sweep_yaml
+from bench_engine.sweep_part import MAX_TRIALS_EVER, SPECIAL, Part, PartReader, SweepError, hint, override
+from bench_engine.sweep_search import Chosen, choose, grid_size
+from bench_engine.trial import Stop, Trial
 from db.settings import ROOT
 
 SWEEPS_DIR = ROOT / "sweeps"
 MAX_TRIALS = 10_000  # more than that is a slip of the pen more often than a wish; `run_cap` says that it is a wish
+QUICK = Stop(min_samples=10, max_seconds=0.3, noise_target=0.05)
 
 
 @dataclass(frozen=True)
@@ -53,12 +49,17 @@ def load(path_or_name: str) -> Sweep:
     Raises SweepError.
     """
     if path_or_name == "-":
-        return parse(sys.stdin.read(), "stdin")
+        try:
+            return parse(sys.stdin.read(sweep_yaml.MAX_CHARACTERS + 1), "stdin")
+        except UnicodeDecodeError:
+            raise SweepError("stdin is not UTF-8 text.") from None
     given = Path(path_or_name).expanduser()
     is_path = given.suffix in (".yaml", ".yml") or len(given.parts) != 1
     path = given if is_path else SWEEPS_DIR / f"{path_or_name}.yaml"
     try:
-        return parse(path.read_text(encoding="utf-8"), path.stem, path.name)
+        with path.open(encoding="utf-8-sig") as file:
+            text = file.read(sweep_yaml.MAX_CHARACTERS + 1)
+        return parse(text, path.stem, path.name)
     except FileNotFoundError:
         if is_path:
             raise SweepError(f"There is no sweep file {path_or_name}.") from None
@@ -76,13 +77,7 @@ def load(path_or_name: str) -> Sweep:
 def parse(text: str, name: str, source: str = "") -> Sweep:
     """Read a sweep from YAML text. `name` holds where the text gives none. Raises SweepError."""
     source = source or name
-    try:
-        documents = [d for d in yaml.load_all(text, Loader=_Loader) if d is not None]
-    except yaml.MarkedYAMLError as error:
-        line = f" line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise SweepError(f"{source}{line} is not YAML: {error.problem or error.context}.") from None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise SweepError(f"{source} is not YAML: {str(error).splitlines()[0]}.") from None
+    documents = sweep_yaml.documents(text, source)
     if not documents:
         raise SweepError(f"{source} is empty: it needs at least `benchmark` and `methods`.")
     parts = []
@@ -91,82 +86,56 @@ def parse(text: str, name: str, source: str = "") -> Sweep:
         if not isinstance(document, dict):
             raise SweepError(f"{where} must be keys and values, such as `benchmark: lookup`.")
         given = document.get("name", name)
-        if not isinstance(given, str) or not given.strip() or len(given) > 100:
-            raise SweepError(f"{where}: name must be text of at most 100 characters.")
+        if not isinstance(given, str) or not given.strip() or len(given) > 100 or not given.isprintable():
+            raise SweepError(f"{where}: name must be text of at most 100 characters on one line.")
         name = given
         parts.append(PartReader(document, where).part())
     return Sweep(name, text, tuple(parts))
 
 
 def expand(sweep: Sweep, overrides: Sequence[str] = ()) -> list[Trial]:
-    """All trials of a sweep, each once, in the order in which they are to run.
+    """All trials of a sweep, part after part, in the order in which they are to run. See `expand_parts`."""
+    return [trial for chosen in expand_parts(sweep, overrides) for trial in chosen.trials]
+
+
+def expand_parts(sweep: Sweep, overrides: Sequence[str] = ()) -> tuple[Chosen, ...]:
+    """The trials of each part of a sweep, each once.
 
     The methods of one configuration are neighbours, so that a drifting machine hits them alike. `overrides` are texts
-    such as `batch_size=64,512`, `methods=dense,hashed`, `seeds=3`; one applies to the parts that have the axis.
+    such as `batch_size=64,512`, `methods=dense,hashed`, `seeds=3`, `run_cap=20`; one applies to the parts that have
+    the axis.
 
     Raises SweepError.
     """
-    parts = _overridden(sweep.parts, overrides)
-    trials: list[Trial] = []
-    for part in parts:
-        if part.run_cap is None and (size := _grid_size(part)) > MAX_TRIALS:
+    chosen = []
+    for part in _overridden(sweep.parts, overrides):
+        if part.drawn and part.run_cap is None:
             raise SweepError(
-                f"Sweep {sweep.name} has {size:,} trials of {part.benchmark.name}: give fewer values, or say with "
+                f"Sweep {sweep.name} draws {part.benchmark.name} at random without end: say with run_cap how many "
+                "trials to run, in the file or as -p run_cap=20."
+            )
+        if part.run_cap is None and (size := grid_size(part)) > MAX_TRIALS:
+            shown = f"{size:,}" if size < 1e12 else f"about {size:.0e}"
+            raise SweepError(
+                f"Sweep {sweep.name} has {shown} trials of {part.benchmark.name}: give fewer values, or say with "
                 "`run_cap` how many of them to run."
             )
-        trials += itertools.islice(_trials(part), part.run_cap)
-    if not trials:
+        chosen.append(choose(part))
+        if (total := sum(len(c.trials) for c in chosen)) > MAX_TRIALS_EVER:
+            raise SweepError(f"Sweep {sweep.name} has {total:,} trials and more: make several sweeps of it.")
+    if not any(c.trials for c in chosen):
         raise SweepError(f"Sweep {sweep.name} is an empty grid: everything is excluded.")
-    return trials
+    return tuple(chosen)
 
 
-def _grid_size(part: Part) -> int:
-    return len(part.methods) * len(part.seeds) * math.prod(len(v) for v in part.values.values())
-
-
-def _trials(part: Part) -> Iterator[Trial]:
-    """The trials of the grid: workload axes outermost, then the seed, then what methods vary in, methods innermost."""
-    axes = [a for a in part.benchmark.axes if a.name != "seed"]
-    workload = [a for a in axes if BY_NAME[a.name].workload]
-    varied = [a for a in axes if not BY_NAME[a.name].workload]
-    columns: list[Sequence[Scalar]] = [part.values.get(a.name, (a.default,)) for a in workload]
-    columns += [part.seeds, *(part.values.get(a.name, (a.default,)) for a in varied)]
-    order = [*(a.name for a in workload), "seed", *(a.name for a in varied)]
-    seen: set[Hashable] = set()
-    skip = readiness.SkipReasons()
-    for values in _product(columns):
-        point = dict(zip(order, values, strict=True))
-        for name in part.methods:
-            config = {a.name: point[a.name] for a in part.benchmark.axes}
-            if not method(name).compressible and "compression" in config:
-                config["compression"] = 1.0
-            key = (name, *config.values())
-            if key in seen or any(_matches(pattern, name, config) for pattern in part.exclude):
-                continue
-            seen.add(key)
-            yield Trial(
-                part.benchmark.name,
-                name,
-                config,
-                is_baseline=name == part.baseline,
-                stop=part.stop,
-                time_limit_s=part.time_limit_s,
-                skip_reason=skip.of(name, config),
-            )
-
-
-def _product(columns: Sequence[Sequence[Scalar]]) -> Iterator[tuple[Scalar, ...]]:
-    """itertools.product without its copies of the columns: a range of a billion seeds costs nothing."""
-    if not columns:
-        yield ()
-        return
-    for first in columns[0]:
-        for rest in _product(columns[1:]):
-            yield (first, *rest)
-
-
-def _matches(pattern: Mapping[str, Scalar], name: str, config: Mapping[str, Scalar]) -> bool:
-    return all((name if key == "method" else config[key]) == value for key, value in pattern.items())
+def quick(trial: Trial) -> Trial:
+    """The trial as a first look: it stops sampling earlier, and never later than its own sweep says."""
+    stop = Stop(
+        min_samples=min(trial.stop.min_samples, QUICK.min_samples),
+        max_seconds=min(trial.stop.max_seconds, QUICK.max_seconds),
+        noise_target=max(trial.stop.noise_target, QUICK.noise_target),
+    )
+    return replace(trial, stop=stop)
 
 
 # -- overrides -----------------------------------------------------------------------------------------------------
@@ -180,26 +149,12 @@ def _overridden(parts: tuple[Part, ...], overrides: Sequence[str]) -> list[Part]
         items = [v.strip() for v in values.split(",")]
         if not equals or not key or not all(items):
             raise SweepError(f"-p {text!r} must look like axis=value or axis=value,value.")
-        known = sorted({a.name for part in parts for a in part.benchmark.axes} | {"methods", "seeds"})
+        known = sorted({a.name for part in parts for a in part.benchmark.axes} | set(SPECIAL))
+        if not any(part.drawn for part in parts):
+            known.remove("random_seed")
         if key not in known:
             raise SweepError(
                 f"-p {text}: no part of this sweep has {key!r}{hint(key, known)} Known: {', '.join(known)}."
             )
         changed = [override(part, key, items, f"-p {text}") for part in changed]
     return changed
-
-
-class _Loader(yaml.SafeLoader):
-    """Safe YAML that refuses a key given twice, where plain YAML would drop the first without a word."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys: set[str] = set()
-        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
-            if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
-                continue
-            if key.value in keys:
-                raise yaml.constructor.ConstructorError(
-                    problem=f"the key {key.value} is given twice", problem_mark=key.start_mark
-                )
-            keys.add(key.value)
-        return super().construct_mapping(node, deep)

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bench_engine import sweep
+from bench_engine import sweep, sweep_search
 from bench_engine.data import files
 from bench_engine.kernels import extension
-from bench_engine.registry import METHODS
-from bench_engine.sweep import SweepError, expand, load, parse
+from bench_engine.registry import BENCHMARKS, METHODS
+from bench_engine.sweep import SweepError, expand, expand_parts, load, parse, quick
 from bench_engine.trial import Stop
 
 HEAD = "benchmark: lookup\nmethods: [dense, hashed]\nbaseline: dense\n"
@@ -21,10 +21,7 @@ def trials_of(text: str, *overrides: str) -> list:
 
 def test_grid_takes_defaults_for_silent_axes_and_keeps_the_order_of_the_registry() -> None:
     (trial,) = trials_of("benchmark: lookup\nmethods: [dense]\n")
-    assert list(trial.config) == [
-        "num_rows", "embedding_dim", "compression", "pooling_mode", "bag_size", "batch_size", "direction", "zipf_s",
-        "threads", "seed",
-    ]  # fmt: skip
+    assert list(trial.config) == [a.name for a in BENCHMARKS["lookup"].axes]
     assert trial.config["batch_size"] == 512
     assert trial.stop == Stop()
     assert not trial.is_baseline
@@ -50,11 +47,13 @@ def test_several_documents_are_several_benchmarks() -> None:
     assert [t.benchmark for t in got] == ["lookup", "lookup", "training"]
 
 
-def test_stop_time_limit_and_run_cap() -> None:
-    text = HEAD + "stop: {min_samples: 5, max_seconds: 0.2, noise_target: 0.1}\ntime_limit_s: 7\nrun_cap: 1\n"
-    (trial,) = trials_of(text)
-    assert trial.stop == Stop(5, 0.2, 0.1)
-    assert trial.time_limit_s == 7.0
+def test_stop_and_limits() -> None:
+    stop = "stop: {min_samples: 5, max_seconds: 0.2, noise_target: 1e-1}\n"
+    for trial in trials_of(HEAD + stop + "time_limit_s: 7\nmemory_limit_gb: 0.5\n"):
+        assert trial.stop == Stop(5, 0.2, 0.1)
+        assert trial.time_limit_s == 7.0
+        assert trial.memory_limit_gb == 0.5
+    assert {t.memory_limit_gb for t in trials_of(HEAD)} == {None}
 
 
 def test_exclude_takes_out_what_matches_every_key() -> None:
@@ -71,6 +70,8 @@ def test_exclude_takes_out_what_matches_every_key() -> None:
         ("seeds=2", {(m, 512, s) for m in ("dense", "hashed") for s in (0, 1)}),
         ("seeds=4,6", {(m, 512, s) for m in ("dense", "hashed") for s in (4, 6)}),
         ("seed=4", {("dense", 512, 4), ("hashed", 512, 4)}),
+        ("batch_size=1e3", {("dense", 1000, 0), ("hashed", 1000, 0)}),
+        ("run_cap=2", {("dense", 512, 0), ("hashed", 512, 0)}),
     ],
 )
 def test_overrides(override: str, expected: set) -> None:
@@ -121,8 +122,23 @@ def test_override_applies_to_the_parts_that_have_the_axis() -> None:
         (HEAD + "parameters: {seed: {value: 1}}\n", "under the key seeds"),
         (HEAD + "baseline: small_dim\n".replace("baseline", "x"), "unknown key 'x'"),
         ("benchmark: lookup\nmethods: [hashed]\nbaseline: dense\n", "baseline 'dense' is not among the methods"),
-        (HEAD + "method: random\n", "random is not offered"),
-        (HEAD + "method: dense\n", "method must be grid"),
+        (HEAD + "method: random\n", "say with run_cap how many trials to run, in the file or as -p run_cap=20."),
+        (HEAD + "method: dense\n", "method must be grid or random, not 'dense'"),
+        (HEAD + "method: [grid]\n", "method must be grid or random, not a list"),
+        (HEAD + "random_seed: 1\n", "random_seed needs method: random"),
+        (HEAD + "memory_limit_gb: 0\n", "memory_limit_gb must be a number from 0.001 to 1000000, not 0"),
+        (HEAD + "memory_limit_gb: yes\n", "not True"),
+        (HEAD + "memory_limit: 1\n", "unknown key 'memory_limit'; did you mean memory_limit_gb?"),
+        (HEAD + "time_limit_s: .nan\n", "not nan"),
+        (
+            HEAD + "parameters: {batch_size: {vlaues: [1]}}\n",
+            "unknown key of parameters.batch_size 'vlaues'; did you mean values?",
+        ),
+        (HEAD + "parameters: {batch_size: {}}\n", "parameters.batch_size must be"),
+        (HEAD + "parameters: {batch_size: {value: 1, values: [1]}}\n", "parameters.batch_size must be"),
+        (HEAD + "parameters: {batch_size: {value: -.inf}}\n", "takes a whole number, not -inf"),
+        (HEAD + f"parameters: {{direction: {{value: {'a' * 5000}}}}}\n", "not a text of 5,000 characters"),
+        (HEAD.replace("baseline: dense", "baseline: [dense]"), "baseline takes names, not a list"),
         (HEAD + "exclude: [{metod: dense}]\n", "unknown axis in exclude 'metod'; did you mean method?"),
         (HEAD + "exclude: {method: dense}\n", "exclude must be a list"),
         (HEAD + "exclude: [{method: dense}, {method: hashed}]\n", "empty grid: everything is excluded"),
@@ -134,8 +150,10 @@ def test_override_applies_to_the_parts_that_have_the_axis() -> None:
         (HEAD + "stop: {min_samples: 0}\n", "at least 1, not 0"),
         (HEAD + "stop: {max_seconds: .inf}\n", "not inf"),
         (HEAD + "time_limit_s: soon\n", "not 'soon'"),
-        (HEAD + "run_cap: -1\n", "at least 1, not -1"),
+        (HEAD + "run_cap: -1\n", "run_cap must be a whole number from 1 to 100000, not -1"),
+        (HEAD + "run_cap: yes\n", "not True"),
         (HEAD + "name: 3\n", "name must be text"),
+        (HEAD + 'name: "a\\nb"\n', "on one line"),
         (TRAINING + "parameters: {dataset: {value: frape}}\n", "not 'frape'; did you mean frappe?"),
         (HEAD + "---\n" + TRAINING + "seeds: x\n", "s, part 2: "),
         (HEAD + "seeds: 1000000\n", "has 2,000,000 trials of lookup: give fewer values, or say with `run_cap`"),
@@ -158,6 +176,13 @@ def test_what_is_wrong_is_said_in_one_sentence(text: str, words: str) -> None:
         ("methods=dens", "did you mean dense?"),
         ("dataset=frappe", "no part of this sweep has 'dataset'"),
         ("seeds=0", "at least 1"),
+        ("run_cap=0", "-p run_cap=0: run_cap must be a whole number from 1 to 100000, not 0"),
+        ("run_cap=x", "not 'x'"),
+        ("run_cap=1,2", "takes one number"),
+        ("run_cp=1", "did you mean run_cap?"),
+        ("random_seed=1", "no part of this sweep has 'random_seed'"),
+        ("num_rows=1e99", "must lie between"),
+        ("num_rows=nan", "takes a whole number, not nan"),
     ],
 )
 def test_what_is_wrong_with_an_override(override: str, words: str) -> None:
@@ -166,8 +191,62 @@ def test_what_is_wrong_with_an_override(override: str, words: str) -> None:
     assert words in str(caught.value)
 
 
-def test_run_cap_reads_no_more_of_a_grid_of_a_billion_than_it_needs() -> None:
-    assert len(trials_of(HEAD + "seeds: 1000000000\nrun_cap: 5\n")) == 5
+def test_run_cap_reads_no_more_of_a_huge_grid_than_it_needs() -> None:
+    got = trials_of(HEAD + "seeds: 1000000000\nrun_cap: 4\n")
+    assert [(t.method, t.config["seed"]) for t in got] == [("dense", 0), ("hashed", 0), ("dense", 1), ("hashed", 1)]
+
+
+def test_a_grid_beyond_all_measure_is_told_at_once() -> None:
+    axes = ("num_rows", "embedding_dim", "bag_size", "batch_size", "threads")
+    values = ", ".join(map(str, range(1, 1001)))
+    text = HEAD + "seeds: 2000000000\nparameters:\n" + "".join(f"  {a}: {{values: [{values}]}}\n" for a in axes)
+    with pytest.raises(SweepError, match=r"^Sweep s has about 4e\+24 trials of lookup: give fewer values"):
+        trials_of(text)
+    assert len(trials_of(text, "run_cap=100")) == 100
+
+
+@pytest.mark.parametrize(
+    ("methods", "cap", "expected"),
+    [("[dense, hashed]", 5, 4), ("[dense, hashed]", 1, 2), ("[dense, hashed]", 99, 6), ("[dense]", 2, 2)],
+)
+def test_run_cap_never_parts_the_methods_of_a_configuration(methods: str, cap: int, expected: int) -> None:
+    text = f"benchmark: lookup\nmethods: {methods}\nseeds: 3\nrun_cap: {cap}\n"
+    assert len(trials_of(text)) == expected
+    assert bool(expand_parts(parse(text, "s"))[0].note) == (expected != cap)
+
+
+def test_what_run_cap_came_to_is_said() -> None:
+    def note(cap: int) -> str:
+        return expand_parts(parse(HEAD + f"seeds: 3\nrun_cap: {cap}\n", "s"))[0].note
+
+    assert note(4) == ""
+    assert note(5) == "run_cap 5 keeps the methods of a configuration together: 2 configurations with 4 trials."
+    assert note(1) == "run_cap 1 keeps the methods of a configuration together: 1 configuration with 2 trials."
+    assert note(7) == "run_cap 7 is more than there is: 3 configurations with 6 trials."
+
+
+def test_a_grid_that_is_nearly_all_excluded_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep_search, "FRUITLESS", 500)
+    text = "benchmark: lookup\nmethods: [dense]\nexclude: [{method: dense}]\nseeds: 2000000000\nrun_cap: 5\n"
+    with pytest.raises(SweepError, match="500 configurations in a row that are excluded"):
+        trials_of(text)
+
+
+def test_more_trials_than_a_plan_can_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "MAX_TRIALS_EVER", 100)
+    text = HEAD + "seeds: 1000000\nrun_cap: 60\n"
+    with pytest.raises(SweepError, match="has 120 trials and more: make several sweeps of it"):
+        trials_of(text + "---\n" + text)
+
+
+def test_a_quick_look_is_shorter_and_never_longer() -> None:
+    (usual,) = trials_of("benchmark: lookup\nmethods: [dense]\n")
+    assert quick(usual).stop == Stop(10, 0.3, 0.05)
+    assert quick(usual).config == usual.config
+    (short,) = trials_of(
+        "benchmark: lookup\nmethods: [dense]\nstop: {min_samples: 5, max_seconds: 0.1, noise_target: 0.2}\n"
+    )
+    assert quick(short) == short
 
 
 def test_unknown_sweep_names_the_nearest() -> None:
