@@ -3,15 +3,16 @@
 import contextlib
 import json
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from bench_engine import machine as this_machine
 from bench_engine.registry import benchmark, method
-from bench_engine.sweep import Sweep, SweepError, expand
-from bench_engine.trial import Trial
+from bench_engine.sweep import Sweep, SweepError, expand_parts, first_look
+from bench_engine.sweep_search import Chosen
+from bench_engine.trial import Stop, Trial
 from db import journal
 from db.settings import db_url, journal_dir
 from db.store import Store, StoreError
@@ -32,6 +33,7 @@ class Planned:
         attempt: number of the attempt that comes next.
         reason: why it is skipped; recorded: whether the journal says so already.
         seconds: estimate of its time.
+        part: index of its part in the plan's `parts`.
     """
 
     trial: Trial
@@ -42,16 +44,18 @@ class Planned:
     reason: str
     recorded: bool
     seconds: float
+    part: int = 0
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The trials of a sweep in the order in which they run."""
+    """The trials of a sweep in the order in which they run, and what its parts chose."""
 
     sweep: Sweep
     overrides: tuple[str, ...]
     machine: dict[str, Any]
     trials: tuple[Planned, ...]
+    parts: tuple[Chosen, ...] = ()
 
     def of(self, fate: Fate) -> list[Planned]:
         return [p for p in self.trials if p.fate == fate]
@@ -68,6 +72,7 @@ def plan(
     url: str | None = None,
     retry_failed: bool = False,
     force: bool = False,
+    quick: bool = False,
 ) -> Plan:
     """What is to be run of a sweep on this machine.
 
@@ -76,26 +81,39 @@ def plan(
         url: the results; their journal says what is done.
         retry_failed: run again what failed.
         force: run everything again.
+        quick: a first look, each trial with a shorter stop rule. What has a thorough result (by the sweep's own stop
+            rule or the default one) is done, even with `force`: a newer, rougher result would take its place.
 
     Raises SweepError.
     """
     url = db_url(url)
-    trials = expand(sweep, overrides)
+    parts = expand_parts(sweep, overrides)
     machine = this_machine.machine()
     folder = journal_dir(url)
     attempts = journal.attempts([folder])
     history = _History(url, machine["machine_id"])
     planned: dict[str, Planned] = {}
-    for trial in trials:
-        identity = identity_of(trial, machine["machine_id"])
+    for part, full in ((part, trial) for part, chosen in enumerate(parts) for trial in chosen.trials):
+        trial = first_look(full) if quick else full
+        thorough = _thorough(full, attempts, machine["machine_id"]) if trial.stop != full.stop else ""
+        identity = thorough or identity_of(trial, machine["machine_id"])
         if identity in planned:  # two parts of the sweep meet in one trial
             continue
         before = _Before(attempts.get(identity, {}), folder, identity)
-        fate, reason, recorded = _fate(trial, before, retry_failed, force)
+        fate, reason, recorded = _fate(trial, before, retry_failed, force and not thorough)
         number = 1 + max([0, *before.tries, *history.attempts.get(identity, ())])
-        seconds = history.seconds(trial) if fate == "todo" else 0.0
-        planned[identity] = Planned(trial, identity, fate, before.last, number, reason, recorded, seconds)
-    return Plan(sweep, tuple(overrides), machine, tuple(planned.values()))
+        seconds = history.seconds(full, full.stop.max_seconds - trial.stop.max_seconds) if fate == "todo" else 0.0
+        planned[identity] = Planned(trial, identity, fate, before.last, number, reason, recorded, seconds, part)
+    return Plan(sweep, tuple(overrides), machine, tuple(planned.values()), parts)
+
+
+def _thorough(trial: Trial, attempts: Mapping[str, Mapping[int, str]], machine_id: str) -> str:
+    """Identity of the trial, or of the same one with the default stop rule, that has a result; empty for none."""
+    for full in (trial, replace(trial, stop=Stop())):
+        identity = identity_of(full, machine_id)
+        if "ok" in attempts.get(identity, {}).values():
+            return identity
+    return ""
 
 
 def identity_of(trial: Trial, machine_id: str) -> str:
@@ -163,8 +181,12 @@ class _History:
                 for key in ((row["benchmark"], row["method"], row["dataset"] or ""), (row["benchmark"],)):
                     self._durations.setdefault(key, []).append(row["duration_s"])
 
-    def seconds(self, trial: Trial) -> float:
-        """Median duration of trials like this one, else the benchmark's own guess."""
+    def seconds(self, trial: Trial, less: float = 0.0) -> float:
+        """Median duration of trials like this one, else the benchmark's own guess; less so many seconds of sampling.
+
+        At least a quarter is left: the trials before may have been short themselves.
+        """
         like = (trial.benchmark, trial.method, str(trial.config.get("dataset", "")))
         durations = self._durations.get(like) or self._durations.get((trial.benchmark,))
-        return statistics.median(durations) if durations else benchmark(trial.benchmark).seconds
+        usual = statistics.median(durations) if durations else benchmark(trial.benchmark).seconds
+        return max(usual - less, usual / 4)

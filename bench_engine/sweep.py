@@ -14,7 +14,7 @@ from db.settings import ROOT
 
 SWEEPS_DIR = ROOT / "sweeps"
 MAX_TRIALS = 10_000  # more than that is a slip of the pen more often than a wish; `run_cap` says that it is a wish
-QUICK = Stop(min_samples=10, max_seconds=0.3, noise_target=0.05)
+QUICK = Stop(min_samples=10, max_seconds=0.3, noise_target=0.05)  # of a first look
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ def expand_parts(sweep: Sweep, overrides: Sequence[str] = ()) -> tuple[Chosen, .
     return tuple(chosen)
 
 
-def quick(trial: Trial) -> Trial:
-    """The trial as a first look: it stops sampling earlier, and never later than its own sweep says."""
+def first_look(trial: Trial) -> Trial:
+    """The trial as --quick runs it: it stops sampling earlier, and never later than its own sweep says."""
     stop = Stop(
         min_samples=min(trial.stop.min_samples, QUICK.min_samples),
         max_seconds=min(trial.stop.max_seconds, QUICK.max_seconds),

@@ -34,6 +34,11 @@ class Chosen:
     note: str
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 trial`, `2,000 trials`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def grid_size(part: Part) -> int:
     """Trials of the whole grid, before what is excluded and what is the same for a method."""
     return len(part.methods) * len(part.seeds) * math.prod(len(v) for v in part.values.values())
@@ -70,7 +75,7 @@ def choose(part: Part) -> Chosen:
 def _note(part: Part, trials: int, configurations: int, ended: bool) -> str:
     if part.run_cap is None or trials == part.run_cap:
         return ""
-    whole = f"{configurations:,} configuration{'s' * (configurations != 1)} with {trials:,} trials"
+    whole = f"{counted(configurations, 'configuration')} with {counted(trials, 'trial')}"
     if ended and trials < part.run_cap:
         return f"run_cap {part.run_cap:,} is more than there is: {whole}."
     return f"run_cap {part.run_cap:,} keeps the methods of a configuration together: {whole}."

@@ -8,7 +8,7 @@ from bench_engine import sweep, sweep_search
 from bench_engine.data import files
 from bench_engine.kernels import extension
 from bench_engine.registry import BENCHMARKS, METHODS
-from bench_engine.sweep import SweepError, expand, expand_parts, load, parse, quick
+from bench_engine.sweep import SweepError, expand, expand_parts, first_look, load, parse
 from bench_engine.trial import Stop
 
 HEAD = "benchmark: lookup\nmethods: [dense, hashed]\nbaseline: dense\n"
@@ -241,12 +241,12 @@ def test_more_trials_than_a_plan_can_hold_are_refused(monkeypatch: pytest.Monkey
 
 def test_a_quick_look_is_shorter_and_never_longer() -> None:
     (usual,) = trials_of("benchmark: lookup\nmethods: [dense]\n")
-    assert quick(usual).stop == Stop(10, 0.3, 0.05)
-    assert quick(usual).config == usual.config
+    assert first_look(usual).stop == Stop(10, 0.3, 0.05)
+    assert first_look(usual).config == usual.config
     (short,) = trials_of(
         "benchmark: lookup\nmethods: [dense]\nstop: {min_samples: 5, max_seconds: 0.1, noise_target: 0.2}\n"
     )
-    assert quick(short) == short
+    assert first_look(short) == short
 
 
 def test_unknown_sweep_names_the_nearest() -> None:
