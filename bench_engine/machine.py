@@ -1,4 +1,8 @@
-"""What machine this is: hardware facts, its state now, and what makes timings unsure. One function per fact."""
+"""What machine this is, its state now, and what makes timings on it unsure. One function per fact.
+
+A fact that cannot be read is None and left out. Governor and clock rate are those of the first core that this process
+may use.
+"""
 
 import contextlib
 import hashlib
@@ -7,28 +11,37 @@ import os
 import platform
 import socket
 import subprocess
+import sys
 import tomllib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from bench_engine import cgroup, hardware, memory
+from bench_engine.hardware import cores, cpu_folder, cpuinfo, first_core
+from bench_engine.system_files import number, text
 from db.settings import ROOT, setting
 
-_CPU = Path("/sys/devices/system/cpu")
+_PROC = Path("/proc")
+_SYS = Path("/sys")
+_NO_RANDOM_ADDRESSES = 0x0040000  # ADDR_NO_RANDOMIZE, linux/personality.h: `setarch -R`
+_LITTLE_MEMORY_GB = 2.0
+_MUCH_SWAP_GB = 0.1  # a few pages of programs that sleep disturb nobody
 
 
 def machine() -> dict[str, Any]:
     """The columns of the table `machines`. The id is a hash of hardware and host name; the host name is not kept."""
     facts: dict[str, Any] = {
-        "cpu": cpu_model(),
+        "cpu": hardware.cpu_model(),
         "cores": cores(),
-        "l2_kb": cache_kb(2),
-        "l3_kb": cache_kb(3),
-        "memory_gb": memory_gb(),
-        "gpu": gpu(),
+        "l2_kb": hardware.cache_kb(2),
+        "l3_kb": hardware.cache_kb(3),
+        "memory_gb": hardware.memory_gb(),
+        "gpu": hardware.gpu(),
     }
     # A kernel update moves the memory it reports by some MB: whole GB make the id last.
     hashed = {**facts, "memory_gb": round(facts["memory_gb"]), "host": socket.gethostname()}
@@ -37,51 +50,26 @@ def machine() -> dict[str, Any]:
     return {"machine_id": machine_id, "name": name, **facts, "os": operating_system()}
 
 
-# -- hardware ------------------------------------------------------------------------------------------------------
-
-
-def cpu_model() -> str:
-    for line in _text(Path("/proc/cpuinfo")).splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() in ("model name", "Model", "cpu model") and value.strip():
-            return " ".join(value.split())
-    return platform.processor() or platform.machine() or "unknown CPU"
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def cache_kb(level: int) -> int | None:
-    """Size of the data cache of a level that core 0 sees / 1000 bytes."""
-    for folder in sorted((_CPU / "cpu0" / "cache").glob("index*")):
-        size = _text(folder / "size")
-        if _text(folder / "level") == str(level) and _text(folder / "type") != "Instruction" and size:
-            unit = {"K": 2**10, "M": 2**20, "G": 2**30}.get(size[-1], 1)
-            with contextlib.suppress(ValueError):
-                return int(size.rstrip("KMG")) * unit // 1000
-    return None
-
-
-def memory_gb() -> float:
-    """Main memory / 1e9 bytes."""
-    return round(psutil.virtual_memory().total / 1e9, 1)
-
-
-def gpu() -> str | None:
-    """Models of the NVIDIA GPUs whose driver is loaded."""
-    models = []
-    for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
-        lines = dict(line.partition(":")[::2] for line in _text(path).splitlines())
-        models.append(lines.get("Model", "NVIDIA GPU").strip())
-    return ", ".join(models) or None
-
-
-def gpu_driver() -> str | None:
-    return _text(Path("/sys/module/nvidia/version")) or None
+def state() -> dict[str, Any]:
+    """What every trial keeps of the machine and its state; what cannot be read is left out."""
+    facts = {
+        "load": load_now(),
+        "governor": governor(),
+        "turbo": turbo(),
+        "mhz": mhz(),
+        "on_battery": on_battery(),
+        "affinity": affinity(),
+        "memory_free_gb": memory_free_gb(),
+        "swap_gb": swap_gb(),
+        "huge_pages": huge_pages(),
+        "random_addresses": random_addresses(),
+        "clock_source": clock_source(),
+        "gpu_driver": hardware.gpu_driver(),
+        "os": operating_system(),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+    }
+    return {**{name: value for name, value in facts.items() if value is not None}, **hardware.details()}
 
 
 def operating_system() -> str:
@@ -103,58 +91,163 @@ def load_now() -> float | None:
 
 
 def governor() -> str | None:
-    return _text(_CPU / "cpu0" / "cpufreq" / "scaling_governor") or None
+    return text(cpu_folder(first_core()) / "cpufreq/scaling_governor") or None
 
 
 def turbo() -> bool | None:
     """Whether the clock may rise above its nominal rate; None where that cannot be read."""
-    if no_turbo := _text(_CPU / "intel_pstate" / "no_turbo"):
-        return no_turbo == "0"
-    if boost := _text(_CPU / "cpufreq" / "boost"):
-        return boost == "1"
-    return None
+    if (no_turbo := number(_SYS / "devices/system/cpu/intel_pstate/no_turbo")) is not None:
+        return no_turbo == 0
+    boost = number(_SYS / "devices/system/cpu/cpufreq/boost")
+    return None if boost is None else boost == 1
+
+
+def mhz() -> int | None:
+    """Clock rate now."""
+    if khz := number(cpu_folder(first_core()) / "cpufreq/scaling_cur_freq"):
+        return khz // 1000
+    try:
+        return round(float(cpuinfo()["cpu MHz"]))
+    except (KeyError, ValueError):
+        return None
+
+
+def on_battery() -> bool | None:
+    """Whether a machine with a battery runs from it now."""
+    battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
+    return None if battery is None or battery.power_plugged is None else not battery.power_plugged
+
+
+def affinity() -> str | None:
+    """The cores that this process may use, as `0-3,8`."""
+    if not hasattr(os, "sched_getaffinity"):
+        return None
+    runs = groupby(enumerate(sorted(os.sched_getaffinity(0))), key=lambda pair: pair[1] - pair[0])
+    ends = [[core for _, core in run] for _, run in runs]
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in ends)
 
 
 def memory_free_gb() -> float:
-    return round(psutil.virtual_memory().available / 1e9, 1)
+    """What a process may still take / 1e9 bytes."""
+    return round(memory.available_bytes() / 1e9, 1)
 
 
-def state() -> dict[str, Any]:
-    """What every trial keeps of the machine's state; what cannot be read is left out."""
-    affinity = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
-    facts = {
-        "load": load_now(),
-        "governor": governor(),
-        "turbo": turbo(),
-        "affinity": affinity,
-        "memory_free_gb": memory_free_gb(),
-        "gpu_driver": gpu_driver(),
-        "os": operating_system(),
-        "kernel": platform.release(),
-        "python": platform.python_version(),
-    }
-    return {k: v for k, v in facts.items() if v is not None}
+def swap_gb() -> float:
+    """Memory that lies in swap now / 1e9 bytes."""
+    return round(psutil.swap_memory().used / 1e9, 1)
+
+
+def huge_pages() -> str | None:
+    """Transparent huge pages: always, madvise (where a program asks for them) or never."""
+    _, _, chosen = text(_SYS / "kernel/mm/transparent_hugepage/enabled").partition("[")
+    return chosen.partition("]")[0] or None
+
+
+def random_addresses() -> bool | None:
+    """Whether the addresses of a process change from run to run (ASLR)."""
+    with contextlib.suppress(ValueError):
+        if int(text(_PROC / "self/personality"), 16) & _NO_RANDOM_ADDRESSES:
+            return False
+    level = number(_PROC / "sys/kernel/randomize_va_space")
+    return None if level is None else level > 0
+
+
+def clock_source() -> str | None:
+    """What the kernel reads the time from; of those of a PC only tsc and kvm-clock need no slow call into it."""
+    return text(_SYS / "devices/system/clocksource/clocksource0/current_clocksource") or None
+
+
+# -- warnings ------------------------------------------------------------------------------------------------------
 
 
 def warnings() -> list[str]:
     """What makes timings on this machine unsure now, and what to do about each: whole sentences."""
-    found = []
+    found = (
+        _high_load(), _few_cores(), _little_time(), _changing_clock(), _turbo_on(), _battery_in_use(), _slow_clock(),
+        _little_memory(), _swap_in_use(), _debug_build(),
+    )  # fmt: skip
+    return [sentence for sentence in found if sentence]
+
+
+def _high_load() -> str:
     load, count = load_now(), cores()
-    if load is not None and load > 0.5 * count:
-        found.append(f"The load is {load:g} on {count} cores: close other work, or expect noise.")
-    if governor() not in (None, "performance"):
-        found.append(
-            f"The CPU governor is {governor()}, so the clock changes while trials run: "
-            "`sudo cpupower frequency-set -g performance` holds it."
-        )
-    total = os.cpu_count() or count
-    if count < total:
-        found.append(
-            f"This process may use {count} of {total} cores: trials with more than {count} threads share them."
-        )
-    if (free := memory_free_gb()) < 2.0:
-        found.append(f"Only {free:g} GB of memory are free: close other programs, or large trials run out of it.")
-    return found
+    if load is None or load <= 0.5 * count:
+        return ""
+    return f"The load is {load:g} on {count} cores: close other work, or expect noise."
+
+
+def _few_cores() -> str:
+    count, total = cores(), os.cpu_count() or 1
+    if count >= total:
+        return ""
+    return f"This process may use {count} of {total} cores: trials with more than {count} threads share them."
+
+
+def _little_time() -> str:
+    quota, count = cgroup.cpu_quota(), cores()
+    if quota is None or quota >= count:
+        return ""
+    threads = f"keep threads at {int(quota)}, or raise the quota" if quota >= 1 else "raise the quota"
+    return f"A quota (cgroup) stops this process when it has used the time of {quota:.3g} of {count} cores: {threads}."
+
+
+def _changing_clock() -> str:
+    if governor() in (None, "performance"):
+        return ""
+    return (
+        f"The CPU governor is {governor()}, so the clock changes while trials run: "
+        f"`sudo cpupower frequency-set -g performance`{_where()} holds it."
+    )
+
+
+def _turbo_on() -> str:
+    if not turbo():
+        return ""
+    intel = _SYS / "devices/system/cpu/intel_pstate/no_turbo"
+    value, path = (1, intel) if intel.exists() else (0, _SYS / "devices/system/cpu/cpufreq/boost")
+    return (
+        "Turbo is on, so the clock falls as the machine gets warm or more cores work: "
+        f"`echo {value} | sudo tee {path}`{_where()} holds it."
+    )
+
+
+def _battery_in_use() -> str:
+    return "The machine runs on battery and may slow down to save it: plug it in." if on_battery() else ""
+
+
+def _slow_clock() -> str:
+    folder = _SYS / "devices/system/clocksource/clocksource0"
+    if clock_source() == "tsc" or "tsc" not in text(folder / "available_clocksource").split():
+        return ""
+    return (
+        f"The clock source is {clock_source()}, and reading it may be slow: "
+        f"`echo tsc | sudo tee {folder / 'current_clocksource'}`{_where()} changes to the faster tsc."
+    )
+
+
+def _little_memory() -> str:
+    if (free := memory_free_gb()) >= _LITTLE_MEMORY_GB:
+        return ""
+    return f"Only {free:g} GB of memory are free: close other programs, or large trials run out of it."
+
+
+def _swap_in_use() -> str:
+    if (swapped := swap_gb()) < _MUCH_SWAP_GB:
+        return ""
+    return (
+        f"{swapped:g} GB of memory lie in swap, and programs that fetch them back disturb trials: close what is large, "
+        f"then `sudo swapoff -a`{_where()} until the trials are done."
+    )
+
+
+def _debug_build() -> str:
+    if not hasattr(sys, "gettotalrefcount"):
+        return ""
+    return "This Python is a debug build, which is several times slower: use a release build."
+
+
+def _where() -> str:
+    return " on the host" if hardware.container() else ""
 
 
 # -- code ----------------------------------------------------------------------------------------------------------
@@ -173,11 +266,3 @@ def code_version() -> str:
     except PackageNotFoundError:
         project = ROOT / "pyproject.toml"
         return tomllib.loads(project.read_text())["project"]["version"] if project.exists() else "unknown"
-
-
-def _text(path: Path) -> str:
-    """The file's text without white space around it; empty when it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
