@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, get_args
 
@@ -13,7 +14,7 @@ from bench_engine.trial import Status, Trial, TrialResult
 from db.columns import AXES, METRICS
 from db.record import Record, RecordError
 
-_REPORTED = {*AXES, *METRICS} - {"speedup"}
+_REPORTED = {*AXES, *METRICS} - {"speedup", "speedup_ci_low", "speedup_ci_high"}  # these come from others' turns too
 
 
 def now() -> datetime:
@@ -34,8 +35,8 @@ def record(
     *,
     identity: str,
     attempt: int,
+    group_id: str,
     started_at: datetime,
-    duration_s: float,
     code_version: str,
     machine: Mapping[str, Any],
     sweep: Mapping[str, Any],
@@ -48,6 +49,7 @@ def record(
         metrics = {k: v for k, v in result.metrics.items() if k in _REPORTED}
         row = {
             **metrics,
+            **(asdict(result.paired) if result.paired else {}),
             **trial.config,
             "trial_id": f"{identity}-{attempt}",
             "identity": identity,
@@ -63,11 +65,12 @@ def record(
             "stop_reason": result.stop_reason,
             "machine_id": machine["machine_id"],
             "started_at": started_at,
-            "duration_s": round(duration_s, 3),
+            "duration_s": round(result.seconds, 3),
+            "group_id": group_id or None,
             "code_version": code_version,
             "environment": json.dumps(dict(result.environment), default=str),
         }
-        return Record(row, result.samples_us, result.curves, machine, sweep)
+        return Record(row, result.samples_us, result.curves, machine, sweep, result.turn_sizes)
 
     built = build(result)
     try:
@@ -105,7 +108,7 @@ def fault(result: TrialResult) -> str:
 
 def _refused(result: TrialResult, complaint: str) -> TrialResult:
     environment = result.environment if isinstance(result.environment, Mapping) else {}
-    return TrialResult("failed", error=complaint, environment=environment)
+    return TrialResult("failed", error=complaint, environment=environment, seconds=result.seconds)
 
 
 def _clean(text: str | None) -> str | None:

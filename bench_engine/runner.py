@@ -1,19 +1,19 @@
-"""Runs a sweep: what is left of its plan, one trial after another, each into the journal before anything else."""
+"""Runs a sweep: what is left of its plan, group after group, each trial into the journal before anything else."""
 
 import contextlib
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from bench_engine import machine as this_machine
 from bench_engine import recording
-from bench_engine.executors import Executor
+from bench_engine.executors import Executor, GroupResult
 from bench_engine.executors.local import LocalExecutor
-from bench_engine.lock import machine_lock
+from bench_engine.group import Group, grouped
 from bench_engine.planning import SKIPPED_BY_PLAN, Plan, Planned, plan
 from bench_engine.progress import Progress, TimeLeft
 from bench_engine.sweep import Sweep, expand
@@ -54,7 +54,7 @@ def run(
 ) -> RunState:
     """Run what is left of a sweep on this machine. Must be called from the main thread, for it handles signals.
 
-    SIGINT, SIGTERM and SIGHUP end the trial that is running without a record; the state returned is then `cancelled`.
+    SIGINT, SIGTERM and SIGHUP end the trials that are running without a record; the state returned is then `cancelled`.
 
     Raises SweepError, MachineBusyError, JournalError, StoreError or RunStateError with a sentence; the state of the
     run then says the same.
@@ -102,7 +102,7 @@ class _Run:
         try:
             with _signals(self.cancel):
                 expand(self.sweep, self.options.overrides)  # a slip in the sweep is told before any waiting
-                with machine_lock(self.sweep.name, self.options.wait, self.wait_for, lambda: self.cancelled):
+                with self.executor.holding(self.sweep.name, self.options.wait, self.wait_for, lambda: self.cancelled):
                     if not self.cancelled:
                         self.open_results()
                         self.trials(self.plan())
@@ -139,7 +139,6 @@ class _Run:
 
     def trials(self, planned: Plan) -> None:
         sweep_row = recording.sweep_row(self.sweep, planned.overrides, recording.now())
-        code_version = this_machine.code_version()
         done, skipped = planned.of("done"), planned.of("skip")
         failed = sum(p.before != "ok" for p in done)
         self.update(
@@ -156,35 +155,38 @@ class _Run:
                 self.say(warning)
         left = TimeLeft((p.trial.benchmark, p.seconds) for p in planned.of("todo"))
         progress = Progress(len(planned.trials))
-        try:
-            for item in planned.trials:
-                if item.fate == "done" or item.recorded:
-                    continue
-                label = item.trial.label()
-                if item.fate == "todo":
-                    self.update(current=label)
-                    progress.running(self.finished, label, left.seconds())
-                started_at, clock = recording.now(), time.monotonic()
-                result = self.execute(item)
-                if self.cancelled:
-                    return
-                duration_s = time.monotonic() - clock if item.fate == "todo" else 0.0
-                left.ended(item.trial.benchmark, item.seconds, duration_s)
+
+        def keep(found: GroupResult) -> None:
+            entries = []
+            for item, result in zip(found.group.members, found.results, strict=True):
                 entry = recording.record(
                     item.trial,
                     result,
                     identity=item.identity,
                     attempt=item.attempt,
-                    started_at=started_at,
-                    duration_s=duration_s,
-                    code_version=code_version,
-                    machine=planned.machine,
+                    group_id=found.group_id,
+                    started_at=found.started_at,
+                    code_version=found.code_version,
+                    machine=found.machine,
                     sweep=sweep_row,
                 )
                 journal.write(self.journal, entry)
+                entries.append(entry)
+                left.ended(item.trial.benchmark, item.seconds, result.seconds)
                 self.count(item, entry, left.seconds())
-                self.index(entry)
-                progress.ended(self.finished, label, entry.status, entry.trial["error"], left.seconds())
+                progress.ended(self.finished, item.trial.label(), entry.status, entry.trial["error"], left.seconds())
+            self.index(entries)
+
+        def started(group: Group) -> None:
+            self.update(current=group.label())
+            progress.running(self.finished, group.label(), left.seconds())
+
+        try:
+            for item in planned.of("skip"):
+                if not item.recorded:
+                    keep(self.skip(item, planned.machine))
+            for found in self.executor.run(grouped(planned.trials), started):
+                keep(found)
         finally:
             self.update(current="", seconds_left=None)
             progress.close()
@@ -194,10 +196,10 @@ class _Run:
     def finished(self) -> int:
         return self.state.done + self.state.failed + self.state.skipped
 
-    def execute(self, item: Planned) -> TrialResult:
-        if item.fate == "skip":
-            return TrialResult("skipped", error=item.reason, environment=SKIPPED_BY_PLAN)
-        return self.executor.execute(item.trial)
+    @staticmethod
+    def skip(item: Planned, machine: Mapping[str, Any]) -> GroupResult:
+        result = TrialResult("skipped", error=item.reason, environment=SKIPPED_BY_PLAN)
+        return GroupResult(Group((item,)), (result,), "", recording.now(), machine, this_machine.code_version())
 
     def count(self, item: Planned, entry: Record, left: float) -> None:
         counter = {"ok": "done", "skipped": "skipped"}.get(entry.status, "failed")
@@ -215,10 +217,10 @@ class _Run:
         self.store.ensure()
         journal.recover(self.store)
 
-    def index(self, entry: Record) -> None:
-        """Bring a trial into the results, so that they can be asked about while the run goes on."""
-        self.pending.append(entry)
-        with contextlib.suppress(StoreError):  # the journal has it: the next trial or `catch_up` tries again
+    def index(self, entries: Sequence[Record]) -> None:
+        """Bring trials into the results, so that they can be asked about while the run goes on."""
+        self.pending += entries
+        with contextlib.suppress(StoreError):  # the journal has it: the next group or `catch_up` tries again
             Store(self.store.url, lock_wait_s=1.0).add(self.pending)
             self.pending.clear()
 

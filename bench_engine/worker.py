@@ -1,22 +1,31 @@
-"""One trial in one process: reads the trial from standard input, runs it, and prints its result as one line of JSON.
+"""One trial in one process, which works when it is told to.
 
-The runner calls `python -m bench_engine.worker MARK PID`. The result's line starts with MARK, so nothing else that is
-printed can be taken for it; PID is the runner, with which the worker ends.
+The runner calls `python -m bench_engine.worker FD PID`. FD is a socket: what is printed elsewhere can never be taken
+for an answer. PID is the runner, with which the worker ends. Both sides write lines:
+
+    runner: {"trial": ..., "memory_bytes": ...}    worker: {"state": "more" | "enough" | "ended"} when it has set up
+    runner: turn                                   worker: {"state": ...} after some samples
+    runner: finish                                 worker: {"result": ...}
+
+The result comes in place of a state as soon as the trial fails or is skipped.
 """
 
 import contextlib
 import ctypes
+import json
 import os
-import resource
 import signal
+import socket
 import sys
 import traceback
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
-from bench_engine import machine
+from bench_engine import machine, memory
 from bench_engine.kernels import extension
+from bench_engine.measure import Run
 from bench_engine.registry import benchmark
 from bench_engine.trial import Trial, TrialResult
 
@@ -24,35 +33,54 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "bad_alloc")
 
 
-def main(mark: str, runner_pid: int) -> None:
-    """Run the trial on standard input and print its result."""
+def main(descriptor: int, runner_pid: int) -> None:
+    """Run the trial that the runner names on the socket."""
     _die_with(runner_pid)
-    result = run(Trial.from_json(sys.stdin.read()))
-    sys.stdout.write(f"\n{mark}{_line(result)}\n")
-    sys.stdout.flush()
+    _die_first()
+    with socket.socket(fileno=descriptor) as channel, channel.makefile("rw", encoding="utf-8") as lines:
+        order = json.loads(lines.readline())
+        steps = run(Trial.from_json(order["trial"]), order["memory_bytes"])
+        try:
+            state = next(steps)
+            while True:
+                lines.write(json.dumps({"state": state}) + "\n")
+                lines.flush()
+                word = lines.readline()
+                if not word:  # the runner is gone
+                    return
+                state = steps.send(word == "turn\n")
+        except StopIteration as ended:
+            lines.write(f'{{"result": {_text(ended.value)}}}\n')
+            lines.flush()
 
 
-def run(trial: Trial) -> TrialResult:
-    """The trial's result, with peak memory and environment; whatever goes wrong is a result too."""
+def run(trial: Trial, memory_bytes: int | None = None) -> Run:
+    """The benchmark's own run with the result completed by peak memory and environment; whatever goes wrong is a
+    result too. `memory_bytes` is how much memory it may take."""
     load_before = machine.load_now()
+    peak_mb: float | None = None
     try:
         module = benchmark(trial.benchmark).load()
         if torch := sys.modules.get("torch"):  # a benchmark without torch is not made to wait for it
             torch.set_num_threads(int(trial.config.get("threads", 1)))
-        result: TrialResult = module.run(trial)
+        if memory_bytes:  # now, and not before: libraries reserve more than they use when they are loaded
+            memory.limit(memory_bytes)
+        steps: Run = module.run(trial)
+        try:
+            state = next(steps)
+            memory.reset_peak()  # what the correctness check took is not the method's
+            while True:
+                go_on = yield state
+                if not go_on:
+                    peak_mb = memory.peak_rss_mb()
+                state = steps.send(go_on)
+        except StopIteration as ended:
+            result: TrialResult = ended.value
     except Exception as error:
         traceback.print_exc()
-        result = _failure(error)
-    metrics = dict(result.metrics)
-    if result.status == "ok":
-        metrics["peak_rss_mb"] = peak_rss_mb()
+        result = _failure(error, memory_bytes if trial.memory_limit_gb else None)
+    metrics = {**result.metrics, "peak_rss_mb": peak_mb} if result.status == "ok" else result.metrics
     return replace(result, metrics=metrics, environment={**environment(load_before), **result.environment})
-
-
-def peak_rss_mb() -> float:
-    """Peak resident memory of this process / 1e6 bytes."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
 def environment(load_before: float | None) -> dict[str, Any]:
@@ -72,10 +100,11 @@ def environment(load_before: float | None) -> dict[str, Any]:
     return found
 
 
-def _failure(error: Exception) -> TrialResult:
+def _failure(error: Exception, limit: int | None) -> TrialResult:
     text = sentence(error)
     if isinstance(error, MemoryError) or any(words in text.lower() for words in _OUT_OF_MEMORY):
-        return TrialResult("oom", error=f"It ran out of memory: {text}")
+        above = f" above its limit of {limit / 1e9:g} GB" if limit else ""
+        return TrialResult("oom", error=f"It ran out of memory{above}: {text}")
     return TrialResult("failed", error=text)
 
 
@@ -86,7 +115,7 @@ def sentence(error: Exception) -> str:
     return text if isinstance(error, ValueError) and " " in text else f"{type(error).__name__}: {text}"
 
 
-def _line(result: TrialResult) -> str:
+def _text(result: TrialResult) -> str:
     try:
         return result.to_json()
     except (ValueError, TypeError) as error:
@@ -104,5 +133,11 @@ def _die_with(runner_pid: int) -> None:
         sys.exit(1)
 
 
+def _die_first() -> None:
+    """Where memory runs out, let the system end this process and not the runner (Linux only)."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]))

@@ -4,8 +4,11 @@ BATCHES distinct request batches are timed in rotation, with the output freshly 
 `forward_backward` times the forward call, the backward call from a fixed gradient of the output to the gradients of
 the parameters, and dropping these: they are made anew in every call, as in a training step that sets them to None.
 
-Times are warm: the caches are as the rotation leaves them. The rows that all batches together read stay in a cache that
-holds them, as for small batches; a model that does other work between two lookups finds a colder cache.
+Warm caches are as the rotation leaves them: the rows that all batches together read stay in a cache that holds them, as
+for small batches; a model that does other work between two lookups finds a colder cache. Cold caches are flushed before
+every call. A fresh output is allocated by every call as torch does it, and memory that the C library maps anew for it
+costs page faults; for preallocated ones the executor tells the C library to keep what it has mapped, for every method
+alike (see executors.environment).
 """
 
 import copy
@@ -15,10 +18,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from bench_engine.benchmarks import caches
 from bench_engine.benchmarks.modules import DEVICE, DTYPE, OutOfReachError, build, megabytes
 from bench_engine.benchmarks.requests import request_batches
 from bench_engine.kernels.bags import EmbeddingBagMethod
-from bench_engine.measure import outliers, summarize, time_calls
+from bench_engine.measure import Run, Sampler, outliers, summarize
 from bench_engine.trial import Trial, TrialResult
 
 BATCHES = 8
@@ -31,7 +35,7 @@ class WrongResultError(ArithmeticError):
     """The method's output or gradient is not the reference's."""
 
 
-def run(trial: Trial) -> TrialResult:
+def run(trial: Trial) -> Run:
     """Measure one trial; `failed` when the method computes something else than the float64 reference."""
     config = trial.config
     num_rows, seed = int(config["num_rows"]), int(config["seed"])
@@ -60,9 +64,13 @@ def run(trial: Trial) -> TrialResult:
         module(batches[index % BATCHES]).backward(gradient)
         module.zero_grad(set_to_none=True)
 
+    cold = config["cache"] == "cold"
     with torch.set_grad_enabled(backward):
-        timing = time_calls(forward_backward if backward else forward, trial.stop)
-    statistics = summarize(timing.samples_us, seed)
+        sampler = Sampler(forward_backward if backward else forward, trial.stop, caches.flusher() if cold else None)
+        while (yield sampler.state):
+            sampler.turn()
+    timing = sampler.timing
+    statistics = summarize(timing.samples_us, timing.turn_sizes, seed)
     seconds = statistics["latency_us"] / 1e6
     moved = bytes_moved(batch_size, bag_size, dim)
     return TrialResult(
@@ -78,12 +86,12 @@ def run(trial: Trial) -> TrialResult:
             "bandwidth_gb_s": None if backward else moved / seconds / 1e9,
         },
         samples_us=timing.samples_us,
+        turn_sizes=timing.turn_sizes,
         stop_reason=timing.stop_reason,
         environment={
             "calls_per_sample": timing.calls_per_sample,
             "outliers": outliers(timing.samples_us),
             "request_batches": BATCHES,
-            "cache": "warm",
         },
     )
 

@@ -25,7 +25,7 @@ memory_mb and optimizer_mb are those of the embedding module, the part that meth
 import itertools
 import math
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ from bench_engine import registry
 from bench_engine.benchmarks.modules import DEVICE, DTYPE, OutOfReachError, build, megabytes
 from bench_engine.data import ClickData
 from bench_engine.data.quality import auc, logloss
-from bench_engine.measure import outliers, summarize
+from bench_engine.measure import Run, outliers, summarize
 from bench_engine.trial import Trial, TrialResult
 
 HIDDEN = (128, 64)
@@ -46,6 +46,7 @@ MLP_LEARNING_RATE = 0.05
 EPOCHS = 3
 MLP_STREAM = 2**32  # above all seeds
 WARM_UP_STEPS = 5
+TURN_STEPS, TURN_S = 4, 0.1
 LOSS_POINTS = 20
 TEST_BATCH = 8192
 
@@ -54,21 +55,6 @@ Curve = tuple[str, int, float]
 
 class DivergedError(ArithmeticError):
     """The loss is no longer a number."""
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What training left.
-
-    Attributes:
-        steps_us: µs of each step.
-        curves: ("loss", step, mean since the last point) and ("auc", step, on the test part), in order of the steps.
-        logits: (n,) of the test part, at the end.
-    """
-
-    steps_us: tuple[float, ...]
-    curves: tuple[Curve, ...]
-    logits: np.ndarray
 
 
 class ClickModel(nn.Module):
@@ -90,8 +76,11 @@ class ClickModel(nn.Module):
         return self.mlp(torch.cat([vectors.flatten(1), dots[:, self.first, self.second]], 1)).squeeze(1)
 
 
-def run(trial: Trial) -> TrialResult:
-    """Train and test one trial; `failed` when the loss is not a number, `skipped` when the method cannot be built."""
+def run(trial: Trial) -> Run:
+    """Train and test one trial; `failed` when the loss is not a number, `skipped` when the method cannot be built.
+
+    A turn is some steps of training. The first of a turn is not timed, for others have used the caches since the last.
+    """
     seed, dim = int(trial.config["seed"]), int(trial.config["embedding_dim"])
     data: ClickData = registry.data_set(str(trial.config["dataset"])).load().load()
     batch_size = min(int(trial.config["batch_size"]), len(data.train_ids))
@@ -107,13 +96,23 @@ def run(trial: Trial) -> TrialResult:
         {"params": model.mlp.parameters(), "lr": MLP_LEARNING_RATE},
     ]
     optimizer = torch.optim.Adagrad(groups)
+    training = Training(model, optimizer, data, batch_size, seed)
+    warm_up_steps = min(WARM_UP_STEPS, training.total_steps // 2)
+    turns: list[list[float]] = []
+    yield "more"
     try:
-        trained = train(model, optimizer, data, batch_size, seed)
+        steps = training.steps()
+        for _ in range(warm_up_steps):
+            next(steps)
+        while not training.finished:
+            turns.append(turn(steps))
+            yield "ended" if training.finished else "more"
     except DivergedError as error:
         return TrialResult("failed", error=f"{trial.method}: {error}")
 
-    warm = trained.steps_us[min(WARM_UP_STEPS, len(trained.steps_us) // 2) :]
-    statistics = summarize(warm, seed)
+    samples = [step_us for times in turns for step_us in times]
+    turn_sizes = tuple(map(len, turns))
+    statistics = summarize(samples, turn_sizes, seed)
     return TrialResult(
         "ok",
         metrics={
@@ -122,56 +121,85 @@ def run(trial: Trial) -> TrialResult:
             "dtype": DTYPE,
             "num_tables": data.num_tables,
             "num_rows": data.num_rows,
-            "auc": auc(data.test_labels, trained.logits),
-            "logloss": logloss(data.test_labels, trained.logits),
+            "auc": auc(data.test_labels, training.logits),
+            "logloss": logloss(data.test_labels, training.logits),
             "memory_mb": megabytes(embedding),
             "optimizer_mb": optimizer_megabytes(optimizer, embedding),
             "samples_per_s": batch_size / (statistics["latency_us"] / 1e6),
         },
-        samples_us=trained.steps_us,
-        curves=trained.curves,
+        samples_us=tuple(samples),
+        turn_sizes=turn_sizes,
+        curves=tuple(training.curves),
         stop_reason="fixed_count",
         environment={
             "data": data.note,
             "bayes_auc": data.bayes_auc,
             "epochs": EPOCHS,
-            "warm_up_steps": len(trained.steps_us) - len(warm),
-            "outliers": outliers(warm),
+            "warm_up_steps": warm_up_steps,
+            "outliers": outliers(samples),
         },
     )
 
 
-def train(model: nn.Module, optimizer: torch.optim.Optimizer, data: ClickData, batch_size: int, seed: int) -> Trained:
+def turn(steps: Iterator[float]) -> list[float]:
+    """µs of the steps of one turn without its first, of which there may be few at the end of training."""
+    begin = time.perf_counter()
+    times = []
+    for step_us in steps:
+        times.append(step_us)
+        if len(times) > TURN_STEPS and time.perf_counter() - begin >= TURN_S:
+            break
+    return times[1:] or times
+
+
+class Training:
     """EPOCHS passes over the training part in batches of equal size; what is left over of a pass is not trained on.
 
-    Raises DivergedError when the loss or a test logit is not finite.
+    Attributes:
+        total_steps: of all passes.
+        curves: ("loss", step, mean since the last point) and ("auc", step, on the test part), in order of the steps.
+        logits: (n,) of the test part, after the last pass that is over.
+        finished: whether all passes are over.
     """
-    ids, labels = torch.from_numpy(data.train_ids), torch.from_numpy(data.train_labels)
-    order = torch.Generator().manual_seed(seed)
-    steps_per_epoch = len(ids) // batch_size
-    point = max(1, EPOCHS * steps_per_epoch // LOSS_POINTS)
-    steps_us: list[float] = []
-    curves: list[Curve] = []
-    losses: list[float] = []
-    logits = np.empty(0)
-    for _ in range(EPOCHS):
-        shuffled = torch.randperm(len(ids), generator=order)
-        for batch in shuffled.split(batch_size)[:steps_per_epoch]:
-            start = time.perf_counter_ns()
-            loss = _step(model, optimizer, ids[batch], labels[batch])
-            steps_us.append((time.perf_counter_ns() - start) / 1e3)
-            losses.append(loss)
-            step = len(steps_us)
-            if not math.isfinite(loss):
-                raise DivergedError(f"the loss is {loss} at step {step}, so training was stopped.")
-            if step % point == 0:
-                curves.append(("loss", step, float(np.mean(losses))))
-                losses = []
-        logits = predict(model, data.test_ids)
-        if not np.isfinite(logits).all():
-            raise DivergedError(f"a prediction is not a number after step {step}, so training was stopped.")
-        curves.append(("auc", step, auc(data.test_labels, logits)))
-    return Trained(tuple(steps_us), tuple(curves), logits)
+
+    def __init__(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, data: ClickData, batch_size: int, seed: int
+    ) -> None:
+        self.model = model
+        self.optimizer = optimizer
+        self.data = data
+        self.batch_size = batch_size
+        self.steps_per_epoch = len(data.train_ids) // batch_size
+        self.total_steps = EPOCHS * self.steps_per_epoch
+        self.order = torch.Generator().manual_seed(seed)
+        self.curves: list[Curve] = []
+        self.logits = np.empty(0)
+        self.finished = False
+
+    def steps(self) -> Iterator[float]:
+        """Trains; yields the µs of each step. Raises DivergedError when the loss or a test logit is not finite."""
+        ids, labels = torch.from_numpy(self.data.train_ids), torch.from_numpy(self.data.train_labels)
+        point = max(1, self.total_steps // LOSS_POINTS)
+        losses: list[float] = []
+        step = 0
+        for _ in range(EPOCHS):
+            shuffled = torch.randperm(len(ids), generator=self.order)
+            for batch in shuffled.split(self.batch_size)[: self.steps_per_epoch]:
+                start = time.perf_counter_ns()
+                losses.append(_step(self.model, self.optimizer, ids[batch], labels[batch]))
+                step_us = (time.perf_counter_ns() - start) / 1e3
+                step += 1
+                if not math.isfinite(losses[-1]):
+                    raise DivergedError(f"the loss is {losses[-1]} at step {step}, so training was stopped.")
+                if step % point == 0:
+                    self.curves.append(("loss", step, float(np.mean(losses))))
+                    losses.clear()
+                yield step_us
+            self.logits = predict(self.model, self.data.test_ids)
+            if not np.isfinite(self.logits).all():
+                raise DivergedError(f"a prediction is not a number after step {step}, so training was stopped.")
+            self.curves.append(("auc", step, auc(self.data.test_labels, self.logits)))
+        self.finished = True
 
 
 def _step(model: nn.Module, optimizer: torch.optim.Optimizer, ids: Tensor, labels: Tensor) -> float:

@@ -1,15 +1,48 @@
-"""Executors: what carries a trial to the process that runs it."""
+"""Executors: what carries groups of trials to the processes that run them."""
 
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
 
-from bench_engine.trial import Trial, TrialResult
+from bench_engine.group import Group
+from bench_engine.trial import TrialResult
+
+
+@dataclass(frozen=True)
+class GroupResult:
+    """What became of a group.
+
+    Attributes:
+        results: one per member of the group, in their order.
+        group_id: what the trials have in common that took turns; empty for a trial that ran alone.
+        started_at: naive UTC.
+        machine: the machine that ran it, as a row of the table `machines`.
+        code_version: see bench_engine.machine.
+    """
+
+    group: Group
+    results: tuple[TrialResult, ...]
+    group_id: str
+    started_at: datetime
+    machine: Mapping[str, Any]
+    code_version: str
 
 
 class Executor(Protocol):
-    """Runs one trial after another."""
+    """Runs groups, on one machine or on many."""
 
-    def execute(self, trial: Trial) -> TrialResult:
-        """Run a trial to its end. A worker that fails, hangs or dies is a result, never an exception."""
+    def holding(
+        self, sweep: str, wait: bool, waiting: Callable[[str], None], cancelled: Callable[[], bool]
+    ) -> AbstractContextManager[None]:
+        """Hold for a sweep what no other run may use meanwhile (see bench_engine.lock.machine_lock)."""
+
+    def run(self, groups: Sequence[Group], started: Callable[[Group], None]) -> Iterator[GroupResult]:
+        """Run groups to their ends, in this order as far as machines are free, and yield each when it is over.
+
+        A worker that fails, hangs or dies is a result, never an exception. `started` is told when a group starts.
+        """
 
     def kill(self) -> None:
-        """End the trial that is running, from a signal handler too; trials handed over later end at once."""
+        """End what is running, from a signal handler too; `run` then yields no more."""

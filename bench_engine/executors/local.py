@@ -1,139 +1,107 @@
-"""Trials on this machine, one at a time, each in a process of its own."""
+"""Groups on this machine, one at a time: a live worker per trial, of which one works at any moment."""
 
-import contextlib
-import os
+import random
 import secrets
-import signal
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
-from typing import IO
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
 
+from bench_engine import machine as this_machine
+from bench_engine import memory, recording
+from bench_engine.executors import GroupResult
+from bench_engine.executors.process import WorkerProcess, wait_for
+from bench_engine.group import Group, compared
+from bench_engine.lock import machine_lock
 from bench_engine.trial import Trial, TrialResult
-from db.settings import ROOT
 
-_RESULT_BYTES = 64 * 2**20  # of a worker's output only so much of the end is looked through for the result
-_STDERR_BYTES = 4000
+_SPARE = 0.95  # share of the free memory that a trial without a limit of its own may take
 
 
 class LocalExecutor:
-    """Starts a worker per trial and watches over its time."""
+    """Runs groups on this machine."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
+        self._workers: list[WorkerProcess] = []
         self._killed = False
 
-    def execute(self, trial: Trial) -> TrialResult:
+    @staticmethod
+    def holding(
+        sweep: str, wait: bool, waiting: Callable[[str], None], cancelled: Callable[[], bool]
+    ) -> AbstractContextManager[None]:
+        return machine_lock(sweep, wait, waiting, cancelled)
+
+    def run(self, groups: Sequence[Group], started: Callable[[Group], None]) -> Iterator[GroupResult]:
+        machine, code_version = this_machine.machine(), this_machine.code_version()
+        for group in groups:
+            started(group)
+            started_at = recording.now()
+            results = self.execute(group.trials)
+            if self._killed:
+                return
+            group_id = secrets.token_hex(6) if len(results) > 1 else ""
+            own = results if group.reference is None else results[1:]
+            yield GroupResult(group, tuple(own), group_id, started_at, machine, code_version)
+
+    def kill(self) -> None:
+        self._killed = True
+        for worker in self._workers:
+            worker.kill()
+
+    def execute(self, trials: Sequence[Trial]) -> list[TrialResult]:
+        """The results of trials that take turns; all but the first are compared with it where it is the baseline."""
+        results = self._side_by_side(trials)
+        if len(trials) > 1:  # perhaps there was only too little memory for all of them at once
+            for index, (trial, result) in enumerate(zip(trials, results, strict=True)):
+                if result.status == "oom" and trial.memory_limit_gb is None and not self._killed:
+                    results[index] = self._side_by_side([trial])[0]
+        return compared(results, results[0]) if trials[0].is_baseline else results
+
+    def _side_by_side(self, trials: Sequence[Trial]) -> list[TrialResult]:
         try:
-            return self._run(trial)
+            self._set_up(trials)
+            _take_turns(self._workers)
+            _finish(self._workers)
+            return [replace(w.result, seconds=w.seconds) for w in self._workers if w.result is not None]
         except OSError as error:  # no space for temporary files, no process or memory left
             sentence = (
                 f"The worker could not be run: {error.strerror}. Mend that (space for temporary files, number of "
                 "processes, memory) and start again with --retry-failed."
             )
-            return TrialResult("failed", error=sentence)
+            return [TrialResult("failed", error=sentence) for _ in trials]
+        finally:
+            for worker in self._workers:
+                worker.free()
+            self._workers = []
 
-    def _run(self, trial: Trial) -> TrialResult:
-        """Raises OSError where the system gives no file or process."""
-        mark = f"result-{secrets.token_hex(8)}:"
-        command = [sys.executable, "-P", "-m", "bench_engine.worker", mark, str(os.getpid())]
-        ooms_before = _oom_kills()
-        # Files and not pipes: a pipe that a child of the worker holds open would keep the runner waiting for ever.
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as given:
-            given.write(trial.to_json().encode())
-            given.seek(0)
-            process = subprocess.Popen(
-                command, stdin=given, stdout=out, stderr=err, env=worker_environment(trial), start_new_session=True
-            )
-            self._process = process
-            if self._killed:  # the signal came while the worker was being started
-                self.kill()
-            timed_out = False
-            try:
-                process.wait(timeout=trial.time_limit_s)
-            except subprocess.TimeoutExpired:
-                timed_out = True
-            finally:
-                self._process = None
-                _kill_group(process)  # what the worker started must not run beside the next trial
-                process.wait()
-            stderr = _tail(err, _STDERR_BYTES)
-            if timed_out:
-                sentence = f"It took longer than its limit of {trial.time_limit_s:g} s and was ended."
-                return TrialResult("timeout", error=sentence, environment=_said(stderr))
-            if (result := _result(_tail(out, _RESULT_BYTES), mark)) is None:
-                return _no_result(process.returncode, stderr, _oom_kills() > ooms_before)
-            if result.status == "ok":
-                return result
-            return TrialResult(result.status, error=result.error, environment={**result.environment, **_said(stderr)})
-
-    def kill(self) -> None:
-        self._killed = True
-        if (process := self._process) is not None:
-            _kill_group(process)
+    def _set_up(self, trials: Sequence[Trial]) -> None:
+        """Start the workers; set-up is not timed, so as many at once as the machine has cores."""
+        free = int(memory.available_bytes() * _SPARE)
+        at_once = max(1, this_machine.cores() // max(int(t.config.get("threads", 1)) for t in trials))
+        for first in range(0, len(trials), at_once):
+            for trial in trials[first : first + at_once]:
+                limit = trial.memory_limit_gb
+                self._workers.append(WorkerProcess(trial, free if limit is None else int(limit * 1e9)))
+                if self._killed:  # the signal came while the worker was being started
+                    self.kill()
+            wait_for(self._workers[first:])
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+def _take_turns(workers: Sequence[WorkerProcess]) -> None:
+    """Give turns to all, round by round, as long as one needs more; those that have enough keep the others company, so
+    that each turn has a partner. The order within a round is drawn anew, for nobody is always to follow the same one.
+    """
+    order = random.Random(0)
+    while any(w.state == "more" for w in workers):
+        for worker in order.sample(workers, len(workers)):
+            if worker.state != "ended":
+                worker.tell("turn")
+                wait_for([worker])
 
 
-def worker_environment(trial: Trial) -> dict[str, str]:
-    """Environment of a worker: threads pinned before any library reads them."""
-    threads = str(trial.config.get("threads", 1))
-    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
-    return {
-        **os.environ,
-        "PYTHONPATH": path,
-        "OMP_NUM_THREADS": threads,
-        "MKL_NUM_THREADS": threads,
-        # Spinning threads on a busy machine slow one another down by orders of magnitude.
-        "OMP_WAIT_POLICY": "PASSIVE",
-    }
-
-
-def _result(output: str, mark: str) -> TrialResult | None:
-    _, found, rest = output.rpartition(mark)
-    if not found:
-        return None
-    try:
-        return TrialResult.from_json(rest.partition("\n")[0])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-
-
-def _no_result(code: int, stderr: str, oom_kill: bool) -> TrialResult:
-    """What to say of a worker that ended without a word."""
-    if code == -signal.SIGKILL and oom_kill:
-        sentence = "The system ended the worker because memory ran out."
-        return TrialResult("oom", error=sentence, environment=_said(stderr))
-    if code < 0:
-        try:
-            how = f"was ended by {signal.Signals(-code).name}"
-        except ValueError:
-            how = f"was ended by signal {-code}"
-    else:
-        how = f"ended with exit status {code} and without a result"
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    last = f": {lines[-1][:300]}" if lines else " and said nothing."
-    return TrialResult("failed", error=f"The worker {how}{last}", environment=_said(stderr))
-
-
-def _said(stderr: str) -> dict[str, str]:
-    return {"stderr": stderr} if stderr else {}
-
-
-def _tail(file: IO[bytes], size: int) -> str:
-    end = file.seek(0, os.SEEK_END)
-    file.seek(max(0, end - size))
-    return file.read().decode(errors="replace")
-
-
-def _oom_kills() -> int:
-    """How often this system has ended a process for memory; 0 where that cannot be read."""
-    try:
-        lines = Path("/proc/vmstat").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+def _finish(workers: Sequence[WorkerProcess]) -> None:
+    for worker in workers:
+        if worker.result is None:
+            worker.tell("finish")
+            wait_for([worker])
+            if worker.result is None:
+                worker.end_with(TrialResult("failed", error="The benchmark gave no result when it was told to finish."))

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from alone import alone
 from torch import Tensor
 
 from bench_engine import registry
@@ -20,6 +21,8 @@ CONFIG = {
     "batch_size": 16,
     "direction": "forward",
     "zipf_s": 1.05,
+    "cache": "warm",
+    "output": "fresh",
     "threads": 1,
     "seed": 0,
 }
@@ -63,7 +66,7 @@ class WrongShape(DenseEmbeddingBag):
 
 
 def run(method: str = "dense", **config) -> TrialResult:
-    return lookup.run(Trial("lookup", method, {**CONFIG, **config}, stop=QUICK))
+    return alone(lookup.run(Trial("lookup", method, {**CONFIG, **config}, stop=QUICK)))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -156,8 +159,22 @@ def test_requests_rotate(stand_in, monkeypatch):
     assert len(seen) == lookup.BATCHES
 
 
-def test_it_says_that_the_cache_is_warm():
-    assert run().environment["cache"] == "warm"
+def test_a_cold_call_finds_its_caches_flushed_before_every_sample(monkeypatch):
+    flushes = []
+    monkeypatch.setattr(lookup.caches, "flusher", lambda: lambda: flushes.append(1))
+    result = run(cache="cold")
+    assert result.status == "ok"
+    assert len(flushes) == len(result.samples_us)
+    assert result.environment["calls_per_sample"] == 1
+    flushes.clear()
+    assert run(cache="warm").status == "ok"
+    assert flushes == []
+
+
+def test_the_flush_is_larger_than_the_last_level_cache(monkeypatch):
+    monkeypatch.setattr(lookup.caches.machine, "machine", lambda: {"l2_kb": 1000, "l3_kb": 100_000})
+    flush = lookup.caches.flusher()
+    assert flush().nbytes >= 2 * 100_000_000
 
 
 @pytest.mark.usefixtures("built_kernels")

@@ -1,8 +1,10 @@
-"""The worker: one trial in, one marked line out, and an end with its runner."""
+"""The worker: it works when it is told to, answers on its socket alone, and ends with its runner."""
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,44 +15,104 @@ import pytest
 from bench_engine import worker
 from bench_engine.kernels import extension
 from bench_engine.sweep import expand
-from bench_engine.trial import TrialResult
+from bench_engine.trial import Trial, TrialResult
 
 
-def run_worker(engine, deed: str, pid: int | None = None) -> subprocess.CompletedProcess[str]:
-    (trial,) = expand(engine.sweep(deed))
-    command = [sys.executable, "-m", "bench_engine.worker", "MARK:", str(os.getpid() if pid is None else pid)]
-    return subprocess.run(command, input=trial.to_json(), capture_output=True, text=True, timeout=60, check=False)
+class Conversation:
+    """A worker as its runner sees it, line by line."""
+
+    def __init__(self, trial: Trial, runner_pid: int) -> None:
+        self.socket, theirs = socket.socketpair()
+        command = [sys.executable, "-m", "bench_engine.worker", str(theirs.fileno()), str(runner_pid)]
+        self.process = subprocess.Popen(
+            command, pass_fds=[theirs.fileno()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        theirs.close()
+        self.lines = self.socket.makefile("rw")
+        with contextlib.suppress(BrokenPipeError):  # one that does not start reads nothing
+            self.tell(json.dumps({"trial": trial.to_json(), "memory_bytes": None}))
+
+    def tell(self, line: str) -> None:
+        self.lines.write(line + "\n")
+        self.lines.flush()
+
+    def hear(self) -> dict:
+        try:
+            return json.loads(self.lines.readline() or "{}")
+        except ConnectionResetError:
+            return {}
+
+    def end(self) -> tuple[str, str]:
+        self.lines.close()
+        self.socket.close()
+        return self.process.communicate(timeout=60)
 
 
-def test_the_result_is_a_line_of_its_own_behind_the_mark(engine) -> None:
-    lines = run_worker(engine, "rubbish").stdout.splitlines()
-    (marked,) = [line for line in lines if line.startswith("MARK:")]
-    result = TrialResult.from_json(marked.removeprefix("MARK:"))
-    assert result.status == "ok"
-    assert json.loads(lines[0]) == {"status": "ok"}
+@pytest.fixture
+def converse(engine):
+    begun = []
+
+    def begin(deed: str, runner_pid: int = os.getpid()) -> Conversation:
+        (trial,) = expand(engine.sweep(deed))
+        begun.append(Conversation(trial, runner_pid))
+        return begun[-1]
+
+    yield begin
+    for conversation in begun:
+        conversation.process.kill()
 
 
-def test_a_failure_is_a_result_and_leaves_its_traceback_on_stderr(engine) -> None:
-    done = run_worker(engine, "raise")
-    assert '"failed"' in done.stdout
-    assert "Traceback" in done.stderr
-    assert done.returncode == 0
+def test_a_worker_works_when_it_is_told_to(converse) -> None:
+    worker = converse("ok")
+    assert worker.hear() == {"state": "more"}
+    worker.tell("turn")
+    assert worker.hear() == {"state": "ended"}
+    worker.tell("finish")
+    result = TrialResult.from_json(json.dumps(worker.hear()["result"]))
+    assert (result.status, result.samples_us, result.turn_sizes) == ("ok", (1.0, 2.0, 3.0), (3,))
+    worker.end()
+    assert worker.process.returncode == 0
 
 
-def test_a_worker_whose_runner_has_gone_does_not_start(engine) -> None:
-    done = run_worker(engine, "ok", pid=1 if os.getpid() != 1 else 2)
-    assert done.returncode == 1
-    assert "MARK:" not in done.stdout
+def test_what_is_printed_is_no_answer(converse) -> None:
+    worker = converse("rubbish")
+    worker.hear()
+    worker.tell("turn")
+    assert worker.hear() == {"state": "ended"}
+    assert json.loads(worker.end()[0].splitlines()[0]) == {"status": "ok"}
+
+
+def test_a_failure_is_a_result_and_leaves_its_traceback_on_stderr(converse) -> None:
+    worker = converse("raise")
+    worker.hear()
+    worker.tell("turn")
+    assert worker.hear()["result"]["status"] == "failed"
+    assert "Traceback" in worker.end()[1]
+    assert worker.process.returncode == 0
+
+
+def test_a_worker_whose_runner_has_gone_does_not_start(converse) -> None:
+    worker = converse("ok", runner_pid=1 if os.getpid() != 1 else 2)
+    assert worker.hear() == {}
+    worker.end()
+    assert worker.process.returncode == 1
+
+
+def test_a_worker_whose_runner_hangs_up_ends(converse) -> None:
+    worker = converse("ok")
+    worker.hear()
+    worker.end()
+    assert worker.process.returncode == 0
 
 
 def test_a_worker_dies_with_its_runner(engine) -> None:
     (trial,) = expand(engine.sweep("sleep"))
     code = (
-        "import os, subprocess, sys, time\n"
-        "command = [sys.executable, '-m', 'bench_engine.worker', 'M', str(os.getpid())]\n"
-        "p = subprocess.Popen(command, stdin=subprocess.PIPE)\n"
-        "p.stdin.write(sys.argv[1].encode()); p.stdin.close()\n"
-        "print(p.pid, flush=True); time.sleep(60)\n"
+        "import sys, time\n"
+        "from bench_engine.executors.process import WorkerProcess\n"
+        "from bench_engine.trial import Trial\n"
+        "worker = WorkerProcess(Trial.from_json(sys.argv[1]), 10**12)\n"
+        "print(worker._process.pid, flush=True); time.sleep(60)\n"
     )
     runner = subprocess.Popen([sys.executable, "-c", code, trial.to_json()], stdout=subprocess.PIPE, text=True)
     assert runner.stdout
@@ -84,7 +146,7 @@ def test_torch_threads_come_from_the_trial(engine) -> None:
     from bench_engine.sweep import load
 
     trial = expand(load("tiny"), ["threads=3", "methods=dense"])[0]
-    result = LocalExecutor().execute(trial)
+    (result,) = LocalExecutor().execute([trial])
     assert result.status == "ok", result.error
     assert result.environment["torch_threads"] == 3
 

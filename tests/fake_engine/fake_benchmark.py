@@ -1,17 +1,20 @@
 """A benchmark without torch that does what its axis `pooling_mode` says: a worker of it takes a tenth of a second."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 
+from bench_engine.measure import Run
 from bench_engine.registry import Axis, Benchmark, Method
 from bench_engine.trial import Trial, TrialResult
 
 DEEDS = (
     "ok", "raise", "memory", "allocator", "sleep", "killed", "exit", "nan", "negative", "negative_sample",
     "unknown_metric", "wrong_type", "rubbish", "skip", "child", "surrogate", "list",
+    "wrong_state", "endless", "log", "slow", "hog",
 )  # fmt: skip
 METHODS = tuple(
     Method(name, "a fake", "none:none", compressible=name != "fake_dense") for name in ("fake", "fake_dense")
@@ -36,7 +39,8 @@ BENCHMARK = Benchmark(
 METRICS = {"latency_us": 2.0, "memory_mb": 1.0, "sample_count": 3, "noise": 0.1}
 
 
-def run(trial: Trial) -> TrialResult:
+def run(trial: Trial) -> Run:
+    yield "more"  # it has set up; the deed is done in its first turn
     samples = (1.0, 2.0, 3.0)
     metrics: dict[str, object] = dict(METRICS)
     deed = trial.config["pooling_mode"]
@@ -46,6 +50,22 @@ def run(trial: Trial) -> TrialResult:
         raise MemoryError
     if deed == "allocator":
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes")
+    if deed == "hog":
+        bytearray(10**9)
+    if deed == "log":  # turns that say when they were
+        with open(os.environ.get("FAKE_TURNS_LOG", os.devnull), "a") as log:
+            for left in range(4, -1, -1):
+                begin = time.monotonic()
+                time.sleep(0.01)
+                turn = {"pid": os.getpid(), "begin": begin, "end": time.monotonic()}
+                log.write(json.dumps(turn) + "\n")
+                log.flush()
+                if left:
+                    yield "more"
+    if deed == "slow":
+        for _ in range(5):
+            time.sleep(0.5)
+            yield "more"
     if deed == "sleep":
         time.sleep(60)
     if deed == "killed":
@@ -72,4 +92,7 @@ def run(trial: Trial) -> TrialResult:
         samples = (1.0, -2.0)
     if deed == "list":
         return TrialResult("ok", metrics, samples, environment=[1, 2])  # type: ignore[arg-type]
-    return TrialResult("ok", metrics, samples, (("loss", 1, 0.5),), "fixed_count")
+    yield "wrong" if deed == "wrong_state" else "ended"  # type: ignore[misc]
+    if deed == "endless":
+        yield "more"
+    return TrialResult("ok", metrics, samples, (("loss", 1, 0.5),), "fixed_count", turn_sizes=(len(samples),))
