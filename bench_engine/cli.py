@@ -1,4 +1,4 @@
-"""The engine's command line: build, list, plan, run, ingest, pack, doctor."""
+"""The engine's command line: build, list, plan, run, ingest, pack, export, doctor."""
 
 import argparse
 import json
@@ -9,19 +9,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench_engine import doctor, planning, runner, sweep
+from bench_engine import doctor, plan_text, planning, runner, sweep
 from bench_engine.data import files
 from bench_engine.lock import MachineBusyError
-from bench_engine.progress import duration
 from bench_engine.readiness import SkipReasons
 from bench_engine.registry import BENCHMARKS, DATA_SETS, METHODS, Axis
-from db import journal
+from db import export, journal
 from db.runs import RunState, RunStateError
 from db.settings import SettingsError, examples_dir, journal_dir
 from db.store import Store, StoreError
 
 _USER_ERRORS = (
     sweep.SweepError, MachineBusyError, StoreError, journal.JournalError, RunStateError, SettingsError,
+    export.ExportError,
 )  # fmt: skip
 
 
@@ -29,7 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command. Exit status: 0, 1 for an error told in one sentence, 2 for wrong usage, 130 for Ctrl-C."""
     options = parser().parse_args(arguments)
     try:
-        return int(options.command(options))
+        status = int(options.command(options))
+        sys.stdout.flush()  # what a reader that went away did not get is noticed here, not after the end
+        return status
     except _USER_ERRORS as error:
         print(error, file=sys.stderr)
         return 1
@@ -58,7 +60,10 @@ def parser() -> argparse.ArgumentParser:
         "plan", _plan, "the trials of a sweep: what is done, what would be skipped, how long the rest takes"
     )
     _add_sweep(planner)
-    planner.add_argument("--json", action="store_true", help="one JSON object (default: text)")
+    planner.add_argument("--json", action="store_true", help="one JSON object with every trial (default: text)")
+    planner.add_argument(
+        "--all", action="store_true", help="list all trials (default: count them where there are many)"
+    )
     run = command("run", _run, "run what is left of a sweep; stop it at any moment and run it again")
     _add_sweep(run)
     run.add_argument(
@@ -66,13 +71,23 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--run-id", default="", metavar="ID", help="name of the run's state file (default: made up)")
     run.add_argument("--executor", choices=["local"], default="local", help="where trials run (default: local)")
-    ingester = command("ingest", _ingest, "bring the journal into the database")
+    ingester = command("ingest", _ingest, "bring the journal into the database, and other journals into it first")
+    ingester.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="journal folder or packed file of another machine, whose trials are copied (default: none)",
+    )
     ingester.add_argument(
         "--examples", action="store_true", help="the example results that come with the code too (default: not)"
     )
     packer = command("pack", _pack, "write the whole journal into one file")
     packer.add_argument("target", metavar="TARGET", help="the file, for instance results.jsonl or results.jsonl.gz")
-    command("doctor", _doctor, "this machine, its compiler, kernels, data and results, and what to mend")
+    exporter = command("export", _export, "write a view of the results as a Parquet file")
+    exporter.add_argument("target", metavar="TARGET", help="the file, for instance results.parquet")
+    exporter.add_argument("--view", choices=export.VIEWS, default="results", help="what to write (default: results)")
+    examiner = command("doctor", _doctor, "this machine, its compiler, kernels, data and results, and what to mend")
+    examiner.add_argument("--json", action="store_true", help="one JSON object: facts, warnings (default: text)")
     return parser
 
 
@@ -93,11 +108,16 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="AXIS=V1,V2",
-        help="other values for an axis, for methods (methods=dense,hashed) or seeds (seeds=3: three of them); "
-        "may be given several times (default: as the sweep says)",
+        help="other values for an axis, for methods (methods=dense,hashed), seeds (seeds=3: three of them), run_cap or "
+        "random_seed; may be given several times (default: as the sweep says)",
     )
     parser.add_argument("--retry-failed", action="store_true", help="run again what failed (default: leave it)")
     parser.add_argument("--force", action="store_true", help="run everything again (default: what is left)")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="a first look: fewer samples of each trial that has no thorough result yet (default: as the sweep says)",
+    )
 
 
 # -- commands ------------------------------------------------------------------------------------------------------
@@ -165,7 +185,9 @@ def _axis(axis: Axis) -> dict[str, Any]:
 
 def _plan(options: argparse.Namespace) -> int:
     loaded = sweep.load(options.sweep)
-    made = planning.plan(loaded, options.overrides, options.db, options.retry_failed, options.force)
+    made = planning.plan(
+        loaded, options.overrides, options.db, options.retry_failed, options.force, quick=options.quick
+    )
     if options.json:
         trials = [
             {
@@ -179,15 +201,13 @@ def _plan(options: argparse.Namespace) -> int:
             }
             for p in made.trials
         ]
-        print(json.dumps({"sweep": loaded.name, "seconds": made.seconds, "trials": trials}))
+        notes = [chosen.note for chosen in made.parts if chosen.note]
+        configurations = sum(chosen.configurations for chosen in made.parts)
+        found = {"sweep": loaded.name, "seconds": made.seconds, "configurations": configurations, "notes": notes}
+        print(json.dumps({**found, "trials": trials}))
         return 0
-    for p in made.trials:
-        note = {"skip": p.reason, "done": p.before, "todo": duration(p.seconds)}[p.fate]
-        print(f"{p.fate}  {p.trial.label()}  ({note})")
-    print(
-        f"{len(made.trials)} trials: {len(made.of('done'))} done, {len(made.of('skip'))} cannot run, "
-        f"{len(made.of('todo'))} to do in about {duration(made.seconds)}."
-    )
+    for line in plan_text.lines(made, options.all):
+        print(line)
     return 0
 
 
@@ -222,9 +242,19 @@ def _summary(state: RunState) -> str:
 
 def _ingest(options: argparse.Namespace) -> int:
     store = Store(options.db)
-    folders = [journal_dir(store.url), *([examples_dir()] if options.examples else [])]
-    print(journal.ingest(store, folders).sentence())
-    return 0
+    own = journal_dir(store.url)
+    left_out = _merge(own, options.paths) if options.paths else 0
+    print(journal.ingest(store, [own, *([examples_dir()] if options.examples else [])]).sentence())
+    return 1 if left_out else 0
+
+
+def _merge(own: Path, paths: Sequence[str]) -> int:
+    """Copy other journals into our own. Returns how many entries could not be used."""
+    report = journal.merge(own, [Path(path) for path in paths])
+    for line in report.set_aside:
+        print(f"Left out: {line}", file=sys.stderr)
+    print(f"{report.added} trials copied into {own.name}/, which had {report.known} others of them already.")
+    return len(report.set_aside)
 
 
 def _pack(options: argparse.Namespace) -> int:
@@ -236,7 +266,18 @@ def _pack(options: argparse.Namespace) -> int:
     return 1 if report.unusable else 0
 
 
+def _export(options: argparse.Namespace) -> int:
+    target = Path(options.target)
+    rows = export.export(Store(options.db), target, options.view)
+    print(f"{rows} rows of {options.view} written to {target.name}.")
+    return 0
+
+
 def _doctor(options: argparse.Namespace) -> int:
-    for line in doctor.report(options.db):
+    findings = doctor.examine(options.db)
+    if options.json:
+        print(json.dumps(asdict(findings)))
+        return 0
+    for line in doctor.lines(findings):
         print(line)
     return 0

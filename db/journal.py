@@ -2,16 +2,21 @@
 
 import contextlib
 import gzip
+import itertools
 import os
+import re
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from db.record import NewerFormatError, Record, RecordError, from_json
 from db.settings import examples_dir, journal_dir
 from db.store import Store
+
+_PACKED = (".jsonl", ".jsonl.gz")
+_TRIAL_ID = re.compile(r"[A-Za-z0-9_]{1,64}-[0-9]{1,9}")
 
 
 class JournalError(RuntimeError):
@@ -23,36 +28,49 @@ def write(folder: Path, record: Record) -> Path:
 
     Raises JournalError when the disk is full or the folder cannot be written, and when the trial is already there.
     """
-    path = folder / f"{record.trial_id}.{record.status}.json"
-    temporary = ""
+    (path,) = write_all(folder, [record])
+    return path
+
+
+def write_all(folder: Path, records: Iterable[Record]) -> list[Path]:
+    """Write records as `write` does. The disk is waited for once and not for each: many in a second, even so."""
+    temporary: dict[Path, Record] = {}
+    written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".part")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(record.to_json() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(temporary, path)  # unlike a rename, this fails where the name is taken
-        except FileExistsError as error:
-            raise JournalError(
-                f"Trial {record.trial_id} is already in the journal: two runs are writing to {folder.name}/."
-            ) from error
-        _sync_folder(folder)
+        for record in records:
+            text = record.to_json() + "\n"
+            handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
+            temporary[Path(name)] = record
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+        for part in temporary:  # the first brings most of the others to the disk with it
+            _sync(part)
+        for part, record in temporary.items():
+            path = folder / f"{record.trial_id}.{record.status}.json"
+            try:
+                os.link(part, path)  # unlike a rename, this fails where the name is taken
+            except FileExistsError as error:
+                raise JournalError(
+                    f"Trial {record.trial_id} is already in the journal: two runs are writing to {folder.name}/."
+                ) from error
+            written.append(path)
+        _sync(folder)
     except OSError as error:
         raise JournalError(
             f"The journal {folder.name}/ cannot be written: {error.strerror}. "
             "Mend that and start again; finished trials are kept."
         ) from error
     finally:
-        if temporary:
+        for part in temporary:
             with contextlib.suppress(OSError):
-                os.unlink(temporary)
-    return path
+                part.unlink()
+    return written
 
 
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    """Wait until a file or a folder is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
@@ -98,16 +116,55 @@ def ingest(store: Store, folders: Iterable[Path]) -> IngestReport:
     report = IngestReport()
     store.ensure()
     known = {row["trial_id"] for row in store.rows("SELECT trial_id FROM trials")}
-    batch: list[Record] = []
-    for folder in folders:
-        for record in _fresh(folder, known, report):
-            batch.append(record)
-            if len(batch) == 2000:  # keeps memory flat on a journal of any length
-                report.added += store.add(batch)
-                batch.clear()
-    report.added += store.add(batch)
+    fresh = (record for folder in folders for record in _fresh(folder, known, report))
+    for batch in _batches(fresh, 2000):
+        report.added += store.add(batch)
     store.checkpoint()
     return report
+
+
+def merge(folder: Path, sources: Sequence[Path]) -> IngestReport:
+    """Copy what a journal lacks from other journals, of other machines say: folders, or packed files.
+
+    The sources stay as they are. A trial that the journal has already, by its id, is not copied again.
+
+    Raises JournalError where a source is missing or is no journal, or where the journal cannot be written.
+    """
+    for source in sources:  # all of them before anything is copied
+        if not source.exists():
+            raise JournalError(f"There is no {source}: name a journal folder, or a packed .jsonl or .jsonl.gz file.")
+        if not source.is_dir() and not source.name.endswith(_PACKED):
+            raise JournalError(f"{source} is neither a journal folder nor a packed .jsonl or .jsonl.gz file.")
+    report = IngestReport()
+    known = {f"{identity}-{number}" for identity, tries in attempts([folder]).items() for number in tries}
+    for source in sources:
+        before = report.added + report.known
+        for batch in _batches(_of_source(source, known, report), 500):
+            report.added += len(write_all(folder, batch))
+        if report.added + report.known == before:
+            why = f": {report.set_aside[-1]}" if report.set_aside else "."
+            raise JournalError(f"{source} holds no trials{why}")
+    return report
+
+
+def _of_source(source: Path, known: set[str], report: IngestReport) -> Iterator[Record]:
+    """Records of somebody else's journal that are not known yet; nothing there is renamed."""
+    if source.is_dir():
+        found = _fresh(source, known, report, name_broken=lambda path: path.name)
+    else:
+        found = (r for record in _packed(source, report.set_aside) for r in _count(record, known, report))
+    for record in found:
+        if _TRIAL_ID.fullmatch(record.trial_id):  # it becomes the name of a file
+            yield record
+        else:
+            report.set_aside.append(f"{record.trial_id!r:.60} in {source.name} is no identity and attempt.")
+
+
+def _batches(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
+    """Lists of at most so many: what is held at a time does not grow with the journal."""
+    each = iter(records)
+    while batch := list(itertools.islice(each, size)):
+        yield batch
 
 
 def open_results(url: str | None = None) -> Store:
@@ -168,7 +225,7 @@ def _count(record: Record, known: set[str], report: IngestReport) -> Iterator[Re
 
 
 def _packed_files(folder: Path) -> list[Path]:
-    return sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")])
+    return sorted(path for suffix in _PACKED for path in folder.glob(f"*{suffix}"))
 
 
 def _packed(path: Path, problems: list[str]) -> Iterator[Record]:

@@ -5,7 +5,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from db.record import Record
 from db.settings import db_url
 
 LOCK_WAIT_S = 10.0
+BATCH_ROWS = 50_000
 ANALYZE_FROM = 100  # new trials at once; fewer are counted by PostgreSQL in its own time
 
 
@@ -207,7 +208,24 @@ class Store:
     def rows(self, sql: str, **parameters: Any) -> list[dict[str, Any]]:
         """Rows of our own SQL as dicts. For text from people or models use mirror.guard and mirror.sandbox."""
         with self._connect(write=False) as connection:
-            return [dict(row._mapping) for row in connection.execute(sa.text(sql), parameters)]
+            result = connection.execute(sa.text(sql), parameters)
+            names = tuple(result.keys())
+            return [dict(zip(names, row, strict=True)) for row in result]
+
+    @contextlib.contextmanager
+    def reader(self, view: str) -> Iterator[pa.RecordBatchReader]:
+        """The rows of an exposed view in batches, read in one transaction that lasts as long as the context."""
+        select = f"SELECT * FROM {view}"
+        with self._connect(write=False) as connection:
+            if self.path:
+                yield _raw(connection).execute(select).to_arrow_reader(BATCH_ROWS)
+                return
+            types = pa.schema(self._types(connection, view))
+            result = connection.execution_options(yield_per=BATCH_ROWS).execute(sa.text(select))
+            yield pa.RecordBatchReader.from_batches(
+                types,
+                (pa.RecordBatch.from_arrays(_columns(part, types), schema=types) for part in result.partitions()),
+            )
 
     def snapshot(self) -> dict[str, pa.Table]:
         """Every exposed view as an Arrow table, read in one transaction."""
@@ -216,7 +234,7 @@ class Store:
                 raw = _raw(connection)
                 return {n: raw.execute(f"SELECT * FROM {n}").to_arrow_table() for n in schema.EXPOSED}
             if self.postgres:
-                return {n: postgres.fetch(connection, n, self._types(connection, n)) for n in schema.EXPOSED}
+                return {n: postgres.fetch(connection, n) for n in schema.EXPOSED}
             tables = {}
             for name in schema.EXPOSED:
                 result = connection.execute(sa.text(f"SELECT * FROM {name}"))
@@ -224,10 +242,6 @@ class Store:
                 columns = list(zip(*result.fetchall(), strict=True)) or [()] * len(keys)
                 tables[name] = pa.table({k: pa.array(c) for k, c in zip(keys, columns, strict=True)})
             return tables
-
-    @staticmethod
-    def _types(connection: sa.Connection, view: str) -> dict[str, pa.DataType]:
-        return {c["name"]: _arrow_type(c["type"]) for c in sa.inspect(connection).get_columns(view)}
 
     def version(self) -> str:
         """A text that changes whenever the results may have changed; cheap, opens nothing for a file."""
@@ -346,6 +360,10 @@ class Store:
 def _raw(connection: sa.Connection) -> Any:
     """The duckdb connection under a SQLAlchemy one."""
     return connection.connection.driver_connection
+
+
+def _columns(rows: Sequence[sa.Row[Any]], types: pa.Schema) -> list[pa.Array]:
+    return [pa.array(values, type=t) for values, t in zip(zip(*rows, strict=True), types.types, strict=True)]
 
 
 def _arrow_type(column: sa.types.TypeEngine[Any]) -> pa.DataType:
