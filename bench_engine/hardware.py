@@ -37,6 +37,7 @@ def details() -> dict[str, Any]:
         "cpu_quota": cgroup.cpu_quota(),
         "isolated_cpus": isolated_cpus(),
         "memory_limit_gb": memory_limit_gb(),
+        "gpu_driver": gpu_driver(),
         "hypervisor": hypervisor(),
         "container": container(),
     }

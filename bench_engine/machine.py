@@ -52,6 +52,12 @@ def machine() -> dict[str, Any]:
 
 def state() -> dict[str, Any]:
     """What every trial keeps of the machine and its state; what cannot be read is left out."""
+    software = {"os": operating_system(), "kernel": platform.release(), "python": platform.python_version()}
+    return {**conditions(), **software, **hardware.details()}
+
+
+def conditions() -> dict[str, Any]:
+    """What may be another from trial to trial; what cannot be read is left out."""
     facts = {
         "load": load_now(),
         "governor": governor(),
@@ -64,12 +70,8 @@ def state() -> dict[str, Any]:
         "huge_pages": huge_pages(),
         "random_addresses": random_addresses(),
         "clock_source": clock_source(),
-        "gpu_driver": hardware.gpu_driver(),
-        "os": operating_system(),
-        "kernel": platform.release(),
-        "python": platform.python_version(),
     }
-    return {**{name: value for name, value in facts.items() if value is not None}, **hardware.details()}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def operating_system() -> str:

@@ -186,6 +186,11 @@ def compiler() -> list[str]:
     )
 
 
+def toolchain() -> dict[str, str]:
+    """The compiler that a build takes, with its version, and the flags. Raises CompilerMissingError."""
+    return {"compiler": _version_of(compiler()), "compiler_flags": " ".join(_FLAGS)}
+
+
 def _version_of(compiler: list[str]) -> str:
     """The compiler's command and the first line of what it says about itself."""
     said = subprocess.run(

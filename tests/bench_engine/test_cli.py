@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from bench_engine.cli import main
-from bench_engine.kernels import extension
 from db import runs
 
 
@@ -56,36 +55,6 @@ def test_ingest_takes_the_examples_where_asked(engine, examples: Path, capsys: p
     for arguments, added in (([], 0), (["--examples"], 1)):
         assert main(["ingest", *arguments]) == 0
         assert capsys.readouterr().out == f"{added} trials added, 0 were already there.\n"
-
-
-def test_doctor_tells_the_journal_from_the_examples(engine, examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", str(engine.file("ok"))]) == 0
-    (path,) = engine.journal.glob("*.json")
-    (examples / "aa-1.ok.json").write_text(path.read_text())
-    (engine.journal / "bb-1.ok.json").write_text(path.read_text())
-    capsys.readouterr()
-    assert main(["doctor"]) == 0
-    out = capsys.readouterr().out
-    assert "x.journal/: 2 trials" in out
-    assert "1 trials; `python -m bench_engine ingest --examples`" in out
-    assert "x.duckdb lacks 1 trials of the journal" in out
-
-
-def test_doctor_says_what_the_kernels_lack(
-    engine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(extension, "built", lambda: False)
-    monkeypatch.setenv("CXX", "true -x")
-    assert main(["doctor"]) == 0
-    out = capsys.readouterr().out
-    assert "compiler         true -x" in out
-    assert "run `python -m bench_engine build`" in out
-    monkeypatch.delenv("CXX")
-    monkeypatch.setenv("PATH", str(engine.folder))
-    assert main(["doctor"]) == 0
-    out = capsys.readouterr().out
-    assert "compiler         none" in out
-    assert "! No C++ compiler was found" in out
 
 
 def test_list_json_has_what_a_form_needs(engine, capsys: pytest.CaptureFixture[str]) -> None:
