@@ -166,7 +166,7 @@ class _History:
 
     def __init__(self, url: str, machine_id: str) -> None:
         self.attempts: dict[str, list[int]] = {}
-        self._durations: dict[tuple[str, ...], list[float]] = {}
+        durations: dict[tuple[str, ...], list[float]] = {}
         sql = "SELECT trial_id, benchmark, method, dataset, status, duration_s FROM trials WHERE machine_id = :machine"
         rows: list[dict[str, Any]] = []
         store = Store(url, lock_wait_s=0.5)
@@ -179,7 +179,8 @@ class _History:
                 self.attempts.setdefault(identity, []).append(int(number))
             if row["status"] == "ok" and row["duration_s"]:
                 for key in ((row["benchmark"], row["method"], row["dataset"] or ""), (row["benchmark"],)):
-                    self._durations.setdefault(key, []).append(row["duration_s"])
+                    durations.setdefault(key, []).append(row["duration_s"])
+        self._usual = {key: statistics.median(values) for key, values in durations.items()}
 
     def seconds(self, trial: Trial, less: float = 0.0) -> float:
         """Median duration of trials like this one, else the benchmark's own guess; less so many seconds of sampling.
@@ -187,6 +188,5 @@ class _History:
         At least a quarter is left: the trials before may have been short themselves.
         """
         like = (trial.benchmark, trial.method, str(trial.config.get("dataset", "")))
-        durations = self._durations.get(like) or self._durations.get((trial.benchmark,))
-        usual = statistics.median(durations) if durations else benchmark(trial.benchmark).seconds
+        usual = self._usual.get(like) or self._usual.get((trial.benchmark,)) or benchmark(trial.benchmark).seconds
         return max(usual - less, usual / 4)

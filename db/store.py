@@ -210,7 +210,7 @@ class Store:
         with self._connect(write=False) as connection:
             result = connection.execute(sa.text(sql), parameters)
             names = tuple(result.keys())
-            return [dict(zip(names, row, strict=True)) for row in result]
+            return [dict(zip(names, row, strict=True)) for row in result.all()]
 
     @contextlib.contextmanager
     def reader(self, view: str) -> Iterator[pa.RecordBatchReader]:
@@ -242,6 +242,11 @@ class Store:
                 columns = list(zip(*result.fetchall(), strict=True)) or [()] * len(keys)
                 tables[name] = pa.table({k: pa.array(c) for k, c in zip(keys, columns, strict=True)})
             return tables
+
+    def _types(self, connection: sa.Connection, view: str) -> dict[str, pa.DataType]:
+        if self.postgres:
+            return postgres.column_types(connection, view)
+        return {c["name"]: _arrow_type(c["type"]) for c in sa.inspect(connection).get_columns(view)}
 
     def version(self) -> str:
         """A text that changes whenever the results may have changed; cheap, opens nothing for a file."""

@@ -150,7 +150,7 @@ class Writer:
             "status": "ok",
             "machine_id": machine["machine_id"],
             "started_at": self.clock,
-            "duration_s": 6.5,
+            "duration_s": round(self.random.uniform(4, 9), 3),
             "code_version": "0123abc",
             "environment": json.dumps(this_machine.state()),
         }
