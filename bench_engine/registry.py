@@ -6,19 +6,16 @@ benchmarks run a new method unless they name theirs. An axis that is no column y
 """
 
 import difflib
-import hashlib
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any, TypeVar
 
+from bench_engine.method import Method
+from bench_engine.rivals import RIVALS
 from bench_engine.trial import Scalar
 
 T = TypeVar("T")
-_ROOT = Path(__file__).resolve().parent.parent
 
 
 class UnknownNameError(ValueError):
@@ -67,37 +64,6 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Method:
-    """One way to compute the op.
-
-    Attributes:
-        name: name in the results.
-        text: help, one line.
-        implementation: "module:class" of the nn.Module, constructed as cls(num_embeddings, embedding_dim,
-            compression=..., mode=...).
-        compressible: False for a method that exists at compression 1 only.
-        sources: files (relative to the repository) whose content is the kernel: a change re-runs what it touches.
-        needs_build: whether it needs the compiled kernels.
-    """
-
-    name: str
-    text: str
-    implementation: str
-    compressible: bool = True
-    sources: tuple[str, ...] = ()
-    needs_build: bool = False
-
-    def load(self) -> Any:
-        """The class behind the entry (imports torch)."""
-        module, _, name = self.implementation.partition(":")
-        return getattr(importlib.import_module(module), name)
-
-    def source_hash(self) -> str:
-        """Hash of the kernel source and of the torch version beneath it."""
-        return _source_hash(self.sources)
-
-
-@dataclass(frozen=True)
 class Benchmark:
     """One kind of experiment.
 
@@ -105,7 +71,7 @@ class Benchmark:
         name: name in the results.
         op: what is computed.
         text: help, one line.
-        module: module with `run(trial) -> TrialResult`.
+        module: module with `run(trial)`, a bench_engine.measure.Run.
         axes: its axes; the seed is always the last.
         measurement: number of the measurement method; raise it when timing, training or the preparation of data
             changes, and trials run anew.
@@ -151,18 +117,6 @@ class DataSet:
         return importlib.import_module(self.module)
 
 
-@cache
-def _source_hash(sources: tuple[str, ...]) -> str:
-    digest = hashlib.sha256()
-    for source in sources:
-        digest.update((_ROOT / source).read_bytes())
-    try:
-        digest.update(version("torch").encode())
-    except PackageNotFoundError:
-        digest.update(b"no torch")
-    return digest.hexdigest()[:16]
-
-
 _BAGS = "bench_engine/kernels/bags.py"
 _HASHED_SOURCES = (
     _BAGS,
@@ -176,7 +130,7 @@ _HASHED_SOURCES = (
     "csrc/cpu/hashed_embedding_bag_kernel.cpp",
 )
 
-METHODS: dict[str, Method] = {
+_OWN = {
     m.name: m
     for m in (
         Method(
@@ -210,6 +164,21 @@ METHODS: dict[str, Method] = {
             "product of a remainder row and a quotient row (Shi et al. 2020)",
             "bench_engine.kernels.quotient_remainder:QuotientRemainderEmbeddingBag",
             sources=(_BAGS, "bench_engine/kernels/quotient_remainder.py"),
+        ),
+    )
+}
+METHODS: dict[str, Method] = {**_OWN, **{m.name: m for m in RIVALS}}
+
+# For bench_engine.selfcheck alone: they stand in no list, and no sweep knows them.
+SELF_CHECK_METHODS: dict[str, Method] = {
+    m.name: m
+    for m in (
+        Method("dense_again", "the very same as dense", METHODS["dense"].implementation, compressible=False),
+        Method(
+            "dense_slowed",
+            "dense, slowed by ten per cent",
+            "bench_engine.selfcheck.slowed:SlowedDenseEmbeddingBag",
+            compressible=False,
         ),
     )
 }
@@ -255,10 +224,12 @@ BENCHMARKS: dict[str, Benchmark] = {
                 Axis("batch_size", int, 512, "bags per call B", low=1, high=10_000_000),
                 Axis("direction", str, "forward", "what is timed", choices=("forward", "forward_backward")),
                 Axis("zipf_s", float, 1.05, "exponent of the ids' Zipf law, 0 is uniform", low=0.0, high=10.0),
+                Axis("cache", str, "warm", "the processor's caches before a call", choices=("warm", "cold")),
+                Axis("output", str, "fresh", "memory of the output", choices=("fresh", "preallocated")),
                 _THREADS,
                 _SEED,
             ),
-            measurement=1,
+            measurement=2,
             seconds=6.0,
         ),
         Benchmark(
@@ -274,15 +245,16 @@ BENCHMARKS: dict[str, Benchmark] = {
                 Axis("threads", int, 2, "threads of the worker", low=1, high=1024),
                 _SEED,
             ),
-            measurement=1,
+            measurement=2,
             seconds=8.0,
+            methods=tuple(_OWN),  # rivals run lookups only
         ),
     )
 }
 
 
 def method(name: str) -> Method:
-    return _find(name, METHODS, "method")
+    return SELF_CHECK_METHODS.get(name) or _find(name, METHODS, "method")
 
 
 def benchmark(name: str) -> Benchmark:

@@ -1,0 +1,80 @@
+"""Whether verdicts can be trusted on this machine: identical methods must not be told apart, a slower one must be."""
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from bench_engine.executors.local import LocalExecutor
+from bench_engine.lock import machine_lock
+from bench_engine.registry import SELF_CHECK_METHODS, benchmark
+from bench_engine.trial import Trial, TrialResult
+
+AGAIN, SLOWED = SELF_CHECK_METHODS
+
+
+class SelfCheckError(RuntimeError):
+    """A trial of the check did not work; the message says why."""
+
+
+@dataclass(frozen=True)
+class VerdictReport:
+    """Verdicts of all rounds.
+
+    Attributes:
+        identical: on a second process of the very same method.
+        slowed: on a method slowed by ten per cent.
+        rounds: number of rounds.
+    """
+
+    identical: Counter[str]
+    slowed: Counter[str]
+    rounds: int
+
+    @property
+    def trusted(self) -> bool:
+        """At most one in twenty identical methods is told apart, and at most two in twenty slowed ones are missed."""
+        right = self.identical["same"] + self.identical["unclear"]
+        return 20 * right >= 19 * self.rounds and 20 * self.slowed["slower"] >= 18 * self.rounds
+
+
+def check_verdicts(rounds: int, busy: bool, say: Callable[[str], None]) -> VerdictReport:
+    """Run dense, dense again and dense slowed in turns so many times; `busy` keeps one core at work meanwhile.
+
+    Raises MachineBusyError, SelfCheckError.
+    """
+    config = {a.name: a.default for a in benchmark("lookup").axes}
+    trials = [Trial("lookup", name, config, is_baseline=name == "dense") for name in ("dense", AGAIN, SLOWED)]
+    found: dict[str, Counter[str]] = {AGAIN: Counter(), SLOWED: Counter()}
+    with machine_lock("check-verdicts"), _busy_core(busy):
+        for number in range(1, rounds + 1):
+            baseline, *others = LocalExecutor().execute(trials)
+            for trial, result in zip(trials[1:], others, strict=True):
+                verdict, text = _judged(trial, result, baseline)
+                found[trial.method][verdict] += 1
+                say(f"[{number}/{rounds}] {trial.method:<13} {text}")
+    return VerdictReport(found[AGAIN], found[SLOWED], rounds)
+
+
+def _judged(trial: Trial, result: TrialResult, baseline: TrialResult) -> tuple[str, str]:
+    if result.paired is None:
+        raise SelfCheckError(f"{trial.method} cannot be compared: {result.error or baseline.error}")
+    paired = result.paired
+    speedup = paired.baseline_latency_us / result.metrics["latency_us"]
+    interval = f"{paired.speedup_ci_low:.3f} to {paired.speedup_ci_high:.3f}"
+    return paired.verdict, f"{paired.verdict:<8} speedup {speedup:.3f} ({interval})"
+
+
+@contextmanager
+def _busy_core(busy: bool) -> Iterator[None]:
+    if not busy:
+        yield
+        return
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
