@@ -1,4 +1,4 @@
-"""The engine's command line: build, list, plan, run, ingest, pack, export, doctor."""
+"""The engine's command line: build, list, plan, run, ingest, pack, export, peers, doctor."""
 
 import argparse
 import json
@@ -9,11 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench_engine import doctor, plan_text, planning, runner, sweep
+from bench_engine import doctor, peers, plan_text, planning, runner, sweep
 from bench_engine.data import files
 from bench_engine.lock import MachineBusyError
 from bench_engine.readiness import SkipReasons
 from bench_engine.registry import BENCHMARKS, DATA_SETS, METHODS, Axis
+from bench_engine.rivals import RIVALS
 from db import export, journal
 from db.runs import RunState, RunStateError
 from db.settings import SettingsError, examples_dir, journal_dir
@@ -21,7 +22,7 @@ from db.store import Store, StoreError
 
 _USER_ERRORS = (
     sweep.SweepError, MachineBusyError, StoreError, journal.JournalError, RunStateError, SettingsError,
-    export.ExportError,
+    export.ExportError, peers.PeerError,
 )  # fmt: skip
 
 
@@ -86,6 +87,17 @@ def parser() -> argparse.ArgumentParser:
     exporter = command("export", _export, "write a view of the results as a Parquet file")
     exporter.add_argument("target", metavar="TARGET", help="the file, for instance results.parquet")
     exporter.add_argument("--view", choices=export.VIEWS, default="results", help="what to write (default: results)")
+    rivals = command("peers", _peers_list, "which rivals can run here, and how the others are installed")
+    actions = rivals.add_subparsers(metavar="ACTION")
+    actions.add_parser("list", help="the same", description="which rivals can run here")
+    installer = actions.add_parser("install", help="install what rivals need, at the pinned versions")
+    installer.add_argument("names", nargs="+", choices=[m.name for m in RIVALS if m.packages], metavar="NAME")
+    installer.add_argument(
+        "--own",
+        action="store_true",
+        help="into environments of their own, about 1 GB each (default: into this one, where no version is changed)",
+    )
+    installer.set_defaults(command=_peers_install)
     examiner = command("doctor", _doctor, "this machine, its compiler, kernels, data and results, and what to mend")
     examiner.add_argument("--json", action="store_true", help="one JSON object: facts, warnings (default: text)")
     return parser
@@ -270,6 +282,20 @@ def _export(options: argparse.Namespace) -> int:
     target = Path(options.target)
     rows = export.export(Store(options.db), target, options.view)
     print(f"{rows} rows of {options.view} written to {target.name}.")
+    return 0
+
+
+def _peers_list(_options: argparse.Namespace) -> int:
+    for rival in RIVALS:
+        lack = SkipReasons().of(rival.name, {})
+        print(f"{rival.name:<14} {lack or 'ready, in ' + peers.place(rival.name, rival.packages)}")
+    return 0
+
+
+def _peers_install(options: argparse.Namespace) -> int:
+    rivals = {m.name: m for m in RIVALS}
+    for name in options.names:
+        peers.install(name, rivals[name].packages, options.own, say=lambda line: print(line, flush=True))
     return 0
 
 

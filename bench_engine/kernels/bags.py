@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_UP, Context
 from numbers import Integral, Real
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -152,6 +153,10 @@ class EmbeddingBagMethod(nn.Module, ABC):
         """One vector per bag, (B, D)."""
         check_bags(bags, self.num_embeddings)
         return pool(self.vectors(bags.ids), bags, self.mode)
+
+    def prepare(self, input: Tensor) -> Any:
+        """A request (B, L) in the form that costs `forward` no conversion: what a caller of this method has at hand."""
+        return input
 
     def forward(self, input: Tensor, offsets: Tensor | None = None) -> Tensor:
         """Pool the vectors of each bag.

@@ -1,0 +1,87 @@
+"""What a method is: its implementation, what it needs, what it can do, and what makes its trials run anew.
+
+Loads without torch; the worker imports what an entry names.
+"""
+
+import hashlib
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from bench_engine import peers
+from bench_engine.trial import Scalar
+
+_ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to compute the op.
+
+    Attributes:
+        name: name in the results.
+        text: help, one line.
+        implementation: "module:class" of the nn.Module, constructed as cls(num_embeddings, embedding_dim,
+            compression=..., mode=...).
+        compressible: False for a method that exists at compression 1 only.
+        sources: files (relative to the repository) whose content is the kernel: a change re-runs what it touches.
+        needs_build: whether it needs the compiled kernels.
+        needs_compiler: whether it compiles while it is set up.
+        packages: exact pins ("jax==0.10.2") of what it needs beyond requirements.txt.
+        supports: axis -> values that it can run; all values of an axis that is not there.
+        variables: environment variables of its worker; `{threads}` in a value becomes the trial's threads.
+    """
+
+    name: str
+    text: str
+    implementation: str
+    compressible: bool = True
+    sources: tuple[str, ...] = ()
+    needs_build: bool = False
+    needs_compiler: bool = False
+    packages: tuple[str, ...] = ()
+    supports: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def load(self) -> Any:
+        """The class behind the entry (imports torch)."""
+        module, _, name = self.implementation.partition(":")
+        return getattr(importlib.import_module(module), name)
+
+    def source_hash(self) -> str:
+        """Hash of the kernel source, of the pinned packages and of the torch version beneath it."""
+        return _source_hash(self.sources, self.packages)
+
+    def python(self) -> str:
+        """The interpreter of its workers: this one, or that of an environment of its own (see bench_engine.peers)."""
+        return peers.python(self.name, self.packages)
+
+    def environ(self, threads: int) -> dict[str, str]:
+        """Environment variables of its worker, to be set before any library reads them."""
+        return {name: value.format(threads=threads) for name, value in self.variables.items()}
+
+    def refusal(self, config: Mapping[str, Scalar]) -> str:
+        """One sentence that says what it cannot run of a configuration; empty when it can run it."""
+        for axis, values in self.supports.items():
+            if axis in config and config[axis] not in values:
+                known = " and ".join(map(str, values))
+                return f"{self.name} has no {axis} {config[axis]}: it runs {known} only."
+        return ""
+
+
+@cache
+def _source_hash(sources: tuple[str, ...], packages: tuple[str, ...]) -> str:
+    digest = hashlib.sha256()
+    for source in sources:
+        digest.update((_ROOT / source).read_bytes())
+    for package in packages:
+        digest.update(package.encode() + b"\0")
+    try:
+        digest.update(version("torch").encode())
+    except PackageNotFoundError:
+        digest.update(b"no torch")
+    return digest.hexdigest()[:16]
