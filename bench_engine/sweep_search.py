@@ -88,6 +88,10 @@ class _Methods:
         self.part = part
         self.seen: set[Hashable] = set()
         self.skip = SkipReasons()
+        self.excluded: dict[tuple[str, ...], set[tuple[Scalar, ...]]] = {}  # by their keys: one look for all of them
+        for pattern in part.exclude:
+            keys = tuple(sorted(pattern))
+            self.excluded.setdefault(keys, set()).add(tuple(pattern[key] for key in keys))
 
     def trials(self, point: Point) -> list[Trial]:
         part, found = self.part, []
@@ -96,7 +100,7 @@ class _Methods:
             if not method(name).compressible and "compression" in config:
                 config["compression"] = 1.0
             key = (name, *config.values())
-            if key in self.seen or any(_matches(pattern, name, config) for pattern in part.exclude):
+            if key in self.seen or self.is_excluded({**config, "method": name}):
                 continue
             self.seen.add(key)
             trial = Trial(
@@ -112,9 +116,8 @@ class _Methods:
             found.append(trial)
         return found
 
-
-def _matches(pattern: Mapping[str, Scalar], name: str, config: Mapping[str, Scalar]) -> bool:
-    return all((name if key == "method" else config[key]) == value for key, value in pattern.items())
+    def is_excluded(self, config: Mapping[str, Scalar]) -> bool:
+        return any(tuple(config[k] for k in keys) in values for keys, values in self.excluded.items())
 
 
 # -- configurations ------------------------------------------------------------------------------------------------
