@@ -21,12 +21,15 @@ _NOT_YET = ("starting up", "too many clients", "too many connections", "connecti
 
 _LOCKED, _NO_TABLE = "55P03", "42P01"
 
+# By PostgreSQL's number of the type: boolean, bigint, double precision, timestamp; all others are text.
+_ARROW_TYPES = {16: pa.bool_(), 20: pa.int64(), 701: pa.float64(), 1114: pa.timestamp("us")}
+
 _NUL = "\N{REPLACEMENT CHARACTER}"
 
 # What the server says -> what to do about it.
 _ADVICE = (
     ("psycopg|pq wrapper", "install it with `pip install 'psycopg[binary]'`"),
-    ("password", "mend the user or the password: in the URL, in PGPASSWORD or in ~/.pgpass"),
+    ("password authentication|no password", "mend the user or the password: in the URL, in PGPASSWORD or in ~/.pgpass"),
     (r'database ".*" does not exist', "make it with `createdb`, or name another"),
     (r'role ".*" does not exist', "make it with `createuser`, or name another user in the URL"),
     ("permission denied", "use the role that owns the database, or have it granted"),
@@ -63,6 +66,9 @@ def engine_options(url: str, write: bool, wait_s: float) -> dict[str, Any]:
 def begin(connection: sa.Connection, write: bool, wait_s: float) -> None:
     """Wait for the turn to write, or for tables that do not change; locks are free when the transaction ends."""
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(wait_s * 1000))}")
+    if not write:
+        # Of windows the planner expects a row or two, and takes them for cheap to compute anew for every trial.
+        connection.exec_driver_sql("SET LOCAL enable_nestloop = off")
     lock = f"pg_advisory_xact_lock({_WRITING})" if write else f"pg_advisory_xact_lock_shared({_CHANGING})"
     connection.exec_driver_sql(f"SELECT {lock}")
 
@@ -99,13 +105,23 @@ def insert(connection: sa.Connection, table: sa.Table, rows: Iterable[Mapping[st
 
 
 def analyze(connection: sa.Connection, tables: Iterable[sa.Table]) -> None:
-    """Count anew what the tables hold: before it is known, the views on many new trials take minutes."""
+    """Count anew what the tables hold: before it is known, queries are planned for none."""
     for table in tables:
         connection.exec_driver_sql(f"ANALYZE {table.name}")
 
 
-def fetch(connection: sa.Connection, view: str, types: Mapping[str, pa.DataType]) -> pa.Table:
-    """A whole view with columns of these types, by COPY: a million rows take a second."""
+def column_types(connection: sa.Connection, view: str) -> dict[str, pa.DataType]:
+    """The columns of a view, in order.
+
+    The view itself is asked: the catalogue would answer as of the start of the transaction.
+    """
+    with connection.connection.driver_connection.cursor() as cursor:  # type: ignore[union-attr]
+        cursor.execute(f"SELECT * FROM {view} LIMIT 0")
+        return {column.name: _ARROW_TYPES.get(column.type_code, pa.string()) for column in cursor.description}
+
+
+def fetch(connection: sa.Connection, view: str) -> pa.Table:
+    """A whole view with the types of its columns, by COPY: a million rows take two seconds."""
     connection.exec_driver_sql("SET LOCAL datestyle = 'ISO'")
     text = io.BytesIO()
     with (
@@ -122,7 +138,7 @@ def fetch(connection: sa.Connection, view: str, types: Mapping[str, pa.DataType]
         pyarrow.csv.ReadOptions(block_size=min(max(length, 1), 2**30)),
         pyarrow.csv.ParseOptions(newlines_in_values=True),
         pyarrow.csv.ConvertOptions(
-            column_types=dict(types),
+            column_types=column_types(connection, view),
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,  # COPY quotes an empty text, and not a NULL

@@ -1,0 +1,177 @@
+"""A store in PostgreSQL: what holds for a DuckDB file holds here, and what is PostgreSQL's own."""
+
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import sqlalchemy as sa
+from make_records import make_record
+from test_journal import (  # noqa: F401 (the same tests on another store)
+    test_a_broken_entry_is_set_aside_and_named_once,
+    test_an_entry_of_a_newer_version_is_left_alone,
+    test_ingest_brings_all_in_once,
+)
+from test_migrations import (  # noqa: F401
+    applied,
+    test_a_file_from_before_turns_is_brought_up_to_date,
+    test_a_later_step_is_applied_to_an_old_file,
+    test_a_second_time_nothing_happens,
+    test_changed_views_are_made_anew,
+)
+from test_store import (  # noqa: F401
+    about,
+    test_a_database_of_a_newer_version_is_refused,
+    test_a_newer_baseline_in_another_sweep_takes_none_away,
+    test_a_success_takes_the_failure_away_whatever_only_it_reports,
+    test_a_transaction_is_whole_or_absent,
+    test_added_once,
+    test_baselines_of_one_moment_count_once,
+    test_curves_are_those_of_the_results,
+    test_machines_of_one_name_are_told_apart_by_their_ids,
+    test_more_than_a_thousand_at_once,
+    test_parameters_are_bound,
+    test_snapshot_holds_every_exposed_view,
+    test_speedup_is_against_the_baseline_nearest_in_time,
+    test_speedup_is_against_the_baseline_of_the_same_work,
+    test_the_newest_ok_trial_of_a_configuration_is_the_result,
+    test_version_changes_with_the_results,
+)
+
+from db import export, journal, migrations, schema
+from db.columns import COLUMNS
+from db.settings import journal_dir
+from db.store import Store, StoreError
+
+
+@pytest.fixture
+def store(postgres_store: Store) -> Store:
+    return postgres_store
+
+
+def test_a_new_database_has_everything_and_says_once_that_it_is_new(postgres_url: str) -> None:
+    store = Store(postgres_url)
+    assert store.ensure() is True
+    assert store.ensure() is False
+    assert applied(store)[0] == "0001_create_tables"
+    assert all(store.rows(f"SELECT count(*) AS n FROM {name}") == [{"n": 0}] for name in schema.EXPOSED)
+
+
+def test_a_new_database_is_opened_with_the_own_journal_and_without_examples(
+    postgres_url: str, folder: Path, examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a team shares holds what the team has measured."""
+    monkeypatch.setenv("MIRROR_JOURNAL", str(folder))
+    journal.write(folder, make_record(1))
+    journal.write(examples, make_record(2))
+    store = journal.open_results(postgres_url)
+    assert store.rows("SELECT seed FROM trials") == [{"seed": 1}]
+    assert journal.ingest(store, [journal_dir(store.url), examples]).added == 1
+
+
+def test_columns_have_their_comments(store: Store) -> None:
+    sql = (
+        "SELECT a.attname AS name, col_description(a.attrelid, a.attnum) AS text FROM pg_attribute AS a "
+        "WHERE a.attrelid = CAST(CAST(:view AS text) AS regclass) AND a.attnum > 0 ORDER BY a.attnum"
+    )
+    rows = store.rows(sql, view="results")
+    assert [r["name"] for r in rows] == [c.name for c in COLUMNS]
+    assert [r["text"] for r in rows] == [schema.comment_of(c.name) for c in COLUMNS]
+
+
+def test_a_step_that_fails_leaves_no_trace(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("ALTER TABLE machines ADD COLUMN moon TEXT")
+        raise RuntimeError("half way")
+
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, ("9999_moon", fail)))
+    with pytest.raises(RuntimeError):
+        store.ensure()
+    monkeypatch.undo()
+    assert "9999_moon" not in applied(store)
+    with pytest.raises(StoreError, match="moon"):
+        store.rows("SELECT moon FROM machines")
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1)])
+def test_a_machine_is_as_its_newest_trial_tells_and_a_sweep_began_when_it_first_did(
+    store: Store, order: tuple[int, ...]
+) -> None:
+    began = {n: datetime(2026, 11, n) for n in order}
+    for n in order:
+        store.add([about(make_record(n), machine={"name": f"name {n}"}, sweep={"started_at": began[n]})])
+    assert store.rows("SELECT name, cores FROM machines") == [{"name": "name 3", "cores": 2}]
+    assert store.rows("SELECT started_at FROM sweeps") == [{"started_at": began[1]}]
+
+
+TEXTS = {
+    "quotes": """it's "quoted" \\ 'twice', with $1 %s :x and a ; too""",
+    "lines": "first\r\nsecond\n\\.\nthird\tand a tab",
+    "emoji": "🦆 µs ± 三",
+    "empty": "",
+    "a NULL by name": "\\N",
+    "long": "x" * 3_000_000,
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_any_text_comes_back_as_it_was(store: Store, text: str) -> None:
+    store.add([make_record(1, status="failed", error=text), make_record(2, status="failed")])
+    assert [r["error"] for r in store.rows("SELECT error FROM failures ORDER BY seed")] == [text, None]
+    assert sorted(store.snapshot()["failures"]["error"].to_pylist(), key=str) == sorted([text, None], key=str)
+
+
+def test_nul_characters_are_replaced(store: Store) -> None:
+    """PostgreSQL cannot hold them, and one such trial must not keep the others out."""
+    record = about(make_record(1, error="a\0b", method="m\0", identity="id\0"), sweep={"spec": "\0"})
+    assert store.add([record, make_record(2)]) == 2
+    assert store.add([record]) == 0
+    assert store.rows("SELECT method, error FROM trials WHERE seed = 1") == [{"method": "m�", "error": "a�b"}]
+
+
+def test_a_snapshot_has_the_types_and_values_of_the_views(store: Store) -> None:
+    moment = datetime(2026, 11, 1, 12, 30, 0, 123456)
+    store.add([make_record(1, started_at=moment, latency_us=0.1 + 0.2, batch_size=2**53 + 1, is_baseline=False)])
+    results = store.snapshot()["results"]
+    (row,) = results.to_pylist()
+    assert row["started_at"] == moment
+    assert row["latency_us"] == 0.1 + 0.2
+    assert row["batch_size"] == 2**53 + 1
+    assert row["is_baseline"] is False
+    assert row["auc"] is None
+    types = {"text": pa.string(), "integer": pa.int64(), "real": pa.float64(), "boolean": pa.bool_()}
+    types["timestamp"] = pa.timestamp("us")
+    assert {f.name: f.type for f in results.schema} == {c.name: types[c.type] for c in COLUMNS}
+    assert store.snapshot()["samples"].to_pylist() == [
+        {"trial_id": "0001-1", "sample": i, "time_us": x, "turn": None} for i, x in enumerate((1.0, 2.0))
+    ]
+
+
+def test_an_empty_snapshot_has_the_types_too(store: Store) -> None:
+    results = store.snapshot()["results"]
+    assert results.num_rows == 0
+    assert results.schema.field("auc").type == pa.float64()
+
+
+def test_reading_changes_nothing(store: Store) -> None:
+    with pytest.raises(StoreError, match="read-only transaction"):
+        store.rows("DELETE FROM trials RETURNING *")
+
+
+def test_many_trials_at_once_are_counted(store: Store) -> None:
+    """Until PostgreSQL has counted them, it plans for next to none."""
+    sql = "SELECT last_analyze IS NOT NULL AS counted FROM pg_stat_user_tables WHERE relname = 'trials'"
+    store.add([make_record(1)])
+    assert store.rows(sql) == [{"counted": False}]
+    store.add(make_record(n) for n in range(200))
+    assert store.rows("SELECT reltuples AS n FROM pg_class WHERE oid = CAST('trials' AS regclass)") == [{"n": 200}]
+
+
+@pytest.mark.parametrize("view", schema.EXPOSED)
+def test_a_view_is_exported(store: Store, tmp_path: Path, view: str) -> None:
+    store.add([make_record(1), make_record(2, status="failed", error="x")])
+    target = tmp_path / "x.parquet"
+    rows = export.export(store, target, view)
+    assert pq.read_table(target).to_pylist() == store.snapshot()[view].to_pylist()
+    assert rows > 0
