@@ -187,25 +187,25 @@ def _small(sentence: str) -> str:
 
 def _results(store: Store) -> _Section:
     folder = journal_dir(store.url)
-    entries, examples = _trial_ids(folder), _trial_ids(examples_dir())
     free_gb = shutil.disk_usage(_nearest(folder)).free / 1e9
-    facts = {
-        "journal": f"{folder.name}/: {len(entries)} trials",
-        "disk_free_gb": round(free_gb, 1),
-        "examples": f"{len(examples)} trials; `python -m bench_engine ingest --examples` loads them",
-    }
+    facts: dict[str, Any] = {"disk_free_gb": round(free_gb, 1)}
     warnings = _unwritable(store, folder)
     if free_gb < _LITTLE_DISK_GB:
         warnings.append(
             f"Only {free_gb:.2g} GB of disk are free for {folder.name}/: make room, or name another folder with "
             "MIRROR_JOURNAL."
         )
-    broken = sorted(folder.glob("*.broken"))
-    if broken:
-        warnings.append(
-            f"{len(broken)} journal entries are broken and set aside in {folder.name}/, {broken[0].name} first: "
-            "delete them when you miss none of their trials."
-        )
+    entries: set[str] = set()
+    try:
+        entries = _trial_ids(folder)
+        facts["journal"] = f"{folder.name}/: {len(entries)} trials"
+        warnings += _broken(folder)
+    except OSError as error:
+        facts["journal"] = f"{folder.name}/: cannot be read"
+        warnings.append(f"The journal {folder.name}/ cannot be read ({error.strerror}): mend the rights of its folder.")
+    examples = len(_trial_ids(examples_dir()))
+    facts["examples"] = f"{examples} trials; `python -m bench_engine ingest --examples` loads them"
+    facts["results"] = f"{store.name}: cannot be read"
     try:
         stored = {row["trial_id"] for row in store.rows("SELECT trial_id FROM trials")}
         facts["results"] = f"{store.name}: {len(stored)} trials"
@@ -213,9 +213,20 @@ def _results(store: Store) -> _Section:
             warnings.append(f"{store.name} lacks {lacking} trials of the journal: run `python -m bench_engine ingest`.")
         warnings += _clock_set_back(store)
     except StoreError as error:
-        facts["results"] = f"{store.name}: cannot be read"
         warnings.append(str(error))
+    except OSError as error:
+        warnings.append(f"The results {store.name} cannot be read ({error.strerror}): mend the rights of their folder.")
     return facts, warnings
+
+
+def _broken(folder: Path) -> list[str]:
+    broken = sorted(folder.glob("*.broken"))
+    if not broken:
+        return []
+    return [
+        f"{len(broken)} journal entries are broken and set aside in {folder.name}/, {broken[0].name} first: "
+        "delete them when you miss none of their trials."
+    ]
 
 
 def _trial_ids(folder: Path) -> set[str]:

@@ -223,6 +223,17 @@ def test_a_file_in_the_place_of_the_journal(engine, monkeypatch: pytest.MonkeyPa
     assert len(with_word("The journal it/ cannot be written")) == 1
 
 
+def test_a_journal_that_may_not_be_read(engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(_folder: Path) -> set[str]:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(doctor, "_trial_ids", lambda folder: closed(folder) if folder == engine.journal else set())
+    found = doctor.examine()
+    assert found.facts["results"]["journal"] == "x.journal/: cannot be read"
+    sentence = "The journal x.journal/ cannot be read (Permission denied): mend the rights of its folder."
+    assert sentence in found.warnings
+
+
 @pytest.mark.usefixtures("engine")
 def test_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _path: type("", (), {"free": 0.3e9}))
