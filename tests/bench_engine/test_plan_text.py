@@ -1,7 +1,10 @@
 """The text of a plan: what its parts are, every trial where they are few, and their counts where they are many."""
 
+import json
+
 import pytest
 
+from bench_engine.cli import main
 from bench_engine.plan_text import MOST_LINES, lines
 from bench_engine.planning import plan
 from bench_engine.sweep import parse
@@ -74,3 +77,24 @@ def test_what_run_cap_came_to_is_part_of_the_plan(engine) -> None:
     assert "  run_cap 9 is more than there is: 1 configuration with 1 trial." in lines(
         plan(engine.sweep("ok", run_cap=9))
     )
+
+
+def test_the_command_counts_lists_all_and_gives_json(engine, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(engine.file("ok", seeds=MOST_LINES + 1, run_cap=99))
+    for options, length in (([], 8), (["--all"], 6 + MOST_LINES + 1)):
+        assert main(["plan", path, *options]) == 0
+        assert len(capsys.readouterr().out.splitlines()) == length
+    assert main(["plan", path, "--json", "--quick"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["trials"]) == found["configurations"] == MOST_LINES + 1
+    assert found["notes"] == ["run_cap 99 is more than there is: 41 configurations with 41 trials."]
+    assert set(found["trials"][0]) == {"label", "benchmark", "method", "fate", "before", "reason", "seconds"}
+    assert found["seconds"] < (MOST_LINES + 1) * 0.2
+
+
+def test_a_reader_that_goes_away_before_a_short_text_is_no_traceback(engine) -> None:
+    process = engine.start("plan", engine.file("ok"))
+    process.stdout.close()
+    assert process.wait(timeout=60) == 1
+    assert process.stderr.read() == ""
+    process.stderr.close()
