@@ -32,6 +32,8 @@ _ADVICE = (
     ("password authentication|no password", "mend the user or the password: in the URL, in PGPASSWORD or in ~/.pgpass"),
     (r'database ".*" does not exist', "make it with `createdb`, or name another"),
     (r'role ".*" does not exist', "make it with `createuser`, or name another user in the URL"),
+    ("no equivalent in encoding", "make the database with `createdb -E UTF8 -T template0` and ingest again"),
+    ("other objects depend on it", "drop what was built on the views of Mirror, and make it anew afterwards"),
     ("permission denied", "use the role that owns the database, or have it granted"),
     ("connection to server|resolve host|time-?out", "start the server, or mend host and port in the URL"),
     ("closed the connection|terminating connection|connection is (closed|lost|bad)", "try again when it is back"),
@@ -44,7 +46,7 @@ def is_url(url: str) -> bool:
 
 
 def engine_options(url: str, write: bool, wait_s: float) -> dict[str, Any]:
-    """Arguments of create_engine: a whole transaction reads one state, and a dead network ends in seconds.
+    """Arguments of create_engine: a transaction reads one state, all text is UTF-8, and a dead network ends in seconds.
 
     Raises sqlalchemy.exc.ArgumentError for a URL that cannot be taken apart.
     """
@@ -54,7 +56,7 @@ def engine_options(url: str, write: bool, wait_s: float) -> dict[str, Any]:
         raise sa.exc.ArgumentError("its port is no number") from None
     if "@" in (parts.host or ""):  # what should be hidden would be shown
         raise sa.exc.ArgumentError("a password must have its @ written as %40")
-    arguments: dict[str, Any] = {"keepalives_idle": 30, "tcp_user_timeout": 30_000}
+    arguments: dict[str, Any] = {"keepalives_idle": 30, "tcp_user_timeout": 30_000, "client_encoding": "utf8"}
     arguments["connect_timeout"] = max(2, round(wait_s))  # libpq takes less than 2 for 2
     level = "READ COMMITTED" if write else "REPEATABLE READ"
     return {

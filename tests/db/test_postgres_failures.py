@@ -89,6 +89,29 @@ def test_a_database_without_results(postgres_url: str) -> None:
         Store(postgres_url).version()
 
 
+def test_a_database_of_another_encoding(postgres) -> None:
+    with postgres.database("template0 ENCODING 'LATIN1' LOCALE 'C'") as url:
+        store = Store(url)
+        store.ensure()
+        assert store.add([make_record(1, status="failed", error="µ")]) == 1
+        with pytest.raises(StoreError, match=r'encoding "LATIN1"; make the database with `createdb -E UTF8'):
+            store.add([make_record(2, status="failed", error="🦆")])
+    with postgres.database("template0 ENCODING 'SQL_ASCII' LOCALE 'C'") as url:  # Debian's where no locale is set
+        store = Store(url)
+        store.ensure()
+        store.add([make_record(2, status="failed", error="🦆")])
+        assert store.rows("SELECT error FROM failures") == [{"error": "🦆"}]
+        assert store.snapshot()["failures"]["error"].to_pylist() == ["🦆"]
+
+
+def test_a_view_of_somebody_else_on_ours(postgres_store: Store) -> None:
+    with postgres_store._connect(write=True) as connection:
+        connection.exec_driver_sql("CREATE VIEW mine AS SELECT * FROM results")
+        connection.exec_driver_sql("DELETE FROM schema_migrations WHERE name LIKE 'views:%%'")
+    with pytest.raises(StoreError, match=r"cannot drop view results.*; drop what was built on the views of Mirror"):
+        postgres_store.ensure()
+
+
 @pytest.fixture
 def guest(postgres, postgres_store: Store):
     """URL of somebody who may read."""
