@@ -11,6 +11,7 @@ commands then run on it as processes of their own. The exit status is 0 when eve
 """
 
 import argparse
+import functools
 import json
 import os
 import random
@@ -20,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -34,6 +35,7 @@ from db import journal
 from db.record import Record
 from db.settings import ROOT
 from db.store import Store
+from mirror.sandbox import Sandbox
 
 INGEST_S, QUERY_MS, PLAN_S = 60.0, 100.0, 2.0
 START = datetime(2026, 1, 1)
@@ -63,12 +65,14 @@ seeds: 100
 run_cap: {trainings}
 """
 
+BY_METHOD = (
+    "SELECT method, machine, count(*) AS n, avg(speedup) AS speedup, avg(latency_us) AS latency_us FROM results "
+    "GROUP BY method, machine ORDER BY method, machine"
+)
 QUERIES = {
-    "all of results": "SELECT * FROM results",
     "one method and dim": "SELECT * FROM results WHERE method = 'hashed' AND embedding_dim = 16",
     "a trade-off": "SELECT method, compression, memory_mb, auc FROM results WHERE benchmark = 'training'",
-    "speedup by method and machine": "SELECT method, machine, count(*) AS n, avg(speedup) AS speedup, "
-    "avg(latency_us) AS latency_us FROM results GROUP BY method, machine ORDER BY method, machine",
+    "speedup by method and machine": BY_METHOD,
     "fastest per batch size": "SELECT batch_size, direction, method, min(latency_us) AS us FROM results "
     "WHERE benchmark = 'lookup' GROUP BY batch_size, direction, method ORDER BY us",
     "ten best": "SELECT trial_id, method, speedup FROM results WHERE speedup IS NOT NULL "
@@ -84,9 +88,10 @@ QUERIES = {
 
 
 def grid(name: str, trials: int) -> sweep.Sweep:
-    """A sweep of as many trials: nine lookups in ten, the others click models."""
+    """A sweep of as many trials, or a few more to make a configuration whole: nine in ten lookups, then click models."""
     trainings = max(1, trials // 10)
-    return sweep.parse(GRID.format(name=name, lookups=trials - trainings, trainings=trainings), name)
+    whole = 50  # trials of more than one configuration of each part, which run_cap may leave out as a whole
+    return sweep.parse(GRID.format(name=name, lookups=trials - trainings + whole, trainings=trainings), name)
 
 
 def machines() -> list[dict[str, Any]]:
@@ -193,7 +198,8 @@ def write_varied(folder: Path, trials: int, samples: int) -> None:
         share = trials * (number + 1) // len(found) - trials * number // len(found)
         older = max(2, share // 10)
         for name, count, turns in (("older", older, False), ("newer", share - older, True)):
-            for record in writer.records(sweep.expand(grid(name, count)), machine, name, turns):
+            planned = sweep.expand(grid(name, count))[:count]
+            for record in writer.records(planned, machine, name, turns):
                 journal.write(folder, record)
 
 
@@ -230,14 +236,24 @@ def command(*arguments: str) -> Ended:
 
 
 def time_queries(db: str, rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each query in each round, the opening of the file and the fetching of all rows included."""
+    """Milliseconds of each query in each round, the opening of the database and the fetching of all rows included."""
     store = Store(db)
-    found: dict[str, list[float]] = {name: [] for name in QUERIES}
+    asked: dict[str, Callable[[], object]] = {name: functools.partial(store.rows, sql) for name, sql in QUERIES.items()}
+    asked["all of results, as Arrow (the app's way)"] = functools.partial(read_all, store)
+    return {name: milliseconds(ask, rounds) for name, ask in asked.items()}
+
+
+def read_all(store: Store) -> None:
+    with store.reader("results") as batches:
+        batches.read_all()
+
+
+def milliseconds(ask: Callable[[], object], rounds: int) -> list[float]:
+    found = []
     for _ in range(rounds):
-        for name, sql in QUERIES.items():
-            start = time.perf_counter()
-            store.rows(sql)
-            found[name].append((time.perf_counter() - start) * 1e3)
+        start = time.perf_counter()
+        ask()
+        found.append((time.perf_counter() - start) * 1e3)
     return found
 
 
@@ -248,26 +264,37 @@ class Report:
         self.met = True
 
     def line(self, what: str, values: Sequence[float], unit: str, target: float, peak_mb: float | None = None) -> None:
-        median = statistics.median(values)
-        self.met &= median < target
-        memory = f"  peak {peak_mb:6.0f} MB" if peak_mb else ""
+        """A figure whose median has a target."""
+        met = statistics.median(values) < target
+        self.met &= met
+        memory = f"  peak {peak_mb:.0f} MB" if peak_mb else ""
         print(
-            f"{'PASS' if median < target else 'FAIL'}  {what:<44} median {median:8.2f} {unit}  "
-            f"max {max(values):8.2f} {unit}  (target {target:g} {unit}){memory}",
+            f"{'PASS' if met else 'FAIL'}  {_figure(what, values, unit)}  (target {target:g} {unit}){memory}",
             flush=True,
         )
+
+    def plain(self, what: str, milliseconds: Sequence[float]) -> None:
+        """A figure without a target."""
+        print(f"      {_figure(what, milliseconds, 'ms')}", flush=True)
+
+
+def _figure(what: str, values: Sequence[float], unit: str) -> str:
+    return f"{what:<46} median {statistics.median(values):7.2f} {unit}  max {max(values):7.2f} {unit}"
 
 
 def show(folder: Path, trials: int, samples: int, rounds: int) -> bool:
     """Make the journals, run the commands and print the figures. Returns whether every target was met."""
     report = Report()
+    mine = machines()[0]
+    print(f"{mine['cpu']}, {mine['cores']} cores; load before: {os.getloadavg()[0]:.1f}", flush=True)
     varied, done, empty = (str(folder / f"{name}.duckdb") for name in ("varied", "done", "empty"))
     start = time.perf_counter()
     write_varied(folder / "varied.journal", trials, samples)
     planned = grid("newer", trials)
     write_done(folder / "done.journal", planned)
     (folder / "grid.yaml").write_text(planned.text)
-    print(f"Wrote {trials:,} trials with {samples} samples, and as many that are done: {time.perf_counter() - start:.0f} s")
+    seconds = time.perf_counter() - start
+    print(f"Wrote {trials:,} trials with {samples} samples, and as many that are done: {seconds:.0f} s", flush=True)
 
     for what in ("ingest into a new database", "ingest again: all known"):
         ended = command("bench_engine", "ingest", "--db", varied)
@@ -277,10 +304,14 @@ def show(folder: Path, trials: int, samples: int, rounds: int) -> bool:
 
     ended = command("tests.shows.scale", "--queries", varied, "--rounds", str(rounds))
     for name, values in json.loads(ended.output).items():
-        report.line(f"query: {name}", values, "ms", QUERY_MS)
-    print(f"      the process of the queries: peak {ended.peak_mb:.0f} MB")
+        report.line(f"query: {name}", values, "ms", QUERY_MS, ended.peak_mb)
+    dicts = functools.partial(Store(varied).rows, "SELECT * FROM results")
+    report.plain("all of results, as Python dicts", milliseconds(dicts, rounds))
+    with Sandbox(varied) as app:
+        report.plain("the app: all views loaded, and a query", milliseconds(lambda: app.run(BY_METHOD), 1))
+        report.plain("the app: a query after that", milliseconds(lambda: app.run(BY_METHOD), rounds))
 
-    for name, db in (("nothing done", empty), ("all done", done), ("the varied journal", varied)):
+    for name, db in (("nothing done", empty), ("all done", done), ("some done", varied)):
         runs = [command("bench_engine", "plan", str(folder / "grid.yaml"), "--db", db) for _ in range(rounds)]
         print(runs[0].output.splitlines()[-1])
         report.line(f"plan: {name}", [r.seconds for r in runs], "s", PLAN_S, max(r.peak_mb for r in runs))
