@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from broken_log import break_log
 from make_records import make_record
 
 from db import journal
-from db.journal import JournalError, PackReport, attempts, ingest, pack, write
+from db.journal import JournalError, PackReport, attempts, ingest, merge, pack, write, write_all
 from db.record import RecordError
 from db.settings import ROOT
 from db.store import Store
@@ -273,3 +274,119 @@ def test_killed_while_writing_leaves_whole_entries_only(folder: Path) -> None:
     names = sorted(path.name for path in folder.glob("*.json"))
     assert len(names) >= 20
     assert all(journal.read(folder, name.removesuffix(".ok.json"), "ok") for name in names)
+
+
+# -- other machines' journals ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Path:
+    """The journal of another machine: one trial that is here too, two that are not, and one that is half."""
+    path = tmp_path / "laptop.journal"
+    for number in (1, 2, 3):
+        record = make_record(number, machine_id="m2", latency_us=20.0)
+        write(path, replace(record, machine={"machine_id": "m2", "name": "laptop", "cores": 8}))
+    (path / "aa-1.ok.json").write_text("half")
+    return path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_another_journal_is_copied_once_and_left_as_it_is(folder: Path, laptop: Path) -> None:
+    write(folder, make_record(1))
+    before = contents(laptop)
+    report = merge(folder, [laptop])
+    assert (report.added, report.known) == (2, 1)
+    assert report.set_aside[0].startswith("aa-1.ok.json: it is not whole JSON")
+    assert sorted(os.listdir(folder)) == ["0001-1.ok.json", "0002-1.ok.json", "0003-1.ok.json"]
+    assert (merge(folder, [laptop, laptop]).added, merge(folder, [folder]).added) == (0, 0)
+    assert contents(laptop) == before
+
+
+def test_two_machines_stay_two_even_when_the_database_is_made_anew(folder: Path, laptop: Path, store: Store) -> None:
+    write(folder, make_record(7, latency_us=10.0))
+    merge(folder, [laptop])
+    for _ in range(2):
+        assert ingest(store, [folder]).added == 4
+        assert store.rows("SELECT name, cores FROM machines ORDER BY name") == [
+            {"name": "laptop", "cores": 8},
+            {"name": "machine one", "cores": 2},
+        ]
+        sql = "SELECT machine, count(*) AS n, max(latency_us) AS us FROM results GROUP BY machine ORDER BY machine"
+        assert store.rows(sql) == [
+            {"machine": "laptop", "n": 3, "us": 20.0},
+            {"machine": "machine one", "n": 1, "us": 10.0},
+        ]
+        assert store.path
+        store.path.unlink()
+
+
+@pytest.mark.parametrize("name", ["laptop.jsonl", "laptop.jsonl.gz"])
+def test_a_packed_journal_is_copied_entry_by_entry(folder: Path, laptop: Path, tmp_path: Path, name: str) -> None:
+    pack(laptop, tmp_path / name)
+    write(folder, make_record(1))
+    report = merge(folder, [tmp_path / name, laptop])
+    assert (report.added, report.known) == (2, 4)
+    found = journal.read(folder, "0003-1", "ok")
+    assert found == journal.read(laptop, "0003-1", "ok")
+
+
+def test_a_packed_journal_in_a_folder_counts_as_here(folder: Path, laptop: Path) -> None:
+    pack(laptop, folder / "old.jsonl.gz")
+    assert merge(folder, [laptop]).added == 0
+    assert os.listdir(folder) == ["old.jsonl.gz"]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda path: None, r"^There is no .*other: name a journal folder, or a packed \.jsonl or \.jsonl\.gz file\.$"),
+        (lambda path: path.mkdir(), r"other holds no trials\.$"),
+        (lambda path: path.write_text("x"), r"other is neither a journal folder nor a packed \.jsonl"),
+    ],
+)
+def test_what_is_no_journal_is_said_before_anything_is_copied(
+    folder: Path, laptop: Path, tmp_path: Path, make, words: str
+) -> None:
+    make(tmp_path / "other")
+    with pytest.raises(JournalError, match=words):
+        merge(folder, [tmp_path / "other", laptop])
+    assert os.listdir(folder) == []
+
+
+def test_a_file_of_something_else_is_one_sentence(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "clicks.jsonl").write_text('{"user": 1}\n' * 1000)
+    with pytest.raises(JournalError, match=r"clicks\.jsonl holds no trials: line 1 .*: it is not a journal entry\.$"):
+        merge(folder, [tmp_path / "clicks.jsonl"])
+
+
+@pytest.mark.parametrize("trial_id", ["../../evil-1", "/tmp/evil-1", "a/b-1", "aa", "aa-x", "a" * 300 + "-1", ""])
+def test_a_trial_is_copied_to_no_other_place(folder: Path, tmp_path: Path, trial_id: str) -> None:
+    lines = [make_record(1).to_json(), make_record(2, trial_id=trial_id).to_json()]
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    report = merge(folder, [tmp_path / "x.jsonl"])
+    assert report.added == 1
+    assert "is no identity and attempt" in report.set_aside[0]
+    assert os.listdir(folder) == ["0001-1.ok.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.journal", "x.jsonl"]
+
+
+def test_a_merge_that_cannot_be_written_is_said(folder: Path, laptop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(JournalError, match=r"x\.journal/ cannot be written: No space left on device"):
+        merge(folder, [laptop])
+    assert os.listdir(folder) == []
+
+
+def test_many_are_written_and_one_that_is_there_is_told(folder: Path) -> None:
+    paths = write_all(folder, (make_record(n) for n in range(5)))
+    assert [path.name for path in paths] == [f"{n:04x}-1.ok.json" for n in range(5)]
+    with pytest.raises(JournalError, match="0002-1 is already in the journal"):
+        write_all(folder, [make_record(7), make_record(2), make_record(8)])
+    assert sorted(os.listdir(folder)) == sorted([*(path.name for path in paths), "0007-1.ok.json"])
+    assert write_all(folder, []) == []

@@ -88,7 +88,7 @@ QUERIES = {
 
 
 def grid(name: str, trials: int) -> sweep.Sweep:
-    """A sweep of as many trials, or a few more to make a configuration whole: nine in ten lookups, then click models."""
+    """A sweep of as many trials or a few more: nine in ten lookups, then click models."""
     trainings = max(1, trials // 10)
     whole = 50  # trials of more than one configuration of each part, which run_cap may leave out as a whole
     return sweep.parse(GRID.format(name=name, lookups=trials - trainings + whole, trainings=trainings), name)

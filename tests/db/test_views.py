@@ -1,0 +1,93 @@
+"""The views `results`, `history` and `failures` against a plain reading of what they mean, on both databases."""
+
+import random
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from make_records import make_record
+
+from db.record import Record
+from db.store import Store
+
+
+@pytest.fixture(params=["duckdb", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path) -> Store:
+    if request.param == "postgresql":
+        return request.getfixturevalue("postgres_store")
+    store = Store(str(tmp_path / "x.duckdb"))
+    store.ensure()
+    return store
+
+
+def some_trials(seed: int) -> list[Record]:
+    """Trials that meet in few configurations, machines, sweeps and moments, so that every rule is met."""
+    draw = random.Random(seed)
+    return [
+        make_record(
+            number,
+            seed=draw.randrange(2),
+            batch_size=draw.choice([1, 64]),
+            method=(method := draw.choice(["dense", "hashed"])),
+            is_baseline=draw.choice([method == "dense", method == "dense", None, False]),
+            status=draw.choice(["ok", "ok", "ok", "failed"]),
+            machine_id=draw.choice(["m1", "m2", None]),
+            sweep=draw.choice(["s", "s", "other", None]),
+            latency_us=draw.choice([None, 0.0, 5.0, 10.0, 20.0, 40.0]),
+            baseline_latency_us=draw.choice([None, None, 30.0]),
+            started_at=datetime(2026, 11, 1) + timedelta(minutes=draw.randrange(12)),
+        )
+        for number in range(80)
+    ]
+
+
+def newest(trials: list[dict[str, Any]]) -> set[str]:
+    found: dict[tuple, dict[str, Any]] = {}
+    for t in sorted(trials, key=lambda t: (t["started_at"], t["trial_id"])):
+        found[t["configuration"], t["machine_id"]] = t
+    return {t["trial_id"] for t in found.values()}
+
+
+def speedup(t: dict[str, Any], trials: list[dict[str, Any]]) -> float | None:
+    """Over the baseline that took turns with the trial, else over the one nearest in time, the earlier of two."""
+    if not t["latency_us"]:
+        return None
+    if t["is_baseline"]:
+        return 1.0
+    if t["baseline_latency_us"]:
+        return t["baseline_latency_us"] / t["latency_us"]
+    same = ("comparison", "machine_id", "sweep")
+    baselines = [
+        b
+        for b in trials
+        if b["is_baseline"] and b["latency_us"] and all(b[k] == t[k] and b[k] is not None for k in same)
+    ]
+    if not baselines:
+        return None
+    nearest = min(baselines, key=lambda b: (abs(b["started_at"] - t["started_at"]), b["started_at"], b["trial_id"]))
+    return nearest["latency_us"] / t["latency_us"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_views_say_what_they_mean(store: Store, seed: int) -> None:
+    records = some_trials(seed)
+    store.add(records)
+    trials = [dict(r.trial) for r in records]
+    ok = [t for t in trials if t["status"] == "ok"]
+    expected = {t["trial_id"]: pytest.approx(speedup(t, ok)) for t in ok}
+    history = store.rows("SELECT trial_id, speedup FROM history")
+    assert len(history) == len(ok), "each trial once"
+    assert {r["trial_id"]: r["speedup"] for r in history} == expected
+    results = store.rows("SELECT trial_id, speedup FROM results")
+    assert len(results) == len(newest(ok)), "each configuration once"
+    assert {r["trial_id"]: r["speedup"] for r in results} == {k: v for k, v in expected.items() if k in newest(ok)}
+    failures = {r["trial_id"] for r in store.rows("SELECT trial_id FROM failures")}
+    assert failures == {t["trial_id"] for t in trials if t["status"] == "failed"} & newest(trials)
+
+
+def test_a_baseline_that_took_turns_goes_before_a_nearer_one(store: Store) -> None:
+    hashed = {"seed": 9, "method": "hashed", "is_baseline": False, "latency_us": 5.0}
+    store.add([make_record(1, seed=1, latency_us=10.0), make_record(2, **hashed, baseline_latency_us=20.0)])
+    store.add([make_record(3, **{**hashed, "seed": 8})])
+    found = {r["trial_id"]: r["speedup"] for r in store.rows("SELECT trial_id, speedup FROM results")}
+    assert found == {"0001-1": 1.0, "0002-1": 4.0, "0003-1": 2.0}
