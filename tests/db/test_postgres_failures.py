@@ -9,7 +9,6 @@ import threading
 import time
 from pathlib import Path
 
-import psycopg
 import pytest
 import sqlalchemy as sa
 from make_records import make_record
@@ -18,6 +17,7 @@ from db import journal, postgres
 from db.settings import ROOT
 from db.store import Store, StoreBusyError, StoreError
 
+psycopg = pytest.importorskip("psycopg", reason="psycopg is not here: run `pip install 'psycopg[binary]'`")
 SECRET = "geheim"
 
 

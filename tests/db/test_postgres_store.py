@@ -9,7 +9,6 @@ import pytest
 import sqlalchemy as sa
 from make_records import make_record
 from test_journal import (  # noqa: F401 (the same tests on another store)
-    test_a_broken_entry_is_set_aside_and_named_once,
     test_an_entry_of_a_newer_version_is_left_alone,
     test_ingest_brings_all_in_once,
 )
@@ -105,21 +104,22 @@ def test_a_machine_is_as_its_newest_trial_tells_and_a_sweep_began_when_it_first_
     assert store.rows("SELECT started_at FROM sweeps") == [{"started_at": began[1]}]
 
 
-TEXTS = {
-    "quotes": """it's "quoted" \\ 'twice', with $1 %s :x and a ; too""",
-    "lines": "first\r\nsecond\n\\.\nthird\tand a tab",
-    "emoji": "🦆 µs ± 三",
-    "empty": "",
-    "a NULL by name": "\\N",
-    "long": "x" * 3_000_000,
-}
+TEXTS = (
+    """it's "quoted" \\ 'twice', with $1 %s :x and a ; too""",
+    "first\r\nsecond\n\\.\nthird\tand a tab",
+    "🦆 µs ± 三",
+    "",
+    "\\N",
+    "NULL",
+    None,
+    "x" * 3_000_000,
+)
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_any_text_comes_back_as_it_was(store: Store, text: str) -> None:
-    store.add([make_record(1, status="failed", error=text), make_record(2, status="failed")])
-    assert [r["error"] for r in store.rows("SELECT error FROM failures ORDER BY seed")] == [text, None]
-    assert sorted(store.snapshot()["failures"]["error"].to_pylist(), key=str) == sorted([text, None], key=str)
+def test_any_text_comes_back_as_it_was(store: Store) -> None:
+    store.add(make_record(n, status="failed", error=text) for n, text in enumerate(TEXTS))
+    assert [r["error"] for r in store.rows("SELECT error FROM failures ORDER BY seed")] == list(TEXTS)
+    assert store.snapshot()["failures"].sort_by("seed")["error"].to_pylist() == list(TEXTS)
 
 
 def test_nul_characters_are_replaced(store: Store) -> None:
@@ -168,10 +168,10 @@ def test_many_trials_at_once_are_counted(store: Store) -> None:
     assert store.rows("SELECT reltuples AS n FROM pg_class WHERE oid = CAST('trials' AS regclass)") == [{"n": 200}]
 
 
-@pytest.mark.parametrize("view", schema.EXPOSED)
-def test_a_view_is_exported(store: Store, tmp_path: Path, view: str) -> None:
+def test_every_view_is_exported(store: Store, tmp_path: Path) -> None:
     store.add([make_record(1), make_record(2, status="failed", error="x")])
-    target = tmp_path / "x.parquet"
-    rows = export.export(store, target, view)
-    assert pq.read_table(target).to_pylist() == store.snapshot()[view].to_pylist()
-    assert rows > 0
+    tables = store.snapshot()
+    for view in schema.EXPOSED:
+        target = tmp_path / f"{view}.parquet"
+        assert export.export(store, target, view) > 0
+        assert pq.read_table(target).to_pylist() == tables[view].to_pylist()

@@ -16,6 +16,7 @@ from db import journal
 from db.settings import ROOT, journal_dir
 from db.store import Store
 
+pytest.importorskip("psycopg", reason="psycopg is not here: run `pip install 'psycopg[binary]'`")
 HERE = Path(__file__).parent
 
 
