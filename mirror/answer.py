@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Literal
 
 from db.journal import open_results
@@ -31,7 +32,13 @@ _SIGNS = re.compile(r"[*(=;]|^\s*select\s+\w+\s*,", re.IGNORECASE)
 _FROM = re.compile(r"\bfrom\b", re.IGNORECASE)
 
 
-def ask(question: str, sandbox: Sandbox | None = None, db: str | None = None, use_model: bool = True) -> Answer:
+def ask(
+    question: str,
+    sandbox: Sandbox | None = None,
+    db: str | None = None,
+    use_model: bool = True,
+    now: datetime | None = None,
+) -> Answer:
     """Answer a question about the results. Never raises for anything that a person can type or a model can answer.
 
     A text counts as SQL when it begins as a statement does, does not end with a question mark, and either holds one of
@@ -42,6 +49,7 @@ def ask(question: str, sandbox: Sandbox | None = None, db: str | None = None, us
         sandbox: where the SQL runs; by default the shared one of `db`.
         db: SQLAlchemy URL or DuckDB file of the results; by default the MIRROR_DB setting.
         use_model: whether a language model, where one is configured, may read the question.
+        now: the present that the grammar tells "yesterday" from, naive UTC; by default the clock's.
     """
     if not question.strip():
         return _refused(question, "Ask something, for example one of these questions.")
@@ -52,7 +60,7 @@ def ask(question: str, sandbox: Sandbox | None = None, db: str | None = None, us
             sandbox = shared(db)
         answer = _as_sql(question, sandbox)
         if answer is None:
-            answer = _in_words(question, sandbox, use_model, account)
+            answer = _in_words(question, sandbox, use_model, account, now)
     except Refusal as error:
         answer = _refused(question, str(error))
     except Ambiguity as error:
@@ -120,20 +128,20 @@ def _can_be_parsed(text: str, sandbox: Sandbox) -> bool:
     return True
 
 
-def _in_words(question: str, sandbox: Sandbox, use_model: bool, account: _Account) -> Answer:
+def _in_words(question: str, sandbox: Sandbox, use_model: bool, account: _Account, now: datetime | None) -> Answer:
     """The answer of a question in plain words. Raises Refusal or Ambiguity."""
     if len(question) > MAX_QUESTION:
         raise Refusal(f"The question is {len(question):,} characters long: ask in at most {MAX_QUESTION:,}.")
-    spec = _understood(question, sandbox, use_model, account)
+    spec = _understood(question, sandbox, use_model, account, now)
     return run_sql(compile_sql(spec), sandbox, question=question, spec=spec)
 
 
-def _understood(question: str, sandbox: Sandbox, use_model: bool, account: _Account) -> QuerySpec:
+def _understood(question: str, sandbox: Sandbox, use_model: bool, account: _Account, now: datetime | None) -> QuerySpec:
     """By the language model where one is configured and wanted, by the grammar where none is or it fails."""
     profile = sandbox.profile()
     model = LlmFrontEnd()
     if not use_model or not model.configured():
-        return grammar.read(question, profile)
+        return grammar.read(question, profile, now)
     values = {e.name: profile.values(e.name) for e in catalog.entries().values() if e.role in ("axis", "info")}
     account.engine = "llm"
     try:
@@ -144,7 +152,7 @@ def _understood(question: str, sandbox: Sandbox, use_model: bool, account: _Acco
     except LlmError as error:
         account.engine, account.sent = "grammar", error.sent
         account.note = f"{error} The built-in grammar read the question instead."
-        return grammar.read(question, profile)
+        return grammar.read(question, profile, now)
     account.sent = reading.sent
     return complete(reading.spec, profile, question)
 

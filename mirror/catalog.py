@@ -12,6 +12,9 @@ from db.columns import BY_NAME, COLUMNS
 
 # Columns of a result that hold a number of trials.
 COUNT_NAMES = ("n", "trials", "count", "count_star()")
+# Columns of a change: what stands before the name of a metric, or of a count, and the words for it.
+_CHANGE_WORDS = {"before": "{} before", "since": "{} since", "ratio": "ratio of {}", "difference": "difference of {}"}
+_CHANGE_COUNTS = {"n_before": "trials before", "n_since": "trials since"}
 AGGREGATE_WORDS = {
     "avg": "mean",
     "min": "lowest",
@@ -102,12 +105,18 @@ def entry(column: str) -> Entry:
         return known[column]
     if column in COUNT_NAMES:
         return Entry(column, "trials", role="metric", type="integer", aggregate="sum")
+    if column in _CHANGE_COUNTS:
+        return Entry(column, _CHANGE_COUNTS[column], role="metric", type="integer", aggregate="sum")
     prefix, _, rest = column.partition("_")
     if prefix in AGGREGATE_WORDS and rest in known:
         base = known[rest]
         better = "" if prefix in ("stddev", "count") else base.better
         label = f"{AGGREGATE_WORDS[prefix]} {base.label}"
         return Entry(column, label, base.unit, better, "metric", base.type, base.text, base.aggregate)
+    if prefix in _CHANGE_WORDS and rest in known:
+        base = known[rest]
+        unit = "x" if prefix == "ratio" else base.unit
+        return Entry(column, _CHANGE_WORDS[prefix].format(base.label), unit, base.better, "metric", "real", base.text)
     return Entry(column, column.replace("_", " "), type="real" if column not in BY_NAME else BY_NAME[column].type)
 
 

@@ -82,7 +82,7 @@ def _first_that_fits(table: Table, shape: str | None, roles: Roles, spec: QueryS
     if shape == "rows":
         return ChartSpec("table", reason="Whole trials are listed as a table.")
     if not metrics:
-        empty = [label(m.alias) for m in spec.metrics if m.alias in table.columns] if spec else []
+        empty = [label(c) for c in spec.drawn if c in table.columns] if spec else []
         why = f"No row holds a number of {' or '.join(empty)}." if empty else "No column holds numbers to draw."
         return ChartSpec("table", reason=why)
     if len(table.rows) == 1:
@@ -102,7 +102,7 @@ def _candidates(table: Table, shape: str | None, roles: Roles) -> Iterable[Chart
     """The kinds of chart, in the order in which they are tried."""
     keys = compared(table, roles)
     parameters, times = _parameters(table, roles), differing(table, roles.times)
-    if shape in ("best", "ranking", "count"):
+    if shape in ("best", "ranking", "count", "change"):
         yield "bar"
     # Edited SQL that starts with a parameter or a time asks for a course, whatever else it selects.
     course = shape is None and table.columns[0] in (*parameters, *times)
@@ -139,9 +139,10 @@ def _placed(kind: ChartType, table: Table, roles: Roles, ranked: bool) -> ChartS
     if kind == "box":
         x, color, facet = _slots(table, [k for k in keys if k != "dataset"] if len(keys) > 1 else keys)
         facet = "dataset" if "dataset" in keys and x != "dataset" else facet
+        x = "machine" if "machine" in keys and "machine" not in (color, facet) else x  # boxes never hold two machines
         return ChartSpec("box", x=x, y=y, color=color, facet=facet)
     if kind == "histogram":
-        return ChartSpec("histogram", x=y, color=_color(table, keys))
+        return ChartSpec("histogram", x=y, color=_color(table, keys), facet="machine" if "machine" in keys else None)
     if kind == "heatmap":
         x = next(iter(_parameters(table, roles)), keys[0] if keys else None)
         return ChartSpec("heatmap", x=x, y=next((k for k in keys if k != x), None), color=y)
@@ -213,9 +214,11 @@ def _completed(chart: ChartSpec, table: Table, roles: Roles) -> ChartSpec:
         if two_sided and mixed:
             differ = "differs" if len(mixed) == 1 else "differ"
             reason += f" No Pareto front, since {' and '.join(label(k) for k in mixed)} {differ} as well."
-        chart = replace(chart, symbol=chart.color, pareto=two_sided and not mixed)
+        symbol = "machine" if "machine" in keys else chart.color
+        chart = replace(chart, symbol=symbol, pareto=two_sided and not mixed)
     elif chart.type == "line" and chart.x:
-        symbol = next((k for k in keys if len(distinct(table, k)) <= MOST_COLORS), chart.color)
+        few = [k for k in keys if len(distinct(table, k)) <= MOST_COLORS]
+        symbol = "machine" if "machine" in few else next(iter(few), chart.color)
         alike = [label(k) for k in keys if k != symbol]
         reason = f"{y} along {x}."
         reason += f" Lines that look alike differ in {' and '.join(alike)}." if alike else ""
@@ -246,9 +249,9 @@ def _slots(table: Table, keys: list[str]) -> tuple[str | None, str | None, str |
 
 
 def _color(table: Table, keys: Sequence[str]) -> str | None:
-    """Methods first, since they keep their colours; then data sets, then the first with few values."""
+    """Methods first, since they keep their colours; machines, data sets, then the first with few values."""
     few = [k for k in keys if len(distinct(table, k)) <= MOST_COLORS]
-    return next((k for k in ("method", "dataset") if k in keys), None) or next(iter([*few, *keys]), None)
+    return next((k for k in ("method", "machine", "dataset") if k in keys), None) or next(iter([*few, *keys]), None)
 
 
 def _parameters(table: Table, roles: Roles) -> list[str]:

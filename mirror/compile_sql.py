@@ -1,8 +1,15 @@
 """QuerySpec -> SQL. One clause a line, so that a person can read and edit it."""
 
+from mirror.change import TIMED, change_columns, is_ratio
 from mirror.query_spec import Filter, Metric, Order, QuerySpec, Value
 
 _AGGREGATE_SQL = {"stddev": "stddev_samp"}
+# The interval and the verdict of a speedup; of several trials the widest interval, and the verdict that all share.
+_VERDICTS = {
+    "speedup_ci_low": "min(speedup_ci_low)",
+    "speedup_ci_high": "max(speedup_ci_high)",
+    "verdict": "CASE WHEN min(verdict) = max(verdict) THEN min(verdict) WHEN count(verdict) > 0 THEN 'unclear' END",
+}
 _ROW_LIMIT_OF_LISTS = 200
 _LINE = 88
 
@@ -12,7 +19,7 @@ def compile_sql(spec: QuerySpec) -> str:
     lines = [_select(_columns(spec) or ["*"]), f"FROM {spec.source}"]
     if conditions := _conditions(spec):
         lines.append("WHERE " + "\n  AND ".join(conditions))
-    if spec.dimensions and spec.shape in ("groups", "ranking", "best", "count"):
+    if spec.dimensions and spec.shape in ("groups", "ranking", "best", "count", "change"):
         lines.append("GROUP BY " + ", ".join(spec.dimensions))
     lines += _tail(spec)
     return "\n".join(lines)
@@ -32,14 +39,38 @@ def _select(columns: list[str]) -> str:
 def _columns(spec: QuerySpec) -> list[str]:
     columns = list(spec.dimensions)
     if spec.shape in ("points", "rows"):
-        return columns + [m.column for m in spec.metrics if m.column not in columns]
+        columns += [m.column for m in spec.metrics if m.column not in columns]
+        return columns + [c for c in _VERDICTS if spec.verdicts and c not in columns]
     if spec.shape == "count":
         return [*columns, "count(*) AS trials"]
+    if spec.shape == "change":
+        return columns + _change(spec)
     columns += [f"{_call(m)} AS {m.alias}" for m in spec.metrics]
     leading, deviation = spec.metrics[0], f"stddev_{spec.metrics[0].column}"
     if leading.aggregate in (None, "avg") and deviation not in [m.alias for m in spec.metrics]:
         columns.append(f"stddev_samp({leading.column}) AS {deviation}")
+    if spec.verdicts:
+        known = [*spec.dimensions, *(m.alias for m in spec.metrics)]
+        columns += [f"{sql} AS {name}" for name, sql in _VERDICTS.items() if name not in known]
     return [*columns, "count(*) AS n"]
+
+
+def _change(spec: QuerySpec) -> list[str]:
+    """Both sides of the split for the leading metric, what came of it, its noise and the numbers of trials."""
+    metric, names = spec.metrics[0].column, change_columns(spec.metrics[0].column)
+    moment = literal(spec.split or "")
+    before, since = (f"FILTER (WHERE started_at {sign} {moment})" for sign in ("<", ">="))
+    change = f"{names.since} / nullif({names.before}, 0)" if is_ratio(metric) else f"{names.since} - {names.before}"
+    deviation = f"stddev_samp({metric})"
+    noise = "max(noise)" if metric in TIMED else f"greatest({deviation} {before}, {deviation} {since})"
+    return [
+        f"median({metric}) {before} AS {names.before}",
+        f"median({metric}) {since} AS {names.since}",
+        f"{change} AS {names.change}",
+        f"{noise} AS {names.noise}",
+        f"count(*) {before} AS {names.n_before}",
+        f"count(*) {since} AS {names.n_since}",
+    ]
 
 
 def _call(metric: Metric) -> str:
@@ -94,6 +125,8 @@ def _tail(spec: QuerySpec) -> list[str]:
     order = [_sort_key(o, spec) for o in spec.order]
     if spec.shape in ("groups", "count"):
         order = order or list(spec.dimensions)
+    if spec.shape == "change":  # what cannot be compared stands last
+        order = order or [f"{spec.drawn[0]} DESC NULLS LAST", *spec.dimensions]
     limit = spec.limit or (_ROW_LIMIT_OF_LISTS if spec.shape == "rows" else None)
     return _order_by(order) + [f"LIMIT {limit}"] * bool(limit)
 

@@ -62,7 +62,8 @@ def draw(table: Table, chart: ChartSpec, columns: int | None = None) -> go.Figur
         result.update_xaxes(panel.x if lowest else {**panel.x, "title": None}, row=row, col=column)
         result.update_yaxes(panel.y if column == 1 else {**panel.y, "title": None}, row=row, col=column)
         if panel.reference is not None:
-            result.add_hline(panel.reference, line={"dash": "dot", "width": 1, "color": "#666666"}, row=row, col=column)
+            across_values = result.add_vline if panel.bars else result.add_hline
+            across_values(panel.reference, line={"dash": "dot", "width": 1, "color": "#666666"}, row=row, col=column)
     result.update_layout(
         template="plotly_white",
         font=_FONT,

@@ -37,7 +37,7 @@ class Panel:
         x, y: axis layouts.
         bars: number of rows of horizontal bars or boxes, which need height; 0 for other charts.
         mode: how bars or boxes at one place share it: overlay or group.
-        reference: height of a horizontal line that means "like the baseline", or None.
+        reference: where a line across the values means "the same" (1 of a factor), or None.
     """
 
     traces: list[Any]

@@ -18,6 +18,8 @@ class Profile:
         distinct: column of `results` -> its sorted distinct values without NULL; a column with more than 50 is absent.
         distinct_by_benchmark: benchmark -> column -> the same among the rows of that benchmark.
         filled_metrics: benchmark -> metric columns with any value.
+        partly_filled: benchmark -> axes that some of its rows have a value of and some have not.
+        baselines: methods that the others are compared with.
         started: time of the oldest and of the newest trial of `results`, ISO text in UTC, or None.
         machines: number of machines in `results`.
     """
@@ -26,6 +28,8 @@ class Profile:
     distinct: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     distinct_by_benchmark: Mapping[str, Mapping[str, tuple[Value, ...]]] = field(default_factory=dict)
     filled_metrics: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    partly_filled: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    baselines: tuple[str, ...] = ()
     started: tuple[str, str] | None = None
     machines: int = 0
 
@@ -44,7 +48,7 @@ class Profile:
         return self.row_counts.get(view, 0)
 
     def values(self, column: str, benchmark: str | None = None) -> tuple[Value, ...]:
-        """Sorted distinct values of an axis, `sweep` or `machine`; empty when there are none or more than 50."""
+        """Sorted distinct values of an axis, `sweep`, `machine` or `verdict`; empty for none or for more than 50."""
         among = self.distinct if benchmark is None else self.distinct_by_benchmark.get(benchmark, {})
         return among.get(column, ())
 
@@ -61,6 +65,8 @@ class Profile:
                 b: {c: list(v) for c, v in columns.items()} for b, columns in self.distinct_by_benchmark.items()
             },
             "filled_metrics": {b: sorted(m) for b, m in self.filled_metrics.items()},
+            "partly_filled": {b: sorted(a) for b, a in self.partly_filled.items()},
+            "baselines": list(self.baselines),
             "started": list(self.started) if self.started else None,
             "machines": self.machines,
         }
@@ -75,6 +81,8 @@ class Profile:
                 b: {c: tuple(v) for c, v in columns.items()} for b, columns in given["distinct_by_benchmark"].items()
             },
             filled_metrics={b: frozenset(m) for b, m in given["filled_metrics"].items()},
+            partly_filled={b: frozenset(a) for b, a in given["partly_filled"].items()},
+            baselines=tuple(given["baselines"]),
             started=(given["started"][0], given["started"][1]) if given["started"] else None,
             machines=given["machines"],
         )

@@ -3,10 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mirror.change import change_columns
+
 Value = str | int | float | bool
 Operator = Literal["=", "<>", "<", "<=", ">", ">=", "in", "not in"]
 Aggregate = Literal["avg", "min", "max", "median", "stddev", "count", "sum"]
-Shape = Literal["points", "groups", "ranking", "best", "count", "rows"]
+Shape = Literal["points", "groups", "ranking", "best", "count", "rows", "change"]
+Claim = Literal["faster", "slower", "better", "worse"]
 ChartType = Literal["scatter", "line", "bar", "box", "histogram", "heatmap", "tiles", "table"]
 
 
@@ -55,7 +58,8 @@ class QuerySpec:
 
     Attributes:
         shape: points (one row per trial), groups (metrics per group), ranking (groups in order, the first `limit`),
-            best (the first of each partition, ties included), count (a number of trials), rows (whole trials).
+            best (the first of each partition, ties included), count (a number of trials), rows (whole trials),
+            change (the leading metric of each group before and since `split`).
         metrics: the metrics asked for, the leading one first.
         dimensions: columns to group by or to show beside the metrics, the asked ones first.
         partitions: for `ranking` and `best`: dimensions within which the ranking is made anew (never compare across).
@@ -64,6 +68,9 @@ class QuerySpec:
         order: sort order, before the default one.
         limit: number of rows (per partition for `ranking` with partitions), or None.
         source: view that is read.
+        split: for `change`: the time, ISO text in UTC, that parts before from since.
+        verdicts: show the interval and the verdict of the speedup beside it.
+        claim: what a yes/no question asks: of methods against the baseline (faster, slower), or of a change.
         chart: chart wish.
         notes: what the reading fixed or assumed, one phrase each; shown to the person.
     """
@@ -77,8 +84,18 @@ class QuerySpec:
     order: tuple[Order, ...] = ()
     limit: int | None = None
     source: str = "results"
+    split: str | None = None
+    verdicts: bool = False
+    claim: Claim | None = None
     chart: ChartWish = field(default_factory=ChartWish)
     notes: tuple[str, ...] = ()
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """Names of the result's columns that answer, the leading one first: metrics, or what became of one."""
+        if self.shape == "change":
+            return (change_columns(self.metrics[0].column).change,)
+        return tuple(m.alias for m in self.metrics)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,12 @@ from mirror.query_spec import QuerySpec, Table, Value
 # Places along a run in the views `curves` and `samples`, which the catalogue of trials does not hold.
 _POSITIONS = ("step", "sample")
 # Columns that tell repetitions of one configuration apart, or only describe the run.
-_REPETITION = ("seed", "sweep", "code_version", "machine_id", "is_baseline", "stop_reason", "error")
-_INTERVALS = {"latency_us": ("latency_ci_low_us", "latency_ci_high_us")}
+_REPETITION = ("seed", "sweep", "code_version", "group_id", "is_baseline", "stop_reason", "error")
+# Columns that only describe a row where another one is there: the id of a machine that is named, what a speedup means.
+_BESIDE = {"machine_id": "machine", "verdict": "speedup"}
+_INTERVALS = {
+    "latency_us": ("latency_ci_low_us", "latency_ci_high_us"), "speedup": ("speedup_ci_low", "speedup_ci_high"),
+}  # fmt: skip
 _PERCENTILES = ("latency_p10_us", "latency_p90_us", "latency_p99_us")
 
 
@@ -78,7 +82,7 @@ def differing(table: Table, columns: Iterable[str]) -> list[str]:
 def sort_roles(table: Table, spec: QuerySpec | None = None) -> Roles:
     """Sort the columns by use: as the spec says where there is one, else through the catalogue and the values."""
     columns = tuple(dict.fromkeys(table.columns))
-    asked = [m.alias for m in spec.metrics if m.alias in columns] if spec else []
+    asked = [c for c in spec.drawn if c in columns] if spec else []
     dimensions = [d for d in spec.dimensions if d in columns] if spec else []
     rest = [c for c in columns if c not in asked and c not in dimensions]
     count = next((c for c in rest if c in catalog.COUNT_NAMES and is_numeric(table, c)), None)
@@ -110,7 +114,9 @@ def sort_roles(table: Table, spec: QuerySpec | None = None) -> Roles:
 
 def compared(table: Table, roles: Roles) -> list[str]:
     """The dimensions in which the rows differ, without repetitions (seeds ...) and what another dimension implies."""
-    columns = [c for c in differing(table, roles.dimensions) if c not in _REPETITION]
+    columns = [
+        c for c in differing(table, roles.dimensions) if c not in _REPETITION and _BESIDE.get(c) not in table.columns
+    ]
     return [c for c in columns if not _implied(table, c, [o for o in columns if o != c])]
 
 
@@ -119,7 +125,8 @@ def spread(table: Table, metric: str) -> tuple[list[float], list[float]] | None:
     values = table.column(metric)
     if f"stddev_{metric}" in table.columns:
         deviations = [float(v) if is_number(v) else 0.0 for v in table.column(f"stddev_{metric}")]
-        return (deviations, deviations) if any(deviations) else None
+        if any(deviations):
+            return deviations, deviations
     low, high = _INTERVALS.get(metric, ("", ""))
     if low in table.columns and high in table.columns:
         below = [_gap(low, value) for low, value in zip(table.column(low), values, strict=True)]

@@ -102,15 +102,17 @@ def profile(connection: duckdb.DuckDBPyConnection, views: Iterable[str]) -> Prof
         return connection.execute(sql).fetchall()
 
     counts = {view: rows(f"SELECT count(*) FROM {view}")[0][0] for view in views}
-    filled = {
-        row[0]: frozenset(m for m, n in zip(METRICS, row[1:], strict=True) if n)
-        for row in rows(
-            f"SELECT benchmark, {', '.join(f'count({m})' for m in METRICS)} FROM results GROUP BY benchmark ORDER BY 1"
-        )
-    }
+    filled, partly = {}, {}
+    for benchmark, trials, *numbers in rows(
+        f"SELECT benchmark, count(*), {', '.join(f'count({c})' for c in (*METRICS, *AXES))} "
+        "FROM results GROUP BY benchmark ORDER BY 1"
+    ):
+        count = dict(zip((*METRICS, *AXES), numbers, strict=True))
+        filled[benchmark] = frozenset(m for m in METRICS if count[m])
+        partly[benchmark] = frozenset(a for a in AXES if 0 < count[a] < trials)
     distinct: dict[str, tuple[Value, ...]] = {}
     by_benchmark: dict[str, dict[str, tuple[Value, ...]]] = {benchmark: {} for benchmark in filled}
-    for column in (*AXES, "sweep", "machine"):
+    for column in (*AXES, "sweep", "machine", "verdict"):
         found: dict[str, list[Value]] = {benchmark: [] for benchmark in filled}
         for benchmark, value in rows(
             f"SELECT DISTINCT benchmark, {column} FROM results WHERE {column} IS NOT NULL ORDER BY ALL"
@@ -122,11 +124,12 @@ def profile(connection: duckdb.DuckDBPyConnection, views: Iterable[str]) -> Prof
         for benchmark, values in found.items():
             if len(values) <= MAX_VALUES:
                 by_benchmark[benchmark][column] = tuple(values)
+    baselines = tuple(m for (m,) in rows("SELECT DISTINCT method FROM results WHERE is_baseline ORDER BY 1"))
     oldest, newest, machines = rows("SELECT min(started_at), max(started_at), count(DISTINCT machine_id) FROM results")[
         0
     ]
     started = (oldest.isoformat(), newest.isoformat()) if oldest else None
-    return Profile(counts, distinct, by_benchmark, filled, started, machines)
+    return Profile(counts, distinct, by_benchmark, filled, partly, baselines, started, machines)
 
 
 # -- a query -----------------------------------------------------------------------------------------------------------

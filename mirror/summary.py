@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from db.columns import AXES, GROUP_AXES
 from mirror import catalog
@@ -11,6 +12,8 @@ from mirror.drawable import label
 from mirror.numbers import describe, format_value
 from mirror.query_spec import ChartSpec, Filter, QuerySpec, Table, Value
 from mirror.roles import Roles, differing, distinct, is_number, sort_key, sort_roles
+from mirror.summary_changes import change_sentences, course_sentences, machine_sentences
+from mirror.summary_verdicts import has_verdicts, verdict_sentences
 from mirror.wording import (
     MOST_NAMED,
     capital,
@@ -43,7 +46,10 @@ def summarize(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, fai
         failed: failed trials that the question would have covered.
     """
     roles = sort_roles(table, spec)
-    *most, last = _sentences(table, spec, chart, roles) if table.rows else [no_rows(spec)]
+    if spec and spec.shape == "change":
+        *most, last = change_sentences(table, spec)
+    else:
+        *most, last = _sentences(table, spec, chart, roles) if table.rows else [no_rows(spec)]
     limits = [f"only the first {len(table.rows):,} rows were read"] if table.truncated else []
     if failed > 0:
         limits.append(f"{failed:,} failed {'trial is' if failed == 1 else 'trials are'} not shown")
@@ -54,12 +60,22 @@ def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, ro
     shape = spec.shape if spec else None
     if shape == "rows" or not roles.metrics:
         return [f"{counted(len(table.rows), 'row')}."]
+    if spec and spec.claim and has_verdicts(table):
+        return [*verdict_sentences(table, spec), _basis(table, roles)]
+    if spec and spec.verdicts and has_verdicts(table) and shape in ("groups", "points") and len(table.rows) > 1:
+        *usual, basis = _sentences(table, replace(spec, verdicts=False), chart, roles)
+        return [*usual, *verdict_sentences(table, spec), basis]
+    if spec and shape == "points" and table.columns[0] == "started_at":
+        return course_sentences(table, spec)
     if shape == "count" or (roles.count and roles.metrics == (roles.count,)):
         return _count(table, spec, roles)
     if len(table.rows) == 1:
         return _single(table, roles)
     if spec and shape in ("ranking", "best"):
         return _ranked(table, spec, roles)
+    of_machines = spec is not None and shape == "groups" and spec.dimensions[:1] == ("machine",)
+    if spec and of_machines and (compared := machine_sentences(table, spec)):
+        return [*compared, _basis(table, roles)]
     if chart and chart.type == "scatter" and chart.x in roles.metrics and chart.y in roles.metrics:
         return [*_trade_off(table, roles, chart), _basis(table, roles)]
     if (
@@ -110,12 +126,19 @@ def _ranked(table: Table, spec: QuerySpec, roles: Roles) -> list[str]:
     order = next((o for o in spec.order if o.column == metric), None)
     descending = order.descending if order else catalog.entry(metric).better == "higher"
     partitions = [p for p in spec.partitions if p in differing(table, roles.dimensions)]
-    groups = _by(configurations(table, roles, (metric,)), partitions)
+    found = configurations(table, roles, (metric,))
+    # What is ranked is named even where it is the same everywhere: the one machine that is always first.
+    same = {d: table.column(d)[0] for d in spec.dimensions if d not in spec.partitions}
+    found = [c if set(c.key) - set(partitions) else replace(c, key={**same, **c.key}) for c in found]
+    groups = _by(found, partitions)
     if not groups:
         return [_basis(table, roles)]
     what = superlative(metric, descending)
     if partitions:
-        return [f"{capital(what)}: {_leaders(groups, partitions, metric, descending)}.", _basis(table, roles)]
+        sentences = [f"{capital(what)}: {_leaders(groups, partitions, metric, descending)}."]
+        if len(groups) > MOST_NAMED:
+            sentences.append(_winners(groups, partitions, metric, descending))
+        return [*sentences, _basis(table, roles)]
     best, runner_up = _first_two(groups[()], metric, descending)
     text = f"{shortened([name_of(c) for c in best])} {'has' if len(best) == 1 else 'share'} the {what}: "
     text += value_of(best[0], metric)
@@ -314,6 +337,17 @@ def _leaders(
         names = shortened([name_of(c, partitions) for c in best])
         parts.append(f"{names} {where(key, partitions)} ({value_of(best[0], metric, brackets=False)})")
     return shortened(parts)
+
+
+def _winners(
+    groups: dict[tuple[Value | None, ...], list[Configuration]], partitions: list[str], metric: str, descending: bool
+) -> str:
+    """How often each is first; a tie counts for all of it."""
+    firsts = [c for found in groups.values() for c in _first_two(found, metric, descending)[0]]
+    wins = Counter(name_of(c, partitions) for c in firsts).most_common()
+    return (
+        f"First of {len(groups)}: {shortened([f'{name} {n} times' if n > 1 else f'{name} once' for name, n in wins])}."
+    )
 
 
 def _by(found: Iterable[Configuration], columns: Sequence[str]) -> dict[tuple[Value | None, ...], list[Configuration]]:

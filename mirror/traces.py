@@ -103,7 +103,7 @@ def line(table: Table, chart: ChartSpec, style: Style) -> Panel:
         traces,
         value_axis(table, chart.x or "", chart.log_x, at_values=True),
         value_axis(table, chart.y or "", chart.log_y),
-        reference=1.0 if chart.y == "speedup" else None,
+        reference=_like_the_baseline(chart),
     )
 
 
@@ -142,10 +142,11 @@ def bar(table: Table, chart: ChartSpec, style: Style) -> Panel:
             )
         )
     scale = {**value_axis(table, chart.y or ""), "rangemode": "tozero"}
+    mode, reference = "group" if shared else "overlay", _like_the_baseline(chart)
     if upright:
-        return Panel(traces, axis, scale, mode="group" if shared else "overlay")
+        return Panel(traces, axis, scale, mode=mode, reference=reference)
     lying = {**axis, "autorange": "reversed"}
-    return Panel(traces, scale, lying, bars=len(rows) if shared else bars, mode="group" if shared else "overlay")
+    return Panel(traces, scale, lying, bars=len(rows) if shared else bars, mode=mode, reference=reference)
 
 
 def box(table: Table, chart: ChartSpec, style: Style) -> Panel:
@@ -289,6 +290,11 @@ def _hover_of_mean(table: Table, chart: ChartSpec, rows: Sequence[int], mean: fl
     if len(rows) == 1:
         return hover(table, rows[0])
     return f"mean of {len(rows)}: <b>{safe(format_value(chart.y or '', mean))}</b>"
+
+
+def _like_the_baseline(chart: ChartSpec) -> float | None:
+    """Where a factor says that nothing differs."""
+    return 1.0 if catalog.entry(chart.y or "").unit == "x" else None
 
 
 def _is_parameter(column: str | None) -> bool:

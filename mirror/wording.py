@@ -9,9 +9,11 @@ from mirror import catalog
 from mirror.configurations import Configuration
 from mirror.drawable import label
 from mirror.numbers import describe, format_spread, format_value, plain_text
-from mirror.query_spec import Filter, Value
+from mirror.query_spec import Filter, Table, Value
 
 MOST_NAMED = 3
+# Never one number for two machines or two kinds of work: a sentence tells them apart.
+_APART = {"method": "", "machine": "on ", "benchmark": "in "}
 _OPERATORS = {"<>": "≠", "<=": "≤", ">=": "≥"}
 
 
@@ -44,16 +46,25 @@ def in_words(key: dict[str, Value | None]) -> str:
     """The values of dimensions as one name; those that do not apply are left out."""
     known = {k: v for k, v in key.items() if v is not None}
     if not known:
-        return "one row"
+        return describe(next(iter(key)), None) if key else "one row"
     first, *rest = known
     return " ".join(filter(None, (describe(first, known[first]), where([known[k] for k in rest], rest))))
+
+
+def who(table: Table, row: int) -> str:
+    """The method of a row, with its machine and benchmark where the table holds several: `hashed on laptop`."""
+    parts = []
+    for column, before in _APART.items():
+        if column in table.columns and (not before or len(set(table.column(column))) > 1):
+            parts.append(before + describe(column, table.column(column)[row]))
+    return " ".join(parts)
 
 
 def where(key: Sequence[Value | None], columns: Sequence[str]) -> str:
     """`on frappe for forward at dim 16, batch size 64`."""
     parts: dict[str, list[str]] = {"on": [], "for": [], "at": []}
     for column, value in zip(columns, key, strict=True):
-        kind = "on" if column == "dataset" else "for" if isinstance(value, str) else "at"
+        kind = "on" if column in ("dataset", "machine") else "for" if isinstance(value, str) else "at"
         parts[kind].append(describe(column, value))
     return " ".join(f"{kind} {', '.join(words)}" for kind, words in parts.items() if words)
 

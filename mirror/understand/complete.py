@@ -5,13 +5,18 @@ from dataclasses import replace
 
 from db.columns import BY_NAME
 from mirror import catalog
+from mirror.numbers import describe
 from mirror.profile import Profile
 from mirror.query_spec import Aggregate, Filter, Metric, QuerySpec
+from mirror.roles import sort_key
+from mirror.sources import KNOWN_COLUMNS
 from mirror.understand.errors import Ambiguity, Refusal
+from mirror.wording import filter_in_words
 
 # Axes that another one decides: a data set has its own tables and rows.
 _IMPLIED = {"dataset": ("num_rows", "num_tables"), "benchmark": ("op",)}
 _SIZE_AXES = ("compression", "block_size")
+_MOST_VALUES = 8  # that a refusal names
 # What the same work can be done with: never averaged over either.
 _CHOICES = ("method", *_SIZE_AXES)
 
@@ -27,7 +32,9 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
         Refusal: the results hold nothing of the kind.
         Ambiguity: several benchmarks could answer.
     """
-    if spec.source != "results":
+    if spec.source not in ("results", "history"):
+        return _with_machine(spec, profile)
+    if spec.source == "history" and spec.shape == "rows":
         return spec
     if profile.rows("results") == 0:
         raise Refusal("There are no results yet: start a run on the page New run, or load the example results.")
@@ -36,15 +43,17 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
         return spec
     if not spec.metrics:
         spec = _with_overview(spec, profile)
-    spec = _with_defaults(spec, profile)
+    spec = _with_verdicts(_with_defaults(spec, profile), profile)
     workload, choices = _open_axes(spec, profile)
+    if spec.shape == "points" and spec.source == "history":
+        return replace(spec, dimensions=_unique(*spec.dimensions, "method", *workload, *choices, "seed"))
     if spec.shape == "points":
         return _points(spec, workload, choices, profile)
     if spec.shape in ("best", "ranking"):
         return _ranked(spec, workload, choices)
     dimensions = _unique(*spec.dimensions, *(c for c in choices if c == "method"), *workload, *choices)
     spec = replace(spec, dimensions=dimensions)
-    compared = any(f.column == "method" and f.operator == "in" for f in spec.filters)
+    compared = spec.shape == "groups" and any(f.column == "method" and f.operator == "in" for f in spec.filters)
     return _with_baseline(spec, profile) if compared else spec
 
 
@@ -61,9 +70,14 @@ def _with_benchmark(spec: QuerySpec, profile: Profile, question: str) -> QuerySp
     wanted = [m.column for m in spec.metrics]
     wanted += [f.column for f in spec.filters if BY_NAME[f.column].role == "metric"]
     able = [b for b in profile.benchmarks if all(m in profile.metrics(b) for m in wanted)]
+    if spec.verdicts:
+        able = [b for b in able if profile.values("verdict", b)] or able
     if not able:
         raise Refusal(f"No benchmark has measured {_and(catalog.entry(m).label for m in wanted)} together yet.")
-    holding = [b for b in able if all(_held(f, profile, b) for f in spec.filters)] or able
+    holding = [b for b in able if all(_held(f, profile, b) for f in spec.filters)]
+    if not holding and len(able) > 1:
+        _refuse_what_is_nowhere(spec, profile, able)
+    holding = holding or able
     varying = [b for b in holding if all(len(profile.values(d, b)) > 1 for d in spec.dimensions)]
     left = varying or [b for b in holding if all(profile.values(d, b) for d in spec.dimensions)] or holding
     notes = spec.notes
@@ -71,12 +85,55 @@ def _with_benchmark(spec: QuerySpec, profile: Profile, question: str) -> QuerySp
         overview = catalog.words()["overview"]
         left = [max(left, key=lambda b: sum(m in profile.metrics(b) for m in overview))]
         notes = (*notes, f"benchmark {left[0]}, which has the most to compare")
+    if len(left) > 1 and _is_within_each(spec):
+        only = (Filter("benchmark", "in", tuple(left)),) if len(left) < len(profile.benchmarks) else ()
+        return replace(spec, filters=(*only, *spec.filters), dimensions=_with_place(spec.dimensions, "benchmark"))
     if len(left) > 1:
         raise Ambiguity(
             f"{_and(left, 'or')}: which benchmark is meant?",
             tuple(f"{question.rstrip(' ?.!')} in {b}" for b in left[:3]),
         )
     return replace(spec, filters=(Filter("benchmark", "=", (left[0],)), *spec.filters), notes=notes)
+
+
+def _refuse_what_is_nowhere(spec: QuerySpec, profile: Profile, benchmarks: list[str]) -> None:
+    """Raise Refusal for a value that no benchmark has been measured at, instead of asking which benchmark is meant."""
+    for f in spec.filters:
+        known = sorted({v for b in benchmarks for v in profile.values(f.column, b)}, key=sort_key)
+        if known and not any(_held(f, profile, b) for b in benchmarks):
+            values = _and(describe(f.column, v) for v in known[:_MOST_VALUES])
+            more = f" and {len(known) - _MOST_VALUES} more" if len(known) > _MOST_VALUES else ""
+            raise Refusal(f"No trial has {filter_in_words(f)} yet; there is {values}{more}.")
+
+
+def _is_within_each(spec: QuerySpec) -> bool:
+    """Whether every benchmark answers for itself: what is told are verdicts, ratios, or courses in panels."""
+    machines = spec.shape == "groups" and spec.dimensions[:1] == ("machine",)
+    return spec.verdicts or spec.source == "history" or machines
+
+
+def _with_place(dimensions: tuple[str, ...], column: str) -> tuple[str, ...]:
+    """The dimensions with one more, after the first."""
+    return _unique(*dimensions[:1], column, *dimensions[1:])
+
+
+def _with_machine(spec: QuerySpec, profile: Profile) -> QuerySpec:
+    """Apart by machine, where trials of several would become one number."""
+    together = spec.shape in ("groups", "best", "ranking") and "machine" in KNOWN_COLUMNS[spec.source]
+    fixed = any(f.column in ("machine", "machine_id") and f.operator == "=" for f in spec.filters)
+    if not together or fixed or profile.machines < 2 or "machine" in spec.dimensions:
+        return spec
+    partitions = _unique(*spec.partitions, "machine") if spec.shape != "groups" else ()
+    return replace(spec, dimensions=_unique(*spec.dimensions, "machine"), partitions=partitions)
+
+
+def _with_verdicts(spec: QuerySpec, profile: Profile) -> QuerySpec:
+    """Interval and verdict beside a speedup that leads, where any trial has them."""
+    if spec.shape == "change" or spec.metrics[0].column != "speedup":
+        return replace(spec, verdicts=False)
+    asked = [str(b) for b in _benchmarks_asked(spec) or profile.benchmarks]
+    known = any("speedup_ci_low" in profile.metrics(b) or profile.values("verdict", b) for b in asked)
+    return replace(spec, verdicts=known and spec.metrics[0].aggregate in (None, "avg"))
 
 
 def _held(f: Filter, profile: Profile, benchmark: str) -> bool:
@@ -89,13 +146,15 @@ def _held(f: Filter, profile: Profile, benchmark: str) -> bool:
 def _with_overview(spec: QuerySpec, profile: Profile) -> QuerySpec:
     asked = _benchmarks_asked(spec) or set(profile.benchmarks)
     overview = [m for m in catalog.words()["overview"] if any(m in profile.metrics(str(b)) for b in asked)]
-    aggregate: Aggregate | None = None if spec.shape == "points" else "avg"
+    aggregate: Aggregate | None = None if spec.shape in ("points", "change") else "avg"
     return replace(spec, metrics=tuple(Metric(m, aggregate) for m in overview))
 
 
-def _values(spec: QuerySpec, profile: Profile, column: str) -> tuple[object, ...]:
-    """The values of a column that the spec's equality filters leave."""
-    asked = _benchmarks_asked(spec) or set(profile.benchmarks)
+def _values(
+    spec: QuerySpec, profile: Profile, column: str, benchmarks: Iterable[object] | None = None
+) -> tuple[object, ...]:
+    """The values of a column that the spec's equality filters leave, in these benchmarks or in all that are asked."""
+    asked = benchmarks or _benchmarks_asked(spec) or set(profile.benchmarks)
     values = dict.fromkeys(v for b in asked for v in profile.values(column, str(b)))
     for f in spec.filters:
         if f.column == column and f.operator in ("=", "in"):
@@ -119,21 +178,27 @@ def _with_defaults(spec: QuerySpec, profile: Profile) -> QuerySpec:
 def _open_axes(spec: QuerySpec, profile: Profile) -> tuple[list[str], list[str]]:
     """(workload axes, method and size) with several values that the spec does not name."""
     asked = [str(b) for b in _benchmarks_asked(spec) or profile.benchmarks]
-    implied = {i for axis, axes in _IMPLIED.items() for i in axes if all(profile.values(axis, b) for b in asked)}
-    workload = ["benchmark", *(c.name for c in BY_NAME.values() if c.workload and c.name != "benchmark"), "machine"]
-    named = set(spec.dimensions)
-
+    # Grouped by benchmark, only what differs within one of them is open.
+    within = [[b] for b in asked] if "benchmark" in spec.dimensions else [asked]
+    filtered = {f.column for f in spec.filters}
     fixed = {f.column for f in spec.filters if f.operator == "="}
 
     def is_open(axis: str) -> bool:
-        if axis in named or axis in fixed:
+        if axis in spec.dimensions or axis in fixed:
             return False
-        return len(_values(spec, profile, axis)) > 1 or any(_is_many(profile, axis, b) for b in asked)
+        return any(is_open_in(axis, benchmarks) for benchmarks in within)
 
-    return (
-        [a for a in workload if a not in implied and is_open(a)],
-        [a for a in _CHOICES if is_open(a)],
-    )
+    def is_open_in(axis: str, benchmarks: list[str]) -> bool:
+        if any(axis in axes and all(profile.values(by, b) for b in benchmarks) for by, axes in _IMPLIED.items()):
+            return False
+        # Trials from before an axis was there have no value of it: they are work of their own.
+        partly = axis not in filtered and axis not in _CHOICES
+        untold = partly and any(axis in profile.partly_filled.get(b, ()) for b in benchmarks)
+        many = any(_is_many(profile, axis, b) for b in benchmarks)
+        return untold or many or len(_values(spec, profile, axis, benchmarks)) > 1
+
+    workload = ["benchmark", *(c.name for c in BY_NAME.values() if c.workload and c.name != "benchmark"), "machine"]
+    return [a for a in workload if is_open(a)], [a for a in _CHOICES if is_open(a)]
 
 
 def _is_many(profile: Profile, axis: str, benchmark: str) -> bool:
@@ -168,6 +233,10 @@ def _ranked(spec: QuerySpec, workload: list[str], choices: list[str]) -> QuerySp
         # "which method is best": one ranking per workload that must not be compared across.
         partitions = _unique(*spec.partitions, *workload)
         dimensions = _unique(*partitions, "method", *entities, *choices)
+    elif "machine" in entities and "machine" not in spec.partitions:
+        # "which machine is fastest": machines are compared at the same work, done in the same way.
+        partitions = _unique(*spec.partitions, *workload, *choices)
+        dimensions = _unique(*partitions, *entities)
     else:
         partitions = spec.partitions
         dimensions = _unique(*entities, "method", *workload, *choices)

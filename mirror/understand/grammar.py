@@ -1,84 +1,42 @@
 """The embedded grammar: words -> QuerySpec by cues and slots. No key, no network, the same answer every time.
 
-Three passes: the lexicon cuts the text into items, `binding` turns numbers into filters, and the reader here lets the
-cues fill slots. What is not understood is refused; what could mean two things is asked back.
+Passes: `time_cues` takes out what is said of time, the lexicon cuts the rest into items, `binding` turns numbers into
+filters, the reader here lets the cues fill slots, and `shapes` makes them a QuerySpec. What is not understood is
+refused; what could mean two things is asked back.
 """
 
-from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import get_args
 
 from mirror import catalog
 from mirror.profile import Profile
-from mirror.query_spec import Aggregate, ChartType, ChartWish, Filter, Metric, Operator, Order, QuerySpec, Shape, Value
+from mirror.query_spec import Aggregate, Filter, Operator, Order, QuerySpec, Value
+from mirror.understand import time_cues
 from mirror.understand.binding import SUPERLATIVES, bind
 from mirror.understand.complete import complete
 from mirror.understand.errors import Ambiguity, Refusal
 from mirror.understand.lexicon import ACTIONS, Item, Lexicon, tokens
+from mirror.understand.shapes import spec_of
+from mirror.understand.slots import COMPARATIVES, Slots
 
 _AGGREGATES: tuple[str, ...] = get_args(Aggregate)
-
-# superlative -> (metric it names by itself, the end it wants: one of the metric's direction, or a fixed one)
-_MEANING: dict[str, tuple[str | None, str]] = {
-    "best": (None, "better"),
-    "worst": (None, "worse"),
-    "highest": (None, "descending"),
-    "lowest": (None, "ascending"),
-    "fastest": ("latency_us", "better"),
-    "slowest": ("latency_us", "worse"),
-    "smallest": ("memory_mb", "ascending"),
-    "largest": ("memory_mb", "descending"),
-    "top": (None, "better"),
-    "bottom": (None, "worse"),
-}
-_SPEED = ("latency_us", "samples_per_s", "bandwidth_gb_s", "speedup")
-# comparative -> metric it compares, where it names one
-_COMPARATIVES = {
-    "faster": "latency_us", "slower": "latency_us", "smaller": "memory_mb", "larger": "memory_mb", "better": None,
-    "worse": None,
-}  # fmt: skip
 _CANNOT = {
     "difference": "A difference to the baseline is not a column: ask “memory vs AUC”, which shows the baseline beside "
     "the others, or “best AUC” under a limit.",
     "curves": "Curves over training cannot be asked for in words: open a trial on the page Runs, or ask with SQL, such "
     "as SELECT step, value FROM curves WHERE metric = 'loss'.",
-    "time": "Questions about time cannot be asked in words: ask with SQL, such as SELECT started_at, method, "
-    "latency_us FROM history ORDER BY started_at.",
+    "time": f"This is not understood as a time: {time_cues.HOW_TO_SAY}. Anything else can be asked with SQL, such as "
+    "SELECT started_at, method, latency_us FROM history ORDER BY started_at.",
 }
 
 
-@dataclass
-class _Slots:
-    """What the cues have filled so far."""
-
-    metrics: list[str] = field(default_factory=list)
-    filtered_metrics: list[str] = field(default_factory=list)  # named only to filter by them
-    grouped: list[str] = field(default_factory=list)  # dimensions named after `by`
-    named: list[str] = field(default_factory=list)  # dimensions only mentioned
-    filters: list[Filter] = field(default_factory=list)
-    superlative: str = ""
-    leading: str = ""  # the metric that the superlative stands before
-    extreme: str = ""  # the axis of "at the largest batch size"
-    comparative: str = ""
-    over_baseline: bool = False  # "speedup over dense"
-    limit: int | None = None
-    aggregate: Aggregate | None = None
-    sort: list[Order] = field(default_factory=list)
-    tradeoff: bool = False
-    compare: bool = False
-    count: bool = False
-    failures: bool = False
-    trials: bool = False
-    chart: ChartType | None = None
-    log: bool = False
-    notes: list[str] = field(default_factory=list)
-
-    def methods(self) -> list[str]:
-        """The methods that the question names to be shown."""
-        return [str(v) for f in self.filters if f.column == "method" and f.operator in ("=", "in") for v in f.values]
-
-
-def read(question: str, profile: Profile) -> QuerySpec:
+def read(question: str, profile: Profile, now: datetime | None = None) -> QuerySpec:
     """The QuerySpec of a question, completed with what the results leave open.
+
+    Args:
+        question: in plain words.
+        profile: what the results hold.
+        now: the present that "yesterday" is told from, naive UTC; by default the clock's.
 
     Raises:
         Refusal: a word is not known, or the question asks for nothing the results hold.
@@ -88,8 +46,9 @@ def read(question: str, profile: Profile) -> QuerySpec:
         raise Refusal(
             "Asking never starts a run: open the page New run, choose a sweep or fill the form, and press Start."
         )
+    times, rest = time_cues.find(question, now or datetime.now(UTC).replace(tzinfo=None))
     lexicon = Lexicon(profile)
-    items, notes = lexicon.items(question)
+    items, notes = lexicon.items(rest)
     for item in items:
         if item.kind == "cue" and item.name.startswith("cannot:"):
             raise Refusal(_CANNOT[item.name.removeprefix("cannot:")])
@@ -99,8 +58,11 @@ def read(question: str, profile: Profile) -> QuerySpec:
         raise Refusal(f"No word of this question names a result. {known_sentence()}")
     bound, assumed = bind([i for i in items if i.kind != "filler"], profile)
     slots = _Reader(bound, profile).slots()
+    slots.times = times
+    slots.verdicts_known = bool(profile.values("verdict"))
+    slots.one_baseline = profile.baselines == (catalog.words()["baseline"],)
     slots.notes[:0] = [*notes, *assumed]
-    return complete(_spec(slots), profile, question)
+    return complete(spec_of(slots), profile, question)
 
 
 def known_sentence() -> str:
@@ -126,7 +88,7 @@ class _Reader:
         self.items = items
         self.profile = profile
         self.at = 0
-        self.filled = _Slots()
+        self.filled = Slots()
         self.grouping = False  # after `by`: columns become dimensions
         self.negated = ""  # after `not`: the column whose values are excluded, "?" until it is known
 
@@ -134,7 +96,7 @@ class _Reader:
         i = self.at + ahead
         return self.items[i] if 0 <= i < len(self.items) else Item("filler", "")
 
-    def slots(self) -> _Slots:
+    def slots(self) -> Slots:
         while self.at < len(self.items):
             item = self.peek()
             self.at += 1
@@ -165,7 +127,7 @@ class _Reader:
             self.grouping = True
         elif name in SUPERLATIVES:
             self._superlative(name)
-        elif name in _COMPARATIVES:
+        elif name in COMPARATIVES:
             slots.comparative = name
         elif name in ("<", ">"):  # binding leaves these only before a value: "smaller than dense"
             slots.comparative = {"<": "smaller", ">": "larger"}[name]
@@ -188,7 +150,9 @@ class _Reader:
             slots.named.append("error")
         elif name == "vs":
             slots.tradeoff = True
-        elif name in ("compare", "trials", "log", "count"):
+        elif name in ("improved", "regressed"):
+            slots.changed, slots.comparative = True, {"improved": "better", "regressed": "worse"}[name]
+        elif name in ("compare", "trials", "log", "count", "changed"):
             setattr(slots, name, True)
 
     def _superlative(self, name: str) -> None:
@@ -312,148 +276,3 @@ class _Reader:
                     filters[i] = Filter(column, single if len(merged) == 1 else several, merged)
                     return
         filters.append(Filter(column, operator, values))
-
-
-# -- slots -> QuerySpec --------------------------------------------------------------------------------------------
-
-
-def _spec(slots: _Slots) -> QuerySpec:
-    """The bare QuerySpec of the slots; `complete` adds what the results leave open."""
-    _check_contradictions(slots.filters)
-    if slots.comparative:
-        _comparative(slots)
-    if slots.extreme and slots.filtered_metrics and not slots.metrics and not slots.superlative:
-        metric, axis = catalog.entry(slots.filtered_metrics[0]).label, catalog.entry(slots.extreme).label
-        raise Refusal(
-            f"The {axis} that keeps a limit cannot be searched for: ask “{metric} by {axis}” with that limit."
-        )
-    if not slots.metrics and (slots.superlative not in _OWN or not slots.filtered_metrics):
-        slots.metrics = list(dict.fromkeys(slots.filtered_metrics))
-    if slots.failures or "error" in slots.named or "status" in (*slots.named, *slots.grouped):
-        return _failures(slots)
-    if slots.superlative:
-        return _superlative(slots)
-    dimensions = tuple(dict.fromkeys([*slots.grouped, *slots.named]))
-    if slots.count:
-        return _with(slots, "count", (), dimensions)
-    asked = slots.metrics or len(slots.methods()) >= 2 or slots.trials or (slots.compare and slots.filters)
-    if not asked and not any(f.column == "benchmark" for f in slots.filters):
-        raise _nothing_asked(slots)
-    points = len(slots.metrics) >= 2 and (slots.tradeoff or slots.chart == "scatter") and slots.aggregate is None
-    if points or slots.chart in ("box", "histogram"):
-        return _with(slots, "points", tuple(Metric(m) for m in slots.metrics), dimensions)
-    if not slots.grouped and "method" not in dimensions:
-        dimensions = ("method", *dimensions)
-    return _with(slots, "groups", _aggregated(slots, slots.metrics), dimensions)
-
-
-_OWN = tuple(name for name, (own, _) in _MEANING.items() if own)
-
-
-def _aggregated(slots: _Slots, metrics: list[str]) -> tuple[Metric, ...]:
-    return tuple(Metric(m, slots.aggregate or "avg") for m in metrics)
-
-
-def _with(slots: _Slots, shape: Shape, metrics: tuple[Metric, ...], dimensions: tuple[str, ...]) -> QuerySpec:
-    """A spec with what every shape takes from the slots."""
-    return QuerySpec(
-        shape,
-        metrics,
-        dimensions,
-        filters=tuple(slots.filters),
-        order=tuple(slots.sort),
-        chart=ChartWish(slots.chart, log_x=slots.log, log_y=slots.log and slots.chart != "scatter"),
-        notes=tuple(slots.notes),
-    )
-
-
-def _check_contradictions(filters: list[Filter]) -> None:
-    """Raise Refusal for two filters that no row can pass together."""
-    for f in filters:
-        for g in filters:
-            if f.column != g.column or f is g:
-                continue
-            low, high = f.values[0], g.values[0]
-            numbers = isinstance(low, (int, float)) and isinstance(high, (int, float))
-            opposed = f.operator in (">", ">=") and g.operator in ("<", "<=")
-            if numbers and opposed and (low > high or (low == high and "=" not in f.operator + g.operator)):  # type: ignore[operator]
-                label = catalog.entry(f.column).label
-                raise Refusal(f"No trial has {label} {f.operator} {low} and {g.operator} {high} at once: change one.")
-
-
-def _comparative(slots: _Slots) -> None:
-    """ "is hashed faster than dense" compares two methods; "faster than dense" keeps what has a speedup."""
-    metric = _COMPARATIVES[slots.comparative]
-    methods = slots.methods()
-    if len(methods) >= 2:
-        slots.compare = True
-        if metric and not slots.metrics:
-            slots.metrics = [metric]
-        return
-    if slots.over_baseline and slots.comparative in ("faster", "slower"):
-        slots.filters[:] = [f for f in slots.filters if f.column != "method"]
-        slots.filters.append(Filter("speedup", ">" if slots.comparative == "faster" else "<", (1,)))
-        slots.metrics = [*dict.fromkeys([*slots.metrics, "speedup"])]
-        return
-    raise Refusal(
-        f"It is not clear what is compared with what by “{slots.comparative}”: name two methods, as in "
-        "“is hashed faster than dense at batch size 512”, or a limit, as in “memory under 5 MB”."
-    )
-
-
-def _failures(slots: _Slots) -> QuerySpec:
-    if slots.metrics:
-        label = catalog.entry(slots.metrics[0]).label
-        raise Refusal(f"A failed trial has no {label}: ask how many failed, or why.")
-    dimensions = tuple(dict.fromkeys([*slots.grouped, *slots.named]))
-    if not any(f.column == "status" for f in slots.filters):
-        slots.filters.append(Filter("status", "<>", ("skipped",)))  # "failed" means every status but skipped
-    listing = not slots.count and ("error" in dimensions or not dimensions)
-    shown = ("status", "benchmark", "method", "dataset", "compression", "embedding_dim", "batch_size", "seed", "error")
-    spec = _with(slots, "rows" if listing else "count", (), shown if listing else dimensions)
-    return QuerySpec(**{**vars(spec), "source": "failures"})
-
-
-def _superlative(slots: _Slots) -> QuerySpec:
-    own, end = _MEANING[slots.superlative]
-    metrics = slots.metrics
-    if own in _SPEED and (quick := [m for m in metrics if m in _SPEED]):
-        own = quick[0]
-    leading = slots.leading or own or (metrics[0] if metrics else "")
-    if not leading and len(slots.filtered_metrics) == 1:
-        leading = slots.filtered_metrics[0]
-    if not leading:
-        what = f"the {slots.superlative}{f' {slots.limit}' if slots.limit else ''}"
-        raise Ambiguity(
-            f"By what should {what} be chosen?",
-            (
-                "which method has the best AUC?",
-                "which method has the smallest memory?",
-                "which method has the fastest lookups?",
-            ),
-        )
-    better = catalog.entry(leading).better or "higher"
-    descending = {
-        "descending": True, "ascending": False, "better": better == "higher", "worse": better == "lower",
-    }[end]  # fmt: skip
-    # "per data set": one winner for each; "which method": the winner is a method, not a group.
-    partitions = tuple(d for d in dict.fromkeys(slots.grouped) if d != "method")
-    named = tuple(d for d in slots.named if d not in partitions)
-    entities = ("method",) if "method" in (*slots.grouped, *slots.named) or partitions else ()
-    spec = _with(
-        slots,
-        "ranking" if slots.limit else "best",
-        _aggregated(slots, [leading, *(m for m in metrics if m != leading)]),
-        tuple(dict.fromkeys([*partitions, *entities, *named])),
-    )
-    order = (Order(leading, descending),)
-    return QuerySpec(**{**vars(spec), "partitions": partitions, "order": order, "limit": slots.limit})
-
-
-def _nothing_asked(slots: _Slots) -> Ambiguity:
-    methods = slots.methods()
-    about = f" for {methods[0]}" if methods else ""
-    return Ambiguity(
-        "What should be shown: quality, memory or speed?",
-        (f"AUC by compression{about}", f"memory vs AUC{about}", f"latency by batch size{about}"),
-    )

@@ -18,13 +18,14 @@ _NUMBER = re.compile(
     r"(?P<number>\d+(?:,\d+)+(?:\.\d+)?|\d+/\d+|\d*\.?\d+(?:e[+-]?\d+)?)(?P<unit>gb/s|[a-zµ]+|%)?(?!\w|\.\d)"
 )
 _THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
+_BRACKETS = re.compile(r"(.*\S)\s*\(([^()]+)\)")
 _WORD = re.compile(r"[^\W\d_]+\d*|<=|>=|<>|!=|[<>=≤≥≠]|,")
 
 CUES: dict[str, tuple[str, ...]] = {
     "vs": ("vs", "versus", "against"),
     "by": (
         "by", "per", "across", "as a function of", "for each", "for every", "for all", "for different", "over",
-        "in each", "on each", "grouped by", "broken down by", "depending on", "for any",
+        "in each", "on each", "grouped by", "group by", "broken down by", "depending on", "for any",
     ),
     "and": ("and", "or", ",", "plus"),
     "to": ("to",),
@@ -46,6 +47,9 @@ CUES: dict[str, tuple[str, ...]] = {
     "larger": ("larger", "bigger"),
     "better": ("better",),
     "worse": ("worse",),
+    "changed": ("changed", "change", "changes"),
+    "improved": ("improved", "improve", "improves"),
+    "regressed": ("regressed", "regress", "regresses", "degraded", "degrade", "worsened", "worsen"),
     "top": ("top", "first"),
     "bottom": ("bottom", "last"),
     "sort": ("sorted by", "sort by", "ordered by", "order by", "ranked by", "rank by"),
@@ -88,9 +92,11 @@ CUES: dict[str, tuple[str, ...]] = {
         "by step", "per step", "over steps", "steps", "epoch", "epochs", "training curve", "training curves", "curve",
         "learning curve", "learning curves", "over training", "during training",
     ),
+    # What `time_cues` has left, misspelt days among it.
     "cannot:time": (
-        "over time", "last week", "last month", "this week", "yesterday", "today", "since", "history", "trend",
-        "recently", "newest", "latest", "oldest",
+        "since", "recently", "recent", "newest", "latest", "oldest", "until", "before", "after", "ago", "today",
+        "yesterday", "tomorrow", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+        "last week", "last month", "last year", "this week", "this month", "this year",
     ),
 }  # fmt: skip
 
@@ -99,7 +105,8 @@ a an the of for at with in on is are was were be been do does did has have had h
 show me plot give list display draw chart graph see get find tell us i we you want like would please can could let its
 it this that these those there their my our your as using use used when if then only just all each every any some
 value values number numbers level levels different same respect terms look much many one ones embedding embeddings
-model models need needs take takes took cost costs make makes made still reach reaches bag bags
+model models got become becomes became gone need needs take takes took cost costs make makes made still reach reaches
+bag bags
 """
 
 ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")
@@ -114,7 +121,7 @@ UNITS: dict[str, tuple[str, float]] = {
 }  # fmt: skip
 SCALES = {"k": 1e3, "m": 1e6, "%": 1e-2, "percent": 1e-2, "x": 1.0, "": 1.0}
 # Names that people choose, and values that are everyday words: they count only beside the name of their column.
-_NAMED_VALUES = ("sweep", "machine", "pooling_mode", "dtype", "op")
+_NAMED_VALUES = ("sweep", "machine", "pooling_mode", "dtype", "op", "verdict")
 
 
 @dataclass(frozen=True)
@@ -185,6 +192,12 @@ class Lexicon:
                             self._add(f"{phrase} {word}", item)
                     else:
                         self._add(phrase, item)
+        for phrase, machines in _machine_names(profile).items():
+            one = len(machines) == 1
+            listed = Filter("machine", "in", machines)
+            item = Item("value", phrase, "machine", machines[0]) if one else Item("filter", phrase, filters=(listed,))
+            self._add(f"machine {phrase}", item)
+            self._add(f"{phrase} machine", item)
         for word in FILLERS.split():
             self._add(word, Item("filler", word))
         self._longest = max(map(len, self._phrases))
@@ -236,6 +249,16 @@ class Lexicon:
         """Column labels near a word that is not known."""
         labels = {e.label.lower(): e.label for e in catalog.entries().values()}
         return [labels[m] for m in difflib.get_close_matches(word, labels, n=2, cutoff=0.7)]
+
+
+def _machine_names(profile: Profile) -> dict[str, tuple[Value, ...]]:
+    """Shorter names of machines: without what stands in brackets at the end, which tells like ones apart, and that."""
+    names: dict[str, tuple[Value, ...]] = {}
+    for machine in profile.values("machine"):
+        if match := _BRACKETS.fullmatch(str(machine)):
+            for part in match.groups():
+                names[part] = (*names.get(part, ()), machine)
+    return names
 
 
 def _number(match: re.Match[str]) -> Item:

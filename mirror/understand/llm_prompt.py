@@ -23,7 +23,8 @@ Keys of the query:
 - source: the view to read. results (one row per trial that is ok, the newest) unless the question is about failures,
   training curves (curves), raw timings (samples), machines, sweeps, or changes over time (history).
 - shape: points (one row per trial; "A vs B" of two metrics), groups (metrics per group), ranking (groups in order,
-  the first `limit`), best (the first group, ties included), count (how many trials), rows (whole trials).
+  the first `limit`), best (the first group, ties included), count (how many trials), rows (whole trials), change (one
+  metric before and since `split`, per group: "did X get worse since T"; its source is history).
 - metrics: [{column, aggregate}], the leading one first. aggregate is null for points and rows, otherwise avg unless
   the question asks for min, max, median, stddev, sum or count. Needed by every shape but count and rows.
 - dimensions: columns to group by, or to show beside the metrics. Group by what the question leaves open: never average
@@ -32,12 +33,19 @@ Keys of the query:
   They stand among the dimensions too.
 - filters: [{column, operator, values}], all must hold. values is a list, of one value except for `in` and `not in`.
   Numbers carry no unit: convert them to the column's unit (1.2 ms is 1200 for latency_us). Write texts exactly as in
-  `values`. For a range of time use >= and <, with ISO times in UTC.
+  `values`. For a range of time use >= and <, with ISO times in UTC. A course "over time" has the shape points, the
+  source history, started_at as the first dimension, and the chart type line.
 - keep_baseline: true when a trade-off at some compression should still show the uncompressed baseline.
 - order: [{column, descending}]. A column is named as in the result: the metric's own name for avg and null, otherwise
   with the aggregate before it (max_latency_us). ranking and best need it: the leading metric, descending when higher
   is wanted.
 - limit: number of rows (per partition), or null. ranking needs it.
+- split: for the shape change, the ISO time in UTC that parts before from since; null otherwise. Weeks begin on Monday,
+  and "since last week" with the first day of the calendar week before this one.
+- verdicts: true when the question is who is faster or slower than the baseline: the metric is then speedup, and its
+  interval and verdict stand beside it.
+- claim: what a yes/no question asks, else null: faster or slower (with verdicts; the methods that are left by the
+  filters against the baseline, so leave the baseline out), better or worse (with the shape change).
 - chart: {type, log_x, log_y}; type is null unless the question asks for a kind of chart.
 - notes: what you assumed, one short phrase each.
 - cannot_answer: null; or one sentence that says why, when the results cannot answer the question or when it asks for
@@ -68,6 +76,30 @@ _EXAMPLES: tuple[tuple[str, QuerySpec], ...] = (
             filters=(Filter("benchmark", "=", ("lookup",)), Filter("device", "=", ("cpu",))),
             order=(Order("latency_us"),),
             limit=5,
+        ),
+    ),
+    (
+        "did p99 of hashed get worse since 1 November 2026?",
+        QuerySpec(
+            "change",
+            (Metric("latency_p99_us"),),
+            dimensions=("method", "batch_size"),
+            filters=(Filter("method", "=", ("hashed",)),),
+            source="history",
+            split="2026-11-01",
+            claim="worse",
+        ),
+    ),
+    (
+        "is hashed faster than dense at batch size 512?",
+        QuerySpec(
+            "groups",
+            (Metric("speedup", "avg"),),
+            dimensions=("method", "embedding_dim"),
+            filters=(Filter("method", "=", ("hashed",)), Filter("batch_size", "=", (512,))),
+            order=(Order("speedup", True),),
+            verdicts=True,
+            claim="faster",
         ),
     ),
     (

@@ -20,9 +20,13 @@ def read_back(spec: QuerySpec) -> str:
         parts.append("number of trials")
     elif spec.metrics:
         leading = spec.metrics[0]
-        word = catalog.AGGREGATE_WORDS[leading.aggregate] + " " if leading.aggregate else ""
+        word = catalog.AGGREGATE_WORDS[leading.aggregate] + " " if leading.aggregate and spec.shape != "change" else ""
         names = ", ".join(catalog.entry(m.column).title for m in spec.metrics)
         parts.append(f"metrics {names}" if spec.shape == "points" else f"{word}{names}")
+    if spec.split:
+        parts.append(f"medians before and since {spec.split} UTC")
+    if spec.verdicts:
+        parts.append("with interval and verdict against the baseline")
     if spec.filters:
         parts.append("where " + ", ".join(filter_in_words(f) for f in spec.filters))
     parts += _shape(spec)
@@ -32,7 +36,8 @@ def read_back(spec: QuerySpec) -> str:
 def _shape(spec: QuerySpec) -> list[str]:
     labels = [catalog.entry(d).label for d in spec.dimensions]
     if spec.shape == "points":
-        return ["points = trials", "colour = method"]
+        along = [f"along {labels[0]}"] if spec.dimensions[:1] == ("started_at",) else []
+        return ["points = trials", *along, "colour = method"]
     if spec.shape == "rows":
         return ["one row per trial"]
     if spec.shape in ("best", "ranking"):
@@ -41,4 +46,6 @@ def _shape(spec: QuerySpec) -> list[str]:
         order = "highest" if spec.order[0].descending else "lowest"
         ranked = ", ".join(catalog.entry(d).label for d in spec.dimensions if d not in spec.partitions)
         return [f"{first}{within}, {order} first", f"ranked: {ranked}", "mean over seeds"]
+    if spec.shape == "change":
+        return [f"same {', '.join(labels)} on both sides"] if labels else []
     return [f"by {', '.join(labels)}"] if labels else []

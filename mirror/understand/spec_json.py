@@ -10,7 +10,20 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from mirror.query_spec import Aggregate, ChartType, ChartWish, Filter, Metric, Operator, Order, QuerySpec, Shape, Value
+from mirror.change import change_columns
+from mirror.query_spec import (
+    Aggregate,
+    ChartType,
+    ChartWish,
+    Claim,
+    Filter,
+    Metric,
+    Operator,
+    Order,
+    QuerySpec,
+    Shape,
+    Value,
+)
 from mirror.sources import KNOWN_COLUMNS
 
 MAX_COLUMNS = 12  # metrics, dimensions, partitions and sort keys, each
@@ -110,10 +123,14 @@ def from_json(data: Any) -> QuerySpec:
         order=tuple(_order(x, f"order[{i}]") for i, x in _items(fields, "order", MAX_COLUMNS)),
         limit=_limit(fields.get("limit")),
         source=source,
+        split=None if fields.get("split") is None else _time(_text(fields["split"], "split"), "split"),
+        verdicts=_flag(fields.get("verdicts", False), "verdicts"),
+        claim=None if fields.get("claim") is None else _word(fields["claim"], "claim", get_args(Claim)),
         chart=_chart(fields.get("chart", {})),
         notes=tuple(_text(x, f"notes[{i}]") for i, x in _items(fields, "notes", MAX_NOTES)),
     )
     _check_shape(spec, columns)
+    _check_comparison(spec, columns)
     _check_names(spec, columns)
     return spec
 
@@ -228,7 +245,7 @@ def _limit(value: Any) -> int | None:
 def _check_shape(spec: QuerySpec, columns: _Columns) -> None:
     """A shape has the fields that it cannot do without."""
     needed = {"points": ("metrics",), "groups": ("metrics",), "best": ("metrics", "order")}
-    needed["ranking"] = ("metrics", "order", "limit")
+    needed |= {"ranking": ("metrics", "order", "limit"), "change": ("metrics", "split")}
     for name in needed.get(spec.shape, ()):
         if not getattr(spec, name):
             raise SpecError(f"{name} is missing, and the shape {spec.shape} needs it.")
@@ -251,6 +268,23 @@ def _check_shape(spec: QuerySpec, columns: _Columns) -> None:
         raise SpecError(f"keep_baseline is false for {columns.source}, which does not know the baseline.")
 
 
+def _check_comparison(spec: QuerySpec, columns: _Columns) -> None:
+    """What is compared with another time or with the baseline can be."""
+    if spec.shape == "change":
+        if spec.source not in ("history", "results"):
+            raise SpecError(f"source: the shape change reads history, not {spec.source}.")
+        if len(spec.metrics) > 1 or spec.metrics[0].aggregate not in (None, "median"):
+            raise SpecError("metrics: the shape change takes one metric, with the aggregate null.")
+    elif spec.split:
+        raise SpecError(f"split is null for the shape {spec.shape}; it goes with the shape change.")
+    if spec.verdicts and ("verdict" not in columns.types or spec.shape in ("count", "rows", "change")):
+        raise SpecError(f"verdicts is false for the shape {spec.shape} of {spec.source}.")
+    if spec.claim and not (spec.verdicts if spec.claim in ("faster", "slower") else spec.shape == "change"):
+        raise SpecError(
+            f"claim: {spec.claim} does not fit; faster and slower go with verdicts, better and worse with change."
+        )
+
+
 def _check_names(spec: QuerySpec, columns: _Columns) -> None:
     """A result's columns have different names, and a sort key is one of them."""
     aliases = [m.alias for m in spec.metrics]
@@ -264,11 +298,14 @@ def _check_names(spec: QuerySpec, columns: _Columns) -> None:
     results = list(spec.dimensions)
     if spec.shape == "count":
         results.append("trials")
+    elif spec.shape == "change":
+        results += vars(change_columns(spec.metrics[0].column)).values()
     elif spec.shape in ("points", "rows"):
         results += [c for c in columns.types if c not in results]
     else:
         results += [*aliases, *(m.column for m in spec.metrics), "n"]
         results += [f"stddev_{spec.metrics[0].column}"] if spec.metrics[0].aggregate in (None, "avg") else []
+        results += ["speedup_ci_low", "speedup_ci_high", "verdict"] if spec.verdicts else []
     for i, order in enumerate(spec.order):
         if order.column not in results:
             raise SpecError(

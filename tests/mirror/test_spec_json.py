@@ -48,8 +48,24 @@ def filters(draw):
 
 
 @st.composite
+def changes(draw):
+    dimensions = tuple(draw(st.lists(st.sampled_from(NOMINAL), max_size=4, unique=True)))
+    return QuerySpec(
+        "change",
+        (Metric(draw(st.sampled_from(NUMERIC)), draw(st.sampled_from([None, "median"]))),),
+        dimensions,
+        filters=tuple(draw(st.lists(filters(), max_size=3))),
+        source="history",
+        split=draw(VALUES["timestamp"]),
+        claim=draw(st.sampled_from([None, "better", "worse"])),
+    )
+
+
+@st.composite
 def specs(draw):
     shape = draw(st.sampled_from(get_args(Shape)))
+    if shape == "change":
+        return draw(changes())
     aggregates = st.none() if shape in ("points", "rows") else st.sampled_from([None, "avg", "max", "count", "stddev"])
     columns = draw(st.lists(st.sampled_from(NUMERIC), min_size=1, max_size=4, unique=True))
     metrics = tuple(Metric(c, draw(aggregates)) for c in columns)
@@ -68,6 +84,7 @@ def specs(draw):
         order=tuple(order),
         limit=draw(st.integers(1, MAX_LIMIT)),
         source=draw(st.sampled_from(["results", "history"])),
+        verdicts=shape in ("points", "groups", "best", "ranking") and draw(st.booleans()),
         chart=ChartWish(
             draw(st.none() | st.sampled_from(get_args(ChartType))), draw(st.booleans()), draw(st.booleans())
         ),
@@ -142,6 +159,10 @@ def points(**changes):
     return {"shape": "points", "metrics": [{"column": "auc", "aggregate": None}], **changes}
 
 
+def change(**changes):
+    return points(shape="change", source="history", split="2026-11-01") | changes
+
+
 def ranking(**changes):
     return points(shape="ranking", dimensions=["method"], order=[{"column": "auc"}], limit=3) | changes
 
@@ -154,7 +175,7 @@ BAD = [
     ([], "the query is an object with the keys shape, metrics"),
     ("SELECT 1", "not 'SELECT 1'"),
     ({}, "shape is missing: it is one of points"),
-    (points(shape="pie"), "shape is one of points, groups, ranking, best, count, rows, not 'pie'"),
+    (points(shape="pie"), "shape is one of points, groups, ranking, best, count, rows, change, not 'pie'"),
     (points(shape=["points"]), "shape is one of"),
     (points(sql="DROP TABLE trials"), "the query has no key 'sql'"),
     (points(dimension=["method"]), "the nearest is dimensions"),
@@ -228,6 +249,20 @@ BAD = [
     (points(notes="none"), "notes is a list"),
     (points(notes=[{}]), "notes[0] is a text"),
     ({"shape": "count", "source": "curves", "keep_baseline": True}, "keep_baseline is false for curves"),
+    (change(split=None), "split is missing, and the shape change needs it"),
+    (change(split="last week"), "split: 'last week' is no time"),
+    (change(source="failures", metrics=[{"column": "duration_s"}]), "the shape change reads history, not failures"),
+    (change(metrics=[{"column": "auc"}, {"column": "logloss"}]), "the shape change takes one metric"),
+    (change(metrics=[{"column": "auc", "aggregate": "max"}]), "the shape change takes one metric"),
+    (change(metrics=[{"column": "method", "aggregate": "count"}]), "the shape change takes one metric"),
+    (change(verdicts=True), "verdicts is false for the shape change of history"),
+    (change(claim="faster"), "claim: faster does not fit"),
+    (change(claim="nicer"), "claim is one of faster, slower, better, worse"),
+    (change(order=[{"column": "auc"}]), "order[0].column: the result has no column 'auc'"),
+    (points(split="2026-11-01"), "split is null for the shape points"),
+    (points(claim="worse"), "claim: worse does not fit"),
+    (points(verdicts="yes"), "verdicts is true or false"),
+    ({"shape": "count", "source": "curves", "verdicts": True}, "verdicts is false for the shape count of curves"),
     ({"shape": "points", "source": "curves", "metrics": [{"column": "auc"}]}, "auc is a column of results and history"),
 ]
 

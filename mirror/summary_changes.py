@@ -1,0 +1,223 @@
+"""Sentences about time and machines: did a metric get worse, how did it run, how does one machine compare.
+
+Values are compared at the same configuration only. Ratios are averaged by the geometric mean, differences of metrics
+without unit by the arithmetic one.
+"""
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mirror import catalog
+from mirror.change import TIMED, change_columns, is_ratio
+from mirror.chart import no_rows
+from mirror.drawable import label
+from mirror.numbers import describe, format_value
+from mirror.query_spec import QuerySpec, Table, Value
+from mirror.roles import is_number
+from mirror.wording import capital, counted, join, moment, shortened, who
+
+_MOST_NAMED = 6
+# A difference in AUC that counts as none, however alike the repeats are (one repeat says nothing of their spread).
+_LEAST_DIFFERENCE = {"auc": 0.001}
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A configuration on both sides: who, the two values, and how far apart they are without meaning anything."""
+
+    who: str
+    before: float
+    since: float
+    noise: float
+
+
+def change_sentences(table: Table, spec: QuerySpec) -> list[str]:
+    """Whether the metric got worse or better since the split, within noise, or why that cannot be said."""
+    metric = spec.metrics[0].column
+    names = change_columns(metric)
+    before, since = (sum(_numbers(table, n)) for n in (names.n_before, names.n_since))
+    pairs = _pairs(table, metric)
+    moment_ = f"{spec.split} UTC"
+    what = f"{label(metric)} {f'got {spec.claim}' if spec.claim else 'changed'} since {moment_}"
+    if not pairs:
+        if not table.rows:
+            why = f"there are no results on either side. {no_rows(spec)}"
+        elif not before or not since:
+            why = f"there are no results {'since' if before else 'before'} then."
+        else:
+            ends = f"{before:,.0f} {_trials(before)} before and {since:,.0f} since"
+            why = f"no configuration was measured on both sides ({ends})."
+        return [f"It cannot be said whether {what}: {why}"]
+    groups: dict[str, list[_Pair]] = defaultdict(list)
+    for pair in pairs:
+        groups[pair.who].append(pair)
+    states: dict[str, list[str]] = defaultdict(list)
+    for name, of_one in groups.items():
+        state, amount = _state(metric, of_one)
+        states[state].append(f"{name} ({amount})" if name else amount)
+    if spec.claim and states.get(spec.claim):
+        first = f"Yes: {what} for {shortened(states.pop(spec.claim), _MOST_NAMED)}"
+        parts = [first, *_listed(states)]
+    elif spec.claim:
+        parts = [f"No: {label(metric)} did not get {spec.claim} since {moment_}", *_listed(states)]
+    else:
+        parts = [f"{capital(label(metric))} since {moment_} against before", *_listed(states)]
+    head, *rest = parts
+    text = f"{head}: {'; '.join(rest)}." if not head.startswith("Yes") else f"{'; '.join(parts)}."
+    return [text, _compared(table, len(pairs))]
+
+
+def course_sentences(table: Table, spec: QuerySpec) -> list[str]:
+    """From when to when trials were made, and how the latest of each configuration stands to its first."""
+    metric = spec.metrics[0].column
+    at = table.columns.index(metric)
+    keys = [table.columns.index(d) for d in spec.dimensions if d in table.columns and d != "started_at"]
+    lines: dict[tuple[Value | None, ...], list[int]] = defaultdict(list)
+    times = table.column("started_at")
+    for i, row in enumerate(table.rows):
+        if is_number(row[at]) and times[i] is not None:
+            lines[tuple(row[k] for k in keys)].append(i)
+    if not lines:
+        return [f"No row has a value of {label(metric)}."]
+    shown = sorted(str(times[i]) for rows in lines.values() for i in rows)
+    ends = " to ".join(dict.fromkeys(moment("started_at", t) for t in (shown[0], shown[-1])))
+    first = f"{counted(len(shown), 'trial')} of {counted(len(lines), 'configuration')}, {ends} UTC."
+    repeated: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for rows in lines.values():
+        if len(rows) > 1:
+            oldest, *_, newest = sorted(rows, key=lambda i: str(times[i]))
+            a, b = table.rows[oldest][at], table.rows[newest][at]
+            repeated[who(table, oldest)].append((float(a), float(b)))  # type: ignore[arg-type]
+    if not repeated:
+        return [first, f"Each configuration was measured once, so how {label(metric)} changed cannot be said."]
+    parts = [f"{name} {_mean_change(metric, pairs)}".strip() for name, pairs in repeated.items()]
+    return [first, f"{capital(label(metric))}, latest trial against first: {shortened(parts, _MOST_NAMED, '; ')}."]
+
+
+def machine_sentences(table: Table, spec: QuerySpec) -> list[str]:
+    """How the other machines stand to the best one, over the configurations that both have measured, per benchmark."""
+    metric = spec.drawn[0]
+    keys = [d for d in spec.dimensions if d in table.columns and d != "machine"]
+    values: dict[str, dict[tuple[Value | None, ...], float]] = defaultdict(dict)
+    places: dict[tuple[Value | None, ...], str] = {}
+    for row in table.rows:
+        of = dict(zip(table.columns, row, strict=True))
+        key = tuple(of[k] for k in keys)
+        places[key] = f" in {describe('benchmark', of['benchmark'])}" if "benchmark" in keys else ""
+        if is_number(value := of[metric]):
+            values[describe("machine", of["machine"])][key] = float(value)
+    if len(values) < 2:
+        return []
+    best = _best(values, catalog.entry(metric).better)
+    base = values.pop(best)
+    parts, alone = [], []
+    for machine, found in values.items():
+        changes: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        for key in found:
+            if key in base:
+                changes[places[key]].append((base[key], found[key]))
+        told = [f"{_mean_change(metric, c)}{place}" for place, c in changes.items()]
+        if told:
+            parts.append(f"{machine} {join(told)}")
+        else:
+            alone.append(machine)
+    sentences = [f"{capital(label(metric))} against {best}: {shortened(parts, _MOST_NAMED, '; ')}."] if parts else []
+    if alone:
+        names = shortened(alone, _MOST_NAMED)
+        sentences.append(f"No configuration was measured on {best} and on {names}, so they cannot be compared.")
+    return sentences
+
+
+def _best(values: dict[str, dict[tuple[Value | None, ...], float]], better: str) -> str:
+    """The machine that is better than most others where both have measured."""
+
+    def wins(a: str, b: str) -> bool:
+        shared = [(values[a][k], values[b][k]) for k in values[a] if k in values[b]]
+        ahead = sum((x > y) if better == "higher" else (x < y) for x, y in shared)
+        return ahead > len(shared) / 2
+
+    return max(values, key=lambda a: sum(wins(a, b) for b in values if b != a))
+
+
+def _pairs(table: Table, metric: str) -> list[_Pair]:
+    """The configurations with a value on both sides."""
+    names = change_columns(metric)
+    columns = (table.column(n) for n in (names.before, names.since, names.noise))
+    found = []
+    for i, (before, since, noise) in enumerate(zip(*columns, strict=True)):
+        if is_number(before) and is_number(since) and (not is_ratio(metric) or (before > 0 and since > 0)):
+            spread = float(noise) if is_number(noise) else 0.0
+            if is_ratio(metric) and metric not in TIMED:
+                spread /= float(before)  # a standard deviation, in the metric's own unit
+            found.append(_Pair(who(table, i), float(before), float(since), spread))
+    return found
+
+
+def _state(metric: str, pairs: Sequence[_Pair]) -> tuple[str, str]:
+    """(worse, better or within noise; the mean change in words) of some configurations together."""
+    changes = [(p.before, p.since) for p in pairs]
+    noise = statistics.median(p.noise for p in pairs)
+    mean = _mean(metric, changes)
+    if is_ratio(metric):
+        is_noise = abs(math.log(mean)) <= math.log1p(noise) + 1e-12
+        up = mean > 1
+    else:
+        least = max(_LEAST_DIFFERENCE.get(metric, 0.0), noise if metric not in TIMED else 0.0)
+        is_noise, up = abs(mean) <= least, mean > 0
+    better = catalog.entry(metric).better
+    if is_noise:
+        state = "within noise"
+    elif not better:
+        state = "higher" if up else "lower"
+    else:
+        state = "better" if up == (better == "higher") else "worse"
+    return state, _mean_change(metric, changes)
+
+
+def _mean(metric: str, changes: Sequence[tuple[float, float]]) -> float:
+    if _has_ratio(metric, changes):
+        return statistics.geometric_mean(b / a for a, b in changes)
+    return statistics.fmean(b - a for a, b in changes)
+
+
+def _has_ratio(metric: str, changes: Sequence[tuple[float, float]]) -> bool:
+    return bool(catalog.entry(metric).unit) and all(a > 0 and b > 0 for a, b in changes)
+
+
+def _mean_change(metric: str, changes: Sequence[tuple[float, float]]) -> str:
+    """`1.31x, geometric mean of 12 configurations`, `-0.0021, mean of 3 configurations`."""
+    mean = _mean(metric, changes)
+    ratio = _has_ratio(metric, changes)
+    text = f"{mean:.3g}x" if ratio else f"{'+' if mean >= 0 else '-'}{format_value(metric, abs(mean))}"
+    if all(a == b for a, b in changes):
+        text = "the same"
+    if len(changes) == 1:
+        ((a, b),) = changes
+        return f"{text}, {format_value(metric, b)} against {format_value(metric, a)}"
+    return f"{text}, {'geometric mean' if ratio else 'mean'} of {len(changes)} configurations"
+
+
+def _listed(states: dict[str, list[str]]) -> list[str]:
+    order = ("worse", "better", "higher", "lower", "within noise")
+    return [f"{state} for {shortened(states[state], _MOST_NAMED)}" for state in order if states.get(state)]
+
+
+def _compared(table: Table, pairs: int) -> str:
+    counts = list(zip(_numbers(table, "n_before"), _numbers(table, "n_since"), strict=True))
+    before, since = (sum(both[side] for both in counts if all(both)) for side in (0, 1))
+    only_before, only_since = sum(not b for _, b in counts), sum(not a for a, _ in counts)
+    text = f"Compared {'is' if pairs == 1 else 'are'} {counted(pairs, 'configuration')} measured on both sides"
+    text += f", medians of {before:,.0f} {_trials(before)} before and {since:,.0f} since"
+    alone = [f"{n:,} only {side}" for n, side in ((only_before, "before"), (only_since, "since")) if n]
+    return f"{text}; {join(alone)}." if alone else f"{text}."
+
+
+def _numbers(table: Table, column: str) -> list[float]:
+    return [float(v) if is_number(v) else 0.0 for v in table.column(column)]
+
+
+def _trials(n: float) -> str:
+    return "trial" if n == 1 else "trials"

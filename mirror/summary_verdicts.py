@@ -1,0 +1,119 @@
+"""Sentences about verdicts: whether methods are faster or slower than the baseline, and in how many configurations."""
+
+import statistics
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+from mirror import catalog
+from mirror.numbers import format_value
+from mirror.query_spec import QuerySpec, Table, Value
+from mirror.roles import is_number
+from mirror.wording import capital, counted, join, shortened, who
+
+_MOST_NAMED = 6
+
+
+@dataclass(frozen=True)
+class _Told:
+    """One row with a verdict: a configuration, or a trial where the rows are trials."""
+
+    who: str
+    verdict: str
+    speedup: float | None
+    interval: tuple[Value | None, Value | None]
+
+
+def has_verdicts(table: Table) -> bool:
+    """Whether any row tells how it stands to the baseline."""
+    return "verdict" in table.columns and any(isinstance(v, str) for v in table.column("verdict"))
+
+
+def verdict_sentences(table: Table, spec: QuerySpec) -> list[str]:
+    """A yes or no with the number of verdicts behind it where the question claims something, else the verdicts."""
+    found: dict[str, list[_Told]] = defaultdict(list)
+    for told in _told(table):
+        found[told.who].append(told)
+    noun = "trial" if spec.shape == "points" else "configuration"
+    baseline = catalog.words()["baseline"]
+    if spec.claim is None:
+        parts = [f"{name} {_kinds(rows)}".strip() for name, rows in found.items()]
+        sentences = [f"Verdicts against the baseline: {shortened(parts, _MOST_NAMED, '; ')}."]
+    elif len(found) == 1:
+        ((name, rows),) = found.items()
+        sentences = [_yes_or_no(name, baseline, spec.claim, rows, noun), _speedups(rows)]
+    else:
+        sentences = [_who_is(found, baseline, spec.claim, noun)]
+    if untold := _without_verdict(table, baseline):
+        sentences.append(f"{counted(untold, noun)} without a verdict {'is' if untold == 1 else 'are'} not counted.")
+    return sentences
+
+
+def _told(table: Table) -> list[_Told]:
+    def column(name: str) -> list[Value | None]:
+        return table.column(name) if name in table.columns else [None] * len(table.rows)
+
+    parts = zip(*map(column, ("verdict", "speedup", "speedup_ci_low", "speedup_ci_high")), strict=True)
+    return [
+        _Told(who(table, i), verdict, float(speedup) if is_number(speedup) else None, (low, high))
+        for i, (verdict, speedup, low, high) in enumerate(parts)
+        if isinstance(verdict, str)
+    ]
+
+
+def _without_verdict(table: Table, baseline: str) -> int:
+    """How many rows lack one, the baseline's own apart."""
+    methods = table.column("method") if "method" in table.columns else [None] * len(table.rows)
+    return sum(v is None and m != baseline for v, m in zip(table.column("verdict"), methods, strict=True))
+
+
+def _yes_or_no(method: str, baseline: str, claim: str, rows: list[_Told], noun: str) -> str:
+    counts = Counter(row.verdict for row in rows)
+    unclear = counts.pop("unclear", 0)
+    total = counted(len(rows), noun)
+    if not counts:
+        where = f"all {total}" if len(rows) > 1 else f"the one {noun}"
+        return f"It cannot be said whether {method} is {claim} than {baseline}: the verdict is unclear in {where}."
+    if len(counts) > 1:
+        first, *others = sorted(counts, key=lambda kind: (kind != claim, -counts[kind]))
+        rest = [f"{'as fast' if kind == 'same' else kind} in {counts[kind]}" for kind in others]
+        rest += [f"unclear in {unclear}"] if unclear else []
+        answer = "In part" if first == claim else "No"
+        return f"{answer}: {method} is {_than(first, baseline)} in {counts[first]} of {total}, {', '.join(rest)}."
+    ((verdict, n),) = counts.items()
+    if unclear:
+        basis = f"verdict in {n} of {total}; {unclear} unclear"
+    else:
+        basis = f"verdict in all {total}" if n > 1 else f"verdict of the one {noun}"
+    return f"{'Yes' if verdict == claim else 'No'}: {method} is {_than(verdict, baseline)} ({basis})."
+
+
+def _than(verdict: str, baseline: str) -> str:
+    return f"as fast as {baseline}" if verdict == "same" else f"{verdict} than {baseline}"
+
+
+def _who_is(found: dict[str, list[_Told]], baseline: str, claim: str, noun: str) -> str:
+    """Which of several are what is claimed, the most often first."""
+    wins = {name: sum(row.verdict == claim for row in rows) for name, rows in found.items()}
+    ordered = sorted(found, key=lambda name: (-wins[name] / len(found[name]), name))
+    often = [f"{name} in {wins[name]} of {counted(len(found[name]), noun)}" for name in ordered if wins[name]]
+    never = shortened([f"{name} ({_kinds(found[name])})" for name in ordered if not wins[name]] or [""], _MOST_NAMED)
+    if not often:
+        return f"None is {claim} than {baseline}: {never}."
+    return f"{capital(claim)} than {baseline}: {shortened(often, _MOST_NAMED)}{f'; not {never}' if never else ''}."
+
+
+def _kinds(rows: list[_Told]) -> str:
+    """`11 slower and 1 unclear`."""
+    return join(f"{n} {kind}" for kind, n in Counter(row.verdict for row in rows).most_common())
+
+
+def _speedups(rows: list[_Told]) -> str:
+    values = sorted(row.speedup for row in rows if row.speedup and row.speedup > 0)
+    if len(values) < 2:
+        low, high = rows[0].interval
+        text = f"Speedup {format_value('speedup', rows[0].speedup)}"
+        if is_number(low) and is_number(high):
+            text += f", 95 % interval {format_value('speedup', low)} to {format_value('speedup', high)}"
+        return f"{text}."
+    ends = " to ".join(format_value("speedup", v) for v in (values[0], values[-1]))
+    return f"Speedup {ends}, geometric mean {format_value('speedup', statistics.geometric_mean(values))}."

@@ -1,0 +1,192 @@
+"""What the cues of a question have filled becomes a bare QuerySpec; `complete` adds what the results leave open."""
+
+from dataclasses import replace
+
+from mirror import catalog
+from mirror.query_spec import Claim, Filter, Metric, Order, QuerySpec
+from mirror.understand import over_time
+from mirror.understand.errors import Ambiguity, Refusal
+from mirror.understand.slots import COMPARATIVES, Slots, bare, nothing_asked
+
+# superlative -> (metric it names by itself, the end it wants: one of the metric's direction, or a fixed one)
+_MEANING: dict[str, tuple[str | None, str]] = {
+    "best": (None, "better"),
+    "worst": (None, "worse"),
+    "highest": (None, "descending"),
+    "lowest": (None, "ascending"),
+    "fastest": ("latency_us", "better"),
+    "slowest": ("latency_us", "worse"),
+    "smallest": ("memory_mb", "ascending"),
+    "largest": ("memory_mb", "descending"),
+    "top": (None, "better"),
+    "bottom": (None, "worse"),
+}
+_SPEED = ("latency_us", "samples_per_s", "bandwidth_gb_s", "speedup")
+
+
+def spec_of(slots: Slots) -> QuerySpec:
+    """The bare QuerySpec of the slots; `complete` adds what the results leave open."""
+    _check_contradictions(slots.filters)
+    in_time = over_time.spec_of(slots)
+    if in_time:
+        return in_time
+    if _asks_for_verdicts(slots):
+        return _verdicts(slots)
+    if slots.comparative:
+        _comparative(slots)
+    if slots.extreme and slots.filtered_metrics and not slots.metrics and not slots.superlative:
+        metric, axis = catalog.entry(slots.filtered_metrics[0]).label, catalog.entry(slots.extreme).label
+        raise Refusal(
+            f"The {axis} that keeps a limit cannot be searched for: ask “{metric} by {axis}” with that limit."
+        )
+    if not slots.metrics and (slots.superlative not in _OWN or not slots.filtered_metrics):
+        slots.metrics = list(dict.fromkeys(slots.filtered_metrics))
+    if slots.failures or "error" in slots.named or "status" in (*slots.named, *slots.grouped):
+        return _failures(slots)
+    if slots.superlative:
+        return _superlative(slots)
+    dimensions = slots.dimensions()
+    if slots.count:
+        counted = bare(slots, "count", (), dimensions)
+        return replace(counted, source="history") if slots.times.asked else counted
+    if slots.compare and "machine" in dimensions and not slots.metrics:
+        slots.metrics = ["latency_us"]  # what differs between machines
+    asked = slots.metrics or len(slots.methods()) >= 2 or slots.trials or (slots.compare and slots.filters)
+    if not asked and not any(f.column == "benchmark" for f in slots.filters):
+        raise nothing_asked(slots)
+    points = len(slots.metrics) >= 2 and (slots.tradeoff or slots.chart == "scatter") and slots.aggregate is None
+    if points or slots.chart in ("box", "histogram"):
+        return bare(slots, "points", tuple(Metric(m) for m in slots.metrics), dimensions)
+    if "machine" in dimensions:  # what is compared stands first
+        dimensions = slots.dimensions("machine")
+    elif not slots.grouped and "method" not in dimensions:
+        dimensions = ("method", *dimensions)
+    return bare(slots, "groups", _aggregated(slots, slots.metrics), dimensions)
+
+
+_OWN = tuple(name for name, (own, _) in _MEANING.items() if own)
+
+
+def _aggregated(slots: Slots, metrics: list[str]) -> tuple[Metric, ...]:
+    return tuple(Metric(m, slots.aggregate or "avg") for m in metrics)
+
+
+def _check_contradictions(filters: list[Filter]) -> None:
+    """Raise Refusal for two filters that no row can pass together."""
+    for f in filters:
+        for g in filters:
+            if f.column != g.column or f is g:
+                continue
+            low, high = f.values[0], g.values[0]
+            numbers = isinstance(low, (int, float)) and isinstance(high, (int, float))
+            opposed = f.operator in (">", ">=") and g.operator in ("<", "<=")
+            if numbers and opposed and (low > high or (low == high and "=" not in f.operator + g.operator)):  # type: ignore[operator]
+                label = catalog.entry(f.column).label
+                raise Refusal(f"No trial has {label} {f.operator} {low} and {g.operator} {high} at once: change one.")
+
+
+def _asks_for_verdicts(slots: Slots) -> bool:
+    """Whether verdicts against the baseline answer: they are asked for, or the question is who is faster than it."""
+    if slots.count or slots.failures or slots.superlative:
+        return False
+    if "verdict" in slots.dimensions() or any(f.column == "verdict" for f in slots.filters):
+        return True
+    baseline = slots.over_baseline or catalog.words()["baseline"] in slots.methods()
+    alone = set(slots.metrics) <= {"latency_us", "speedup"}
+    known = slots.verdicts_known and slots.one_baseline
+    return known and baseline and alone and slots.comparative in ("faster", "slower")
+
+
+def _verdicts(slots: Slots) -> QuerySpec:
+    """The speedups of the methods that are compared with the baseline, with their verdicts.
+
+    Verdicts are told of the others: "is dense faster than hashed" asks whether hashed is slower.
+    """
+    if not slots.verdicts_known:
+        raise Refusal(
+            "No trial has a verdict yet: run a sweep with a baseline, or ask for the speedup, such as “speedup by "
+            "method”."
+        )
+    baseline, named = catalog.words()["baseline"], slots.methods()
+    claim: Claim | None = {"faster": "faster", "slower": "slower"}.get(slots.comparative)  # type: ignore[assignment]
+    if baseline in named:
+        if claim and len(named) > 1 and named[0] == baseline:
+            claim = "slower" if claim == "faster" else "faster"
+        others = tuple(m for m in named if m != baseline)
+        slots.filters[:] = [f for f in slots.filters if f.column != "method"]
+        if others:
+            slots.filters.append(Filter("method", "=" if len(others) == 1 else "in", others))
+    dimensions = tuple(d for d in slots.dimensions("method") if d != "verdict")
+    order = () if slots.sort else (Order("speedup", slots.comparative != "slower"),)
+    spec = bare(slots, "groups", (Metric("speedup", "avg"),), dimensions)
+    return replace(spec, verdicts=True, claim=claim, order=spec.order or order)
+
+
+def _comparative(slots: Slots) -> None:
+    """ "is hashed faster than dense" compares two methods; "faster than dense" keeps what has a speedup."""
+    metric = COMPARATIVES[slots.comparative]
+    methods = slots.methods()
+    if len(methods) >= 2:
+        slots.compare = True
+        if metric and not slots.metrics:
+            slots.metrics = [metric]
+        return
+    if slots.over_baseline and slots.comparative in ("faster", "slower"):
+        slots.filters[:] = [f for f in slots.filters if f.column != "method"]
+        slots.filters.append(Filter("speedup", ">" if slots.comparative == "faster" else "<", (1,)))
+        slots.metrics = [*dict.fromkeys([*slots.metrics, "speedup"])]
+        return
+    raise Refusal(
+        f"It is not clear what is compared with what by “{slots.comparative}”: name two methods, as in "
+        "“is hashed faster than dense at batch size 512”, a limit, as in “memory under 5 MB”, or a time, as in “did "
+        "latency get worse since monday”."
+    )
+
+
+def _failures(slots: Slots) -> QuerySpec:
+    if slots.metrics:
+        label = catalog.entry(slots.metrics[0]).label
+        raise Refusal(f"A failed trial has no {label}: ask how many failed, or why.")
+    dimensions = slots.dimensions()
+    if not any(f.column == "status" for f in slots.filters):
+        slots.filters.append(Filter("status", "<>", ("skipped",)))  # "failed" means every status but skipped
+    listing = not slots.count and ("error" in dimensions or not dimensions)
+    shown = ("status", "benchmark", "method", "dataset", "compression", "embedding_dim", "batch_size", "seed", "error")
+    spec = bare(slots, "rows" if listing else "count", (), shown if listing else dimensions)
+    return replace(spec, source="failures")
+
+
+def _superlative(slots: Slots) -> QuerySpec:
+    own, end = _MEANING[slots.superlative]
+    metrics = slots.metrics
+    if own in _SPEED and (quick := [m for m in metrics if m in _SPEED]):
+        own = quick[0]
+    leading = slots.leading or own or (metrics[0] if metrics else "")
+    if not leading and len(slots.filtered_metrics) == 1:
+        leading = slots.filtered_metrics[0]
+    if not leading:
+        what = f"the {slots.superlative}{f' {slots.limit}' if slots.limit else ''}"
+        raise Ambiguity(
+            f"By what should {what} be chosen?",
+            (
+                "which method has the best AUC?",
+                "which method has the smallest memory?",
+                "which method has the fastest lookups?",
+            ),
+        )
+    better = catalog.entry(leading).better or "higher"
+    descending = {
+        "descending": True, "ascending": False, "better": better == "higher", "worse": better == "lower",
+    }[end]  # fmt: skip
+    # "per data set": one winner for each; "which method": the winner is a method, not a group.
+    partitions = tuple(d for d in dict.fromkeys(slots.grouped) if d != "method")
+    named = tuple(d for d in slots.named if d not in partitions)
+    entities = ("method",) if "method" in (*slots.grouped, *slots.named) or partitions else ()
+    spec = bare(
+        slots,
+        "ranking" if slots.limit else "best",
+        _aggregated(slots, [leading, *(m for m in metrics if m != leading)]),
+        tuple(dict.fromkeys([*partitions, *entities, *named])),
+    )
+    order = (Order(leading, descending),)
+    return replace(spec, partitions=partitions, order=order, limit=slots.limit)

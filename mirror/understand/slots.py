@@ -1,0 +1,74 @@
+"""The slots that the cues of a question fill, and what every QuerySpec takes from them."""
+
+from dataclasses import dataclass, field
+
+from mirror.query_spec import Aggregate, ChartType, ChartWish, Filter, Metric, Order, QuerySpec, Shape
+from mirror.understand.errors import Ambiguity
+from mirror.understand.time_cues import Times
+
+# comparative -> metric it compares, where it names one
+COMPARATIVES = {
+    "faster": "latency_us", "slower": "latency_us", "smaller": "memory_mb", "larger": "memory_mb", "better": None,
+    "worse": None,
+}  # fmt: skip
+
+
+@dataclass
+class Slots:
+    """What the cues have filled so far."""
+
+    metrics: list[str] = field(default_factory=list)
+    filtered_metrics: list[str] = field(default_factory=list)  # named only to filter by them
+    grouped: list[str] = field(default_factory=list)  # dimensions named after `by`
+    named: list[str] = field(default_factory=list)  # dimensions only mentioned
+    filters: list[Filter] = field(default_factory=list)
+    superlative: str = ""
+    leading: str = ""  # the metric that the superlative stands before
+    extreme: str = ""  # the axis of "at the largest batch size"
+    comparative: str = ""  # a key of COMPARATIVES
+    over_baseline: bool = False  # "speedup over dense"
+    limit: int | None = None
+    aggregate: Aggregate | None = None
+    sort: list[Order] = field(default_factory=list)
+    tradeoff: bool = False
+    compare: bool = False
+    count: bool = False
+    failures: bool = False
+    trials: bool = False
+    changed: bool = False  # "has it changed", "got worse"
+    times: Times = field(default_factory=Times)
+    verdicts_known: bool = False  # whether the results hold any
+    one_baseline: bool = False  # whether all of them are against the baseline that the catalogue names
+    chart: ChartType | None = None
+    log: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    def methods(self) -> list[str]:
+        """The methods that the question names to be shown."""
+        return [str(v) for f in self.filters if f.column == "method" and f.operator in ("=", "in") for v in f.values]
+
+    def dimensions(self, *first: str) -> tuple[str, ...]:
+        """What the question groups by or mentions, those named after `by` first."""
+        return tuple(dict.fromkeys([*first, *self.grouped, *self.named]))
+
+
+def bare(slots: Slots, shape: Shape, metrics: tuple[Metric, ...], dimensions: tuple[str, ...]) -> QuerySpec:
+    """A spec with what every shape takes from the slots."""
+    return QuerySpec(
+        shape,
+        metrics,
+        dimensions,
+        filters=tuple(slots.filters),
+        order=tuple(slots.sort),
+        chart=ChartWish(slots.chart, log_x=slots.log, log_y=slots.log and slots.chart != "scatter"),
+        notes=tuple(slots.notes),
+    )
+
+
+def nothing_asked(slots: Slots) -> Ambiguity:
+    methods = slots.methods()
+    about = f" for {methods[0]}" if methods else ""
+    return Ambiguity(
+        "What should be shown: quality, memory or speed?",
+        (f"AUC by compression{about}", f"memory vs AUC{about}", f"latency by batch size{about}"),
+    )
