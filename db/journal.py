@@ -139,7 +139,7 @@ def merge(folder: Path, sources: Sequence[Path]) -> IngestReport:
     known = {f"{identity}-{number}" for identity, tries in attempts([folder]).items() for number in tries}
     for source in sources:
         before, left_out = report.added + report.known, len(report.set_aside)
-        for batch in _batches(_of_source(source, known, report), 500):
+        for batch in _batches(_of_source(source, known, report), 100):
             report.added += len(write_all(folder, batch))
         if report.added + report.known == before:
             why = f": {report.set_aside[left_out]}" if len(report.set_aside) > left_out else "."

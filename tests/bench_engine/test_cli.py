@@ -2,12 +2,14 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from bench_engine.cli import main
@@ -164,3 +166,49 @@ def test_a_second_run_names_the_first(engine) -> None:
     os.kill(first.pid, signal.SIGTERM)
     first.communicate(timeout=30)
     assert first.returncode == 130
+
+
+def test_journals_of_other_machines_are_ingested_for_good(engine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(engine.file("ok"))]) == 0
+    elsewhere = engine.folder / "laptop.journal"
+    engine.journal.rename(elsewhere)
+    shutil.rmtree(elsewhere / "runs")
+    Path(engine.url).unlink()
+    capsys.readouterr()
+    for copied, known, added in ((1, 0, 1), (0, 1, 0)):
+        assert main(["ingest", str(elsewhere)]) == 0
+        said = capsys.readouterr().out
+        assert f"{copied} trials copied into x.journal/, {known} were there already.\n" in said
+        assert f"{added} trials added, {1 - added} were already there.\n" in said
+    shutil.rmtree(elsewhere)
+    Path(engine.url).unlink()
+    assert main(["ingest"]) == 0
+    assert len(engine.stored()) == 1
+    assert main(["ingest", str(elsewhere)]) == 1
+    assert capsys.readouterr().err.startswith("There is no ")
+
+
+def test_ingest_names_what_it_leaves_out(engine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(engine.file("ok"))]) == 0
+    assert main(["pack", str(engine.folder / "all.jsonl")]) == 0
+    with (engine.folder / "all.jsonl").open("a") as file:
+        file.write("half")
+    capsys.readouterr()
+    assert main(["ingest", str(engine.folder / "all.jsonl")]) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("Left out: line 2 of all.jsonl: it is not whole JSON")
+    assert "0 trials added, 1 were already there." in said.out
+
+
+def test_export_writes_a_view(engine, capsys: pytest.CaptureFixture[str]) -> None:
+    target = engine.folder / "results.parquet"
+    assert main(["export", str(target)]) == 1
+    assert capsys.readouterr().err.startswith("There are no results at x.duckdb yet")
+    assert main(["run", str(engine.file("ok", "raise"))]) == 0
+    capsys.readouterr()
+    for view in ("results", "failures"):
+        assert main(["export", str(target), "--view", view]) == 0
+        assert capsys.readouterr().out == f"1 rows of {view} written to results.parquet.\n"
+        assert pq.read_table(target).num_rows == 1
+    assert main(["export", str(engine.folder / "x.csv")]) == 1
+    assert "does not end in .parquet" in capsys.readouterr().err
