@@ -265,7 +265,7 @@ def _merge(own: Path, paths: Sequence[str]) -> int:
     report = journal.merge(own, [Path(path) for path in paths])
     for line in report.set_aside:
         print(f"Left out: {line}", file=sys.stderr)
-    print(f"{report.added} trials copied into {own.name}/, which had {report.known} others of them already.")
+    print(f"{report.added} trials copied into {own.name}/, {report.known} were there already.")
     return len(report.set_aside)
 
 
