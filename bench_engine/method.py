@@ -62,7 +62,7 @@ class Method:
 
     def environ(self, threads: int) -> dict[str, str]:
         """Environment variables of its worker, to be set before any library reads them."""
-        return {name: value.format(threads=threads) for name, value in self.variables.items()}
+        return {name: value.replace("{threads}", str(threads)) for name, value in self.variables.items()}
 
     def refusal(self, config: Mapping[str, Scalar]) -> str:
         """One sentence that says what it cannot run of a configuration; empty when it can run it."""

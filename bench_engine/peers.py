@@ -86,7 +86,7 @@ def _install_here(name: str, packages: Sequence[str]) -> None:
         constraints = _HOME / "constraints.txt"
         constraints.write_text("\n".join(sorted(set(here))), encoding="utf-8")
         try:
-            _pip(Path(sys.executable), [*packages, "--constraint", str(constraints)])
+            _pip(sys.executable, [*packages, "--constraint", str(constraints)])
         except PeerError as error:
             raise PeerError(
                 f"{name} was not installed: {error} "
@@ -104,11 +104,11 @@ def _install_own(name: str, packages: Sequence[str], say: Say) -> None:
         wanted = _wanted(packages)
         say(f"{name}: installing {', '.join(wanted)} into build/peers/{name}; torch alone takes most of a gigabyte.")
         (folder / _NOTE).unlink(missing_ok=True)
-        made = _run([sys.executable, "-m", "venv", "--clear", str(folder)])
+        made = _run([sys.executable, "-m", "venv", "--clear", "--without-pip", str(folder)])
         if made.returncode:
             raise PeerError(f"{name} has no environment of its own: {_reason(made)}")
         try:
-            _pip(_python_of(folder), wanted)
+            _pip(str(_python_of(folder)), wanted)
         except PeerError as error:
             raise PeerError(f"{name} was not installed: {error}") from None
         part = folder / f"{_NOTE}.part"
@@ -133,13 +133,14 @@ def _installed(name: str, packages: Sequence[str]) -> bool:
 
 def _wanted(packages: Sequence[str]) -> list[str]:
     """Pins of an environment of its own: what a worker needs, then the rival."""
-    lines = (_ROOT / "requirements.txt").read_text(encoding="utf-8").split()
+    lines = (_ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     base = [line for line in lines if line.partition("==")[0] in _OF_A_WORKER]
     return list(dict.fromkeys([*base, *packages]))
 
 
-def _pip(interpreter: Path, arguments: Sequence[str]) -> None:
-    done = _run([str(interpreter), "-m", "pip", "install", "--disable-pip-version-check", *arguments])
+def _pip(interpreter: str, arguments: Sequence[str]) -> None:
+    pip = [sys.executable, "-m", "pip", "--python", interpreter, "--disable-pip-version-check"]
+    done = _run([*pip, "install", *arguments])
     if done.returncode:
         raise PeerError(_reason(done))
 

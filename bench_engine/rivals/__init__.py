@@ -3,8 +3,11 @@
 Each has a file here. All keep the dense table, so they are compared with `dense`, and run where their packages are.
 """
 
+from pathlib import Path
+
 from bench_engine.method import Method
 
+_ROOT = Path(__file__).resolve().parents[2]
 _SHARED = ("bench_engine/kernels/bags.py", "bench_engine/rivals/table.py")
 _INFERENCE = {"direction": ("forward",)}
 
@@ -16,8 +19,8 @@ RIVALS: tuple[Method, ...] = (
         compressible=False,
         sources=("bench_engine/kernels/bags.py", "bench_engine/kernels/dense.py", "bench_engine/rivals/inductor.py"),
         needs_compiler=True,
-        # Compiling in this process: helpers would be idle processes beside the measurement.
-        variables={"TORCHINDUCTOR_COMPILE_THREADS": "1"},
+        # Compiles in its own process: helpers of it would stay beside the measurement.
+        variables={"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": str(_ROOT / "build" / "inductor")},
     ),
     Method(
         "fbgemm_tbe",

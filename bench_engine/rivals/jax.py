@@ -21,7 +21,7 @@ class JaxEmbeddingBag(RivalTable):
     """A loop over the ids of a bag, compiled for each shape, at the first call with it.
 
     Each turn of the loop gathers one row per bag and adds it. That way of writing it was the fastest of those tried:
-    `table[ids].sum(1)`, for which XLA writes all gathered rows to memory first, took 2 to 10 times as long. The table
+    `table[ids].sum(1)`, for which XLA writes all gathered rows to memory first, took several times as long. The table
     shares its memory with `weight`. Ids are not looked at: one out of range is undefined. Inference only.
     """
 
