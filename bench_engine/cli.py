@@ -1,15 +1,16 @@
-"""The engine's command line: build, list, plan, run, ingest, pack, export, peers, doctor."""
+"""The engine's command line: build, list, plan, run, compare, ingest, pack, export, peers, doctor."""
 
 import argparse
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench_engine import doctor, peers, plan_text, planning, runner, sweep
+from bench_engine import compare, compare_table, doctor, peers, plan_text, planning, runner, sweep
 from bench_engine.data import files
 from bench_engine.lock import MachineBusyError
 from bench_engine.readiness import SkipReasons
@@ -22,12 +23,13 @@ from db.store import Store, StoreError
 
 _USER_ERRORS = (
     sweep.SweepError, MachineBusyError, StoreError, journal.JournalError, RunStateError, SettingsError,
-    export.ExportError, peers.PeerError,
+    export.ExportError, peers.PeerError, compare.CompareError,
 )  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command. Exit status: 0, 1 for an error told in one sentence, 2 for wrong usage, 130 for Ctrl-C."""
+    """Run a command. Exit status: 0, 1 for an error told in one sentence, 2 for wrong usage, 3 where `compare` found
+    what --fail-on names, 130 for Ctrl-C."""
     options = parser().parse_args(arguments)
     try:
         status = int(options.command(options))
@@ -72,6 +74,9 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--run-id", default="", metavar="ID", help="name of the run's state file (default: made up)")
     run.add_argument("--executor", choices=["local"], default="local", help="where trials run (default: local)")
+    _add_compare(
+        command("compare", _compare, "two sweeps, commits, machines, methods or times, configuration by configuration")
+    )
     ingester = command("ingest", _ingest, "bring the journal into the database, and other journals into it first")
     ingester.add_argument(
         "paths",
@@ -110,6 +115,37 @@ def _add_db(parser: argparse.ArgumentParser, default: str | None) -> None:
         default=default,
         help="the results: path of a DuckDB file or a SQLAlchemy URL (default: MIRROR_DB, else db/mirror.duckdb)",
     )
+
+
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "a",
+        metavar="A",
+        help="the baseline: name of a sweep, a commit or a machine, or sweep:NAME, commit:abc1234, machine:NAME, "
+        "method:NAME, before:DATE or since:DATE",
+    )
+    parser.add_argument("b", metavar="B", help="what is compared with it, in the same forms")
+    parser.add_argument("--metric", default="latency_us", help=f"{', '.join(compare.METRICS)} (default: latency_us)")
+    parser.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="AXIS=V1,V2",
+        help="only trials with these values; may be given several times (default: all)",
+    )
+    parser.add_argument("--benchmark", metavar="NAME", help="only trials of this benchmark (default: all)")
+    parser.add_argument(
+        "--relative",
+        action="store_true",
+        help="judge the change against the baseline that took turns with each side, so that a machine that has become "
+        "slower is no slower method (default: judge the times)",
+    )
+    parser.add_argument(
+        "--fail-on",
+        metavar="WORD:PERCENT",
+        help="exit with status 3 where a configuration surely is, such as slower:5%% or larger:1%% (default: never)",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object (default: text)")
 
 
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
@@ -250,6 +286,19 @@ def _summary(state: RunState) -> str:
     text += f", {state.failed} failed" if state.failed else ""
     text += f", {state.skipped} cannot run" if state.skipped else ""
     return text + "." + (f"\nThe last failure: {state.message}" if state.message else "")
+
+
+def _compare(options: argparse.Namespace) -> int:
+    metric = compare.metric(options.metric)
+    limit = compare.limit(options.fail_on, metric) if options.fail_on is not None else None
+    where = [*options.where, *([f"benchmark={options.benchmark}"] if options.benchmark is not None else [])]
+    found = compare.compare(Store(options.db), options.a, options.b, metric, where, options.relative)
+    if options.json:
+        print(json.dumps(compare_table.as_json(found, limit)))
+    else:
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        print(compare_table.text(found, shutil.get_terminal_size((100, 24)).columns, colour, limit))
+    return 3 if limit and limit.exceeded(found) else 0
 
 
 def _ingest(options: argparse.Namespace) -> int:
