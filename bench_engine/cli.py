@@ -1,4 +1,4 @@
-"""The engine's command line: build, list, plan, run, compare, ingest, pack, export, peers, doctor."""
+"""The engine's command line: build, list, plan, run, compare, ingest, pack, export, peers, doctor, check-verdicts."""
 
 import argparse
 import json
@@ -16,6 +16,7 @@ from bench_engine.lock import MachineBusyError
 from bench_engine.readiness import SkipReasons
 from bench_engine.registry import BENCHMARKS, DATA_SETS, METHODS, Axis
 from bench_engine.rivals import RIVALS
+from bench_engine.selfcheck import SelfCheckError
 from db import export, journal
 from db.runs import RunState, RunStateError
 from db.settings import SettingsError, examples_dir, journal_dir
@@ -23,7 +24,7 @@ from db.store import Store, StoreError
 
 _USER_ERRORS = (
     sweep.SweepError, MachineBusyError, StoreError, journal.JournalError, RunStateError, SettingsError,
-    export.ExportError, peers.PeerError, compare.CompareError,
+    export.ExportError, peers.PeerError, SelfCheckError, compare.CompareError,
 )  # fmt: skip
 
 
@@ -105,6 +106,13 @@ def parser() -> argparse.ArgumentParser:
     installer.set_defaults(command=_peers_install)
     examiner = command("doctor", _doctor, "this machine, its compiler, kernels, data and results, and what to mend")
     examiner.add_argument("--json", action="store_true", help="one JSON object: facts, warnings (default: text)")
+    checker = command(
+        "check-verdicts",
+        _check_verdicts,
+        "see whether verdicts can be trusted here: the same method twice, and one slowed by ten per cent, in turns",
+    )
+    checker.add_argument("--rounds", type=int, default=20, metavar="N", help="how often (default: 20)")
+    checker.add_argument("--busy", action="store_true", help="keep one core busy meanwhile (default: not)")
     return parser
 
 
@@ -265,6 +273,7 @@ def _run(options: argparse.Namespace) -> int:
         url=options.db,
         retry_failed=options.retry_failed,
         force=options.force,
+        quick=options.quick,
         wait=options.wait,
         run_id=options.run_id,
     )
@@ -346,6 +355,14 @@ def _peers_install(options: argparse.Namespace) -> int:
     for name in options.names:
         peers.install(name, rivals[name].packages, options.own, say=lambda line: print(line, flush=True))
     return 0
+
+
+def _check_verdicts(options: argparse.Namespace) -> int:
+    from bench_engine.selfcheck import verdicts
+
+    report = verdicts.check_verdicts(options.rounds, options.busy, lambda line: print(line, flush=True))
+    print(report.sentence())
+    return 0 if report.trusted else 1
 
 
 def _doctor(options: argparse.Namespace) -> int:

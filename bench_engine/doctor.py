@@ -16,10 +16,14 @@ from typing import Any
 from bench_engine import hardware, machine, probe
 from bench_engine.data import files
 from bench_engine.kernels import extension
+from bench_engine.lock import MachineBusyError
+from bench_engine.measure import SAMPLE_NS
 from bench_engine.progress import duration
 from bench_engine.registry import DATA_SETS
+from bench_engine.selfcheck import overhead
 from bench_engine.system_files import fields
 from db import journal
+from db.runs import RunStateError
 from db.settings import ROOT, examples_dir, journal_dir
 from db.store import Store, StoreError
 
@@ -29,6 +33,9 @@ _TESTED_PYTHON = "3.11"  # with the versions in requirements.txt
 _MUCH_STEAL = 0.02
 _BUSY_CORES = 0.2
 _LITTLE_DISK_GB = 1.0
+
+# Another run holds the machine, or the folder for temporary files is full.
+_NOT_MEASURED = (MachineBusyError, StoreError, journal.JournalError, RunStateError, OSError)
 
 # Facts by name, and warnings that belong to them: whole sentences.
 _Section = tuple[dict[str, Any], list[str]]
@@ -48,13 +55,14 @@ class Findings:
 
 
 def examine(url: str | None = None) -> Findings:
-    """Look at this machine and at the results of a URL; takes about a second."""
+    """Look at this machine and at the results of a URL, and measure the engine's overhead; takes some seconds."""
     store = Store(url)
     sections = {
         "machine": _machine(),
         "state": _state(),
         "software": _software(),
         "engine": _engine(),
+        "overhead": _overhead(),
         "data": _data(),
         "results": _results(store),
     }
@@ -170,6 +178,18 @@ def _engine() -> _Section:
     except extension.CompilerMissingError as error:
         return {**facts, "compiler": "none"}, [str(error)]
     return facts, [] if built else [f"Some methods cannot run: {extension.NOT_BUILT}"]
+
+
+def _overhead() -> _Section:
+    try:
+        found = overhead.measure()
+    except _NOT_MEASURED as error:
+        return {"measured": "no"}, [f"The engine's own overhead was not measured: {_small(str(error))}"]
+    return {
+        "per trial": f"{found.trial_s:.2f} s beyond the calls that are timed",
+        "in a sample": f"{found.sample_ns:.0f} ns, {found.sample_share:.2%} of one of {SAMPLE_NS / 1000:.0f} µs",
+        "between samples": f"{found.between_ns:.0f} ns, {found.between_share:.2%} of one of {SAMPLE_NS / 1000:.0f} µs",
+    }, []
 
 
 def _data() -> _Section:

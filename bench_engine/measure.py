@@ -114,35 +114,33 @@ class Sampler:
 
     def turn(self) -> None:
         """Take some samples, and look at the stop rule."""
-        clock, least, most = self._clock, *TURN_SAMPLES
-        if self._flush is None:
-            self._calls(until=clock() + TURN_WARM_UP_NS, least=1)
+        call, clock, flush, calls = self._call, self._clock, self._flush, self._calls_per_sample
+        least, most = TURN_SAMPLES
+        if flush is None:
+            self._untimed_calls(until=clock() + TURN_WARM_UP_NS, least=1)
+        done = self._done
+        times_ns: list[int] = []
         begin = clock()
-        first = len(self._samples)
-        for count in range(1, most + 1):
-            end = self._sample()
-            if count >= least and end - begin >= TURN_NS:
+        while True:  # what stands here takes time between samples, so it is as little as can be
+            if flush is not None:
+                flush()
+            start = clock()
+            for index in range(done, done + calls):
+                call(index)
+            end = clock()
+            done += calls
+            times_ns.append(end - start)
+            if len(times_ns) >= least and (end - begin >= TURN_NS or len(times_ns) >= most):
                 break
+        self._done = done
+        self._samples += [round(ns / 1e3 / calls, 4) for ns in times_ns]
+        self._turn_sizes.append(len(times_ns))
         self._timed_ns += max(0, end - begin)
-        self._turn_sizes.append(len(self._samples) - first)
         if self._reason is None:
             self._reason = self._look()
 
-    def _sample(self) -> int:
-        if self._flush is not None:
-            self._flush()
-        call, clock, first = self._call, self._clock, self._done
-        calls = range(first, first + self._calls_per_sample)
-        start = clock()
-        for index in calls:
-            call(index)
-        end = clock()
-        self._done += len(calls)
-        self._samples.append(round((end - start) / 1e3 / len(calls), 4))
-        return end
-
-    def _calls(self, until: int, least: int) -> float:
-        """Calls that are not kept. Returns the time of the fastest in ns."""
+    def _untimed_calls(self, until: int, least: int) -> float:
+        """Calls whose times are not kept. Returns that of the fastest in ns."""
         fastest = math.inf
         for number in range(1, WARM_UP_CALLS[1] + 1):
             start = self._clock()
@@ -156,7 +154,7 @@ class Sampler:
 
     def _warm_up(self) -> int:
         """Returns the number of calls per sample."""
-        fastest = self._calls(until=self._clock() + WARM_UP_NS, least=WARM_UP_CALLS[0])
+        fastest = self._untimed_calls(until=self._clock() + WARM_UP_NS, least=WARM_UP_CALLS[0])
         if fastest <= 0 or self._flush is not None:  # the clock stands still or runs backwards; or calls are cold
             return 1
         return min(MAX_CALLS_PER_SAMPLE, math.ceil(SAMPLE_NS / fastest))

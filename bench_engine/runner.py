@@ -34,6 +34,7 @@ class Options:
         url: where the results go; None for the default.
         retry_failed: run again what failed.
         force: run everything again.
+        quick: a first look (see bench_engine.planning.plan).
         wait: wait for a run that holds the machine.
         run_id: name of the run's state; made up when empty.
     """
@@ -42,6 +43,7 @@ class Options:
     url: str | None = None
     retry_failed: bool = False
     force: bool = False
+    quick: bool = False
     wait: bool = False
     run_id: str = ""
 
@@ -119,7 +121,9 @@ class _Run:
 
     def plan(self) -> Plan:
         options = self.options
-        return plan(self.sweep, options.overrides, self.store.url, options.retry_failed, options.force)
+        return plan(
+            self.sweep, options.overrides, self.store.url, options.retry_failed, options.force, quick=options.quick
+        )
 
     def cancel(self) -> None:
         self.cancelled = True

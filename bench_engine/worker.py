@@ -30,7 +30,6 @@ from bench_engine.registry import benchmark
 from bench_engine.trial import Trial, TrialResult
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
-_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "bad_alloc")
 
 
 def main(descriptor: int, runner_pid: int) -> None:
@@ -102,7 +101,7 @@ def environment(load_before: float | None) -> dict[str, Any]:
 
 def _failure(error: Exception, limit: int | None) -> TrialResult:
     text = sentence(error)
-    if isinstance(error, MemoryError) or any(words in text.lower() for words in _OUT_OF_MEMORY):
+    if isinstance(error, MemoryError) or memory.ran_out(text):
         above = f" above its limit of {limit / 1e9:g} GB" if limit else ""
         return TrialResult("oom", error=f"It ran out of memory{above}: {text}")
     return TrialResult("failed", error=text)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from bench_engine import machine as this_machine
 from bench_engine import memory, recording
 from bench_engine.executors import GroupResult
+from bench_engine.executors.pinning import pin, quietest_cores
 from bench_engine.executors.process import WorkerProcess, wait_for
 from bench_engine.group import Group, compared
 from bench_engine.lock import machine_lock
@@ -50,15 +51,18 @@ class LocalExecutor:
     def execute(self, trials: Sequence[Trial]) -> list[TrialResult]:
         """The results of trials that take turns; all but the first are compared with it where it is the baseline."""
         results = self._side_by_side(trials)
+        if trials[0].is_baseline:
+            results = compared(results, results[0])
         if len(trials) > 1:  # perhaps there was only too little memory for all of them at once
             for index, (trial, result) in enumerate(zip(trials, results, strict=True)):
                 if result.status == "oom" and trial.memory_limit_gb is None and not self._killed:
                     results[index] = self._side_by_side([trial])[0]
-        return compared(results, results[0]) if trials[0].is_baseline else results
+        return results
 
     def _side_by_side(self, trials: Sequence[Trial]) -> list[TrialResult]:
         try:
             self._set_up(trials)
+            self._pin(trials)
             _take_turns(self._workers)
             _finish(self._workers)
             return [replace(w.result, seconds=w.seconds) for w in self._workers if w.result is not None]
@@ -76,7 +80,7 @@ class LocalExecutor:
     def _set_up(self, trials: Sequence[Trial]) -> None:
         """Start the workers; set-up is not timed, so as many at once as the machine has cores."""
         free = int(memory.available_bytes() * _SPARE)
-        at_once = max(1, this_machine.cores() // max(int(t.config.get("threads", 1)) for t in trials))
+        at_once = max(1, this_machine.cores() // _threads(trials))
         for first in range(0, len(trials), at_once):
             for trial in trials[first : first + at_once]:
                 limit = trial.memory_limit_gb
@@ -84,6 +88,16 @@ class LocalExecutor:
                 if self._killed:  # the signal came while the worker was being started
                     self.kill()
             wait_for(self._workers[first:])
+
+    def _pin(self, trials: Sequence[Trial]) -> None:
+        """Keep the workers where there is least to do. Set-up is over: it may use all cores."""
+        live = [w.pid for w in self._workers if w.result is None]
+        if live and (cores := quietest_cores(_threads(trials))):
+            pin(live, cores)
+
+
+def _threads(trials: Sequence[Trial]) -> int:
+    return max(int(t.config.get("threads", 1)) for t in trials)
 
 
 def _take_turns(workers: Sequence[WorkerProcess]) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, get_args
 
+from bench_engine import memory
 from bench_engine.executors.environment import interpreter, worker_environment
 from bench_engine.measure import State
 from bench_engine.trial import Trial, TrialResult
@@ -60,6 +61,10 @@ class WorkerProcess:
             theirs.close()
             self._resources = stack.pop_all()
         self.tell(json.dumps({"trial": trial.to_json(), "memory_bytes": memory_bytes}))
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def fileno(self) -> int:
         return self._channel.fileno()
@@ -173,6 +178,8 @@ def _no_result(code: int, stderr: str, oom_kill: bool) -> TrialResult:
     if code == -signal.SIGKILL and oom_kill:
         sentence = "The system ended the worker because memory ran out."
         return TrialResult("oom", error=sentence, environment=_said(stderr))
+    if memory.ran_out(stderr):
+        return TrialResult("oom", error=f"It ran out of memory: {_last(stderr)}", environment=_said(stderr))
     if code < 0:
         try:
             how = f"was ended by {signal.Signals(-code).name}"
@@ -180,9 +187,12 @@ def _no_result(code: int, stderr: str, oom_kill: bool) -> TrialResult:
             how = f"was ended by signal {-code}"
     else:
         how = f"ended with exit status {code} and without a result"
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    last = f": {lines[-1][:300]}" if lines else " and said nothing."
+    last = f": {_last(stderr)}" if stderr.strip() else " and said nothing."
     return TrialResult("failed", error=f"The worker {how}{last}", environment=_said(stderr))
+
+
+def _last(stderr: str) -> str:
+    return stderr.strip().splitlines()[-1].strip()[:300]
 
 
 def _said(stderr: str) -> dict[str, str]:

@@ -1,0 +1,5 @@
+"""What the engine can say of itself: its overhead, and how far its verdicts can be trusted."""
+
+
+class SelfCheckError(RuntimeError):
+    """A check could not be made; the message says why."""

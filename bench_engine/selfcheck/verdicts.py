@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from bench_engine.executors.local import LocalExecutor
 from bench_engine.lock import machine_lock
 from bench_engine.registry import SELF_CHECK_METHODS, benchmark
+from bench_engine.selfcheck import SelfCheckError
 from bench_engine.trial import Trial, TrialResult
 
 AGAIN, SLOWED = SELF_CHECK_METHODS
-
-
-class SelfCheckError(RuntimeError):
-    """A trial of the check did not work; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +36,22 @@ class VerdictReport:
         right = self.identical["same"] + self.identical["unclear"]
         return 20 * right >= 19 * self.rounds and 20 * self.slowed["slower"] >= 18 * self.rounds
 
+    def sentence(self) -> str:
+        same, unclear = self.identical["same"], self.identical["unclear"]
+        return (
+            f"Identical methods: {same} times same, {unclear} unclear, {self.rounds - same - unclear} told apart. "
+            f"Slowed by ten per cent: {self.slowed['slower']} of {self.rounds} times called slower. "
+            + ("Verdicts can be trusted here." if self.trusted else "Verdicts cannot be trusted here now.")
+        )
+
 
 def check_verdicts(rounds: int, busy: bool, say: Callable[[str], None]) -> VerdictReport:
     """Run dense, dense again and dense slowed in turns so many times; `busy` keeps one core at work meanwhile.
 
     Raises MachineBusyError, SelfCheckError.
     """
+    if rounds < 1:
+        raise SelfCheckError(f"--rounds must be at least 1, not {rounds}.")
     config = {a.name: a.default for a in benchmark("lookup").axes}
     trials = [Trial("lookup", name, config, is_baseline=name == "dense") for name in ("dense", AGAIN, SLOWED)]
     found: dict[str, Counter[str]] = {AGAIN: Counter(), SLOWED: Counter()}

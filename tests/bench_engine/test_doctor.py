@@ -10,8 +10,10 @@ import pytest
 from bench_engine import doctor, machine, probe
 from bench_engine.cli import main
 from bench_engine.kernels import extension
+from bench_engine.lock import MachineBusyError
+from bench_engine.selfcheck import overhead
 
-SECTIONS = ["machine", "state", "software", "engine", "data", "results"]
+SECTIONS = ["machine", "state", "software", "engine", "overhead", "data", "results"]
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +23,7 @@ def quiet(examples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "clock", lambda: probe.Clock(20, 30))
     monkeypatch.setattr(probe, "steal_since_boot", lambda: 0.001)
     monkeypatch.setattr(probe, "steal_now", lambda: 0.0)
+    monkeypatch.setattr(overhead, "measure", lambda: overhead.Overhead(1.5, 110.0, 0.0022, 250.0, 0.005))
 
 
 def with_word(word: str) -> list[str]:
@@ -46,6 +49,22 @@ def test_text_has_80_columns_and_no_path(engine, capsys: pytest.CaptureFixture[s
     assert max(map(len, out.splitlines())) <= 80
     assert [line for line in out.splitlines() if line in SECTIONS] == SECTIONS
     assert str(engine.folder) not in out
+
+
+def test_the_engine_s_own_overhead_is_said(engine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "per trial         1.50 s beyond the calls that are timed" in out
+    assert "in a sample       110 ns, 0.22% of one of 50 µs" in out
+    assert "between samples   250 ns, 0.50% of one of 50 µs" in out
+
+
+def test_overhead_is_not_measured_beside_a_run(engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy() -> None:
+        raise MachineBusyError("Sweep x is running.")
+
+    monkeypatch.setattr(overhead, "measure", busy)
+    assert with_word("overhead") == ["The engine's own overhead was not measured: sweep x is running."]
 
 
 def test_text_of_findings() -> None:

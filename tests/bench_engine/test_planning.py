@@ -5,21 +5,13 @@ from pathlib import Path
 
 import pytest
 from broken_log import break_log
+from fake_executor import FakeExecutor
 
 from bench_engine import registry
 from bench_engine.planning import plan
 from bench_engine.runner import run
 from bench_engine.sweep import SweepError
-from bench_engine.trial import Trial, TrialResult
 from db.store import Store
-
-
-class Quick:
-    def execute(self, trial: Trial) -> TrialResult:
-        return TrialResult("ok", {"latency_us": 1.0}, (1.0,))
-
-    def kill(self) -> None:
-        pass
 
 
 def test_a_new_sweep_is_all_to_do_at_the_benchmark_s_own_estimate(engine) -> None:
@@ -30,7 +22,7 @@ def test_a_new_sweep_is_all_to_do_at_the_benchmark_s_own_estimate(engine) -> Non
 
 
 def test_history_is_the_better_estimate(engine) -> None:
-    run(engine.sweep("ok"), executor=Quick())
+    run(engine.sweep("ok"), executor=FakeExecutor())
     Store(engine.url).rows("SELECT 1")
     with Store(engine.url)._connect(write=True) as connection:
         connection.exec_driver_sql("UPDATE trials SET duration_s = 42")
@@ -62,7 +54,7 @@ def test_a_kernel_source_that_is_gone_is_said(engine, monkeypatch: pytest.Monkey
 
 
 def test_what_the_examples_hold_is_still_to_do(engine, examples: Path) -> None:
-    run(engine.sweep("ok"), executor=Quick())
+    run(engine.sweep("ok"), executor=FakeExecutor())
     (path,) = engine.journal.glob("*.json")
     path.rename(examples / path.name)
     (planned,) = plan(engine.sweep("ok")).trials
@@ -70,7 +62,7 @@ def test_what_the_examples_hold_is_still_to_do(engine, examples: Path) -> None:
 
 
 def test_planning_that_finds_the_log_of_the_results_lost_brings_the_journal_in(engine) -> None:
-    run(engine.sweep("ok"), executor=Quick())
+    run(engine.sweep("ok"), executor=FakeExecutor())
     Path(engine.url).unlink()
     Store(engine.url).ensure()
     break_log(Path(engine.url))

@@ -5,16 +5,13 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from broken_log import break_log
+from fake_executor import FakeExecutor
 
-from bench_engine import machine, recording, runner
-from bench_engine.executors import GroupResult
-from bench_engine.executors.local import LocalExecutor
-from bench_engine.group import Group
+from bench_engine import runner
 from bench_engine.kernels import extension
 from bench_engine.lock import MachineBusyError, machine_lock
 from bench_engine.runner import Options, run
@@ -22,31 +19,6 @@ from bench_engine.sweep import SweepError
 from bench_engine.trial import Trial, TrialResult
 from db import journal, runs
 from db.store import Store, StoreBusyError, StoreError
-
-
-class FakeExecutor:
-    """Answers without a process, and remembers the trials it was asked for."""
-
-    def __init__(self, answer: Callable[[Trial], TrialResult] | None = None) -> None:
-        self.asked: list[Trial] = []
-        self.groups: list[Group] = []
-        self.killed = False
-        self.answer = answer or (lambda _trial: TrialResult("ok", {"latency_us": 1.0}, (1.0,)))
-
-    holding = staticmethod(LocalExecutor.holding)
-
-    def run(self, groups: Sequence[Group], started: Callable[[Group], None]) -> Iterator[GroupResult]:
-        for group in groups:
-            started(group)
-            self.groups.append(group)
-            self.asked += [m.trial for m in group.members]
-            results = tuple(self.answer(m.trial) for m in group.members)
-            if self.killed:
-                return
-            yield GroupResult(group, results, "g", recording.now(), machine.machine(), "code")
-
-    def kill(self) -> None:
-        self.killed = True
 
 
 def answers(*results: TrialResult) -> FakeExecutor:
