@@ -96,7 +96,7 @@ def _storable(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def insert(connection: sa.Connection, table: sa.Table, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Append rows by COPY, fifty times faster than by INSERT."""
+    """Append rows by COPY: an INSERT of each would take minutes for a large journal."""
     names = [c.name for c in table.c]
     with (
         connection.connection.driver_connection.cursor() as cursor,  # type: ignore[union-attr]
@@ -123,7 +123,7 @@ def column_types(connection: sa.Connection, view: str) -> dict[str, pa.DataType]
 
 
 def fetch(connection: sa.Connection, view: str) -> pa.Table:
-    """A whole view with the types of its columns, by COPY: a million rows take two seconds."""
+    """A whole view with the types of its columns, by COPY: row by row, a million take long."""
     connection.exec_driver_sql("SET LOCAL datestyle = 'ISO'")
     text = io.BytesIO()
     with (
@@ -164,7 +164,8 @@ def sentence(name: str, error: Exception) -> str:
         )
     if _state(error) == _NO_TABLE:
         return f"There are no results at {name} yet: run `python -m bench_engine ingest` first."
-    what = re.sub(r"^connection (failed|is bad): ", "", str(error).strip().splitlines()[0]).rstrip(".")
+    first, *_ = str(error).strip().splitlines() or [type(error).__name__]
+    what = re.sub(r"^connection (failed|is bad): ", "", first).rstrip(".")
     advice = next((text for pattern, text in _ADVICE if re.search(pattern, what)), "")
     return f"The results at {name} cannot be used: {what}" + (f"; {advice}." if advice else ".")
 

@@ -149,6 +149,15 @@ def test_a_reader_waits_while_the_views_change(postgres_store: Store) -> None:
     assert quick.snapshot()["results"].num_rows == 0
 
 
+def test_views_change_when_nobody_reads(postgres_store: Store) -> None:
+    with postgres_store._connect(write=True) as connection:
+        connection.exec_driver_sql("DELETE FROM schema_migrations WHERE name LIKE 'views:%%'")
+    quick = Store(postgres_store.url, lock_wait_s=0.2)
+    with postgres_store._connect(write=False), pytest.raises(StoreBusyError):
+        quick.ensure()
+    assert quick.ensure() is False
+
+
 def test_a_server_that_is_full_is_waited_for(postgres, postgres_store: Store) -> None:
     conninfo = postgres_store.url.replace("+psycopg", "")
     held = []
