@@ -151,11 +151,12 @@ class PlannedView:
 
 @dataclass(frozen=True)
 class PlanView:
-    """What a sweep would do: its trials in their order, and an estimate of the time in seconds."""
+    """What a sweep would do: its trials in their order, an estimate of the time in seconds, what else to know of it."""
 
     sweep: str
     seconds: float
     trials: tuple[PlannedView, ...]
+    notes: tuple[str, ...] = ()
 
     def count(self, fate: str) -> int:
         return sum(t.fate == fate for t in self.trials)
@@ -184,20 +185,32 @@ def sweep_text(
 
 
 def plan(
-    sweep: str, overrides: Sequence[str] = (), url: str | None = None, retry_failed: bool = False, force: bool = False
+    sweep: str,
+    overrides: Sequence[str] = (),
+    url: str | None = None,
+    retry_failed: bool = False,
+    force: bool = False,
+    quick: bool = False,
 ) -> PlanView:
     """What `start` with the same arguments would do. Raises JobError, which says what is wrong with the sweep."""
     text = sweep if "\n" in sweep else ""
-    options = [*_overrides(overrides), *_flags(retry_failed, force)]
+    options = [*_overrides(overrides), *_flags(retry_failed, force, quick)]
     found = _ask(["plan", *options, "--json", "--", "-" if text else sweep], url, text)
-    return PlanView(found["sweep"], found["seconds"], tuple(PlannedView(**t) for t in found["trials"]))
+    return PlanView(
+        found["sweep"], found["seconds"], tuple(PlannedView(**t) for t in found["trials"]), tuple(found["notes"])
+    )
 
 
 # -- runs ----------------------------------------------------------------------------------------------------------
 
 
 def start(
-    sweep: str, overrides: Sequence[str] = (), url: str | None = None, retry_failed: bool = False, force: bool = False
+    sweep: str,
+    overrides: Sequence[str] = (),
+    url: str | None = None,
+    retry_failed: bool = False,
+    force: bool = False,
+    quick: bool = False,
 ) -> str:
     """Start a run that outlives this process, and return its run_id. It waits for a run that holds the machine.
 
@@ -205,6 +218,9 @@ def start(
         sweep: a name, a path, or the text of a sweep.
         overrides: texts such as `batch_size=64,512`.
         url: where the results go; None for the default.
+        retry_failed: run again what failed.
+        force: run again what is done.
+        quick: a first look, with fewer samples.
 
     Raises JobError when it cannot be started.
     """
@@ -217,7 +233,7 @@ def start(
         if "\n" in sweep:
             given.write_text(sweep, encoding="utf-8")
         target = str(given) if "\n" in sweep else sweep
-        given_options = [*_overrides(overrides), *_flags(retry_failed, force)]
+        given_options = [*_overrides(overrides), *_flags(retry_failed, force, quick)]
         command = ["run", *given_options, "--run-id", run_id, "--wait", "--", target]
         with log.open("wb") as output:
             process = subprocess.Popen(
@@ -296,8 +312,9 @@ def _overrides(overrides: Sequence[str]) -> list[str]:
     return [f"-p{text}" for text in overrides]
 
 
-def _flags(retry_failed: bool, force: bool) -> list[str]:
-    return [flag for flag, wanted in (("--retry-failed", retry_failed), ("--force", force)) if wanted]
+def _flags(retry_failed: bool, force: bool, quick: bool) -> list[str]:
+    flags = (("--retry-failed", retry_failed), ("--force", force), ("--quick", quick))
+    return [flag for flag, wanted in flags if wanted]
 
 
 def _ask(arguments: Sequence[str], url: str | None = None, given: str = "") -> Any:

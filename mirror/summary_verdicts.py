@@ -84,7 +84,8 @@ def _yes_or_no(method: str, baseline: str, claim: str, rows: list[_Told], noun: 
         basis = f"verdict in {n} of {total}; {unclear} unclear"
     else:
         basis = f"verdict in all {total}" if n > 1 else f"verdict of the one {noun}"
-    return f"{'Yes' if verdict == claim else 'No'}: {method} is {_than(verdict, baseline)} ({basis})."
+    clear = " where it is clear" if unclear >= n else ""
+    return f"{'Yes' if verdict == claim else 'No'}{clear}: {method} is {_than(verdict, baseline)} ({basis})."
 
 
 def _than(verdict: str, baseline: str) -> str:
@@ -110,10 +111,10 @@ def _kinds(rows: list[_Told]) -> str:
 def _speedups(rows: list[_Told]) -> str:
     values = sorted(row.speedup for row in rows if row.speedup and row.speedup > 0)
     if len(values) < 2:
-        low, high = rows[0].interval
+        ends = [format_value("speedup", end) for end in rows[0].interval if is_number(end)]
         text = f"Speedup {format_value('speedup', rows[0].speedup)}"
-        if is_number(low) and is_number(high):
-            text += f", 95 % interval {format_value('speedup', low)} to {format_value('speedup', high)}"
-        return f"{text}."
-    ends = " to ".join(format_value("speedup", v) for v in (values[0], values[-1]))
-    return f"Speedup {ends}, geometric mean {format_value('speedup', statistics.geometric_mean(values))}."
+        return f"{text}, 95 % interval {' to '.join(ends)}." if len(ends) == 2 else f"{text}."
+    low, high = (format_value("speedup", v) for v in (values[0], values[-1]))
+    if low == high:
+        return f"Speedup {low} in each."
+    return f"Speedup {low} to {high}, geometric mean {format_value('speedup', statistics.geometric_mean(values))}."

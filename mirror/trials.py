@@ -10,10 +10,10 @@ from mirror.sandbox import Sandbox
 FILTERS = ("status", "benchmark", "method", "dataset", "sweep", "machine")
 _ALWAYS = ("status", "method")
 _FIRST = (
-    *_ALWAYS, "error", "benchmark", "dataset", "compression", "embedding_dim", "batch_size", "direction", "seed", "auc",
-    "memory_mb", "latency_us",
+    *_ALWAYS, "error", "machine", "benchmark", "dataset", "compression", "embedding_dim", "batch_size", "direction",
+    "cache", "output", "seed", "auc", "memory_mb", "latency_us", "speedup", "verdict",
 )  # fmt: skip
-_NEVER = ("trial_id", "machine_id", "code_version", "is_baseline", "stop_reason")
+_NEVER = ("trial_id", "machine_id", "group_id", "code_version", "is_baseline", "stop_reason")
 _ROW_CAP = 5_000
 
 # Every attempt that came to an end: the ok ones, superseded ones too, and the newest that is not ok.
@@ -80,7 +80,8 @@ def details(box: Sandbox, trial_id: str) -> TrialDetails:
 def newest(box: Sandbox, sweep: str, since: str, limit: int = 10) -> Table:
     """The newest trials of a sweep since a UTC time (ISO text; empty for any), with the columns that are filled."""
     shown = (
-        "method, dataset, compression, embedding_dim, batch_size, direction, seed, auc, memory_mb, latency_us, noise"
+        "method, dataset, compression, embedding_dim, batch_size, direction, cache, output, seed, auc, memory_mb, "
+        "latency_us, noise, speedup, verdict"
     )
     later = f"AND started_at >= CAST({literal(since)} AS TIMESTAMP) " if since else ""
     table = box.run(

@@ -121,19 +121,22 @@ def _scalar(text: str) -> jobs.Scalar:
 
 
 @st.cache_data(ttl=5, show_spinner="Planning …")
-def _planned(sweep: str, overrides: tuple[str, ...], retry_failed: bool = False, force: bool = False) -> jobs.PlanView:
-    return jobs.plan(sweep, overrides, retry_failed=retry_failed, force=force)
+def _planned(
+    sweep: str, overrides: tuple[str, ...], quick: bool, retry_failed: bool = False, force: bool = False
+) -> jobs.PlanView:
+    return jobs.plan(sweep, overrides, retry_failed=retry_failed, force=force, quick=quick)
 
 
 def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
-    plan = _planned(sweep, overrides)
+    quick = st.checkbox("Quick look", key="quick", help="fewer samples of each trial: soon there, and less certain")
+    plan = _planned(sweep, overrides, quick)
     failed = sum(t.failed for t in plan.trials)
     done = plan.count("done") - failed
     numbers = st.container(horizontal=True, gap="medium")
     retry = failed > 0 and st.checkbox("Retry what failed", key="retry")
     again = done > 0 and st.checkbox("Run what is done again", key="force")
     if retry or again:
-        plan = _planned(sweep, overrides, retry, again)
+        plan = _planned(sweep, overrides, quick, retry, again)
     todo = plan.count("todo")
     shown = {"to run": f"{todo:,}", "done already": f"{done:,}", "failed before": f"{failed:,}" if failed else ""}
     shown |= {"cannot run": f"{plan.count('skip'):,}", "estimate": format_value("duration_s", plan.seconds)}
@@ -141,11 +144,13 @@ def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
         if value:
             numbers.metric(name, value, width="content")
     if st.button("Start", type="primary", disabled=todo == 0, icon=":material/play_arrow:"):
-        jobs.start(sweep, overrides, retry_failed=retry, force=again)
+        jobs.start(sweep, overrides, retry_failed=retry, force=again, quick=quick)
         _planned.clear()
         st.toast("Started. It goes on when this page is closed.")
     if todo == 0 and done and not failed:
         st.caption("Everything in this plan has its result: ask about it, or change an axis.")
+    for note in plan.notes:
+        st.caption(plain(note))
     with st.expander(f"Plan ({len(plan.trials):,} trials)", expanded=len(plan.trials) <= 12):
         rows = [(_fate(t), t.seconds if t.fate == "todo" else None, t.label, t.reason or None) for t in plan.trials]
         show_table(filled(Table(("state", "seconds", "trial", "reason"), tuple(rows))), key="plan")

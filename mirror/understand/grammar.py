@@ -67,7 +67,8 @@ def read(question: str, profile: Profile, now: datetime | None = None) -> QueryS
 
 def known_sentence() -> str:
     """What can be asked about, in one sentence."""
-    metrics = [e.label for e in catalog.entries().values() if e.role == "metric" and not e.name.startswith("latency_")]
+    among = (e for e in catalog.entries().values() if e.role == "metric")
+    metrics = [e.label for e in among if not e.name.startswith(("latency_", "speedup_"))]
     axes = ("method", "data set", "compression", "dim", "batch size", "machine")
     groups = f"and {', '.join(axes)} to group or filter by"
     return f"Known are the metrics {', '.join(metrics)}, latency with its percentiles, {groups}."

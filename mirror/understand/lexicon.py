@@ -105,8 +105,8 @@ a an the of for at with in on is are was were be been do does did has have had h
 show me plot give list display draw chart graph see get find tell us i we you want like would please can could let its
 it this that these those there their my our your as using use used when if then only just all each every any some
 value values number numbers level levels different same respect terms look much many one ones embedding embeddings
-model models got become becomes became gone need needs take takes took cost costs make makes made still reach reaches
-bag bags
+model models got gotten become becomes became gone need needs take takes took cost costs make makes made still reach
+reaches bag bags
 """
 
 ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")

@@ -1,6 +1,7 @@
-"""A small, seeded set of results: two benchmarks, three data sets, failures, ties and NULLs."""
+"""A small, seeded set of results: two benchmarks, three data sets, failures, ties and NULLs; and it measured again."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -65,6 +66,63 @@ def records() -> list[Record]:
                         samples_per_s=batch / (base * factor) * 1e6, max_abs_error=0.0,
                     )  # fmt: skip
     return found
+
+
+def _again(record: Record, attempt: str, slower: float = 1.0, machine: str = "m1", **changes: object) -> Record:
+    """The trial once more, on a machine called "laptop"."""
+    trial = {**record.trial, "machine_id": machine, "trial_id": f"{record.trial_id}-{attempt}", **changes}
+    for name in ("latency_us", "latency_p99_us"):
+        if name in trial:
+            trial[name] *= slower
+    if "cache" in changes:
+        planned = Trial(trial["benchmark"], trial["method"], {k: v for k, v in trial.items() if k in AXES})
+        trial |= {"configuration": planned.configuration(), "comparison": planned.comparison()}
+    return replace(record, trial=trial, machine={"machine_id": machine, "name": "laptop"})
+
+
+def records_again() -> list[Record]:
+    """The same work on two machines of one name, at several times, with verdicts.
+
+    Machine m1 measured all of it on 1 November, and the lookups again on 12 November: hashed is then 1.5 times slower,
+    small_dim 2 times faster, the rest 1.02 times slower, with a noise of 0.05. The later lookups are compared with
+    dense: small_dim is faster but unclear at dim 64, the others are slower. Machine m2 takes 0.5 of the time, 0.25 for
+    hashed. Dense and hashed were looked up with cold caches too, on m1, in 3 times the time.
+    """
+    found = []
+    later = {"hashed": 1.5, "small_dim": 0.5}
+    for record in records():
+        trial = record.trial
+        if trial["benchmark"] == "training":
+            found.append(_again(record, "a"))
+            if trial["dataset"] == "frappe":
+                found.append(_again(record, "b", 0.5, "m2"))
+            continue
+        method, dim = trial["method"], trial["embedding_dim"]
+        warm = {"cache": "warm", "output": "fresh", "noise": 0.05}
+        verdict = {}
+        if method != "dense":
+            won = method == "small_dim"
+            verdict = {"verdict": "slower" if not won else "unclear" if dim == 64 else "faster"}
+            verdict |= {"speedup_ci_low": 1.1 if won else 0.3, "speedup_ci_high": 1.5 if won else 0.5}
+        day = trial["started_at"] + timedelta(days=11)
+        found.append(_again(record, "a", **warm))
+        found.append(_again(record, "c", later.get(method, 1.02), started_at=day, **warm, **verdict))
+        found.append(_again(record, "b", 0.25 if method == "hashed" else 0.5, "m2", **warm))
+        if method in ("dense", "hashed"):
+            found.append(_again(record, "d", 3.0, **{**warm, "cache": "cold"}))
+    return found
+
+
+@pytest.fixture(scope="session")
+def again(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A sandbox over `records_again()`."""
+    path = tmp_path_factory.mktemp("again") / "again.duckdb"
+    store = Store(str(path))
+    store.ensure()
+    store.add(records_again())
+    store.checkpoint()
+    with Sandbox(str(path)) as sandbox:
+        yield sandbox
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Words -> QuerySpec: each case names the parts of the spec that the question decides."""
 
 import contextlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -289,3 +290,22 @@ def test_questions_back_offer_choices_that_answer(question: str, profile: Profil
 def test_no_results_yet() -> None:
     with pytest.raises(Refusal, match="no results yet"):
         grammar.read("auc by method", Profile())
+
+
+def test_trials_from_before_an_axis_was_there_are_work_of_their_own(profile: Profile) -> None:
+    """One trial with warm caches among those that say nothing of caches: neither is averaged with the other."""
+    by_benchmark = {b: {**columns, "cache": ()} for b, columns in profile.distinct_by_benchmark.items()}
+    by_benchmark["lookup"]["cache"] = ("warm",)
+    mixed = replace(profile, distinct_by_benchmark=by_benchmark, partly_filled={"lookup": frozenset({"cache"})})
+    question = "latency by batch size in lookup"
+    assert "cache" not in grammar.read(question, profile).dimensions
+    assert "cache" in grammar.read(question, mixed).dimensions
+    assert "cache" not in grammar.read(f"{question} with warm caches", mixed).dimensions
+
+
+def test_verdicts_against_another_baseline_do_not_tell_of_dense(profile: Profile) -> None:
+    by_benchmark = {b: {**c, "verdict": ("faster",)} for b, c in profile.distinct_by_benchmark.items()}
+    known = replace(profile, distinct={**profile.distinct, "verdict": ("faster",)}, distinct_by_benchmark=by_benchmark)
+    question = "is hashed faster than dense in lookup"
+    assert grammar.read(question, known).claim == "faster"
+    assert grammar.read(question, replace(known, baselines=("dense", "small_dim"))).claim is None

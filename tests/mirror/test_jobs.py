@@ -38,6 +38,8 @@ def test_options_tell_what_a_form_needs(engine) -> None:
     batch = next(a for a in lookup.axes if a.name == "batch_size")
     assert (batch.type, batch.default, batch.low, batch.choices) == ("int", 512, 1, ())
     assert next(a for a in lookup.axes if a.name == "direction").choices == ("forward", "forward_backward")
+    assert next(a for a in lookup.axes if a.name == "cache").choices == ("warm", "cold")
+    assert next(a for a in lookup.axes if a.name == "output").choices == ("fresh", "preallocated")
     assert {"dense", "hashed"} <= {m.name for m in found.methods} & set(lookup.methods)
     assert {d.name for d in found.data_sets} >= {"synthetic"}
     assert "?" in next(s for s in found.sweeps if s.name == "quick").text
@@ -100,6 +102,18 @@ def test_a_plan_tells_what_failed_and_what_a_retry_would_do(engine) -> None:
     retried = jobs.start(sweep, retry_failed=True)
     wait_for(lambda: not state_of(retried).active)
     assert [name for name in engine.entries() if "-2." in name]
+
+
+def test_a_quick_look_is_planned_and_run_as_one(engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep = engine.text("ok")
+    given: list[list[str]] = []
+    whole = jobs._engine
+    monkeypatch.setattr(jobs, "_engine", lambda arguments: given.append(list(arguments)) or whole(arguments))
+    assert jobs.plan(sweep, quick=True).count("todo") == 1
+    run_id = jobs.start(sweep, quick=True)
+    wait_for(lambda: not state_of(run_id).active)
+    assert state_of(run_id).status == "done", jobs.log(run_id)
+    assert all("--quick" in arguments for arguments in given)
 
 
 def test_a_run_outlives_who_started_it_and_is_cancelled_by_another(engine) -> None:

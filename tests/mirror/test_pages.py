@@ -354,13 +354,14 @@ def test_a_failed_run_offers_its_log_without_paths(journal: Path) -> None:
 def test_what_failed_before_is_no_result_and_can_be_retried(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[dict[str, object]] = []
 
-    def plan(*_: object, retry_failed: bool = False, force: bool = False) -> jobs.PlanView:
+    def plan(*_: object, retry_failed: bool = False, force: bool = False, quick: bool = False) -> jobs.PlanView:
         fates = (("ok", force), ("failed", retry_failed or force), ("oom", retry_failed or force), ("", True))
         trials = [
             jobs.PlannedView("t", "lookup", "dense", "todo" if again else "done", before, "", 2.0 * again)
             for before, again in fates
         ]
-        return jobs.PlanView("s", sum(t.seconds for t in trials), tuple(trials))
+        seconds = sum(t.seconds for t in trials) / (2 if quick else 1)
+        return jobs.PlanView("s", seconds, tuple(trials), ("run_cap leaves out 3 configurations",))
 
     monkeypatch.setattr(jobs, "plan", plan)
     monkeypatch.setattr(jobs, "start", lambda *_, **flags: started.append(flags))
@@ -370,8 +371,11 @@ def test_what_failed_before_is_no_result_and_can_be_retried(journal: Path, monke
     assert list(app.dataframe[0].value["state"]) == ["done", "failed before", "failed before", "to run"]
     app.checkbox(key="retry").check().run()
     assert {m.label: m.value for m in app.metric} == {**shown, "to run": "3", "estimate": "6 s"}
+    assert "run_cap leaves out 3 configurations" in texts(app)
+    app.checkbox(key="quick").check().run()
+    assert {m.label: m.value for m in app.metric} == {**shown, "to run": "3", "estimate": "3 s"}
     press(app, "Start")
-    assert started == [{"retry_failed": True, "force": False}]
+    assert started == [{"retry_failed": True, "force": False, "quick": True}]
 
 
 def test_no_results_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
