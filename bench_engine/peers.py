@@ -151,6 +151,8 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 def _reason(done: subprocess.CompletedProcess[str]) -> str:
     """The line that says why a command failed, as a sentence."""
+    if "ResolutionImpossible" in done.stderr:
+        return "its packages clash with what is installed here."
     lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
     telling = [line for line in lines if any(word in line.lower() for word in _RELEVANT)]
     line = (telling or lines or [f"exit status {done.returncode}"])[-1].removeprefix("ERROR: ")

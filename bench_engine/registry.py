@@ -1,8 +1,9 @@
 """What can be run: methods, benchmarks, axes and data sets.
 
 Loads without torch; the worker imports what an entry names. To add a method, a benchmark, an axis or a data set, write
-its module and add its entry here: it then shows up in sweeps, on the New run page, in `list` and in questions. All
-benchmarks run a new method unless they name theirs. An axis that is no column yet needs one in db/columns.py too.
+its module and add its entry here (that of a rival in bench_engine/rivals): it then shows up in sweeps, on the New run
+page, in `list` and in questions. All benchmarks run a new method unless they name theirs. An axis that is no column yet
+needs one in db/columns.py too.
 """
 
 import difflib
