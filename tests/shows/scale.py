@@ -333,6 +333,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         met = show(Path(options.keep or temporary), options.trials, options.samples, options.rounds)
     print("Every target is met." if met else "A target is missed.")
+    if not met and (load := os.getloadavg()[0]) > 1:
+        print(f"The load is {load:.1f}: close other work and try again, or go before it with `chrt -f 10`.")
     return 0 if met else 1
 
 
