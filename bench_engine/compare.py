@@ -331,7 +331,11 @@ def _of_samples(a: Row, b: Row, samples: Mapping[str, list[np.ndarray]], in_turn
     of_a, of_b = (samples.get(row["trial_id"]) for row in (a, b))
     if not of_a or not of_b:  # results of a source that keeps no samples
         return Ratio(a["latency_us"] / b["latency_us"], 0.0, np.inf)
-    return ratios.paired(of_a, of_b) if in_turns else ratios.independent(of_a, of_b)
+    try:
+        return ratios.paired(of_a, of_b) if in_turns else ratios.independent(of_a, of_b)
+    except ValueError as error:
+        trials = f"{a['trial_id']} and {b['trial_id']}"
+        raise CompareError(f"The samples of the trials {trials} cannot be compared. {error}") from error
 
 
 def _by_values(pairs: Sequence[tuple[Row, Row]], of: Metric, machines: Mapping[str, str]) -> Iterator[Compared]:

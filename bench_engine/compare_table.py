@@ -18,7 +18,7 @@ _COLOURS = {"faster": 32, "smaller": 32, "slower": 31, "larger": 31, "same": 2, 
 def text(comparison: Comparison, width: int = 100, colour: bool = False, limit: Limit | None = None) -> str:
     """A table for each benchmark, and what all comes to."""
     benchmarks = dict.fromkeys(c.axes["benchmark"] for c in comparison.configurations)
-    lines = [f"A  {comparison.a.text}", f"B  {comparison.b.text}", _legend(comparison)]
+    lines = [f"A  {comparison.a.text}", f"B  {comparison.b.text}", *textwrap.wrap(_legend(comparison), width, **_WRAP)]
     for benchmark in benchmarks:
         mine = [c for c in comparison.configurations if c.axes["benchmark"] == benchmark]
         same = ", ".join(f"{name} {_plain(value)}" for name, value in fixed(mine).items())

@@ -143,7 +143,4 @@ def nothing_in_common(side_a: Side, rows_a: Sequence[Row], side_b: Side, rows_b:
             shown = [", ".join(sorted(map(str, v))[:3]) + (" ..." if len(v) > 3 else "") for v in values]
             apart.append(f"{axis} is {shown[0]} in A and {shown[1]} in B")
     why = f": {apart[0]}" if apart else ""
-    return (
-        f"A ({side_a.text}, {len(rows_a)} configurations) and B ({side_b.text}, {len(rows_b)}) "
-        f"have none in common{why}."
-    )
+    return f"A ({side_a.text}) and B ({side_b.text}) have no configuration in common{why}."

@@ -98,6 +98,34 @@ def stretches(samples: np.ndarray) -> list[np.ndarray]:
     return np.array_split(samples, min(BLOCKS, samples.size)) if samples.size else []
 
 
+def by_seed(a: Sequence[float], b: Sequence[float]) -> Ratio:
+    """Mean of b / mean of a, for values of equal seeds: a[i] and b[i] have one seed.
+
+    The interval is Student's of the differences b[i] - a[i], over the mean of a. Values that are all equal have an
+    interval of no width, whatever their number; otherwise one seed tells nothing of the interval.
+
+    Raises ValueError when there are no values, or one is negative.
+    """
+    values_a, values_b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if not values_a.size or min(values_a.min(), values_b.min()) < 0:
+        raise ValueError("A ratio needs values of both sides, none of them negative.")
+    if (values_a == values_b).all():
+        return Ratio(1.0, 1.0, 1.0)
+    mean = float(values_a.mean())
+    value = float(values_b.mean()) / mean if mean else math.inf
+    if values_a.size == 1 or not mean:
+        return Ratio(value, 0.0, math.inf)
+    deviation = float((values_b - values_a).std(ddof=1))
+    half = _student(values_a.size - 1) * deviation / math.sqrt(values_a.size) / mean
+    return Ratio(value, max(0.0, value - half), value + half)
+
+
+def inverse(ratio: Ratio) -> Ratio:
+    """1 / ratio."""
+    value, low, high = (1 / x if x else math.inf for x in (ratio.value, ratio.high, ratio.low))
+    return Ratio(value, low, high)
+
+
 def verdict(ratio: Ratio, margin: float = MARGIN) -> Verdict:
     """What a speedup and its interval allow to say.
 
@@ -193,10 +221,15 @@ def _variance(logs: np.ndarray, turns: int) -> float:
 
 
 def _around(value: float, variance: float, freedom: float) -> Ratio:
+    factor = _exp(_student(freedom) * math.sqrt(variance))
+    return Ratio(value, value / factor, value * factor)
+
+
+def _student(freedom: float) -> float:
+    """Quantile of Student's t that leaves 2.5 % above it."""
     from scipy.special import stdtrit  # here, since it takes longer to import than all of the engine
 
-    factor = _exp(stdtrit(freedom, 0.975) * math.sqrt(variance))
-    return Ratio(value, value / factor, value * factor)
+    return float(stdtrit(freedom, 0.975))
 
 
 def _exp(x: float) -> float:

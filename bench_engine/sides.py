@@ -68,14 +68,14 @@ def resolve(store: Store, given: Sequence[str]) -> list[Side]:
 
 
 def _names(store: Store) -> _Names:
-    def distinct(column: str) -> list[str]:
-        sql = f"SELECT DISTINCT {column} AS name FROM trials WHERE status = 'ok' AND {column} IS NOT NULL ORDER BY 1"
-        return [row["name"] for row in store.rows(sql)]
+    rows = store.rows("""SELECT DISTINCT t.sweep, t.code_version, t.method, t.machine_id, m.name AS machine
+        FROM trials AS t LEFT JOIN machines AS m ON t.machine_id = m.machine_id WHERE t.status = 'ok'""")
 
-    sql = "SELECT machine_id, name FROM machines"
-    called = {row["machine_id"]: row["name"] for row in store.rows(sql)}
-    machines = {machine_id: called.get(machine_id, machine_id) for machine_id in distinct("machine_id")}
-    return _Names(distinct("sweep"), distinct("code_version"), distinct("method"), machines)
+    def distinct(column: str) -> list[str]:
+        return sorted({row[column] for row in rows} - {None})
+
+    machines = {row["machine_id"]: row["machine"] or row["machine_id"] for row in rows if row["machine_id"]}
+    return _Names(distinct("sweep"), distinct("code_version"), distinct("method"), dict(sorted(machines.items())))
 
 
 def _side(given: str, names: _Names) -> Side:

@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_engine import ratios
-from bench_engine.ratios import Ratio, geometric_mean, independent, paired, quotient, stretches, verdict
+from bench_engine.ratios import (
+    Ratio,
+    by_seed,
+    geometric_mean,
+    independent,
+    inverse,
+    paired,
+    quotient,
+    stretches,
+    verdict,
+)
 from db.settings import ROOT
 
 TURNS, PER_TURN, REPETITIONS = 40, 10, 200
@@ -248,6 +258,38 @@ def test_a_quotient_takes_the_uncertainty_of_both() -> None:
     turned = quotient(Ratio(4.0, 4.0, 4.0), Ratio(2.0, 1.8, 4.0))
     assert (turned.value, turned.low, turned.high) == pytest.approx((2.0, 1.0, 4.0 / 1.8))
     assert quotient(Ratio(2.0, 0.0, math.inf), Ratio(1.0, 1.0, 1.0)) == Ratio(2.0, 0.0, math.inf)
+
+
+def test_values_are_compared_seed_by_seed() -> None:
+    """Student's interval by hand: differences 1, 2, 3 have mean 2 and deviation 1, t(0.975, 2) = 4.3027."""
+    ratio = by_seed([10.0, 20.0, 30.0], [11.0, 22.0, 33.0])
+    half = 4.302653 / math.sqrt(3) / 20
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx((1.1, 1.1 - half, 1.1 + half), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "ratio"),
+    [
+        ([5.0], [5.0], Ratio(1.0, 1.0, 1.0)),
+        ([0.0, 0.0], [0.0, 0.0], Ratio(1.0, 1.0, 1.0)),
+        ([5.0], [6.0], Ratio(1.2, 0.0, math.inf)),
+        ([0.0, 0.0], [1.0, 2.0], Ratio(math.inf, 0.0, math.inf)),
+        ([4.0, 4.0], [2.0, 2.0], Ratio(0.5, 0.5, 0.5)),
+    ],
+)
+def test_few_or_odd_values(a: list[float], b: list[float], ratio: Ratio) -> None:
+    assert by_seed(a, b) == ratio
+
+
+@pytest.mark.parametrize(("a", "b"), [([], []), ([-1.0], [1.0])])
+def test_values_that_have_no_ratio(a: list[float], b: list[float]) -> None:
+    with pytest.raises(ValueError, match="none of them negative"):
+        by_seed(a, b)
+
+
+def test_an_inverse_turns_the_interval_round() -> None:
+    assert inverse(Ratio(2.0, 0.0, 4.0)) == Ratio(0.5, 0.25, math.inf)
+    assert inverse(Ratio(math.inf, 0.0, math.inf)) == Ratio(0.0, 0.0, math.inf)
 
 
 def test_scipy_is_imported_for_an_interval_only() -> None:
