@@ -3,8 +3,8 @@
 import contextlib
 import json
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,17 +23,43 @@ SKIPPED_BY_PLAN = {"skipped_by": "plan"}  # environment of a trial that no worke
 
 
 @dataclass(frozen=True)
+class Site:
+    """A machine that trials may run on.
+
+    Attributes:
+        machine: its row of the table `machines`.
+        reasons: why each of some trials cannot run there, a sentence; empty for one that can.
+        warnings: what makes timings there unsure now.
+    """
+
+    machine: Mapping[str, Any]
+    reasons: Callable[[Sequence[Trial]], Sequence[str]]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def machine_id(self) -> str:
+        return str(self.machine["machine_id"])
+
+
+def this_site() -> Site:
+    """This machine. Why a trial cannot run here was found out when the sweep was expanded."""
+    return Site(this_machine.machine(), lambda trials: [t.skip_reason for t in trials], tuple(this_machine.warnings()))
+
+
+@dataclass(frozen=True)
 class Planned:
     """One trial of a plan.
 
     Attributes:
-        identity: what makes it the same trial in every sweep.
+        identity: what makes it the same trial in every sweep, on the machine that speaks for it: one that has a result
+            where there is one, else one that it can run on.
         fate: todo (it will run), done (there is a result, or a failure that is not retried), skip (it cannot run).
         before: status of its last attempt; empty for none.
         attempt: number of the attempt that comes next.
         reason: why it is skipped; recorded: whether the journal says so already.
         seconds: estimate of its time.
         part: index of its part in the plan's `parts`.
+        site: index in the plan's `sites` of the machine that the identity names.
     """
 
     trial: Trial
@@ -45,6 +71,7 @@ class Planned:
     recorded: bool
     seconds: float
     part: int = 0
+    site: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,9 +80,10 @@ class Plan:
 
     sweep: Sweep
     overrides: tuple[str, ...]
-    machine: dict[str, Any]
+    sites: tuple[Site, ...]
     trials: tuple[Planned, ...]
-    parts: tuple[Chosen, ...] = ()
+    parts: tuple[Chosen, ...]
+    earlier: "_Earlier" = field(repr=False, compare=False)
 
     def of(self, fate: Fate) -> list[Planned]:
         return [p for p in self.trials if p.fate == fate]
@@ -65,6 +93,13 @@ class Plan:
         """Estimate of the time that is left."""
         return sum(p.seconds for p in self.trials if p.fate == "todo")
 
+    def numbered(self, item: Planned, machine_id: str) -> tuple[str, int]:
+        """Identity of a trial on the machine that ran it, and the number of this attempt."""
+        if machine_id == self.sites[item.site].machine_id:
+            return item.identity, item.attempt
+        identity = identity_of(item.trial, machine_id)
+        return identity, self.earlier.next_attempt(identity, machine_id)
+
 
 def plan(
     sweep: Sweep,
@@ -73,8 +108,9 @@ def plan(
     retry_failed: bool = False,
     force: bool = False,
     quick: bool = False,
+    sites: Sequence[Site] = (),
 ) -> Plan:
-    """What is to be run of a sweep on this machine.
+    """What is to be run of a sweep.
 
     Args:
         overrides: see bench_engine.sweep.expand.
@@ -83,37 +119,48 @@ def plan(
         force: run everything again.
         quick: a first look, each trial with a shorter stop rule. What has a thorough result (by the sweep's own stop
             rule or the default one) is done, even with `force`: a newer, rougher result would take its place.
+        sites: the machines that trials may run on; this one where none is given. What is done on one of them is done,
+            and only what none of them can run is skipped.
 
     Raises SweepError.
     """
     url = db_url(url)
     parts = expand_parts(sweep, overrides)
-    machine = this_machine.machine()
-    folder = journal_dir(url)
-    attempts = journal.attempts([folder])
-    history = _History(url, machine["machine_id"])
+    sites = sites or (this_site(),)
+    earlier = _Earlier(url, [site.machine_id for site in sites])
     planned: dict[str, Planned] = {}
-    for part, full in ((part, trial) for part, chosen in enumerate(parts) for trial in chosen.trials):
+
+    def at(number: int, full: Trial, cannot: str, part: int) -> Planned:
+        """The trial as the machine of this number sees it."""
         trial = first_look(full) if quick else full
-        thorough = _thorough(full, attempts, machine["machine_id"]) if trial.stop != full.stop else ""
-        identity = thorough or identity_of(trial, machine["machine_id"])
-        if identity in planned:  # two parts of the sweep meet in one trial
-            continue
-        before = _Before(attempts.get(identity, {}), folder, identity)
-        fate, reason, recorded = _fate(trial, before, retry_failed, force and not thorough)
-        number = 1 + max([0, *before.tries, *history.attempts.get(identity, ())])
-        seconds = history.seconds(full, full.stop.max_seconds - trial.stop.max_seconds) if fate == "todo" else 0.0
-        planned[identity] = Planned(trial, identity, fate, before.last, number, reason, recorded, seconds, part)
-    return Plan(sweep, tuple(overrides), machine, tuple(planned.values()), parts)
+        machine_id = sites[number].machine_id
+        thorough = earlier.thorough(full, machine_id) if trial.stop != full.stop else ""
+        identity = thorough or identity_of(trial, machine_id)
+        before = earlier.before(identity)
+        fate, reason, recorded = _fate(cannot, before, retry_failed, force and not thorough)
+        seconds = earlier.seconds(full, full.stop.max_seconds - trial.stop.max_seconds) if fate == "todo" else 0.0
+        attempt = earlier.next_attempt(identity, machine_id)
+        return Planned(
+            replace(trial, skip_reason=cannot), identity, fate, before.last, attempt, reason, recorded, seconds, part,
+            number,
+        )  # fmt: skip
+
+    for part, chosen in enumerate(parts):
+        reasons = zip(*(site.reasons(chosen.trials) for site in sites), strict=True)
+        for trial, reasons_of in zip(chosen.trials, reasons, strict=True):
+            best = min((at(n, trial, cannot, part) for n, cannot in enumerate(reasons_of)), key=_rank)
+            planned.setdefault(best.identity, best)  # two parts of the sweep may meet in one trial
+    return Plan(sweep, tuple(overrides), tuple(sites), tuple(planned.values()), parts, earlier)
 
 
-def _thorough(trial: Trial, attempts: Mapping[str, Mapping[int, str]], machine_id: str) -> str:
-    """Identity of the trial, or of the same one with the default stop rule, that has a result; empty for none."""
-    for full in (trial, replace(trial, stop=Stop())):
-        identity = identity_of(full, machine_id)
-        if "ok" in attempts.get(identity, {}).values():
-            return identity
-    return ""
+def _rank(p: Planned) -> int:
+    """Which machine speaks for a trial: the one that has its result, a failure, or a worker's word that it cannot be
+    run; then one that can run it."""
+    if p.fate == "done":
+        return 0 if p.before == "ok" else 1
+    if p.fate == "skip" and p.reason != p.trial.skip_reason:
+        return 2
+    return 3 if p.fate == "todo" else 4
 
 
 def identity_of(trial: Trial, machine_id: str) -> str:
@@ -148,39 +195,65 @@ class _Before:
         return str(entry.trial.get("error", ""))
 
 
-def _fate(trial: Trial, before: _Before, retry_failed: bool, force: bool) -> tuple[Fate, str, bool]:
+def _fate(cannot: str, before: _Before, retry_failed: bool, force: bool) -> tuple[Fate, str, bool]:
     """What happens to a trial, why it is skipped, and whether the journal says so already."""
     if not force and "ok" in before.tries.values():
         return "done", "", False
     if not force and not retry_failed and before.last in _FAILED:
         return "done", "", False
-    if trial.skip_reason:
-        return "skip", trial.skip_reason, before.last == "skipped"
+    if cannot:
+        return "skip", cannot, before.last == "skipped"
     if before.last == "skipped" and not (force or retry_failed) and (reason := before.skipped_by_worker()):
         return "skip", reason, True
     return "todo", "", False
 
 
-class _History:
-    """What the results know of earlier trials on this machine; nothing where they cannot be read now."""
+class _Earlier:
+    """What the journal and the results know of earlier trials; the results nothing where they cannot be read now."""
 
-    def __init__(self, url: str, machine_id: str) -> None:
-        self.attempts: dict[str, list[int]] = {}
-        durations: dict[tuple[str, ...], list[float]] = {}
+    def __init__(self, url: str, machine_ids: Sequence[str]) -> None:
+        self._url = url
+        self._folder = journal_dir(url)
+        self._tries = journal.attempts([self._folder])
+        self._numbers: dict[str, dict[str, list[int]]] = {}  # machine -> identity -> attempts in the results
+        self._durations: dict[tuple[str, ...], list[float]] = {}
+        for machine_id in machine_ids:
+            self._look(machine_id)
+        self._usual = {key: statistics.median(values) for key, values in self._durations.items()}
+
+    def _look(self, machine_id: str) -> dict[str, list[int]]:
+        if machine_id in self._numbers:
+            return self._numbers[machine_id]
+        numbers = self._numbers[machine_id] = {}
         sql = "SELECT trial_id, benchmark, method, dataset, status, duration_s FROM trials WHERE machine_id = :machine"
         rows: list[dict[str, Any]] = []
-        store = Store(url, lock_wait_s=0.5)
+        store = Store(self._url, lock_wait_s=0.5)
         with contextlib.suppress(StoreError):  # an estimate is not worth an error
             rows = store.rows(sql, machine=machine_id)
             journal.recover(store)
         for row in rows:
             identity, _, number = row["trial_id"].rpartition("-")
             if number.isdecimal():
-                self.attempts.setdefault(identity, []).append(int(number))
+                numbers.setdefault(identity, []).append(int(number))
             if row["status"] == "ok" and row["duration_s"]:
                 for key in ((row["benchmark"], row["method"], row["dataset"] or ""), (row["benchmark"],)):
-                    durations.setdefault(key, []).append(row["duration_s"])
-        self._usual = {key: statistics.median(values) for key, values in durations.items()}
+                    self._durations.setdefault(key, []).append(row["duration_s"])
+        return numbers
+
+    def before(self, identity: str) -> _Before:
+        return _Before(self._tries.get(identity, {}), self._folder, identity)
+
+    def next_attempt(self, identity: str, machine_id: str) -> int:
+        """Number of the attempt that comes next."""
+        return 1 + max([0, *self._tries.get(identity, ()), *self._look(machine_id).get(identity, ())])
+
+    def thorough(self, trial: Trial, machine_id: str) -> str:
+        """Identity of the trial, or of the same one with the default stop rule, that has a result; empty for none."""
+        for full in (trial, replace(trial, stop=Stop())):
+            identity = identity_of(full, machine_id)
+            if "ok" in self.before(identity).tries.values():
+                return identity
+        return ""
 
     def seconds(self, trial: Trial, less: float = 0.0) -> float:
         """Median duration of trials like this one, else the benchmark's own guess; less so many seconds of sampling.

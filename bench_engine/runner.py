@@ -54,12 +54,12 @@ def run(
     executor: Executor | None = None,
     say: Callable[[str], None] = print,
 ) -> RunState:
-    """Run what is left of a sweep on this machine. Must be called from the main thread, for it handles signals.
+    """Run what is left of a sweep. Must be called from the main thread, for it handles signals.
 
     SIGINT, SIGTERM and SIGHUP end the trials that are running without a record; the state returned is then `cancelled`.
 
-    Raises SweepError, MachineBusyError, JournalError, StoreError or RunStateError with a sentence; the state of the
-    run then says the same.
+    Raises SweepError, MachineBusyError, ExecutorError, JournalError, StoreError or RunStateError with a sentence; the
+    state of the run then says the same.
     """
     options = options or Options()
     return _Run(sweep, options, executor or LocalExecutor(), say).go()
@@ -122,7 +122,13 @@ class _Run:
     def plan(self) -> Plan:
         options = self.options
         return plan(
-            self.sweep, options.overrides, self.store.url, options.retry_failed, options.force, quick=options.quick
+            self.sweep,
+            options.overrides,
+            self.store.url,
+            options.retry_failed,
+            options.force,
+            options.quick,
+            self.executor.sites(),
         )
 
     def cancel(self) -> None:
@@ -151,23 +157,27 @@ class _Run:
             done=len(done) - failed,
             failed=failed,
             skipped=len(skipped),
-            seconds_left=planned.seconds,
+            seconds_left=planned.seconds / self.executor.at_once,
             message="",
         )
         if planned.of("todo"):
-            for warning in this_machine.warnings():
+            for warning in (w for site in planned.sites for w in site.warnings):
                 self.say(warning)
-        left = TimeLeft((p.trial.benchmark, p.seconds) for p in planned.of("todo"))
+        time_left = TimeLeft((p.trial.benchmark, p.seconds) for p in planned.of("todo"))
         progress = Progress(len(planned.trials))
+
+        def left() -> float:
+            return time_left.seconds() / self.executor.at_once
 
         def keep(found: GroupResult) -> None:
             entries = []
             for item, result in zip(found.group.members, found.results, strict=True):
+                identity, attempt = planned.numbered(item, found.machine["machine_id"])
                 entry = recording.record(
                     item.trial,
                     result,
-                    identity=item.identity,
-                    attempt=item.attempt,
+                    identity=identity,
+                    attempt=attempt,
                     group_id=found.group_id,
                     started_at=found.started_at,
                     code_version=found.code_version,
@@ -176,20 +186,20 @@ class _Run:
                 )
                 journal.write(self.journal, entry)
                 entries.append(entry)
-                left.ended(item.trial.benchmark, item.seconds, result.seconds)
-                self.count(item, entry, left.seconds())
-                progress.ended(self.finished, item.trial.label(), entry.status, entry.trial["error"], left.seconds())
+                time_left.ended(item.trial.benchmark, item.seconds, result.seconds)
+                self.count(item, entry, left())
+                progress.ended(self.finished, item.trial.label(), entry.status, entry.trial["error"], left())
             self.index(entries)
 
-        def started(group: Group) -> None:
-            self.update(current=group.label())
-            progress.running(self.finished, group.label(), left.seconds())
+        def running(text: str) -> None:
+            self.update(current=text)
+            progress.running(self.finished, text, left())
 
         try:
             for item in planned.of("skip"):
                 if not item.recorded:
-                    keep(self.skip(item, planned.machine))
-            for found in self.executor.run(grouped(planned.trials), started):
+                    keep(self.skip(item, planned.sites[item.site].machine))
+            for found in self.executor.run(grouped(planned.trials), running):
                 keep(found)
         finally:
             self.update(current="", seconds_left=None)

@@ -34,7 +34,7 @@ class RunState:
             go on), died (its process is gone without a word; found out by the reader).
         total: trials of the sweep, those that were done before it started among them.
         done: trials with a result; failed: trials that ended failed, timeout or oom; skipped: trials that cannot run.
-        current: label of the trial that is running.
+        current: what is running, a short text.
         started_at, updated_at: UTC, ISO 8601.
         seconds_left: estimate; None when nothing is known.
         message: the last failure, or why the run is over; a sentence.

@@ -7,7 +7,12 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from bench_engine.group import Group
+from bench_engine.planning import Site
 from bench_engine.trial import TrialResult
+
+
+class ExecutorError(RuntimeError):
+    """The machines that trials are to run on cannot be reached or used; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +38,23 @@ class GroupResult:
 class Executor(Protocol):
     """Runs groups, on one machine or on many."""
 
+    @property
+    def at_once(self) -> int:
+        """How many groups can run at the same time now; at least 1."""
+
     def holding(
         self, sweep: str, wait: bool, waiting: Callable[[str], None], cancelled: Callable[[], bool]
     ) -> AbstractContextManager[None]:
         """Hold for a sweep what no other run may use meanwhile (see bench_engine.lock.machine_lock)."""
 
-    def run(self, groups: Sequence[Group], started: Callable[[Group], None]) -> Iterator[GroupResult]:
+    def sites(self) -> Sequence[Site]:
+        """The machines that groups may run on, to be asked for while they are held."""
+
+    def run(self, groups: Sequence[Group], running: Callable[[str], None]) -> Iterator[GroupResult]:
         """Run groups to their ends, in this order as far as machines are free, and yield each when it is over.
 
-        A worker that fails, hangs or dies is a result, never an exception. `started` is told when a group starts.
+        A worker that fails, hangs or dies is a result, never an exception. `running` is told, as a short text, what
+        runs now. Raises ExecutorError when there is no machine left to run on.
         """
 
     def kill(self) -> None:

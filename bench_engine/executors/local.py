@@ -13,6 +13,7 @@ from bench_engine.executors.pinning import pin, quietest_cores
 from bench_engine.executors.process import WorkerProcess, wait_for
 from bench_engine.group import Group, compared
 from bench_engine.lock import machine_lock
+from bench_engine.planning import Site, this_site
 from bench_engine.trial import Trial, TrialResult
 
 _SPARE = 0.95  # share of the free memory that a trial without a limit of its own may take
@@ -20,6 +21,8 @@ _SPARE = 0.95  # share of the free memory that a trial without a limit of its ow
 
 class LocalExecutor:
     """Runs groups on this machine."""
+
+    at_once = 1
 
     def __init__(self) -> None:
         self._workers: list[WorkerProcess] = []
@@ -31,10 +34,14 @@ class LocalExecutor:
     ) -> AbstractContextManager[None]:
         return machine_lock(sweep, wait, waiting, cancelled)
 
-    def run(self, groups: Sequence[Group], started: Callable[[Group], None]) -> Iterator[GroupResult]:
+    @staticmethod
+    def sites() -> Sequence[Site]:
+        return (this_site(),)
+
+    def run(self, groups: Sequence[Group], running: Callable[[str], None]) -> Iterator[GroupResult]:
         machine, code_version = this_machine.machine(), this_machine.code_version()
         for group in groups:
-            started(group)
+            running(group.label())
             started_at = recording.now()
             results = self.execute(group.trials)
             if self._killed:

@@ -18,11 +18,13 @@ class FakeExecutor:
         self.killed = False
         self.answer = answer or (lambda _trial: TrialResult("ok", {"latency_us": 1.0}, (1.0,)))
 
+    at_once = 1
     holding = staticmethod(LocalExecutor.holding)
+    sites = staticmethod(LocalExecutor.sites)
 
-    def run(self, groups: Sequence[Group], started: Callable[[Group], None]) -> Iterator[GroupResult]:
+    def run(self, groups: Sequence[Group], running: Callable[[str], None]) -> Iterator[GroupResult]:
         for group in groups:
-            started(group)
+            running(group.label())
             self.groups.append(group)
             self.asked += [m.trial for m in group.members]
             results = tuple(self.answer(m.trial) for m in group.members)
