@@ -285,7 +285,9 @@ def _run(options: argparse.Namespace) -> int:
         raise
     state = runner.run(loaded, how, say=lambda sentence: print(sentence, file=sys.stderr, flush=True))
     print(_summary(state))
-    return 130 if state.status == "cancelled" else 0
+    if state.status == "cancelled":
+        return 130
+    return 1 if state.failed and not state.done else 0
 
 
 def _summary(state: RunState) -> str:
