@@ -83,8 +83,10 @@ def store(tmp_path: Path, empty: Path) -> Store:
 
 
 @pytest.fixture(autouse=True)
-def fewer_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick_and_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer rounds, and the same noise whatever ran before."""
     monkeypatch.setattr(ratios, "ROUNDS", 200)
+    monkeypatch.setitem(globals(), "_number", itertools.count())
 
 
 def compared(store: Store, records: Iterable[Record], a: str = "old", b: str = "new", **how: object) -> Comparison:
@@ -267,7 +269,9 @@ def test_relative_judges_against_the_baseline_of_the_moment(store: Store) -> Non
     found = compare(store, "old", "new", by_baseline=True)
     assert words(found) == {("hashed", 64): "same", ("small_dim", 64): "slower"}
     assert found.left_out == 1
-    assert found.configurations[0].relative == ratios.quotient(Ratio(2, 1.98, 2.02), Ratio(2, 1.98, 2.02))
+    relative, expected = found.configurations[0].relative, ratios.quotient(Ratio(2, 1.98, 2.02), Ratio(2, 1.98, 2.02))
+    assert relative is not None
+    assert (relative.low, relative.high) == pytest.approx((expected.low, expected.high))
     assert found.means()["small_dim"].value == pytest.approx(2 / 3)
     assert len(limit("slower:30%", METRICS["latency_us"]).exceeded(found)) == 1
     assert not limit("slower:60%", METRICS["latency_us"]).exceeded(found)
