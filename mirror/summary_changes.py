@@ -8,7 +8,7 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mirror import catalog
 from mirror.change import TIMED, change_columns, is_ratio
@@ -67,7 +67,7 @@ def change_sentences(table: Table, spec: QuerySpec) -> list[str]:
         parts = [f"{capital(label(metric))} since {moment_} against before", *_listed(states)]
     head, *rest = parts
     text = f"{head}: {'; '.join(rest)}." if not head.startswith("Yes") else f"{'; '.join(parts)}."
-    return [text, _compared(table, len(pairs))]
+    return [text, _compared(table, metric)]
 
 
 def course_sentences(table: Table, spec: QuerySpec) -> list[str]:
@@ -94,7 +94,8 @@ def course_sentences(table: Table, spec: QuerySpec) -> list[str]:
     if not repeated:
         return [first, f"Each configuration was measured once, so how {label(metric)} changed cannot be said."]
     parts = [f"{name} {_mean_change(metric, pairs)}".strip() for name, pairs in repeated.items()]
-    return [first, f"{capital(label(metric))}, latest trial against first: {shortened(parts, _MOST_NAMED, '; ')}."]
+    head = f"{capital(label(metric))}, latest trial against first ({_kind_of_mean(metric)})"
+    return [first, f"{head}: {shortened(parts, _MOST_NAMED, '; ')}."]
 
 
 def machine_sentences(table: Table, spec: QuerySpec) -> list[str]:
@@ -124,7 +125,8 @@ def machine_sentences(table: Table, spec: QuerySpec) -> list[str]:
             parts.append(f"{machine} {join(told)}")
         else:
             alone.append(machine)
-    sentences = [f"{capital(label(metric))} against {best}: {shortened(parts, _MOST_NAMED, '; ')}."] if parts else []
+    head = f"{capital(label(metric))} against {best} ({_kind_of_mean(metric)})"
+    sentences = [f"{head}: {shortened(parts, _MOST_NAMED, '; ')}."] if parts else []
     if alone:
         names = shortened(alone, _MOST_NAMED)
         sentences.append(f"No configuration was measured on {best} and on {names}, so they cannot be compared.")
@@ -142,17 +144,24 @@ def _best(values: dict[str, dict[tuple[Value | None, ...], float]], better: str)
     return max(values, key=lambda a: sum(wins(a, b) for b in values if b != a))
 
 
+def _paired(table: Table, metric: str) -> Table:
+    """The rows with a value on both sides; a ratio needs two above zero."""
+    names = change_columns(metric)
+    sides = zip(table.column(names.before), table.column(names.since), strict=True)
+    ratio = is_ratio(metric)
+    both = [is_number(a) and is_number(b) and (not ratio or (a > 0 and b > 0)) for a, b in sides]
+    return replace(table, rows=tuple(row for row, kept in zip(table.rows, both, strict=True) if kept))
+
+
 def _pairs(table: Table, metric: str) -> list[_Pair]:
     """The configurations with a value on both sides."""
-    names = change_columns(metric)
-    columns = (table.column(n) for n in (names.before, names.since, names.noise))
+    names, paired = change_columns(metric), _paired(table, metric)
+    columns = (_numbers(paired, n) for n in (names.before, names.since, names.noise))
     found = []
-    for i, (before, since, noise) in enumerate(zip(*columns, strict=True)):
-        if is_number(before) and is_number(since) and (not is_ratio(metric) or (before > 0 and since > 0)):
-            spread = float(noise) if is_number(noise) else 0.0
-            if is_ratio(metric) and metric not in TIMED:
-                spread /= float(before)  # a standard deviation, in the metric's own unit
-            found.append(_Pair(who(table, i), float(before), float(since), spread))
+    for i, (before, since, spread) in enumerate(zip(*columns, strict=True)):
+        if is_ratio(metric) and metric not in TIMED:
+            spread /= before  # a standard deviation, in the metric's own unit
+        found.append(_Pair(who(paired, i), before, since, spread))
     return found
 
 
@@ -165,8 +174,7 @@ def _state(metric: str, pairs: Sequence[_Pair]) -> tuple[str, str]:
         is_noise = abs(math.log(mean)) <= math.log1p(noise) + 1e-12
         up = mean > 1
     else:
-        least = max(_LEAST_DIFFERENCE.get(metric, 0.0), noise if metric not in TIMED else 0.0)
-        is_noise, up = abs(mean) <= least, mean > 0
+        is_noise, up = abs(mean) <= max(_LEAST_DIFFERENCE.get(metric, 0.0), noise), mean > 0
     better = catalog.entry(metric).better
     if is_noise:
         state = "within noise"
@@ -188,7 +196,7 @@ def _has_ratio(metric: str, changes: Sequence[tuple[float, float]]) -> bool:
 
 
 def _mean_change(metric: str, changes: Sequence[tuple[float, float]]) -> str:
-    """`1.31x, geometric mean of 12 configurations`, `-0.0021, mean of 3 configurations`."""
+    """`1.31x over 12 configurations`, `-0.0021 over 3 configurations`, `2x, 20 µs against 10 µs`."""
     mean = _mean(metric, changes)
     ratio = _has_ratio(metric, changes)
     text = f"{mean:.3g}x" if ratio else f"{'+' if mean >= 0 else '-'}{format_value(metric, abs(mean))}"
@@ -197,7 +205,11 @@ def _mean_change(metric: str, changes: Sequence[tuple[float, float]]) -> str:
     if len(changes) == 1:
         ((a, b),) = changes
         return f"{text}, {format_value(metric, b)} against {format_value(metric, a)}"
-    return f"{text}, {'geometric mean' if ratio else 'mean'} of {len(changes)} configurations"
+    return f"{text} over {len(changes)} configurations"
+
+
+def _kind_of_mean(metric: str) -> str:
+    return "geometric means" if catalog.entry(metric).unit else "means"
 
 
 def _listed(states: dict[str, list[str]]) -> list[str]:
@@ -205,14 +217,26 @@ def _listed(states: dict[str, list[str]]) -> list[str]:
     return [f"{state} for {shortened(states[state], _MOST_NAMED)}" for state in order if states.get(state)]
 
 
-def _compared(table: Table, pairs: int) -> str:
+def _compared(table: Table, metric: str) -> str:
+    """What the comparison rests on, and where all of it was measured."""
+    paired = _paired(table, metric)
+    before, since = (sum(_numbers(paired, n)) for n in ("n_before", "n_since"))
+    text = f"Compared {'is' if len(paired.rows) == 1 else 'are'} {counted(len(paired.rows), 'configuration')}"
+    text += f"{_place(table, paired)} measured on both sides by {_kind_of_mean(metric)} of medians, "
+    text += f"{before:,.0f} {_trials(before)} before and {since:,.0f} since"
     counts = list(zip(_numbers(table, "n_before"), _numbers(table, "n_since"), strict=True))
-    before, since = (sum(both[side] for both in counts if all(both)) for side in (0, 1))
     only_before, only_since = sum(not b for _, b in counts), sum(not a for a, _ in counts)
-    text = f"Compared {'is' if pairs == 1 else 'are'} {counted(pairs, 'configuration')} measured on both sides"
-    text += f", medians of {before:,.0f} {_trials(before)} before and {since:,.0f} since"
     alone = [f"{n:,} only {side}" for n, side in ((only_before, "before"), (only_since, "since")) if n]
     return f"{text}; {join(alone)}." if alone else f"{text}."
+
+
+def _place(table: Table, paired: Table) -> str:
+    """The machine and the benchmark of what could be compared, where there are others that could not."""
+    parts = []
+    for column, before in (("machine", "on"), ("benchmark", "in")):
+        if column in table.columns and len(set(table.column(column))) > 1 == len(set(paired.column(column))):
+            parts.append(f" {before} {describe(column, paired.column(column)[0])}")
+    return "".join(parts)
 
 
 def _numbers(table: Table, column: str) -> list[float]:

@@ -134,7 +134,8 @@ def bar(table: Table, chart: ChartSpec, style: Style) -> Panel:
                 insidetextanchor="start" if whiskers else "end",
                 textangle=0,
                 cliponaxis=False,
-                offsetgroup=style.legend(color)["legendgroup"],  # the same place in every panel
+                # The same place in every panel; bars that stand alone must not be moved aside.
+                offsetgroup=style.legend(color)["legendgroup"] if shared else None,
                 hovertext=[hover(table, i) for i in group],
                 **{"error_y" if upright else "error_x": _whiskers(table, chart.y, group)},
                 **_HOVER,
@@ -155,6 +156,7 @@ def box(table: Table, chart: ChartSpec, style: Style) -> Panel:
     upright = is_ordered(table, chart.x)
     values = distinct(table, chart.x) if chart.x else []
     place = {v: k for k, v in enumerate(values)}
+    mode = "group" if chart.color != chart.x else "overlay"
     traces = []
     for (color,), group in _groups(table, _all(table), chart.color).items():
         look = style.look(color)
@@ -171,7 +173,7 @@ def box(table: Table, chart: ChartSpec, style: Style) -> Panel:
                 line={"width": 1.5, "color": look.color},
                 fillcolor="rgba(0,0,0,0.04)",
                 marker={"color": look.color, "symbol": look.symbol, "size": 5, "opacity": 0.7},
-                offsetgroup=style.legend(color)["legendgroup"],
+                offsetgroup=style.legend(color)["legendgroup"] if mode == "group" else None,
                 hovertext=[hover(table, i) for i in group],
                 hoveron="points",
                 **_HOVER,
@@ -180,7 +182,6 @@ def box(table: Table, chart: ChartSpec, style: Style) -> Panel:
         )
     axis = category_axis(chart.x, values, upright) if chart.x else {"showticklabels": False}
     scale = value_axis(table, chart.y or "", chart.log_y)
-    mode = "group" if chart.color != chart.x else "overlay"
     if upright:
         return Panel(traces, axis, scale, mode=mode)
     return Panel(traces, scale, {**axis, "autorange": "reversed"}, bars=max(3, 2 * len(values)), mode=mode)

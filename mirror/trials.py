@@ -10,8 +10,8 @@ from mirror.sandbox import Sandbox
 FILTERS = ("status", "benchmark", "method", "dataset", "sweep", "machine")
 _ALWAYS = ("status", "method")
 _FIRST = (
-    *_ALWAYS, "error", "machine", "benchmark", "dataset", "compression", "embedding_dim", "batch_size", "direction",
-    "cache", "output", "seed", "auc", "memory_mb", "latency_us", "speedup", "verdict",
+    *_ALWAYS, "verdict", "error", "machine", "benchmark", "dataset", "compression", "embedding_dim", "batch_size",
+    "direction", "cache", "output", "seed", "auc", "memory_mb", "latency_us", "speedup",
 )  # fmt: skip
 _NEVER = ("trial_id", "machine_id", "group_id", "code_version", "is_baseline", "stop_reason")
 _ROW_CAP = 5_000

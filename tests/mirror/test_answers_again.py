@@ -104,8 +104,8 @@ def test_the_fastest_machine_is_found_at_the_same_work(again: Sandbox) -> None:
 
 def test_machines_are_compared_by_ratios_per_benchmark(again: Sandbox) -> None:
     answer, _ = answered("compare the machines", again)
-    assert f"Latency against {M2}: {M1} " in answer.summary
-    assert "2x, geometric mean of 9 configurations in training" in answer.summary
+    assert f"Latency against {M2} (geometric means): {M1} " in answer.summary
+    assert "2x over 9 configurations in training" in answer.summary
 
 
 def test_ids_of_machines_alone_are_no_repetition(again: Sandbox) -> None:
@@ -206,12 +206,12 @@ def test_another_method_than_the_baseline_is_compared_by_its_times(again: Sandbo
 
 def test_whether_it_got_worse(again: Sandbox) -> None:
     answer, rows = answered("did p99 get worse since last week?", again)
-    of = ", geometric mean of 6 configurations"
+    of = " over 6 configurations"
     assert "since 2026-11-09 UTC" in answer.read_as
     assert answer.summary == (
-        f"Yes: p99 latency got worse since 2026-11-09 UTC for hashed on {M1} (1.5x{of}); better for small_dim on {M1} "
-        f"(0.5x{of}); within noise for dense on {M1} (1.02x{of}) and quotient_remainder on {M1} (1.02x{of}). Compared "
-        "are 24 configurations measured on both sides, medians of 24 trials before and 24 since; 24 only before."
+        f"Yes: p99 latency got worse since 2026-11-09 UTC for hashed (1.5x{of}); better for small_dim (0.5x{of}); "
+        f"within noise for dense (1.02x{of}) and quotient_remainder (1.02x{of}). Compared are 24 configurations on "
+        f"{M1} measured on both sides by geometric means of medians, 24 trials before and 24 since; 24 only before."
     )
     both = [row for row in rows if row["ratio_latency_p99_us"] is not None]
     assert {row["machine"] for row in both} == {M1}

@@ -64,6 +64,26 @@ FROM results
 WHERE auc IS NOT NULL
 QUALIFY rank() OVER (ORDER BY avg(auc) DESC) = 1""",
     ),
+    "a change of what is timed": (
+        QuerySpec("change", (Metric("latency_us"),), ("method",), source="history", split="2026-11-09"),
+        """SELECT method,
+       median(latency_us) FILTER (WHERE started_at < '2026-11-09') AS before_latency_us,
+       median(latency_us) FILTER (WHERE started_at >= '2026-11-09') AS since_latency_us,
+       since_latency_us / nullif(before_latency_us, 0) AS ratio_latency_us,
+       max(noise) AS max_noise,
+       count(*) FILTER (WHERE started_at < '2026-11-09') AS n_before,
+       count(*) FILTER (WHERE started_at >= '2026-11-09') AS n_since
+FROM history
+WHERE latency_us IS NOT NULL
+GROUP BY method
+ORDER BY ratio_latency_us DESC NULLS LAST, method""",
+    ),
+    "speedups with what is known of them": (
+        QuerySpec("points", (Metric("speedup"),), ("method",), verdicts=True),
+        """SELECT method, speedup, speedup_ci_low, speedup_ci_high, verdict
+FROM results
+WHERE speedup IS NOT NULL""",
+    ),
     "whole rows": (QuerySpec("rows", source="machines"), "SELECT *\nFROM machines\nLIMIT 200"),
     "count": (
         QuerySpec("count", filters=(Filter("status", "<>", ("skipped",)),), source="failures"),

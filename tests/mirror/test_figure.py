@@ -248,3 +248,25 @@ def test_boxes_of_a_colour_have_the_same_place_in_every_panel():
     table = Table(("method", "compression", "dataset", "auc"), rows)
     figure = draw(table, ChartSpec("box", x="compression", y="auc", color="method", facet="dataset"))
     assert [t.offsetgroup for t in figure.data] == ["0", "1", "0", "1"]
+
+
+def test_bars_that_stand_alone_are_not_moved_aside_and_a_factor_has_its_line():
+    """Colours that take turns: a bar with an offset of its group would leave its label."""
+    rows = tuple((m, b, r) for b, r in ((64, 2.0), (512, 1.5), (2048, 0.9)) for m in ("dense", "hashed"))
+    table = Table(("method", "batch_size", "ratio_latency_us"), rows)
+    figure = draw(table, ChartSpec("bar", y="ratio_latency_us", color="method"))
+    assert [t.offsetgroup for t in figure.data] == [None, None]
+    (line,) = figure.layout.shapes
+    assert (line.x0, line.x1) == (1.0, 1.0)
+    grouped = draw(table, ChartSpec("bar", x="batch_size", y="ratio_latency_us", color="method"))
+    assert len({t.offsetgroup for t in grouped.data}) == 2
+    (line,) = grouped.layout.shapes
+    assert (line.y0, line.y1) == (1.0, 1.0)
+
+
+def test_a_speedup_has_whiskers_of_its_interval():
+    columns = ("method", "speedup", "stddev_speedup", "speedup_ci_low", "speedup_ci_high")
+    table = Table(columns, (("hashed", 2.0, None, 1.5, 2.25), ("dense", 1.0, None, None, None)))
+    traces = {t.name: t for t in draw(table, ChartSpec("bar", x="method", y="speedup", color="method")).data}
+    assert (list(traces["hashed"].error_x.arrayminus), list(traces["hashed"].error_x.array)) == ([0.5], [0.25])
+    assert list(traces["dense"].error_x.array) == [0.0]

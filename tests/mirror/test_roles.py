@@ -83,3 +83,19 @@ def test_kinds_of_values():
 def test_distinct_values_have_an_order():
     table = Table(("a",), (("b",), (None,), (2,), ("a",), (1,), (2,)))
     assert distinct(table, "a") == [1, 2, "a", "b", None]
+
+
+def test_an_id_of_a_machine_counts_where_no_name_stands_beside_it():
+    rows = (("hashed", "m1", "a", "slower", 1.0), ("hashed", "m2", "b", "faster", 2.0))
+    table = Table(("method", "machine_id", "machine", "verdict", "speedup"), rows)
+    assert compared(table, sort_roles(table)) == ["machine"]
+    without = Table(("machine_id", "verdict", "auc"), tuple((i, v, s) for _, i, _, v, s in rows))
+    assert compared(without, sort_roles(without)) == ["machine_id", "verdict"]
+
+
+def test_a_change_is_told_by_one_column():
+    spec = QuerySpec("change", (Metric("auc"),), ("method",), source="history", split="2026-11-09")
+    columns = ("method", "before_auc", "since_auc", "difference_auc", "stddev_auc", "n_before", "n_since")
+    table = Table(columns, (("hashed", 0.8, 0.7, -0.1, 0.0, 3, 3), ("dense", 0.8, 0.8, 0.0, 0.0, 3, 3)))
+    roles = sort_roles(table, spec)
+    assert (roles.metrics, roles.raw) == (("difference_auc",), False)

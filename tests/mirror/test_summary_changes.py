@@ -7,6 +7,8 @@ from mirror.query_spec import Metric, QuerySpec, Table
 from mirror.summary import summarize
 
 DAY = "2026-11-09"
+BY = " by geometric means of medians, "
+MEANS = " by means of medians, "
 
 
 def change(metric: str, claim=None, *dimensions: str) -> QuerySpec:
@@ -33,55 +35,55 @@ LATENCY = changed(
     ("small_dim", 64, 7.0, None, 0.05, 4, 0),
 )
 REST = (
-    "Compared are 5 configurations measured on both sides, medians of 6 trials before and 7 since; 1 only before and "
-    "1 only since."
+    f"Compared are 5 configurations measured on both sides{BY}6 trials before and 7 since; "
+    "1 only before and 1 only since."
 )
 GOLDEN = {
     "asked whether it got worse": (
         LATENCY,
         change("latency_us", "worse"),
-        f"Yes: latency got worse since {DAY} UTC for hashed (1.58x, geometric mean of 2 configurations); "
+        f"Yes: latency got worse since {DAY} UTC for hashed (1.58x over 2 configurations); "
         "better for qr (0.5x, 5 µs against 10 µs); "
-        f"within noise for dense (1.01x, geometric mean of 2 configurations). {REST}",
+        f"within noise for dense (1.01x over 2 configurations). {REST}",
     ),
     "asked how it changed": (
         LATENCY,
         change("latency_us"),
-        f"Latency since {DAY} UTC against before: worse for hashed (1.58x, geometric mean of 2 configurations); "
+        f"Latency since {DAY} UTC against before: worse for hashed (1.58x over 2 configurations); "
         "better for qr (0.5x, 5 µs against 10 µs); "
-        f"within noise for dense (1.01x, geometric mean of 2 configurations). {REST}",
+        f"within noise for dense (1.01x over 2 configurations). {REST}",
     ),
     "it did not": (
         changed("latency_us", ("dense", 64, 10.0, 10.2, 0.05, 1, 1)),
         change("latency_us", "worse"),
         f"No: latency did not get worse since {DAY} UTC: within noise for dense (1.02x, 10.2 µs against 10 µs). "
-        "Compared is 1 configuration measured on both sides, medians of 1 trial before and 1 since.",
+        f"Compared is 1 configuration measured on both sides{BY}1 trial before and 1 since.",
     ),
     "higher is better": (
         changed("speedup", ("hashed", 64, 2.0, 1.0, 0.1, 1, 1)),
         change("speedup", "worse"),
         f"Yes: speedup got worse since {DAY} UTC for hashed (0.5x, 1x against 2x). "
-        "Compared is 1 configuration measured on both sides, medians of 1 trial before and 1 since.",
+        f"Compared is 1 configuration measured on both sides{BY}1 trial before and 1 since.",
     ),
     "differences, and seeds that spread as much": (
         changed("auc", ("dense", 64, 0.79, 0.785, 0.01, 3, 3), ("hashed", 64, 0.79, 0.77, 0.01, 3, 3)),
         change("auc", "worse"),
         f"Yes: AUC got worse since {DAY} UTC for hashed (-0.0200, 0.7700 against 0.7900); within noise for dense "
         "(-0.0050, 0.7850 against 0.7900). "
-        "Compared are 2 configurations measured on both sides, medians of 6 trials before and 6 since.",
+        f"Compared are 2 configurations measured on both sides{MEANS}6 trials before and 6 since.",
     ),
     "an AUC that nobody repeated": (
         changed("auc", ("dense", 64, 0.79, 0.7891, None, 1, 1)),
         change("auc", "better"),
         f"No: AUC did not get better since {DAY} UTC: within noise for dense (-0.0009, 0.7891 against 0.7900). "
-        "Compared is 1 configuration measured on both sides, medians of 1 trial before and 1 since.",
+        f"Compared is 1 configuration measured on both sides{MEANS}1 trial before and 1 since.",
     ),
     "bytes have no noise": (
         changed("memory_mb", ("dense", 64, 1.0, 1.01, None, 1, 1), ("hashed", 64, 1.0, 1.0, 0.0, 3, 3)),
         change("memory_mb"),
         f"Memory since {DAY} UTC against before: worse for dense (1.01x, 1.01 MB against 1 MB); "
         "within noise for hashed (the same, 1 MB against 1 MB). "
-        "Compared are 2 configurations measured on both sides, medians of 4 trials before and 4 since.",
+        f"Compared are 2 configurations measured on both sides{BY}4 trials before and 4 since.",
     ),
     "machines and benchmarks are told apart": (
         changed(
@@ -94,7 +96,7 @@ GOLDEN = {
         change("latency_us", None, "machine", "benchmark"),
         f"Latency since {DAY} UTC against before: worse for dense on a in lookup (2x, 20 µs against 10 µs) and "
         "dense on b in training (4x, 40 µs against 10 µs); better for dense on b in lookup (0.5x, 5 µs against 10 µs). "
-        "Compared are 3 configurations measured on both sides, medians of 3 trials before and 3 since.",
+        f"Compared are 3 configurations measured on both sides{BY}3 trials before and 3 since.",
     ),
     "nothing before": (
         changed("latency_us", ("dense", 64, None, 10.0, 0.1, 0, 2)),
@@ -150,7 +152,7 @@ def test_a_course_compares_the_latest_trial_with_the_first() -> None:
     )
     assert summarize(table, COURSE, None) == (
         "4 trials of 2 configurations, 2026-11-01 12:00 to 2026-11-03 12:00 UTC. "
-        "Latency, latest trial against first: hashed 1.2x, 12 µs against 10 µs."
+        "Latency, latest trial against first (geometric means): hashed 1.2x, 12 µs against 10 µs."
     )
 
 
@@ -180,7 +182,7 @@ def test_machines_are_compared_where_both_have_measured() -> None:
         ("c", "training", "small_dim", 1.0, 1),
     )
     assert summarize(table, MACHINES, None) == (
-        "Latency against b: a 4x, geometric mean of 2 configurations in lookup and 3x, 900 µs against 300 µs in "
+        "Latency against b (geometric means): a 4x over 2 configurations in lookup and 3x, 900 µs against 300 µs in "
         "training. No configuration was measured on b and on c, so they cannot be compared. "
         "Rests on 8 trials in 8 rows."
     )
