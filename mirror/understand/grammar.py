@@ -239,6 +239,8 @@ class _Reader:
         if not excluded:
             self.negated = ""
         if item.name == "method" and not excluded and before.is_cue("than", "by", "vs"):
+            if before.is_cue("than"):
+                slots.than = str(item.value)
             if before.is_cue("than") or "speedup" in slots.metrics:
                 slots.over_baseline = item.value == catalog.words()["baseline"]
                 if slots.over_baseline and "speedup" in slots.metrics:

@@ -23,7 +23,7 @@ def spec_of(slots: Slots) -> QuerySpec | None:
     Raises Refusal or Ambiguity.
     """
     times = slots.times
-    if slots.changed or (times.start and slots.comparative and not slots.over_baseline):
+    if slots.changed or (times.start and slots.comparative and not slots.than):
         return _change(slots)
     if times.course:
         return _course(slots)
@@ -84,7 +84,7 @@ def _add_span(slots: Slots) -> None:
 
 
 def _refuse_what_has_no_course(slots: Slots) -> None:
-    if slots.superlative or slots.count or slots.failures or slots.over_baseline:
+    if slots.superlative or slots.count or slots.failures or slots.than:
         raise Refusal(
             "A ranking, a number of trials or a comparison with the baseline cannot be followed through time in words: "
             "ask for a metric, as in “latency of hashed over time” or “how has the speedup of hashed changed since "

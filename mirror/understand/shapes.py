@@ -91,10 +91,11 @@ def _asks_for_verdicts(slots: Slots) -> bool:
         return False
     if "verdict" in slots.dimensions() or any(f.column == "verdict" for f in slots.filters):
         return True
-    baseline = slots.over_baseline or catalog.words()["baseline"] in slots.methods()
+    baseline = catalog.words()["baseline"]
+    against = slots.than == baseline or (slots.than and slots.methods() == [baseline, slots.than])
     alone = set(slots.metrics) <= {"latency_us", "speedup"}
     known = slots.verdicts_known and slots.one_baseline
-    return known and baseline and alone and slots.comparative in ("faster", "slower")
+    return bool(known and against and alone and slots.comparative in ("faster", "slower"))
 
 
 def _verdicts(slots: Slots) -> QuerySpec:
@@ -108,10 +109,12 @@ def _verdicts(slots: Slots) -> QuerySpec:
             "method”."
         )
     baseline, named = catalog.words()["baseline"], slots.methods()
-    claim: Claim | None = {"faster": "faster", "slower": "slower"}.get(slots.comparative)  # type: ignore[assignment]
+    claim: Claim | None = None
+    if slots.comparative in ("faster", "slower") and slots.than == baseline:
+        claim = "faster" if slots.comparative == "faster" else "slower"
+    elif slots.comparative in ("faster", "slower") and named == [baseline, slots.than]:
+        claim = "slower" if slots.comparative == "faster" else "faster"
     if baseline in named:
-        if claim and len(named) > 1 and named[0] == baseline:
-            claim = "slower" if claim == "faster" else "faster"
         others = tuple(m for m in named if m != baseline)
         slots.filters[:] = [f for f in slots.filters if f.column != "method"]
         if others:

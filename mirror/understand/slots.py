@@ -27,6 +27,7 @@ class Slots:
     extreme: str = ""  # the axis of "at the largest batch size"
     comparative: str = ""  # a key of COMPARATIVES
     over_baseline: bool = False  # "speedup over dense"
+    than: str = ""  # the method of "faster than hashed"
     limit: int | None = None
     aggregate: Aggregate | None = None
     sort: list[Order] = field(default_factory=list)

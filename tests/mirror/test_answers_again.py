@@ -179,6 +179,21 @@ def test_who_is_faster_than_the_baseline(question: str, sentence: str, again: Sa
     assert "dense" not in {row["method"] for row in rows} or "which" in question
 
 
+@pytest.mark.parametrize(
+    "question", ["are dense and hashed faster than small_dim at dim 16", "verdicts: is hashed faster than small_dim"]
+)
+def test_verdicts_say_nothing_of_two_methods_that_are_not_the_baseline(question: str, again: Sandbox) -> None:
+    answer, _ = answered(f"{question} in lookup", again)
+    assert answer.spec
+    assert answer.spec.claim is None
+
+
+def test_a_speedup_over_the_baseline_may_change(again: Sandbox) -> None:
+    answer, rows = answered("did the speedup of hashed over dense get worse since 2026-11-10", again)
+    assert answer.summary.startswith("Yes: speedup got worse since 2026-11-10 UTC for hashed (0.68x over 12 ")
+    assert {row["method"] for row in rows} == {"hashed"}
+
+
 def test_verdicts_by_method(again: Sandbox) -> None:
     answer, rows = answered("verdict by method at batch size 512", again)
     assert f"small_dim on {M1} 1 faster and 1 unclear" in answer.summary
