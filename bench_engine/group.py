@@ -1,5 +1,6 @@
 """Groups: the trials of one configuration, which take turns on a machine, and what the baseline's turns say of them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from bench_engine import ratios
 from bench_engine.planning import Planned
+from bench_engine.recording import fault
 from bench_engine.trial import Paired, Trial, TrialResult
 
 # Live workers of one group, the baseline among them: each holds a table, and each turn waits for all others.
@@ -84,10 +86,19 @@ def compared(results: Sequence[TrialResult], baseline: TrialResult) -> list[Tria
 
 
 def _paired(result: TrialResult, baseline: TrialResult) -> Paired | None:
-    if any(r.status != "ok" or not r.turn_sizes or not r.samples_us for r in (result, baseline)):
+    if any(r.status != "ok" or not r.turn_sizes or fault(r) for r in (result, baseline)):
         return None
-    ratio = ratios.paired(_turns(baseline), _turns(result))
-    return Paired(float(np.median(baseline.samples_us)), ratio.low, ratio.high, ratios.verdict(ratio))
+    try:
+        ratio = ratios.paired(_turns(baseline), _turns(result))
+    except ValueError:  # no samples, or a median of 0
+        return None
+    known = math.isfinite(ratio.high)
+    return Paired(
+        float(np.median(baseline.samples_us)),
+        ratio.low if known else None,
+        ratio.high if known else None,
+        ratios.verdict(ratio),
+    )
 
 
 def _turns(result: TrialResult) -> list[np.ndarray]:

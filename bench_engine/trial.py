@@ -118,13 +118,14 @@ class Paired:
 
     Attributes:
         baseline_latency_us: median time of the baseline.
-        speedup_ci_low, speedup_ci_high: 95 % interval of baseline time / time of the trial.
+        speedup_ci_low, speedup_ci_high: 95 % interval of baseline time / time of the trial; None where there are too
+            few turns for one.
         verdict: faster, slower, same or unclear (see bench_engine.ratios).
     """
 
     baseline_latency_us: float
-    speedup_ci_low: float
-    speedup_ci_high: float
+    speedup_ci_low: float | None
+    speedup_ci_high: float | None
     verdict: str
 
 

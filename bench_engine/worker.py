@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -26,7 +27,7 @@ from typing import Any
 from bench_engine import machine, memory
 from bench_engine.kernels import extension
 from bench_engine.measure import Run
-from bench_engine.registry import benchmark
+from bench_engine.registry import benchmark, method
 from bench_engine.trial import Trial, TrialResult
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -79,15 +80,19 @@ def run(trial: Trial, memory_bytes: int | None = None) -> Run:
         traceback.print_exc()
         result = _failure(error, memory_bytes if trial.memory_limit_gb else None)
     metrics = {**result.metrics, "peak_rss_mb": peak_mb} if result.status == "ok" else result.metrics
-    return replace(result, metrics=metrics, environment={**environment(load_before), **result.environment})
+    found = environment(load_before, method(trial.method).packages)
+    return replace(result, metrics=metrics, environment={**found, **result.environment})
 
 
-def environment(load_before: float | None) -> dict[str, Any]:
-    """Versions, settings and state of the machine at the time of the trial, and the build of kernels that it used."""
+def environment(load_before: float | None, packages: Sequence[str] = ()) -> dict[str, Any]:
+    """Versions, settings and state of the machine at the time of the trial, and the build of kernels that it used.
+
+    `packages` are the pins of what a rival needs.
+    """
     found = machine.state()
     found["load_after"] = found.pop("load", None)
     found["load_before"] = load_before
-    for package in ("torch", "numpy"):
+    for package in ("torch", "numpy", *(pin.partition("==")[0] for pin in packages)):
         with contextlib.suppress(PackageNotFoundError):
             found[package] = version(package)
     for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY"):

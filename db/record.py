@@ -107,9 +107,9 @@ def _record(entry: Mapping[str, Any]) -> Record:
         for key, value in trial.items():
             if key in BY_NAME and not _fits(value, BY_NAME[key].type):
                 raise RecordError(f"its {key} is not {BY_NAME[key].type}: {value!r:.40}")
-        for key in ("error", "environment"):
-            if not _fits(trial.get(key, ""), "text"):
-                raise RecordError(f"its {key} is not text")
+        for key, type_name in (("error", "text"), ("environment", "text"), ("baseline_latency_us", "real")):
+            if trial.get(key) is not None and not _fits(trial[key], type_name):
+                raise RecordError(f"its {key} is not {type_name}")
         trial["started_at"] = _naive_utc(trial["started_at"])
         samples = tuple(float(x) for x in entry["samples_us"])
         if any(not math.isfinite(x) or x < 0 for x in samples):

@@ -1,6 +1,9 @@
 """What a worker is started with: its interpreter, and the variables that libraries read when they are loaded."""
 
+import contextlib
 import os
+import subprocess
+from functools import cache
 
 from bench_engine.registry import method
 from bench_engine.trial import Trial
@@ -13,7 +16,20 @@ _KEEP_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**62), "
 
 def interpreter(trial: Trial) -> list[str]:
     """The start of the command: a rival may have an environment of its own."""
-    return [method(trial.method).python(), "-P"]
+    return [*_same_addresses(), method(trial.method).python(), "-P"]
+
+
+@cache
+def _same_addresses() -> list[str]:
+    """What lets a process have its code and data where every other has them; nothing where that may not be (Linux).
+
+    Processes that run the very same code at random addresses differ by one or two per cent for as long as they live.
+    """
+    command = ["setarch", "-R"]
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        if subprocess.run([*command, "true"], capture_output=True, timeout=10, check=False).returncode == 0:
+            return command
+    return []
 
 
 def worker_environment(trial: Trial) -> dict[str, str]:
@@ -25,6 +41,7 @@ def worker_environment(trial: Trial) -> dict[str, str]:
         "PYTHONPATH": path,
         "OMP_NUM_THREADS": str(threads),
         "MKL_NUM_THREADS": str(threads),
+        "PYTHONHASHSEED": "0",  # the order of sets and the collisions in dicts, for the same reason
         # Spinning threads on a busy machine slow one another down by orders of magnitude.
         "OMP_WAIT_POLICY": "PASSIVE",
         **method(trial.method).environ(threads),

@@ -70,7 +70,9 @@ def _judged(trial: Trial, result: TrialResult, baseline: TrialResult) -> tuple[s
         raise SelfCheckError(f"{trial.method} cannot be compared: {result.error or baseline.error}")
     paired = result.paired
     speedup = paired.baseline_latency_us / result.metrics["latency_us"]
-    interval = f"{paired.speedup_ci_low:.3f} to {paired.speedup_ci_high:.3f}"
+    interval = " to ".join(
+        "?" if end is None else f"{end:.3f}" for end in (paired.speedup_ci_low, paired.speedup_ci_high)
+    )
     return paired.verdict, f"{paired.verdict:<8} speedup {speedup:.3f} ({interval})"
 
 

@@ -6,7 +6,7 @@ import pytest
 from bench_engine.group import MOST_WORKERS, Group, compared, grouped
 from bench_engine.planning import Planned
 from bench_engine.sweep import expand, parse
-from bench_engine.trial import TrialResult
+from bench_engine.trial import Paired, TrialResult
 
 
 def planned(text: str, done: tuple[str, ...] = (), skipped: tuple[str, ...] = ()) -> list[Planned]:
@@ -111,8 +111,18 @@ def test_what_the_turns_say(scale: float, verdict: str) -> None:
         (result(1.0, "oom"), result(1.0)),
         (result(1.0), TrialResult("ok", {}, (1.0, 2.0))),
         (result(1.0), TrialResult("ok", {}, (), turn_sizes=(0, 0))),
+        (result(1.0), TrialResult("ok", {}, (0.0, 0.0), turn_sizes=(1, 1))),
+        (result(1.0), TrialResult("ok", {}, (1.0, float("nan")), turn_sizes=(1, 1))),
+        (result(1.0), TrialResult("ok", {}, (1.0, -1.0), turn_sizes=(1, 1))),
     ],
 )
 def test_without_turns_of_both_nothing_is_said(pair: tuple[TrialResult, TrialResult]) -> None:
     baseline, other = pair
     assert compared([baseline, other], baseline)[1].paired is None
+
+
+def test_one_turn_gives_no_interval() -> None:
+    single = TrialResult("ok", {}, (2.0,), turn_sizes=(1,))
+    baseline, other = compared([base := TrialResult("ok", {}, (1.0,), turn_sizes=(1,)), single], base)
+    assert baseline.paired is None
+    assert other.paired == Paired(1.0, None, None, "unclear")

@@ -161,7 +161,7 @@ def test_many_short_turns_are_taken_together() -> None:
 
 
 def test_few_turns_make_wide_intervals() -> None:
-    a, b = simulated(6, spread=0.01, turn_spread=0.01, slower=1.05)
+    a, b = simulated(6, spread=0.01, turn_spread=0.01, slower=1.08)
     widths = [math.log(r.high / r.low) for r in (paired(a[:n], b[:n]) for n in (2, 4, 12, 40))]
     assert widths == sorted(widths, reverse=True)
     assert verdict(paired(a[:2], b[:2])) == "unclear"
