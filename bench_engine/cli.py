@@ -12,6 +12,8 @@ from typing import Any
 
 from bench_engine import compare, compare_table, doctor, peers, plan_text, planning, runner, sweep
 from bench_engine.data import files
+from bench_engine.executors import Executor, ExecutorError
+from bench_engine.executors.local import LocalExecutor
 from bench_engine.lock import MachineBusyError
 from bench_engine.readiness import SkipReasons
 from bench_engine.registry import BENCHMARKS, DATA_SETS, METHODS, Axis
@@ -23,7 +25,7 @@ from db.settings import SettingsError, examples_dir, journal_dir
 from db.store import Store, StoreError
 
 _USER_ERRORS = (
-    sweep.SweepError, MachineBusyError, StoreError, journal.JournalError, RunStateError, SettingsError,
+    sweep.SweepError, MachineBusyError, ExecutorError, StoreError, journal.JournalError, RunStateError, SettingsError,
     export.ExportError, peers.PeerError, SelfCheckError, compare.CompareError,
 )  # fmt: skip
 
@@ -74,7 +76,18 @@ def parser() -> argparse.ArgumentParser:
         "--wait", action="store_true", help="wait for a run that holds this machine (default: say so and end)"
     )
     run.add_argument("--run-id", default="", metavar="ID", help="name of the run's state file (default: made up)")
-    run.add_argument("--executor", choices=["local"], default="local", help="where trials run (default: local)")
+    run.add_argument(
+        "--executor",
+        choices=["local", "ray"],
+        default="local",
+        help="where trials run: on this machine, or on all nodes of a Ray cluster (default: local)",
+    )
+    run.add_argument(
+        "--ray-address",
+        metavar="HOST:PORT",
+        default="auto",
+        help="head of the Ray cluster (default: RAY_ADDRESS, else the cluster that runs on this machine)",
+    )
     _add_compare(
         command("compare", _compare, "two sweeps, commits, machines, methods or times, configuration by configuration")
     )
@@ -277,17 +290,34 @@ def _run(options: argparse.Namespace) -> int:
         wait=options.wait,
         run_id=options.run_id,
     )
+
+    def say(sentence: str) -> None:
+        print(sentence, file=sys.stderr, flush=True)
+
     try:
         loaded = sweep.load(options.sweep)
-    except sweep.SweepError as error:
+        executor = _executor(options, say)
+    except (sweep.SweepError, ExecutorError) as error:
         if how.run_id:
             runner.refuse(Path(options.sweep).stem, how, str(error))
         raise
-    state = runner.run(loaded, how, say=lambda sentence: print(sentence, file=sys.stderr, flush=True))
+    state = runner.run(loaded, how, executor, say)
     print(_summary(state))
     if state.status == "cancelled":
         return 130
     return 1 if state.failed and not state.done else 0
+
+
+def _executor(options: argparse.Namespace, say: Callable[[str], None]) -> Executor:
+    if options.executor == "local":
+        return LocalExecutor()
+    try:
+        from bench_engine.executors.ray import RayExecutor
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise ExecutorError("Ray is not installed here: `pip install -e '.[ray]'` installs it.") from error
+    return RayExecutor(options.ray_address, say)
 
 
 def _summary(state: RunState) -> str:

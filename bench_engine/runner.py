@@ -14,7 +14,7 @@ from bench_engine import recording
 from bench_engine.executors import Executor, GroupResult
 from bench_engine.executors.local import LocalExecutor
 from bench_engine.group import Group, grouped
-from bench_engine.planning import SKIPPED_BY_PLAN, Plan, Planned, plan
+from bench_engine.planning import SKIPPED_BY_PLAN, Plan, Planned, Site, plan
 from bench_engine.progress import Progress, TimeLeft
 from bench_engine.sweep import Sweep, expand
 from bench_engine.trial import TrialResult
@@ -107,7 +107,9 @@ class _Run:
                 with self.executor.holding(self.sweep.name, self.options.wait, self.wait_for, lambda: self.cancelled):
                     if not self.cancelled:
                         self.open_results()
-                        self.trials(self.plan())
+                        sites = self.executor.sites()
+                    if not self.cancelled:
+                        self.trials(self.plan(sites))
         except Exception as error:
             with contextlib.suppress(runs.RunStateError):  # a full disk, say: the first error is the one to tell
                 self.update(status="failed", current="", seconds_left=None, message=str(error))
@@ -119,7 +121,7 @@ class _Run:
             self.update(status="done")
         return self.state
 
-    def plan(self) -> Plan:
+    def plan(self, sites: Sequence[Site]) -> Plan:
         options = self.options
         return plan(
             self.sweep,
@@ -128,7 +130,7 @@ class _Run:
             options.retry_failed,
             options.force,
             options.quick,
-            self.executor.sites(),
+            sites,
         )
 
     def cancel(self) -> None:

@@ -14,7 +14,7 @@ from bench_engine.trial import Trial, TrialResult
 DEEDS = (
     "ok", "raise", "memory", "allocator", "sleep", "killed", "exit", "nan", "negative", "negative_sample",
     "unknown_metric", "wrong_type", "rubbish", "skip", "child", "surrogate", "list",
-    "wrong_state", "endless", "log", "slow", "hog",
+    "wrong_state", "endless", "log", "slow", "hog", "kill_runner",
 )  # fmt: skip
 METHODS = tuple(
     Method(name, "a fake", "none:none", compressible=name != "fake_dense") for name in ("fake", "fake_dense")
@@ -66,6 +66,9 @@ def run(trial: Trial) -> Run:
         for _ in range(5):
             time.sleep(0.5)
             yield "more"
+    if deed == "kill_runner":
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)
     if deed == "sleep":
         time.sleep(60)
     if deed == "killed":
