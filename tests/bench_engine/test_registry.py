@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 
 from bench_engine import method as methods
-from bench_engine import registry
 from bench_engine.registry import BENCHMARKS, METHODS, Benchmark, Method
 
 
