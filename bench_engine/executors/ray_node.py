@@ -83,7 +83,7 @@ class Node:
             with machine_lock("kernels", wait=True, waiting=lambda _sentence: None, kind="Build of"):
                 extension.build()
         except (MachineBusyError, extension.CompilerMissingError, extension.CompileError, OSError) as error:
-            return str(error).partition("\n")[0]
+            return str(error).partition("\n")[0].rstrip(":.") + "."
         finally:
             self._skip = SkipReasons()
         return ""

@@ -98,7 +98,7 @@ def test_user_errors_are_one_sentence_and_status_1(
     assert complaint.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["run"], ["run", "tiny", "--executor", "ray"], ["compare", "a"]])
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["run"], ["run", "tiny", "--executor", "moon"], ["compare", "a"]])
 def test_wrong_usage_is_status_2(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)
