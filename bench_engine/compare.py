@@ -61,7 +61,7 @@ class Metric:
 
     def verdict(self, ratio: Ratio) -> str:
         """One of the metric's words, same or unclear."""
-        said = ratios.verdict(ratio, self.margin)
+        said = ratios.verdict(ratio, self.margin, ratios.BETWEEN_PROCESSES if self.is_time else 0.0)
         return {"faster": self.words[0], "slower": self.words[1]}.get(said, said)
 
 
@@ -69,7 +69,8 @@ def _metrics() -> Iterator[Metric]:
     for name in ("latency_us", "latency_p10_us", "latency_p90_us", "latency_p99_us"):
         yield Metric(name, ("faster", "slower"), is_time=True, margin=ratios.MARGIN)
     for name in ("memory_mb", "optimizer_mb", "peak_rss_mb"):
-        yield Metric(name, ("larger", "smaller"), exact=name != "peak_rss_mb")
+        exact = name != "peak_rss_mb"
+        yield Metric(name, ("larger", "smaller"), margin=0.0 if exact else Metric.margin, exact=exact)
     for name in ("auc", "logloss"):
         yield Metric(name, ("higher", "lower"))
 
@@ -312,7 +313,7 @@ def _by_samples(
 
 
 def _samples(store: Store, trial_ids: Iterable[str]) -> dict[str, list[np.ndarray]]:
-    """Samples in µs by trial, one array per turn; a single one where there were no turns."""
+    """Samples in µs by trial, one array per turn; stretches of them where there were no turns."""
     parameters = {f"trial_{i}": trial_id for i, trial_id in enumerate(trial_ids)}
     sql = f"""SELECT trial_id, array_agg(time_us ORDER BY sample) AS times, array_agg(turn ORDER BY sample) AS turns
         FROM samples WHERE trial_id IN ({", ".join(":" + name for name in parameters)}) GROUP BY trial_id"""
@@ -320,11 +321,8 @@ def _samples(store: Store, trial_ids: Iterable[str]) -> dict[str, list[np.ndarra
 
 
 def _turns(times: Sequence[float], numbers: Sequence[int | None]) -> list[np.ndarray]:
-    samples = np.asarray(times, dtype=float)
-    if any(number is None for number in numbers):
-        return [samples]
-    turn = np.asarray(numbers)
-    return [samples[turn == i] for i in range(int(turn.max()) + 1)]
+    known = [number for number in numbers if number is not None]
+    return ratios.turns(times, np.bincount(known).tolist() if len(known) == len(times) else ())
 
 
 def _of_samples(a: Row, b: Row, samples: Mapping[str, list[np.ndarray]], in_turns: bool) -> Ratio:

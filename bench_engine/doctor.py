@@ -15,6 +15,7 @@ from typing import Any
 
 from bench_engine import hardware, machine, probe
 from bench_engine.data import files
+from bench_engine.executors import environment
 from bench_engine.kernels import extension
 from bench_engine.lock import MachineBusyError
 from bench_engine.measure import SAMPLE_NS
@@ -34,6 +35,10 @@ _MUCH_STEAL = 0.02
 _BUSY_CORES = 0.2
 _LITTLE_DISK_GB = 1.0
 
+_ADDRESSES = (
+    "Workers cannot be given the same addresses (`setarch -R true` fails), so equal methods may differ by several per "
+    "cent: install util-linux, or allow personality(2) where a container forbids it."
+)
 # Another run holds the machine, or the folder for temporary files is full.
 _NOT_MEASURED = (MachineBusyError, StoreError, journal.JournalError, RunStateError, OSError)
 
@@ -171,13 +176,14 @@ def _python() -> str:
 
 
 def _engine() -> _Section:
-    built = extension.built()
-    facts = {"kernels": "built" if built else "not built"}
+    built, same_addresses = extension.built(), bool(environment.same_addresses())
+    facts = {"kernels": "built" if built else "not built", "same_addresses": same_addresses}
+    warnings = [] if same_addresses else [_ADDRESSES]
     try:
         facts |= extension.toolchain()
     except extension.CompilerMissingError as error:
-        return {**facts, "compiler": "none"}, [str(error)]
-    return facts, [] if built else [f"Some methods cannot run: {extension.NOT_BUILT}"]
+        return {**facts, "compiler": "none"}, [*warnings, str(error)]
+    return facts, warnings if built else [*warnings, f"Some methods cannot run: {extension.NOT_BUILT}"]
 
 
 def _overhead() -> _Section:

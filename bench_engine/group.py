@@ -1,6 +1,5 @@
 """Groups: the trials of one configuration, which take turns on a machine, and what the baseline's turns say of them."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -47,7 +46,8 @@ def grouped(planned: Sequence[Planned]) -> list[Group]:
     """The groups of what is to do in a plan, in its order; at most MOST_WORKERS trials in each."""
     baselines: dict[_Work, list[Planned]] = {}
     for p in planned:
-        if p.trial.is_baseline and p.fate != "skip":
+        worked = p.fate == "done" and p.before == "ok" and not p.trial.skip_reason
+        if p.trial.is_baseline and (p.fate == "todo" or worked):
             baselines.setdefault(_work(p.trial), []).append(p)
     company: dict[tuple[_Work, str], tuple[Planned | None, list[Planned]]] = {}
     for p in planned:
@@ -89,17 +89,9 @@ def _paired(result: TrialResult, baseline: TrialResult) -> Paired | None:
     if any(r.status != "ok" or not r.turn_sizes or fault(r) for r in (result, baseline)):
         return None
     try:
-        ratio = ratios.paired(_turns(baseline), _turns(result))
+        turns, own = (ratios.turns(r.samples_us, r.turn_sizes) for r in (baseline, result))
+        ratio = ratios.paired(turns, own)
     except ValueError:  # no samples, or a median of 0
         return None
-    known = math.isfinite(ratio.high)
-    return Paired(
-        float(np.median(baseline.samples_us)),
-        ratio.low if known else None,
-        ratio.high if known else None,
-        ratios.verdict(ratio),
-    )
-
-
-def _turns(result: TrialResult) -> list[np.ndarray]:
-    return np.split(np.asarray(result.samples_us), np.cumsum(result.turn_sizes)[:-1])
+    low, high = (ratio.low, ratio.high) if ratio.known else (None, None)
+    return Paired(float(np.median(baseline.samples_us)), low, high, ratios.verdict(ratio))

@@ -1,5 +1,7 @@
 """Memory of a process: a limit that makes it fail by itself, its peak, and what it may still take."""
 
+import contextlib
+import ctypes
 import resource
 import sys
 from pathlib import Path
@@ -45,6 +47,12 @@ def limit(size: int) -> None:
 def ran_out(text: str) -> bool:
     """Whether the text of an exception, or the last words of a process, tell of memory that was not to be had."""
     return any(words in text.lower() for words in _RAN_OUT)
+
+
+def give_back() -> None:
+    """Give freed memory back to the system, also where the C library was told to keep it (glibc; elsewhere nothing)."""
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def reset_peak() -> bool:

@@ -53,8 +53,8 @@ class Method:
         return getattr(importlib.import_module(module), name)
 
     def source_hash(self) -> str:
-        """Hash of the kernel source, of the pinned packages and of the torch version beneath it."""
-        return _source_hash(self.sources, self.packages)
+        """Hash of the kernel source, of the pinned packages, of what it is started with, and of torch's version."""
+        return _source_hash(self.sources, (self.implementation, *self.packages, *map("=".join, self.variables.items())))
 
     def python(self) -> str:
         """The interpreter of its workers: this one, or that of an environment of its own (see bench_engine.peers)."""
@@ -74,12 +74,12 @@ class Method:
 
 
 @cache
-def _source_hash(sources: tuple[str, ...], packages: tuple[str, ...]) -> str:
+def _source_hash(sources: tuple[str, ...], texts: tuple[str, ...]) -> str:
     digest = hashlib.sha256()
     for source in sources:
         digest.update((_ROOT / source).read_bytes())
-    for package in packages:
-        digest.update(package.encode() + b"\0")
+    for text in texts:
+        digest.update(text.encode() + b"\0")
     try:
         digest.update(version("torch").encode())
     except PackageNotFoundError:

@@ -35,7 +35,6 @@ def record(
     *,
     identity: str,
     attempt: int,
-    group_id: str,
     started_at: datetime,
     code_version: str,
     machine: Mapping[str, Any],
@@ -66,7 +65,7 @@ def record(
             "machine_id": machine["machine_id"],
             "started_at": started_at,
             "duration_s": round(result.seconds, 3),
-            "group_id": group_id or None,
+            "group_id": result.group_id or None,
             "code_version": code_version,
             "environment": json.dumps(dict(result.environment), default=str),
         }

@@ -72,7 +72,7 @@ class Benchmark:
         name: name in the results.
         op: what is computed.
         text: help, one line.
-        module: module with `run(trial)`, a bench_engine.measure.Run.
+        module: module with `run(trial)`, a bench_engine.trial.Run.
         axes: its axes; the seed is always the last.
         measurement: number of the measurement method; raise it when timing, training or the preparation of data
             changes, and trials run anew.
@@ -230,7 +230,7 @@ BENCHMARKS: dict[str, Benchmark] = {
                 _THREADS,
                 _SEED,
             ),
-            measurement=2,
+            measurement=3,
             seconds=6.0,
         ),
         Benchmark(
@@ -246,7 +246,7 @@ BENCHMARKS: dict[str, Benchmark] = {
                 Axis("threads", int, 2, "threads of the worker", low=1, high=1024),
                 _SEED,
             ),
-            measurement=2,
+            measurement=3,
             seconds=8.0,
             methods=tuple(_OWN),  # rivals run lookups only
         ),

@@ -180,7 +180,6 @@ class _Run:
                     result,
                     identity=identity,
                     attempt=attempt,
-                    group_id=found.group_id,
                     started_at=found.started_at,
                     code_version=found.code_version,
                     machine=found.machine,
@@ -215,7 +214,7 @@ class _Run:
     @staticmethod
     def skip(item: Planned, machine: Mapping[str, Any]) -> GroupResult:
         result = TrialResult("skipped", error=item.reason, environment=SKIPPED_BY_PLAN)
-        return GroupResult(Group((item,)), (result,), "", recording.now(), machine, this_machine.code_version())
+        return GroupResult(Group((item,)), (result,), recording.now(), machine, this_machine.code_version())
 
     def count(self, item: Planned, entry: Record, left: float) -> None:
         counter = {"ok": "done", "skipped": "skipped"}.get(entry.status, "failed")

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
@@ -143,6 +143,7 @@ class TrialResult:
         environment: versions, flags and load at the time of the trial.
         turn_sizes: number of samples that each turn took, in order.
         seconds: what the trial itself took, set-up and its turns; the turns of others are not in it.
+        group_id: what the trials have in common that took turns; empty where it ran alone. Filled by the executor.
         paired: how it stands to the baseline; filled by the executor.
     """
 
@@ -155,6 +156,7 @@ class TrialResult:
     environment: Mapping[str, Any] = field(default_factory=dict)
     turn_sizes: tuple[int, ...] = ()
     seconds: float = 0.0
+    group_id: str = ""
     paired: Paired | None = None
 
     def to_json(self) -> str:
@@ -189,3 +191,10 @@ class TrialResult:
             environment=entry["environment"],
             turn_sizes=tuple(int(n) for n in entry["turn_sizes"]),
         )
+
+
+# What a worker says of its turns: it needs more, it may be given more, or it takes none any more.
+State = Literal["more", "enough", "ended"]
+# What a benchmark's `run(trial)` is: it sets up, yields its state, and does a turn each time it is sent True; sent
+# False, or when nothing is left to do, it returns the result. One that cannot begin returns without a yield.
+Run = Generator[State, bool, TrialResult]

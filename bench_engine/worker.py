@@ -26,10 +26,11 @@ from typing import Any
 
 from bench_engine import machine, memory
 from bench_engine.kernels import extension
-from bench_engine.measure import Run
 from bench_engine.registry import benchmark, method
-from bench_engine.trial import Trial, TrialResult
+from bench_engine.trial import Run, Trial, TrialResult
 
+# Variables that change how libraries use memory and threads.
+_TELLING = ("OMP_", "GOMP_", "KMP_", "MKL_", "ATEN_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD")
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
@@ -68,6 +69,7 @@ def run(trial: Trial, memory_bytes: int | None = None) -> Run:
         steps: Run = module.run(trial)
         try:
             state = next(steps)
+            memory.give_back()
             memory.reset_peak()  # what the correctness check took is not the method's
             while True:
                 go_on = yield state
@@ -95,8 +97,7 @@ def environment(load_before: float | None, packages: Sequence[str] = ()) -> dict
     for package in ("torch", "numpy", *(pin.partition("==")[0] for pin in packages)):
         with contextlib.suppress(PackageNotFoundError):
             found[package] = version(package)
-    for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY"):
-        found[name] = os.environ.get(name, "")
+    found["variables"] = {name: value for name, value in sorted(os.environ.items()) if name.startswith(_TELLING)}
     if torch := sys.modules.get("torch"):
         found["torch_threads"] = torch.get_num_threads()
         found["instruction_set"] = torch.backends.cpu.get_cpu_capability()

@@ -22,8 +22,8 @@ from bench_engine.benchmarks import caches
 from bench_engine.benchmarks.modules import DEVICE, DTYPE, OutOfReachError, build, megabytes
 from bench_engine.benchmarks.requests import request_batches
 from bench_engine.kernels.bags import EmbeddingBagMethod
-from bench_engine.measure import Run, Sampler, outliers, summarize
-from bench_engine.trial import Trial, TrialResult
+from bench_engine.measure import Sampler, outliers, summarize
+from bench_engine.trial import Run, Trial, TrialResult
 
 BATCHES = 8
 # Share of the reference's largest absolute value that float32 may be off, for sums of up to LONG_SUM terms. It grows
@@ -68,7 +68,8 @@ def run(trial: Trial) -> Run:
 
     cold = config["cache"] == "cold"
     with torch.set_grad_enabled(backward):
-        sampler = Sampler(forward_backward if backward else forward, trial.stop, caches.flusher() if cold else None)
+        call, flush = forward_backward if backward else forward, caches.flusher() if cold else None
+        sampler = Sampler(call, trial.stop, flush, period=BATCHES)
         while (yield sampler.state):
             sampler.turn()
     timing = sampler.timing

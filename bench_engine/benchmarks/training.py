@@ -37,8 +37,8 @@ from bench_engine import registry
 from bench_engine.benchmarks.modules import DEVICE, DTYPE, OutOfReachError, build, megabytes
 from bench_engine.data import ClickData
 from bench_engine.data.quality import auc, logloss
-from bench_engine.measure import Run, outliers, summarize
-from bench_engine.trial import Trial, TrialResult
+from bench_engine.measure import outliers, summarize
+from bench_engine.trial import Run, Trial, TrialResult
 
 HIDDEN = (128, 64)
 EMBEDDING_LEARNING_RATE, EPSILON = 0.2, 3e-3
@@ -46,7 +46,7 @@ MLP_LEARNING_RATE = 0.05
 EPOCHS = 3
 MLP_STREAM = 2**32  # above all seeds
 WARM_UP_STEPS = 5
-TURN_STEPS, TURN_S = 4, 0.1
+TURN_STEPS = 16  # a number and no time, so that all methods have their steps in the same number of turns
 LOSS_POINTS = 20
 TEST_BATCH = 8192
 
@@ -105,11 +105,13 @@ def run(trial: Trial) -> Run:
         for _ in range(warm_up_steps):
             next(steps)
         while not training.finished:
-            turns.append(turn(steps))
+            turns.append(turn(training, steps))
             yield "ended" if training.finished else "more"
     except DivergedError as error:
         return TrialResult("failed", error=f"{trial.method}: {error}")
 
+    if any(len(times) > 1 for times in turns):  # else there is nothing but first steps
+        turns = [times[1:] for times in turns]
     samples = [step_us for times in turns for step_us in times]
     turn_sizes = tuple(map(len, turns))
     statistics = summarize(samples, turn_sizes, seed)
@@ -141,15 +143,15 @@ def run(trial: Trial) -> Run:
     )
 
 
-def turn(steps: Iterator[float]) -> list[float]:
-    """µs of the steps of one turn without its first, of which there may be few at the end of training."""
-    begin = time.perf_counter()
+def turn(training: "Training", steps: Iterator[float]) -> list[float]:
+    """µs of the steps of one turn. It ends with a pass, since predicting the test part empties the caches too."""
+    passes = training.passes
     times = []
-    for step_us in steps:
+    for step_us in itertools.islice(steps, TURN_STEPS):
         times.append(step_us)
-        if len(times) > TURN_STEPS and time.perf_counter() - begin >= TURN_S:
+        if training.passes != passes:
             break
-    return times[1:] or times
+    return times
 
 
 class Training:
@@ -159,7 +161,7 @@ class Training:
         total_steps: of all passes.
         curves: ("loss", step, mean since the last point) and ("auc", step, on the test part), in order of the steps.
         logits: (n,) of the test part, after the last pass that is over.
-        finished: whether all passes are over.
+        passes: number of passes that are over.
     """
 
     def __init__(
@@ -174,7 +176,11 @@ class Training:
         self.order = torch.Generator().manual_seed(seed)
         self.curves: list[Curve] = []
         self.logits = np.empty(0)
-        self.finished = False
+        self.passes = 0
+
+    @property
+    def finished(self) -> bool:
+        return self.passes == EPOCHS
 
     def steps(self) -> Iterator[float]:
         """Trains; yields the µs of each step. Raises DivergedError when the loss or a test logit is not finite."""
@@ -194,12 +200,16 @@ class Training:
                 if step % point == 0:
                     self.curves.append(("loss", step, float(np.mean(losses))))
                     losses.clear()
+                if step % self.steps_per_epoch == 0:
+                    self._end_pass(step)
                 yield step_us
-            self.logits = predict(self.model, self.data.test_ids)
-            if not np.isfinite(self.logits).all():
-                raise DivergedError(f"a prediction is not a number after step {step}, so training was stopped.")
-            self.curves.append(("auc", step, auc(self.data.test_labels, self.logits)))
-        self.finished = True
+
+    def _end_pass(self, step: int) -> None:
+        self.logits = predict(self.model, self.data.test_ids)
+        if not np.isfinite(self.logits).all():
+            raise DivergedError(f"a prediction is not a number after step {step}, so training was stopped.")
+        self.curves.append(("auc", step, auc(self.data.test_labels, self.logits)))
+        self.passes += 1
 
 
 def _step(model: nn.Module, optimizer: torch.optim.Optimizer, ids: Tensor, labels: Tensor) -> float:

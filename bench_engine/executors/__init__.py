@@ -21,7 +21,6 @@ class GroupResult:
 
     Attributes:
         results: one per member of the group, in their order.
-        group_id: what the trials have in common that took turns; empty for a trial that ran alone.
         started_at: naive UTC.
         machine: the machine that ran it, as a row of the table `machines`.
         code_version: see bench_engine.machine.
@@ -29,7 +28,6 @@ class GroupResult:
 
     group: Group
     results: tuple[TrialResult, ...]
-    group_id: str
     started_at: datetime
     machine: Mapping[str, Any]
     code_version: str

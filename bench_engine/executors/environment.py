@@ -16,11 +16,11 @@ _KEEP_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**62), "
 
 def interpreter(trial: Trial) -> list[str]:
     """The start of the command: a rival may have an environment of its own."""
-    return [*_same_addresses(), method(trial.method).python(), "-P"]
+    return [*same_addresses(), method(trial.method).python(), "-P"]
 
 
 @cache
-def _same_addresses() -> list[str]:
+def same_addresses() -> list[str]:
     """What lets a process have its code and data where every other has them; nothing where that may not be (Linux).
 
     Processes that run the very same code at random addresses differ by one or two per cent for as long as they live.

@@ -10,18 +10,19 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, get_args
 
 from bench_engine import memory
 from bench_engine.executors.environment import interpreter, worker_environment
-from bench_engine.measure import State
-from bench_engine.trial import Trial, TrialResult
+from bench_engine.trial import State, Trial, TrialResult
 
 _RESULT_BYTES = 64 * 2**20
 _STDERR_BYTES = 4000
 _LOOK_S = 0.1  # a dead worker's socket may be held open by a child of its own: its death is looked for so often
 
+_END_S = 10.0
 _LAST_WORDS_S = 2.0  # a worker that has closed its socket may still be writing its traceback
 
 
@@ -40,11 +41,14 @@ class WorkerProcess:
         self.state: State = "more"
         self.result: TrialResult | None = None
         self.seconds = 0.0
+        self._gone = False
         self._received = bytearray()
         self._ooms_before = _oom_kills()
         self._asked_at = time.monotonic()
         with contextlib.ExitStack() as stack:
-            self._said: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())  # a pipe would block when it is full
+            self._printed: IO[bytes] = stack.enter_context(
+                tempfile.TemporaryFile()
+            )  # a pipe would block when it is full
             self._channel, theirs = socket.socketpair()
             stack.enter_context(self._channel)
             stack.enter_context(theirs)
@@ -52,8 +56,8 @@ class WorkerProcess:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
-                stdout=self._said,
-                stderr=self._said,
+                stdout=self._printed,
+                stderr=self._printed,
                 env=worker_environment(trial),
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
@@ -93,12 +97,14 @@ class WorkerProcess:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_LAST_WORDS_S)
             self.close()
-            self.end_with(_no_result(self._process.returncode, self._stderr(), _oom_kills() > self._ooms_before))
+            self.end_with(
+                _no_result(self._process.returncode or 0, self._last_words(), _oom_kills() > self._ooms_before)
+            )
         elif len(self._received) > _RESULT_BYTES:
             self.end_with(TrialResult("failed", error=f"The worker said more than {_RESULT_BYTES >> 20} MiB at once."))
         elif time.monotonic() > self.deadline:
             sentence = f"It took longer than its limit of {self.trial.time_limit_s:g} s and was ended."
-            self.end_with(TrialResult("timeout", error=sentence, environment=_said(self._stderr())))
+            self.end_with(TrialResult("timeout", error=sentence, environment=_as_stderr(self._last_words())))
         else:
             return False
         self.seconds += time.monotonic() - self._asked_at
@@ -110,15 +116,23 @@ class WorkerProcess:
         self.result = result
         self.state = "ended"
 
+    def outcome(self) -> TrialResult:
+        """Its result, with the time that it took."""
+        result = self.result or TrialResult("failed", error="The worker was left without a result.")
+        return replace(result, seconds=self.seconds)
+
     def kill(self) -> None:
         """End the process and all that it started; safe in a signal handler."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        if not self._gone:  # else its number may be another's by now
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
         """End the process, and wait until it is gone."""
         self.kill()
-        self._process.wait()
+        self._gone = True
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it hangs in the system, where no signal reaches it
+            self._process.wait(_END_S)
 
     def free(self) -> None:
         """End it, and give back its files and its socket."""
@@ -154,14 +168,14 @@ class WorkerProcess:
             return
         if result.status != "ok":
             result = TrialResult(
-                result.status, error=result.error, environment={**result.environment, **_said(self._stderr())}
+                result.status, error=result.error, environment={**result.environment, **_as_stderr(self._last_words())}
             )
         self.end_with(result)
 
-    def _stderr(self) -> str:
-        end = self._said.seek(0, os.SEEK_END)
-        self._said.seek(max(0, end - _STDERR_BYTES))
-        return self._said.read().decode(errors="replace")
+    def _last_words(self) -> str:
+        end = self._printed.seek(0, os.SEEK_END)
+        self._printed.seek(max(0, end - _STDERR_BYTES))
+        return self._printed.read().decode(errors="replace")
 
 
 def wait_for(workers: Sequence[WorkerProcess]) -> None:
@@ -177,9 +191,9 @@ def _no_result(code: int, stderr: str, oom_kill: bool) -> TrialResult:
     """What to say of a worker that ended without a word."""
     if code == -signal.SIGKILL and oom_kill:
         sentence = "The system ended the worker because memory ran out."
-        return TrialResult("oom", error=sentence, environment=_said(stderr))
+        return TrialResult("oom", error=sentence, environment=_as_stderr(stderr))
     if memory.ran_out(stderr):
-        return TrialResult("oom", error=f"It ran out of memory: {_last(stderr)}", environment=_said(stderr))
+        return TrialResult("oom", error=f"It ran out of memory: {_last(stderr)}", environment=_as_stderr(stderr))
     if code < 0:
         try:
             how = f"was ended by {signal.Signals(-code).name}"
@@ -188,14 +202,14 @@ def _no_result(code: int, stderr: str, oom_kill: bool) -> TrialResult:
     else:
         how = f"ended with exit status {code} and without a result"
     last = f": {_last(stderr)}" if stderr.strip() else " and said nothing."
-    return TrialResult("failed", error=f"The worker {how}{last}", environment=_said(stderr))
+    return TrialResult("failed", error=f"The worker {how}{last}", environment=_as_stderr(stderr))
 
 
 def _last(stderr: str) -> str:
     return stderr.strip().splitlines()[-1].strip()[:300]
 
 
-def _said(stderr: str) -> dict[str, str]:
+def _as_stderr(stderr: str) -> dict[str, str]:
     return {"stderr": stderr} if stderr else {}
 
 

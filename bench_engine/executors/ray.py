@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -164,8 +163,11 @@ class RayExecutor:
         """Take in nodes that have come, and let go of those that have left."""
         if self._cluster is None or time.monotonic() - self._looked_at < _LOOK_S:
             return
-        self._alive = self._cluster.nodes()
+        alive = self._cluster.nodes()
         self._looked_at = time.monotonic()
+        if alive is None:
+            return
+        self._alive = alive
         for node in [n for n in self._nodes.values() if n.id not in self._alive and n.job is None]:
             del self._nodes[node.id]
         for node_id, name in self._alive.items():
@@ -305,18 +307,17 @@ class RayExecutor:
         else:
             self._began = True
             own = answer.results if job.group.reference is None else answer.results[1:]
-            group_id = secrets.token_hex(6) if len(answer.results) > 1 else ""
-            return self._result(job, node, own, group_id, answer.started_at or recording.now())
+            return self._result(job, node, own, answer.started_at or recording.now())
         waiting.insert(0, job)
         return None
 
     def _failed(self, job: _Job, node: _Node, sentence: str) -> GroupResult:
         results = tuple(TrialResult("failed", error=sentence) for _ in job.group.members)
-        return self._result(job, node, results, "", recording.now())
+        return self._result(job, node, results, recording.now())
 
     @staticmethod
-    def _result(job: _Job, node: _Node, results: tuple[TrialResult, ...], group_id: str, at: Any) -> GroupResult:
-        return GroupResult(job.group, results, group_id, at, node.facts["machine"], node.facts["code_version"])
+    def _result(job: _Job, node: _Node, results: tuple[TrialResult, ...], at: Any) -> GroupResult:
+        return GroupResult(job.group, results, at, node.facts["machine"], node.facts["code_version"])
 
     def _check(self, waiting: list[_Job]) -> None:
         """Raise where nothing can run what is left."""

@@ -9,12 +9,15 @@ from bench_engine.sweep import expand, parse
 from bench_engine.trial import Paired, TrialResult
 
 
-def planned(text: str, done: tuple[str, ...] = (), skipped: tuple[str, ...] = ()) -> list[Planned]:
-    """The plan of a sweep; `done` and `skipped` name methods."""
+def planned(
+    text: str, done: tuple[str, ...] = (), skipped: tuple[str, ...] = (), failed: tuple[str, ...] = ()
+) -> list[Planned]:
+    """The plan of a sweep; the others name methods, `failed` those that are done without a result."""
     found = []
     for number, trial in enumerate(expand(parse(text, "s"))):
         fate = "done" if trial.method in done else "skip" if trial.method in skipped else "todo"
-        found.append(Planned(trial, f"{number:012x}", fate, "", 1, "", False, 1.0))
+        before = "ok" if fate == "done" and trial.method not in failed else "timeout" if fate == "done" else ""
+        found.append(Planned(trial, f"{number:012x}", fate, before, 1, "", False, 1.0))
     return found
 
 
@@ -50,6 +53,12 @@ def test_a_baseline_that_is_done_runs_along_unrecorded() -> None:
 
 def test_a_baseline_that_cannot_run_is_no_company() -> None:
     first, _ = grouped(planned(SWEEP, skipped=("dense",)))
+    assert first.reference is None
+    assert [t.method for t in first.trials] == ["small_dim", "hashed_reference"] * 2
+
+
+def test_a_baseline_that_failed_before_is_no_company() -> None:
+    first, _ = grouped(planned(SWEEP, done=("dense",), failed=("dense",)))
     assert first.reference is None
     assert [t.method for t in first.trials] == ["small_dim", "hashed_reference"] * 2
 

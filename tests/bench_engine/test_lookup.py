@@ -174,9 +174,10 @@ def test_a_cold_call_finds_its_caches_flushed_before_every_sample(monkeypatch):
 
 
 def test_the_flush_is_larger_than_the_last_level_cache(monkeypatch):
-    monkeypatch.setattr(lookup.caches.machine, "machine", lambda: {"l2_kb": 1000, "l3_kb": 100_000})
-    flush = lookup.caches.flusher()
-    assert flush().nbytes >= 2 * 100_000_000
+    monkeypatch.setattr(lookup.caches.machine, "machine", lambda: {"l2_kb": 1000, "l3_kb": 50_000, "cores": 8})
+    for shared_by, bytes_at_least in ((8, 100_000_000), (4, 200_000_000), (None, 100_000_000)):
+        monkeypatch.setattr(lookup.caches.hardware, "cache_shared_by", lambda _level, n=shared_by: n)
+        assert lookup.caches.flusher()().nbytes >= bytes_at_least
 
 
 @pytest.mark.usefixtures("built_kernels")

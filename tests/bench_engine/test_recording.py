@@ -24,7 +24,6 @@ def recorded(result: TrialResult):
         identity="abc",
         attempt=2,
         started_at=datetime(2026, 1, 2, 3, 4, 5),
-        group_id="g",
         code_version="v",
         machine={"machine_id": "m", "name": "m"},
         sweep=SWEEP,
@@ -32,7 +31,7 @@ def recorded(result: TrialResult):
 
 
 def test_the_configuration_wins_over_what_a_benchmark_reports() -> None:
-    entry = recorded(TrialResult("ok", {"batch_size": 9, "num_rows": 7}, seconds=1.23456))
+    entry = recorded(TrialResult("ok", {"batch_size": 9, "num_rows": 7}, seconds=1.23456, group_id="g"))
     assert (entry.trial["batch_size"], entry.trial["num_rows"]) == (4, 7)
     assert (entry.trial_id, entry.trial["duration_s"], entry.trial["group_id"]) == ("abc-2", 1.235, "g")
 

@@ -93,11 +93,24 @@ def test_memory_is_that_of_the_embedding(result):
 
 def test_all_steps_are_timed_but_the_first_ones_and_the_first_of_each_turn(result):
     steps = training.EPOCHS * EXAMPLES // 50
-    turns = len(result.turn_sizes)
-    assert len(result.samples_us) == sum(result.turn_sizes) == steps - training.WARM_UP_STEPS - turns
+    assert len(result.samples_us) == sum(result.turn_sizes)
+    assert len(result.samples_us) == steps - training.WARM_UP_STEPS - len(result.turn_sizes)
+    assert max(result.turn_sizes) <= training.TURN_STEPS - 1
     assert result.metrics["sample_count"] == len(result.samples_us)
     assert result.metrics["latency_us"] == np.median(result.samples_us)
     assert result.metrics["samples_per_s"] == pytest.approx(50e6 / result.metrics["latency_us"])
+
+
+def test_a_turn_has_the_same_steps_for_every_method_and_ends_with_the_pass(result):
+    per_pass = EXAMPLES // 50
+    expected = []
+    for passed in range(training.EPOCHS):
+        left = per_pass - (training.WARM_UP_STEPS if passed == 0 else 0)
+        while left > 0:
+            expected.append(min(left, training.TURN_STEPS) - 1)
+            left -= training.TURN_STEPS
+    assert list(result.turn_sizes) == expected
+    assert run("quotient_remainder", compression=0.5).turn_sizes == result.turn_sizes
 
 
 def test_curves(result):
@@ -146,7 +159,7 @@ def test_a_loss_that_is_no_number_fails(monkeypatch, kind, words):
 def test_a_batch_larger_than_the_data_is_one_step_per_epoch():
     result = run(batch_size=100_000)
     assert result.status == "ok"
-    assert len(result.samples_us) == 1  # three steps, of which one warms up and one is the first of its turn
+    assert len(result.samples_us) == 2  # three steps, of which one warms up; each is the first of its turn
     assert result.metrics["samples_per_s"] == pytest.approx(EXAMPLES * 1e6 / result.metrics["latency_us"])
 
 

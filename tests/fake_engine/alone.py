@@ -1,7 +1,6 @@
 """A benchmark's run brought to its result in this process, with nobody else taking turns."""
 
-from bench_engine.measure import Run
-from bench_engine.trial import TrialResult
+from bench_engine.trial import Run, TrialResult
 
 
 def alone(run: Run) -> TrialResult:

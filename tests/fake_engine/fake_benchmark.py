@@ -7,9 +7,8 @@ import subprocess
 import sys
 import time
 
-from bench_engine.measure import Run
 from bench_engine.registry import Axis, Benchmark, Method
-from bench_engine.trial import Trial, TrialResult
+from bench_engine.trial import Run, Trial, TrialResult
 
 DEEDS = (
     "ok", "raise", "memory", "allocator", "sleep", "killed", "exit", "nan", "negative", "negative_sample",

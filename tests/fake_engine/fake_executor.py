@@ -30,7 +30,7 @@ class FakeExecutor:
             results = tuple(self.answer(m.trial) for m in group.members)
             if self.killed:
                 return
-            yield GroupResult(group, results, "g", recording.now(), machine.machine(), "code")
+            yield GroupResult(group, results, recording.now(), machine.machine(), "code")
 
     def kill(self) -> None:
         self.killed = True
