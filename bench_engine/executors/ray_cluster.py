@@ -16,8 +16,10 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from bench_engine.executors import ExecutorError
 from bench_engine.executors.ray_node import Node
 
-_CONNECT_S = 5.0
+_ANSWER_S = 3.0
 _HEAD_S = 20.0  # Ray itself ends the whole process, without a word, when the head has been gone for 60 s
+_HTTP2_SETTINGS = b"\x04"  # type of the frame that each side sends first (RFC 9113, 3.4)
+_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0" + _HTTP2_SETTINGS + b"\0" * 5
 
 
 class Cluster:
@@ -30,9 +32,9 @@ class Cluster:
                 "No Ray cluster runs here: start one with `ray start --head`, or name the HOST:PORT of its head with "
                 "--ray-address."
             )
-        if not _listens(address):
+        if not _answers(address):
             raise ExecutorError(
-                f"Nothing answers at {address}: give the HOST:PORT of the head of a running Ray cluster with "
+                f"No Ray cluster answers at {address}: give the HOST:PORT of the head of a running Ray cluster with "
                 "--ray-address, or start one with `ray start --head`."
             )
         # What Ray prints of its own nodes' troubles, tails of logs among it; log_to_driver does not cover that.
@@ -49,7 +51,6 @@ class Cluster:
             except (RuntimeError, ValueError, OSError, RayError) as error:
                 raise _unusable(address, error) from error
         self.address = ray.get_runtime_context().gcs_address
-        self._nodes: dict[str, str] = {}
         self._answered_at = time.monotonic()
 
     @staticmethod
@@ -57,20 +58,20 @@ class Cluster:
         with _signals_kept():
             ray.shutdown()
 
-    def nodes(self) -> dict[str, str]:
-        """Node id -> host name of the nodes that are alive. Raises ExecutorError when the head is gone."""
-        try:
-            if _listens(self.address):
-                self._nodes = {n["NodeID"]: n["NodeManagerHostname"] for n in ray.nodes() if n["Alive"]}
+    def nodes(self) -> dict[str, str] | None:
+        """Node id -> host name of the nodes that are alive; None while the head does not answer: all that has to do
+        with it would wait for it. Raises ExecutorError when the head is gone."""
+        if _answers(self.address):
+            with contextlib.suppress(RuntimeError, RayError):
+                found = {n["NodeID"]: n["NodeManagerHostname"] for n in ray.nodes() if n["Alive"]}
                 self._answered_at = time.monotonic()
-        except (RuntimeError, RayError):
-            pass  # it may be starting again
+                return found
         if time.monotonic() - self._answered_at > _HEAD_S:
             raise ExecutorError(
                 f"The head of the Ray cluster at {self.address} has not answered for {_HEAD_S:g} s: start the cluster "
                 "again, then give the same command; what is finished is kept."
             )
-        return self._nodes
+        return None
 
     @staticmethod
     def actor(node_id: str) -> Any:
@@ -97,11 +98,15 @@ def _here() -> str:
         return ""
 
 
-def _listens(address: str) -> bool:
+def _answers(address: str) -> bool:
+    """Whether a head can be there: something that speaks HTTP/2, as gRPC does. Ray itself would wait for minutes."""
     host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S):
-            return True
+        with socket.create_connection((host.strip("[]"), int(port)), _ANSWER_S) as connection:
+            if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
+                return True
+            connection.sendall(_HTTP2_PREFACE)
+            return connection.recv(9)[3:4] == _HTTP2_SETTINGS
     except (OSError, ValueError, OverflowError):
         return False
 

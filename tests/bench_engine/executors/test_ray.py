@@ -190,7 +190,10 @@ def test_no_node_left_is_said_and_what_is_finished_is_kept(engine, nodes: Machin
 def test_without_a_cluster_one_sentence_says_what_to_do(engine, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    for address, start in (("127.0.0.1:1", "Nothing answers at 127.0.0.1:1: "), ("auto", "No Ray cluster runs here: ")):
+    for address, start in (
+        ("127.0.0.1:1", "No Ray cluster answers at 127.0.0.1:1: "),
+        ("auto", "No Ray cluster runs here: "),
+    ):
         run = ["run", engine.file("ok"), "--executor", "ray", "--ray-address", address, "--run-id", "r"]
         command = [*namespaces(), sys.executable, "-m", "bench_engine", *map(str, run)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=engine.folder, timeout=30)
