@@ -1,9 +1,10 @@
-"""kill -9 at random moments: of the runner, and of workers, of a sweep that is started again until it is done.
+"""kill -9 at random moments: of the runner and of workers of a sweep that is started again until it is done; with --ray
+of nodes of a cluster too.
 
-    python -m tests.shows.kills [--times 50] [--seed 1]
+    python -m tests.shows.kills [--times 30] [--seed 1]         # two minutes
+    python -m tests.shows.kills --ray [--times 20] [--seed 1]   # ten minutes
 
-Shows that no trial is lost and none is there twice, and that journal and results agree. Nodes of a Ray cluster are
-killed by tests.shows.ray_kills.
+Shows that no trial is lost and none is there twice, and that journal and results agree.
 """
 
 import argparse
@@ -22,8 +23,10 @@ import psutil
 
 from db.settings import ROOT
 from db.store import Store
+from tests.bench_engine.executors.ray_machines import Machines, missing
 
 TRIALS = 2 * 120  # of two methods that take turns
+PYTHONPATH = os.pathsep.join((str(ROOT / "tests" / "fake_engine"), str(ROOT)))
 SWEEP = f"""
 benchmark: fake
 methods: [fake, fake_dense]
@@ -35,16 +38,17 @@ seeds: {TRIALS // 2}
 
 
 class Show:
-    """A sweep in a folder of its own."""
+    """A sweep in a folder of its own, on this machine or on a cluster of two."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, machines: Machines | None = None) -> None:
         self.folder = folder
+        self.machines = machines
         self.sweep = folder / "fakes.yaml"
         self.sweep.write_text(SWEEP)
         self.url = str(folder / "x.duckdb")
         self.environment = {
             **os.environ,
-            "PYTHONPATH": os.pathsep.join((str(ROOT / "tests" / "fake_engine"), str(ROOT))),
+            "PYTHONPATH": PYTHONPATH,
             "MIRROR_DB": self.url,
             "MIRROR_LOCK": str(folder / "lock"),
             "MIRROR_JOURNAL": str(folder / "x.journal"),
@@ -52,6 +56,8 @@ class Show:
 
     def start(self, *more: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "bench_engine", "run", str(self.sweep), "--retry-failed", *more]
+        if self.machines:
+            command += ["--executor", "ray", "--ray-address", self.machines.address]
         log = (self.folder / "log").open("ab")
         return subprocess.Popen(command, env=self.environment, cwd=ROOT, stdout=log, stderr=log)
 
@@ -62,12 +68,13 @@ class Show:
         """What is wrong, in sentences."""
         entries = self.entries()
         ok = Counter(name.partition("-")[0] for name in entries if name.endswith(".ok.json"))
+        configurations = {r["configuration"] for r in Store(self.url).rows("SELECT configuration FROM trials")}
         failed = [name for name in entries if not name.endswith(".ok.json")]
         stored = Store(self.url).rows("SELECT trial_id, status FROM trials")
         results = Store(self.url).rows("SELECT trial_id FROM results")
         wrong = []
-        if len(ok) != TRIALS:
-            wrong.append(f"{TRIALS - len(ok)} trials are lost.")
+        if len(configurations) != TRIALS or len(ok) != TRIALS:
+            wrong.append(f"There are {len(ok)} trials with a result, not {TRIALS}.")
         if doubles := [identity for identity, count in ok.items() if count > 1]:
             wrong.append(f"{len(doubles)} trials are there twice.")
         if sorted(f"{row['trial_id']}.{row['status']}.json" for row in stored) != entries:
@@ -78,67 +85,81 @@ class Show:
             wrong.append(f"{len(failed)} trials failed, but only {killed_workers} workers were killed.")
         return wrong
 
+    def workers(self, runner: subprocess.Popen[bytes]) -> list[psutil.Process]:
+        if self.machines:
+            return self.machines.workers()
+        found = []
+        with contextlib.suppress(psutil.Error):
+            for process in psutil.Process(runner.pid).children():
+                with contextlib.suppress(psutil.Error):
+                    if "bench_engine.worker" in process.cmdline():
+                        found.append(process)
+        return found
 
-def workers_of(runner: int) -> list[psutil.Process]:
-    found = []
-    with contextlib.suppress(psutil.Error):
-        for process in psutil.Process(runner).children():
-            with contextlib.suppress(psutil.Error):
-                if "bench_engine.worker" in process.cmdline():
-                    found.append(process)
-    return found
-
-
-def wait_for_workers(runner: subprocess.Popen[bytes]) -> None:
-    while runner.poll() is None and not workers_of(runner.pid):
-        time.sleep(0.01)
+    def wait_for_workers(self, runner: subprocess.Popen[bytes]) -> None:
+        while runner.poll() is None and not self.workers(runner):
+            time.sleep(0.01)
 
 
 def kill_at_random(show: Show, times: int, chance: random.Random) -> Counter[str]:
-    """Kill so many times, now the runner and now a worker. Returns how often each."""
+    """Kill so many times, now the runner, now a worker, now a node. Returns how often each."""
     kills: Counter[str] = Counter()
     runner = show.start()
     while sum(kills.values()) < times:
         if chance.random() < 0.8:  # else it may still be starting
-            wait_for_workers(runner)
+            show.wait_for_workers(runner)
         time.sleep(chance.uniform(0.0, 0.8))
-        if runner.poll() is not None:  # all is done: run everything again, so that there is something to kill
-            runner = show.start("--force") if runner.returncode == 0 else show.start()
+        if runner.poll() is not None:
+            if runner.returncode == 0:  # all is done: there is nothing to kill any more
+                break
+            runner = show.start()
             continue
-        workers = workers_of(runner.pid)
-        if chance.random() < 0.5 and workers:
+        workers = show.workers(runner)
+        what = chance.choice(["runner", "worker", "node"] if show.machines else ["runner", "worker"])
+        if what == "worker" and workers:
             with contextlib.suppress(psutil.NoSuchProcess):
                 chance.choice(workers).kill()
                 kills["worker"] += 1
+        elif what == "node" and show.machines:
+            show.machines.kill("other")
+            kills["node"] += 1
+            show.machines.start("other")
         else:
             runner.send_signal(signal.SIGKILL)
             runner.wait()
             kills["runner while a group ran" if workers else "runner between groups"] += 1
             runner = show.start()
-        print(f"\r{sum(kills.values())} of {times} kills, {len(show.entries())} entries", end="", flush=True)
-    print()
+        print(f"{sum(kills.values())} of {times} kills, {len(show.entries())} entries", flush=True)
     runner.wait()
     return kills
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--times", type=int, default=50, help="number of kills (default: 50)")
+    parser.add_argument("--times", type=int, default=30, help="number of kills (default: 30)")
     parser.add_argument("--seed", type=int, default=1, help="of the moments (default: 1)")
+    parser.add_argument("--ray", action="store_true", help="on a cluster of two nodes, and kill one (default: not)")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        show = Show(Path(folder))
+    if options.ray and (why := missing()):
+        print(f"A cluster of several machines on one {why}.")
+        return 1
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        machines = stack.enter_context(Machines({"PYTHONPATH": PYTHONPATH})) if options.ray else None
+        if machines:
+            machines.start("head", head=True)
+            machines.start("other")
+        show = Show(Path(folder), machines)
         kills = kill_at_random(show, options.times, random.Random(options.seed))
-        while (last := show.start()).wait() != 0 or any(
-            row["n"] for row in Store(show.url).rows("SELECT count(*) AS n FROM failures")
-        ):
-            if last.returncode not in (0, 1):
-                print((show.folder / "log").read_text()[-2000:])
-                return 1
+        while show.start().wait() != 0 or failures(show):
+            print("once more", flush=True)
         print(", ".join(f"{count} times the {what}" for what, count in kills.items()))
         wrong = show.check(kills["worker"])
         print("\n".join(wrong) or f"All {TRIALS} trials are there once; journal and results agree.")
-        return 1 if wrong else 0
+        return 1 if wrong or sum(kills.values()) < options.times else 0
+
+
+def failures(show: Show) -> int:
+    return Store(show.url).rows("SELECT count(*) AS n FROM failures")[0]["n"]
 
 
 if __name__ == "__main__":
