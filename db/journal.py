@@ -4,8 +4,8 @@ import contextlib
 import gzip
 import itertools
 import os
-import re
 import tempfile
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,6 @@ from db.settings import examples_dir, journal_dir
 from db.store import Store
 
 _PACKED = (".jsonl", ".jsonl.gz")
-_TRIAL_ID = re.compile(r"[A-Za-z0-9_]{1,64}-[0-9]{1,9}")
 
 
 class JournalError(RuntimeError):
@@ -150,14 +149,10 @@ def merge(folder: Path, sources: Sequence[Path]) -> IngestReport:
 def _of_source(source: Path, known: set[str], report: IngestReport) -> Iterator[Record]:
     """Records of somebody else's journal that are not known yet; nothing there is renamed."""
     if source.is_dir():
-        found = _fresh(source, known, report, name_broken=lambda path: path.name)
-    else:
-        found = (r for record in _packed(source, report.set_aside) for r in _count(record, known, report))
-    for record in found:
-        if _TRIAL_ID.fullmatch(record.trial_id):  # it becomes the name of a file
-            yield record
-        else:
-            report.set_aside.append(f"{record.trial_id!r:.60} in {source.name} is no identity and attempt.")
+        yield from _fresh(source, known, report, name_broken=_own_name)
+        return
+    for record in _packed(source, report.set_aside):
+        yield from _count(record, known, report)
 
 
 def _batches(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
@@ -204,19 +199,29 @@ def _fresh(
         if path.name.removesuffix(".json").rpartition(".")[0] in known:
             report.known += 1
             continue
-        try:
-            record = from_json(path.read_text(encoding="utf-8"))
-        except NewerFormatError as error:
-            report.set_aside.append(f"{path.name} is left alone: {error}.")
-        except (RecordError, UnicodeDecodeError) as error:
-            report.set_aside.append(f"{name_broken(path)}: {error}.")
-        except OSError as error:
-            report.set_aside.append(f"{path.name} cannot be read: {error.strerror}.")
-        else:
+        for record in _loose(path, report, name_broken):
             yield from _count(record, known, report)
     for path in _packed_files(folder):
         for record in _packed(path, report.set_aside):
             yield from _count(record, known, report)
+
+
+def _own_name(path: Path) -> str:
+    return path.name
+
+
+def _loose(path: Path, report: IngestReport, name_broken: Callable[[Path], str] = _own_name) -> Iterator[Record]:
+    """The record of one entry; nothing where it cannot be used, which the report then says."""
+    try:
+        record = from_json(path.read_text(encoding="utf-8"))
+    except NewerFormatError as error:
+        report.set_aside.append(f"{path.name} is left alone: {error}.")
+    except (RecordError, UnicodeDecodeError) as error:
+        report.set_aside.append(f"{name_broken(path)}: {error}.")
+    except OSError as error:
+        report.set_aside.append(f"{path.name} cannot be read: {error.strerror}.")
+    else:
+        yield record
 
 
 def _count(record: Record, known: set[str], report: IngestReport) -> Iterator[Record]:
@@ -247,6 +252,37 @@ def _packed(path: Path, problems: list[str]) -> Iterator[Record]:
 
 
 @dataclass(frozen=True)
+class CheckReport:
+    """What `check` found: the number of entries it read, whether those were all, and a line about each broken one."""
+
+    read: int
+    all: bool
+    unusable: tuple[str, ...]
+
+
+def check(folder: Path, seconds: float) -> CheckReport:
+    """Read the entries of a journal, the latest written first, for about so long, and leave them as they are.
+
+    `ingest` does not notice an entry that has broken since it was read: it skips what the results have by its name.
+    """
+    until = time.monotonic() + seconds
+    found, report = 0, IngestReport()
+    paths = sorted(folder.glob("*.json"), key=_written_at, reverse=True)
+    for path in [*paths, *_packed_files(folder)]:
+        if time.monotonic() > until:
+            return CheckReport(found, False, tuple(report.set_aside))
+        read = _packed(path, report.set_aside) if path.name.endswith(_PACKED) else _loose(path, report)
+        found += sum(1 for _ in read)
+    return CheckReport(found, True, tuple(report.set_aside))
+
+
+def _written_at(path: Path) -> float:
+    with contextlib.suppress(FileNotFoundError):  # it was set aside meanwhile
+        return path.stat().st_mtime
+    return 0.0
+
+
+@dataclass(frozen=True)
 class PackReport:
     """What `pack` did: the number of trials it wrote, and a line about each entry that it could not use."""
 
@@ -259,11 +295,17 @@ def pack(folder: Path, target: Path) -> PackReport:
 
     The folder stays as it is.
 
-    Raises JournalError when the target cannot be written; a target that was there before is then as it was.
+    Raises JournalError when the target has another kind of name or cannot be written, or when there are no trials; a
+    target that was there before is then as it was.
     """
+    if not target.name.endswith(_PACKED):
+        raise JournalError(f"{target.name or target} does not end in .jsonl or .jsonl.gz: name the file so.")
     report = IngestReport()
-    found = _fresh(folder, set(), report, name_broken=lambda path: path.name)
+    found = _fresh(folder, set(), report, name_broken=_own_name)
     records = sorted(found, key=lambda r: (r.trial["started_at"], r.trial_id))
+    if not records:
+        why = f" ({report.set_aside[0].removesuffix('.')})" if report.set_aside else ""
+        raise JournalError(f"There are no trials in {folder.name}/{why}: nothing was written.")
     temporary = target.with_name(target.name + ".part")
     try:
         with temporary.open("wb") as file:

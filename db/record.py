@@ -2,14 +2,18 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from db.columns import BY_NAME, STATUSES
+from db.columns import BY_NAME, METRICS, STATUSES
+from db.plain_text import printable
 
 FORMAT = 1
+
+_TRIAL_ID = re.compile(r"[A-Za-z0-9_]{1,64}-[0-9]{1,9}")  # it becomes the name of a file, and part of what is printed
 
 
 class RecordError(ValueError):
@@ -81,7 +85,10 @@ class Record:
 
 
 def from_json(text: str) -> Record:
-    """Read a journal entry. Raises RecordError (a sentence that says what is wrong) or NewerFormatError."""
+    """Read a journal entry. In its names and other short texts a space stands for what does not print.
+
+    Raises RecordError (a sentence that says what is wrong) or NewerFormatError.
+    """
     try:
         entry = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -92,7 +99,7 @@ def from_json(text: str) -> Record:
         raise NewerFormatError(
             f"its format {entry['format']} is newer than this version reads ({FORMAT}); update to ingest it"
         )
-    return _record(entry)
+    return _readable(_record(entry))
 
 
 def _record(entry: Mapping[str, Any]) -> Record:
@@ -102,6 +109,8 @@ def _record(entry: Mapping[str, Any]) -> Record:
         for key in ("trial_id", "identity", "status", "benchmark", "method", "configuration", "comparison"):
             if not isinstance(trial[key], str):
                 raise RecordError(f"its {key} is not text")
+        if not _TRIAL_ID.fullmatch(trial["trial_id"]) or trial["trial_id"].rpartition("-")[0] != trial["identity"]:
+            raise RecordError(f"its trial_id {trial['trial_id']!r:.60} is no identity and attempt")
         if trial["status"] not in STATUSES:
             raise RecordError(f"its status {trial['status']!r} is none of {', '.join(STATUSES)}")
         for key, value in trial.items():
@@ -110,10 +119,18 @@ def _record(entry: Mapping[str, Any]) -> Record:
         for key, type_name in (("error", "text"), ("environment", "text"), ("baseline_latency_us", "real")):
             if trial.get(key) is not None and not _fits(trial[key], type_name):
                 raise RecordError(f"its {key} is not {type_name}")
+        for key in (*METRICS, "baseline_latency_us"):
+            if (trial.get(key) or 0) < 0:
+                raise RecordError(f"its {key} is {trial[key]:g}, which is negative")
         trial["started_at"] = _naive_utc(trial["started_at"])
         samples = tuple(float(x) for x in entry["samples_us"])
         if any(not math.isfinite(x) or x < 0 for x in samples):
             raise RecordError("it holds a negative or non-finite timing")
+        latency_us = trial.get("latency_us")
+        if samples and latency_us is not None and not _among(latency_us, samples):
+            raise RecordError(
+                f"its latency_us {latency_us:g} lies outside its samples, {min(samples):g} to {max(samples):g}"
+            )
         turn_sizes = tuple(int(n) for n in entry.get("turn_sizes", ()))
         if turn_sizes and (min(turn_sizes) < 0 or sum(turn_sizes) != len(samples)):
             raise RecordError(f"its turns hold {sum(turn_sizes)} samples, and it has {len(samples)}")
@@ -125,6 +142,29 @@ def _record(entry: Mapping[str, Any]) -> Record:
         raise
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise RecordError(f"a part is missing or malformed ({type(error).__name__}: {error})") from error
+
+
+def _among(median: float, samples: tuple[float, ...]) -> bool:
+    """Whether a median lies within its samples; either may have been rounded."""
+    return min(samples) * 0.999 - 0.001 <= median <= max(samples) * 1.001 + 0.001
+
+
+def _readable(record: Record) -> Record:
+    """The record as it may be printed. An error keeps its lines; environment and sweep file are no names."""
+    trial = _plain_row(record.trial, leave=("error", "environment"))
+    if error := trial.get("error"):
+        trial["error"] = printable(error, keep="\n\t")
+    return replace(
+        record,
+        trial=trial,
+        curves=tuple((printable(metric), step, value) for metric, step, value in record.curves),
+        machine=_plain_row(record.machine),
+        sweep=_plain_row(record.sweep, leave=("spec",)),
+    )
+
+
+def _plain_row(row: Mapping[str, Any], leave: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {k: printable(v) if isinstance(v, str) and k not in leave else v for k, v in row.items()}
 
 
 def _naive_utc(given: str | datetime) -> datetime:

@@ -97,12 +97,27 @@ _MACHINE = """LEFT JOIN (SELECT machine_id, name || CASE WHEN count(*) OVER (PAR
         ON t.machine_id = m.machine_id"""
 
 
+# The number of an attempt as text of one length: nothing that a table may hold makes its comparison fail.
+_ATTEMPT = "lpad(substr(t.trial_id, length(t.identity) + 2), 9, '0')"
+
+
 def _newest(where: str = "") -> str:
-    """CTE `newest`: the newest trial of each configuration and machine. Two aggregates, a third of a window's time."""
-    return f"""latest AS (SELECT t.configuration, t.machine_id, max(t.started_at) AS started_at FROM trials AS t {where}
-        GROUP BY t.configuration, t.machine_id),
-    newest AS (SELECT max(t.trial_id) AS trial_id FROM trials AS t JOIN latest AS l ON t.configuration = l.configuration
-        AND t.started_at = l.started_at AND t.machine_id IS NOT DISTINCT FROM l.machine_id {where}
+    """CTE `newest`: the newest trial of each configuration and machine. Aggregates: a third of a window's time.
+
+    Of one identity the highest attempt is the newest, whatever the clock said; between identities time decides.
+    """
+    return f"""again AS (SELECT t.configuration, t.machine_id, t.identity, max({_ATTEMPT}) AS attempt
+        FROM (SELECT * FROM trials AS t {where}) AS t WHERE {_ATTEMPT} > '000000001'
+        GROUP BY t.configuration, t.machine_id, t.identity),
+    last_attempts AS (SELECT t.configuration, t.machine_id, t.started_at, t.trial_id FROM trials AS t
+        LEFT JOIN again AS a ON t.identity = a.identity AND t.configuration = a.configuration
+        AND t.machine_id IS NOT DISTINCT FROM a.machine_id {where or "WHERE TRUE"}
+        AND (a.attempt IS NULL OR {_ATTEMPT} = a.attempt)),
+    latest AS (SELECT t.configuration, t.machine_id, max(t.started_at) AS started_at
+        FROM last_attempts AS t GROUP BY t.configuration, t.machine_id),
+    newest AS (SELECT max(t.trial_id) AS trial_id FROM last_attempts AS t
+        JOIN latest AS l ON t.configuration = l.configuration AND t.started_at = l.started_at
+        AND t.machine_id IS NOT DISTINCT FROM l.machine_id
         GROUP BY t.configuration, t.machine_id)"""
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import random
-import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import sqlalchemy as sa
 
-from db import migrations, postgres, schema
+from db import duck, migrations, postgres, schema
 from db.record import Record
 from db.settings import db_url
 
@@ -47,12 +46,13 @@ class Store:
         self.recovered = False
         self.path = Path(self.url.removeprefix("duckdb:///")) if self.url.startswith("duckdb:///") else None
         self.postgres = postgres.is_url(self.url)
+        self._file_name = self.path.name if self.path else ""
 
     @property
     def name(self) -> str:
         """What to call the results in a message: the file's name, or the URL without its password."""
         if self.path:
-            return self.path.name
+            return self._file_name
         try:
             url = sa.make_url(self.url)
         except (sa.exc.ArgumentError, ValueError):
@@ -65,6 +65,7 @@ class Store:
 
     def ensure(self) -> bool:
         """Create or migrate the tables and views. Returns True when the results were created anew."""
+        self.check_place()
         if self.path is not None and not self.path.exists():
             return self._create(self.path)
         with self._connect(write=False) as connection:
@@ -79,12 +80,15 @@ class Store:
     def _create(path: Path) -> bool:
         """Make the file whole under another name first: a process that is killed leaves no half database behind."""
         part = path.with_name(f"{path.stem}.{os.getpid()}.part.duckdb")
+        files = (part, part.with_name(part.name + ".wal"))
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part.unlink(missing_ok=True)
+            path.parent.mkdir(exist_ok=True)
+            for file in files:
+                file.unlink(missing_ok=True)
         except OSError as error:
             raise StoreError(f"The folder {path.parent.name}/ cannot be made: {error.strerror}.") from error
         beside = Store(str(part))
+        beside._file_name = path.name
         try:
             with beside._connect(write=True) as connection:
                 migrations.migrate(connection)
@@ -95,9 +99,18 @@ class Store:
         except OSError as error:
             raise StoreError(f"The results {path.name} cannot be made: {error.strerror}.") from error
         finally:
-            with contextlib.suppress(OSError):
-                part.unlink()
+            for file in files:
+                with contextlib.suppress(OSError):
+                    file.unlink()
         return True
+
+    def check_place(self) -> None:
+        """Raises StoreError where the folder of a results file can be no other than a slip: even the one above it is
+        missing."""
+        if self.path and not self.path.parent.parent.is_dir():
+            raise StoreError(
+                f"There is no folder {self.path.parent}: make it, or name another place with --db or MIRROR_DB."
+            )
 
     def add(self, records: Iterable[Record]) -> int:
         """Insert the trials that are not there yet, in one transaction. Returns how many were new."""
@@ -324,8 +337,9 @@ class Store:
                 if not busy:
                     raise StoreError(self._sentence(error)) from error
                 if time.monotonic() >= deadline:
-                    sentence = self._sentence(error) if self.postgres else self._busy_sentence(text)
-                    raise StoreBusyError(sentence) from error
+                    if self.postgres:
+                        raise StoreBusyError(self._sentence(error)) from error
+                    raise StoreBusyError(duck.busy_sentence(self.name, text, self.lock_wait_s)) from error
                 time.sleep(random.uniform(0.02, 0.1))
 
     def _set_wal_aside(self) -> None:
@@ -336,27 +350,13 @@ class Store:
             stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
             os.replace(wal, wal.with_name(f"{wal.name}.corrupt-{stamp}"))
 
-    def _busy_sentence(self, text: str) -> str:
-        holder = re.search(r"held in ([^\s(]+).*?\(PID (\d+)\)", text)
-        who = f"{Path(holder[1]).name} (process {holder[2]})" if holder else "another process"
-        return (
-            f"The results file {self.name} is held by {who} and did not come free within {self.lock_wait_s:.0f} s: "
-            "close that program, or wait for it to end, and try again. Nothing is lost: "
-            "finished trials are in the journal."
-        )
-
     def _sentence(self, error: Exception) -> str:
         cause = getattr(error, "orig", error)
         if self.postgres:
             return postgres.sentence(self.name, cause)
         text = str(cause).strip().splitlines()[0]
-        if self.path and ("not a valid DuckDB database file" in text or "checksum" in text.lower()):
-            return (
-                f"{self.name} is not a whole DuckDB file: move it away and run `python -m bench_engine ingest`, "
-                "which rebuilds it from the journal."
-            )
         if self.path:
-            text = text.replace(str(self.path), self.path.name)
+            return duck.sentence(self.name, self.path, text)
         if isinstance(error, sa.exc.NoSuchModuleError):
             text += "; write postgresql+psycopg://USER@HOST/DATABASE, or the path of a DuckDB file."
         return f"The results at {self.name} cannot be used: {text}"

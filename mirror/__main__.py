@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Sequence
 
+from db.plain_text import printable
 from mirror.numbers import format_value
 from mirror.query_spec import Answer
 
@@ -51,10 +52,7 @@ def _grid(answer: Answer) -> str:
     cells = [list(answer.table.columns)]
     cells += [
         # Control characters in a value must not reach the terminal.
-        [
-            "".join(c if c.isprintable() else " " for c in format_value(n, v))
-            for n, v in zip(answer.table.columns, row, strict=True)
-        ]
+        [printable(format_value(n, v)) for n, v in zip(answer.table.columns, row, strict=True)]
         for row in shown
     ]
     widths = [min(40, max(len(row[i]) for row in cells)) for i in range(len(cells[0]))]

@@ -19,7 +19,9 @@ def make_record(number: int = 0, **trial: object) -> Record:
     row = {"configuration": key(row, AXES), "comparison": key(row, GROUP_AXES), **row}
     machine = {"machine_id": "m1", "name": "machine one", "cores": 2}
     sweep = {"sweep_id": "s1", "name": "s", "spec": "benchmark: lookup", "started_at": datetime(2026, 11, 1)}
-    return Record(row, (1.0, 2.0), (("loss", 1, 0.5),), machine, sweep)
+    latency_us = row["latency_us"]
+    samples_us = (1.0, 2.0) if latency_us is None else (0.5 * latency_us, 1.5 * latency_us)
+    return Record(row, samples_us, (("loss", 1, 0.5),), machine, sweep)
 
 
 def key(row: dict[str, object], axes: tuple[str, ...]) -> str:

@@ -211,6 +211,52 @@ def test_a_pack_leaves_the_journal_as_it_is_and_names_what_it_leaves_out(folder:
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.parametrize("name", ["x.duckdb", "all.json", "all.jsonl.zip", "jsonl", "."])
+def test_a_pack_overwrites_nothing_but_a_packed_file(folder: Path, tmp_path: Path, name: str) -> None:
+    write(folder, make_record())
+    if name != ".":
+        (tmp_path / name).write_text("old")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(JournalError, match=r"does not end in \.jsonl or \.jsonl\.gz: name the file so\.$"):
+        pack(folder, tmp_path / name)
+    assert sorted(tmp_path.iterdir()) == before
+    assert name == "." or (tmp_path / name).read_text() == "old"
+
+
+@pytest.mark.parametrize("entry", [None, "half"])
+def test_a_pack_of_nothing_leaves_the_old_file(folder: Path, tmp_path: Path, entry: str | None) -> None:
+    target = tmp_path / "all.jsonl"
+    target.write_text("old")
+    if entry:
+        (folder / "aa-1.ok.json").write_text(entry)
+    with pytest.raises(JournalError, match=r"^There are no trials in x\.journal/.*: nothing was written\.$"):
+        pack(folder, target)
+    with pytest.raises(JournalError, match=r"^There are no trials in missing\.journal/: nothing was written\.$"):
+        pack(tmp_path / "missing.journal", target)
+    assert target.read_text() == "old"
+
+
+def test_a_check_reads_every_entry_and_leaves_it(folder: Path, store: Store) -> None:
+    for number in range(3):
+        write(folder, make_record(number))
+    (folder / "p.jsonl").write_text(make_record(9).to_json() + "\nrubbish\n")
+    ingest(store, [folder])
+    path = folder / "0001-1.ok.json"
+    path.write_text(path.read_text()[:50])
+    assert ingest(store, [folder]).set_aside == [
+        "line 2 of p.jsonl: it is not whole JSON (Expecting value: line 1 column 1 (char 0))."
+    ]
+    found = journal.check(folder, seconds=60.0)
+    assert (found.read, found.all) == (3, True)
+    assert [line.partition(":")[0] for line in found.unusable] == ["0001-1.ok.json", "line 2 of p.jsonl"]
+    assert path.exists()
+
+
+def test_a_check_ends_in_time_and_says_so(folder: Path) -> None:
+    write(folder, make_record())
+    assert journal.check(folder, seconds=-1.0) == journal.CheckReport(0, False, ())
+
+
 def seeds(store: Store) -> list[int]:
     return [row["seed"] for row in store.rows("SELECT seed FROM trials ORDER BY seed")]
 

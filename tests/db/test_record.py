@@ -56,12 +56,21 @@ def test_a_newer_format_is_told_apart() -> None:
         ('{"format": 1}', "missing or malformed"),
         (changed(trial__trial_id=KeyError), "missing or malformed"),
         (changed(trial__trial_id=7), "trial_id is not text"),
+        (changed(trial__trial_id="0000"), "trial_id '0000' is no identity and attempt"),
+        (changed(trial__trial_id="0001-1"), "trial_id '0001-1' is no identity and attempt"),
+        (changed(trial__identity="other"), "is no identity and attempt"),
         (changed(trial__configuration=KeyError), "missing or malformed"),
         (changed(trial__comparison=None), "comparison is not text"),
         (changed(trial__status="fine"), "status 'fine' is none of"),
         (changed(trial__latency_us="fast"), "latency_us is not real"),
         (changed(trial__latency_us=float("nan")), "latency_us is not real"),
         (changed(trial__latency_us=True), "latency_us is not real"),
+        (changed(trial__latency_us=-1.0), "latency_us is -1, which is negative"),
+        (changed(trial__memory_mb=-0.5), "memory_mb is -0.5, which is negative"),
+        (changed(trial__sample_count=-3), "sample_count is -3, which is negative"),
+        (changed(trial__baseline_latency_us=-1), "baseline_latency_us is -1, which is negative"),
+        (changed(trial__latency_us=4.9), "latency_us 4.9 lies outside its samples, 5 to 15"),
+        (changed(trial__latency_us=15.1), "latency_us 15.1 lies outside its samples, 5 to 15"),
         (changed(trial__batch_size=1.5), "batch_size is not integer"),
         (changed(trial__batch_size=2**63), "batch_size is not integer"),
         (changed(trial__method="\ud800"), "method is not text"),
@@ -106,9 +115,35 @@ def test_a_record_that_can_be_read_back_passes_the_check() -> None:
         ({"batch_size": 2**63}, "batch_size is not integer"),
         ({"stop_reason": ["a"]}, "stop_reason is not text"),
         ({"comparison": None}, "missing or malformed"),
+        ({"auc": -0.1}, "auc is -0.1, which is negative"),
     ],
 )
 def test_a_record_that_could_not_be_read_back_is_found_without_writing_it(changes: dict, words: str) -> None:
     with pytest.raises(RecordError) as caught:
         make_record(**changes).check()
     assert words in str(caught.value)
+
+
+def test_a_median_without_samples_or_at_their_edge_is_taken() -> None:
+    assert from_json(changed(samples_us=[])).trial["latency_us"] == 10.0
+    assert from_json(changed(samples_us=[10.0])).trial["latency_us"] == 10.0
+    assert from_json(changed(samples_us=[9.9996, 9.9998])).trial["latency_us"] == 10.0, "one of them was rounded"
+
+
+def test_names_hold_no_character_that_a_terminal_obeys() -> None:
+    record = from_json(
+        changed(
+            trial__method="den\nse",
+            trial__error="first\nsecond\x1b[2J",
+            machine__name="\x1b[31mred\u202eder",
+            sweep__name="s\x07\u200b",
+            sweep__spec="benchmark: lookup\n",
+            curves=[["lo\x9bss", 1, 0.5]],
+        )
+    )
+    assert record.trial["method"] == "den se"
+    assert record.trial["error"] == "first\nsecond [2J"
+    assert record.machine["name"] == " [31mred der"
+    assert record.sweep["name"] == "s  "
+    assert record.sweep["spec"] == "benchmark: lookup\n"
+    assert record.curves == (("lo ss", 1, 0.5),)

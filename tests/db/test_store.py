@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+import duckdb
 import pytest
 import sqlalchemy as sa
 from broken_log import break_log
@@ -38,6 +39,70 @@ def test_added_once(store: Store) -> None:
     assert store.rows("SELECT count(*) AS n FROM samples") == [{"n": 6}]
     assert store.rows("SELECT count(*) AS n FROM machines") == [{"n": 1}]
     assert store.rows("SELECT count(*) AS n FROM sweeps") == [{"n": 1}]
+
+
+def test_a_file_cut_off_anywhere_is_said_to_be_no_whole_file(store: Store) -> None:
+    store.ensure()
+    store.add(make_record(n) for n in range(300))
+    store.checkpoint()
+    assert store.path
+    whole = store.path.read_bytes()
+    lengths = [1, 100, 4095, 4096, 8192, 12_287, 12_288, 20_000, *range(30_000, len(whole) - 1, len(whole) // 12)]
+    for length in lengths:
+        store.path.write_bytes(whole[:length])
+        with pytest.raises(StoreError, match=r"^x\.duckdb is not a whole DuckDB file: move it away and run"):
+            use(store)
+
+
+def use(store: Store) -> None:
+    store.snapshot()
+    store.add([make_record(999)])
+
+
+LIMITED = """
+import resource, signal, sys
+from db.store import Store, StoreError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+try:
+    Store(sys.argv[1]).ensure()
+except StoreError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("limit", [100, 20_000, 300_000])
+def test_results_that_cannot_be_made_leave_nothing_behind(store: Store, tmp_path: Path, limit: int) -> None:
+    """A limit on the size of files stops the write itself half way, as a full disk does."""
+    command = [sys.executable, "-c", LIMITED, str(store.path), str(limit)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.startswith("The results at x.duckdb cannot be used: "), done
+    assert "File too large" in done.stdout
+    assert "part" not in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_said_with_what_to_do(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(connection: sa.Connection) -> bool:
+        assert store.path
+        (part,) = tmp_path.glob("*.part.duckdb")
+        part.with_name(part.name + ".wal").write_text("half")
+        raise duckdb.IOException(f'IO Error: Could not write file "{part}": No space left on device')
+
+    monkeypatch.setattr(migrations, "migrate", full)
+    with pytest.raises(StoreError) as caught:
+        store.ensure()
+    assert str(caught.value) == (
+        "The results x.duckdb cannot be written, the disk is full: free space, or name another place with MIRROR_DB."
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_last_folder_is_made_and_no_tree(tmp_path: Path) -> None:
+    assert Store(str(tmp_path / "new" / "x.duckdb")).ensure()
+    with pytest.raises(StoreError, match=r"There is no folder .*/a/b: make it, or name another place with --db"):
+        Store(str(tmp_path / "a" / "b" / "x.duckdb")).ensure()
+    assert not (tmp_path / "a").exists()
 
 
 def test_more_than_a_thousand_at_once(store: Store) -> None:

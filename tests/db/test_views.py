@@ -23,9 +23,12 @@ def store(request: pytest.FixtureRequest, tmp_path) -> Store:
 def some_trials(seed: int) -> list[Record]:
     """Trials that meet in few configurations, machines, sweeps and moments, so that every rule is met."""
     draw = random.Random(seed)
+    identities = [draw.choice([f"{number:04x}", "aa", "bb"]) for number in range(80)]  # two of them tried often
     return [
         make_record(
             number,
+            identity=identities[number],
+            attempt=identities[: number + 1].count(identities[number]),
             seed=draw.randrange(2),
             batch_size=draw.choice([1, 64]),
             method=(method := draw.choice(["dense", "hashed"])),
@@ -41,9 +44,16 @@ def some_trials(seed: int) -> list[Record]:
     ]
 
 
+def attempt(t: dict[str, Any]) -> int:
+    return int(t["trial_id"].rpartition("-")[2])
+
+
 def newest(trials: list[dict[str, Any]]) -> set[str]:
+    last: dict[tuple, dict[str, Any]] = {}
+    for t in sorted(trials, key=attempt):
+        last[t["configuration"], t["machine_id"], t["identity"]] = t
     found: dict[tuple, dict[str, Any]] = {}
-    for t in sorted(trials, key=lambda t: (t["started_at"], t["trial_id"])):
+    for t in sorted(last.values(), key=lambda t: (t["started_at"], t["trial_id"])):
         found[t["configuration"], t["machine_id"]] = t
     return {t["trial_id"] for t in found.values()}
 
@@ -91,3 +101,17 @@ def test_a_baseline_that_took_turns_goes_before_a_nearer_one(store: Store) -> No
     store.add([make_record(3, **{**hashed, "seed": 8})])
     found = {r["trial_id"]: r["speedup"] for r in store.rows("SELECT trial_id, speedup FROM results")}
     assert found == {"0001-1": 1.0, "0002-1": 4.0, "0003-1": 2.0}
+
+
+def test_a_later_attempt_is_newer_whatever_the_clock_said(store: Store) -> None:
+    """Clock ahead in the first attempt; the tenth comes after the ninth; another identity is newer by its time."""
+    ahead = datetime(2099, 1, 1)
+    same = {"identity": "aa", "seed": 0}
+    store.add([make_record(1, **same, attempt=n, latency_us=1.0 * n, started_at=ahead) for n in (1, 9)])
+    store.add([make_record(2, **same, attempt=10, latency_us=10.0)])
+    assert store.rows("SELECT trial_id FROM results") == [{"trial_id": "aa-10"}]
+    store.add([make_record(3, **same, attempt=11, status="failed", error="x", latency_us=None)])
+    assert store.rows("SELECT trial_id FROM failures") == [{"trial_id": "aa-11"}]
+    store.add([make_record(4, identity="bb", seed=0)])
+    assert store.rows("SELECT trial_id FROM results") == [{"trial_id": "bb-1"}]
+    assert store.rows("SELECT trial_id FROM failures") == []

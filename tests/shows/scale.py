@@ -132,7 +132,8 @@ class Writer:
             columns |= self.measured(trial, latency_us)
             if turns and group == trial.comparison():
                 columns |= self.compared(group, baseline_us / latency_us, baseline_us)
-            samples = tuple(round(latency_us * self.random.lognormvariate(0, 0.02), 3) for _ in range(self.samples))
+            spread = (1.0, *(self.random.lognormvariate(0, 0.02) for _ in range(self.samples - 1)))
+            samples = tuple(round(latency_us * factor, 3) for factor in spread)
             sizes = tuple(len(samples[i : i + 5]) for i in range(0, len(samples), 5)) if turns else ()
             curves = tuple(("loss", step, 0.7 / (step + 1)) for step in range(20)) if "auc" in columns else ()
             yield Record(columns, samples, curves, machine, row, sizes)
