@@ -20,7 +20,7 @@ from bench_engine import ratios
 from bench_engine.pairs import Row, filters, group_by, join, join_methods, newest, nothing_in_common
 from bench_engine.ratios import Ratio
 from bench_engine.registry import nearest
-from bench_engine.sides import CompareError, Side, resolve
+from bench_engine.sides import CompareError, Side, UsageError, resolve
 from db.columns import AXES, BY_NAME
 from db.store import Store
 
@@ -54,6 +54,11 @@ class Metric:
     def places(self) -> int:
         """Decimals of its ratios: those of AUC and log loss differ in the third."""
         return 2 if self.unit else 4
+
+    @property
+    def sampled(self) -> bool:
+        """Whether it is compared through samples, else through its value in each trial."""
+        return self.name == "latency_us"
 
     @property
     def formula(self) -> str:
@@ -184,19 +189,19 @@ class Limit:
 
 
 def limit(text: str, metric: Metric) -> Limit:
-    """Read a limit such as `slower:5%`, for which a time ratio of 1.05 is the end. Raises CompareError."""
+    """Read a limit such as `slower:5%`, for which a time ratio of 1.05 is the end. Raises UsageError."""
     match = re.fullmatch(r"(\w+):(\d{1,4}(?:\.\d{1,6})?) ?%", text)
     if not match or match[1] not in metric.words:
         choices = " or ".join(f"{word}:5%" for word in metric.words)
-        raise CompareError(f"--fail-on {text} cannot be read: for {metric.name} write such as {choices}.")
+        raise UsageError(f"--fail-on {text} cannot be read: for {metric.name} write such as {choices}.")
     return Limit(text, match[1], 1 + float(match[2]) / 100)
 
 
 def metric(name: str) -> Metric:
-    """The metric of that name. Raises CompareError."""
+    """The metric of that name. Raises UsageError."""
     if name not in METRICS:
         hint = nearest(name, METRICS) or "."
-        raise CompareError(f"{name!r} cannot be compared{hint} What can: {', '.join(METRICS)}.")
+        raise UsageError(f"{name!r} cannot be compared{hint} What can: {', '.join(METRICS)}.")
     return METRICS[name]
 
 
@@ -216,17 +221,18 @@ def compare(
         where: `axis=value` or `axis=v1,v2`, of both sides; `sweep` and `machine_id` may be given like an axis.
         by_baseline: judge the change of the speedup over the baseline that each took turns with; latency_us only.
 
-    Raises CompareError where a name is not known, or nothing is left to compare.
+    Raises CompareError where a name is not known, or nothing is left to compare; UsageError where what was asked for
+    cannot be read.
     """
-    if by_baseline and of.name != "latency_us":
-        raise CompareError(
+    if by_baseline and not of.sampled:
+        raise UsageError(
             f"--relative needs turns taken with a baseline, which {of.name} knows nothing of: leave it out."
         )
     if store.path is None or store.path.exists():
         store.ensure()
     side_a, side_b = resolve(store, (a, b))
     if (side_a.kind == "method") != (side_b.kind == "method"):
-        raise CompareError("A method is compared with a method: write method:NAME on both sides.")
+        raise UsageError("A method is compared with a method: write method:NAME on both sides.")
     wanted = filters(where)
     rows_a, rows_b = (newest(store, letter, side, of.name, wanted) for letter, side in (("A", side_a), ("B", side_b)))
     joined = (join_methods if side_a.kind == "method" else join)(rows_a, rows_b)
@@ -243,14 +249,14 @@ def compare(
     usable = [
         pair for pair in pairs if all((row[of.name] or 0) > 0 or (of.exact and row[of.name] == 0) for row in pair)
     ]
-    judged_by = _speedups(store, usable) if of.name == "latency_us" else {}
+    judged_by = _speedups(store, usable) if of.sampled else {}
     if by_baseline:
         usable = [pair for pair in usable if all(row["trial_id"] in judged_by for row in pair)]
     if not usable:
         lack = "a baseline that took turns with it on both sides" if by_baseline else f"{of.name} on both sides"
         raise CompareError(f"None of the {len(pairs)} configurations in common has {lack}.")
     names = {row["machine_id"]: row["name"] for row in store.rows("SELECT machine_id, name FROM machines")}
-    if of.name == "latency_us":
+    if of.sampled:
         found = list(_by_samples(store, usable, of, judged_by, by_baseline, names))
     else:
         found = list(_by_values(usable, of, names))
@@ -304,7 +310,7 @@ def _by_samples(
         some = pairs[first : first + TRIALS_AT_ONCE // 2]
         samples = _samples(store, {row["trial_id"] for pair in some for row in pair})
         for a, b in some:
-            in_turns = a["group_id"] is not None and a["group_id"] == b["group_id"]
+            in_turns = _took_turns(a, b)
             ratio = _of_samples(a, b, samples, in_turns)
             over = [speedups.get(row["trial_id"]) for row in (b, a)]
             relative = ratios.quotient(over[0], over[1]) if over[0] and over[1] else None
@@ -353,7 +359,12 @@ def _by_values(pairs: Sequence[tuple[Row, Row]], of: Metric, machines: Mapping[s
         if len(group) > 1:
             axes_shown.pop("seed", None)
         mean_a, mean_b = float(np.mean(values_a)), float(np.mean(values_b))
-        yield Compared(axes_shown, mean_a, mean_b, ratio, None, of.verdict(ratio), len(group))
+        in_turns = all(_took_turns(a, b) for a, b in group)
+        yield Compared(axes_shown, mean_a, mean_b, ratio, None, of.verdict(ratio), len(group), in_turns)
+
+
+def _took_turns(a: Row, b: Row) -> bool:
+    return a["group_id"] is not None and a["group_id"] == b["group_id"]
 
 
 def _axes(a: Row, b: Row, machines: Mapping[str, str]) -> dict[str, Any]:

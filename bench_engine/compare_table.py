@@ -163,6 +163,11 @@ def _summary(comparison: Comparison, limit: Limit | None) -> list[str]:
         lines.append(f"Left out: {comparison.left_out} without {lack}.")
     if comparison.other_machines:
         lines.append(f"Measured on different machines: {comparison.other_machines}; the ratio is one of machines too.")
+    if comparison.metric.is_time and not comparison.metric.sampled:
+        lines.append(
+            f"{comparison.metric.name} is compared by its value in each trial, over seeds, not by samples: turns that "
+            "trials took with each other make no interval narrower."
+        )
     apart = [c for c in comparison.configurations if not c.in_turns]
     if comparison.metric.is_time and apart and not comparison.by_baseline:
         remedy = "; --relative takes it out where there is a baseline" if any(c.relative for c in apart) else ""

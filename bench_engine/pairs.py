@@ -1,12 +1,13 @@
 """Pairs of trials: the newest of both sides of a comparison, and which of them belong together."""
 
+import csv
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bench_engine.registry import nearest
-from bench_engine.sides import CompareError, Side
+from bench_engine.sides import CompareError, Side, UsageError
 from db.columns import AXES, BY_NAME
 from db.store import Store
 
@@ -34,21 +35,33 @@ class Filters:
 
 
 def filters(given: Sequence[str]) -> Filters:
-    """Read `axis=value` and `axis=v1,v2`; `sweep` and `machine_id` are taken like an axis. Raises CompareError."""
+    """Read `axis=value` and `axis=v1,v2`, a value with a comma in double quotes; `sweep` and `machine_id` are taken
+    like an axis. Raises UsageError."""
     sql = ""
     parameters: dict[str, Any] = {}
     for text in given:
         name, equals, values = text.partition("=")
         known = (*AXES, "sweep", "machine_id")
         if not equals or name not in known:
-            hint = nearest(name, known) or "."
-            raise CompareError(f"--where {text} cannot be read: write AXIS=VALUE with one of the axes{hint}")
+            hint = (nearest(name, known) or ".") if name not in known else "."
+            raise UsageError(
+                f"--where {text} cannot be read: write AXIS=VALUE with one of the axes{hint} Known: {', '.join(known)}."
+            )
         places = []
-        for value in values.split(","):
+        for value in _values(values, text):
             places.append(f"where_{len(parameters)}")
             parameters[places[-1]] = _typed(name, value, text)
         sql += f" AND t.{name} IN ({', '.join(':' + place for place in places)})"
     return Filters(given, sql, parameters)
+
+
+def _values(values: str, text: str) -> list[str]:
+    try:
+        return next(csv.reader([values], strict=True)) or [""]
+    except csv.Error:
+        raise UsageError(
+            f"--where {text!r} cannot be read: write a value that holds a comma as 'AXIS=\"a,b\"', a quote in it twice."
+        ) from None
 
 
 def _typed(name: str, value: str, text: str) -> str | int | float:
@@ -62,7 +75,7 @@ def _typed(name: str, value: str, text: str) -> str | int | float:
             raise ValueError
     except ValueError:
         what = {"integer": "a whole number", "real": "a number"}.get(kind, "text")
-        raise CompareError(f"--where {text!r} cannot be read: {name} takes {what}, not {value!r}.") from None
+        raise UsageError(f"--where {text!r} cannot be read: {name} takes {what}, not {value!r}.") from None
     return typed
 
 

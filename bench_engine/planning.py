@@ -54,7 +54,7 @@ class Planned:
         identity: what makes it the same trial in every sweep, on the machine that speaks for it: one that has a result
             where there is one, else one that it can run on.
         fate: todo (it will run), done (there is a result, or a failure that is not retried), skip (it cannot run).
-        before: status of its last attempt; empty for none.
+        before: ok where an attempt gave a result that counts as done, else the status of the last; empty for none.
         attempt: number of the attempt that comes next.
         reason: why it is skipped; recorded: whether the journal says so already.
         seconds: estimate of its time.
@@ -100,6 +100,10 @@ class Plan:
         identity = identity_of(item.trial, machine_id)
         return identity, self.earlier.next_attempt(identity, machine_id)
 
+    def error(self, item: Planned) -> str:
+        """Why the last attempt at a trial has no result; empty where that is lost."""
+        return self.earlier.before(item.identity).error()
+
 
 def plan(
     sweep: Sweep,
@@ -141,8 +145,8 @@ def plan(
         seconds = earlier.seconds(full, full.stop.max_seconds - trial.stop.max_seconds) if fate == "todo" else 0.0
         attempt = earlier.next_attempt(identity, machine_id)
         return Planned(
-            replace(trial, skip_reason=cannot), identity, fate, before.last, attempt, reason, recorded, seconds, part,
-            number,
+            replace(trial, skip_reason=cannot), identity, fate, before.counts if fate == "done" else before.last,
+            attempt, reason, recorded, seconds, part, number,
         )  # fmt: skip
 
     for part, chosen in enumerate(parts):
@@ -160,7 +164,9 @@ def _rank(p: Planned) -> int:
         return 0 if p.before == "ok" else 1
     if p.fate == "skip" and p.reason != p.trial.skip_reason:
         return 2
-    return 3 if p.fate == "todo" else 4
+    if p.fate == "todo":
+        return 3
+    return 4 if p.recorded else 5
 
 
 def identity_of(trial: Trial, machine_id: str) -> str:
@@ -187,12 +193,21 @@ class _Before:
     def last(self) -> str:
         return self.tries[max(self.tries)] if self.tries else ""
 
+    @property
+    def counts(self) -> str:
+        """What a trial that does not run again counts as: one failure after a result takes nothing away."""
+        return "ok" if "ok" in self.tries.values() else self.last
+
+    def error(self, unless: Mapping[str, str] | None = None) -> str:
+        """What the last attempt says it ended with; empty where that is lost, and in the environment `unless`."""
+        entry = journal.read(self.folder, f"{self.identity}-{max(self.tries)}", self.last)
+        if entry is None or (unless is not None and entry.trial.get("environment") == json.dumps(unless)):
+            return ""
+        return str(entry.trial.get("error") or "")
+
     def skipped_by_worker(self) -> str:
         """Why a worker skipped the trial; empty where the plan did, or where that is lost."""
-        entry = journal.read(self.folder, f"{self.identity}-{max(self.tries)}", self.last)
-        if entry is None or entry.trial.get("environment") == json.dumps(SKIPPED_BY_PLAN):
-            return ""
-        return str(entry.trial.get("error", ""))
+        return self.error(unless=SKIPPED_BY_PLAN)
 
 
 def _fate(cannot: str, before: _Before, retry_failed: bool, force: bool) -> tuple[Fate, str, bool]:

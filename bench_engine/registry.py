@@ -60,7 +60,7 @@ class Axis:
         if not isinstance(converted, str):
             low, high = self.low, self.high
             if (low is not None and converted < low) or (high is not None and converted > high):
-                raise ValueError(f"axis {self.name} must lie between {low:g} and {high:g}, not {value!r}")
+                raise ValueError(f"axis {self.name} must lie between {limits(low, high)}, not {value!r}")
         return converted
 
 
@@ -252,6 +252,11 @@ BENCHMARKS: dict[str, Benchmark] = {
         ),
     )
 }
+
+
+def limits(low: float | None, high: float | None, word: str = " and ") -> str:
+    """Both ends of a range, large whole numbers with all their digits; an end that there is not is a question mark."""
+    return word.join("?" if end is None else f"{end:.15g}" for end in (low, high))
 
 
 def method(name: str) -> Method:

@@ -17,6 +17,7 @@ from bench_engine.group import Group, grouped
 from bench_engine.planning import SKIPPED_BY_PLAN, Plan, Planned, Site, plan
 from bench_engine.progress import Progress, TimeLeft
 from bench_engine.sweep import Sweep, expand
+from bench_engine.sweep_search import counted
 from bench_engine.trial import TrialResult
 from db import journal, runs
 from db.record import Record
@@ -106,6 +107,7 @@ class _Run:
                 expand(self.sweep, self.options.overrides)  # a slip in the sweep is told before any waiting
                 with self.executor.holding(self.sweep.name, self.options.wait, self.wait_for, lambda: self.cancelled):
                     if not self.cancelled:
+                        self.update(message="")  # nothing to wait for any more
                         self.open_results()
                         sites = self.executor.sites()
                     if not self.cancelled:
@@ -115,8 +117,7 @@ class _Run:
                 self.update(status="failed", current="", seconds_left=None, message=str(error))
             raise
         if self.cancelled and (self.finished < self.state.total or not self.state.total):
-            message = f"{self.finished} of {self.state.total} done; the same command goes on from here."
-            self.update(status="cancelled", message=message)
+            self.update(status="cancelled", message=self.cancelled_sentence())
         else:
             self.update(status="done")
         return self.state
@@ -137,6 +138,14 @@ class _Run:
         self.cancelled = True
         self.executor.kill()
 
+    def cancelled_sentence(self) -> str:
+        if self.state.total:
+            return f"{self.finished} of {self.state.total} done; the same command goes on from here."
+        if self.state.message:
+            holder = self.state.message.removesuffix("; waiting for it to end.")
+            return f"Cancelled while waiting for the machine: {holder}."
+        return "Cancelled before the first trial; the same command starts it."
+
     def wait_for(self, sentence: str) -> None:
         self.update(message=sentence)
         self.say(sentence)
@@ -152,12 +161,12 @@ class _Run:
     def trials(self, planned: Plan) -> None:
         sweep_row = recording.sweep_row(self.sweep, planned.overrides, recording.now())
         done, skipped = planned.of("done"), planned.of("skip")
-        failed = sum(p.before != "ok" for p in done)
+        failed = [p for p in done if p.before != "ok"]
         self.update(
             status="running",
             total=len(planned.trials),
-            done=len(done) - failed,
-            failed=failed,
+            done=len(done) - len(failed),
+            failed=len(failed),
             skipped=len(skipped),
             seconds_left=planned.seconds / self.executor.at_once,
             message="",
@@ -206,6 +215,13 @@ class _Run:
             self.update(current="", seconds_left=None)
             progress.close()
             self.catch_up()
+        if failed and not self.cancelled:
+            were, them = ("was", "it") if len(failed) == 1 else ("were", "them")
+            last = failed[-1]
+            self.say(
+                f"{counted(len(failed), 'trial')} failed before and {were} left alone; --retry-failed runs {them} "
+                f"again. The last of them: {last.trial.label()}: {planned.error(last) or last.before}"
+            )
 
     @property
     def finished(self) -> int:

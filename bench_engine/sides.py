@@ -18,6 +18,10 @@ class CompareError(ValueError):
     """What cannot be compared; the message is a sentence that says why and what there is."""
 
 
+class UsageError(CompareError):
+    """What was asked for cannot be read, whatever the results hold."""
+
+
 @dataclass(frozen=True)
 class Side:
     """One side of a comparison.
@@ -59,7 +63,7 @@ def resolve(store: Store, given: Sequence[str]) -> list[Side]:
 
     A commit, and the id of a machine, may be shortened to four characters.
 
-    Raises CompareError where a name fits nothing or more than one thing.
+    Raises CompareError where a name fits nothing or more than one thing, UsageError where a moment cannot be read.
     """
     names = _names(store)
     if not names.sweep and not names.commit:
@@ -145,10 +149,11 @@ def _moment(kind: Literal["before", "since"], text: str) -> Side:
         if moment.tzinfo:
             moment = moment.astimezone(UTC).replace(tzinfo=None)
     except (ValueError, OverflowError):
-        raise CompareError(
+        raise UsageError(
             f"{kind}:{text} names no moment: write {kind}:2026-11-13 or {kind}:2026-11-13T08:30 (UTC)."
         ) from None
-    return Side(kind, moment, f"{moment.isoformat(' ', 'minutes')} UTC")
+    whole_minutes = not (moment.second or moment.microsecond)
+    return Side(kind, moment, f"{moment.isoformat(' ', 'minutes' if whole_minutes else 'auto')} UTC")
 
 
 def _known(kind: str, value: str, names: _Names) -> str:

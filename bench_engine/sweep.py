@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench_engine import sweep_yaml
-from bench_engine.sweep_part import MAX_TRIALS_EVER, SPECIAL, Part, PartReader, SweepError, hint, override
+from bench_engine.sweep_part import IN_FILE, MAX_TRIALS_EVER, SPECIAL, Part, PartReader, SweepError, hint, override
 from bench_engine.sweep_search import Chosen, choose, grid_size
 from bench_engine.trial import Stop, Trial
 from db.settings import ROOT
@@ -53,6 +53,8 @@ def load(path_or_name: str) -> Sweep:
             return parse(sys.stdin.read(sweep_yaml.MAX_CHARACTERS + 1), "stdin")
         except UnicodeDecodeError:
             raise SweepError("stdin is not UTF-8 text.") from None
+    if not path_or_name.strip():
+        raise SweepError("No sweep was named: give a ready one by name, the path of a .yaml file, or - for stdin.")
     given = Path(path_or_name).expanduser()
     is_path = given.suffix in (".yaml", ".yml") or len(given.parts) != 1
     path = given if is_path else SWEEPS_DIR / f"{path_or_name}.yaml"
@@ -86,8 +88,12 @@ def parse(text: str, name: str, source: str = "") -> Sweep:
         if not isinstance(document, dict):
             raise SweepError(f"{where} must be keys and values, such as `benchmark: lookup`.")
         given = document.get("name", name)
-        if not isinstance(given, str) or not given.strip() or len(given) > 100 or not given.isprintable():
+        if not isinstance(given, str) or not given.strip() or len(given) > 100 or len(given.splitlines()) > 1:
             raise SweepError(f"{where}: name must be text of at most 100 characters on one line.")
+        if unseen := next((c for c in given if not c.isprintable()), ""):
+            raise SweepError(
+                f"{where}: name holds a character that cannot be seen (U+{ord(unseen):04X}): leave it out."
+            )
         name = given
         parts.append(PartReader(document, where).part())
     return Sweep(name, text, tuple(parts))
@@ -150,8 +156,13 @@ def _overridden(parts: tuple[Part, ...], overrides: Sequence[str]) -> list[Part]
         if not equals or not key or not all(items):
             raise SweepError(f"-p {text!r} must look like axis=value or axis=value,value.")
         known = sorted({a.name for part in parts for a in part.benchmark.axes} | set(SPECIAL))
-        if not any(part.drawn for part in parts):
+        drawn = any(part.drawn for part in parts)
+        if not drawn:
             known.remove("random_seed")
+        if key.partition(".")[0] in IN_FILE:
+            raise SweepError(f"-p {text}: {key} is set in the sweep's file. Known here: {', '.join(known)}.")
+        if key == "random_seed" and not drawn:
+            raise SweepError(f"-p {text}: random_seed needs method: random, for nothing of a grid is drawn.")
         if key not in known:
             raise SweepError(
                 f"-p {text}: no part of this sweep has {key!r}{hint(key, known)} Known: {', '.join(known)}."

@@ -15,7 +15,9 @@ KEYS = (
 )  # fmt: skip
 ENTRY_KEYS = ("value", "values", "min", "max", "distribution", "q")
 STOP_KEYS = ("min_samples", "max_seconds", "noise_target")
-SPECIAL = ("methods", "seeds", "run_cap", "random_seed")  # what -p changes besides axes
+# What -p changes besides axes, and what it does not.
+SPECIAL = ("methods", "seeds", "run_cap", "random_seed", "time_limit_s", "memory_limit_gb")
+IN_FILE = ("name", "benchmark", "baseline", "parameters", "exclude", "stop")
 MAX_TRIALS_EVER = 100_000  # a plan holds them all; at a second each they take a day
 _MAX_TEXT = 200
 
@@ -90,8 +92,8 @@ class PartReader:
             seeds=self.seeds(bench, self.document.get("seeds", [bench.axis("seed").default])),
             stop=self.stop(),
             run_cap=self.run_cap(self.document.get("run_cap")),
-            time_limit_s=self.number("time_limit_s", self.document.get("time_limit_s", Trial.time_limit_s), low=1e-3),
-            memory_limit_gb=self.memory_limit(),
+            time_limit_s=self.limit("time_limit_s", self.document.get("time_limit_s", Trial.time_limit_s)),
+            memory_limit_gb=self.memory_limit(self.document.get("memory_limit_gb")),
         )
 
     def is_random(self) -> bool:
@@ -223,9 +225,11 @@ class PartReader:
     def run_cap(self, given: Any) -> int | None:
         return None if given is None else self.whole("run_cap", given, high=MAX_TRIALS_EVER)
 
-    def memory_limit(self) -> float | None:
-        given = self.document.get("memory_limit_gb")
-        return None if given is None else self.number("memory_limit_gb", given, low=1e-3)
+    def limit(self, key: str, given: Any) -> float:
+        return self.number(key, given, low=1e-3)
+
+    def memory_limit(self, given: Any) -> float | None:
+        return None if given is None else self.limit("memory_limit_gb", given)
 
     # -- checks ----------------------------------------------------------------------------------------------------
 
@@ -260,8 +264,7 @@ class PartReader:
 
     def whole(self, key: str, given: Any, low: int = 1, high: int = 2**31 - 1) -> int:
         if isinstance(given, bool) or not isinstance(given, int) or not low <= given <= high:
-            bounds = f"of at least {low}" if high == 2**31 - 1 else f"from {low} to {high}"
-            raise self.error(f"{key} must be a whole number {bounds}, not {_shown(given)}")
+            raise self.error(f"{key} must be a whole number from {low} to {high}, not {_shown(given)}")
         return given
 
     def number(self, key: str, given: Any, low: float) -> float:
@@ -306,13 +309,17 @@ def override(part: Part, key: str, items: list[str], where: str) -> Part:
         return replace(part, seeds=reader.seeds(part.benchmark, numbers[0] if len(numbers) == 1 else numbers))
     if key == "seed":
         return replace(part, seeds=reader.seeds(part.benchmark, items))
-    if key in ("run_cap", "random_seed"):
+    if key in SPECIAL:
         if len(items) != 1:
             raise reader.error(f"{key} takes one number")
         number = _number(items[0])
         if key == "run_cap":
             return replace(part, run_cap=reader.run_cap(number))
-        return replace(part, random_seed=reader.whole(key, number, low=0))
+        if key == "random_seed":
+            return replace(part, random_seed=reader.whole(key, number, low=0))
+        if key == "time_limit_s":
+            return replace(part, time_limit_s=reader.limit(key, number))
+        return replace(part, memory_limit_gb=reader.memory_limit(number))
     axis = next((a for a in part.benchmark.axes if a.name == key), None)
     if axis is None:
         return part

@@ -88,6 +88,8 @@ class _Methods:
         self.part = part
         self.seen: set[Hashable] = set()
         self.skip = SkipReasons()
+        self.varied = {name for name, values in {**part.values, "seed": part.seeds}.items() if len(values) > 1}
+        self.varied |= part.ranges.keys()
         self.excluded: dict[tuple[str, ...], set[tuple[Scalar, ...]]] = {}  # by their keys: one look for all of them
         for pattern in part.exclude:
             keys = tuple(sorted(pattern))
@@ -112,9 +114,16 @@ class _Methods:
                 time_limit_s=part.time_limit_s,
                 memory_limit_gb=part.memory_limit_gb,
                 skip_reason=self.skip.of(name, config),
+                named=self.named(config),
             )
             found.append(trial)
         return found
+
+    def named(self, config: Point) -> tuple[str, ...]:
+        """The axes that a label names: those that the part varies, and those that are not at their default. What is
+        left out is the same for all, so that no two trials of a sweep look alike."""
+        axes = self.part.benchmark.axes
+        return tuple(a.name for a in axes if a.name in self.varied or config[a.name] != a.default)
 
     def is_excluded(self, config: Mapping[str, Scalar]) -> bool:
         return any(tuple(config[k] for k in keys) in values for keys, values in self.excluded.items())

@@ -41,6 +41,7 @@ class Trial:
         time_limit_s: a trial that takes longer, set-up and its own turns together, is ended and recorded as `timeout`.
         memory_limit_gb: a trial that needs more is recorded as `oom`; None for what the machine has free.
         skip_reason: filled when the trial cannot be run at all; it is then recorded as `skipped`.
+        named: the axes that its label names (see bench_engine.sweep_search); None for all.
     """
 
     benchmark: str
@@ -51,6 +52,7 @@ class Trial:
     time_limit_s: float = 600.0
     memory_limit_gb: float | None = None
     skip_reason: str = ""
+    named: tuple[str, ...] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
@@ -83,12 +85,12 @@ class Trial:
         return _hash({"benchmark": self.benchmark, "config": workload})
 
     def label(self) -> str:
-        """Short text for progress lines: method and the axes that people look at."""
-        shown = ("dataset", "compression", "embedding_dim", "batch_size", "direction", "seed")
-        return f"{self.benchmark} {self.method} " + " ".join(f"{k}={self.config[k]}" for k in shown if k in self.config)
+        """Short text that tells the trials of a sweep apart: method and the axes that it names."""
+        axes = self.config if self.named is None else self.named
+        return " ".join((self.benchmark, self.method, *(f"{axis}={self.config[axis]}" for axis in axes)))
 
     def to_json(self) -> str:
-        """What the worker reads: all but the reason to skip it."""
+        """What the worker reads: all but the reason to skip it and what its label names."""
         return json.dumps(
             {
                 "benchmark": self.benchmark,

@@ -14,6 +14,7 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -31,6 +32,9 @@ from bench_engine.trial import Run, Trial, TrialResult
 
 # Variables that change how libraries use memory and threads.
 _TELLING = ("OMP_", "GOMP_", "KMP_", "MKL_", "ATEN_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD")
+# How torch, CUDA, numpy and JAX say what there was no room for: bytes, or MiB, GiB and so on.
+_ASKED = re.compile(r"allocat(?:e|ing) (\d+(?:\.\d+)?) ?([kKMGTPE]i?B|bytes)")
+_UNITS = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
@@ -107,10 +111,20 @@ def environment(load_before: float | None, packages: Sequence[str] = ()) -> dict
 
 def _failure(error: Exception, limit: int | None) -> TrialResult:
     text = sentence(error)
-    if isinstance(error, MemoryError) or memory.ran_out(text):
-        above = f" above its limit of {limit / 1e9:g} GB" if limit else ""
-        return TrialResult("oom", error=f"It ran out of memory{above}: {text}")
-    return TrialResult("failed", error=text)
+    if not isinstance(error, MemoryError) and not memory.ran_out(text):
+        return TrialResult("failed", error=text)
+    what = f"It ran out of memory above its limit of {limit / 1e9:g} GB" if limit else "It ran out of memory"
+    if asked := _ASKED.search(str(error)):
+        size = float(asked[1]) * 1024 ** "BKMGTPE".index(asked[2][0].upper())
+        what += f": it asked for {_size(size)} at once."
+    else:
+        what += f": {text}" if str(error).strip() else "."
+    return TrialResult("oom", error=what)
+
+
+def _size(size: float) -> str:
+    unit, name = next((u for u in _UNITS if size >= u[0]), _UNITS[-1])
+    return f"{size / unit:.3g} {name}"
 
 
 def sentence(error: Exception) -> str:

@@ -14,6 +14,7 @@ from bench_engine.selfcheck import SelfCheckError
 from bench_engine.trial import Trial, TrialResult
 
 AGAIN, SLOWED = SELF_CHECK_METHODS
+ENOUGH = 20  # rounds; with fewer, one in twenty is never seen
 _BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"  # until the one that started it ends
 
 
@@ -32,18 +33,31 @@ class VerdictReport:
     rounds: int
 
     @property
+    def enough(self) -> bool:
+        """Whether there are rounds enough to tell."""
+        return self.rounds >= ENOUGH
+
+    @property
     def trusted(self) -> bool:
-        """At most one in twenty identical methods is told apart, and at most two in twenty slowed ones are missed."""
+        """In twenty rounds or more, at most one in twenty identical methods is told apart, and at most two in twenty
+        slowed ones are missed. An identical one that stays unclear is not told apart; where all stay unclear, the
+        slowed ones are missed too."""
         right = self.identical["same"] + self.identical["unclear"]
-        return 20 * right >= 19 * self.rounds and 20 * self.slowed["slower"] >= 18 * self.rounds
+        found = 20 * right >= 19 * self.rounds and 20 * self.slowed["slower"] >= 18 * self.rounds
+        return self.enough and found
 
     def sentence(self) -> str:
         same, unclear = self.identical["same"], self.identical["unclear"]
         return (
             f"Identical methods: {same} times same, {unclear} unclear, {self.rounds - same - unclear} told apart. "
             f"Slowed by ten per cent: {self.slowed['slower']} of {self.rounds} times called slower. "
-            + ("Verdicts can be trusted here." if self.trusted else "Verdicts cannot be trusted here now.")
+            + self._conclusion()
         )
+
+    def _conclusion(self) -> str:
+        if not self.enough:
+            return f"These are too few rounds to tell more: {ENOUGH} are needed."
+        return "Verdicts can be trusted here." if self.trusted else "Verdicts cannot be trusted here now."
 
 
 def check_verdicts(rounds: int, busy: bool, say: Callable[[str], None]) -> VerdictReport:

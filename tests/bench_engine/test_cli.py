@@ -12,7 +12,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from bench_engine.cli import main
+from bench_engine import cli
+from bench_engine.cli import main, parser
 from db import runs
 
 
@@ -20,7 +21,7 @@ def test_run_plan_list_ingest_pack_and_doctor(engine, capsys: pytest.CaptureFixt
     path = str(engine.file("ok", "raise", seeds=2))
     assert main(["plan", path]) == 0
     assert "4 trials: 0 done, 0 cannot run, 4 to do in about 1 s." in capsys.readouterr().out
-    assert main(["run", path, "-p", "seeds=1"]) == 0
+    assert main(["run", path, "-p", "seeds=1"]) == 4
     assert capsys.readouterr().out.startswith("Sweep fakes: 1 trials have results, 1 failed.\nThe last failure: fake")
     assert main(["plan", path, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -68,7 +69,15 @@ def test_list_json_has_what_a_form_needs(engine, capsys: pytest.CaptureFixture[s
     assert {"dense", "hashed"} <= {m["name"] for m in found["methods"]}
     assert {"quick", "tiny"} <= {s["name"] for s in found["sweeps"]}
     assert main(["list"]) == 0
-    assert "direction" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "direction" in out
+    assert "(1 to 1099511627776; default 100000)" in out
+
+
+def test_every_command_of_the_parser_can_run() -> None:
+    (commands,) = (a.choices for a in parser()._actions if a.dest == "==SUPPRESS==" or a.metavar == "COMMAND")
+    words = {sub.get_default("command") for sub in commands.values()}
+    assert words | {"peers install"} == set(cli._COMMANDS)
 
 
 def test_db_stands_before_or_after_the_command(engine, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,6 +105,51 @@ def test_user_errors_are_one_sentence_and_status_1(
     complaint = capsys.readouterr().err
     assert words in complaint
     assert complaint.count("\n") == 1
+
+
+@pytest.mark.parametrize(("deeds", "status"), [(("ok",), 0), (("ok", "raise"), 4), (("raise",), 1), (("skip",), 1)])
+def test_the_exit_status_of_a_run_says_whether_all_have_results(
+    engine, deeds: tuple[str, ...], status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(engine.file(*deeds))
+    for _ in range(2):  # the second time everything is done, or has failed before
+        assert main(["run", path]) == status
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    assert "Exit status: 0 " in capsys.readouterr().out
+
+
+def test_failures_of_before_are_said_with_a_way_out(engine, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(engine.file("ok", "raise"))
+    main(["run", path])
+    assert "failed before" not in capsys.readouterr().err
+    main(["run", path])
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "1 trial failed before and was left alone; --retry-failed runs it again. "
+        "The last of them: fake fake pooling_mode=raise: the table is too small: give more rows."
+    )
+
+
+def test_a_failure_that_is_on_the_screen_is_not_said_again(
+    engine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    assert main(["run", str(engine.file("raise"))]) == 1
+    said = capsys.readouterr()
+    assert said.out == "Sweep fakes: 0 trials have results, 1 failed.\n"
+    assert (said.out + said.err).count("the table is too small") == 1
+
+
+@pytest.mark.parametrize("arguments", [["plan"], ["run"], ["ingest"], ["pack"], ["export"]])
+def test_an_empty_name_is_wrong_usage(
+    engine, arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(engine.folder)  # which it must not be taken for
+    with pytest.raises(SystemExit) as caught:
+        main([*arguments, ""])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err.endswith(": a name or a path must be given, not an empty text\n")
 
 
 @pytest.mark.parametrize("arguments", [[], ["fly"], ["run"], ["run", "tiny", "--executor", "moon"], ["compare", "a"]])
@@ -202,7 +256,7 @@ def test_export_writes_a_view(engine, capsys: pytest.CaptureFixture[str]) -> Non
     target = engine.folder / "results.parquet"
     assert main(["export", str(target)]) == 1
     assert capsys.readouterr().err.startswith("There are no results at x.duckdb yet")
-    assert main(["run", str(engine.file("ok", "raise"))]) == 0
+    assert main(["run", str(engine.file("ok", "raise"))]) == 4
     capsys.readouterr()
     for view in ("results", "failures"):
         assert main(["export", str(target), "--view", view]) == 0

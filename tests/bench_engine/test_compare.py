@@ -14,6 +14,7 @@ import pytest
 from bench_engine import compare_table, ratios
 from bench_engine.cli import main
 from bench_engine.compare import METRICS, Comparison, compare, limit, metric
+from bench_engine.pairs import filters
 from bench_engine.ratios import Ratio
 from bench_engine.sides import CompareError
 from bench_engine.trial import Trial
@@ -182,6 +183,24 @@ def test_where_takes_values_of_both_sides(store: Store) -> None:
 # -- methods and turns ---------------------------------------------------------------------------------------------
 
 
+def test_a_name_with_a_comma_stands_in_quotes(store: Store) -> None:
+    records = [record(sweep, machine=m) for sweep, m in (("a,b", "aaaa1111"), ("c", "bbbb2222"), ("a", "aaaa1111"))]
+    store.add([*records, record("new", machine="aaaa1111")])
+    for text, found in (('sweep="a,b"', 1), ('sweep="a,b",c', 2), ("sweep=a,c", 2), ("sweep=a,b", 1)):
+        wanted = filters([text])
+        rows = store.rows(f"SELECT 1 AS one FROM trials AS t WHERE true{wanted.sql}", **wanted.parameters)
+        assert len(rows) == found
+
+
+def test_percentiles_of_trials_that_took_turns_are_compared_by_values(store: Store) -> None:
+    records = [record(method=m, group="g", latency_p99_us=us) for m, us in (("dense", 10.0), ("hashed", 20.0))]
+    found = compared(store, records, "method:dense", "method:hashed", of=METRICS["latency_p99_us"])
+    assert [c.in_turns for c in found.configurations] == [True]
+    said = compare_table.text(found, 1000)
+    assert "latency_p99_us is compared by its value in each trial, over seeds, not by samples" in said
+    assert "not measured in turns" not in said
+
+
 def test_methods_that_took_turns_are_compared_turn_by_turn(store: Store) -> None:
     """The machine drifts to twice its time over the turns: only pairs of turns know that both did."""
     drift = np.repeat(np.exp(np.linspace(0, 0.7, 8)), 5)
@@ -338,6 +357,19 @@ def test_configurations_without_the_metric_are_counted(store: Store) -> None:
     ("arguments", "sentence"),
     [
         ([], "A (sweep old) and B (sweep odd) have no configuration in common: batch_size is 64 in A and 3 in B."),
+        (["--where", "dataset=x' OR 1=1 --"], "A (sweep old) holds no trial that is ok with dataset=x' OR 1=1 --."),
+        (["--benchmark", "training"], "A (sweep old) holds no trial that is ok with benchmark=training."),
+    ],
+)
+def test_what_cannot_be_compared_is_one_sentence(
+    store: Store, arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check_refusal(store, arguments, sentence, 1, capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
         (["--metric", "latency"], "'latency' cannot be compared; did you mean latency_us? What can: "),
         (["--metric", "auc", "--relative"], "--relative needs turns taken with a baseline"),
         (["--where", "batchsize=3"], "did you mean batch_size?"),
@@ -346,8 +378,10 @@ def test_configurations_without_the_metric_are_counted(store: Store) -> None:
         (["--where", "batch_size=99999999999999999999"], "batch_size takes a whole number"),
         (["--where", "compression=nan"], "compression takes a number, not 'nan'."),
         (["--where", "dataset=\udcff"], "dataset takes text"),
-        (["--where", "dataset=x' OR 1=1 --"], "A (sweep old) holds no trial that is ok with dataset=x' OR 1=1 --."),
-        (["--benchmark", "training"], "A (sweep old) holds no trial that is ok with benchmark=training."),
+        (["--where", "foo=3"], "with one of the axes. Known: benchmark, "),
+        (["--where", 'sweep="a,b'], "write a value that holds a comma as 'AXIS=\"a,b\"'"),
+        (["--benchmark", "nope"], "--benchmark: unknown benchmark 'nope'. Known: lookup, training."),
+        (["--benchmark", "lokup"], "unknown benchmark 'lokup'; did you mean lookup?"),
         (["--fail-on", "slower"], "--fail-on slower cannot be read: for latency_us write such as faster:5% or slower"),
         (["--fail-on", "larger:5%"], "for latency_us"),
         (["--fail-on", "slower:-5%"], "cannot be read"),
@@ -356,11 +390,17 @@ def test_configurations_without_the_metric_are_counted(store: Store) -> None:
         (["--metric", "memory_mb", "--fail-on", "slower:5%"], "larger:5% or smaller:5%"),
     ],
 )
-def test_what_cannot_be_compared_is_one_sentence(
+def test_what_cannot_be_read_is_wrong_usage(
     store: Store, arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    check_refusal(store, arguments, sentence, 2, capsys)
+
+
+def check_refusal(
+    store: Store, arguments: list[str], sentence: str, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     store.add([record("old"), record("odd", config={"batch_size": 3})])
-    assert main(["compare", "--db", store.url, "old", "odd", *arguments]) == 1
+    assert main(["compare", "--db", store.url, "old", "odd", *arguments]) == status
     said = capsys.readouterr()
     assert said.out == ""
     assert sentence in said.err

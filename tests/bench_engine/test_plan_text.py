@@ -18,8 +18,8 @@ def test_a_short_plan_lists_its_trials(engine) -> None:
         "  methods: fake",
         "  pooling_mode: ok",
         "  seed: 0, 1",
-        "todo  fake fake compression=1.0 batch_size=1 seed=0  (0 s)",
-        "todo  fake fake compression=1.0 batch_size=1 seed=1  (0 s)",
+        "todo  fake fake seed=0  (0 s)",
+        "todo  fake fake seed=1  (0 s)",
         "2 trials: 0 done, 0 cannot run, 2 to do in about 0 s.",
     ]
 

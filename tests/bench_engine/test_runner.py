@@ -88,6 +88,15 @@ def test_failures_are_left_alone_unless_asked_for(engine, status: str) -> None:
     assert [name.partition("-")[2] for name in engine.entries()] == [f"1.{status}.json", "2.ok.json"]
 
 
+def test_a_result_counts_whatever_failed_after_it(engine) -> None:
+    run(engine.sweep("ok"), executor=FakeExecutor())
+    failed = TrialResult("failed", error="It did not work.")
+    assert run(engine.sweep("ok"), Options(force=True), answers(failed)).failed == 1
+    said: list[str] = []
+    state = run(engine.sweep("ok"), executor=FakeExecutor(), say=said.append)
+    assert (state.done, state.failed, said) == (1, 0, [])
+
+
 def test_force_runs_all_again_as_new_attempts(engine) -> None:
     for number in (1, 2, 3):
         run(engine.sweep("ok"), Options(force=True), FakeExecutor())
@@ -225,6 +234,8 @@ def test_a_signal_ends_the_waiting_too(engine) -> None:
     with machine_lock("other"):
         state = run(engine.sweep("ok"), Options(wait=True), executor, lambda _text: os.kill(os.getpid(), signal.SIGINT))
     assert state.status == "cancelled"
+    assert state.message.startswith("Cancelled while waiting for the machine: Sweep other (process ")
+    assert state.message.endswith(" is running on this machine.")
     assert executor.asked == []
 
 

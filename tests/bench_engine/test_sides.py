@@ -112,3 +112,16 @@ def test_conditions_bind_what_is_compared() -> None:
     assert Side("before", datetime(2026, 1, 1), "x").condition("a") == "t.started_at < :a"
     assert Side("since", datetime(2026, 1, 1), "x").condition("a") == "t.started_at >= :a"
     assert Side("commit", "x'", "x'").condition("side") == "t.code_version = :side"
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("before:2026-11-13", "before 2026-11-13 00:00 UTC"),
+        ("since:2026-11-13T08:30:05", "since 2026-11-13 08:30:05 UTC"),
+        ("since:2026-11-13T08:30:00.25", "since 2026-11-13 08:30:00.250000 UTC"),
+    ],
+)
+def test_a_moment_is_shown_as_it_was_given(store: Store, given: str, shown: str) -> None:
+    (side,) = resolve(store, [given])
+    assert side.text == shown

@@ -79,6 +79,30 @@ def test_overrides(override: str, expected: set) -> None:
     assert got == expected
 
 
+def test_limits_can_be_overridden() -> None:
+    for trial in trials_of(HEAD + "time_limit_s: 7\n", "time_limit_s=3", "memory_limit_gb=0.5"):
+        assert (trial.time_limit_s, trial.memory_limit_gb) == (3.0, 0.5)
+
+
+def test_a_label_names_what_varies_and_what_is_not_as_usual() -> None:
+    labels = [t.label() for t in trials_of(HEAD + "parameters: {threads: {values: [1, 2]}, zipf_s: {value: 0}}\n")]
+    assert labels == [f"lookup {m} zipf_s=0.0 threads={n}" for n in (1, 2) for m in ("dense", "hashed")]
+    assert [t.label() for t in trials_of(HEAD)] == ["lookup dense", "lookup hashed"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + "parameters: {pooling_mode: {values: [sum, mean]}, output: {values: [fresh, preallocated]}}\nseeds: 2\n",
+        HEAD + "parameters: {bag_size: {value: 3}}\n---\n" + HEAD + "---\n" + TRAINING,
+        HEAD + "method: random\nrun_cap: 60\nparameters: {zipf_s: {min: 0, max: 1}, num_rows: {min: 1, max: 9}}\n",
+    ],
+)
+def test_no_two_trials_have_the_same_label(text: str) -> None:
+    labels = [t.label() for t in trials_of(text)]
+    assert len(set(labels)) == len(labels) > 2
+
+
 def test_override_applies_to_the_parts_that_have_the_axis() -> None:
     got = trials_of(HEAD + "---\n" + TRAINING, "bag_size=3", "embedding_dim=4")
     assert [(t.benchmark, t.config.get("bag_size"), t.config["embedding_dim"]) for t in got] == [
@@ -147,7 +171,13 @@ def test_override_applies_to_the_parts_that_have_the_axis() -> None:
         (HEAD + "seeds: 99999999999\n", "must lie between 0"),
         (HEAD + "seeds: many\n", "seeds must be"),
         (HEAD + "stop: {min_sample: 3}\n", "unknown key of stop 'min_sample'; did you mean min_samples?"),
-        (HEAD + "stop: {min_samples: 0}\n", "at least 1, not 0"),
+        (HEAD + "stop: {min_samples: 0}\n", "min_samples must be a whole number from 1 to 2147483647, not 0"),
+        (HEAD + "stop: {min_samples: 1000000000000}\n", "from 1 to 2147483647, not 1000000000000"),
+        (HEAD + "seeds: [99999999999]\n", "axis seed must lie between 0 and 2147483647, not 99999999999"),
+        (HEAD + "parameters: {num_rows: {value: 0}}\n", "must lie between 1 and 1099511627776, not 0"),
+        (HEAD + "parameters: {compression: {value: 2}}\n", "must lie between 1e-06 and 1, not 2"),
+        (HEAD + 'name: "a\\u202Eb"\n', "name holds a character that cannot be seen (U+202E): leave it out."),
+        (HEAD + 'name: "a\\u200Bb"\n', "(U+200B)"),
         (HEAD + "stop: {max_seconds: .inf}\n", "not inf"),
         (HEAD + "time_limit_s: soon\n", "not 'soon'"),
         (HEAD + "run_cap: -1\n", "run_cap must be a whole number from 1 to 100000, not -1"),
@@ -180,7 +210,12 @@ def test_what_is_wrong_is_said_in_one_sentence(text: str, words: str) -> None:
         ("run_cap=x", "not 'x'"),
         ("run_cap=1,2", "takes one number"),
         ("run_cp=1", "did you mean run_cap?"),
-        ("random_seed=1", "no part of this sweep has 'random_seed'"),
+        ("random_seed=1", "-p random_seed=1: random_seed needs method: random, for nothing of a grid is drawn."),
+        ("stop=3", "-p stop=3: stop is set in the sweep's file. Known here: bag_size, "),
+        ("stop.min_samples=3", "is set in the sweep's file"),
+        ("time_limit_s=0", "-p time_limit_s=0: time_limit_s must be a number from 0.001 to 1000000, not 0."),
+        ("memory_limit_gb=much", "memory_limit_gb must be a number from 0.001 to 1000000, not 'much'."),
+        ("time_limit_s=1,2", "takes one number"),
         ("num_rows=1e99", "must lie between"),
         ("num_rows=nan", "takes a whole number, not nan"),
     ],
@@ -247,6 +282,12 @@ def test_a_quick_look_is_shorter_and_never_longer() -> None:
         "benchmark: lookup\nmethods: [dense]\nstop: {min_samples: 5, max_seconds: 0.1, noise_target: 0.2}\n"
     )
     assert first_look(short) == short
+
+
+@pytest.mark.parametrize("given", ["", " "])
+def test_no_name_is_no_sweep(given: str) -> None:
+    with pytest.raises(SweepError, match=r"^No sweep was named: give "):
+        load(given)
 
 
 def test_unknown_sweep_names_the_nearest() -> None:

@@ -155,7 +155,7 @@ def test_only_numbers_have_ranges() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("random_seed: -1\n", "random_seed must be a whole number of at least 0, not -1"),
+        ("random_seed: -1\n", "random_seed must be a whole number from 0 to 2147483647, not -1"),
         ("random_seed: x\n", "not 'x'"),
         ("run_cap: 1000000\n", "run_cap must be a whole number from 1 to 100000, not 1000000"),
     ],

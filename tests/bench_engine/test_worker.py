@@ -140,6 +140,31 @@ def test_sentence_of_an_exception(error: Exception, text: str) -> None:
     assert worker.sentence(error) == text
 
 
+ENFORCE = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 32000000000000 bytes. Error code 12"
+
+
+@pytest.mark.parametrize(
+    ("error", "limit", "text"),
+    [
+        (MemoryError(), None, "It ran out of memory."),
+        (MemoryError(), 500_000_000, "It ran out of memory above its limit of 0.5 GB."),
+        (RuntimeError(f"[enforce fail] {ENFORCE}"), None, "It ran out of memory: it asked for 32 TB at once."),
+        (
+            MemoryError("Unable to allocate 7.28 TiB for an array"), 10**9,
+            "It ran out of memory above its limit of 1 GB: it asked for 8 TB at once.",
+        ),
+        (
+            RuntimeError("CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0"), None,
+            "It ran out of memory: it asked for 21.5 GB at once.",
+        ),
+        (RuntimeError("std::bad_alloc"), None, "It ran out of memory: RuntimeError: std::bad_alloc"),
+    ],
+)  # fmt: skip
+def test_memory_that_was_not_to_be_had_is_said_in_one_sentence(error: Exception, limit: int | None, text: str) -> None:
+    result = worker._failure(error, limit)
+    assert (result.status, result.error) == ("oom", text)
+
+
 def test_torch_threads_come_from_the_trial(engine) -> None:
     """The real benchmark, in its own process: 3 threads asked for, 3 threads set."""
     from bench_engine.executors.local import LocalExecutor

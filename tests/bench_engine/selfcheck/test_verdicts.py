@@ -24,13 +24,21 @@ def report(same: int, unclear: int, slower: int, rounds: int = 20) -> VerdictRep
         (report(10, 9, 18), True),
         (report(18, 0, 20), False),
         (report(20, 0, 17), False),
-        (report(2, 0, 2, rounds=2), True),
-        (report(1, 0, 2, rounds=2), False),
+        (report(0, 20, 0), False),
+        (report(38, 0, 36, rounds=40), True),
     ],
 )
 def test_trust(found: VerdictReport, trusted: bool) -> None:
     assert found.trusted is trusted
     assert ("can be trusted" in found.sentence()) is trusted
+
+
+@pytest.mark.parametrize(("rounds", "enough"), [(1, False), (19, False), (20, True)])
+def test_few_rounds_tell_nothing(rounds: int, enough: bool) -> None:
+    found = report(rounds, 0, rounds, rounds)
+    assert found.trusted is enough
+    assert ("too few rounds to tell" in found.sentence()) is not enough
+    assert ("trusted" in found.sentence()) is enough
 
 
 def test_one_round_of_real_workers(engine, capsys: pytest.CaptureFixture[str]) -> None:
