@@ -4,7 +4,7 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -306,7 +306,13 @@ class RayExecutor:
             job.lacking.add(node.id)
         else:
             self._began = True
-            own = answer.results if job.group.reference is None else answer.results[1:]
+            own = answer.results
+            if reference := job.group.reference:
+                own = answer.results[1:]
+                if answer.results[0].status not in ("ok", "skipped"):  # no other group is to wait for it again
+                    for other in waiting:
+                        if other.group.reference == reference:
+                            other.group = replace(other.group, reference=None)
             return self._result(job, node, own, answer.started_at or recording.now())
         waiting.insert(0, job)
         return None

@@ -28,7 +28,7 @@ class On(FakeExecutor):
 
     def run(self, groups, running):
         for found in super().run(groups, running):
-            yield executors.GroupResult(found.group, found.results, "", found.started_at, self._machine, "code")
+            yield executors.GroupResult(found.group, found.results, found.started_at, self._machine, "code")
 
 
 A, B = site("aaaaaaaaaaaa"), site("bbbbbbbbbbbb")
@@ -79,7 +79,8 @@ def test_only_what_no_machine_can_run_is_skipped(engine) -> None:
     assert fates(plan(engine.sweep("ok"), sites=[unable, B])) == [("todo", 1)]
     assert fates(plan(engine.sweep("ok"), sites=[unable, other])) == [("skip", 0)]
     idle = On([unable, other], 0)
-    for _ in range(2):
+    for sites in ([unable, other], [other, unable]):
+        idle._sites = sites
         assert run(engine.sweep("ok"), executor=idle).skipped == 1
     assert idle.asked == []
     (row,) = engine.stored()
