@@ -86,14 +86,14 @@ def run_sql(
     try:
         table = sandbox.run(sql)
         failed = _failed(spec, sandbox) if spec else 0
+        machines = sandbox.profile().machines if spec else 0
     except GuardError as error:
         return replace(blank, status="refused", summary=str(error))
     except (QueryError, QueryStopped, StoreError) as error:
         return replace(blank, summary=str(error))
     chart = choose(table, spec, wish)
-    return replace(
-        blank, status="answered", table=table, chart=chart, summary=summarize(table, spec, chart, failed=failed)
-    )
+    summary = summarize(table, spec, chart, failed=failed, machines=machines)
+    return replace(blank, status="answered", table=table, chart=chart, summary=summary)
 
 
 @dataclass

@@ -90,6 +90,8 @@ def _conditions(spec: QuerySpec) -> list[str]:
     needed = spec.metrics if spec.shape == "points" else spec.metrics[:1]
     if len(spec.metrics) <= 2 or spec.shape in ("ranking", "best"):
         conditions += [f"{m.column} IS NOT NULL" for m in needed if m.column not in filtered]
+    if spec.shape == "count" and "verdict" in spec.dimensions and "verdict" not in filtered:
+        conditions.append("verdict IS NOT NULL")  # the baseline has none
     return conditions
 
 

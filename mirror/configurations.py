@@ -27,9 +27,15 @@ class Configuration:
     trials: int = 1
 
 
-def configurations(table: Table, roles: Roles, metrics: Sequence[str]) -> list[Configuration]:
-    """The configurations with a value of every metric, in the order of the table."""
-    keys = list(dict.fromkeys([*(["method"] if "method" in table.columns else []), *compared(table, roles)]))
+def configurations(
+    table: Table, roles: Roles, metrics: Sequence[str], named: Sequence[str] = ()
+) -> list[Configuration]:
+    """The configurations with a value of every metric, in the order of the table.
+
+    `named` are columns that the keys hold whether or not they say anything new.
+    """
+    method = ["method"] if "method" in table.columns else []
+    keys = list(dict.fromkeys([*method, *compared(table, roles), *named]))
     groups: dict[tuple[Value | None, ...], list[int]] = defaultdict(list)
     for i, row in enumerate(table.rows):
         if all(is_number(row[table.columns.index(m)]) for m in metrics):

@@ -13,7 +13,7 @@ from mirror.numbers import describe, format_value
 from mirror.query_spec import ChartSpec, Filter, QuerySpec, Table, Value
 from mirror.roles import Roles, differing, distinct, is_number, sort_key, sort_roles
 from mirror.summary_changes import change_sentences, course_sentences, machine_sentences
-from mirror.summary_verdicts import has_verdicts, verdict_sentences
+from mirror.summary_verdicts import has_verdicts, verdict_counts, verdict_sentences
 from mirror.wording import (
     MOST_NAMED,
     capital,
@@ -36,7 +36,7 @@ _MOST_METRICS = 4
 _TASKS = ("metric", "benchmark", "dataset")
 
 
-def summarize(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, failed: int = 0) -> str:
+def summarize(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, failed: int = 0, machines: int = 0) -> str:
     """What the rows say: winner and margin, range, trend or Pareto front, and how many rows that rests on.
 
     Args:
@@ -44,6 +44,7 @@ def summarize(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, fai
         spec: the question, or None for edited SQL.
         chart: the chart beside the text: both speak of the same columns.
         failed: failed trials that the question would have covered.
+        machines: number of machines that have any results; 0 where nobody knows it.
     """
     roles = sort_roles(table, spec)
     if spec and spec.shape == "change":
@@ -53,7 +54,8 @@ def summarize(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, fai
     limits = [f"only the first {len(table.rows):,} rows were read"] if table.truncated else []
     if failed > 0:
         limits.append(f"{failed:,} failed {'trial is' if failed == 1 else 'trials are'} not shown")
-    return " ".join([*most, "; ".join([last.removesuffix("."), *limits]) + "."])
+    alone = _one_machine(table, spec, machines)
+    return " ".join([*alone, *most, "; ".join([last.removesuffix("."), *limits]) + "."])
 
 
 def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, roles: Roles) -> list[str]:
@@ -89,30 +91,46 @@ def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, ro
     return [_range(table, roles), _basis(table, roles)]
 
 
+def _one_machine(table: Table, spec: QuerySpec | None, machines: int) -> list[str]:
+    """Where machines should be compared and there is one."""
+    if not spec or spec.shape != "groups" or spec.dimensions[:1] != ("machine",):
+        return []
+    found = set(table.column("machine"))
+    if len(found) != 1:
+        return []
+    only = "There is one machine" if machines == 1 else "One machine has measured this"
+    return [f"{only}: {describe('machine', found.pop())}; there is no other to compare it with."]
+
+
 # -- kinds of results --------------------------------------------------------------------------------------------------
 
 
 def _count(table: Table, spec: QuerySpec | None, roles: Roles) -> list[str]:
+    if spec and "verdict" in spec.dimensions:
+        return [verdict_counts(table)]
     counter = roles.metrics[0]
     found = configurations(table, roles, (counter,))
     total = int(sum(c.means[counter] for c in found))
     failed = spec is not None and spec.source == "failures" and Filter("status", "<>", ("skipped",)) in spec.filters
     unit = "failed trial" if failed else "trial"
+    verdicts = [v for f in spec.filters if f.column == "verdict" for v in f.values] if spec else []
+    of = f" with the verdict {join(map(str, verdicts))}" if len(verdicts) == 1 else ""
     if len(table.rows) == 1:
-        return [f"{counted(total, unit)}."]
+        who = f" for {name_of(found[0])}" if found[0].key else ""
+        return [f"{counted(total, unit)}{of}{who}."]
     ranked = sorted(found, key=lambda c: -c.means[counter])
     most, fewest = ranked[0], ranked[-1]
     if most.means[counter] == fewest.means[counter]:
-        return [f"{counted(total, unit)} in {len(found):,} groups, {most.means[counter]:,.0f} in each."]
+        return [f"{counted(total, unit)}{of} in {len(found):,} groups, {most.means[counter]:,.0f} in each."]
     return [
-        f"{counted(total, unit)} in {len(found):,} groups: most for {name_of(most)} ({most.means[counter]:,.0f}), "
+        f"{counted(total, unit)}{of} in {len(found):,} groups: most for {name_of(most)} ({most.means[counter]:,.0f}), "
         f"fewest for {name_of(fewest)} ({fewest.means[counter]:,.0f})."
     ]
 
 
 def _single(table: Table, roles: Roles) -> list[str]:
     found = configurations(table, roles, roles.metrics[:_MOST_METRICS])
-    named = {d: table.column(d)[0] for d in roles.dimensions if d in AXES and d != "seed"}
+    named = {d: table.column(d)[0] for d in roles.dimensions if d in (*AXES, "machine") and d != "seed"}
     who = f" for {in_words(named)}" if named else ""
     if not found:
         return [f"{counted(1, 'row')}{who}, without a value of {join(label(m) for m in roles.metrics)}."]
@@ -126,7 +144,7 @@ def _ranked(table: Table, spec: QuerySpec, roles: Roles) -> list[str]:
     order = next((o for o in spec.order if o.column == metric), None)
     descending = order.descending if order else catalog.entry(metric).better == "higher"
     partitions = [p for p in spec.partitions if p in differing(table, roles.dimensions)]
-    found = configurations(table, roles, (metric,))
+    found = configurations(table, roles, (metric,), partitions)
     # What is ranked is named even where it is the same everywhere: the one machine that is always first.
     same = {d: table.column(d)[0] for d in spec.dimensions if d not in spec.partitions}
     found = [c if set(c.key) - set(partitions) else replace(c, key={**same, **c.key}) for c in found]
@@ -154,7 +172,7 @@ def _trade_off(table: Table, roles: Roles, chart: ChartSpec) -> list[str]:
     # Quality is what should be high; where both or none should, what was asked for second.
     cost, quality = (y, x) if catalog.entry(x).better == "higher" != catalog.entry(y).better else (x, y)
     panels = [chart.facet] if chart.facet else []
-    groups = _by(configurations(table, roles, (x, y)), panels)
+    groups = _by(configurations(table, roles, (x, y), panels), panels)
     if not groups:
         return [f"No row has both {label(x)} and {label(y)}."]
     if not chart.pareto:  # no direction, or different work: nobody wins, so only the ranges are told

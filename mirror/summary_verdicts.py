@@ -8,7 +8,7 @@ from mirror import catalog
 from mirror.numbers import format_value
 from mirror.query_spec import QuerySpec, Table, Value
 from mirror.roles import is_number
-from mirror.wording import capital, counted, join, shortened, who
+from mirror.wording import capital, counted, in_words, join, shortened, who
 
 _MOST_NAMED = 6
 
@@ -46,6 +46,19 @@ def verdict_sentences(table: Table, spec: QuerySpec) -> list[str]:
     if untold := _without_verdict(table, baseline):
         sentences.append(f"{counted(untold, noun)} without a verdict {'is' if untold == 1 else 'are'} not counted.")
     return sentences
+
+
+def verdict_counts(table: Table) -> str:
+    """How many verdicts of each kind there are, for each group that is not a kind itself."""
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    groups = [c for c in table.columns if c not in ("verdict", "trials")]
+    for row in table.rows:
+        of = dict(zip(table.columns, row, strict=True))
+        name = in_words({c: of[c] for c in groups}) if groups else ""
+        kinds[name][str(of["verdict"])] += int(of["trials"] or 0)
+    total = sum(sum(counts.values()) for counts in kinds.values())
+    parts = [f"{name} {_listed(counts)}".strip() for name, counts in kinds.items()]
+    return f"{counted(total, 'verdict')}: {shortened(parts, _MOST_NAMED, '; ')}."
 
 
 def _told(table: Table) -> list[_Told]:
@@ -105,7 +118,11 @@ def _who_is(found: dict[str, list[_Told]], baseline: str, claim: str, noun: str)
 
 def _kinds(rows: list[_Told]) -> str:
     """`11 slower and 1 unclear`."""
-    return join(f"{n} {kind}" for kind, n in Counter(row.verdict for row in rows).most_common())
+    return _listed(Counter(row.verdict for row in rows))
+
+
+def _listed(counts: Counter[str]) -> str:
+    return join(f"{n:,} {kind}" for kind, n in counts.most_common())
 
 
 def _speedups(rows: list[_Told]) -> str:

@@ -1,13 +1,14 @@
 """Completes a bare QuerySpec with what the question leaves open, so that nothing is averaged that must not be."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from db.columns import BY_NAME
 from mirror import catalog
 from mirror.numbers import describe
 from mirror.profile import Profile
-from mirror.query_spec import Aggregate, Filter, Metric, QuerySpec
+from mirror.query_spec import Aggregate, Filter, Metric, QuerySpec, Value
+from mirror.ready_sweeps import measuring
 from mirror.roles import sort_key
 from mirror.sources import KNOWN_COLUMNS
 from mirror.understand.errors import Ambiguity, Refusal
@@ -38,7 +39,7 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
         return spec
     if profile.rows("results") == 0:
         raise Refusal("There are no results yet: start a run on the page New run, or load the example results.")
-    spec = _with_benchmark(spec, profile, question)
+    spec = _with_benchmark(_without_unmeasured(spec, profile), profile, question)
     if spec.shape == "count":
         return spec
     if not spec.metrics:
@@ -50,6 +51,10 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
     if spec.shape == "points":
         return _points(spec, workload, choices, profile)
     if spec.shape in ("best", "ranking"):
+        if "machine" in spec.dimensions and len(_values(spec, profile, "machine")) == 1:
+            # Of one machine there is no ranking: what it has measured is shown.
+            dimensions = _unique("machine", *spec.dimensions, *workload, *choices)
+            return replace(spec, shape="groups", dimensions=dimensions, partitions=(), limit=None)
         return _ranked(spec, workload, choices)
     dimensions = _unique(*spec.dimensions, *(c for c in choices if c == "method"), *workload, *choices)
     spec = replace(spec, dimensions=dimensions)
@@ -96,14 +101,58 @@ def _with_benchmark(spec: QuerySpec, profile: Profile, question: str) -> QuerySp
     return replace(spec, filters=(Filter("benchmark", "=", (left[0],)), *spec.filters), notes=notes)
 
 
+def _without_unmeasured(spec: QuerySpec, profile: Profile) -> QuerySpec:
+    """The spec with a note for each value that was never measured and that a ready sweep measures.
+
+    Raises Refusal, with the sweep, where a filter names no other value, or leaves a method without another to be
+    compared with. A count says by its number what there is.
+    """
+    if spec.shape == "count":
+        return spec
+    for f in spec.filters:
+        if f.operator not in ("=", "in") or any(_is_many(profile, f.column, b) for b in profile.benchmarks):
+            continue
+        known = sorted({v for b in profile.benchmarks for v in profile.values(f.column, b)}, key=sort_key)
+        missing = tuple(v for v in f.values if v not in known)
+        sweeps = _sweeps(f.column, missing, spec, profile)
+        if not sweeps:
+            continue
+        absent = filter_in_words(Filter(f.column, "=" if len(missing) == 1 else "in", missing))
+        left = len(f.values) - len(missing)
+        if left == 0 or (left == 1 and f.column == "method"):
+            there = f"; there is {_some(f.column, known)}" if known else ""
+            raise Refusal(f"No trial has {absent} yet{there}. {sweeps}")
+        spec = replace(spec, notes=(*spec.notes, f"no trial has {absent} yet"))
+    return spec
+
+
+def _sweeps(column: str, values: tuple[Value, ...], spec: QuerySpec, profile: Profile) -> str:
+    """Which sweeps measure any of the values, in a benchmark that is not known to lack the metrics; empty for none."""
+    wanted = {m.column for m in spec.metrics}
+    unable = [b for b in profile.benchmarks if not wanted <= profile.metrics(b)]
+    found: dict[str, list[str]] = {}
+    for value in values:
+        for sweep, benchmarks in measuring(column, value).items():
+            if able := [b for b in benchmarks if b not in unable]:
+                found[sweep] = able
+    if not found:
+        return ""
+    named = _and((f"{sweep} (in {_and(able)})" for sweep, able in found.items()), "or")
+    command = f"python -m bench_engine run {next(iter(found))}"
+    return f"It is measured by the sweep {named}: start it on the page New run, or with {command}."
+
+
+def _some(column: str, values: Sequence[Value]) -> str:
+    more = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""
+    return f"{_and(describe(column, v) for v in values[:_MOST_VALUES])}{more}"
+
+
 def _refuse_what_is_nowhere(spec: QuerySpec, profile: Profile, benchmarks: list[str]) -> None:
     """Raise Refusal for a value that no benchmark has been measured at, instead of asking which benchmark is meant."""
     for f in spec.filters:
         known = sorted({v for b in benchmarks for v in profile.values(f.column, b)}, key=sort_key)
         if known and not any(_held(f, profile, b) for b in benchmarks):
-            values = _and(describe(f.column, v) for v in known[:_MOST_VALUES])
-            more = f" and {len(known) - _MOST_VALUES} more" if len(known) > _MOST_VALUES else ""
-            raise Refusal(f"No trial has {filter_in_words(f)} yet; there is {values}{more}.")
+            raise Refusal(f"No trial has {filter_in_words(f)} yet; there is {_some(f.column, known)}.")
 
 
 def _is_within_each(spec: QuerySpec) -> bool:

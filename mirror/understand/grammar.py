@@ -25,6 +25,9 @@ _CANNOT = {
     "the others, or “best AUC” under a limit.",
     "curves": "Curves over training cannot be asked for in words: open a trial on the page Runs, or ask with SQL, such "
     "as SELECT step, value FROM curves WHERE metric = 'loss'.",
+    "commit": "Times are understood (since 2026-11-01, yesterday), commits are not: a commit is a value of the column "
+    "code version, so ask “latency by code version”, or with SQL, such as SELECT code_version, started_at, method, "
+    "embedding_dim, batch_size, direction, latency_us, latency_p99_us FROM history ORDER BY started_at.",
     "time": f"This is not understood as a time: {time_cues.HOW_TO_SAY}. Anything else can be asked with SQL, such as "
     "SELECT started_at, method, latency_us FROM history ORDER BY started_at.",
 }
@@ -42,10 +45,13 @@ def read(question: str, profile: Profile, now: datetime | None = None) -> QueryS
         Refusal: a word is not known, or the question asks for nothing the results hold.
         Ambiguity: several readings are equally likely.
     """
-    if tokens(question)[:1] and tokens(question)[0] in ACTIONS:
+    words = tokens(question)
+    if words and words[0] in ACTIONS:
         raise Refusal(
             "Asking never starts a run: open the page New run, choose a sweep or fill the form, and press Start."
         )
+    if {"commit", "commits"} & set(words):  # before "since commit ..." is taken for a time
+        raise Refusal(_CANNOT["commit"])
     times, rest = time_cues.find(question, now or datetime.now(UTC).replace(tzinfo=None))
     lexicon = Lexicon(profile)
     items, notes = lexicon.items(rest)
@@ -153,7 +159,7 @@ class _Reader:
             slots.tradeoff = True
         elif name in ("improved", "regressed"):
             slots.changed, slots.comparative = True, {"improved": "better", "regressed": "worse"}[name]
-        elif name in ("compare", "trials", "log", "count", "changed"):
+        elif name in ("compare", "trials", "log", "count", "changed", "significant"):
             setattr(slots, name, True)
 
     def _superlative(self, name: str) -> None:

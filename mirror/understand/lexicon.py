@@ -45,6 +45,7 @@ CUES: dict[str, tuple[str, ...]] = {
     "slower": ("slower",),
     "smaller": ("smaller",),
     "larger": ("larger", "bigger"),
+    "significant": ("significantly", "statistically significantly", "clearly", "measurably", "reliably"),
     "better": ("better",),
     "worse": ("worse",),
     "changed": ("changed", "change", "changes"),
@@ -122,6 +123,8 @@ UNITS: dict[str, tuple[str, float]] = {
 SCALES = {"k": 1e3, "m": 1e6, "%": 1e-2, "percent": 1e-2, "x": 1.0, "": 1.0}
 # Names that people choose, and values that are everyday words: they count only beside the name of their column.
 _NAMED_VALUES = ("sweep", "machine", "pooling_mode", "dtype", "op", "verdict")
+_BESIDE = ("", " is", " are", " was", " were", " is the", " are the", " =")  # between such a column and its value
+_TELLING = ("unclear",)  # those of them that say by themselves what they are of
 
 
 @dataclass(frozen=True)
@@ -188,9 +191,11 @@ class Lexicon:
                     item = Item("value", phrase, column, value)
                     if column in _NAMED_VALUES:
                         for word in (column, catalog.entry(column).label):
-                            self._add(f"{word} {phrase}", item)
                             self._add(f"{phrase} {word}", item)
-                    else:
+                            for between in _BESIDE:
+                                self._add(f"{word}{between} {phrase}", item)
+                                self._add(f"{word}s{between} {phrase}", item)
+                    if column not in _NAMED_VALUES or phrase in _TELLING:
                         self._add(phrase, item)
         for phrase, machines in _machine_names(profile).items():
             one = len(machines) == 1

@@ -30,8 +30,12 @@ def spec_of(slots: Slots) -> QuerySpec:
     in_time = over_time.spec_of(slots)
     if in_time:
         return in_time
+    if slots.significant:
+        _check_significant(slots)
     if _asks_for_verdicts(slots):
         return _verdicts(slots)
+    if slots.count and _tells_of_verdicts(slots):
+        return _count_of_verdicts(slots)
     if slots.comparative:
         _comparative(slots)
     if slots.extreme and slots.filtered_metrics and not slots.metrics and not slots.superlative:
@@ -89,36 +93,77 @@ def _asks_for_verdicts(slots: Slots) -> bool:
     """Whether verdicts against the baseline answer: they are asked for, or the question is who is faster than it."""
     if slots.count or slots.failures or slots.superlative:
         return False
-    if "verdict" in slots.dimensions() or any(f.column == "verdict" for f in slots.filters):
+    return _tells_of_verdicts(slots)
+
+
+def _names_verdicts(slots: Slots) -> bool:
+    return "verdict" in slots.dimensions() or any(f.column == "verdict" for f in slots.filters)
+
+
+def _tells_of_verdicts(slots: Slots) -> bool:
+    """Whether verdicts are named, or there are such as tell who is faster or slower than the baseline."""
+    if _names_verdicts(slots):
         return True
+    known = slots.significant or (slots.verdicts_known and slots.one_baseline)
+    return known and set(slots.metrics) <= {"latency_us", "speedup"} and _claim(slots) is not None
+
+
+def _claim(slots: Slots) -> Claim | None:
+    """What is claimed of the others: "is dense faster than hashed" asks whether hashed is slower than the baseline."""
     baseline = catalog.words()["baseline"]
-    against = slots.than == baseline or (slots.than and slots.methods() == [baseline, slots.than])
-    alone = set(slots.metrics) <= {"latency_us", "speedup"}
-    known = slots.verdicts_known and slots.one_baseline
-    return bool(known and against and alone and slots.comparative in ("faster", "slower"))
+    if slots.comparative not in ("faster", "slower"):
+        return None
+    if slots.than == baseline:
+        return "faster" if slots.comparative == "faster" else "slower"
+    if slots.than and slots.methods() == [baseline, slots.than]:
+        return "slower" if slots.comparative == "faster" else "faster"
+    return None
 
 
-def _verdicts(slots: Slots) -> QuerySpec:
-    """The speedups of the methods that are compared with the baseline, with their verdicts.
+def _check_significant(slots: Slots) -> None:
+    """Raise Refusal where no verdict tells what is significant."""
+    baseline = catalog.words()["baseline"]
+    if not _tells_of_verdicts(slots):
+        raise Refusal(
+            f"What is significant is told by verdicts, which are against the baseline: ask “which methods are "
+            f"significantly faster than {baseline}”, or leave the word out."
+        )
+    if slots.verdicts_known and not slots.one_baseline:
+        raise Refusal(
+            f"The verdicts are against several baselines and not {baseline} alone: ask “verdict by method”, or leave "
+            "the word “significantly” out."
+        )
 
-    Verdicts are told of the others: "is dense faster than hashed" asks whether hashed is slower.
-    """
+
+def _leave_out_the_baseline(slots: Slots) -> None:
+    """Verdicts are told of the others. Raises Refusal where there are none."""
     if not slots.verdicts_known:
         raise Refusal(
             "No trial has a verdict yet: run a sweep with a baseline, or ask for the speedup, such as “speedup by "
             "method”."
         )
-    baseline, named = catalog.words()["baseline"], slots.methods()
-    claim: Claim | None = None
-    if slots.comparative in ("faster", "slower") and slots.than == baseline:
-        claim = "faster" if slots.comparative == "faster" else "slower"
-    elif slots.comparative in ("faster", "slower") and named == [baseline, slots.than]:
-        claim = "slower" if slots.comparative == "faster" else "faster"
-    if baseline in named:
+    named = slots.methods()
+    if (baseline := catalog.words()["baseline"]) in named:
         others = tuple(m for m in named if m != baseline)
         slots.filters[:] = [f for f in slots.filters if f.column != "method"]
         if others:
             slots.filters.append(Filter("method", "=" if len(others) == 1 else "in", others))
+
+
+def _count_of_verdicts(slots: Slots) -> QuerySpec:
+    """How many trials have a verdict, or this one."""
+    claim = _claim(slots)
+    _leave_out_the_baseline(slots)
+    if claim:
+        slots.filters.append(Filter("verdict", "=", (claim,)))
+    counted = bare(slots, "count", (), slots.dimensions())
+    return replace(counted, source="history") if slots.times.asked else counted
+
+
+def _verdicts(slots: Slots) -> QuerySpec:
+    """The speedups of the methods that are compared with the baseline, with their verdicts."""
+    claim = _claim(slots)
+    _leave_out_the_baseline(slots)
     dimensions = tuple(d for d in slots.dimensions("method") if d != "verdict")
     order = () if slots.sort else (Order("speedup", slots.comparative != "slower"),)
     spec = bare(slots, "groups", (Metric("speedup", "avg"),), dimensions)

@@ -37,6 +37,7 @@ class Slots:
     failures: bool = False
     trials: bool = False
     changed: bool = False  # "has it changed", "got worse"
+    significant: bool = False  # "significantly faster"
     times: Times = field(default_factory=Times)
     verdicts_known: bool = False  # whether the results hold any
     one_baseline: bool = False  # whether all of them are against the baseline that the catalogue names

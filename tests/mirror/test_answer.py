@@ -340,3 +340,36 @@ def test_json_holds_every_key_of_the_contract(box: Sandbox) -> None:
         found = to_json(ask(question, sandbox=box))
         assert keys <= set(found)
         json.dumps(found, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("question", "rest"),
+    [
+        (
+            "which machine is fastest for hashed in lookup",
+            "Latency, from batch size 64 to batch size 2,048, rises steadily from 25 µs to 800 µs at dim 16; rises "
+            "steadily from 100 µs to 3.20 ms at dim 64. Rests on 6 trials in 6 rows.",
+        ),
+        (
+            "which machine is fastest for hashed in lookup at batch size 512 and dim 16",
+            "Latency 200 µs for test machine at compression 0.1. Rests on 1 trial in 1 row.",
+        ),
+        ("top 3 slowest machines in lookup", ""),
+        ("latency by machine in lookup", ""),
+    ],
+)
+def test_one_machine_is_said_to_be_the_only_one(question: str, rest: str, box: Sandbox) -> None:
+    answer = ask(question, sandbox=box)
+    rows(answer)
+    only = "There is one machine: test machine; there is no other to compare it with. "
+    assert answer.summary.startswith(only), answer.summary
+    assert "no compression" not in answer.summary
+    if rest:
+        assert answer.summary == only + rest
+
+
+def test_a_refused_commit_comes_with_sql_that_works(box: Sandbox) -> None:
+    refused = ask("p99 before and after commit 57e7d9e", sandbox=box)
+    assert refused.status == "refused"
+    sql = refused.summary[refused.summary.index("SELECT") :].rstrip(".")
+    assert {row["code_version"] for row in rows(ask(sql, sandbox=box))} == {"abc"}

@@ -102,6 +102,14 @@ def test_the_fastest_machine_is_found_at_the_same_work(again: Sandbox) -> None:
     assert f"{M1} 24 times" in answer.summary
 
 
+def test_one_machine_among_several_that_has_measured_it(again: Sandbox) -> None:
+    answer, _ = answered("latency by machine with cold caches for hashed at batch 512", again)
+    assert answer.summary.startswith(f"One machine has measured this: {M1}; there is no other to compare it with. ")
+    answer, rows = answered("which machine is fastest with cold caches for hashed at batch 512 and dim 16", again)
+    assert len(rows) == 1
+    assert answer.summary.startswith(f"Latency 600 µs for {M1} at compression 0.1.")
+
+
 def test_machines_are_compared_by_ratios_per_benchmark(again: Sandbox) -> None:
     answer, _ = answered("compare the machines", again)
     assert f"Latency against {M2} (geometric means): {M1} " in answer.summary
@@ -198,6 +206,41 @@ def test_verdicts_by_method(again: Sandbox) -> None:
     answer, rows = answered("verdict by method at batch size 512", again)
     assert f"small_dim on {M1} 1 faster and 1 unclear" in answer.summary
     assert {row["verdict"] for row in rows if row["method"] == "hashed"} == {"slower", None}
+
+
+# Of the 36 verdicts small_dim is faster 6 times and unclear 6 times, the others are slower.
+@pytest.mark.parametrize(
+    ("question", "summary"),
+    [
+        ("how many verdicts are unclear", "6 trials with the verdict unclear."),
+        ("how many configurations are slower than dense", "24 trials with the verdict slower."),
+        ("how many configurations of hashed are slower than dense", "12 trials with the verdict slower."),
+        (
+            "count verdicts by method",
+            "36 verdicts: hashed 12 slower; quotient_remainder 12 slower; and small_dim 6 faster and 6 unclear; 2 "
+            "failed trials are not shown.",
+        ),
+        (
+            "how many verdicts are there",
+            "36 verdicts: 24 slower, 6 faster and 6 unclear; 2 failed trials are not shown.",
+        ),
+        ("how many verdicts are unclear by method", "6 trials with the verdict unclear for small_dim."),
+    ],
+)
+def test_verdicts_are_counted(question: str, summary: str, again: Sandbox) -> None:
+    answer, rows = answered(question, again)
+    assert answer.summary == summary
+    assert None not in {row.get("verdict", "") for row in rows}
+
+
+def test_significantly_faster_is_told_by_verdicts(again: Sandbox) -> None:
+    answer, _ = answered("which method is significantly faster than dense", again)
+    assert answer.summary.startswith(f"Faster than dense: small_dim on {M1} in 3 of 6 configurations; not ")
+
+
+def test_latency_with_cold_caches(again: Sandbox) -> None:
+    _, rows = answered("latency with cold cache", again)
+    assert {row["method"] for row in rows} == {"dense", "hashed"}
 
 
 def test_a_bar_of_a_speedup_has_its_interval(again: Sandbox) -> None:

@@ -215,6 +215,7 @@ MISREAD: list[tuple[str, dict[str, Any]]] = [
         {"filters": {TRAINING, eq("method", "quotient_remainder"), eq("compression", 0.1)}},
     ),
     ("latency by benchmark", {"filters": set()}),
+    ("latency at the same batch size by method in lookup", {"filters": {LOOKUP, FORWARD}}),
 ]
 
 
@@ -250,12 +251,20 @@ def test_a_corrected_typo_is_told(profile: Profile) -> None:
         ("which method has the lowest AUC loss?", ("difference", "memory vs AUC")),
         ("training loss by step", ("curves",)),
         ("latency before monday", ("since", "history")),
+        ("p99 before and after commit 57e7d9e", ("code version", "since 2026-11-01", "FROM history")),
+        ("latency since commit 57e7d9e", ("code version", "FROM history")),
         ("latency since the flood", ("since the flood", "since 2026-11-01")),
         ("latency changed", ("since monday",)),
         ("fastest method over time", ("ranking",)),
         ("is hashed faster", ("compared with what", "since monday")),
         ("latency on the gpu", ("No trial has device = cuda", "cpu")),
         ("verdict by method", ("No trial has a verdict",)),
+        ("how many verdicts are unclear", ("No trial has a verdict",)),
+        ("which method is significantly faster than dense", ("No trial has a verdict",)),
+        ("latency with cold cache", ("No trial has cache mode = cold yet", "in lookup", "run caches")),
+        ("latency with cold cache in training", ("No trial has cache mode = cold yet", "run caches")),
+        ("latency of fbgemm", ("No trial has method = fbgemm_tbe yet", "run rivals")),
+        ("which is faster, tbe or onnx?", ("No trial has method in fbgemm_tbe, onnxruntime yet", "run rivals")),
         ("memory of unhashed", ("unhashed",)),
         ("largest batch size with latency under 1 ms for lookups", ("latency by batch size",)),
         ("auc above 0.9 and below 0.8", ("AUC > 0.9", "< 0.8")),
@@ -309,3 +318,68 @@ def test_verdicts_against_another_baseline_do_not_tell_of_dense(profile: Profile
     question = "is hashed faster than dense in lookup"
     assert grammar.read(question, known).claim == "faster"
     assert grammar.read(question, replace(known, baselines=("dense", "small_dim"))).claim is None
+
+
+@pytest.mark.parametrize(
+    ("words", "method"),
+    [
+        ("fbgemm", "fbgemm_tbe"),
+        ("TBE", "fbgemm_tbe"),
+        ("ort", "onnxruntime"),
+        ("onnx", "onnxruntime"),
+        ("ONNX Runtime", "onnxruntime"),
+        ("torch.compile", "inductor"),
+        ("Inductor", "inductor"),
+        ("zen", "zentorch"),
+        ("jax", "jax"),
+    ],
+)
+def test_rivals_have_other_names(words: str, method: str, profile: Profile) -> None:
+    methods = (*profile.values("method"), method)
+    measured = replace(profile, distinct={**profile.distinct, "method": methods})
+    measured = replace(
+        measured,
+        distinct_by_benchmark={
+            **profile.distinct_by_benchmark, "lookup": {**profile.distinct_by_benchmark["lookup"], "method": methods},
+        },
+    )  # fmt: skip
+    assert eq("method", method) in grammar.read(f"latency of {words} by batch size in lookup", measured).filters
+
+
+def test_a_method_that_was_not_measured_is_named_beside_those_that_were(profile: Profile) -> None:
+    assert "no trial has method = jax yet" in grammar.read("latency of hashed, dense and jax in lookup", profile).notes
+    with pytest.raises(Refusal, match=r"No trial has method = fbgemm_tbe yet.*run rivals"):
+        grammar.read("is fbgemm faster than dense", profile)  # nothing is left to be compared
+
+
+def test_significant_needs_verdicts_against_the_one_baseline(profile: Profile) -> None:
+    by_benchmark = {b: {**c, "verdict": ("faster",)} for b, c in profile.distinct_by_benchmark.items()}
+    known = replace(profile, distinct={**profile.distinct, "verdict": ("faster",)}, distinct_by_benchmark=by_benchmark)
+    assert grammar.read("which method is significantly faster than dense", known).claim == "faster"
+    with pytest.raises(Refusal, match="not dense alone"):
+        grammar.read(
+            "which method is significantly faster than dense", replace(known, baselines=("dense", "small_dim"))
+        )
+    with pytest.raises(Refusal, match="significantly faster than dense"):
+        grammar.read("is hashed significantly faster than small_dim in lookup", known)
+    with pytest.raises(Refusal, match="significantly faster than dense"):
+        grammar.read("is the throughput of hashed significantly faster than dense", known)
+
+
+@pytest.mark.parametrize(
+    ("question", "filters"),
+    [
+        ("how many configurations are slower than dense", {eq("verdict", "slower")}),
+        ("how many configurations of hashed are slower than dense", {eq("method", "hashed"), eq("verdict", "slower")}),
+        ("how many configurations is dense slower than hashed", {eq("method", "hashed"), eq("verdict", "faster")}),
+        ("how many verdicts are unclear", {eq("verdict", "unclear")}),
+        ("how many are unclear for hashed", {eq("method", "hashed"), eq("verdict", "unclear")}),
+        ("how many verdicts are the same", {eq("verdict", "same")}),
+        ("how many verdicts were slower", {eq("verdict", "slower")}),
+        ("how many trials with verdict faster", {eq("verdict", "faster")}),
+    ],
+)
+def test_verdicts_are_counted(question: str, filters: set[Filter], profile: Profile) -> None:
+    known = replace(profile, distinct={**profile.distinct, "verdict": ("faster", "slower", "unclear")})
+    read = grammar.read(question, known)
+    assert (read.shape, set(read.filters)) == ("count", filters)

@@ -322,3 +322,14 @@ def test_no_number_is_invented(seed):
 
 def test_the_check_for_invented_numbers_can_fail():
     assert not close("0.1234", derivable(trade_off("a")))
+
+
+def test_winners_are_named_with_the_size_they_have():
+    """A method with one size implies it; it is still a size, not none."""
+    rows = [(b, m, c, f"m{b}", 10.0 * b, 1) for b in (1, 2) for m, c in (("dense", 1.0), ("hashed", 0.5))]
+    partitions = ("batch_size", "method", "compression")
+    spec = QuerySpec(
+        "best", (MEAN_LATENCY,), (*partitions, "machine"), partitions=partitions, order=(Order("latency_us"),)
+    )
+    text = said(table("batch_size method compression machine latency_us n", *rows), spec)
+    assert "m1 for hashed at batch size 1, compression 0.5 (10 µs)" in text
