@@ -1,6 +1,7 @@
 """The engine's command line: build, list, plan, run, compare, ingest, pack, export, peers, doctor, check-verdicts."""
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -21,9 +22,9 @@ from bench_engine.registry import BENCHMARKS, DATA_SETS, METHODS, Axis, UnknownN
 from bench_engine.rivals import RIVALS
 from bench_engine.selfcheck import SelfCheckError
 from bench_engine.sides import UsageError
-from db import export, journal
+from db import export, future, journal
 from db.runs import RunState, RunStateError
-from db.settings import SettingsError, examples_dir, journal_dir
+from db.settings import SettingsError, examples_dir, journal_dir, setting
 from db.store import Store, StoreError
 
 _USER_ERRORS = (
@@ -115,9 +116,14 @@ def _axis(axis: Axis) -> dict[str, Any]:
 
 def _plan(options: argparse.Namespace) -> int:
     loaded = sweep.load(options.sweep)
+    store = Store(options.db, lock_wait_s=0.5)
+    _own_journal(store)
     made = planning.plan(
         loaded, options.overrides, options.db, options.retry_failed, options.force, quick=options.quick
     )
+    with contextlib.suppress(StoreError):  # a plan needs no results
+        if warning := future.warning(store):
+            print(warning, file=sys.stderr)
     if options.json:
         trials = [
             {
@@ -213,10 +219,26 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _ingest(options: argparse.Namespace) -> int:
     store = Store(options.db)
-    own = journal_dir(store.url)
+    store.check_place()
+    own = _own_journal(store)
+    if setting("MIRROR_JOURNAL") and not (own.is_dir() or options.paths or options.examples):
+        raise journal.JournalError(f"There is no journal at {own}: mend MIRROR_JOURNAL, or run a sweep first.")
     left_out = _merge(own, options.paths) if options.paths else 0
-    print(journal.ingest(store, [own, *([examples_dir()] if options.examples else [])]).sentence())
-    return 1 if left_out else 0
+    report = journal.ingest(store, [own, *([examples_dir()] if options.examples else [])])
+    print(report.sentence())
+    if warning := future.warning(store):
+        print(warning, file=sys.stderr)
+    return 1 if left_out or report.set_aside else 0
+
+
+def _own_journal(store: Store) -> Path:
+    """The journal of the results. Raises JournalError where a file has its name."""
+    folder = journal_dir(store.url)
+    if folder.is_file():
+        raise journal.JournalError(
+            f"The journal {folder} is a file, not a folder: move it away, or name a folder with MIRROR_JOURNAL."
+        )
+    return folder
 
 
 def _merge(own: Path, paths: Sequence[str]) -> int:
@@ -229,8 +251,7 @@ def _merge(own: Path, paths: Sequence[str]) -> int:
 
 
 def _pack(options: argparse.Namespace) -> int:
-    folder = journal_dir(Store(options.db).url)
-    report = journal.pack(folder, Path(options.target))
+    report = journal.pack(_own_journal(Store(options.db)), Path(options.target))
     for line in report.unusable:
         print(f"Left out: {line}", file=sys.stderr)
     print(f"{report.packed} trials packed into {Path(options.target).name}.")

@@ -34,6 +34,7 @@ _TESTED_PYTHON = "3.11"  # with the versions in requirements.txt
 _MUCH_STEAL = 0.02
 _BUSY_CORES = 0.2
 _LITTLE_DISK_GB = 1.0
+_JOURNAL_S = 3.0  # for reading the journal: some ten thousand entries
 
 _ADDRESSES = (
     "Workers cannot be given the same addresses (`setarch -R true` fails), so equal methods may differ by several per "
@@ -225,7 +226,7 @@ def _results(store: Store) -> _Section:
     try:
         entries = _trial_ids(folder)
         facts["journal"] = f"{folder.name}/: {len(entries)} trials"
-        warnings += _broken(folder)
+        warnings += _set_aside(folder) + _broken(folder)
     except OSError as error:
         facts["journal"] = f"{folder.name}/: cannot be read"
         warnings.append(f"The journal {folder.name}/ cannot be read ({error.strerror}): mend the rights of its folder.")
@@ -246,6 +247,18 @@ def _results(store: Store) -> _Section:
 
 
 def _broken(folder: Path) -> list[str]:
+    """A sentence about entries that have broken where they lie; `ingest` reads none whose trial the results have."""
+    found = journal.check(folder, _JOURNAL_S)
+    if not found.unusable:
+        return []
+    among = "" if found.all else f" of the last {found.read} (there was no time for more)"
+    return [
+        f"{len(found.unusable)} journal entries{among} cannot be used ({found.unusable[0].removesuffix('.')}): update "
+        "Mirror where it says so, copy the others again from another journal or a packed file, or delete them."
+    ]
+
+
+def _set_aside(folder: Path) -> list[str]:
     broken = sorted(folder.glob("*.broken"))
     if not broken:
         return []
@@ -262,7 +275,7 @@ def _trial_ids(folder: Path) -> set[str]:
 
 def _clock_set_back(store: Store) -> list[str]:
     """A sentence where results of this machine lie in the future: whatever is measured now would not replace them."""
-    query = "SELECT max(started_at) AS newest FROM trials WHERE machine_id = :machine_id"
+    query = "SELECT max(started_at) AS newest FROM results WHERE machine_id = :machine_id"
     newest = store.rows(query, machine_id=machine.machine()["machine_id"])[0]["newest"]
     ahead = (newest - datetime.now(UTC).replace(tzinfo=None)).total_seconds() if newest else 0.0
     if ahead <= 0:

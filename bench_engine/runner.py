@@ -19,7 +19,7 @@ from bench_engine.progress import Progress, TimeLeft
 from bench_engine.sweep import Sweep, expand
 from bench_engine.sweep_search import counted
 from bench_engine.trial import TrialResult
-from db import journal, runs
+from db import future, journal, runs
 from db.record import Record
 from db.runs import RunState
 from db.settings import journal_dir
@@ -68,7 +68,9 @@ def run(
 
 def refuse(sweep: str, options: Options, sentence: str) -> None:
     """Leave the state of a run that failed before it had a sweep, for whoever gave it its id."""
-    folder = journal_dir(Store(options.url).url)
+    store = Store(options.url)
+    store.check_place()
+    folder = journal_dir(store.url)
     runs.write(folder, replace(_first_state(sweep, options, folder), status="failed", message=sentence))
 
 
@@ -95,6 +97,7 @@ class _Run:
         self.executor = executor
         self.say = say
         self.store = Store(options.url)
+        self.store.check_place()
         self.journal = journal_dir(self.store.url)
         self.cancelled = False
         self.pending: list[Record] = []  # in the journal, not yet in the results
@@ -247,6 +250,8 @@ class _Run:
         """Make the results ready; what is wrong with them is told before anything runs."""
         self.store.ensure()
         journal.recover(self.store)
+        if warning := future.warning(self.store):
+            self.say(warning)
 
     def index(self, entries: Sequence[Record]) -> None:
         """Bring trials into the results, so that they can be asked about while the run goes on."""

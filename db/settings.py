@@ -44,19 +44,7 @@ def db_url(given: str | None = None) -> str:
 
 
 def journal_dir(url: str) -> Path:
-    """Journal folder of a results URL: MIRROR_JOURNAL, else beside the file (`x.duckdb` -> `x.journal/`).
-
-    Raises SettingsError where a file has its name.
-    """
-    folder = _journal_dir(url)
-    if folder.is_file():
-        raise SettingsError(
-            f"The journal {folder} is a file, not a folder: move it away, or name a folder with MIRROR_JOURNAL."
-        )
-    return folder
-
-
-def _journal_dir(url: str) -> Path:
+    """Journal folder of a results URL: MIRROR_JOURNAL, else beside the file (`x.duckdb` -> `x.journal/`)."""
     if given := setting("MIRROR_JOURNAL"):
         return Path(given)
     path = url.removeprefix("duckdb:///")

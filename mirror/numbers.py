@@ -2,6 +2,7 @@
 
 import math
 
+from db.plain_text import printable
 from mirror import catalog
 from mirror.query_spec import Value
 
@@ -102,7 +103,7 @@ def with_unit(text: str, unit: str) -> str:
 
 def plain_text(value: object, longest: int = 60) -> str:
     """Text from data on one line: no control or invisible characters, cut at `longest`."""
-    text = " ".join("".join(c if c.isprintable() else " " for c in str(value)).split())
+    text = " ".join(printable(str(value)).split())
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 

@@ -94,7 +94,7 @@ def test_db_stands_before_or_after_the_command(engine, capsys: pytest.CaptureFix
         (["plan", "quik"], "did you mean quick?"),
         (["run", "tiny", "-p", "batchsize=1"], "did you mean batch_size?"),
         (["run", "tiny", "--run-id", "../x"], "run id '../x' cannot be used"),
-        (["pack", "/nowhere/at/all.jsonl"], "all.jsonl cannot be written"),
+        (["pack", "/nowhere/at/all.jsonl"], "There are no trials in x.journal/: nothing was written."),
     ],
 )
 def test_user_errors_are_one_sentence_and_status_1(

@@ -212,6 +212,16 @@ def test_broken_entries_are_named(engine) -> None:
     assert len(with_word("1 journal entries are broken and set aside in x.journal/, aa-1.ok.json.broken first")) == 1
 
 
+def test_an_entry_that_has_broken_since_it_was_read_is_found(engine) -> None:
+    assert main(["run", str(engine.file("ok"))]) == 0
+    assert with_word("cannot be used (") == []
+    (path,) = engine.journal.glob("*.json")
+    path.write_text(path.read_text()[:-20])
+    (found,) = with_word("cannot be used (")
+    assert found.startswith(f"1 journal entries cannot be used ({path.name}: it is not whole JSON")
+    assert path.exists()
+
+
 def test_a_clock_that_was_set_back(engine, monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["run", str(engine.file("ok"))]) == 0
     assert with_word("system clock") == []
