@@ -21,8 +21,8 @@ OWN = {
 # Where this fails: does the change alter what a trial measures? Then raise `measurement` of the benchmark in the
 # registry. Put the new hash here in any case.
 KNOWN = {
-    ("lookup", 3): "LOOKUP",
-    ("training", 3): "TRAINING",
+    ("lookup", 3): "995b6aaf07f3",
+    ("training", 3): "5c63fbdbef4b",
 }
 
 
@@ -32,7 +32,7 @@ def code(path: str) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
             node.body = node.body[1:]
-    return ast.dump(tree)
+    return ast.unparse(tree)
 
 
 def test_a_change_of_how_trials_are_measured_is_noticed() -> None:
