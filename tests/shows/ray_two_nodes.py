@@ -7,6 +7,7 @@ run by the real command line. The exit status is 0 when every trial has one resu
 Both share the cores of this machine: read what happens, not the times.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -43,10 +44,11 @@ def main() -> int:
 
 
 def _lose_one(machines: Machines, folder: Path, run: subprocess.Popen[bytes]) -> int:
-    """Kill a node when both are at work and some trials are done. Returns how many; -1 where the run ended before."""
+    """Kill a node that has results and is at work again. Returns how many trials were done; -1 if none was killed."""
     while run.poll() is None:
         state = runs.read(folder, "show")
-        if state and state.done >= 4 and state.current.startswith("2 groups"):
+        has_some = any(json.loads(path.read_text())["machine"]["name"] == "other" for path in folder.glob("*.json"))
+        if has_some and state and state.current.startswith("2 groups"):
             machines.kill("other")
             print(f"--- every process of the machine `other` killed after {state.done} trials ---", flush=True)
             return state.done
