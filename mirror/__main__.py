@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 
@@ -26,7 +27,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from mirror.answer import ask, to_json  # here, so that --help is quick
 
     answer = ask(given.question, db=given.db)
-    print(json.dumps(to_json(answer), ensure_ascii=False) if given.json else as_text(answer))
+    try:
+        print(json.dumps(to_json(answer), ensure_ascii=False) if given.json else as_text(answer), flush=True)
+    except BrokenPipeError:  # `... | head`; the interpreter's own flush at the end must not complain either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return _EXIT[answer.status]
 
 

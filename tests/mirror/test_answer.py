@@ -2,6 +2,8 @@
 
 import json
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import duckdb
 import pytest
 
 from db import settings
+from db.settings import ROOT
 from mirror.__main__ import main
 from mirror.answer import ask, run_sql, to_json
 from mirror.query_spec import Answer, Filter, Metric, Order, QuerySpec
@@ -373,3 +376,14 @@ def test_a_refused_commit_comes_with_sql_that_works(box: Sandbox) -> None:
     assert refused.status == "refused"
     sql = refused.summary[refused.summary.index("SELECT") :].rstrip(".")
     assert {row["code_version"] for row in rows(ask(sql, sandbox=box))} == {"abc"}
+
+
+def test_a_reader_that_goes_away_is_no_error(results_file: Path) -> None:
+    command = [sys.executable, "-m", "mirror", "ask", "latency by method of lookups", "--db", str(results_file)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
+    assert process.stdout
+    assert process.stderr
+    process.stdout.close()  # before the answer is there
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=60) in (0, 2)
