@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_engine import cli, peers, sweep
+from bench_engine import cli, cli_parser, peers, sweep
 from bench_engine.method import Method
 from bench_engine.readiness import SkipReasons
 from bench_engine.registry import METHODS
@@ -229,7 +229,8 @@ def test_the_command_says_what_is_there_and_what_is_missing(here, capsys):
 
 
 def test_the_command_ends_with_the_reason_of_a_failure(here, index, capsys, monkeypatch):
-    monkeypatch.setattr(cli, "RIVALS", (Method("rival", "", "none:none", packages=("mirror_rival==1.0",)),))
+    for module in (cli, cli_parser):
+        monkeypatch.setattr(module, "RIVALS", (Method("rival", "", "none:none", packages=("mirror_rival==1.0",)),))
     assert cli.main(["peers", "install", "rival"]) == 1
     told = capsys.readouterr().err
     assert told.startswith("rival was not installed: No matching distribution found for mirror_rival==1.0.")

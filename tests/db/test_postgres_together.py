@@ -25,9 +25,13 @@ def at_once(code: str, *arguments: str, processes: int = 2) -> list[str]:
     start = f"import sys, time; sys.path[:0] = [{str(ROOT)!r}, {str(HERE)!r}]\nfrom db import journal\n"
     start += "from db.store import Store\nfrom pathlib import Path\nfrom make_records import make_record\n"
     start += "import psycopg, sqlalchemy.dialects.postgresql\ntime.sleep(max(0, float(sys.argv[1]) - time.time()))\n"
+    # Arrow's threads now and then abort a process that is ending, when its work is done (apache/arrow issue 34314).
+    end = "\nimport os; sys.stdout.flush(); os._exit(0)"
     moment = str(time.time() + 2)
     running = [
-        subprocess.Popen([sys.executable, "-c", start + code, moment, *arguments], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", start + code + end, moment, *arguments], stdout=subprocess.PIPE, text=True
+        )
         for _ in range(processes)
     ]
     printed = [process.communicate(timeout=60)[0].strip() for process in running]
