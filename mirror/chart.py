@@ -225,7 +225,7 @@ def _completed(chart: ChartSpec, table: Table, roles: Roles) -> ChartSpec:
         chart = replace(chart, symbol=symbol, pareto=False)
     else:
         reason = {
-            "bar": f"{y} of each {x or 'row'}.",
+            "bar": f"{y} by {x}." if x else f"{y} of each row.",
             "box": f"How {y} is distributed.",
             "histogram": f"How {x} is distributed.",
             "heatmap": f"{label(chart.color)} for every {x} and {y}.",

@@ -74,6 +74,8 @@ def draw(table: Table, chart: ChartSpec, columns: int | None = None) -> go.Figur
         barmode=panels[0].mode,
         boxmode=panels[0].mode,
         hovermode="closest",
+        # A value that does not fit its bar is in the hover text and the table, not shrunk to nothing.
+        uniformtext={"minsize": 9, "mode": "hide"},
         hoverlabel={"align": "left", "font_size": 12},
         separators=".,",
     )

@@ -214,14 +214,15 @@ def _values(
 
 
 def _with_defaults(spec: QuerySpec, profile: Profile) -> QuerySpec:
+    assumed = []
     for column, value in catalog.words()["defaults"].items():
         named = column in spec.dimensions or any(f.column == column for f in spec.filters)
         values = _values(spec, profile, column)
         everywhere = all(profile.values(column, str(b)) for b in _benchmarks_asked(spec) or profile.benchmarks)
         if not named and len(values) > 1 and value in values and everywhere:
-            note = f"{catalog.entry(column).label} {value}"
-            spec = replace(spec, filters=(*spec.filters, Filter(column, "=", (value,))), notes=(*spec.notes, note))
-    return spec
+            assumed.append(catalog.entry(column).label)
+            spec = replace(spec, filters=(*spec.filters, Filter(column, "=", (value,))))
+    return replace(spec, notes=(*spec.notes, f"{' and '.join(assumed)} as usual")) if assumed else spec
 
 
 def _open_axes(spec: QuerySpec, profile: Profile) -> tuple[list[str], list[str]]:

@@ -209,7 +209,7 @@ def test_metrics_beyond_the_drawn_ones_are_in_the_table():
     spec = QuerySpec("groups", (MEAN_AUC, Metric("memory_mb", "avg")), ("method",))
     chart = choose(table("method auc memory_mb", ("dense", 0.8, 3.0), ("hashed", 0.7, 1.0)), spec)
     assert (chart.type, chart.y) == ("bar", "auc")
-    assert chart.reason == "AUC of each method. The table holds memory as well."
+    assert chart.reason == "AUC by method. The table holds memory as well."
 
 
 def test_tiles_hold_the_metrics_and_then_the_names():

@@ -383,3 +383,9 @@ def test_verdicts_are_counted(question: str, filters: set[Filter], profile: Prof
     known = replace(profile, distinct={**profile.distinct, "verdict": ("faster", "slower", "unclear")})
     read = grammar.read(question, known)
     assert (read.shape, set(read.filters)) == ("count", filters)
+
+
+def test_what_the_question_left_open_is_said_once(profile: Profile) -> None:
+    spec = grammar.read("latency by method in lookup", profile)
+    assert eq("direction", "forward") in spec.filters
+    assert [note for note in spec.notes if "direction" in note] == ["direction as usual"]
