@@ -28,6 +28,7 @@ _STYLE = """
 .mirror-status {color: #5b6875; font-size: 0.85rem; text-align: right;}
 @media (max-width: 640px) {
   .mirror-status {text-align: left;}
+  [data-testid="InputInstructions"] {display: none;}
   [class*="st-key-wide-"] {display: none;}
   .block-container {padding-left: 1rem; padding-right: 1rem;}
 }
