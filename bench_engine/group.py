@@ -94,4 +94,4 @@ def _paired(result: TrialResult, baseline: TrialResult) -> Paired | None:
     except ValueError:  # no samples, or a median of 0
         return None
     low, high = (ratio.low, ratio.high) if ratio.known else (None, None)
-    return Paired(float(np.median(baseline.samples_us)), low, high, ratios.verdict(ratio))
+    return Paired(ratio.value * float(np.median(result.samples_us)), low, high, ratios.verdict(ratio))

@@ -1,11 +1,15 @@
-"""Ratios of median times with their 95 % intervals, and the verdict that an interval allows.
+"""Ratios of times with their 95 % intervals, and the verdict that an interval allows.
+
+Methods that took turns are compared turn by turn: the state of the machine changes by more than the methods differ (a
+neighbour on the same core makes all that runs slower by half for some milliseconds, then for some seconds), but it is
+nearly the same in two turns next to each other. The ratio of the medians over all samples is not like that: where half
+of them fall into each of two states, a few more on one side move it from one state to the other.
 
 What is resampled is a turn, or a stretch of samples taken one after another, never a single sample: samples of one
 turn share the state of the machine, and taken one by one they would make an interval look narrower than it is (a
 cluster bootstrap, Davison and Hinkley 1997, section 3.8). The interval is symmetric in the logarithm: the standard
-error of the resampled ratios times Student's quantile, which makes up for few turns. Of the intervals that were tried
-on simulated noise (percentiles, percentiles widened as by Hesterberg 2015, the median of each turn's ratio) this one
-called equal methods different least often; tests/bench_engine/test_ratios.py holds the kinds of noise.
+error of the resampled ratios times Student's quantile, which makes up for few turns, where percentiles are too narrow.
+tests/bench_engine/test_ratios.py holds kinds of noise that it stands up to.
 
 An interval knows what varies from turn to turn. What differs between two processes for as long as they live (where
 their memory lies, the core they were put on) is not in it; a verdict allows for that.
@@ -28,7 +32,9 @@ MARGIN = 0.05
 _NORMAL = 1.96
 ROUNDS = 1000
 BLOCKS = 32  # stretches that samples without turns are cut into
-MOST_TURNS = 64  # neighbouring turns are taken together until there are no more: it costs less, and loses nothing
+# Neighbouring turns are taken together until there are no more than these: it costs less, and loses nothing.
+MOST_TURNS = 64
+MOST_RATIOS = 512
 
 
 @dataclass(frozen=True)
@@ -71,9 +77,9 @@ def median(turns: Sequence[np.ndarray], seed: int = 0) -> Ratio:
 def paired(baseline: Sequence[np.ndarray], candidate: Sequence[np.ndarray], seed: int = 0) -> Ratio:
     """Speedup of a candidate that took turns with its baseline.
 
-    The value is the ratio of the medians over all samples. The interval resamples turns, the same ones on both sides,
-    since drift hits both alike; a turn that is missing or empty on one side takes no part in it. With fewer than two
-    turns that both have it is that of `independent`.
+    The value is the median, over the turns, of the ratio of the two medians of a turn. The interval resamples those
+    ratios. A turn that is missing or empty on one side takes no part. With fewer than two turns that both have, value
+    and interval are those of `independent`.
 
     Args:
         baseline, candidate: samples in µs, one array per turn; turn i of both ran next to each other.
@@ -83,12 +89,15 @@ def paired(baseline: Sequence[np.ndarray], candidate: Sequence[np.ndarray], seed
     pairs = [(b, c) for b, c in zip(baseline, candidate, strict=False) if b.size and c.size]
     if len(pairs) < 2:
         return independent(baseline, candidate, seed)
-    rng = np.random.default_rng(seed)
-    turns_b, turns_c = (_together(side) for side in zip(*pairs, strict=True))
-    drawn = _drawn(len(turns_b), rng)
-    logs = _log_medians(turns_b, drawn) - _log_medians(turns_c, drawn)
-    value = _median(baseline) / _median(candidate)
-    return _around(value, _variance(logs, len(turns_b)), len(turns_b) - 1)
+    _median(baseline), _median(candidate)  # raises where one cannot be compared
+    medians = np.array([(np.median(b), np.median(c)) for b, c in pairs])
+    if not medians.all():  # a clock that stood still for a turn
+        return Ratio(_median(baseline) / _median(candidate), 0.0, math.inf)
+    every = np.log(medians[:, 0] / medians[:, 1])
+    logs = np.array([np.median(part) for part in np.array_split(every, min(every.size, MOST_RATIOS))])
+    drawn = np.random.default_rng(seed).integers(logs.size, size=(ROUNDS, logs.size))
+    resampled = np.median(logs[drawn], axis=1)
+    return _around(math.exp(np.median(every)), _variance(resampled, logs.size), logs.size - 1)
 
 
 def independent(a: Sequence[np.ndarray], b: Sequence[np.ndarray], seed: int = 0) -> Ratio:

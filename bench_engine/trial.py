@@ -119,7 +119,8 @@ class Paired:
     """How a trial stands to the baseline that took turns with it.
 
     Attributes:
-        baseline_latency_us: median time of the baseline.
+        baseline_latency_us: time of the baseline in the state of the machine of the trial: the trial's median times the
+            ratio of their turns.
         speedup_ci_low, speedup_ci_high: 95 % interval of baseline time / time of the trial; None where there are too
             few turns for one.
         verdict: faster, slower, same or unclear (see bench_engine.ratios).

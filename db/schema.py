@@ -41,7 +41,9 @@ trials = sa.Table(
         comment="hash of benchmark and the planned axes that say what work is done",
     ),
     sa.Column(
-        "baseline_latency_us", sa.Double, comment="median time of the baseline that took turns with the trial, µs"
+        "baseline_latency_us",
+        sa.Double,
+        comment="median time of the trial times what its turns say of the baseline, µs",
     ),
     sa.Column("environment", sa.Text, comment="JSON: versions, flags and load at the time of the trial"),
 )
