@@ -220,8 +220,12 @@ class Store:
 
     def rows(self, sql: str, **parameters: Any) -> list[dict[str, Any]]:
         """Rows of our own SQL as dicts. For text from people or models use mirror.guard and mirror.sandbox."""
+        query = sa.text(sql)
+        if self.path:  # to bind a value DuckDB imports pandas, which takes longer than most queries: quote them instead
+            query = query.bindparams(*(sa.bindparam(n, v, literal_execute=True) for n, v in parameters.items()))
+            parameters = {}
         with self._connect(write=False) as connection:
-            result = connection.execute(sa.text(sql), parameters)
+            result = connection.execute(query, parameters)
             names = tuple(result.keys())
             return [dict(zip(names, row, strict=True)) for row in result.all()]
 

@@ -115,6 +115,8 @@ def test_parameters_are_bound(store: Store) -> None:
     store.ensure()
     store.add([make_record(1, method="it's")])
     assert store.rows("SELECT method FROM trials WHERE method = :m", m="it's") == [{"method": "it's"}]
+    values = {"a": "50 %s \\' :b \n\"é", "b": 3, "c": datetime(2026, 1, 2, 3, 4, 5, 678), "d": True}
+    assert store.rows("SELECT :a AS a, :b AS b, CAST(:c AS TIMESTAMP) AS c, :d AS d", **values) == [values]
 
 
 def test_results_have_the_columns_of_the_contract_with_their_comments(store: Store) -> None:
