@@ -1,0 +1,71 @@
+"""GroupedEmbeddingBag: several embedding bags looked up by one op."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from bench_engine.kernels.parallel_op import ops
+from bench_engine.kernels.parallel_op.plan import MODES, Mode, Output, Plan, Source, Table
+
+
+class GroupedEmbeddingBag(nn.Module):
+    """T tables of any rows, dimensions and modes, looked up side by side by one op.
+
+    Args:
+        weights: T tensors (rows, dim), float32, float64, bfloat16 or float16; parameters are kept as they are, so they
+            may be shared with other modules.
+        mode: sum, mean, max, or row (each id gives its row, as in torch.nn.Embedding); one for all tables or one each.
+        names: of the tables, for error messages; table 0, 1, ... unless given.
+        output: cat gives one tensor whose last dimension is the sum of all dims, separate gives a list of T tensors.
+
+    Raises ValueError for arguments that do not fit one another, KernelsNotBuiltError without the compiled kernels.
+    """
+
+    def __init__(
+        self,
+        weights: Sequence[Tensor],
+        mode: Mode | Sequence[Mode] = "sum",
+        names: Sequence[str] | None = None,
+        output: Literal["cat", "separate"] = "cat",
+    ) -> None:
+        super().__init__()
+        ops.load()
+        tables = range(len(weights))
+        modes = [mode] * len(weights) if isinstance(mode, str) else list(mode)
+        if not weights:
+            raise ValueError("a grouped embedding needs at least one table")
+        if unknown := sorted(set(modes) - set(MODES)):
+            raise ValueError(f"mode must be one of {', '.join(MODES)}, not {unknown[0]!r}")
+        names = [str(t) for t in tables] if names is None else list(names)
+        if not len(modes) == len(names) == len(weights):
+            raise ValueError(f"{len(weights)} tables need as many modes and names, not {len(modes)} and {len(names)}")
+        if output not in ("cat", "separate"):
+            raise ValueError(f"output must be cat or separate, not {output!r}")
+        self.weights = nn.ParameterList(weights)
+        self._joined = output == "cat"
+        self._names, self._modes = names, modes
+        self._plans: dict[bool, str] = {}
+
+    def forward(self, ids: Sequence[Tensor], offsets: Sequence[Tensor] | None = None) -> Tensor | list[Tensor]:
+        """Look up T id tensors, int32 or int64: (B, L_t), or (N_t,) with offsets (B,); any shape for mode row.
+
+        Returns (B, sum of dims), or a list of T tensors (B, dim). Raises IndexError that names the table for an id that
+        is out of range, ValueError and TypeError for shapes and types that do not fit.
+        """
+        bags = offsets is not None
+        plan = self._plans.get(bags)
+        if plan is None:
+            plan = self._plans[bags] = self._plan(bags)
+        outputs = torch.ops.mirror.grouped_embedding.default(list(self.weights), ids, offsets or [], [], [], plan)
+        return outputs[0] if self._joined else outputs
+
+    def _plan(self, bags: bool) -> str:
+        tables = tuple(
+            Table(name, Source(t), offsets=Source(t) if bags and mode != "row" else None, mode=mode)
+            for t, (name, mode) in enumerate(zip(self._names, self._modes, strict=True))
+        )
+        everything = tuple(range(len(tables)))
+        outputs = (Output("cat", everything),) if self._joined else tuple(Output("out", (t,)) for t in everything)
+        return Plan(tables, outputs).text()

@@ -1,0 +1,66 @@
+// Keeps, for every kind of call, the way to run it that was measured as the fastest.
+//
+// The first calls of a kind take turns among the ways, each of which gives the right result; then
+// the one with the smallest median stays. Choices are kept in a file, one line each, so that later
+// processes replay them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace mirror {
+
+// One kind of call: its ways and what is known about them. Threads may share it.
+class Choice {
+ public:
+  Choice(std::string key, std::vector<std::string> ways, int chosen);
+
+  // The way to take now. `measure`: its time is wanted, by `record`.
+  int next(bool& measure);
+  void record(int way, double microseconds);
+
+  // "key <tab> chosen way or - <tab> calls <tab> way=median microseconds ...": ways not measured
+  // are left out.
+  std::string text() const;
+
+ private:
+  void decide();
+  // Takes out the ways whose statistic is more than `factor` times the best; returns the best.
+  template <typename Statistic>
+  int drop(const Statistic& statistic, double factor);
+
+  const std::string key_;
+  const std::vector<std::string> ways_;
+  std::atomic<int> chosen_;  // -1: not yet
+  std::atomic<int64_t> calls_{0};
+  mutable std::mutex mutex_;
+  std::vector<std::vector<double>> times_;  // per way
+  std::vector<bool> out_;                   // ways that are behind
+};
+
+// The choice for a kind of call. `kind` identifies it in this process; `key()` in the file,
+// `ways()` names its ways: they are called once per kind.
+template <typename Key, typename Ways>
+Choice& choice(uint64_t kind, const Key& key, const Ways& ways);
+
+// Choices in memory, one per line.
+std::string choices_text();
+
+// Forgets what is in memory, and takes the choices of a file from now on ("": of none).
+void use_choices_file(const std::string& path);
+
+Choice* find_choice(uint64_t kind);  // nullptr: not met yet
+Choice& add_choice(uint64_t kind, std::string key, std::vector<std::string> ways);
+
+// The choice for a kind of call. `kind` identifies it in this process, `key()` in the file, and
+// `ways()` names its ways: both are called once per kind.
+template <typename Key, typename Ways>
+Choice& choice(uint64_t kind, const Key& key, const Ways& ways) {
+  if (Choice* const found = find_choice(kind)) return *found;
+  return add_choice(kind, key(), ways());
+}
+
+}  // namespace mirror

@@ -1,0 +1,57 @@
+// The grouped embedding by torch's own ops, one per table.
+#include "grouped_aten.h"
+
+#include <ATen/ThreadLocalState.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/embedding_bag.h>
+#include <ATen/ops/stack.h>
+
+#include "cpu/share_out.h"
+
+namespace mirror {
+namespace {
+
+using at::Tensor;
+
+Tensor one_table(const TablePlan& table, const Tensor& weight, const GroupedInputs& inputs) {
+  const Tensor ids = slice(table.ids, inputs.ids);
+  if (table.mode == GroupedMode::kRow) return at::embedding(weight, ids);
+  const bool bags = !table.offsets.given();
+  const Tensor offsets =
+      bags ? at::arange(0, ids.numel(), std::max<int64_t>(1, ids.size(1)), ids.options())
+           : slice(table.offsets, inputs.offsets);
+  std::optional<Tensor> weights;
+  if (table.weights.given()) weights = slice(table.weights, inputs.sample_weights).reshape(-1);
+  const std::optional<int64_t> padding =
+      table.padding < 0 ? std::nullopt : std::optional<int64_t>(table.padding);
+  return std::get<0>(at::embedding_bag(
+      weight, ids.reshape(-1), offsets, /*scale_grad_by_freq=*/false,
+      static_cast<int64_t>(table.mode), /*sparse=*/false, weights, table.last, padding));
+}
+
+}  // namespace
+
+std::vector<Tensor> grouped_embedding_aten(const GroupedPlan& plan, const GroupedInputs& inputs,
+                                           int threads) {
+  std::vector<Tensor> tables(plan.tables.size());
+  const at::ThreadLocalState state;
+  share_out(tables.size(), threads, [&](int64_t t) {
+    const at::ThreadLocalStateGuard guard(state);
+    tables[t] = one_table(plan.tables[t], inputs.weights[t], inputs);
+  });
+  std::vector<Tensor> outputs;
+  for (const OutputPlan& output : plan.outputs) {
+    std::vector<Tensor> parts;
+    for (const int64_t part : output.parts) {
+      parts.push_back(part >= 0 ? tables[part] : inputs.extras[-1 - part]);
+    }
+    outputs.push_back(output.kind == OutputKind::kSingle ? parts[0]
+                      : output.kind == OutputKind::kCat  ? at::cat(parts, -1)
+                                                         : at::stack(parts, 1));
+  }
+  return outputs;
+}
+
+}  // namespace mirror

@@ -1,0 +1,338 @@
+// Checks the tensors of a grouped embedding and resolves what its plan says about them.
+#include <ATen/EmptyTensor.h>
+#include <ATen/ops/copy.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/narrow.h>
+#include <ATen/ops/select.h>
+#include <c10/util/SmallVector.h>
+
+#include "grouped_embedding.h"
+
+namespace mirror {
+namespace {
+
+using at::Tensor;
+using Sizes = c10::SmallVector<int64_t, 4>;
+
+// A tensor or a slice of it, without the cost of a tensor of its own.
+struct Slice {
+  const char* data;
+  at::ScalarType dtype;
+  Sizes sizes, strides;
+
+  int64_t dim() const { return static_cast<int64_t>(sizes.size()); }
+  int64_t numel() const {
+    int64_t count = 1;
+    for (const int64_t size : sizes) count *= size;
+    return count;
+  }
+};
+
+Slice as_slice(const Tensor& tensor) {
+  return {static_cast<const char*>(tensor.const_data_ptr()), tensor.scalar_type(),
+          Sizes(tensor.sizes().begin(), tensor.sizes().end()),
+          Sizes(tensor.strides().begin(), tensor.strides().end())};
+}
+
+Slice resolve(const TensorView& view, at::TensorList tensors, const TablePlan& table) {
+  const Tensor& tensor = tensors[view.tensor];
+  Slice found = as_slice(tensor);
+  if (view.dim < 0) return found;
+  const int64_t length = view.length < 0 ? 1 : view.length;
+  TORCH_CHECK_VALUE(view.dim < found.dim() && view.start + length <= found.sizes[view.dim],
+                    "table ", table.name, ": its slice from ", view.start, " to ",
+                    view.start + length, " of dimension ", view.dim,
+                    " lies outside a tensor of shape ", tensor.sizes());
+  found.data += view.start * found.strides[view.dim] * tensor.element_size();
+  if (view.length < 0) {
+    found.sizes.erase(found.sizes.begin() + view.dim);
+    found.strides.erase(found.strides.begin() + view.dim);
+  } else {
+    found.sizes[view.dim] = view.length;
+  }
+  return found;
+}
+
+void check_index(const Slice& slice, const char* what, const TablePlan& table) {
+  TORCH_CHECK_TYPE(slice.dtype == at::kLong || slice.dtype == at::kInt, "table ", table.name, ": ",
+                   what, " must be int32 or int64, not ", slice.dtype);
+}
+
+// Whether the elements follow one another at one distance, which becomes `stride`.
+bool one_stride(const Slice& slice, int64_t& stride) {
+  stride = 1;
+  int64_t expected = 0;
+  for (int64_t d = slice.dim(); d-- > 0;) {
+    if (slice.sizes[d] == 1) continue;
+    if (expected == 0) {
+      stride = slice.strides[d];
+    } else if (slice.strides[d] != expected) {
+      return false;
+    }
+    expected = slice.strides[d] * slice.sizes[d];
+  }
+  return true;
+}
+
+struct Resolver {
+  const GroupedInputs& inputs;
+  GroupedCall& call;
+
+  Slice contiguous(const TensorView& view, at::TensorList tensors) {
+    call.copies.push_back(slice(view, tensors).contiguous());
+    return as_slice(call.copies.back());
+  }
+
+  void ids(TableCall& out) {
+    const TablePlan& table = *out.plan;
+    Slice ids = resolve(table.ids, inputs.ids, table);
+    check_index(ids, "ids", table);
+    out.num_ids = ids.numel();
+    out.long_ids = ids.dtype == at::kLong;
+    out.bag_size = -1;
+    out.bag_stride = out.num_offsets = out.offset_stride = 0;
+    out.offsets = nullptr;
+    if (table.mode == GroupedMode::kRow) {
+      if (!one_stride(ids, out.bag_stride)) {
+        ids = contiguous(table.ids, inputs.ids);
+        out.bag_stride = 1;
+      }
+      out.bags = out.num_ids;
+      out.bag_size = out.id_stride = 1;
+    } else if (table.offsets.given()) {
+      TORCH_CHECK_VALUE(ids.dim() == 1, "table ", table.name,
+                        ": ids must have one dimension where there are offsets, not ", ids.dim());
+      out.id_stride = ids.strides[0];
+      const Slice offsets = resolve(table.offsets, inputs.offsets, table);
+      check_index(offsets, "offsets", table);
+      TORCH_CHECK_VALUE(offsets.dim() == 1, "table ", table.name,
+                        ": offsets must have one dimension, not ", offsets.dim());
+      TORCH_CHECK_VALUE(!table.last || offsets.sizes[0] >= 1, "table ", table.name,
+                        ": offsets must hold at least one value where the last offset is included");
+      out.offsets = offsets.data;
+      out.long_offsets = offsets.dtype == at::kLong;
+      out.num_offsets = offsets.sizes[0];
+      out.offset_stride = offsets.strides[0];
+      out.bags = out.num_offsets - table.last;
+    } else {
+      TORCH_CHECK_VALUE(ids.dim() == 2, "table ", table.name,
+                        ": ids without offsets must be (bags, ids per bag), not ", ids.sizes);
+      out.bags = ids.sizes[0];
+      out.bag_size = ids.sizes[1];
+      out.bag_stride = ids.strides[0];
+      out.id_stride = ids.strides[1];
+    }
+    out.ids = ids.data;
+  }
+
+  void sample_weights(TableCall& out) {
+    const TablePlan& table = *out.plan;
+    out.sample_weights = nullptr;
+    out.sample_bag_stride = out.sample_stride = 0;
+    if (!table.weights.given()) return;
+    const Slice weights = resolve(table.weights, inputs.sample_weights, table);
+    TORCH_CHECK_TYPE(weights.dtype == out.dtype, "table ", table.name,
+                     ": per_sample_weights must have the type of the table, ", out.dtype, ", not ",
+                     weights.dtype);
+    const bool bags = out.bag_size >= 0;
+    TORCH_CHECK_VALUE(bags ? weights.dim() == 2 && weights.sizes[0] == out.bags &&
+                                 weights.sizes[1] == out.bag_size
+                           : weights.dim() == 1 && weights.sizes[0] == out.num_ids,
+                      "table ", table.name,
+                      ": per_sample_weights must have the shape of the ids, not ", weights.sizes);
+    out.sample_weights = weights.data;
+    out.sample_bag_stride = bags ? weights.strides[0] : 0;
+    out.sample_stride = weights.strides[bags ? 1 : 0];
+  }
+
+  // Of a matrix whose rows have their elements side by side; copied where they do not.
+  Tensor rows_of(const Tensor& matrix) {
+    if (matrix.stride(-1) == 1 || matrix.size(-1) <= 1) return matrix;
+    return call.copies.emplace_back(matrix.contiguous());
+  }
+};
+
+void check_counts(const GroupedPlan& plan, const GroupedInputs& inputs) {
+  const auto check = [](const char* what, at::TensorList tensors, int64_t expected) {
+    TORCH_CHECK_VALUE(static_cast<int64_t>(tensors.size()) == expected, "the plan knows ", expected,
+                      " ", what, " but the call has ", tensors.size());
+  };
+  check("id tensors", inputs.ids, plan.num_ids);
+  check("offset tensors", inputs.offsets, plan.num_offsets);
+  check("per_sample_weights", inputs.sample_weights, plan.num_weights);
+  check("extra tensors", inputs.extras, plan.num_extras);
+}
+
+void check_float(at::ScalarType dtype, const TablePlan& table) {
+  TORCH_CHECK_TYPE(
+      dtype == at::kFloat || dtype == at::kDouble || dtype == at::kBFloat16 || dtype == at::kHalf,
+      "table ", table.name, " must be float32, float64, bfloat16 or float16, not ", dtype);
+}
+
+void check_devices(const GroupedPlan& plan, at::Device device, const GroupedInputs& inputs) {
+  for (size_t t = 0; t < inputs.weights.size(); ++t) {
+    TORCH_CHECK_VALUE(inputs.weights[t].device() == device, "table ", plan.tables[t].name,
+                      " is on ", inputs.weights[t].device(), ", the first one on ", device,
+                      ": all must be on one device");
+  }
+  const auto check = [&](const char* what, at::TensorList tensors) {
+    for (const Tensor& tensor : tensors) {
+      TORCH_CHECK_VALUE(tensor.device() == device, what, " of a grouped embedding are on ",
+                        tensor.device(), ", the tables on ", device, ": all must be on one device");
+    }
+  };
+  check("ids", inputs.ids);
+  check("offsets", inputs.offsets);
+  check("per_sample_weights", inputs.sample_weights);
+  check("extra tensors", inputs.extras);
+}
+
+GroupedCall empty_call(const GroupedPlan& plan) {
+  GroupedCall call{&plan, std::vector<TableCall>(plan.tables.size()), {}};
+  for (size_t t = 0; t < plan.tables.size(); ++t) call.tables[t].plan = &plan.tables[t];
+  return call;
+}
+
+Tensor empty(at::IntArrayRef sizes, const Tensor& like) {
+  // Past the dispatcher, which takes longer than a small lookup.
+  return like.is_cpu() ? Tensor(at::detail::empty_cpu(sizes, like.scalar_type()))
+                       : at::empty(sizes, like.options());
+}
+
+// Shape of a table's own output.
+Sizes output_sizes(const TableCall& call, const GroupedInputs& inputs) {
+  const TablePlan& table = *call.plan;
+  if (table.mode != GroupedMode::kRow) return {call.bags, call.dim};
+  Sizes sizes = resolve(table.ids, inputs.ids, table).sizes;
+  sizes.push_back(call.dim);
+  return sizes;
+}
+
+}  // namespace
+
+Tensor slice(const TensorView& view, at::TensorList tensors) {
+  const Tensor& tensor = tensors[view.tensor];
+  if (view.dim < 0) return tensor;
+  return view.length < 0 ? tensor.select(view.dim, view.start)
+                         : tensor.narrow(view.dim, view.start, view.length);
+}
+
+GroupedCall grouped_call(const GroupedPlan& plan, const GroupedInputs& inputs) {
+  TORCH_CHECK_VALUE(inputs.weights.size() == plan.tables.size(), "the plan knows ",
+                    plan.tables.size(), " tables but the call has ", inputs.weights.size());
+  check_counts(plan, inputs);
+  check_devices(plan, inputs.weights[0].device(), inputs);
+  GroupedCall call = empty_call(plan);
+  Resolver resolver{inputs, call};
+  for (size_t t = 0; t < plan.tables.size(); ++t) {
+    TableCall& out = call.tables[t];
+    const Tensor& given = inputs.weights[t];
+    TORCH_CHECK_VALUE(given.dim() == 2, "table ", out.plan->name,
+                      " must have two dimensions, (rows, dim), not ", given.dim());
+    check_float(given.scalar_type(), *out.plan);
+    const Tensor weight = resolver.rows_of(given);
+    out.dtype = weight.scalar_type();
+    out.weight = weight.const_data_ptr();
+    out.rows = weight.size(0);
+    out.dim = weight.size(1);
+    out.row_stride = weight.stride(0);
+    resolver.ids(out);
+    resolver.sample_weights(out);
+  }
+  return call;
+}
+
+GroupedCall grouped_backward_call(const GroupedPlan& plan, at::TensorList grads,
+                                  at::IntArrayRef rows, const GroupedInputs& inputs) {
+  TORCH_CHECK_VALUE(grads.size() == plan.tables.size() && rows.size() == grads.size() &&
+                        (inputs.weights.empty() || inputs.weights.size() == grads.size()),
+                    "the gradient of a grouped embedding needs one gradient and one number of rows "
+                    "for each of its ",
+                    plan.tables.size(), " tables");
+  check_counts(plan, inputs);
+  check_devices(plan, grads[0].device(), inputs);
+  GroupedCall call = empty_call(plan);
+  Resolver resolver{inputs, call};
+  for (size_t t = 0; t < plan.tables.size(); ++t) {
+    TableCall& out = call.tables[t];
+    check_float(grads[t].scalar_type(), *out.plan);
+    out.dtype = grads[t].scalar_type();
+    out.rows = rows[t];
+    out.dim = grads[t].size(-1);
+    out.weight = nullptr;
+    out.row_stride = 0;
+    if (!inputs.weights.empty()) {
+      const Tensor weight = resolver.rows_of(inputs.weights[t]);
+      out.weight = weight.const_data_ptr();
+      out.row_stride = weight.stride(0);
+    }
+    resolver.ids(out);
+    resolver.sample_weights(out);
+    TORCH_CHECK_VALUE(grads[t].numel() == out.bags * out.dim, "table ", out.plan->name,
+                      ": its gradient has shape ", grads[t].sizes(), ", not that of its output");
+    // A gradient of more than two dimensions is that of rows, and seldom anything but contiguous.
+    const Tensor grad =
+        grads[t].dim() == 2
+            ? resolver.rows_of(grads[t])
+            : call.copies.emplace_back(grads[t].reshape({out.bags, out.dim}).contiguous());
+    out.out = static_cast<char*>(const_cast<void*>(grad.const_data_ptr()));
+    out.out_stride = grad.stride(0);
+  }
+  return call;
+}
+
+std::vector<Tensor> grouped_outputs(GroupedCall& call, const GroupedInputs& inputs) {
+  std::vector<Tensor> outputs;
+  outputs.reserve(call.plan->outputs.size());
+  for (const OutputPlan& output : call.plan->outputs) {
+    Sizes sizes;
+    int64_t width = 0;
+    const Tensor* like = nullptr;
+    for (const int64_t part : output.parts) {
+      const bool table = part >= 0;
+      const Tensor& tensor = table ? inputs.weights[part] : inputs.extras[-1 - part];
+      const Sizes own = table ? output_sizes(call.tables[part], inputs)
+                              : Sizes(tensor.sizes().begin(), tensor.sizes().end());
+      const auto name = [&] {
+        return table ? "table " + call.plan->tables[part].name
+                     : "extra tensor " + std::to_string(-1 - part);
+      };
+      TORCH_CHECK_VALUE(!own.empty(), name(), " has no dimension to concatenate");
+      if (!like) {
+        like = &tensor;
+        sizes = own;
+      }
+      TORCH_CHECK_TYPE(tensor.scalar_type() == like->scalar_type(), name(), " is ",
+                       tensor.scalar_type(), " but what it is joined with is ",
+                       like->scalar_type());
+      TORCH_CHECK_VALUE(
+          own.size() == sizes.size() && std::equal(own.begin(), own.end() - 1, sizes.begin()) &&
+              (output.kind != OutputKind::kStack || (own.size() == 2 && own == sizes)),
+          name(), " gives shape ", own, ", which cannot be joined with ", sizes);
+      width += own.back();
+    }
+    if (output.kind == OutputKind::kStack) {
+      sizes.insert(sizes.end() - 1, static_cast<int64_t>(output.parts.size()));
+    } else {
+      sizes.back() = width;
+    }
+    const Tensor& joined = outputs.emplace_back(empty(sizes, *like));
+    const int64_t size = joined.element_size();
+    int64_t column = 0;
+    for (const int64_t part : output.parts) {
+      if (part < 0) {
+        const Tensor& extra = inputs.extras[-1 - part];
+        joined.narrow(-1, column, extra.size(-1)).copy_(extra);
+        column += extra.size(-1);
+        continue;
+      }
+      TableCall& table = call.tables[part];
+      table.out = static_cast<char*>(joined.mutable_data_ptr()) + column * size;
+      table.out_stride = width;
+      column += table.dim;
+    }
+  }
+  return outputs;
+}
+
+}  // namespace mirror

@@ -1,0 +1,89 @@
+// One checked call of a grouped embedding, as the device kernels take it: pointers, sizes and
+// strides of every table.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "grouped_plan.h"
+#include "parallel_op_settings.h"
+
+namespace mirror {
+
+// One table of a call. Strides count elements.
+struct TableCall {
+  const TablePlan* plan;
+  at::ScalarType dtype;  // float32, float64, bfloat16 or float16
+  const void* weight;    // (rows, dim), the elements of a row side by side; nullptr in a backward
+                         // call that needs none
+  int64_t rows, dim, row_stride;
+  const void* ids;  // int32 or int64
+  bool long_ids;
+  int64_t num_ids, bags;
+  int64_t bag_size;  // ids of every bag; -1: offsets say where bags start
+  int64_t bag_stride,
+      id_stride;        // between bags where there are no offsets; between the ids of a bag
+  const void* offsets;  // int32 or int64
+  bool long_offsets;
+  int64_t num_offsets, offset_stride;
+  const void*
+      sample_weights;  // per_sample_weights, in the type of the table; nullptr: there are none
+  int64_t sample_bag_stride, sample_stride;
+  char* out;  // (bags, dim): what forward writes, the gradient that backward reads
+  int64_t out_stride;
+};
+
+struct GroupedCall {
+  const GroupedPlan* plan;
+  std::vector<TableCall> tables;
+  std::vector<at::Tensor> copies;  // of what had to be made contiguous
+};
+
+// Tensors of one call, in the order of the schema.
+struct GroupedInputs {
+  at::TensorList weights, ids, offsets, sample_weights, extras;
+};
+
+// Checks all but the values of ids and offsets, and resolves the views of the plan; `out` is left
+// open. Raises TypeError and ValueError that name the table.
+GroupedCall grouped_call(const GroupedPlan& plan, const GroupedInputs& inputs);
+
+// The same for a backward call: `grads` (..., dim) per table become `out`; weights may be empty.
+GroupedCall grouped_backward_call(const GroupedPlan& plan, at::TensorList grads,
+                                  at::IntArrayRef rows, const GroupedInputs& inputs);
+
+// Outputs of the plan, allocated, with the extras copied into them and `out` of all tables set.
+std::vector<at::Tensor> grouped_outputs(GroupedCall& call, const GroupedInputs& inputs);
+
+// The slice of `tensors` that a view of the plan means.
+at::Tensor slice(const TensorView& view, at::TensorList tensors);
+
+// One way to run the CPU kernel.
+struct GroupedWay {
+  Schedule schedule = Schedule::kFlat;
+  int threads = 1;
+  int prefetch = 8;  // rows ahead of the one that is added; 0: none
+};
+
+// Fills `out` of all tables. Raises IndexError that names the table for an id that is out of range,
+// ValueError for offsets that are wrong.
+void grouped_embedding_cpu(const GroupedCall& call, GroupedWay way);
+
+// Raises as grouped_embedding_cpu would, and does nothing else.
+void check_ids_cpu(const GroupedCall& call);
+
+// Adds up the gradients of tables, each `weights[t]` (rows, dim) unless undefined, and of
+// per_sample_weights, each `sample_weights[k]` as the tensor that it belongs to, zeros, unless
+// undefined. The order of additions is that of the ids, whatever the number of threads.
+void grouped_embedding_backward_cpu(const GroupedCall& call, const std::vector<at::Tensor>& weights,
+                                    const std::vector<at::Tensor>& sample_weights, int threads);
+
+// The gradient of one table as rows (nnz,) int64 and values (nnz, dim), one per id that is not
+// padding.
+std::pair<at::Tensor, at::Tensor> sparse_gradient_cpu(const TableCall& table);
+
+}  // namespace mirror
