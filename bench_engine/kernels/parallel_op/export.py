@@ -1,0 +1,43 @@
+"""Parallel OP for exported programs."""
+
+import copy
+from typing import TYPE_CHECKING
+
+from torch.export import ExportedProgram
+from torch.fx import GraphModule
+from torch.fx.passes.infra.pass_base import PassResult
+
+from bench_engine.kernels.parallel_op import ops
+from bench_engine.kernels.parallel_op.graph_pass import group_graph
+from bench_engine.kernels.parallel_op.settings import Settings
+
+if TYPE_CHECKING:
+    from bench_engine.kernels.parallel_op.report import GraphReport
+
+
+def group_exported(program: ExportedProgram, settings: Settings | None = None) -> ExportedProgram:
+    """The program with its embeddings grouped, for inference; `program` itself stays as it is.
+
+    Where nothing can be grouped it is returned unchanged; `report.reports()` says why. Whoever loads a saved program
+    needs the compiled ops: `parallel_op.ops.load()`.
+
+    Args:
+        program: from torch.export.export, before or after run_decompositions.
+        settings: read from the environment if not given.
+
+    Raises KernelsNotBuiltError and SettingsError.
+    """
+    settings = settings or Settings.from_environment()
+    ops.load()
+    names = {
+        spec.arg.name: spec.target
+        for spec in program.graph_signature.input_specs
+        if spec.target and hasattr(spec.arg, "name")
+    }
+
+    def grouped(module: GraphModule) -> PassResult:
+        module = copy.deepcopy(module)
+        report: GraphReport = group_graph(module, settings, names=names)
+        return PassResult(module, bool(report.groups))
+
+    return program._transform_do_not_use(grouped)
