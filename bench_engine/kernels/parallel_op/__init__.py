@@ -1,0 +1,42 @@
+"""Many independent embeddings of a model as one op, with MIRROR_PARALLEL_OP=1 and no change to script or model.
+
+Each name is loaded on first use: `import torch` comes through here, with and without the variable.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bench_engine.kernels.parallel_op.export import group_exported
+    from bench_engine.kernels.parallel_op.grouped_embedding import GroupedEmbeddingBag
+    from bench_engine.kernels.parallel_op.settings import Settings, SettingsError
+    from bench_engine.kernels.parallel_op.switching import CannotEnableError, disable, enable
+    from bench_engine.kernels.parallel_op.telling import report_text
+
+__all__ = [
+    "CannotEnableError",
+    "GroupedEmbeddingBag",
+    "Settings",
+    "SettingsError",
+    "disable",
+    "enable",
+    "group_exported",
+    "report_text",
+]
+
+_MODULES = {
+    "CannotEnableError": "switching",
+    "GroupedEmbeddingBag": "grouped_embedding",
+    "Settings": "settings",
+    "SettingsError": "settings",
+    "disable": "switching",
+    "enable": "switching",
+    "group_exported": "export",
+    "report_text": "telling",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
