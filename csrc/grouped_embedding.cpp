@@ -19,6 +19,7 @@
 
 #include "choices.h"
 #include "cpu/grouped_work.h"
+#include "cpu/zero_pages.h"
 #include "grouped_aten.h"
 #include "threads.h"
 
@@ -172,20 +173,21 @@ Tensors backward_cpu(TensorList grads, TensorList weights, at::IntArrayRef rows,
   const GroupedCall call =
       grouped_backward_call(plan, grads, rows, {weights, ids, offsets, sample_weights, {}});
   Tensors dense(plan.tables.size()), samples(sample_weights.size());
+  std::vector<bool> zero(plan.tables.size());
+  int64_t to_fill = 0;
   for (size_t t = 0; t < dense.size(); ++t) {
-    if (wanted[t] && !plan.tables[t].sparse) {
-      dense[t] = at::empty({rows[t], call.tables[t].dim}, grads[t].options());
-    }
+    if (!wanted[t] || plan.tables[t].sparse) continue;
+    bool filled = false;
+    dense[t] = zeros_or_empty(rows[t], call.tables[t].dim, grads[t].options(),
+                              call.tables[t].num_ids, filled);
+    zero[t] = filled;
+    if (!filled) to_fill += dense[t].numel();
   }
   for (size_t k = 0; k < samples.size(); ++k) {
     if (wanted[dense.size() + k]) samples[k] = at::zeros_like(sample_weights[k]);
   }
-  const int threads = threads_for(total_cost(call) + [&] {
-    int64_t elements = 0;
-    for (const Tensor& tensor : dense) elements += tensor.defined() ? tensor.numel() : 0;
-    return elements;
-  }());
-  grouped_embedding_backward_cpu(call, dense, samples, threads);
+  const int threads = threads_for(total_cost(call) + to_fill);
+  grouped_embedding_backward_cpu(call, dense, zero, samples, threads);
   Tensors found;
   for (size_t t = 0; t < dense.size(); ++t) {
     if (!wanted[t]) continue;

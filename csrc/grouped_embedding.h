@@ -76,10 +76,12 @@ void grouped_embedding_cpu(const GroupedCall& call, GroupedWay way);
 // Raises as grouped_embedding_cpu would, and does nothing else.
 void check_ids_cpu(const GroupedCall& call);
 
-// Adds up the gradients of tables, each `weights[t]` (rows, dim) unless undefined, and of
-// per_sample_weights, each `sample_weights[k]` as the tensor that it belongs to, zeros, unless
-// undefined. The order of additions is that of the ids, whatever the number of threads.
+// Adds up the gradients of tables, each `weights[t]` (rows, dim) unless undefined, where zero[t]
+// says that it is all zeros already; and of per_sample_weights, each `sample_weights[k]` like the
+// tensor that it belongs to, zeros, unless undefined. The order of additions is that of the ids,
+// whatever the number of threads.
 void grouped_embedding_backward_cpu(const GroupedCall& call, const std::vector<at::Tensor>& weights,
+                                    const std::vector<bool>& zero,
                                     const std::vector<at::Tensor>& sample_weights, int threads);
 
 // The gradient of one table as rows (nnz,) int64 and values (nnz, dim), one per id that is not

@@ -70,7 +70,6 @@ template <typename scalar_t, typename index_t>
 void fill_stripe(const TableCall& table, scalar_t* weight, int64_t begin, int64_t end) {
   using scalar = typename Sum<scalar_t>::scalar;
   const int64_t dim = table.dim;
-  std::memset(weight + begin * dim, 0, (end - begin) * dim * sizeof(scalar_t));
   const scalar_t* const scales = static_cast<const scalar_t*>(table.sample_weights);
   const bool mean = table.plan->mode == GroupedMode::kMean;
   visit_ids<index_t>(table, [&](int64_t bag, int64_t count, int64_t i, int64_t id) {
@@ -88,7 +87,6 @@ void fill_stripe(const TableCall& table, scalar_t* weight, int64_t begin, int64_
 template <typename scalar_t, typename index_t>
 void fill_max_stripe(const TableCall& table, scalar_t* weight, int64_t begin, int64_t end) {
   const int64_t dim = table.dim;
-  std::memset(weight + begin * dim, 0, (end - begin) * dim * sizeof(scalar_t));
   const Ids<index_t> ids(table);
   const scalar_t* const values = static_cast<const scalar_t*>(table.weight);
   std::vector<int64_t> winner(dim);
@@ -144,6 +142,7 @@ void dispatch(const TableCall& table, const Run& run) {
 }  // namespace
 
 void grouped_embedding_backward_cpu(const GroupedCall& call, const std::vector<at::Tensor>& weights,
+                                    const std::vector<bool>& zero,
                                     const std::vector<at::Tensor>& sample_weights, int threads) {
   const std::vector<Stripe> work = stripes(call, weights, threads);
   share_out(work.size(), threads, [&](int64_t number) {
@@ -151,6 +150,10 @@ void grouped_embedding_backward_cpu(const GroupedCall& call, const std::vector<a
     const TableCall& table = call.tables[stripe.table];
     dispatch(table, [&]<typename scalar_t, typename index_t>() {
       scalar_t* const weight = weights[stripe.table].mutable_data_ptr<scalar_t>();
+      if (!zero[stripe.table]) {
+        std::memset(weight + stripe.begin * table.dim, 0,
+                    (stripe.end - stripe.begin) * table.dim * sizeof(scalar_t));
+      }
       table.plan->mode == GroupedMode::kMax
           ? fill_max_stripe<scalar_t, index_t>(table, weight, stripe.begin, stripe.end)
           : fill_stripe<scalar_t, index_t>(table, weight, stripe.begin, stripe.end);

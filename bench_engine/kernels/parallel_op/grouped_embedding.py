@@ -43,7 +43,9 @@ class GroupedEmbeddingBag(nn.Module):
             raise ValueError(f"{len(weights)} tables need as many modes and names, not {len(modes)} and {len(names)}")
         if output not in ("cat", "separate"):
             raise ValueError(f"output must be cat or separate, not {output!r}")
-        self.weights = nn.ParameterList(weights)
+        self.weights = nn.ParameterList(
+            w if isinstance(w, nn.Parameter) else nn.Parameter(w, requires_grad=w.requires_grad) for w in weights
+        )
         self._joined = output == "cat"
         self._names, self._modes = names, modes
         self._plans: dict[bool, str] = {}
@@ -55,15 +57,19 @@ class GroupedEmbeddingBag(nn.Module):
         is out of range, ValueError and TypeError for shapes and types that do not fit.
         """
         bags = offsets is not None
+        if bags and "row" in self._modes:
+            raise ValueError("a table of mode row has no bags: leave offsets out")
         plan = self._plans.get(bags)
         if plan is None:
             plan = self._plans[bags] = self._plan(bags)
-        outputs = torch.ops.mirror.grouped_embedding.default(list(self.weights), ids, offsets or [], [], [], plan)
+        # Not the list itself, whose elements take a microsecond each.
+        weights = list(self.weights._parameters.values())
+        outputs = torch.ops.mirror.grouped_embedding.default(weights, ids, offsets or [], [], [], plan)
         return outputs[0] if self._joined else outputs
 
     def _plan(self, bags: bool) -> str:
         tables = tuple(
-            Table(name, Source(t), offsets=Source(t) if bags and mode != "row" else None, mode=mode)
+            Table(name, Source(t), offsets=Source(t) if bags else None, mode=mode)
             for t, (name, mode) in enumerate(zip(self._names, self._modes, strict=True))
         )
         everything = tuple(range(len(tables)))
