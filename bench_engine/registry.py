@@ -2,21 +2,23 @@
 
 Loads without torch; the worker imports what an entry names. To add a method, a benchmark, an axis or a data set, write
 its module and add its entry here (that of a rival in bench_engine/rivals): it then shows up in sweeps, on the New run
-page, in `list` and in questions. All benchmarks run a new method unless they name theirs. An axis that is no column yet
-needs one in db/columns.py too.
+page, in `list` and in questions. A method goes with the benchmarks that can run it: _OWN with lookup and training,
+_GROUPED with grouped_lookup. An axis that is no column yet needs one in db/columns.py too.
 """
 
 import difflib
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from bench_engine.method import Method
-from bench_engine.rivals import RIVALS
+from bench_engine.rivals import GROUPED_RIVALS, GROUPED_SOURCES, INDUCTOR, LOOKUP_RIVALS, OP_ONLY, RIVALS
 from bench_engine.trial import Scalar
 
 T = TypeVar("T")
+_ROOT = Path(__file__).resolve().parent.parent
 
 
 class UnknownNameError(ValueError):
@@ -168,7 +170,71 @@ _OWN = {
         ),
     )
 }
-METHODS: dict[str, Method] = {**_OWN, **{m.name: m for m in RIVALS}}
+
+_PARALLEL_SOURCES = (
+    *GROUPED_SOURCES,
+    "bench_engine/benchmarks/grouped_parallel.py",
+    "bench_engine/kernels/extension.py",
+    *sorted(
+        path.relative_to(_ROOT).as_posix()
+        for folder in ("bench_engine/kernels/parallel_op", "csrc")
+        for path in (_ROOT / folder).rglob("*.*")
+        if path.suffix in (".py", ".cpp", ".h") and "hash" not in path.name
+    ),
+)
+# Choices are kept apart from those of its other uses; the file's name has the build in it.
+_SWITCHED_ON = {"MIRROR_PARALLEL_OP": "1", "MIRROR_PARALLEL_OP_CACHE": str(_ROOT / "build" / "parallel_op")}
+_GROUPED = {
+    m.name: m
+    for m in (
+        Method(
+            "eager",
+            "torch.nn.EmbeddingBag modules one after another, and whatever model is around them: untouched",
+            "bench_engine.benchmarks.grouped_methods:Eager",
+            compressible=False,
+            sources=GROUPED_SOURCES,
+        ),
+        Method(
+            "parallel_op",
+            "the same untouched script and model, started with MIRROR_PARALLEL_OP=1",
+            "bench_engine.benchmarks.grouped_parallel:ParallelOp",
+            compressible=False,
+            sources=_PARALLEL_SOURCES,
+            needs_build=True,
+            variables=_SWITCHED_ON,
+        ),
+        Method(
+            "parallel_op_backend",
+            'the same untouched model through torch.compile(backend="parallel_op")',
+            "bench_engine.benchmarks.grouped_parallel:ParallelOpBackend",
+            compressible=False,
+            sources=_PARALLEL_SOURCES,
+            needs_build=True,
+            variables=_SWITCHED_ON,
+        ),
+        Method(
+            "parallel_op_inductor",
+            "the same untouched model through torch.compile (Inductor), started with MIRROR_PARALLEL_OP=1",
+            "bench_engine.rivals.grouped_inductor:InductorModel",
+            compressible=False,
+            sources=(*_PARALLEL_SOURCES, "bench_engine/rivals/grouped_inductor.py"),
+            needs_build=True,
+            needs_compiler=True,
+            variables={**_SWITCHED_ON, **INDUCTOR},
+        ),
+        Method(
+            "grouped_embedding",
+            "GroupedEmbeddingBag: the op of Parallel OP called directly",
+            "bench_engine.benchmarks.grouped_parallel:GroupedEmbedding",
+            compressible=False,
+            sources=_PARALLEL_SOURCES,
+            needs_build=True,
+            supports=OP_ONLY,
+            variables={"MIRROR_PARALLEL_OP_CACHE": _SWITCHED_ON["MIRROR_PARALLEL_OP_CACHE"]},
+        ),
+    )
+}
+METHODS: dict[str, Method] = {**_OWN, **_GROUPED, **{m.name: m for m in RIVALS}}
 
 # For bench_engine.selfcheck alone: they stand in no list, and no sweep knows them.
 SELF_CHECK_METHODS: dict[str, Method] = {
@@ -205,6 +271,9 @@ DATA_SETS: dict[str, DataSet] = {
 
 _DIM = Axis("embedding_dim", int, 16, "embedding dimension D", low=1, high=4096)
 _COMPRESSION = Axis("compression", float, 1.0, "fraction of the dense parameters kept", low=1e-6, high=1.0)
+_POOLING = Axis("pooling_mode", str, "sum", "how a bag becomes one vector", choices=("sum", "mean", "max"))
+_DIRECTION = Axis("direction", str, "forward", "what is timed", choices=("forward", "forward_backward"))
+_ZIPF = Axis("zipf_s", float, 1.05, "exponent of the ids' Zipf law, 0 is uniform", low=0.0, high=10.0)
 _THREADS = Axis("threads", int, 1, "threads of the worker", low=1, high=1024)
 _SEED = Axis("seed", int, 0, "seed of data order, initial weights and requests", low=0, high=2**31 - 1)
 
@@ -220,11 +289,11 @@ BENCHMARKS: dict[str, Benchmark] = {
                 Axis("num_rows", int, 100_000, "rows of the virtual table E", low=1, high=2**40),
                 _DIM,
                 _COMPRESSION,
-                Axis("pooling_mode", str, "sum", "how a bag becomes one vector", choices=("sum", "mean", "max")),
+                _POOLING,
                 Axis("bag_size", int, 10, "ids per bag L", low=1, high=100_000),
                 Axis("batch_size", int, 512, "bags per call B", low=1, high=10_000_000),
-                Axis("direction", str, "forward", "what is timed", choices=("forward", "forward_backward")),
-                Axis("zipf_s", float, 1.05, "exponent of the ids' Zipf law, 0 is uniform", low=0.0, high=10.0),
+                _DIRECTION,
+                _ZIPF,
                 Axis("cache", str, "warm", "the processor's caches before a call", choices=("warm", "cold")),
                 Axis("output", str, "fresh", "memory of the output", choices=("fresh", "preallocated")),
                 _THREADS,
@@ -232,6 +301,43 @@ BENCHMARKS: dict[str, Benchmark] = {
             ),
             measurement=3,
             seconds=6.0,
+            methods=(*_OWN, *(m.name for m in LOOKUP_RIVALS)),
+        ),
+        Benchmark(
+            name="grouped_lookup",
+            op="grouped_embedding_bag",
+            text="many tables looked up together, alone or in a whole model: correctness, latency, memory",
+            module="bench_engine.benchmarks.grouped_lookup",
+            axes=(
+                Axis("num_tables", int, 26, "tables T", low=1, high=10_000),
+                Axis("num_rows", int, 100_000, "rows of each table E", low=1, high=2**40),
+                _DIM,
+                _POOLING,
+                Axis(
+                    "bag_sizes",
+                    str,
+                    "uniform",
+                    "ids per bag of the tables: bag_size for all, or MLPerf's multi-hot sizes in their order",
+                    choices=("uniform", "mlperf"),
+                ),
+                Axis("bag_size", int, 1, "ids per bag L; 1 where bag_sizes is mlperf", low=1, high=100_000),
+                Axis("batch_size", int, 64, "bags of each table per call B", low=1, high=10_000_000),
+                _DIRECTION,
+                Axis(
+                    "structure",
+                    str,
+                    "plain",
+                    "how the bags stand in the model",
+                    choices=("plain", "interleaved", "split_in", "concat_out"),
+                ),
+                Axis("model", str, "op", "what is around the bags", choices=("op", "wide_and_deep", "dlrm")),
+                _ZIPF,
+                _THREADS,
+                _SEED,
+            ),
+            measurement=1,
+            seconds=6.0,
+            methods=(*_GROUPED, *(m.name for m in GROUPED_RIVALS)),
         ),
         Benchmark(
             name="training",

@@ -52,7 +52,8 @@ COLUMNS: tuple[Column, ...] = (
     _axis(
         "benchmark",
         "text",
-        "kind of experiment: lookup (one call timed) or training (a click model trained and tested)",
+        "kind of experiment: lookup (one call timed), grouped_lookup (many tables looked up together) or training "
+        "(a click model trained and tested)",
     ),
     _axis("op", "text", "what is computed"),
     _axis("method", "text", "one way to compute the op: dense, hashed, quotient_remainder ...", workload=False),
@@ -62,7 +63,7 @@ COLUMNS: tuple[Column, ...] = (
     _axis("dtype", "text", "number type of the weights"),
     _axis("threads", "integer", "threads of the host process", "threads"),
     _axis("num_tables", "integer", "number of embedding tables T", "tables"),
-    _axis("num_rows", "integer", "rows of the virtual embedding table E (the sum over tables)", "rows"),
+    _axis("num_rows", "integer", "rows of the embedding table E (training: the sum over tables)", "rows"),
     _axis("embedding_dim", "integer", "embedding dimension D of the uncompressed vector"),
     _axis(
         "compression",
@@ -73,8 +74,18 @@ COLUMNS: tuple[Column, ...] = (
     _axis("block_size", "integer", "neighbouring elements that share one hash", workload=False),
     _axis("pooling_mode", "text", "how the vectors of a bag become one: sum, mean or max"),
     _axis("bag_size", "integer", "ids per bag L", "ids"),
+    _axis(
+        "bag_sizes", "text", "ids per bag of many tables: uniform (bag_size for all) or mlperf (DLRM-DCNv2 multi-hot)"
+    ),
     _axis("batch_size", "integer", "bags or examples per call B"),
     _axis("direction", "text", "forward, or forward_backward"),
+    _axis(
+        "structure",
+        "text",
+        "how bags looked up together stand in the model: plain, interleaved (each followed by its own relu), split_in "
+        "(ids in one tensor) or concat_out (vectors joined)",
+    ),
+    _axis("model", "text", "what is around bags looked up together: op (nothing), wide_and_deep or dlrm"),
     _axis("zipf_s", "real", "exponent of the Zipf law the ids are drawn from; 0 is uniform"),
     _axis("cache", "text", "warm (as the calls before left the caches) or cold (flushed before every call)"),
     _axis("output", "text", "fresh (each call allocates its output) or preallocated (its memory is used again)"),

@@ -30,10 +30,17 @@ def add_turns(connection: sa.Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE samples ADD COLUMN IF NOT EXISTS turn BIGINT")
 
 
+def add_grouped_lookups(connection: sa.Connection) -> None:
+    """Axes of lookups of many tables together."""
+    for name in ("bag_sizes", "structure", "model"):
+        connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} TEXT")
+
+
 # Append only. A later step that adds a column says IF NOT EXISTS, since a new file starts from today's tables.
 MIGRATIONS: tuple[tuple[str, Callable[[sa.Connection], None]], ...] = (
     ("0001_create_tables", create_tables),
     ("0002_add_turns", add_turns),
+    ("0003_add_grouped_lookups", add_grouped_lookups),
 )
 
 _APPLIED = sa.Table(

@@ -115,7 +115,7 @@ def output_error(module: EmbeddingBagMethod, batch: Tensor, mode: str) -> float:
     rows, position = batch.unique(return_inverse=True)
     with torch.no_grad():
         expected = F.embedding_bag(position, module.materialize(rows).double(), mode=mode)
-        return _difference("output", module(batch), expected, terms=batch.size(1))
+        return difference("output", module(batch), expected, terms=batch.size(1))
 
 
 def gradient_error(module: EmbeddingBagMethod, batch: Tensor, gradient: Tensor, mode: str) -> float:
@@ -135,12 +135,13 @@ def gradient_error(module: EmbeddingBagMethod, batch: Tensor, gradient: Tensor, 
     pooled = F.embedding_bag(torch.arange(batch.numel()).view_as(batch), vectors, mode=mode)
     expected = torch.autograd.grad(pooled, tuple(reference.parameters()), gradient.double())
     return max(
-        _difference(f"gradient of {name}", found, wanted, terms=batch.numel())
+        difference(f"gradient of {name}", found, wanted, terms=batch.numel())
         for name, found, wanted in zip(names, actual, expected, strict=True)
     )
 
 
-def _difference(what: str, actual: Tensor, expected: Tensor, terms: int) -> float:
+def difference(what: str, actual: Tensor, expected: Tensor, terms: int) -> float:
+    """Largest absolute difference of what is named, a sum of so many terms. Raises WrongResultError."""
     if actual.shape != expected.shape:
         raise WrongResultError(f"is wrong: its {what} has shape {tuple(actual.shape)}, not {tuple(expected.shape)}.")
     error = float((actual.double() - expected.double()).abs().max())

@@ -44,6 +44,7 @@ def worker_environment(trial: Trial) -> dict[str, str]:
         "PYTHONHASHSEED": "0",  # the order of sets and the collisions in dicts, for the same reason
         # Spinning threads on a busy machine slow one another down by orders of magnitude.
         "OMP_WAIT_POLICY": "PASSIVE",
+        "MIRROR_PARALLEL_OP": "0",  # whoever switched it on for all: a method says so itself
         **method(trial.method).environ(threads),
         **(_KEEP_MEMORY if trial.config.get("output") == "preallocated" else {}),
     }

@@ -183,15 +183,23 @@ class _Binder:
             and not number.unit
         ):
             return self.out[-2].name, 1  # "AUC above 0.7 and below 0.8"
-        if self._is_axis(before):
+        own_after = self._is_axis(after) and not self._has_own_number(2)
+        if self._is_axis(before) and not (own_after and self._grouped_by()):
             return before.name, 1
-        if self._is_axis(after) and not self._has_own_number(2):
+        if own_after:
             return after.name, 2
         if compared:
             for near in (before, after):
                 if near.kind == "column" and catalog.entry(near.name).numeric:
                     return near.name, 2 if near is after else 1
         return self._by_value(numbers, before), 1
+
+    def _grouped_by(self) -> bool:
+        """Whether the columns before the number are what is grouped by: "by batch size at 26 tables"."""
+        i = len(self.out) - 1
+        while i >= 0 and (self.out[i].kind == "column" or self.out[i].is_cue("and")):
+            i -= 1
+        return i >= 0 and self.out[i].is_cue("by")
 
     def _has_own_number(self, ahead: int) -> bool:
         """Whether the column before this place is followed by a number of its own ("0.1 batch size 64")."""

@@ -9,7 +9,7 @@ from bench_engine import registry
 from bench_engine.benchmarks import lookup
 from bench_engine.kernels.dense import DenseEmbeddingBag
 from bench_engine.kernels.hashed_embedding_bag import HashedEmbeddingBag
-from bench_engine.rivals import RIVALS
+from bench_engine.rivals import LOOKUP_RIVALS
 from bench_engine.trial import Stop, Trial, TrialResult
 from db.columns import BY_NAME
 
@@ -27,7 +27,7 @@ CONFIG = {
     "threads": 1,
     "seed": 0,
 }
-RIVAL_NAMES = {m.name for m in RIVALS}  # they have tests of their own
+RIVAL_NAMES = {m.name for m in LOOKUP_RIVALS}  # they have tests of their own
 QUICK = Stop(min_samples=3, max_seconds=0.005, noise_target=0.5)
 
 

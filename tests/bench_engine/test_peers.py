@@ -12,18 +12,22 @@ from bench_engine import cli, cli_parser, peers, sweep
 from bench_engine.method import Method
 from bench_engine.readiness import SkipReasons
 from bench_engine.registry import METHODS
-from bench_engine.rivals import RIVALS
+from bench_engine.rivals import LOOKUP_RIVALS, RIVALS
 from db.settings import ROOT
 
 PINNED = [m for m in RIVALS if m.packages]
+NEEDS = {
+    "fbgemm_tbe": "torch 2.13.0 and fbgemm-gpu-cpu 1.8.0",
+    "zentorch": "torch 2.13.0 and zentorch 2.13.0.2",
+    "onnxruntime": "onnxruntime 1.31.0 and onnx 1.23.2",
+    "jax": "jax 0.10.2 and jaxlib 0.10.2",
+    "fbgemm_int_nbit": "torch 2.13.0 and fbgemm-gpu-cpu 1.8.0",
+}
+NEEDS |= {f"fbgemm_tbe_{name}": NEEDS["fbgemm_tbe"] for name in ("grouped", "joined")}
+NEEDS |= {f"zentorch_{name}": NEEDS["zentorch"] for name in ("compile", "table", "batch", "ccd", "hybrid")}
 INSTALL_LINES = {
-    "fbgemm_tbe": "fbgemm_tbe needs torch 2.13.0 and fbgemm-gpu-cpu 1.8.0: "
-    "`python -m bench_engine peers install fbgemm_tbe` installs it.",
-    "zentorch": "zentorch needs torch 2.13.0 and zentorch 2.13.0.2: "
-    "`python -m bench_engine peers install zentorch` installs it.",
-    "onnxruntime": "onnxruntime needs onnxruntime 1.31.0 and onnx 1.23.2: "
-    "`python -m bench_engine peers install onnxruntime` installs it.",
-    "jax": "jax needs jax 0.10.2 and jaxlib 0.10.2: `python -m bench_engine peers install jax` installs it.",
+    name: f"{name} needs {needs}: `python -m bench_engine peers install {name}` installs it."
+    for name, needs in NEEDS.items()
 }
 
 
@@ -78,7 +82,7 @@ def test_every_rival_with_packages_has_such_a_line():
 def test_in_a_sweep_the_absent_are_skipped_and_the_others_run(here):
     trials = sweep.expand(sweep.load("rivals"), ["batch_size=64", "embedding_dim=16"])
     reasons = {t.method: t.skip_reason for t in trials}
-    assert {name for name, reason in reasons.items() if reason} == set(INSTALL_LINES)
+    assert {name for name, reason in reasons.items() if reason} == {m.name for m in LOOKUP_RIVALS if m.packages}
     assert not any(t.skip_reason for t in trials if t.is_baseline)
 
 
@@ -161,7 +165,8 @@ def test_the_page_on_methods_names_all_of_them_and_how_they_are_installed():
     for name, method in METHODS.items():
         assert f"`{name}`" in page
         assert all(f"`{pin}`" in page for pin in method.packages), name
-        assert not method.packages or f"python -m bench_engine peers install {name}" in page
+        same = (m.name for m in METHODS.values() if m.packages == method.packages)
+        assert not method.packages or any(f"python -m bench_engine peers install {name}" in page for name in same)
 
 
 # -- installing ----------------------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ import pytest
 from bench_engine import method as methods
 from bench_engine.registry import BENCHMARKS, METHODS, Benchmark, Method
 
+COMPILED = {"hashed", "parallel_op", "parallel_op_backend", "parallel_op_inductor", "grouped_embedding"}
+
 
 @pytest.fixture
 def root(monkeypatch, tmp_path):
@@ -31,19 +33,22 @@ def rerun(root, source: str, old: str, new: str) -> set[str]:
 
 
 def test_other_compiler_flags_run_compiled_methods_anew(root):
-    assert rerun(root, "bench_engine/kernels/extension.py", '"-O3"', '"-O2"') == {"hashed"}
+    assert rerun(root, "bench_engine/kernels/extension.py", '"-O3"', '"-O2"') == COMPILED
 
 
 def test_a_shared_source_runs_all_anew_and_a_methods_own_only_that(root):
-    assert rerun(root, "bench_engine/kernels/bags.py", "MODES", "MODUS") == set(METHODS)
+    assert rerun(root, "bench_engine/kernels/bags.py", "MODES", "MODUS") == set(BENCHMARKS["lookup"].methods)
     assert rerun(root, "bench_engine/kernels/dense.py", "dense", "thick") == {"dense", "inductor"}
 
 
 def test_every_compiled_source_is_among_those_of_each_method_that_needs_the_build():
-    compiled = {p.relative_to(methods._ROOT).as_posix() for p in (methods._ROOT / "csrc").rglob("*hash*.*")}
-    assert len(compiled) > 3
-    for method in METHODS.values():
-        assert not method.needs_build or compiled <= set(method.sources)
+    compiled = {p.relative_to(methods._ROOT).as_posix() for p in (methods._ROOT / "csrc").rglob("*.*")}
+    hashed = {path for path in compiled if "hash" in path}
+    assert len(hashed) > 3
+    assert hashed <= set(METHODS["hashed"].sources)
+    for name in COMPILED - {"hashed"}:
+        assert compiled - hashed <= set(METHODS[name].sources)
+    assert {name for name, method in METHODS.items() if method.needs_build} == COMPILED
 
 
 def test_a_benchmark_runs_every_registered_method_unless_it_names_its_own(monkeypatch):

@@ -17,7 +17,7 @@ from bench_engine.kernels.bags import EmbeddingBagMethod, initial_bound
 from bench_engine.kernels.dense import DenseEmbeddingBag
 from bench_engine.readiness import SkipReasons
 from bench_engine.registry import METHODS
-from bench_engine.rivals import RIVALS
+from bench_engine.rivals import LOOKUP_RIVALS
 from bench_engine.trial import Stop, Trial
 
 THREADS = 2
@@ -33,7 +33,7 @@ CONFIG = {
 Ask = Callable[..., Any]
 
 
-@pytest.fixture(scope="module", params=[m.name for m in RIVALS])
+@pytest.fixture(scope="module", params=[m.name for m in LOOKUP_RIVALS])
 def rival(request: pytest.FixtureRequest) -> str:
     if reason := SkipReasons().of(request.param, {}):
         pytest.skip(reason)
