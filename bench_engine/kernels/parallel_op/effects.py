@@ -44,7 +44,9 @@ _MODULES = {
     "torch._C._special", "torch._C._sparse", "_operator", "builtins", "math",
 }  # fmt: skip
 _HARMLESS = {"_log_api_usage_once"}
-_STATEFUL = {"manual_seed", "seed", "set_default_device", "set_default_dtype", "set_rng_state", "delattr", "setattr"}
+_STATEFUL = {
+    "delattr", "manual_seed", "print", "seed", "set_default_device", "set_default_dtype", "set_rng_state", "setattr",
+}  # fmt: skip
 
 
 def effect_of(node: Node) -> Effect:

@@ -1,18 +1,13 @@
 """Parallel OP for exported programs."""
 
 import copy
-from typing import TYPE_CHECKING
 
 from torch.export import ExportedProgram
-from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassResult
 
 from bench_engine.kernels.parallel_op import ops
 from bench_engine.kernels.parallel_op.graph_pass import group_graph
 from bench_engine.kernels.parallel_op.settings import Settings
-
-if TYPE_CHECKING:
-    from bench_engine.kernels.parallel_op.report import GraphReport
 
 
 def group_exported(program: ExportedProgram, settings: Settings | None = None) -> ExportedProgram:
@@ -35,9 +30,8 @@ def group_exported(program: ExportedProgram, settings: Settings | None = None) -
         if spec.target and hasattr(spec.arg, "name")
     }
 
-    def grouped(module: GraphModule) -> PassResult:
-        module = copy.deepcopy(module)
-        report: GraphReport = group_graph(module, settings, names=names)
-        return PassResult(module, bool(report.groups))
-
-    return program._transform_do_not_use(grouped)
+    module = copy.deepcopy(program.graph_module)
+    if not group_graph(module, settings, names=names).groups:
+        return program
+    # Inputs and outputs keep their names and meaning; this call makes a program of the new graph and checks it.
+    return program._transform_do_not_use(lambda _: PassResult(module, True))

@@ -117,7 +117,7 @@ def _touched(nodes: Iterable[Node]) -> dict[Node, frozenset[int]]:
 def group(order: Order, members: Sequence[Member], min_group: int) -> Grouping:
     """Group the members, at least `min_group` in each. What stays alone does not count for the levels of the rest."""
     left = {member.node: member for member in members}
-    alone: list[Alone] = []
+    dropped: list[Member] = []
     while True:
         after = _levels(order, left)
         found: dict[tuple[int, str, torch.device], list[Member]] = defaultdict(list)
@@ -131,13 +131,13 @@ def group(order: Order, members: Sequence[Member], min_group: int) -> Grouping:
         level = min(level for level, kind, _ in small if embedding or kind != EMBEDDING)
         for key, few in small.items():
             if key[0] == level and (embedding or key[1] != EMBEDDING):
-                alone += [Alone(member, _why(member, order, left, after)) for member in few]
+                dropped += few
                 left = {node: member for node, member in left.items() if member not in few}
     groups = (
         Group(kind, level, device, tuple(together))
         for (level, kind, device), together in sorted(found.items(), key=lambda item: item[0][0])
     )
-    return Grouping(tuple(groups), tuple(alone), after)
+    return Grouping(tuple(groups), _alone(order, members, dropped), after)
 
 
 def _levels(order: Order, members: dict[Node, Member]) -> dict[Node, int]:
@@ -147,17 +147,27 @@ def _levels(order: Order, members: dict[Node, Member]) -> dict[Node, int]:
     return after
 
 
-def _why(member: Member, order: Order, members: dict[Node, Member], after: dict[Node, int]) -> str:
-    """Why the member is not at the level of others of its kind: the last member before it, and what keeps it there."""
-    others = [other for other in members.values() if other.kind == member.kind and other is not member]
-    if not others:
+def _alone(order: Order, members: Sequence[Member], dropped: Sequence[Member]) -> tuple[Alone, ...]:
+    """Why each of the dropped is not at the level of others of its kind."""
+    reasons = {}
+    for kind, device in {(member.kind, member.device) for member in dropped}:
+        same = {member.node: member for member in members if (member.kind, member.device) == (kind, device)}
+        after = _levels(order, same)
+        reasons |= {node: _why(node, order, same, after) for node in same}
+    return tuple(Alone(member, reasons[member.node]) for member in dropped)
+
+
+def _why(node: Node, order: Order, same: dict[Node, Member], after: dict[Node, int]) -> str:
+    """The last of its kind before the node, and what keeps it there."""
+    if len(same) == 1:
         return "no other op of its kind"
-    if not any(other.device == member.device for other in others):
-        return f"no other op of its kind on {member.device}"
-    node, keeper = member.node, None
+    level = [other for other in same if after[other] == after[node]]
+    if len(level) > 1:
+        return f"only {len(level)} of its kind at its level"
+    keeper = None
     while before := order.before[node]:
-        node = max(before, key=lambda other: after[other])
-        if node in members:
+        node = max(before, key=after.__getitem__)
+        if node in same:
             return f"{keeper.name} keeps it after {node.name}" if keeper else f"it comes after {node.name}"
         effect = order.effects.get(node, PURE)
         keeper = keeper or (node if effect.barrier or effect.written else None)

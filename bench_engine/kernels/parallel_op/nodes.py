@@ -43,7 +43,9 @@ def storages_of(node: Node) -> frozenset[int] | None:
 
 
 def constant_int(value: Any) -> int | None:
-    """`value` if it is a plain whole number; None for a bool, a symbol, a node."""
+    """`value` if it is a whole number, or a size that the graph is specialised for; None for bools, symbols, nodes."""
+    if isinstance(value, torch.SymInt):
+        return value.node.maybe_as_int()
     return value if type(value) is int else None
 
 

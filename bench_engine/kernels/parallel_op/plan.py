@@ -109,7 +109,7 @@ class Plan:
                     tables.append(_table(line))
                 else:
                     outputs.append(_output(line))
-            except (ValueError, KeyError):
+            except (ValueError, KeyError, TypeError):  # the last one from a view of too few numbers
                 raise ValueError(f"this line of a plan is wrong: {line!r}") from None
         return cls(tuple(tables), tuple(outputs))
 

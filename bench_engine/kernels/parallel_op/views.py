@@ -1,6 +1,7 @@
 """Which slice of which tensor a node is: split, chunk, unbind, select, slices and the like of one tensor."""
 
 import operator
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -29,6 +30,10 @@ class Resolved:
 
 def resolve(node: Node) -> Resolved:
     """The node as a slice, along one dimension, of the earliest tensor of which it is one; else the node itself."""
+    while _is(node, {"slice"}) and _takes_all(
+        *_arguments(node, ("self",), ("dim",), ("start",), ("end",), ("step",))[2:]
+    ):
+        node = node.all_input_nodes[0]
     found = _slice(node)
     if found is None:
         return _unsqueezed(node) or Resolved(node)
@@ -56,6 +61,11 @@ def rows_of(ids: Node, offsets: Node) -> Node | None:
     step = constant_int(offsets.args[2])
     same = step == constant_int(shape.shape[1]) and same_size(starts.shape[0], shape.shape[0])
     return rows if same and step else None
+
+
+def _takes_all(start: Any, end: Any, step: Any) -> bool:
+    """x[:] of torch.export, where the size may not be known."""
+    return start in (None, 0) and end in (None, sys.maxsize) and step in (None, 1)
 
 
 def _composed(outer: View | None, inner: View | None) -> View | None:
