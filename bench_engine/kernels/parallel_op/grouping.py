@@ -149,7 +149,7 @@ def _levels(order: Order, members: dict[Node, Member]) -> dict[Node, int]:
 
 def _alone(order: Order, members: Sequence[Member], dropped: Sequence[Member]) -> tuple[Alone, ...]:
     """Why each of the dropped is not at the level of others of its kind."""
-    reasons = {}
+    reasons: dict[Node, str] = {}
     for kind, device in {(member.kind, member.device) for member in dropped}:
         same = {member.node: member for member in members if (member.kind, member.device) == (kind, device)}
         after = _levels(order, same)
