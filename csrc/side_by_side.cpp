@@ -1,0 +1,457 @@
+// Schema of mirror::side_by_side, its plan, and the choice of how its branches are run.
+//
+// The op is composite: gradients, vmap, tracing and so on are those of the branches. While somebody
+// watches the calls (torch.compile's AOTAutograd, a dispatch mode, hooks on saved tensors) the
+// branches are called one after the other, so that he sees the original ops in their order.
+#include "side_by_side.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/SavedTensorHooks.h>
+#include <ATen/ThreadLocalState.h>
+#include <ATen/core/enum_tag.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/csrc/autograd/anomaly_mode.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <charconv>
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "choices.h"
+#include "parallel_op_settings.h"
+#include "plan_cache.h"
+#include "threads.h"
+
+namespace mirror {
+namespace {
+
+using c10::IValue;
+using c10::TypeKind;
+using Kind = BranchArgument::Kind;
+
+// Work is counted in nanoseconds, roughly.
+constexpr int64_t kCallWork = 4000;       // of calling an op at all
+constexpr int64_t kElementsPerWork = 1;   // read by an op
+constexpr int64_t kProductsPerWork = 10;  // multiplied and added by a matrix product
+
+// --- the plan
+// -----------------------------------------------------------------------------------------
+
+// A value of the text, before it is known what the op wants there.
+struct Literal {
+  enum { kNone, kBool, kInt, kFloat, kText, kInput, kList } kind;
+  int64_t integer = 0;  // also of kBool, and the number of kInput
+  double number = 0;
+  std::string text = {};
+  std::vector<Literal> items = {};
+};
+
+// One line, read from the left. Every refusal quotes it.
+class Line {
+ public:
+  explicit Line(std::string_view text) : text_(text), rest_(text) {}
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    TORCH_CHECK_VALUE(false, "this line of the plan of ops side by side is wrong (", why, "): '",
+                      text_, "'");
+    std::abort();
+  }
+
+  std::string_view until(char end) {
+    const size_t at = rest_.find(end);
+    if (at == std::string_view::npos) refuse(std::string("'") + end + "' is missing");
+    const std::string_view found = rest_.substr(0, at);
+    rest_.remove_prefix(at + 1);
+    return found;
+  }
+
+  std::vector<Literal> list(char end) {
+    std::vector<Literal> items;
+    if (skip(end)) return items;
+    do {
+      items.push_back(value());
+    } while (skip(','));
+    if (!skip(end)) refuse(std::string("'") + end + "' is missing");
+    return items;
+  }
+
+  bool done() const { return rest_.empty(); }
+
+ private:
+  bool skip(char wanted) {
+    while (rest_.starts_with(' ')) rest_.remove_prefix(1);
+    if (!rest_.starts_with(wanted)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  Literal value() {
+    if (skip('[')) return {.kind = Literal::kList, .items = list(']')};
+    if (skip('\'')) return {.kind = Literal::kText, .text = std::string(until('\''))};
+    const std::string_view whole = rest_.substr(0, rest_.find_first_of(",)]"));
+    rest_.remove_prefix(whole.size());
+    const bool input = whole.starts_with('%');
+    const std::string_view word = whole.substr(input);
+    if (!input && word == "None") return {.kind = Literal::kNone};
+    if (!input && (word == "True" || word == "False")) {
+      return {.kind = Literal::kBool, .integer = word == "True"};
+    }
+    const char* const end = word.data() + word.size();
+    Literal found{.kind = input ? Literal::kInput : Literal::kInt};
+    if (const auto read = std::from_chars(word.data(), end, found.integer);
+        read.ptr == end && read.ec == std::errc() && (!input || found.integer >= 0)) {
+      return found;
+    }
+    found.kind = Literal::kFloat;
+    const auto read = std::from_chars(word.data(), end, found.number);
+    if (input || read.ptr != end || read.ec != std::errc()) {
+      refuse("'" + std::string(whole) + "' is no value");
+    }
+    return found;
+  }
+
+  std::string_view text_, rest_;
+};
+
+// The constant that `literal` means as an argument of type `type`, if it can be one.
+std::optional<IValue> constant(const Literal& literal, const c10::TypePtr& type) {
+  const bool whole = literal.kind == Literal::kInt;
+  const double number = whole ? static_cast<double>(literal.integer) : literal.number;
+  const bool numeric = whole || literal.kind == Literal::kFloat;
+  switch (type->kind()) {
+    case TypeKind::OptionalType:
+      if (literal.kind == Literal::kNone) return IValue();
+      return constant(literal, type->expectRef<c10::OptionalType>().getElementType());
+    case TypeKind::BoolType:
+      if (literal.kind == Literal::kBool) return IValue(literal.integer != 0);
+      return std::nullopt;
+    case TypeKind::IntType:
+    case TypeKind::SymIntType:
+      if (whole) return IValue(literal.integer);
+      return std::nullopt;
+    case TypeKind::FloatType:
+    case TypeKind::SymFloatType:
+      if (numeric) return IValue(number);
+      return std::nullopt;
+    case TypeKind::NumberType:
+      if (literal.kind == Literal::kBool) return IValue(literal.integer != 0);
+      if (numeric) return whole ? IValue(literal.integer) : IValue(number);
+      return std::nullopt;
+    case TypeKind::StringType:
+      if (literal.kind == Literal::kText) return IValue(literal.text);
+      return std::nullopt;
+    case TypeKind::ListType:
+      break;
+    default:
+      return std::nullopt;
+  }
+  if (literal.kind != Literal::kList) return std::nullopt;
+  const c10::TypePtr& element = type->expectRef<c10::ListType>().getElementType();
+  c10::List<int64_t> integers;
+  c10::List<double> numbers;
+  const bool of_integers = element->kind() != TypeKind::FloatType;
+  for (const Literal& item : literal.items) {
+    const std::optional<IValue> found = constant(item, element);
+    if (!found || !(of_integers ? found->isInt() : found->isDouble())) return std::nullopt;
+    of_integers ? integers.push_back(found->toInt()) : numbers.push_back(found->toDouble());
+  }
+  return of_integers ? IValue(std::move(integers)) : IValue(std::move(numbers));
+}
+
+bool takes(const c10::TypePtr& type, TypeKind kind) {
+  if (const auto optional = type->cast<c10::OptionalType>()) {
+    return optional->getElementType()->kind() == kind;
+  }
+  return type->kind() == kind;
+}
+
+BranchArgument parse_argument(const Literal& literal, const c10::Argument& wanted,
+                              const Line& line) {
+  const c10::TypePtr& type = wanted.type();
+  BranchArgument argument;
+  if (literal.kind == Literal::kInput && takes(type, TypeKind::TensorType)) {
+    argument.kind = Kind::kInput;
+    argument.inputs = {literal.integer};
+    return argument;
+  }
+  if (literal.kind == Literal::kList && type->isSubtypeOf(*c10::ListType::ofTensors())) {
+    argument.kind = Kind::kInputs;
+    for (const Literal& item : literal.items) {
+      if (item.kind != Literal::kInput) line.refuse("'" + wanted.name() + "' is a list of inputs");
+      argument.inputs.push_back(item.integer);
+    }
+    return argument;
+  }
+  std::optional<IValue> value = constant(literal, type);
+  if (!value) line.refuse("'" + wanted.name() + "' must be " + type->str());
+  argument.constant = *std::move(value);
+  return argument;
+}
+
+c10::OperatorHandle find_op(std::string_view name, const Line& line) {
+  const std::string_view space = "aten::";
+  const size_t dot = name.find('.');
+  const std::string base(name.substr(0, dot));
+  const std::string overload(dot == std::string_view::npos ? "" : name.substr(dot + 1));
+  const auto op = c10::Dispatcher::singleton().findSchema({base, overload});
+  if (!name.starts_with(space) || !op) line.refuse("there is no aten op of this name");
+  const c10::FunctionSchema& schema = op->schema();
+  if (schema.returns().size() != 1 || schema.returns()[0].type()->kind() != TypeKind::TensorType) {
+    line.refuse("the op does not return one tensor");
+  }
+  bool aliases =
+      schema.returns()[0].alias_info() || op->hasTag(at::Tag::maybe_aliasing_or_mutating);
+  for (const c10::Argument& argument : schema.arguments())
+    aliases |= argument.alias_info() != nullptr;
+  if (aliases) line.refuse("the op writes to an argument or returns a view");
+  if (op->hasTag(at::Tag::nondeterministic_seeded)) line.refuse("the op draws random numbers");
+  return *op;
+}
+
+Branch parse_branch(Line& line) {
+  const std::string_view name = line.until('(');
+  Branch branch{find_op(name, line), {}, -1};
+  if (name == "aten::linear" || name == "aten::mm") branch.product = 0;
+  if (name == "aten::addmm") branch.product = 1;
+  const std::vector<Literal> literals = line.list(')');
+  if (!line.done()) line.refuse("something follows the ')'");
+  const std::vector<c10::Argument>& wanted = branch.op.schema().arguments();
+  if (literals.size() > wanted.size()) line.refuse("too many arguments");
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (i < literals.size()) {
+      branch.arguments.push_back(parse_argument(literals[i], wanted[i], line));
+    } else if (wanted[i].default_value()) {
+      branch.arguments.push_back({.constant = *wanted[i].default_value()});
+    } else {
+      line.refuse("'" + wanted[i].name() + "' is missing");
+    }
+  }
+  return branch;
+}
+
+std::unique_ptr<SideBySidePlan> parse(std::string_view text) {
+  auto plan = std::make_unique<SideBySidePlan>();
+  plan->hash = text_hash(text);
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    Line line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    plan->branches.push_back(parse_branch(line));
+    for (const BranchArgument& argument : plan->branches.back().arguments) {
+      for (const int64_t input : argument.inputs) {
+        plan->num_inputs = std::max(plan->num_inputs, input + 1);
+      }
+    }
+  }
+  TORCH_CHECK_VALUE(!plan->branches.empty(), "the plan of ops side by side has no line");
+  return plan;
+}
+
+// --- one call
+// -----------------------------------------------------------------------------------------
+
+StreamRunner stream_runner = nullptr;
+
+// Whether nobody but autograd and autocast sees the calls of the branches, and all inputs are
+// ordinary tensors on one device.
+bool unwatched(at::TensorList inputs) {
+  using c10::DispatchKey;
+  static const c10::DispatchKeySet plain =
+      c10::DispatchKeySet({DispatchKey::CPU, DispatchKey::CUDA, DispatchKey::AutogradCPU,
+                           DispatchKey::AutogradCUDA, DispatchKey::ADInplaceOrView,
+                           DispatchKey::BackendSelect}) |
+      c10::autocast_dispatch_keyset;
+  c10::DispatchKeySet keys = c10::impl::tls_local_dispatch_key_set().included_;
+  for (const at::Tensor& input : inputs) {
+    keys = keys | input.key_set();
+    if (input.device() != inputs[0].device()) return false;
+  }
+  // Not operator-, which leaves the bits of backends.
+  return (keys.raw_repr() & ~plain.raw_repr()) == 0 &&
+         at::SavedTensorDefaultHooks::get_tls_state().stack.empty() &&
+         !torch::autograd::AnomalyMode::is_enabled();
+}
+
+void run_on_threads(SideBySideCall& call, int64_t threads) {
+  const at::ThreadLocalState state;
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int64_t> next{0};
+  at::parallel_for(0, threads, 1, [&](int64_t, int64_t) {
+    std::optional<at::ThreadLocalStateGuard> guard;
+    if (std::this_thread::get_id() != caller) guard.emplace(state);
+    for (int64_t i; (i = next++) < call.size();) call.run(call.order()[i]);
+  });
+}
+
+// The caller takes branches too, and waits for none that no thread has taken: the pool may be full
+// of callers like this one.
+void run_on_interop_threads(SideBySideCall& call, int64_t threads) {
+  struct Progress {
+    std::atomic<int64_t> next{0}, done{0};
+  };
+  const auto progress = std::make_shared<Progress>();
+  const int64_t size = call.size();
+  // A thread that comes late finds nothing to take, and must not touch the call, which may be over.
+  const auto work = [progress, size, &call] {
+    for (int64_t i; (i = progress->next++) < size;) {
+      call.run(call.order()[i]);
+      if (++progress->done == size) progress->done.notify_one();
+    }
+  };
+  for (int64_t t = 1; t < threads; ++t) at::launch(work);
+  work();
+  for (int64_t done; (done = progress->done) < size;) progress->done.wait(done);
+}
+
+// Runs the branches in order or side by side, whichever was measured as the faster for such calls:
+// those of one plan, of equal work to a factor of two, that may use as many threads.
+void run_the_faster_way(SideBySideCall& call, int64_t threads, bool nested) {
+  int64_t work = 0;
+  for (int64_t b = 0; b < call.size(); ++b) work += call.work(b);
+  const int octave = std::bit_width(static_cast<uint64_t>(work));
+  const bool grad = at::GradMode::is_enabled();
+  uint64_t kind = call.plan().hash;
+  for (const int64_t part : {int64_t{octave}, threads, int64_t{nested}, int64_t{grad}}) {
+    kind = (kind ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15ULL;
+    kind ^= kind >> 29;
+  }
+  Choice& measured = choice(
+      kind,
+      [&] {
+        char plan[17];
+        std::snprintf(plan, sizeof(plan), "%016llx",
+                      static_cast<unsigned long long>(call.plan().hash));
+        return "side_by_side branches=" + std::to_string(call.size()) + " work<2^" +
+               std::to_string(octave) + " threads=" + std::to_string(threads) +
+               " nested=" + std::to_string(nested) + " grad=" + std::to_string(grad) +
+               " plan=" + plan;
+      },
+      [&] { return std::vector<std::string>{"side by side", "in order"}; });
+  bool measure = false;
+  const int way = measured.next(measure);
+  const auto start = std::chrono::steady_clock::now();
+  if (way == 1) {
+    call.run_in_order();
+  } else if (nested) {
+    run_on_interop_threads(call, threads);
+  } else {
+    run_on_threads(call, threads);
+  }
+  const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+  if (measure) measured.record(way, took.count());
+}
+
+std::vector<at::Tensor> side_by_side(at::TensorList inputs, std::string_view text) {
+  const SideBySidePlan& plan = side_by_side_plan(text);
+  TORCH_CHECK_VALUE(static_cast<int64_t>(inputs.size()) == plan.num_inputs,
+                    "the plan of ops side by side takes ", plan.num_inputs, " inputs, not ",
+                    inputs.size());
+  SideBySideCall call(plan, inputs);
+  const ParallelOpSettings settings = parallel_op_settings();
+  const int64_t most =
+      settings.nested ? static_cast<int64_t>(at::get_num_interop_threads()) : at::get_num_threads();
+  const int64_t asked = settings.threads > 0 ? settings.threads : most;
+  const int64_t threads = std::min({asked, most, call.size()});
+  if (inputs.empty() || call.size() < 2 || !unwatched(inputs)) {
+    call.run_in_order();
+  } else if (inputs[0].is_cuda()) {
+    stream_runner ? stream_runner(call) : call.run_in_order();
+  } else if (threads < 2 || !may_run_parallel()) {
+    call.run_in_order();
+  } else {
+    call.estimate();
+    run_the_faster_way(call, threads, settings.nested);
+  }
+  return std::move(call).finish();
+}
+
+}  // namespace
+
+const SideBySidePlan& side_by_side_plan(std::string_view text) {
+  static PlanCache<SideBySidePlan> plans;
+  return plans.get(text, parse);
+}
+
+SideBySideCall::SideBySideCall(const SideBySidePlan& plan, at::TensorList inputs)
+    : plan_(plan), inputs_(inputs), outputs_(plan.branches.size()), errors_(plan.branches.size()) {}
+
+void SideBySideCall::estimate() {
+  work_.assign(outputs_.size(), kCallWork);
+  for (size_t b = 0; b < work_.size(); ++b) {
+    const Branch& branch = plan_.branches[b];
+    for (const BranchArgument& argument : branch.arguments) {
+      for (const int64_t input : argument.inputs) {
+        work_[b] += inputs_[input].numel() / kElementsPerWork;
+      }
+    }
+    if (branch.product < 0) continue;
+    const at::Tensor& left = inputs_[branch.arguments[branch.product].inputs[0]];
+    const at::Tensor& right = inputs_[branch.arguments[branch.product + 1].inputs[0]];
+    if (left.dim() && left.numel()) {
+      work_[b] += left.numel() * (right.numel() / left.size(-1)) / kProductsPerWork;
+    }
+  }
+  order_.resize(outputs_.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  std::stable_sort(order_.begin(), order_.end(),
+                   [this](int64_t a, int64_t b) { return work_[a] > work_[b]; });
+}
+
+at::Tensor SideBySideCall::call(int64_t branch) const {
+  const Branch& planned = plan_.branches[branch];
+  torch::jit::Stack stack;
+  stack.reserve(planned.arguments.size());
+  for (const BranchArgument& argument : planned.arguments) {
+    switch (argument.kind) {
+      case Kind::kConstant:
+        stack.push_back(argument.constant);
+        break;
+      case Kind::kInput:
+        stack.emplace_back(inputs_[argument.inputs[0]]);
+        break;
+      case Kind::kInputs: {
+        c10::List<at::Tensor> list;
+        for (const int64_t input : argument.inputs) list.push_back(inputs_[input]);
+        stack.emplace_back(std::move(list));
+      }
+    }
+  }
+  planned.op.callBoxed(&stack);
+  return std::move(stack[0]).toTensor();
+}
+
+const at::Tensor& SideBySideCall::run(int64_t branch) noexcept {
+  try {
+    outputs_[branch] = call(branch);
+  } catch (...) {
+    errors_[branch] = std::current_exception();
+  }
+  return outputs_[branch];
+}
+
+std::vector<at::Tensor> SideBySideCall::finish() && {
+  for (const std::exception_ptr& error : errors_) {
+    if (error) std::rethrow_exception(error);
+  }
+  return std::move(outputs_);
+}
+
+void set_stream_runner(StreamRunner runner) { stream_runner = runner; }
+
+TORCH_LIBRARY_FRAGMENT(mirror, m) {
+  m.def("side_by_side(Tensor[] inputs, str plan) -> Tensor[]", &side_by_side);
+}
+
+// vmap wants to be told that an op is made of others.
+TORCH_LIBRARY_IMPL(mirror, FuncTorchBatchedDecomposition, m) {
+  m.impl("side_by_side", &side_by_side);
+}
+
+}  // namespace mirror
