@@ -7,6 +7,7 @@
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/embedding_bag.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
 
 #include "cpu/share_out.h"
 
@@ -18,10 +19,9 @@ using at::Tensor;
 Tensor one_table(const TablePlan& table, const Tensor& weight, const GroupedInputs& inputs) {
   const Tensor ids = slice(table.ids, inputs.ids);
   if (table.mode == GroupedMode::kRow) return at::embedding(weight, ids);
-  const bool bags = !table.offsets.given();
-  const Tensor offsets =
-      bags ? at::arange(0, ids.numel(), std::max<int64_t>(1, ids.size(1)), ids.options())
-           : slice(table.offsets, inputs.offsets);
+  const Tensor offsets = table.offsets.given() ? slice(table.offsets, inputs.offsets)
+                         : ids.numel() ? at::arange(0, ids.numel(), ids.size(1), ids.options())
+                                       : at::zeros({ids.size(0)}, ids.options());
   std::optional<Tensor> weights;
   if (table.weights.given()) weights = slice(table.weights, inputs.sample_weights).reshape(-1);
   const std::optional<int64_t> padding =

@@ -152,15 +152,15 @@ struct Resolver {
   }
 };
 
+void check_count(const char* what, at::TensorList tensors, int64_t expected) {
+  TORCH_CHECK_VALUE(static_cast<int64_t>(tensors.size()) == expected, "the plan knows ", expected,
+                    " ", what, " but the call has ", tensors.size());
+}
+
 void check_counts(const GroupedPlan& plan, const GroupedInputs& inputs) {
-  const auto check = [](const char* what, at::TensorList tensors, int64_t expected) {
-    TORCH_CHECK_VALUE(static_cast<int64_t>(tensors.size()) == expected, "the plan knows ", expected,
-                      " ", what, " but the call has ", tensors.size());
-  };
-  check("id tensors", inputs.ids, plan.num_ids);
-  check("offset tensors", inputs.offsets, plan.num_offsets);
-  check("per_sample_weights", inputs.sample_weights, plan.num_weights);
-  check("extra tensors", inputs.extras, plan.num_extras);
+  check_count("id tensors", inputs.ids, plan.num_ids);
+  check_count("offset tensors", inputs.offsets, plan.num_offsets);
+  check_count("per_sample_weights", inputs.sample_weights, plan.num_weights);
 }
 
 void check_float(at::ScalarType dtype, const TablePlan& table) {
@@ -218,8 +218,8 @@ Tensor slice(const TensorView& view, at::TensorList tensors) {
 }
 
 GroupedCall grouped_call(const GroupedPlan& plan, const GroupedInputs& inputs) {
-  TORCH_CHECK_VALUE(inputs.weights.size() == plan.tables.size(), "the plan knows ",
-                    plan.tables.size(), " tables but the call has ", inputs.weights.size());
+  check_count("tables", inputs.weights, static_cast<int64_t>(plan.tables.size()));
+  check_count("extra tensors", inputs.extras, plan.num_extras);
   check_counts(plan, inputs);
   check_devices(plan, inputs.weights[0].device(), inputs);
   GroupedCall call = empty_call(plan);

@@ -71,7 +71,7 @@ void pool_vectors(const Stream<index_t>& stream, int64_t first, int ahead) {
     vector sum[kVectors];
     // Minus zero, since adding to it changes nothing, not even the sign of a zero.
 #pragma GCC unroll 16
-    for (int v = 0; v < kVectors; ++v) sum[v] = vector{} - scalar(0);
+    for (int v = 0; v < kVectors; ++v) sum[v] = -vector{};
     int64_t count = 0;
     for (int64_t i = from; i < to; ++i) {
       const int64_t id = stream.id(i);
