@@ -21,9 +21,7 @@ def parallel_op(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], **optio
     A graph in which nothing can be grouped runs as it came. Raises SettingsError and KernelsNotBuiltError.
     """
     if options:
-        raise TypeError(
-            f"the backend parallel_op takes no options, not {', '.join(options)}: set MIRROR_PARALLEL_OP_*."
-        )
+        raise TypeError("the backend parallel_op takes no options or mode: set MIRROR_PARALLEL_OP_* instead.")
     settings = active_settings() or Settings.from_environment()
     call, _ = grouped(gm, settings)
     return call

@@ -30,7 +30,7 @@ _CLASSES: dict[str, type[nn.Module]] = {
 # They call the model in ways of their own, on replicas or with weights that are not there between calls.
 _LEFT_ALONE = {"DataParallel", "FullyShardedDataParallel", "OptimizedModule", "ScriptModule"}
 _PASSED_THROUGH = {"DistributedDataParallel"}  # the model inside gets the hook's attention
-# A module that is never called must not keep the hook for ever.
+# Calls of any module. One that no model ever calls must not keep the hook for ever.
 _PATIENCE = 20_000
 
 _watch: "_Watch | None" = None
@@ -111,11 +111,10 @@ class _Watch:
         if torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None:
             return
         looked_at = self._looked_at.get(id(module))
-        if looked_at is not None and looked_at() is module:
-            return
         with self._lock:
-            self._looked_at[id(module)] = weakref.ref(module)
-            self._look_at(module)
+            if looked_at is None or looked_at() is not module:
+                self._looked_at[id(module)] = weakref.ref(module)
+                self._look_at(module)
             self._patience -= 1
             if not self._pending or self._patience < 0:
                 self._disarm()
@@ -125,10 +124,10 @@ class _Watch:
         known = [module for module in inside if isinstance(module, self._classes)]
         if not any(id(module) in self._pending for module in known) or _named(root, _PASSED_THROUGH):
             return
+        if len(known) < max(2, self._settings.min_group):
+            return  # a table that is called by itself may belong to a model that is called later
         for module in known:
             self._pending.pop(id(module), None)
-        if len(known) < max(2, self._settings.min_group):
-            return
         if any(module._compiled_call_impl is not None or _named(module, _LEFT_ALONE) for module in inside):
             return  # its user compiles, or does something else that grouping would disturb
         weights = [weight for module in known for weight in module.parameters(recurse=False)]

@@ -136,7 +136,7 @@ class Turns:
         turn, trial.turns = trial.turns, trial.turns + 1
         if turn >= len(_ORDER):
             self._decide(bucket, trial)
-            return self._kept[bucket](*args, **kwargs)
+            return self._kept.get(bucket, self.untouched)(*args, **kwargs)
         side = _ORDER[turn]
         call = grouped if side else self.untouched
         _finish_device_work()
@@ -153,6 +153,8 @@ class Turns:
     def _warm_up(self, mode: Any, trial: _Trial, grouped: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         before = self._unsettled()
         result = grouped(*args, **kwargs)
+        if self._modes[mode] is self.untouched:  # given up during the call
+            return result
         if not self.grouped_something:
             self.give_up(mode, "no group found")
             return result

@@ -1,0 +1,412 @@
+"""Models of untouched scripts: their first call, their choice, and everything else that people do with a model."""
+
+import copy
+import gc
+import inspect
+import pickle
+import threading
+import warnings
+
+import pytest
+import torch
+from torch import fx, nn
+
+from bench_engine.kernels.parallel_op import backend, dynamo_call, eager, report, switching, turns
+from bench_engine.kernels.parallel_op.settings import Settings
+from bench_engine.kernels.parallel_op.turns import Turns
+from tests.kernels.parallel_op.wide_and_deep import WideAndDeep, ids
+
+pytestmark = [pytest.mark.usefixtures("built_kernels", "switched_on"), pytest.mark.timeout(120)]
+
+
+@pytest.fixture
+def switched_on():
+    torch._dynamo.reset()
+    report.clear()
+    switching.enable(Settings())
+    yield
+    switching.disable()
+
+
+@pytest.fixture
+def grouped_is_faster(monkeypatch):
+    """Choices do not wait for real times."""
+    monkeypatch.setattr(turns, "_undisturbed", lambda times: 1000.0)
+    monkeypatch.setattr(turns, "_LONGEST_WARM_UP", 1)
+    monkeypatch.setattr(turns, "_SHORTEST_WARM_UP", 1)
+
+
+def stand_in(model: nn.Module) -> Turns | None:
+    return model.__dict__.get("_compiled_call_impl")
+
+
+def hooked() -> bool:
+    return bool(nn.modules.module._has_any_global_hook())
+
+
+def called(model: nn.Module, *args: object, times: int = 25) -> torch.Tensor:
+    """Called until a choice is made; every call must give the same."""
+    first = model(*args)
+    for _ in range(times):
+        torch.testing.assert_close(model(*args), first)
+    return model(*args)
+
+
+@pytest.mark.usefixtures("grouped_is_faster")
+def test_an_untouched_script_is_grouped():
+    model = WideAndDeep()
+    expected = model.forward(ids(5))
+    torch.testing.assert_close(called(model, ids(5)), expected)
+    (choice,) = eager.choices()
+    assert (choice.model, choice.kept) == ("WideAndDeep", "grouped")
+    (graph,) = report.reports()
+    assert graph.groups[0].names == tuple(f"bags.{t}.weight" for t in range(6))
+
+
+@pytest.mark.usefixtures("grouped_is_faster")
+def test_training_gives_the_same_weights():
+    models = [WideAndDeep()]
+    models.append(copy.deepcopy(models[0]))
+    losses: list[list[float]] = [[], []]
+    for number, model in enumerate(models):
+        if number:
+            switching.disable()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+        for step in range(30):
+            optimizer.zero_grad()
+            loss = model(ids(16, seed=step)).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            losses[number].append(loss.item())
+    torch.testing.assert_close(losses[0], losses[1], rtol=1e-3, atol=1e-5)
+    assert losses[0][-1] < losses[0][0]
+
+
+def test_the_hook_is_there_only_while_there_are_modules_that_no_model_has_called():
+    assert not hooked()
+    model = WideAndDeep()
+    assert hooked()
+    nn.Linear(2, 2)(torch.ones(1, 2))
+    assert hooked()
+    model(ids(5))
+    assert not hooked()
+    forgotten = WideAndDeep()
+    assert hooked()
+    del forgotten
+    gc.collect()
+    assert not hooked()
+    copy.deepcopy(model)
+    gc.collect()
+    kept = pickle.loads(pickle.dumps(model))
+    assert hooked()
+    kept(ids(5))
+    assert stand_in(kept) is not None
+    assert not hooked()
+
+
+def test_a_module_that_is_never_called_does_not_keep_the_hook_for_ever(monkeypatch):
+    monkeypatch.setattr(eager, "_PATIENCE", 3)
+    kept = nn.Embedding(3, 2)
+    for _ in range(4):
+        nn.ReLU()(torch.ones(1))
+    assert not hooked()
+    assert kept is not None
+
+
+def test_signatures_stay():
+    assert list(inspect.signature(nn.EmbeddingBag).parameters)[:3] == ["num_embeddings", "embedding_dim", "max_norm"]
+    nn.utils.skip_init(nn.Embedding, 3, 2)
+
+    class Own(nn.EmbeddingBag):
+        def __init__(self, rows: int) -> None:
+            super().__init__(rows, 3)
+
+    switching.disable()
+    assert Own(4).weight.shape == (4, 3)
+    assert nn.Embedding(num_embeddings=3, embedding_dim=2).weight.shape == (3, 2)
+
+
+def test_one_table_is_left_alone():
+    model = WideAndDeep(tables=1)
+    model(ids(5, tables=1))
+    assert stand_in(model) is None
+
+
+def test_tables_that_were_called_by_themselves_are_found_in_their_model():
+    model = WideAndDeep()
+    model.bags[0](ids(5)[:, 0])
+    model.forward(ids(5))
+    assert stand_in(model) is None
+    model(ids(5))
+    assert stand_in(model) is not None
+    assert not hooked()
+
+
+def test_whoever_compiles_is_left_alone():
+    own = WideAndDeep()
+    own.compile(backend="eager")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wrapped = torch.compile(WideAndDeep(), backend="eager")
+    for model in (own, wrapped):
+        model(ids(5))
+        assert not isinstance(stand_in(model), Turns)
+    assert stand_in(wrapped._orig_mod) is None
+    assert eager.choices() == []
+
+
+def test_nothing_found_gives_the_model_its_call_back():
+    class Renormed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.bags = nn.ModuleList(nn.EmbeddingBag(50, 4, max_norm=1.0) for _ in range(2))
+
+        def forward(self, given: torch.Tensor) -> torch.Tensor:
+            return self.bags[0](given) + self.bags[1](given)
+
+    model = Renormed()
+    called(model, ids(5)[:, 0], times=3)
+    assert stand_in(model) is None
+    (choice,) = eager.choices()
+    assert (choice.kept, choice.reason) == ("untouched", "no group found")
+
+
+@pytest.mark.usefixtures("grouped_is_faster")
+def test_copies_pickles_and_state_are_those_of_any_model(tmp_path):
+    model = WideAndDeep()
+    keys = list(model.state_dict())
+    expected = called(model, ids(5))
+    assert list(model.state_dict()) == keys
+    twin = copy.deepcopy(model)
+    assert stand_in(twin) is None
+    torch.testing.assert_close(twin(ids(5)), expected)
+    torch.save(model, tmp_path / "model.pt")
+    assert b"bench_engine" not in (tmp_path / "model.pt").read_bytes()
+    torch.testing.assert_close(torch.load(tmp_path / "model.pt", weights_only=False)(ids(5)), expected)
+    # A class with a __getstate__ of its own keeps the stand-in in its state.
+    assert pickle.loads(pickle.dumps(stand_in(model))) is None
+    assert copy.deepcopy(stand_in(model)) is None
+
+
+@pytest.mark.usefixtures("grouped_is_faster")
+def test_weights_and_hooks_may_change_at_any_time():
+    model = WideAndDeep()
+    called(model, ids(5))
+    with torch.no_grad():
+        model.bags[0].weight.data.copy_(torch.ones(50, 4))
+        torch.testing.assert_close(model(ids(5)), model.forward(ids(5)))
+        model.load_state_dict(WideAndDeep().state_dict())
+        torch.testing.assert_close(model(ids(5)), model.forward(ids(5)))
+        model.bags[1] = nn.EmbeddingBag(50, 4, mode="mean")
+        torch.testing.assert_close(called(model, ids(5)), model.forward(ids(5)))
+        model.to(torch.float64)
+        assert called(model, ids(5)).dtype == torch.float64
+        torch.testing.assert_close(model(ids(5)), model.forward(ids(5)))
+    model.float()
+    called(model, ids(5))
+    seen: list[int] = []
+    for module in (model, model.bags[3], model.top):
+        handle = module.register_forward_hook(lambda *_: seen.append(1))
+        seen.clear()
+        called(model, ids(5), times=5)
+        assert len(seen) == 7
+        handle.remove()
+        model(ids(5))
+        assert len(seen) == 7
+
+
+@pytest.mark.usefixtures("grouped_is_faster")
+def test_modes():
+    model = WideAndDeep()
+    for context in (torch.no_grad(), torch.inference_mode(), torch.autocast("cpu", torch.bfloat16)):
+        with context:
+            found = called(model, ids(5))
+            expected = model.forward(ids(5))
+            assert found.dtype == expected.dtype
+            assert found.is_inference() == expected.is_inference()
+            torch.testing.assert_close(found, expected)
+    for training in (False, True):
+        model.train(training)
+        torch.testing.assert_close(called(model, ids(5)), model.forward(ids(5)))
+    torch.testing.assert_close(called(model, ids(1)), model.forward(ids(1)))
+    assert model(ids(5)).requires_grad
+
+
+@pytest.mark.usefixtures("grouped_is_faster")
+def test_who_looks_into_the_model_sees_the_model():
+    model = WideAndDeep()
+    expected = called(model, ids(5))
+    torch.testing.assert_close(torch.compile(model, backend="eager", fullgraph=True)(ids(5)), expected)
+    torch.testing.assert_close(torch.jit.trace(model, ids(5))(ids(5)), expected)
+    torch.testing.assert_close(torch.export.export(model, (ids(5),)).module()(ids(5)), expected)
+    outer = fx.symbolic_trace(nn.Sequential(model))
+    torch.testing.assert_close(outer(ids(5)), expected)
+    given = ids(5)
+    both = torch.func.vmap(lambda scale: model(given) * scale)(torch.ones(2))
+    torch.testing.assert_close(both[1], expected)
+    with torch.utils.flop_counter.FlopCounterMode(display=False) as counter:
+        model(ids(5))
+    assert counter.get_total_flops() > 0
+
+
+@pytest.mark.usefixtures("grouped_is_faster")
+def test_errors_of_the_model_come_once_and_are_its_own():
+    class Counted(WideAndDeep):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("runs", torch.zeros((), dtype=torch.int64))
+
+        def forward(self, given: torch.Tensor) -> torch.Tensor:
+            self.runs.add_(1)
+            return super().forward(given)
+
+    model = Counted()
+    called(model, ids(5))
+    wrong = ids(5)
+    wrong[2, 3, 0] = 77
+    before = int(model.runs)
+    with pytest.raises(IndexError, match=r"bags.3.weight: index 77"):
+        model(wrong)
+    assert int(model.runs) == before + 1
+    for _ in range(5):
+        before = int(model.runs)
+        with pytest.raises(RuntimeError, match="Long, Int; but got"):
+            model(ids(5).float())
+        assert int(model.runs) == before + 1
+    torch.testing.assert_close(model(ids(5)), model.forward(ids(5)))
+
+
+def test_a_failure_of_ours_leaves_the_model_untouched(monkeypatch):
+    def broken(*_: object) -> None:
+        raise AssertionError("broken")
+
+    monkeypatch.setattr(backend, "grouped", broken)
+    model = WideAndDeep()
+    torch.testing.assert_close(called(model, ids(5)), model.forward(ids(5)))
+    (choice,) = eager.choices()
+    assert choice.kept == "untouched"
+    assert "broken" in choice.reason
+
+
+@pytest.mark.usefixtures("grouped_is_faster")
+def test_calls_that_differ_too_much_end_untouched(monkeypatch):
+    monkeypatch.setattr(dynamo_call, "_MOST_GRAPHS", 2)
+
+    class Scaled(WideAndDeep):
+        def forward(self, given: torch.Tensor, how: str = "") -> torch.Tensor:
+            return super().forward(given) * len(how)
+
+    model = Scaled()
+    for length in range(6):
+        torch.testing.assert_close(model(ids(5), "x" * length), model.forward(ids(5), "x" * length))
+    assert {choice.kept for choice in eager.choices()} == {"untouched"}
+    assert "more than 2 graphs" in eager.choices()[0].reason
+
+
+@pytest.mark.usefixtures("grouped_is_faster")
+def test_a_model_that_changes_its_weights_while_it_runs():
+    class Decaying(WideAndDeep):
+        def forward(self, given: torch.Tensor) -> torch.Tensor:
+            parts = []
+            for t, bag in enumerate(self.bags):
+                parts.append(bag(given[:, t]))
+                self.bags[(t + 1) % len(self.bags)].weight.data.mul_(0.9)
+            return self.top(torch.cat(parts, dim=1))
+
+    model = Decaying()
+    twin = copy.deepcopy(model)
+    with torch.no_grad():
+        for _ in range(25):
+            torch.testing.assert_close(model(ids(5)), twin.forward(ids(5)))
+    assert torch.equal(model.bags[2].weight, twin.bags[2].weight)
+
+
+@pytest.mark.usefixtures("grouped_is_faster")
+def test_two_threads():
+    model = WideAndDeep()
+    expected = {batch: model.forward(ids(batch)).detach() for batch in (3, 50)}
+    model(ids(3))
+    wrong: list[object] = []
+
+    def call(batch: int) -> None:
+        try:
+            for _ in range(60):
+                torch.testing.assert_close(model(ids(batch)).detach(), expected[batch])
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=call, args=(batch,)) for batch in expected]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_replicas_are_called_with_their_own_weights():
+    model = WideAndDeep()
+    model(ids(5))
+    assert stand_in(model) is not None
+    assert stand_in(model._replicate_for_data_parallel()) is None
+
+
+def test_disable_gives_models_back():
+    model = WideAndDeep()
+    model(ids(5))
+    switching.disable()
+    assert stand_in(model) is None
+    assert not hooked()
+
+
+class Clock:
+    """A model whose sides take as long as they are told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, untouched: int, grouped: int) -> None:
+        self.now, self.took, self.calls = 0, {"untouched": untouched, "grouped": grouped}, []
+        monkeypatch.setattr(turns, "perf_counter_ns", lambda: self.now)
+        self.module = nn.Module()
+        self.module.forward = lambda _: self.run("untouched")
+        self.turns = Turns(self.module, lambda mode: lambda _: self.run("grouped"))
+        self.turns.grouped_something = True
+
+    def run(self, side: str) -> None:
+        self.calls.append(side)
+        self.now += self.took[side]
+
+    def call(self, times: int, *, between: int = 0) -> str:
+        for _ in range(times):
+            self.turns(torch.ones(4))
+            self.now += between
+        return self.calls[-1]
+
+
+@pytest.mark.parametrize(
+    ("untouched", "grouped", "kept"), [(10, 9, "grouped"), (9, 10, "untouched"), (9, 9, "grouped")]
+)
+def test_the_faster_side_is_kept(monkeypatch, untouched, grouped, kept):
+    clock = Clock(monkeypatch, untouched, grouped)
+    with torch.no_grad():
+        assert clock.call(30) == kept
+    (choice,) = clock.turns.choices.values()
+    assert (choice.kept, choice.untouched_us, choice.grouped_us) == (kept, untouched / 1e3, grouped / 1e3)
+
+
+def test_untouched_gets_another_trial_and_then_stays(monkeypatch):
+    monkeypatch.setattr(turns, "_CALLS_BETWEEN_TRIALS", 20)
+    clock = Clock(monkeypatch, untouched=5, grouped=50)
+    with torch.no_grad():
+        assert clock.call(25) == "untouched"
+        clock.took["grouped"] = 1
+        assert clock.call(60) == "grouped"
+        slow = Clock(monkeypatch, untouched=5, grouped=50)
+        slow.call(200)
+    assert slow.calls[100:] == ["untouched"] * 100
+
+
+def test_training_is_judged_by_whole_steps(monkeypatch):
+    clock = Clock(monkeypatch, untouched=10, grouped=10)
+    backward = {"untouched": 0, "grouped": 20}
+    for _ in range(30):
+        side = clock.call(1)
+        clock.now += backward[side]
+    assert clock.call(1) == "untouched"
