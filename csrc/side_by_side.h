@@ -73,9 +73,4 @@ class SideBySideCall {
   std::vector<std::exception_ptr> errors_;
 };
 
-// Runs all branches of a call whose tensors are on one CUDA device, on several streams, and lets
-// the current stream wait for them.
-using StreamRunner = void (*)(SideBySideCall&);
-void set_stream_runner(StreamRunner runner);
-
 }  // namespace mirror

@@ -15,6 +15,9 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from bench_engine.kernels import cuda_toolkit
+from bench_engine.kernels.cuda_toolkit import Toolkit
+
 _ROOT = Path(__file__).resolve().parents[2]
 _SOURCES = _ROOT / "csrc"
 _BUILDS = _ROOT / "build"
@@ -23,6 +26,14 @@ NOT_BUILT = "the compiled kernels are not built for this machine: run `python -m
 # -march=native: a library is only ever loaded on a CPU like the one it was built on, since the CPU is in its key.
 # -fopenmp: without it at::parallel_for runs on one thread and says nothing.
 _FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-Wall", "-Wextra")
+# Machine code for Hopper; other GPUs from Turing on compile the portable code when it is first loaded.
+_CUDA_FLAGS = (
+    "-std=c++20",
+    "-O3",
+    "--compiler-options=-fPIC",
+    "-gencode=arch=compute_90,code=sm_90",
+    "-gencode=arch=compute_75,code=compute_75",
+)
 _MESSAGE_LINES = 20
 
 _loaded: dict[str, str] | None = None
@@ -93,7 +104,8 @@ def build() -> Path:
         key = _machine_key()
     except PackageNotFoundError:
         raise CompileError("The kernels are compiled against torch: install it, then build again.") from None
-    said = _version_of(command)
+    toolkit = cuda_toolkit.for_torch()
+    said = _version_of(command) + (f"; nvcc {toolkit.release}" if toolkit else "")
     target = _BUILDS / f"{key}-{hashlib.sha256(said.encode()).hexdigest()[:8]}"
     library = target / _LIBRARY
     _BUILDS.mkdir(exist_ok=True)
@@ -105,7 +117,7 @@ def build() -> Path:
             shutil.rmtree(leftover, ignore_errors=True)
         part = Path(tempfile.mkdtemp(dir=_BUILDS, prefix="part-"))
         try:
-            _compile(command, part)
+            _compile(command, toolkit, part)
             (part / _COMPILER_NOTE).write_text(said, encoding="utf-8")
             part.rename(target)
         finally:
@@ -121,24 +133,41 @@ def _lock(path: Path) -> Iterator[None]:
         yield
 
 
-def _compile(compiler: list[str], folder: Path) -> None:
-    import torch
-
-    torch_home = Path(torch.__file__).parent
-    include = [f"-isystem{torch_home / 'include'}", f"-isystem{torch_home / 'include/torch/csrc/api/include'}"]
-    abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"
-    sources = _units()
+def _compile(compiler: list[str], toolkit: Toolkit | None, folder: Path) -> None:
+    sources = _units(with_cuda=toolkit is not None)
     objects = [str(folder / f"{source.relative_to(_SOURCES)}.o".replace("/", "_")) for source in sources]
-    commands = [
-        [*compiler, *_FLAGS, abi, *include, "-c", str(source), "-o", target]
-        for source, target in zip(sources, objects, strict=True)
-    ]
+    # Longest first: nvcc takes longer than the others.
+    jobs = sorted(zip(sources, objects, strict=True), key=lambda job: job[0].suffix != ".cu")
+    commands = [compile_command(compiler, toolkit, source, target) for source, target in jobs]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         list(pool.map(_run, commands))
-    libraries = [f"-L{torch_home / 'lib'}", "-lc10", "-ltorch_cpu", "-ltorch"]
+    libraries = [f"-L{_torch_home() / 'lib'}", "-lc10", "-ltorch_cpu", "-ltorch"]
+    if toolkit:
+        libraries += [f"-L{toolkit.home / 'lib64'}", "-lc10_cuda", "-ltorch_cuda", "-lcudart"]
     _run([*compiler, *_FLAGS, "-shared", *objects, *libraries, "-o", str(folder / _LIBRARY)])
     for path in objects:
         os.unlink(path)
+
+
+def compile_command(compiler: list[str], toolkit: Toolkit | None, source: Path, target: str) -> list[str]:
+    """The command that compiles one file of csrc/; a toolkit is needed for those of csrc/cuda/."""
+    import torch
+
+    include = [_torch_home() / "include", _torch_home() / "include/torch/csrc/api/include"]
+    if toolkit and source.suffix == ".cu":
+        start = [str(toolkit.nvcc), f"--compiler-bindir={shutil.which(compiler[0])}", *_CUDA_FLAGS]
+    else:
+        start = [*compiler, *_FLAGS]
+        include += [toolkit.home / "include"] if toolkit else []
+    abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"
+    system = [word for path in include for word in ("-isystem", str(path))]
+    return [*start, abi, *system, "-c", str(source), "-o", target]
+
+
+def _torch_home() -> Path:
+    import torch
+
+    return Path(torch.__file__).parent
 
 
 def _run(command: list[str]) -> None:
@@ -148,16 +177,19 @@ def _run(command: list[str]) -> None:
         raise CompileError(f"The kernels did not compile ({command[0]} ended with {done.returncode}):\n{tail}")
 
 
-def _units() -> list[Path]:
-    return sorted([*_SOURCES.glob("*.cpp"), *_SOURCES.glob("cpu/*.cpp")])
+def _units(with_cuda: bool) -> list[Path]:
+    patterns = ("*.cpp", "cpu/*.cpp", *(("cuda/*.cpp", "cuda/*.cu") if with_cuda else ()))
+    return sorted(path for pattern in patterns for path in _SOURCES.glob(pattern))
 
 
 def _machine_key() -> str:
     """Hash of torch version, flags, sources, CPU and files of a build: what a library must agree with to be loaded."""
     digest = hashlib.sha256()
-    for part in (version("torch"), *_FLAGS, _cpu(), _COMPILER_NOTE):
+    cuda = cuda_toolkit.torch_cuda()
+    for part in (version("torch"), *_FLAGS, _cpu(), _COMPILER_NOTE, *((cuda, *_CUDA_FLAGS) if cuda else ())):
         digest.update(part.encode() + b"\0")
-    for path in sorted([*_units(), *_SOURCES.rglob("*.h")]):
+    sources = [*_units(with_cuda=cuda is not None), *_SOURCES.rglob("*.h"), *_SOURCES.rglob("*.cuh")]
+    for path in sorted(path for path in sources if cuda or path.parent.name != "cuda"):
         digest.update(path.relative_to(_SOURCES).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
