@@ -8,8 +8,8 @@ import threading
 from bench_engine.kernels import extension
 from bench_engine.kernels.parallel_op.settings import Settings
 
-# What is tested. The ways in need Module._compiled_call_impl, torch.library.register_fake and Inductor's
-# CustomGraphPass, which are older; the kernels are built against the torch that is there.
+# The oldest torch of this project. The ways in need Module._compiled_call_impl, torch.library.register_fake and
+# Inductor's CustomGraphPass, which are older still.
 _OLDEST_TORCH = (2, 11)
 
 _active: Settings | None = None
