@@ -36,7 +36,7 @@ def run(trial: Trial) -> Run:
     try:
         shape = Shape.of(config)
         kind: type[GroupedMethod] = registry.method(trial.method).load()
-        model = GroupedModel(shape)
+        model = GroupedModel(shape).train(backward)
         exact = exact_head(model)  # now, for zentorch packs the weights of a model that it compiles in place
         method = kind(model)
     except ValueError as error:

@@ -23,7 +23,7 @@ OWN = {
 # registry. Put the new hash here in any case.
 KNOWN = {
     ("lookup", 3): "375a7c43f5a1",
-    ("grouped_lookup", 1): "4decacbb9ec8",
+    ("grouped_lookup", 1): "0ee4253bc72f",
     ("training", 3): "bc12291f1c35",
 }
 
