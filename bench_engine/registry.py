@@ -179,7 +179,7 @@ _PARALLEL_SOURCES = (
         path.relative_to(_ROOT).as_posix()
         for folder in ("bench_engine/kernels/parallel_op", "csrc")
         for path in (_ROOT / folder).rglob("*.*")
-        if path.suffix in (".py", ".cpp", ".h") and "hash" not in path.name
+        if path.suffix in (".py", ".cpp", ".h", ".cu", ".cuh") and "hash" not in path.name
     ),
 )
 # Choices are kept apart from those of its other uses; the file's name has the build in it.
