@@ -96,7 +96,7 @@ def _summary(call: GroupCall, names: dict[str, str]) -> GroupSummary:
     for fold in call.folds:
         own = sum(not isinstance(part, Node) for part in fold.parts)
         others = len(fold.parts) - own
-        folded.append(f"{fold.kind} {fold.node.name} of {own}" + (f" and {others} more" if others else ""))
+        folded.append(f"{fold.node.name} of {own}" + (f" and {others} more" if others else ""))
     group = call.group
     return GroupSummary(
         kind=group.kind,

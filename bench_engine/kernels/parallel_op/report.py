@@ -17,7 +17,7 @@ _changing = threading.Lock()
 class GroupSummary:
     """A group that became one op.
 
-    kind: "embedding", or the name of the op. names: of its members. folded: what it also does, "cat of 26 and 1 other"
+    kind: "embedding", or the name of the op. names: of its members. folded: nodes that it also does, "cat of 26 and 1 more"
     or "stack of 8". views: inputs that it slices by itself. shared: inputs passed once that several members take.
     """
 
@@ -32,7 +32,7 @@ class GroupSummary:
     def text(self) -> str:
         """One sentence."""
         what = f"{len(self.names)} {'embeddings' if self.kind == 'embedding' else self.kind} at level {self.level}"
-        extras = [f"with the {folded}" for folded in self.folded]
+        extras = [f"written straight into {folded}" for folded in self.folded]
         if self.views:
             extras.append(f"slicing {_count(self.views, 'input')} by itself")
         if self.shared:
@@ -115,7 +115,7 @@ def report() -> str:
     """All reports, a paragraph per graph."""
     known = reports()
     if not known:
-        return "Parallel OP saw no graph with an op of its whitelist."
+        return "Parallel OP saw no new graph with an op of its whitelist."
     return "\n".join(f"Parallel OP, graph {number}: {one.text()}" for number, one in enumerate(known, start=1))
 
 

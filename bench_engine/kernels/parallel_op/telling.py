@@ -40,6 +40,8 @@ def _choice(choice: Choice) -> str:
 def _op_choice(line: str) -> str:
     """A line of mirror::parallel_op_choices: key, choice, calls, candidate=µs ..., separated by tabs."""
     key, kept, calls, *measured = line.split("\t")
-    times = "; ".join(f"{name} {float(us):.1f} µs" for name, _, us in (pair.rpartition("=") for pair in measured))
-    told = "still measuring" if kept == "-" else kept
-    return f"Parallel OP, op ({key}): {told}; {calls} calls" + (f"; {times}" if times else "") + "."
+    times = {name: f" ({float(us):.1f} µs)" for name, _, us in (pair.rpartition("=") for pair in measured)}
+    told = "still measuring" if kept == "-" else kept + times.get(kept, ", as measured by an earlier process")
+    others = [f"{name}{times[name]}" for name in ("untouched", "in order") if name in times and name != kept]
+    before = f", before: {others[0]}" if others else ""
+    return f"Parallel OP, op ({key}): {told}{before}; {calls} calls."

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.kernels.parallel_op import oracle
+from bench_engine.kernels.parallel_op import ops
 
 
 @pytest.fixture(scope="session")
 def grouped_ops(built_kernels: None) -> None:
-    """The ops under `torch.ops.mirror`: the compiled ones, or the oracle in their place."""
-    oracle.provide_ops()
+    """The compiled ops under `torch.ops.mirror`."""
+    ops.load()

@@ -1,4 +1,4 @@
-"""What the two ops must compute, slowly and plainly; stands in for them where they are not built."""
+"""What the two ops must compute, slowly and plainly."""
 
 import ast
 import functools
@@ -9,7 +9,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bench_engine.kernels import extension
 from bench_engine.kernels.parallel_op.plan import Extra, Plan, Source
 
 
@@ -76,28 +75,3 @@ def side_by_side(inputs: Sequence[Tensor], plan: str) -> list[Tensor]:
         keywords = {"approximate": arguments.pop()} if name == "aten::gelu" else {}
         results.append(op(*arguments, **keywords))
     return results
-
-
-_stand_ins: list[torch.library.Library] = []
-
-
-def provide_ops() -> None:
-    """Load the compiled ops; where there are none, this file does their work under the same names."""
-    if _stand_ins:
-        return
-    if extension.built():
-        from bench_engine.kernels.parallel_op import ops
-
-        extension.load()
-        if hasattr(torch.ops.mirror, "grouped_embedding"):
-            ops.load()
-    lists = "Tensor[] weights, Tensor[] ids, Tensor[] offsets, Tensor[] per_sample_weights, Tensor[] extras"
-    for name, function, schema in (
-        ("grouped_embedding", grouped_embedding, f"({lists}, str plan)"),
-        ("side_by_side", side_by_side, "(Tensor[] inputs, str plan)"),
-    ):
-        if not hasattr(torch.ops.mirror, name):
-            library = torch.library.Library("mirror", "FRAGMENT")
-            library.define(f"{name}{schema} -> Tensor[]")
-            library.impl(name, function, "CompositeImplicitAutograd")
-            _stand_ins.append(library)

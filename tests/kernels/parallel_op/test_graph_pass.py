@@ -49,7 +49,7 @@ def test_figure_1_split_then_ops_then_concat():
     assert targets(graph) == ["grouped_embedding.default", "getitem"]
     (group,) = found.groups
     assert (group.kind, group.level, len(group.names), group.views, group.shared) == ("embedding", 0, 5, 5, 4)
-    assert group.folded == ("cat cat of 5",)
+    assert group.folded == ("cat of 5",)
 
 
 def test_figure_4_ops_that_come_to_one():
