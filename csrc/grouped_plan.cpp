@@ -96,6 +96,7 @@ TablePlan parse_table(Line& line) {
   line.check(table.offsets.given() || !table.last);
   line.check(table.mode != GroupedMode::kRow || !table.offsets.given());
   line.check(table.mode == GroupedMode::kSum || !table.weights.given());
+  line.check(table.mode != GroupedMode::kMax || !table.sparse);  // nor has torch's own
   return table;
 }
 

@@ -42,5 +42,4 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
   m.def("parallel_op_configure(str schedule, int threads, bool nested, str choices_file) -> ()",
         &mirror::configure);
   m.def("parallel_op_choices() -> str", &mirror::choices_text);
-  m.def("parallel_op_forget() -> ()", [] { mirror::use_choices_file(""); });
 }

@@ -96,7 +96,8 @@ def _summary(call: GroupCall, names: dict[str, str]) -> GroupSummary:
     for fold in call.folds:
         own = sum(not isinstance(part, Node) for part in fold.parts)
         others = len(fold.parts) - own
-        folded.append(f"{fold.node.name} of {own}" + (f" and {others} more" if others else ""))
+        name = fold.node.name if fold.node.name.startswith(fold.kind) else f"{fold.kind} {fold.node.name}"
+        folded.append(f"{name} of {own}" + (f" and {others} more" if others else ""))
     group = call.group
     return GroupSummary(
         kind=group.kind,

@@ -17,8 +17,9 @@ _changing = threading.Lock()
 class GroupSummary:
     """A group that became one op.
 
-    kind: "embedding", or the name of the op. names: of its members. folded: nodes that it also does, "cat of 26 and 1 more"
-    or "stack of 8". views: inputs that it slices by itself. shared: inputs passed once that several members take.
+    kind: "embedding", or the name of the op. names: of its members. folded: nodes that it also does, as "cat of 26" or
+    "stack of 8 and 1 more". views: inputs that it slices by itself. shared: inputs passed once that several members
+    take.
     """
 
     kind: str

@@ -20,7 +20,7 @@ KNOWN_OPS = DEFAULT_OPS | {
     "aten.tanh",
 }
 _OTHER_NAMES = {"aten.native_layer_norm": "aten.layer_norm"}
-_VARIABLES = tuple(
+VARIABLES = tuple(
     f"{SWITCH}_{name}" for name in ("CACHE", "MIN_GROUP", "NESTED", "OPS", "REPORT", "SCHEDULE", "THREADS")
 )
 _ON, _OFF = ("1", "true", "on"), ("", "0", "false", "off")
@@ -64,10 +64,8 @@ class Settings:
         """Settings from the environment variables; an empty value counts as not set. Raises SettingsError."""
         environ = os.environ if environ is None else environ
         for name in sorted(environ):
-            if name.startswith(f"{SWITCH}_") and name not in _VARIABLES:
-                raise SettingsError(
-                    f"{name} is not a setting{_meant(name, _VARIABLES)}; known: {', '.join(_VARIABLES)}."
-                )
+            if name.startswith(f"{SWITCH}_") and name not in VARIABLES:
+                raise SettingsError(f"{name} is not a setting{_meant(name, VARIABLES)}; known: {', '.join(VARIABLES)}.")
 
         def value(name: str) -> str:
             return environ.get(f"{SWITCH}_{name}", "").strip()
