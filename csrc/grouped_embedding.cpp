@@ -56,7 +56,8 @@ struct Way {
   }
 };
 
-// None at all is the slowest of the three wherever a row is not in the nearest cache, and saves nothing where it is.
+// None at all is the slowest of the three wherever a row is not in the nearest cache, and saves
+// nothing where it is.
 constexpr int kPrefetches[] = {8, 32};
 
 std::vector<Way> ways(int threads) {
