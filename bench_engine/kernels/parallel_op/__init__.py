@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from bench_engine.kernels.parallel_op.export import group_exported
     from bench_engine.kernels.parallel_op.grouped_embedding import GroupedEmbeddingBag
     from bench_engine.kernels.parallel_op.settings import Settings, SettingsError
-    from bench_engine.kernels.parallel_op.switching import CannotEnableError, disable, enable
+    from bench_engine.kernels.parallel_op.switching import CannotEnableError, disable, enable, load
     from bench_engine.kernels.parallel_op.telling import report_text
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "disable",
     "enable",
     "group_exported",
+    "load",
     "report_text",
 ]
 
@@ -32,6 +33,7 @@ _MODULES = {
     "disable": "switching",
     "enable": "switching",
     "group_exported": "export",
+    "load": "switching",
     "report_text": "telling",
 }
 

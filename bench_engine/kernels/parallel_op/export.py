@@ -13,8 +13,8 @@ from bench_engine.kernels.parallel_op.settings import Settings
 def group_exported(program: ExportedProgram, settings: Settings | None = None) -> ExportedProgram:
     """The program with its embeddings grouped, for inference; `program` itself stays as it is.
 
-    Where nothing can be grouped it is returned unchanged; `report.reports()` says why. Whoever loads a saved program
-    needs the compiled ops: `parallel_op.ops.load()`.
+    Where nothing can be grouped it is returned unchanged; `parallel_op.report_text()` says why. Whoever loads a saved
+    program needs the compiled ops: `parallel_op.load()`.
 
     Args:
         program: from torch.export.export, before or after run_decompositions.
@@ -24,6 +24,7 @@ def group_exported(program: ExportedProgram, settings: Settings | None = None) -
     """
     settings = settings or Settings.from_environment()
     ops.load()
+    ops.configure(settings)
     names = {
         spec.arg.name: spec.target
         for spec in program.graph_signature.input_specs

@@ -30,7 +30,7 @@ def group_graph(
     """Group the ops of a graph and of its subgraphs, in place.
 
     Never raises: a graph with which something is wrong stays as it is, and the report says so. The report is also kept
-    for the process (`report.reports()`), unless the graph has no op of the whitelist.
+    for the process (`parallel_op.report_text()` tells it), unless the graph has no op of the whitelist.
 
     Args:
         module: a graph of Dynamo before AOTAutograd, or one of aten ops; nodes hold their fake results.

@@ -1,12 +1,12 @@
 """GroupedEmbeddingBag: several embedding bags looked up by one op."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from bench_engine.kernels.parallel_op import ops
+from bench_engine.kernels.parallel_op import switching
 from bench_engine.kernels.parallel_op.plan import MODES, Mode, Output, Plan, Source, Table
 
 
@@ -20,7 +20,8 @@ class GroupedEmbeddingBag(nn.Module):
         names: of the tables, for error messages; table 0, 1, ... unless given.
         output: cat gives one tensor whose last dimension is the sum of all dims, separate gives a list of T tensors.
 
-    Raises ValueError for arguments that do not fit one another, KernelsNotBuiltError without the compiled kernels.
+    Raises ValueError for arguments that do not fit one another, KernelsNotBuiltError without the compiled kernels,
+    SettingsError.
     """
 
     def __init__(
@@ -31,7 +32,7 @@ class GroupedEmbeddingBag(nn.Module):
         output: Literal["cat", "separate"] = "cat",
     ) -> None:
         super().__init__()
-        ops.load()
+        switching.load()
         tables = range(len(weights))
         modes = [mode] * len(weights) if isinstance(mode, str) else list(mode)
         if not weights:
@@ -49,6 +50,10 @@ class GroupedEmbeddingBag(nn.Module):
         self._joined = output == "cat"
         self._names, self._modes = names, modes
         self._plans: dict[bool, str] = {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        switching.load()  # a copy or an unpickled module was not constructed
+        super().__setstate__(state)
 
     def forward(self, ids: Sequence[Tensor], offsets: Sequence[Tensor] | None = None) -> Tensor | list[Tensor]:
         """Look up T id tensors, int32 or int64: (B, L_t), or (N_t,) with offsets (B,); any shape for mode row.

@@ -16,7 +16,8 @@ from bench_engine.kernels.parallel_op.settings import Settings
 
 _ready = False
 _registering = threading.Lock()
-_configured: Settings | None = None
+_configuring = threading.Lock()
+_configured: tuple[object, ...] | None = None
 
 
 def load() -> None:
@@ -37,12 +38,14 @@ def load() -> None:
 def configure(settings: Settings) -> None:
     """Tell the loaded ops how to run and where to keep their choices. A folder that cannot be written is one line."""
     global _configured
-    if settings == _configured:
-        return
-    _configured = settings
-    torch.ops.mirror.parallel_op_configure(
-        settings.schedule, settings.threads, settings.nested, _choices_file(settings)
-    )
+    # The ops forget their choices when they are told anything: settings of others, as `report`, do not count.
+    how = (settings.schedule, settings.threads, settings.nested)
+    wanted = (*how, settings.cache_dir)
+    with _configuring:
+        if wanted == _configured:
+            return
+        torch.ops.mirror.parallel_op_configure(*how, _choices_file(settings))
+        _configured = wanted
 
 
 def choices() -> str:

@@ -48,6 +48,18 @@ def enable(settings: Settings | None = None) -> None:
             atexit.register(_print_report)
 
 
+def load() -> None:
+    """Load the compiled ops, which a saved program or module that was grouped needs, whether this is on or off.
+
+    They run by the settings it was switched on with, else by those of the environment. Raises KernelsNotBuiltError and
+    SettingsError.
+    """
+    from bench_engine.kernels.parallel_op import ops
+
+    ops.load()
+    ops.configure(_active or Settings.from_environment())
+
+
 def _print_report() -> None:
     from bench_engine.kernels.parallel_op.telling import report_text
 

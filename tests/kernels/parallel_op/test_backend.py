@@ -1,19 +1,21 @@
 """torch.compile(model, backend="parallel_op")."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
 from torch._dynamo.utils import counters
 
-from bench_engine.kernels.parallel_op import report, telling
+from bench_engine.kernels.parallel_op import ops, report, telling
+from bench_engine.kernels.parallel_op.settings import Settings
 from tests.kernels.parallel_op.wide_and_deep import WideAndDeep, ids
 
 pytestmark = pytest.mark.usefixtures("built_kernels", "fresh")
 
 
 @pytest.fixture
-def fresh(monkeypatch, tmp_path):
-    monkeypatch.setenv("MIRROR_PARALLEL_OP_CACHE", str(tmp_path))
+def fresh():
     torch._dynamo.reset()
     counters.clear()
     report.clear()
@@ -99,3 +101,16 @@ def test_a_cache_folder_that_cannot_be_written_is_one_line(monkeypatch, tmp_path
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "MIRROR_PARALLEL_OP_CACHE" in said
+
+
+def test_only_what_the_ops_heed_makes_them_forget(grouped_ops, tmp_path):
+    settings = Settings(cache_dir=tmp_path)
+    compiled = torch.compile(WideAndDeep(), backend="parallel_op")
+    compiled(ids(5))
+    ops.configure(settings)
+    compiled(ids(5))
+    assert ops.choices() != ""
+    ops.configure(replace(settings, report=True, min_group=3))
+    assert ops.choices() != ""
+    ops.configure(replace(settings, threads=1))
+    assert ops.choices() == ""

@@ -8,6 +8,7 @@ from bench_engine.kernels.parallel_op import ops
 from bench_engine.kernels.parallel_op.export import group_exported
 from bench_engine.kernels.parallel_op.plan import Output, Source, View
 from bench_engine.kernels.parallel_op.settings import Settings
+from tests.kernels.parallel_op.processes import run
 from tests.kernels.parallel_op.tracing import calls, plans
 
 pytestmark = pytest.mark.usefixtures("grouped_ops")
@@ -71,6 +72,31 @@ def test_a_grouped_program_is_saved_and_loaded(program, tmp_path):
     loaded = torch.export.load(tmp_path / "program.pt2")
     assert len(calls(loaded.graph_module)) == 1
     torch.testing.assert_close(loaded.module()(x), program.module()(x))
+
+
+def test_a_saved_program_needs_the_ops_and_nothing_else_of_ours(tmp_path):
+    x = torch.arange(30).view(5, 6) % 20
+    program = torch.export.export(WideAndDeep(), (x,))
+    torch.export.save(group_exported(program, Settings()), tmp_path / "program.pt2")
+    torch.save((x, program.module()(x)), tmp_path / "expected.pt")
+    run(f"""
+import torch
+from bench_engine.kernels import parallel_op
+parallel_op.load()
+given, expected = torch.load("{tmp_path}/expected.pt")
+torch.testing.assert_close(torch.export.load("{tmp_path}/program.pt2").module()(given), expected)
+""")
+
+
+def test_the_op_heeds_the_settings(program, tmp_path):
+    found = group_exported(program, Settings(cache_dir=tmp_path / "choices")).module()
+    x = torch.randint(20, (5, 6))
+    with torch.no_grad():
+        for _ in range(400):
+            found(x)
+            if ops.unsettled() == {}:
+                break
+    assert [path.name.startswith("choices-") for path in (tmp_path / "choices").iterdir()] == [True]
 
 
 def test_a_program_without_groups_is_returned_as_it_is(program):

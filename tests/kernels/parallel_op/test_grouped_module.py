@@ -1,0 +1,67 @@
+"""GroupedEmbeddingBag as a module: its settings, copies and pickles."""
+
+import copy
+import pickle
+
+import pytest
+import torch
+
+from bench_engine.kernels.parallel_op import ops, switching
+from bench_engine.kernels.parallel_op.grouped_embedding import GroupedEmbeddingBag
+from bench_engine.kernels.parallel_op.settings import Settings
+from tests.kernels.parallel_op.processes import run
+
+pytestmark = pytest.mark.usefixtures("grouped_ops")
+
+
+def module() -> GroupedEmbeddingBag:
+    generator = torch.Generator().manual_seed(0)
+    return GroupedEmbeddingBag([torch.randn(50, dim, generator=generator) for dim in (4, 8)], names=["user", "item"])
+
+
+def ids() -> list[torch.Tensor]:
+    return [torch.arange(12).view(4, 3), torch.arange(8).view(4, 2)]
+
+
+def test_it_heeds_the_settings_of_the_environment(cache_dir):
+    bags = module()
+    for _ in range(400):
+        bags(ids())
+        if ops.unsettled() == {}:
+            break
+    assert [path.name.startswith("choices-") for path in cache_dir.iterdir()] == [True]
+
+
+def test_it_heeds_the_settings_that_parallel_op_was_switched_on_with(monkeypatch):
+    told: list[Settings] = []
+    monkeypatch.setattr(ops, "configure", told.append)
+    switching.enable(Settings(threads=1))
+    try:
+        bags = module()
+    finally:
+        switching.disable()
+    copy.deepcopy(bags)
+    assert told == [Settings(threads=1), Settings.from_environment()]
+
+
+def test_settings_that_nobody_understands(monkeypatch):
+    monkeypatch.setenv("MIRROR_PARALLEL_OP_SCHEDULE", "best")
+    with pytest.raises(ValueError, match="known: auto, table, batch, flat"):
+        module()
+
+
+def test_it_is_unpickled_in_a_new_process(tmp_path):
+    bags = module()
+    (tmp_path / "bags.pickle").write_bytes(pickle.dumps((bags, ids(), bags(ids()))))
+    done = run(f"""
+import pickle, torch
+with open("{tmp_path}/bags.pickle", "rb") as file:
+    bags, ids, expected = pickle.load(file)
+torch.testing.assert_close(bags(ids), expected)
+ids[1][2, 1] = 99
+try:
+    bags(ids)
+except IndexError as error:
+    print(error)
+""")
+    assert "item: index 99" in done.stdout
