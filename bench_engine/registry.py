@@ -171,15 +171,25 @@ _OWN = {
     )
 }
 
+# Beginnings of the names in csrc/ that belong to Parallel OP.
+_PARALLEL_NAMES = (
+    "choices",
+    "grouped_",
+    "parallel_op_settings",
+    "plan_cache",
+    "share_out",
+    "side_by_side",
+    "threads",
+    "zero_pages",
+)
 _PARALLEL_SOURCES = (
     *GROUPED_SOURCES,
     "bench_engine/benchmarks/grouped_parallel.py",
     "bench_engine/kernels/extension.py",
     *sorted(
         path.relative_to(_ROOT).as_posix()
-        for folder in ("bench_engine/kernels/parallel_op", "csrc")
-        for path in (_ROOT / folder).rglob("*.*")
-        if path.suffix in (".py", ".cpp", ".h", ".cu", ".cuh") and "hash" not in path.name
+        for path in (*(_ROOT / "bench_engine/kernels/parallel_op").glob("*.py"), *(_ROOT / "csrc").rglob("*.*"))
+        if path.suffix == ".py" or path.name.startswith(_PARALLEL_NAMES)
     ),
 )
 # Choices are kept apart from those of its other uses; the file's name has the build in it.
@@ -215,7 +225,7 @@ _GROUPED = {
         Method(
             "parallel_op_inductor",
             "the same untouched model through torch.compile (Inductor), started with MIRROR_PARALLEL_OP=1",
-            "bench_engine.rivals.grouped_inductor:InductorModel",
+            "bench_engine.benchmarks.grouped_parallel:ParallelOpInductor",
             compressible=False,
             sources=(*_PARALLEL_SOURCES, "bench_engine/rivals/grouped_inductor.py"),
             needs_build=True,

@@ -4,6 +4,8 @@ As in a lookup BATCHES distinct requests are timed in rotation with warm caches,
 direction `forward_backward` times the call, the backward call from a fixed gradient of the output to the gradients of
 all parameters, and dropping these.
 
+What a method tries out in its first calls is over before the clock starts, or its trial says that it was not.
+
 All methods have the weights of the same seeded model. The reference is that model in float64 over the rows that a
 request names, so that it needs no second copy of the tables.
 """
@@ -16,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bench_engine import registry
-from bench_engine.benchmarks.grouped_methods import GroupedMethod
+from bench_engine.benchmarks.grouped_methods import GroupedMethod, gradient_of
 from bench_engine.benchmarks.grouped_models import GroupedModel, Request, Shape, requests
 from bench_engine.benchmarks.lookup import BATCHES, WrongResultError, bytes_moved, difference
 from bench_engine.benchmarks.modules import DEVICE, DTYPE
@@ -52,7 +54,9 @@ def run(trial: Trial) -> Run:
         except WrongResultError as error:
             return TrialResult("failed", error=f"{trial.method} {error}")
 
-        sampler = Sampler(timed(method, ready, gradient if backward else None), trial.stop, period=BATCHES)
+        call = timed(method, ready, gradient if backward else None)
+        method.settle(call)
+        sampler = Sampler(call, trial.stop, period=BATCHES)
         while (yield sampler.state):
             sampler.turn()
     timing = sampler.timing
@@ -130,12 +134,12 @@ def gradient_error(
     head = method.head()
     if head is not None and exact is not None:
         found += [
-            (f"gradient of {name}", _gradient(own), other)
+            (f"gradient of {name}", gradient_of(own), other)
             for (name, own), other in zip(head.named_parameters(), exact.parameters(), strict=True)
         ]
     compare = difference if shape.model == "op" else norm_difference
     terms = shape.batch_size * max(shape.bag_sizes)
-    errors = [compare(what, actual, _gradient(leaf), terms) for what, actual, leaf in found]
+    errors = [compare(what, actual, gradient_of(leaf), terms) for what, actual, leaf in found]
     for parameter in method.parameters():
         parameter.grad = None
     return max(errors)
@@ -175,10 +179,6 @@ class Reference:
             self.rows.append(rows)
         dense = None if request.dense is None else request.dense.double()
         self.output = torch.cat(pooled, 1) if exact is None else exact(pooled, dense)
-
-
-def _gradient(tensor: Tensor) -> Tensor:
-    return torch.zeros_like(tensor) if tensor.grad is None else tensor.grad
 
 
 def side_by_side(output: Tensor | Sequence[Tensor]) -> Tensor:

@@ -1,7 +1,7 @@
 """What a method of grouped lookups is, and the one that all others are compared with: torch's own loop."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -42,7 +42,13 @@ class GroupedMethod(ABC):
 
     def table_gradients(self) -> list[Tensor]:
         """The gradients (E, D) of each table, after a backward call."""
-        return [_gradient(table) for table in self.tables()]
+        return [gradient_of(table) for table in self.tables()]
+
+    def settle(self, call: Callable[[int], object]) -> None:  # noqa: B027
+        """Repeat the call that will be timed, `call(index of a request)`, until it runs as it will from then on.
+
+        Only a method that tries out several ways in its first calls needs to.
+        """
 
     def environment(self) -> dict[str, Any]:
         """What it did by itself that a result should tell, after it was timed."""
@@ -125,5 +131,6 @@ def give(weights: list[Tensor], places: Sequence[Tensor]) -> None:
         place.copy_(weights.pop(0))
 
 
-def _gradient(table: Tensor) -> Tensor:
-    return torch.zeros_like(table) if table.grad is None else table.grad
+def gradient_of(tensor: Tensor) -> Tensor:
+    """Its gradient; zeros where the backward call left none."""
+    return torch.zeros_like(tensor) if tensor.grad is None else tensor.grad

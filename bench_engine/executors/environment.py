@@ -36,15 +36,16 @@ def worker_environment(trial: Trial) -> dict[str, str]:
     """Variables of a worker: threads pinned before any library reads them."""
     threads = int(trial.config.get("threads", 1))
     path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
+    # Whoever switched Parallel OP on for all, or set it: a method says by itself how it wants it.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("MIRROR_PARALLEL_OP")}
     return {
-        **os.environ,
+        **inherited,
         "PYTHONPATH": path,
         "OMP_NUM_THREADS": str(threads),
         "MKL_NUM_THREADS": str(threads),
         "PYTHONHASHSEED": "0",  # the order of sets and the collisions in dicts, for the same reason
         # Spinning threads on a busy machine slow one another down by orders of magnitude.
         "OMP_WAIT_POLICY": "PASSIVE",
-        "MIRROR_PARALLEL_OP": "0",  # whoever switched it on for all: a method says so itself
         **method(trial.method).environ(threads),
         **(_KEEP_MEMORY if trial.config.get("output") == "preallocated" else {}),
     }

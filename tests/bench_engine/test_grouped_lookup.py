@@ -1,5 +1,6 @@
 """Grouped lookups: right methods are measured, wrong ones fail; what the models and their requests are."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,10 @@ from alone import alone
 from torch import Tensor
 
 from bench_engine import registry, sweep
-from bench_engine.benchmarks import grouped_lookup
+from bench_engine.benchmarks import grouped_lookup, grouped_parallel
 from bench_engine.benchmarks.grouped_methods import Eager
 from bench_engine.benchmarks.grouped_models import MLPERF, GroupedModel, Shape, requests
+from bench_engine.benchmarks.lookup import BATCHES
 from bench_engine.group import MOST_WORKERS
 from bench_engine.rivals import GROUPED_RIVALS, LOOKUP_RIVALS
 from bench_engine.trial import Stop, Trial, TrialResult
@@ -72,6 +74,48 @@ class WrongHead(Eager):
     def __init__(self, model):
         super().__init__(model)
         self.model.head.wide.weight.register_hook(lambda gradient: 2 * gradient)
+
+
+class Unsettled(grouped_parallel._Settling, Eager):
+    """Its op needs some calls until it knows its way; counts calls of each request, and which were not timed."""
+
+    def __init__(self, model):
+        super().__init__(model)
+        self.seen = Counter()
+
+    def __call__(self, prepared):
+        self.seen[id(prepared)] += 1
+        _Op.calls += 1
+        return super().__call__(prepared)
+
+    def settle(self, call):
+        checked = self.seen.copy()
+        super().settle(call)
+        self.to_settle = self.seen - checked
+
+    def environment(self):
+        return {**super().environment(), "to_settle": list(self.to_settle.values())}
+
+
+class _Op:
+    """What stands for the op's own choices: a kind that is called, and one that the check alone called."""
+
+    calls, needed = 0, 0
+
+    @classmethod
+    def unsettled(cls):
+        return {"other": 1} | ({"ours": cls.calls} if cls.calls < cls.needed else {})
+
+    @staticmethod
+    def choices():
+        return ""
+
+
+class StandingInAgain(Unsettled):
+    """As a model that Parallel OP groups: its own turns take some calls too."""
+
+    def chosen(self):
+        return sum(self.seen.values()) > 60
 
 
 def run(method: str = "eager", **config) -> TrialResult:
@@ -139,6 +183,49 @@ def test_a_wrong_output_fails(stand_in, kind):
     assert result.status == "failed"
     assert result.error.startswith("stand_in is wrong: its output")
     assert result.samples_us == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "needed", "rotations", "settled"),
+    [
+        (Unsettled, 0, 1, True),
+        (Unsettled, 30, 3, True),
+        (StandingInAgain, 30, 7, True),
+        (Unsettled, 10**9, grouped_parallel.MOST_CALLS // BATCHES, False),
+    ],
+)
+def test_nothing_is_timed_while_the_op_chooses_and_a_trial_says_if_it_went_on(
+    stand_in, monkeypatch, kind, needed, rotations, settled
+):
+    monkeypatch.setattr(grouped_parallel, "ops", _Op)
+    monkeypatch.setattr(_Op, "calls", 0)
+    monkeypatch.setattr(_Op, "needed", needed)
+    result = run(stand_in(kind))
+    assert (result.status, result.environment["parallel_op_settled"]) == ("ok", settled)
+    assert result.environment["to_settle"] == [rotations] * BATCHES
+
+
+def test_what_does_not_settle_ends_after_some_seconds(stand_in, monkeypatch):
+    monkeypatch.setattr(grouped_parallel, "ops", _Op)
+    monkeypatch.setattr(grouped_parallel, "MOST_SECONDS", 0.0)
+    result = run(stand_in(Unsettled))
+    assert result.environment["parallel_op_settled"] is False
+    assert result.environment["to_settle"] == [1]
+
+
+@pytest.mark.parametrize("name", ["parallel_op", "parallel_op_inductor"])
+def test_what_needs_the_switch_is_skipped_without_it(name):
+    result = run(name)
+    assert result.status == "skipped"
+    assert result.error.startswith(f"{name} cannot be run here: MIRROR_PARALLEL_OP=1 is not heeded")
+
+
+def test_plain_inductor_is_not_measured_under_the_name_of_parallel_op(monkeypatch):
+    monkeypatch.setattr(grouped_parallel, "_check_switched_on", lambda: None)
+    monkeypatch.setattr(grouped_parallel.ParallelOpInductor, "transformed", lambda _, model: model)
+    monkeypatch.setattr(grouped_parallel, "ops", _Op)
+    with pytest.raises(ValueError, match="found no group in the graph that Inductor compiled: use inductor_model"):
+        run("parallel_op_inductor")
 
 
 @pytest.mark.parametrize("config", [{}, {"structure": "concat_out"}, {"structure": "interleaved"}, {"model": "dlrm"}])

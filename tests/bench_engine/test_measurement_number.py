@@ -22,9 +22,9 @@ OWN = {
 # Where this fails: does the change alter what a trial measures? Then raise `measurement` of the benchmark in the
 # registry. Put the new hash here in any case.
 KNOWN = {
-    ("lookup", 3): "375a7c43f5a1",
-    ("grouped_lookup", 1): "0ee4253bc72f",
-    ("training", 3): "bc12291f1c35",
+    ("lookup", 3): "81c620d3ca87",
+    ("grouped_lookup", 1): "db140af34786",
+    ("training", 3): "2c4c4f4bcfca",
 }
 
 

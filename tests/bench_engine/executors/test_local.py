@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
+from bench_engine import registry
 from bench_engine.executors import process
 from bench_engine.executors.environment import worker_environment
 from bench_engine.executors.local import LocalExecutor
@@ -241,6 +242,15 @@ def test_threads_are_pinned_before_the_worker_starts(engine) -> None:
     (one,) = expand(engine.sweep("ok"), ["threads=3"])
     environment = worker_environment(one)
     assert (environment["OMP_NUM_THREADS"], environment["MKL_NUM_THREADS"]) == ("3", "3")
+
+
+def test_settings_of_parallel_op_are_those_of_the_method_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MIRROR_PARALLEL_OP", "MIRROR_PARALLEL_OP_SCHEDULE", "MIRROR_PARALLEL_OP_NESTED"):
+        monkeypatch.setenv(name, "table")
+    for method in ("eager", "parallel_op"):
+        environment = worker_environment(Trial("grouped_lookup", method, {}))
+        found = {name: value for name, value in environment.items() if name.startswith("MIRROR_PARALLEL_OP")}
+        assert found == dict(registry.METHODS[method].variables)
 
 
 def test_a_preallocated_output_keeps_its_memory_mapped() -> None:

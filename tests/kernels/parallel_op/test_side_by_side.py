@@ -96,6 +96,27 @@ def test_both_ways_are_measured_and_one_stays():
     assert [x.partition("=")[0] for x in times] == ["side by side", "in order"]
 
 
+def test_calls_of_another_type_or_autocast_or_number_of_threads_are_chosen_for_apart():
+    inputs, plan = tower()
+    configure(threads=2)
+    for dtype in (torch.float32, torch.float64):
+        typed = [x.to(dtype) for x in inputs]
+        side_by_side(typed, plan)
+    with torch.autocast("cpu", torch.bfloat16):
+        side_by_side(inputs, plan)
+    torch.set_num_threads(4)
+    side_by_side(inputs, plan)
+    lines = torch.ops.mirror.parallel_op_choices().splitlines()
+    kinds = {line.split(" threads=")[1].split(" plan=")[0] for line in lines if line.startswith("side_by_side")}
+    told = "{} nested=0 grad=1 dtype={} autocast={}"
+    assert kinds == {
+        told.format("2 of 3", "Float", "off"),
+        told.format("2 of 3", "Double", "off"),
+        told.format("2 of 3", "Float", "BFloat16"),
+        told.format("2 of 4", "Float", "off"),
+    }
+
+
 @pytest.mark.parametrize("nested", [False, True])
 def test_gradients_are_those_of_the_ops(nested):
     configure(nested=nested)
