@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+_OLDEST = (12, 1)  # the first that takes all of C++20 and GCC 12
+
 
 @dataclass(frozen=True)
 class Toolkit:
@@ -18,16 +20,23 @@ class Toolkit:
     release: str
 
     @property
-    def major(self) -> str:
-        return self.release.removeprefix("release ").partition(".")[0]
+    def version(self) -> tuple[int, int]:
+        """Major and minor."""
+        major, minor = self.release.removeprefix("release ").partition(",")[0].split(".")
+        return int(major), int(minor)
 
 
 def for_torch() -> Toolkit | None:
-    """The toolkit for the torch that is installed; None where torch or the machine has no CUDA, or another major
-    version of it than the other, whose libraries do not mix."""
+    """The toolkit for the torch that is installed.
+
+    None where torch or the machine has no CUDA, or another major version of it than the other, whose libraries do not
+    mix, or where the toolkit is older than 12.1.
+    """
     wanted = torch_cuda()
     found = installed() if wanted else None
-    return found if wanted and found and found.major == wanted.partition(".")[0] else None
+    if wanted is None or found is None or found.version < _OLDEST:
+        return None
+    return found if str(found.version[0]) == wanted.partition(".")[0] else None
 
 
 def installed() -> Toolkit | None:

@@ -7,6 +7,7 @@ import platform
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -35,6 +36,7 @@ _CUDA_FLAGS = (
     "-gencode=arch=compute_75,code=compute_75",
 )
 _MESSAGE_LINES = 20
+_LAUNCHERS = {"ccache", "distcc", "icecc", "sccache"}  # words that $CXX may have before the compiler
 
 _loaded: dict[str, str] | None = None
 _loading = threading.Lock()
@@ -50,6 +52,10 @@ class CompilerMissingError(RuntimeError):
 
 class CompileError(RuntimeError):
     """The compiler refused; the message ends with the tail of what it said."""
+
+
+class _CudaCompileError(CompileError):
+    """What failed is needed for CUDA alone."""
 
 
 def built() -> bool:
@@ -95,7 +101,8 @@ def build() -> Path:
     """Compile the kernels unless that is done already, and return the library's path.
 
     Any number of processes may build at once: one compiles, the others wait and find its result. A build that is
-    killed leaves nothing that a later one could stumble over.
+    killed leaves nothing that a later one could stumble over. Where the part for CUDA cannot be built, a line says so,
+    and the library is that for the CPU.
 
     Raises CompilerMissingError and CompileError.
     """
@@ -117,7 +124,12 @@ def build() -> Path:
             shutil.rmtree(leftover, ignore_errors=True)
         part = Path(tempfile.mkdtemp(dir=_BUILDS, prefix="part-"))
         try:
-            _compile(command, toolkit, part)
+            try:
+                _compile(command, toolkit, part)
+            except _CudaCompileError as error:
+                said += "; without csrc/cuda, which did not compile"
+                print(f"Built for the CPU only. For CUDA: {_reason(error)}", file=sys.stderr)
+                _compile(command, None, part)
             (part / _COMPILER_NOTE).write_text(said, encoding="utf-8")
             part.rename(target)
         finally:
@@ -133,20 +145,28 @@ def _lock(path: Path) -> Iterator[None]:
         yield
 
 
+def _reason(error: CompileError) -> str:
+    """One line: who failed, and the first error of what he said."""
+    first, *said = str(error).splitlines()
+    return " ".join([first, *[line.strip() for line in said if "error" in line.lower()][:1]])
+
+
 def _compile(compiler: list[str], toolkit: Toolkit | None, folder: Path) -> None:
     sources = _units(with_cuda=toolkit is not None)
     objects = [str(folder / f"{source.relative_to(_SOURCES)}.o".replace("/", "_")) for source in sources]
     # Longest first: nvcc takes longer than the others.
     jobs = sorted(zip(sources, objects, strict=True), key=lambda job: job[0].suffix != ".cu")
     commands = [compile_command(compiler, toolkit, source, target) for source, target in jobs]
+    kinds = [_CudaCompileError if source.parent.name == "cuda" else CompileError for source, _ in jobs]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        list(pool.map(_run, commands))
+        list(pool.map(_run, commands, kinds))
     libraries = [f"-L{_torch_home() / 'lib'}", "-lc10", "-ltorch_cpu", "-ltorch"]
     if toolkit:
         libraries += [f"-L{toolkit.home / 'lib64'}", "-lc10_cuda", "-ltorch_cuda", "-lcudart"]
-    _run([*compiler, *_FLAGS, "-shared", *objects, *libraries, "-o", str(folder / _LIBRARY)])
-    for path in objects:
-        os.unlink(path)
+    link = [*compiler, *_FLAGS, "-shared", *objects, *libraries, "-o", str(folder / _LIBRARY)]
+    _run(link, _CudaCompileError if toolkit else CompileError)
+    for path in folder.glob("*.o"):  # also those of a build with CUDA that failed
+        path.unlink()
 
 
 def compile_command(compiler: list[str], toolkit: Toolkit | None, source: Path, target: str) -> list[str]:
@@ -155,7 +175,8 @@ def compile_command(compiler: list[str], toolkit: Toolkit | None, source: Path, 
 
     include = [_torch_home() / "include", _torch_home() / "include/torch/csrc/api/include"]
     if toolkit and source.suffix == ".cu":
-        start = [str(toolkit.nvcc), f"--compiler-bindir={shutil.which(compiler[0])}", *_CUDA_FLAGS]
+        host = next((word for word in compiler if Path(word).name not in _LAUNCHERS), compiler[0])
+        start = [str(toolkit.nvcc), f"--compiler-bindir={shutil.which(host)}", *_CUDA_FLAGS]
     else:
         start = [*compiler, *_FLAGS]
         include += [toolkit.home / "include"] if toolkit else []
@@ -170,11 +191,11 @@ def _torch_home() -> Path:
     return Path(torch.__file__).parent
 
 
-def _run(command: list[str]) -> None:
+def _run(command: list[str], error: type[CompileError]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
         tail = "\n".join(done.stderr.splitlines()[-_MESSAGE_LINES:])
-        raise CompileError(f"The kernels did not compile ({command[0]} ended with {done.returncode}):\n{tail}")
+        raise error(f"The kernels did not compile ({command[0]} ended with {done.returncode}):\n{tail}")
 
 
 def _units(with_cuda: bool) -> list[Path]:

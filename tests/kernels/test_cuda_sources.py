@@ -347,6 +347,39 @@ def test_without_cuda_its_sources_are_left_out(workshop, monkeypatch, why):
     assert "-lcudart" not in linked
 
 
+@pytest.mark.parametrize("broken", ["three.cu", "two.cpp", "-lcudart"])
+def test_where_cuda_does_not_compile_the_rest_is_built_and_a_line_says_so(workshop, capfd, broken):
+    for name in ("c++", "toolkit/bin/nvcc"):
+        compiler(workshop, name)
+        script = (workshop / name).read_text()
+        refuse = f'case "$*" in *{broken}*) echo "{broken}: error: no" >&2; exit 3;; esac\n'
+        (workshop / name).write_text(script.replace("while", refuse + "while"))
+    library = extension.build()
+    assert {path.name for path in library.parent.iterdir()} == {"mirror_kernels.so", "compiler.txt"}
+    linked = calls(workshop)[-1]
+    assert "one.cpp" in linked
+    assert not any(part in linked for part in ("two.cpp", "three.cu", "-lcudart"))
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("Built for the CPU only. For CUDA: The kernels did not compile")
+    assert line.endswith(f"{broken}: error: no")
+    assert "without csrc/cuda" in (library.parent / "compiler.txt").read_text()
+    assert extension.build() == library
+    assert calls(workshop) == []
+
+
+def test_nvcc_gets_the_compiler_behind_a_launcher(workshop):
+    toolkit = cuda_toolkit.for_torch()
+    command = extension.compile_command(["/usr/bin/ccache", str(workshop / "c++")], toolkit, Path("a.cu"), "a.o")
+    assert f"--compiler-bindir={workshop / 'c++'}" in command
+
+
+def test_a_toolkit_that_is_too_old_is_none(workshop, monkeypatch):
+    monkeypatch.setattr(cuda_toolkit, "torch_cuda", lambda: "12.0")
+    for release, fits in (("12.0", False), ("12.1", True), ("12.10", True)):
+        compiler(workshop, "toolkit/bin/nvcc", release)
+        assert (cuda_toolkit.for_torch() is not None) is fits
+
+
 def test_cuda_is_in_the_key_only_where_it_is_built(workshop, monkeypatch):
     def rebuilt() -> bool:
         before = set(workshop.glob("build/*/*.so"))
