@@ -1,7 +1,9 @@
 """The grouped side of a model: its call under Dynamo with the light backend, and when to leave that be."""
 
 import types
+import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,46 +20,49 @@ _MOST_FAILURES = 3
 Mode = tuple[bool, ...]
 
 
-class GroupedCalls:
-    """Compiles the calls of one model, apart for each mode so that no mode uses up another's graphs."""
+def turns_of(module: nn.Module, settings: Settings) -> Turns:
+    """What takes turns between the module as it is and its calls as Dynamo and the light backend give them."""
+    return Turns(module, partial(_compiled, settings), ops.unsettled)
 
-    def __init__(self, module: nn.Module, settings: Settings) -> None:
-        self._settings = settings
-        self.turns = Turns(module, self._compiled, ops.unsettled)
 
-    def _compiled(self, mode: Mode) -> Callable[..., Any]:
-        import torch._dynamo
+def _compiled(settings: Settings, turns: Turns, mode: Mode) -> Callable[..., Any]:
+    """The call of a module, compiled apart for each model and mode so that none uses up another's graphs."""
+    import torch._dynamo
 
-        module = self.turns.module
+    # Dynamo counts graphs per code object.
+    own = types.FunctionType(_model_call.__code__.replace(), _model_call.__globals__, "model_call")
+    # Dynamo keeps every backend it was given for ever: these lead to no model.
+    here = weakref.ref(turns)
+    context: Any = torch._dynamo.optimize(backend=_backend(settings, here))
+    context.callback = _Frames(context.callback, own.__code__, here, mode)
+    return context(own)
 
-        def model_call(*args: Any, **kwargs: Any) -> Any:
-            return module._call_impl(*args, **kwargs)
 
-        # Dynamo counts graphs per code object: each model and mode has its own.
-        own = types.FunctionType(
-            model_call.__code__.replace(), model_call.__globals__, "model_call", None, model_call.__closure__
-        )
-        context: Any = torch._dynamo.optimize(backend=self._backend(mode))
-        context.callback = _Frames(context.callback, own.__code__, lambda reason: self.turns.give_up(mode, reason))
-        return context(own)
+def _model_call(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
+    return module._call_impl(*args, **kwargs)
 
-    def _backend(self, mode: Mode) -> Callable[..., Any]:
-        def parallel_op_in_place(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
-            from bench_engine.kernels.parallel_op.backend import grouped
 
-            call, report = grouped(gm, self._settings)
-            self.turns.grouped_something |= bool(report.groups)
-            return call
+def _backend(settings: Settings, turns: "weakref.ref[Turns]") -> Callable[..., Any]:
+    def parallel_op_in_place(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
+        from bench_engine.kernels.parallel_op.backend import grouped
 
-        return parallel_op_in_place
+        call, report = grouped(gm, settings)
+        calling = turns()
+        if calling is not None:
+            calling.grouped_something |= bool(report.groups)
+        return call
+
+    return parallel_op_in_place
 
 
 class _Frames:
     """Dynamo's callback for a frame that it has no graph for; an error of compiling leaves the frame untouched."""
 
-    def __init__(self, callback: Callable[..., Any], root: types.CodeType, give_up: Callable[[str], None]) -> None:
+    def __init__(
+        self, callback: Callable[..., Any], root: types.CodeType, turns: "weakref.ref[Turns]", mode: Mode
+    ) -> None:
         self._torchdynamo_orig_backend = callback
-        self._root, self._give_up = root, give_up
+        self._root, self._turns, self._mode = root, turns, mode
         self._graphs = self._failures = 0
 
     def __call__(self, frame: Any, *rest: Any) -> Any:
@@ -80,3 +85,8 @@ class _Frames:
             if not isinstance(error, exc.TorchRuntimeError) or self._failures >= _MOST_FAILURES:
                 self._give_up(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
             return untouched
+
+    def _give_up(self, reason: str) -> None:
+        turns = self._turns()
+        if turns is not None:
+            turns.give_up(self._mode, reason)

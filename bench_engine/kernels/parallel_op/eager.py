@@ -7,6 +7,7 @@ of the whitelist that no model has called yet; creating one brings it.
 import threading
 import warnings
 import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +33,8 @@ _LEFT_ALONE = {"DataParallel", "FullyShardedDataParallel", "OptimizedModule", "S
 _PASSED_THROUGH = {"DistributedDataParallel"}  # the model inside gets the hook's attention
 # Calls of any module. One that no model ever calls must not keep the hook for ever.
 _PATIENCE = 20_000
+# Choices of models that are gone: a process that makes models for ever must not grow for ever.
+_KEPT = 1000
 
 _watch: "_Watch | None" = None
 
@@ -40,7 +43,9 @@ def install(settings: Settings) -> None:
     """Watch for models that are made from now on."""
     global _watch
     uninstall()
-    for kind in _CLASSES.values():
+    # torch.compile tells users that global hooks fire once more; this one does nothing there.
+    warnings.filterwarnings("ignore", "Using `torch.compile\\(module\\)` when there are global hooks")
+    for kind in (_CLASSES[name] for name in settings.ops):
         # Creating, copying and unpickling all come through here, and through nothing else.
         if "__new__" not in kind.__dict__:
             kind.__new__ = _new(kind)  # type: ignore[method-assign, assignment]
@@ -69,7 +74,8 @@ class _Watch:
         self._patience = 0
         self._hook: Any = None
         self._lock = threading.RLock()
-        self._standing_in: list[tuple[weakref.ref[nn.Module], dict[Any, Choice]]] = []
+        self._standing_in: weakref.WeakSet[Turns] = weakref.WeakSet()
+        self._kept: deque[Choice] = deque(maxlen=_KEPT)
         self._replicate = nn.Module._replicate_for_data_parallel
         nn.Module._replicate_for_data_parallel = _replica_by(self._replicate)  # type: ignore[method-assign]
 
@@ -78,11 +84,11 @@ class _Watch:
         with self._lock:
             self._pending.clear()
             self._disarm()
-            for model, _ in self._standing_in:
-                _take_off(model())
+            for turns in list(self._standing_in):
+                turns.take_off()
 
     def choices(self) -> list[Choice]:
-        return [choice for _, kept in self._standing_in for choice in kept.values()]
+        return [*self._kept, *(choice for turns in list(self._standing_in) for choice in turns.choices.values())]
 
     def expect(self, made: nn.Module) -> None:
         if not isinstance(made, self._classes) or torch.compiler.is_compiling():
@@ -94,8 +100,6 @@ class _Watch:
             self._patience = _PATIENCE
             if self._hook is None:
                 self._hook = nn.modules.module.register_module_forward_pre_hook(self._before_a_call)
-                # torch.compile tells users that global hooks fire once more; this one does nothing there.
-                warnings.filterwarnings("ignore", "Using `torch.compile\\(module\\)` when there are global hooks")
 
     def _gone(self, key: int) -> None:
         self._pending.pop(key, None)
@@ -133,11 +137,13 @@ class _Watch:
         weights = [weight for module in known for weight in module.parameters(recurse=False)]
         if any(type(weight) is not nn.Parameter for weight in weights):
             return  # sharded, quantized, lazy
-        from bench_engine.kernels.parallel_op.dynamo_call import GroupedCalls
+        from bench_engine.kernels.parallel_op.dynamo_call import turns_of
 
-        calls = GroupedCalls(root, self._settings)
-        self._standing_in.append((weakref.ref(root), calls.turns.choices))
-        root._compiled_call_impl = calls.turns
+        turns = turns_of(root, self._settings)
+        choices = turns.choices
+        weakref.finalize(turns, lambda: self._kept.extend(choices.values())).atexit = False
+        self._standing_in.add(turns)
+        root._compiled_call_impl = turns
 
 
 def _new(kind: type[nn.Module]) -> Callable[..., nn.Module]:

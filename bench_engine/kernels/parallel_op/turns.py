@@ -1,10 +1,12 @@
 """A model that is never slower: untouched and grouped take turns on real calls, then the faster one is kept.
 
 Both give right answers, so measuring costs no extra work. The choice is made per bucket of calls that are alike: sizes
-of the arguments to a power of two, gradients, inference, training, threads.
+of the arguments to a power of two, type and device, gradients, inference, training, threads, autocast. Where
+deterministic algorithms are asked for nothing is timed, since the faster side may be another one in the next run.
 """
 
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter_ns
@@ -27,6 +29,8 @@ _SIDES = ("untouched", "grouped")
 _is_grad_enabled = torch.is_grad_enabled
 _is_inference = torch.is_inference_mode_enabled
 _threads = torch.get_num_threads
+_autocast = torch._C._is_any_autocast_enabled
+_deterministic = torch._C._get_deterministic_algorithms
 _tracing = torch._C._get_tracing_state
 _functorch = torch._C._are_functorch_transforms_active
 _dispatch_modes = torch._C._len_torch_dispatch_stack
@@ -62,31 +66,33 @@ class Choice:
 class Turns:
     """Stands where torch.compile puts a compiled module call (Module._compiled_call_impl); called as the module is.
 
-    `grouped(mode)` gives the callable that groups for one mode (gradients, inference, training). `give_up` leaves a
-    mode untouched for good; so does a first grouped call after which `grouped_something` is still False. `unsettled`
-    gives the numbers of calls of ops that still measure their own ways.
+    `grouped(self, mode)` gives what is called with the module and its arguments and groups, for one mode (gradients,
+    inference, training). `give_up` leaves a mode untouched for good; so does a first grouped call after which
+    `grouped_something` is still False. `unsettled` gives the numbers of calls of ops that still measure their own ways.
     """
 
     __slots__ = (
+        "__weakref__",
         "_grouped",
         "_kept",
+        "_model",
         "_modes",
+        "_module",
         "_trials",
         "_unsettled",
         "choices",
         "grouped_something",
-        "module",
-        "untouched",
     )
 
     def __init__(
         self,
         module: nn.Module,
-        grouped: Callable[[tuple[bool, ...]], Callable[..., Any]],
+        grouped: Callable[["Turns", tuple[bool, ...]], Callable[..., Any]],
         unsettled: Callable[[], dict[str, int]] = dict,
     ) -> None:
-        self.module = module
-        self.untouched = module._call_impl
+        # Weak, since what Dynamo keeps for ever may lead here.
+        self._module = weakref.ref(module)
+        self._model = type(module).__name__
         self.choices: dict[Any, Choice] = {}
         self.grouped_something = False
         self._grouped = grouped
@@ -100,60 +106,90 @@ class Turns:
         return type(None), ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        module: Any = self._module()  # alive, since it is being called
         # Somebody else is looking at this call: a compiler, an exporter, jit or fx tracing, vmap, a dispatch mode.
         if _is_compiling() or _tracing() is not None or _functorch() or _dispatch_modes() or _fx_tracing():
-            return self.untouched(*args, **kwargs)
-        key: list[Any] = [_is_grad_enabled(), _is_inference(), self.module.training, _threads()]
+            return _untouched(module, *args, **kwargs)
+        key: list[Any] = [
+            _is_grad_enabled(),
+            _is_inference(),
+            module.training,
+            _threads(),
+            _autocast(),
+            _deterministic(),
+        ]
+        placed = False
         for value in args:
-            key.append(value.numel().bit_length() if type(value) is Tensor else _alike(value))
+            if type(value) is Tensor:
+                key.append(value.numel().bit_length())
+                if not placed:  # the others are mostly where the first is
+                    placed = True
+                    key.append(value.dtype)
+                    key.append(value.device)
+            else:
+                key.append(_alike(value))
         for name, value in kwargs.items():
             key.append((name, _alike(value)))
         bucket = tuple(key)
         kept = self._kept.get(bucket)
         if kept is not None:
-            return kept(*args, **kwargs)
-        return self._turn(bucket, args, kwargs)
+            return kept(module, *args, **kwargs)
+        return self._turn(bucket, module, args, kwargs)
 
     def give_up(self, mode: tuple[bool, ...], reason: str) -> None:
         """Leave all calls of this mode untouched from now on."""
-        self._modes[mode] = self.untouched
+        self._modes[mode] = _untouched
         for bucket in [bucket for bucket in (*self._kept, *self._trials) if bucket[:3] == mode]:
             self._keep(bucket, 0, reason=reason)
-        if not self.grouped_something and self.module.__dict__.get("_compiled_call_impl") is self:
-            del self.module.__dict__["_compiled_call_impl"]
+        if not self.grouped_something:
+            self.take_off()
 
-    def _turn(self, bucket: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
+    def take_off(self) -> None:
+        """Give the model its own call back."""
+        module = self._module()
+        if module is not None and module.__dict__.get("_compiled_call_impl") is self:
+            del module.__dict__["_compiled_call_impl"]
+
+    def _turn(self, bucket: tuple[Any, ...], module: nn.Module, args: Any, kwargs: Any) -> Any:
+        # A capture is somebody else's look too; compiling, measuring and waiting for the device would break it.
+        if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
+            return _untouched(module, *args, **kwargs)
         mode = bucket[:3]
         if mode not in self._modes:
-            self._modes[mode] = self._grouped(mode)
+            self._modes[mode] = self._grouped(self, mode)
         grouped = self._modes[mode]
-        if grouped is self.untouched or _foreign(args) or _foreign(kwargs.values()):
-            self._kept[bucket] = self.untouched
-            return self.untouched(*args, **kwargs)
+        if grouped is _untouched or _foreign(args) or _foreign(kwargs.values()):
+            self._kept[bucket] = _untouched
+            return _untouched(module, *args, **kwargs)
         trial = self._trials.setdefault(bucket, _Trial())
         if not trial.settled:
-            return self._warm_up(mode, trial, grouped, args, kwargs)
+            return self._warm_up(mode, trial, grouped, module, args, kwargs)
+        if _deterministic():
+            self._keep(bucket, 1, reason="deterministic algorithms are asked for")
+            return grouped(module, *args, **kwargs)
         turn, trial.turns = trial.turns, trial.turns + 1
         if turn >= len(_ORDER):
             self._decide(bucket, trial)
-            return self._kept.get(bucket, self.untouched)(*args, **kwargs)
+            return self._kept.get(bucket, _untouched)(module, *args, **kwargs)
         side = _ORDER[turn]
-        call = grouped if side else self.untouched
+        call = grouped if side else _untouched
         _finish_device_work()
         start, thread = perf_counter_ns(), threading.get_ident()
         if trial.last is not None and trial.last[2] == thread and turn > _UNCOUNTED:
             trial.steps[trial.last[0]].append(start - trial.last[1])
         trial.last = (side, start, thread)
-        result = call(*args, **kwargs)
+        result = call(module, *args, **kwargs)
         _finish_device_work()
         if turn >= _UNCOUNTED:
             trial.calls[side].append(perf_counter_ns() - start)
         return result
 
-    def _warm_up(self, mode: Any, trial: _Trial, grouped: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    def _warm_up(
+        self, mode: Any, trial: _Trial, grouped: Callable[..., Any], module: nn.Module, args: Any, kwargs: Any
+    ) -> Any:
         before = self._unsettled()
-        result = grouped(*args, **kwargs)
-        if self._modes[mode] is self.untouched:  # given up during the call
+        result = grouped(module, *args, **kwargs)
+        if self._modes[mode] is _untouched:  # given up during the call
             return result
         if not self.grouped_something:
             self.give_up(mode, "no group found")
@@ -181,13 +217,13 @@ class Turns:
         """Untouched for some calls; then the turns are taken again, since a neighbour may have hit the first ones."""
         left = _CALLS_BETWEEN_TRIALS
 
-        def untouched(*args: Any, **kwargs: Any) -> Any:
+        def untouched(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
             nonlocal left
             left -= 1
-            if left == 0 and self._modes[bucket[:3]] is not self.untouched:
+            if left == 0 and self._modes[bucket[:3]] is not _untouched:
                 self._trials[bucket] = _Trial(settled=True, more=more)
                 self._kept.pop(bucket, None)
-            return self.untouched(*args, **kwargs)
+            return _untouched(module, *args, **kwargs)
 
         return untouched
 
@@ -200,10 +236,12 @@ class Turns:
         reason: str = "",
     ) -> None:
         self._trials.pop(bucket, None)
-        self._kept[bucket] = self._modes[bucket[:3]] if side else self.untouched
-        self.choices[bucket] = Choice(
-            type(self.module).__name__, _told(bucket), _SIDES[side], untouched_us, grouped_us, reason
-        )
+        self._kept[bucket] = self._modes[bucket[:3]] if side else _untouched
+        self.choices[bucket] = Choice(self._model, _told(bucket), _SIDES[side], untouched_us, grouped_us, reason)
+
+
+def _untouched(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
+    return module._call_impl(*args, **kwargs)
 
 
 def _undisturbed(times: list[int]) -> float:
@@ -214,11 +252,11 @@ def _undisturbed(times: list[int]) -> float:
 def _alike(value: Any) -> Any:
     """What counts of an argument when calls are put into buckets."""
     if isinstance(value, Tensor):
-        return value.numel().bit_length()
+        return (value.numel().bit_length(), value.dtype, value.device)
     if isinstance(value, (list, tuple)):
-        return (len(value), _alike(value[0])) if value else 0
+        return (len(value).bit_length(), _alike(value[0])) if value else 0
     if isinstance(value, dict):
-        return (len(value), _alike(next(iter(value.values())))) if value else 0
+        return (len(value).bit_length(), _alike(next(iter(value.values())))) if value else 0
     return type(value)
 
 
@@ -233,9 +271,10 @@ def _finish_device_work() -> None:
 
 
 def _told(bucket: tuple[Any, ...]) -> str:
-    grad, inference, training, threads, *sizes = bucket
+    grad, inference, training, threads, autocast, deterministic, *sizes = bucket
     mode = "inference" if inference else "gradients" if grad else "no gradients"
-    return f"{mode}, {'train' if training else 'eval'}, {threads} threads, sizes {_sizes(sizes)}"
+    others = ", autocast" * autocast + ", deterministic" * deterministic
+    return f"{mode}, {'train' if training else 'eval'}, {threads} threads{others}, sizes {_sizes(sizes)}"
 
 
 def _sizes(parts: Any) -> str:
@@ -246,5 +285,5 @@ def _sizes(parts: Any) -> str:
         elif isinstance(part, int):
             told.append(f"<{2**part}")
         else:
-            told.append(part if isinstance(part, str) else part.__name__)
+            told.append(part.__name__ if isinstance(part, type) else str(part).removeprefix("torch."))
     return " ".join(told)

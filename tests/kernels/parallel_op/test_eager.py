@@ -6,6 +6,7 @@ import inspect
 import pickle
 import threading
 import warnings
+import weakref
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from torch import fx, nn
 from bench_engine.kernels.parallel_op import backend, dynamo_call, eager, report, switching, turns
 from bench_engine.kernels.parallel_op.settings import Settings
 from bench_engine.kernels.parallel_op.turns import Turns
+from tests.kernels.parallel_op.processes import run
 from tests.kernels.parallel_op.wide_and_deep import WideAndDeep, ids
 
 pytestmark = [pytest.mark.usefixtures("built_kernels", "switched_on"), pytest.mark.timeout(120)]
@@ -126,6 +128,16 @@ def test_signatures_stay():
     assert nn.Embedding(num_embeddings=3, embedding_dim=2).weight.shape == (3, 2)
 
 
+def test_classes_outside_the_whitelist_stay_as_they_are():
+    done = run("""
+from torch import nn
+from bench_engine.kernels.parallel_op import Settings, enable
+enable(Settings(ops=frozenset({"aten.embedding", "aten.gelu"})))
+print([kind.__name__ for kind in (nn.Embedding, nn.EmbeddingBag, nn.GELU, nn.Linear) if "__new__" in vars(kind)])
+""")
+    assert done.stdout.strip() == "['Embedding', 'GELU']"
+
+
 def test_one_table_is_left_alone():
     model = WideAndDeep(tables=1)
     model(ids(5, tables=1))
@@ -147,6 +159,7 @@ def test_whoever_compiles_is_left_alone():
     own.compile(backend="eager")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        switching.enable(Settings())
         wrapped = torch.compile(WideAndDeep(), backend="eager")
     for model in (own, wrapped):
         model(ids(5))
@@ -350,63 +363,34 @@ def test_replicas_are_called_with_their_own_weights():
     assert stand_in(model._replicate_for_data_parallel()) is None
 
 
+@pytest.mark.usefixtures("grouped_is_faster")
+@pytest.mark.parametrize("training", [False, True])
+def test_a_model_that_nobody_holds_is_gone(training):
+    model = WideAndDeep()
+    with torch.set_grad_enabled(training):
+        called(model, ids(5))
+    assert isinstance(stand_in(model), Turns)
+    gone = [weakref.ref(model), weakref.ref(stand_in(model)), weakref.ref(model.bags[0].weight)]
+    del model
+    gc.collect()
+    assert [one() for one in gone] == [None] * 3
+    assert [choice.kept for choice in eager.choices()] == ["grouped"]
+
+
+def test_choices_of_models_that_are_gone_are_not_kept_for_ever(monkeypatch):
+    monkeypatch.setattr(eager, "_KEPT", 2)
+    monkeypatch.setattr(dynamo_call, "_compiled", lambda settings, turns, mode: lambda model, x: model.forward(x))
+    switching.enable(Settings())
+    for tables in range(2, 6):
+        model = WideAndDeep(tables)
+        for _ in range(2):  # the hook sees the first, the second finds no group
+            model(ids(5, tables))
+    assert len(eager.choices()) == 2
+
+
 def test_disable_gives_models_back():
     model = WideAndDeep()
     model(ids(5))
     switching.disable()
     assert stand_in(model) is None
     assert not hooked()
-
-
-class Clock:
-    """A model whose sides take as long as they are told to."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, untouched: int, grouped: int) -> None:
-        self.now, self.took, self.calls = 0, {"untouched": untouched, "grouped": grouped}, []
-        monkeypatch.setattr(turns, "perf_counter_ns", lambda: self.now)
-        self.module = nn.Module()
-        self.module.forward = lambda _: self.run("untouched")
-        self.turns = Turns(self.module, lambda mode: lambda _: self.run("grouped"))
-        self.turns.grouped_something = True
-
-    def run(self, side: str) -> None:
-        self.calls.append(side)
-        self.now += self.took[side]
-
-    def call(self, times: int, *, between: int = 0) -> str:
-        for _ in range(times):
-            self.turns(torch.ones(4))
-            self.now += between
-        return self.calls[-1]
-
-
-@pytest.mark.parametrize(
-    ("untouched", "grouped", "kept"), [(10, 9, "grouped"), (9, 10, "untouched"), (9, 9, "grouped")]
-)
-def test_the_faster_side_is_kept(monkeypatch, untouched, grouped, kept):
-    clock = Clock(monkeypatch, untouched, grouped)
-    with torch.no_grad():
-        assert clock.call(30) == kept
-    (choice,) = clock.turns.choices.values()
-    assert (choice.kept, choice.untouched_us, choice.grouped_us) == (kept, untouched / 1e3, grouped / 1e3)
-
-
-def test_untouched_gets_another_trial_and_then_stays(monkeypatch):
-    monkeypatch.setattr(turns, "_CALLS_BETWEEN_TRIALS", 20)
-    clock = Clock(monkeypatch, untouched=5, grouped=50)
-    with torch.no_grad():
-        assert clock.call(25) == "untouched"
-        clock.took["grouped"] = 1
-        assert clock.call(60) == "grouped"
-        slow = Clock(monkeypatch, untouched=5, grouped=50)
-        slow.call(200)
-    assert slow.calls[100:] == ["untouched"] * 100
-
-
-def test_training_is_judged_by_whole_steps(monkeypatch):
-    clock = Clock(monkeypatch, untouched=10, grouped=10)
-    backward = {"untouched": 0, "grouped": 20}
-    for _ in range(30):
-        side = clock.call(1)
-        clock.now += backward[side]
-    assert clock.call(1) == "untouched"
