@@ -153,6 +153,12 @@ Choice& add_choice(uint64_t kind, std::string key, std::vector<std::string> ways
   return *place;
 }
 
+std::string hexadecimal(uint64_t value) {
+  std::string digits(16, '0');
+  for (size_t i = digits.size(); i-- > 0; value >>= 4) digits[i] = "0123456789abcdef"[value & 15];
+  return digits;
+}
+
 std::string choices_text() {
   const std::shared_lock lock(store().mutex);
   std::string text;

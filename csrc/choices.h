@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -41,11 +42,6 @@ class Choice {
   std::vector<bool> out_;                   // ways that are behind
 };
 
-// The choice for a kind of call. `kind` identifies it in this process; `key()` in the file,
-// `ways()` names its ways: they are called once per kind.
-template <typename Key, typename Ways>
-Choice& choice(uint64_t kind, const Key& key, const Ways& ways);
-
 // Choices in memory, one per line.
 std::string choices_text();
 
@@ -62,5 +58,28 @@ Choice& choice(uint64_t kind, const Key& key, const Ways& ways) {
   if (Choice* const found = find_choice(kind)) return *found;
   return add_choice(kind, key(), ways());
 }
+
+// What `run(way)` returns for the way to take now, whose time is recorded as long as none is
+// chosen.
+template <typename Run>
+auto run_chosen(Choice& choice, const Run& run) {
+  bool measure = false;
+  const int way = choice.next(measure);
+  if (!measure) return run(way);
+  const auto start = std::chrono::steady_clock::now();
+  auto result = run(way);
+  const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+  choice.record(way, took.count());
+  return result;
+}
+
+// Mixes one more number into the hash of a kind.
+inline uint64_t mixed(uint64_t hash, uint64_t part) {
+  hash = (hash ^ part) * 0x9E3779B97F4A7C15ULL;
+  return hash ^ (hash >> 29);
+}
+
+// Sixteen hexadecimal digits.
+std::string hexadecimal(uint64_t value);
 
 }  // namespace mirror

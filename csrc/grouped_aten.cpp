@@ -2,10 +2,10 @@
 #include "grouped_aten.h"
 
 #include <ATen/ThreadLocalState.h>
+#include <ATen/ops/_embedding_bag_forward_only.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>
-#include <ATen/ops/embedding_bag.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
@@ -23,12 +23,11 @@ Tensor one_table(const TablePlan& table, const Tensor& weight, const GroupedInpu
                          : ids.numel() ? at::arange(0, ids.numel(), ids.size(1), ids.options())
                                        : at::zeros({ids.size(0)}, ids.options());
   std::optional<Tensor> weights;
-  if (table.weights.given()) weights = slice(table.weights, inputs.sample_weights).reshape(-1);
-  const std::optional<int64_t> padding =
-      table.padding < 0 ? std::nullopt : std::optional<int64_t>(table.padding);
-  return std::get<0>(at::embedding_bag(
-      weight, ids.reshape(-1), offsets, /*scale_grad_by_freq=*/false,
-      static_cast<int64_t>(table.mode), /*sparse=*/false, weights, table.last, padding));
+  if (table.weights.given())
+    weights = slice(table.weights, inputs.sample_weights).reshape(-1).contiguous();
+  return std::get<0>(at::_embedding_bag_forward_only(
+      weight, ids.reshape(-1).contiguous(), offsets.contiguous(), /*scale_grad_by_freq=*/false,
+      static_cast<int64_t>(table.mode), /*sparse=*/false, weights, table.last, table.padding));
 }
 
 }  // namespace

@@ -210,6 +210,8 @@ Sizes output_sizes(const TableCall& call, const GroupedInputs& inputs) {
 
 }  // namespace
 
+bool absent(const Tensor& tensor) { return tensor.dim() == 1 && tensor.numel() == 0; }
+
 Tensor slice(const TensorView& view, at::TensorList tensors) {
   const Tensor& tensor = tensors[view.tensor];
   if (view.dim < 0) return tensor;
@@ -244,28 +246,35 @@ GroupedCall grouped_call(const GroupedPlan& plan, const GroupedInputs& inputs) {
 
 GroupedCall grouped_backward_call(const GroupedPlan& plan, at::TensorList grads,
                                   at::IntArrayRef rows, const GroupedInputs& inputs) {
-  TORCH_CHECK_VALUE(grads.size() == plan.tables.size() && rows.size() == grads.size() &&
-                        (inputs.weights.empty() || inputs.weights.size() == grads.size()),
-                    "the gradient of a grouped embedding needs one gradient and one number of rows "
-                    "for each of its ",
-                    plan.tables.size(), " tables");
+  const int64_t tables = static_cast<int64_t>(plan.tables.size());
+  check_count("gradients", grads, tables);
+  TORCH_CHECK_VALUE(static_cast<int64_t>(rows.size()) == tables, "the plan knows ", tables,
+                    " tables but the call has ", rows.size(), " numbers of rows");
+  if (!inputs.weights.empty()) check_count("tables", inputs.weights, tables);
   check_counts(plan, inputs);
   check_devices(plan, grads[0].device(), inputs);
   GroupedCall call = empty_call(plan);
   Resolver resolver{inputs, call};
   for (size_t t = 0; t < plan.tables.size(); ++t) {
     TableCall& out = call.tables[t];
+    if (absent(grads[t])) continue;  // it has no bags then
     check_float(grads[t].scalar_type(), *out.plan);
     out.dtype = grads[t].scalar_type();
     out.rows = rows[t];
     out.dim = grads[t].size(-1);
-    out.weight = nullptr;
-    out.row_stride = 0;
-    if (!inputs.weights.empty()) {
-      const Tensor weight = resolver.rows_of(inputs.weights[t]);
+    if (!inputs.weights.empty() && !absent(inputs.weights[t])) {
+      const Tensor& given = inputs.weights[t];
+      TORCH_CHECK_VALUE(given.dim() == 2 && given.size(0) == out.rows && given.size(1) == out.dim &&
+                            given.scalar_type() == out.dtype,
+                        "table ", out.plan->name, " must be ", out.dtype, " of shape (", out.rows,
+                        ", ", out.dim, ") in the gradient of a grouped embedding, not ",
+                        given.scalar_type(), " of shape ", given.sizes());
+      const Tensor weight = resolver.rows_of(given);
       out.weight = weight.const_data_ptr();
       out.row_stride = weight.stride(0);
     }
+    TORCH_CHECK_VALUE(out.weight || out.plan->mode != GroupedMode::kMax || !out.rows, "table ",
+                      out.plan->name, ": the gradient of a maximum needs the table");
     resolver.ids(out);
     resolver.sample_weights(out);
     TORCH_CHECK_VALUE(grads[t].numel() == out.bags * out.dim, "table ", out.plan->name,

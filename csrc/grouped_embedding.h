@@ -52,7 +52,12 @@ struct GroupedInputs {
 // open. Raises TypeError and ValueError that name the table.
 GroupedCall grouped_call(const GroupedPlan& plan, const GroupedInputs& inputs);
 
-// The same for a backward call: `grads` (..., dim) per table become `out`; weights may be empty.
+// Whether a tensor only stands for one that is not there: a list of tensors has no gaps.
+bool absent(const at::Tensor& tensor);
+
+// The same for a backward call: `grads` (..., dim) per table become `out`, and a table whose
+// gradient is absent has no bags. Tables that are not needed are absent too; `weights` may be
+// empty.
 GroupedCall grouped_backward_call(const GroupedPlan& plan, at::TensorList grads,
                                   at::IntArrayRef rows, const GroupedInputs& inputs);
 

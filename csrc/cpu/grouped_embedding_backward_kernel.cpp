@@ -1,5 +1,5 @@
-// CPU kernels of the grouped embedding's gradients: the rows of every table in stripes, one thread
-// to a stripe, so that no two threads add to one row and the order of additions is that of the ids.
+// CPU kernels of the grouped embedding's gradients: every table in stripes, one thread to a stripe,
+// so that no two threads add to one element and the order of additions is that of the ids.
 #include <ATen/Dispatch.h>
 #include <ATen/ops/empty.h>
 
@@ -12,21 +12,27 @@
 namespace mirror {
 namespace {
 
-// Rows of one table that one thread fills.
+// What one thread fills of one table's gradient: some of its rows, or of its columns for a maximum,
+// whose winners are found column by column.
 struct Stripe {
   size_t table;
   int64_t begin, end;
 };
 
-// A stripe reads all ids of its table, so there are no more of them than threads.
+// A stripe of rows reads all ids of its table, so there are no more stripes than keep all threads
+// busy.
 std::vector<Stripe> stripes(const GroupedCall& call, const std::vector<at::Tensor>& weights,
                             int threads) {
+  const int64_t tables = static_cast<int64_t>(call.tables.size());
+  const int64_t parts =
+      threads == 1 ? 1 : std::clamp<int64_t>((2 * threads + tables - 1) / tables, 1, threads);
   std::vector<Stripe> found;
-  for (size_t t = 0; t < call.tables.size(); ++t) {
+  for (int64_t t = 0; t < tables; ++t) {
     if (!weights[t].defined()) continue;
-    const int64_t rows = call.tables[t].rows;
-    for (int part = 0; part < threads; ++part) {
-      found.push_back({t, rows * part / threads, rows * (part + 1) / threads});
+    const TableCall& table = call.tables[t];
+    const int64_t whole = table.plan->mode == GroupedMode::kMax ? table.dim : table.rows;
+    for (int64_t part = 0; part < parts; ++part) {
+      found.push_back({static_cast<size_t>(t), whole * part / parts, whole * (part + 1) / parts});
     }
   }
   return found;
@@ -67,7 +73,7 @@ void add_scaled(scalar_t* __restrict__ row, const scalar_t* __restrict__ grad, i
 }
 
 template <typename scalar_t, typename index_t>
-void fill_stripe(const TableCall& table, scalar_t* weight, int64_t begin, int64_t end) {
+void fill_rows(const TableCall& table, scalar_t* weight, int64_t begin, int64_t end) {
   using scalar = typename Sum<scalar_t>::scalar;
   const int64_t dim = table.dim;
   const scalar_t* const scales = static_cast<const scalar_t*>(table.sample_weights);
@@ -83,30 +89,28 @@ void fill_stripe(const TableCall& table, scalar_t* weight, int64_t begin, int64_
   });
 }
 
-// The gradient of a maximum goes to the first row that holds it.
+// Columns of the gradient of a maximum, which goes to the first row that holds it.
 template <typename scalar_t, typename index_t>
-void fill_max_stripe(const TableCall& table, scalar_t* weight, int64_t begin, int64_t end) {
-  const int64_t dim = table.dim;
+void fill_max_columns(const TableCall& table, scalar_t* weight, int64_t begin, int64_t end) {
   const Ids<index_t> ids(table);
   const scalar_t* const values = static_cast<const scalar_t*>(table.weight);
-  std::vector<int64_t> winner(dim);
+  std::vector<int64_t> winner(end - begin);
   for (int64_t bag = 0; bag < table.bags; ++bag) {
     const auto [from, to] = ids.bag(bag);
     std::fill(winner.begin(), winner.end(), -1);
     for (int64_t i = from; i < to; ++i) {
       const int64_t id = ids.checked(bag, i);
       if (id == table.plan->padding) continue;
-      for (int64_t d = 0; d < dim; ++d) {
-        if (winner[d] < 0 ||
-            values[id * table.row_stride + d] > values[winner[d] * table.row_stride + d]) {
-          winner[d] = id;
-        }
+      for (int64_t d = begin; d < end; ++d) {
+        int64_t& best = winner[d - begin];
+        if (best < 0 || values[id * table.row_stride + d] > values[best * table.row_stride + d])
+          best = id;
       }
     }
     const scalar_t* const grad =
         reinterpret_cast<const scalar_t*>(table.out) + bag * table.out_stride;
-    for (int64_t d = 0; d < dim; ++d) {
-      if (winner[d] >= begin && winner[d] < end) weight[winner[d] * dim + d] += grad[d];
+    for (int64_t d = begin; d < end; ++d) {
+      if (winner[d - begin] >= 0) weight[winner[d - begin] * table.dim + d] += grad[d];
     }
   }
 }
@@ -145,29 +149,38 @@ void grouped_embedding_backward_cpu(const GroupedCall& call, const std::vector<a
                                     const std::vector<bool>& zero,
                                     const std::vector<at::Tensor>& sample_weights, int threads) {
   const std::vector<Stripe> work = stripes(call, weights, threads);
+  for (const Stripe& stripe : work) {
+    // The columns of a maximum share its rows' memory, so they are cleared before any is filled.
+    const bool max = call.tables[stripe.table].plan->mode == GroupedMode::kMax;
+    if (max && stripe.begin == 0 && !zero[stripe.table]) weights[stripe.table].zero_();
+  }
   share_out(work.size(), threads, [&](int64_t number) {
     const Stripe& stripe = work[number];
     const TableCall& table = call.tables[stripe.table];
     dispatch(table, [&]<typename scalar_t, typename index_t>() {
       scalar_t* const weight = weights[stripe.table].mutable_data_ptr<scalar_t>();
+      if (table.plan->mode == GroupedMode::kMax) {
+        fill_max_columns<scalar_t, index_t>(table, weight, stripe.begin, stripe.end);
+        return;
+      }
       if (!zero[stripe.table]) {
         std::memset(weight + stripe.begin * table.dim, 0,
                     (stripe.end - stripe.begin) * table.dim * sizeof(scalar_t));
       }
-      table.plan->mode == GroupedMode::kMax
-          ? fill_max_stripe<scalar_t, index_t>(table, weight, stripe.begin, stripe.end)
-          : fill_stripe<scalar_t, index_t>(table, weight, stripe.begin, stripe.end);
+      fill_rows<scalar_t, index_t>(table, weight, stripe.begin, stripe.end);
     });
   });
-  // One table after the other: several may share one tensor.
-  for (const TableCall& table : call.tables) {
-    const TensorView& view = table.plan->weights;
-    if (!view.given() || !sample_weights[view.tensor].defined()) continue;
-    const at::Tensor gradient = slice(view, sample_weights);
-    dispatch(table, [&]<typename scalar_t, typename index_t>() {
-      fill_sample_weights<scalar_t, index_t>(table, gradient);
-    });
-  }
+  // One table after the other where several share one tensor.
+  share_out(sample_weights.size(), threads, [&](int64_t tensor) {
+    if (!sample_weights[tensor].defined()) return;
+    for (const TableCall& table : call.tables) {
+      if (table.plan->weights.tensor != tensor || !table.bags) continue;
+      const at::Tensor gradient = slice(table.plan->weights, sample_weights);
+      dispatch(table, [&]<typename scalar_t, typename index_t>() {
+        fill_sample_weights<scalar_t, index_t>(table, gradient);
+      });
+    }
+  });
 }
 
 std::pair<at::Tensor, at::Tensor> sparse_gradient_cpu(const TableCall& table) {

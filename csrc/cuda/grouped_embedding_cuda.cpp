@@ -124,6 +124,8 @@ Tensors backward_cuda(TensorList grads, TensorList weights, at::IntArrayRef rows
   int64_t num_ids = 0;
   for (size_t t = 0; t < plan.tables.size(); ++t) {
     if (!wanted[t]) continue;
+    TORCH_CHECK_VALUE(!absent(grads[t]), "table ", plan.tables[t].name,
+                      " has no gradient to pass on");
     const TableCall& table = call.tables[t];
     if (!plan.tables[t].sparse) {
       found.push_back(at::zeros({rows[t], table.dim}, grads[t].options()));
@@ -132,8 +134,6 @@ Tensors backward_cuda(TensorList grads, TensorList weights, at::IntArrayRef rows
       num_ids += table.num_ids;
       continue;
     }
-    TORCH_CHECK_VALUE(plan.tables[t].mode != GroupedMode::kMax, "table ", plan.tables[t].name,
-                      ": a maximum has no sparse gradient");
     const int64_t entries = table.bags ? table.num_ids : 0;
     const Tensor row = at::empty({1, entries}, grads[t].options().dtype(at::kLong));
     const Tensor values = at::empty({entries, table.dim}, grads[t].options());
@@ -155,7 +155,7 @@ Tensors backward_cuda(TensorList grads, TensorList weights, at::IntArrayRef rows
   // One table after the other: several may share one tensor.
   for (size_t t = 0; t < plan.tables.size(); ++t) {
     const TensorView& view = plan.tables[t].weights;
-    if (!view.given() || !samples[view.tensor].defined()) continue;
+    if (!view.given() || !samples[view.tensor].defined() || !call.tables[t].bags) continue;
     const Tensor gradient = slice(view, samples);
     C10_CUDA_CHECK(cuda::launch_sample_gradient(
         launcher(device, scratch), device_table(call.tables[t], t), gradient.mutable_data_ptr(),

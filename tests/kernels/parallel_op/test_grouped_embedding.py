@@ -51,8 +51,8 @@ def one_table(weight: Tensor, ids: Tensor, **fields: Any) -> Call:
     return [weight], [ids], [] if offsets is None else [offsets], [] if samples is None else [samples], [], plan
 
 
-def random_call(rng: random.Random) -> tuple[Call, bool]:
-    """A call with tables of all kinds, and whether its gradients can be compared."""
+def random_call(rng: random.Random) -> Call:
+    """A call with tables of all kinds."""
     bags = rng.choice([0, 1, 2, 7, 33])
     dtype = rng.choice([torch.float32, torch.float64])
     weights, ids, offsets, samples, extras, tables = [], [], [], [], [], []
@@ -100,7 +100,7 @@ def random_call(rng: random.Random) -> tuple[Call, bool]:
         joined = [*parts[cut:], Extra(0)]
         rng.shuffle(joined)
         outputs.append(Output("cat", tuple(joined)))
-    return (weights, ids, offsets, samples, extras, Plan(tuple(tables), tuple(outputs)).text()), bags > 0
+    return weights, ids, offsets, samples, extras, Plan(tuple(tables), tuple(outputs)).text()
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -109,7 +109,7 @@ def test_any_call_gives_what_torch_gives(seed: int) -> None:
     torch.manual_seed(seed)
     torch.set_num_threads(rng.choice([1, 2]))
     configure(rng.choice(["auto", "table", "batch", "flat"]))
-    call, _ = random_call(rng)
+    call = random_call(rng)
     floats = [*call[0], *call[3], *call[4]]
     for tensor in floats:
         tensor.requires_grad_()
@@ -196,6 +196,83 @@ def test_sparse_gradients() -> None:
     assert weight.grad.is_sparse
     expected = torch.autograd.grad(F.embedding_bag(ids, weight, mode="sum", padding_idx=9).sum(), weight)[0]
     torch.testing.assert_close(weight.grad.to_dense(), expected)
+
+
+def two_outputs(weights: list[Tensor], ids: Tensor, samples: Tensor | None = None, mode: Any = "sum") -> list[Tensor]:
+    shared = None if samples is None else Source(0)
+    tables = (Table("a", Source(0), weights=shared, mode=mode), Table("b", Source(0), weights=shared))
+    plan = Plan(tables, (Output("out", (0,)), Output("out", (1,)))).text()
+    return grouped(weights, [ids], [], [] if samples is None else [samples], [], plan)
+
+
+def test_an_output_that_the_loss_does_not_use_gives_no_gradient() -> None:
+    weights = [torch.randn(10, 8, requires_grad=True) for _ in range(2)]
+    samples = torch.randn(5, 3, requires_grad=True)
+    ids = torch.randint(0, 10, (5, 3))
+    two_outputs(weights, ids, samples)[0].sum().backward()
+    assert weights[1].grad is None
+    inputs = (weights[0], samples)
+    expected = torch.autograd.grad(
+        F.embedding_bag(ids, weights[0], mode="sum", per_sample_weights=samples).sum(), inputs
+    )
+    for tensor, wanted in zip(inputs, expected, strict=True):
+        torch.testing.assert_close(tensor.grad, wanted)
+
+
+def test_the_gradient_of_the_gradient_of_two_tables() -> None:
+    weights = [torch.randn(6, d, dtype=torch.double, requires_grad=True) for d in (2, 3)]
+    ids = torch.randint(0, 6, (4, 2))
+    assert torch.autograd.gradgradcheck(lambda *w: tuple(two_outputs(list(w), ids)), weights)
+    assert torch.autograd.gradgradcheck(lambda *w: two_outputs(list(w), ids)[1], weights)
+    mixed = [torch.randn(6, 2, requires_grad=True), torch.randn(6, 2).bfloat16().requires_grad_()]
+    out = two_outputs(mixed, ids)[0]
+    (gradient,) = torch.autograd.grad(out.square().sum(), mixed[0], create_graph=True)
+    gradient.sum().backward()
+    assert mixed[0].grad is not None
+
+
+def test_only_tables_that_backward_reads_may_not_change() -> None:
+    weights = [torch.randn(10, 8, requires_grad=True) for _ in range(2)]
+    ids = torch.randint(0, 10, (5, 3))
+    for changed, refused in ((1, False), (0, True)):  # the maximum's table is read
+        outs = two_outputs(weights, ids, mode="max")
+        with torch.no_grad():
+            weights[changed].mul_(2)
+        if refused:
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                torch.cat(outs).sum().backward()
+        else:
+            torch.cat(outs).sum().backward()
+
+
+def test_sliced_ids_may_change_between_forward_and_backward() -> None:
+    """As with torch's own op, which copies a slice."""
+    weight, ids = torch.randn(10, 8, requires_grad=True), torch.randint(0, 10, (5, 4))
+    expected = torch.autograd.grad(F.embedding_bag(ids[:, 1:3], weight, mode="sum").sum(), weight)[0]
+    plan = Plan((Table("t", Source(0, View(1, 1, 2))),), (Output("out", (0,)),)).text()
+    (out,) = grouped([weight], [ids], [], [], [], plan)
+    ids.zero_()
+    out.sum().backward()
+    torch.testing.assert_close(weight.grad, expected)
+
+
+def test_forward_mode_is_refused_and_not_lost() -> None:
+    weight, ids = torch.randn(10, 8), torch.randint(0, 10, (5, 3))
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(weight, torch.ones_like(weight))
+        with pytest.raises(RuntimeError, match="jvp is not implemented"):
+            grouped(*one_table(dual, ids))
+
+
+def test_deterministic_algorithms_take_one_way() -> None:
+    call = one_table(torch.randn(100, 16).bfloat16(), torch.randint(0, 100, (9, 50)))
+    torch.use_deterministic_algorithms(True)
+    try:
+        first = grouped(*call)[0]
+        assert all(torch.equal(first, grouped(*call)[0]) for _ in range(20))
+        assert torch.ops.mirror.parallel_op_choices() == ""
+    finally:
+        torch.use_deterministic_algorithms(False)
 
 
 def test_a_frozen_table_has_no_gradient() -> None:
