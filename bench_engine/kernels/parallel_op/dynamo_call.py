@@ -28,6 +28,7 @@ def turns_of(module: nn.Module, settings: Settings) -> Turns:
 def _compiled(settings: Settings, turns: Turns, mode: Mode) -> Callable[..., Any]:
     """The call of a module, compiled apart for each model and mode so that none uses up another's graphs."""
     import torch._dynamo
+    from torch._dynamo.eval_frame import reset_code
 
     # Dynamo counts graphs per code object.
     own = types.FunctionType(_model_call.__code__.replace(), _model_call.__globals__, "model_call")
@@ -35,6 +36,8 @@ def _compiled(settings: Settings, turns: Turns, mode: Mode) -> Callable[..., Any
     here = weakref.ref(turns)
     context: Any = torch._dynamo.optimize(backend=_backend(settings, here))
     context.callback = _Frames(context.callback, own.__code__, here, mode)
+    # Nor does it ever drop a code object that it compiled, with all its graphs.
+    weakref.finalize(turns, reset_code, own.__code__).atexit = False
     return context(own)
 
 

@@ -365,14 +365,19 @@ def test_replicas_are_called_with_their_own_weights():
 
 @pytest.mark.usefixtures("grouped_is_faster")
 @pytest.mark.parametrize("training", [False, True])
-def test_a_model_that_nobody_holds_is_gone(training):
+def test_a_model_that_nobody_holds_is_gone_with_its_graphs(training):
+    def graphs() -> int:
+        gc.collect()
+        return sum(issubclass(type(one), fx.GraphModule) for one in gc.get_objects())
+
+    before = graphs()
     model = WideAndDeep()
     with torch.set_grad_enabled(training):
         called(model, ids(5))
-    assert isinstance(stand_in(model), Turns)
+    assert graphs() > before
     gone = [weakref.ref(model), weakref.ref(stand_in(model)), weakref.ref(model.bags[0].weight)]
     del model
-    gc.collect()
+    assert graphs() <= before
     assert [one() for one in gone] == [None] * 3
     assert [choice.kept for choice in eager.choices()] == ["grouped"]
 
