@@ -59,18 +59,16 @@ Choice& choice(uint64_t kind, const Key& key, const Ways& ways) {
   return add_choice(kind, key(), ways());
 }
 
-// What `run(way)` returns for the way to take now, whose time is recorded as long as none is
-// chosen.
+// Does `run(way)` for the way to take now; its time is recorded as long as none is chosen.
 template <typename Run>
-auto run_chosen(Choice& choice, const Run& run) {
+void run_chosen(Choice& choice, const Run& run) {
   bool measure = false;
   const int way = choice.next(measure);
-  if (!measure) return run(way);
   const auto start = std::chrono::steady_clock::now();
-  auto result = run(way);
+  run(way);
+  if (!measure) return;
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
   choice.record(way, took.count());
-  return result;
 }
 
 // Mixes one more number into the hash of a kind.

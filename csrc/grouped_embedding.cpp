@@ -176,7 +176,9 @@ Tensors forward_cpu(TensorList weights, TensorList ids, TensorList offsets,
         for (const Way& way : all) names.push_back(way.name(threads));
         return names;
       });
-  return run_chosen(measured, [&](int way) { return run(all[way], threads, call, inputs); });
+  Tensors outputs;
+  run_chosen(measured, [&](int way) { outputs = run(all[way], threads, call, inputs); });
+  return outputs;
 }
 
 // Gradients of the tables and of per_sample_weights that are wanted, in this order.

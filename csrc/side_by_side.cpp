@@ -19,8 +19,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <chrono>
-#include <cstdio>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -149,34 +147,28 @@ void run_the_faster_way(SideBySideCall& call, int64_t threads, bool nested) {
   for (const int64_t part :
        {int64_t{octave}, threads, int64_t{torch_threads}, int64_t{nested}, int64_t{grad},
         static_cast<int64_t>(dtype), static_cast<int64_t>(cast)}) {
-    kind = (kind ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15ULL;
-    kind ^= kind >> 29;
+    kind = mixed(kind, static_cast<uint64_t>(part));
   }
   Choice& measured = choice(
       kind,
       [&] {
-        char plan[17];
-        std::snprintf(plan, sizeof(plan), "%016llx",
-                      static_cast<unsigned long long>(call.plan().hash));
         return "side_by_side branches=" + std::to_string(call.size()) + " work<2^" +
                std::to_string(octave) + " threads=" + std::to_string(threads) + " of " +
                std::to_string(torch_threads) + " nested=" + std::to_string(nested) +
                " grad=" + std::to_string(grad) + " dtype=" + c10::toString(dtype) +
-               " autocast=" + (autocast ? c10::toString(cast) : "off") + " plan=" + plan;
+               " autocast=" + (autocast ? c10::toString(cast) : "off") +
+               " plan=" + hexadecimal(call.plan().hash);
       },
       [&] { return std::vector<std::string>{"side by side", "in order"}; });
-  bool measure = false;
-  const int way = measured.next(measure);
-  const auto start = std::chrono::steady_clock::now();
-  if (way == 1) {
-    call.run_in_order();
-  } else if (nested) {
-    run_on_interop_threads(call, threads);
-  } else {
-    run_on_threads(call, threads);
-  }
-  const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
-  if (measure) measured.record(way, took.count());
+  run_chosen(measured, [&](int way) {
+    if (way == 1) {
+      call.run_in_order();
+    } else if (nested) {
+      run_on_interop_threads(call, threads);
+    } else {
+      run_on_threads(call, threads);
+    }
+  });
 }
 
 std::vector<at::Tensor> side_by_side(at::TensorList inputs, std::string_view text) {
