@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from bench_engine.kernels.parallel_op.settings import Settings
-from bench_engine.kernels.parallel_op.turns import Choice, Turns
+from bench_engine.kernels.parallel_op.turns import Choice, Turns, own_hooks
 
 _CLASSES: dict[str, type[nn.Module]] = {
     "aten.embedding": nn.Embedding,
@@ -45,6 +45,10 @@ def install(settings: Settings) -> None:
     uninstall()
     # torch.compile tells users that global hooks fire once more; this one does nothing there.
     warnings.filterwarnings("ignore", "Using `torch.compile\\(module\\)` when there are global hooks")
+    # TorchScript reads attributes of a model, and would want a type of the one that stands in for its call.
+    ignored = list(getattr(nn.Module, "__jit_ignored_attributes__", ()))
+    if "_compiled_call_impl" not in ignored:
+        nn.Module.__jit_ignored_attributes__ = [*ignored, "_compiled_call_impl"]  # type: ignore[attr-defined]
     for kind in (_CLASSES[name] for name in settings.ops):
         # Creating, copying and unpickling all come through here, and through nothing else.
         if "__new__" not in kind.__dict__:
@@ -100,6 +104,7 @@ class _Watch:
             self._patience = _PATIENCE
             if self._hook is None:
                 self._hook = nn.modules.module.register_module_forward_pre_hook(self._before_a_call)
+                own_hooks.add(self._hook.id)
 
     def _gone(self, key: int) -> None:
         self._pending.pop(key, None)

@@ -1,7 +1,7 @@
 """What the pass did to each graph, in words; kept for the process."""
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -113,11 +113,15 @@ def clear() -> None:
 
 
 def report() -> str:
-    """All reports, a paragraph per graph."""
+    """All reports, a paragraph per graph; graphs told in the same words share one."""
     known = reports()
     if not known:
         return "Parallel OP saw no new graph with an op of its whitelist."
-    return "\n".join(f"Parallel OP, graph {number}: {one.text()}" for number, one in enumerate(known, start=1))
+    alike = Counter(one.text() for one in known)  # a graph is compiled anew for other sizes and modes
+    return "\n".join(
+        f"Parallel OP, graph {number}{f' ({count} times)' if count > 1 else ''}: {text}"
+        for number, (text, count) in enumerate(alike.items(), start=1)
+    )
 
 
 def _by_reason(what: str, left: Sequence[Left]) -> list[str]:

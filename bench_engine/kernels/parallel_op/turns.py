@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.fx import _symbolic_trace
+from torch.nn.modules import module as module_hooks
 
 # Before the turns: grouped compiles in its first call, and the op measures its own ways until it has settled on one.
 _SHORTEST_WARM_UP, _LONGEST_WARM_UP = 2, 200
@@ -36,6 +37,14 @@ _functorch = torch._C._are_functorch_transforms_active
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _fx_tracing = _symbolic_trace.is_fx_symbolic_tracing
 _is_compiling = torch.compiler.is_compiling
+_saved_tensors_hooks = torch._C._autograd._top_saved_tensors_default_hooks
+_global_forward_hooks = module_hooks._global_forward_hooks
+_global_forward_pre_hooks = module_hooks._global_forward_pre_hooks
+_global_backward_hooks = module_hooks._global_backward_hooks
+_global_backward_pre_hooks = module_hooks._global_backward_pre_hooks
+
+# Numbers of global pre-hooks that are Parallel OP's own.
+own_hooks: set[int] = set()
 
 
 @dataclass
@@ -107,8 +116,17 @@ class Turns:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         module: Any = self._module()  # alive, since it is being called
-        # Somebody else is looking at this call: a compiler, an exporter, jit or fx tracing, vmap, a dispatch mode.
-        if _is_compiling() or _tracing() is not None or _functorch() or _dispatch_modes() or _fx_tracing():
+        # Somebody else is looking at this call: a compiler, an exporter, jit or fx tracing, vmap, a dispatch mode,
+        # checkpointing (which wants the same tensors saved by every call), hooks of all modules.
+        if (
+            _is_compiling()
+            or _tracing() is not None
+            or _functorch()
+            or _dispatch_modes()
+            or _fx_tracing()
+            or _saved_tensors_hooks(True) is not None
+            or _hooked()
+        ):
             return _untouched(module, *args, **kwargs)
         key: list[Any] = [
             _is_grad_enabled(),
@@ -242,6 +260,13 @@ class Turns:
 
 def _untouched(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
     return module._call_impl(*args, **kwargs)
+
+
+def _hooked() -> bool:
+    """Whether somebody else's hook is to see the calls of all modules, those within a graph too."""
+    if _global_forward_hooks or _global_backward_hooks or _global_backward_pre_hooks:
+        return True
+    return bool(_global_forward_pre_hooks) and not own_hooks.issuperset(_global_forward_pre_hooks)
 
 
 def _undisturbed(times: list[int]) -> float:

@@ -11,6 +11,7 @@ import weakref
 import pytest
 import torch
 from torch import fx, nn
+from torch.utils.checkpoint import checkpoint
 
 from bench_engine.kernels.parallel_op import backend, dynamo_call, eager, report, switching, turns
 from bench_engine.kernels.parallel_op.settings import Settings
@@ -399,3 +400,42 @@ def test_disable_gives_models_back():
     switching.disable()
     assert stand_in(model) is None
     assert not hooked()
+
+
+def test_a_checkpointed_model_saves_the_same_tensors_in_every_call():
+    model = WideAndDeep()
+    for _ in range(40):
+        checkpoint(model, ids(5), use_reentrant=False).sum().backward()
+
+
+@pytest.mark.usefixtures("grouped_is_faster")
+def test_a_hook_of_all_modules_sees_those_within_a_graph():
+    model = WideAndDeep()
+    called(model, ids(5))
+    seen: list[str] = []
+    handle = nn.modules.module.register_module_forward_hook(lambda module, *_: seen.append(type(module).__name__))
+    try:
+        model(ids(5))
+    finally:
+        handle.remove()
+    assert seen.count("EmbeddingBag") == 6
+
+
+class Pair(nn.Module):
+    """In words that TorchScript knows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Embedding(10, 4), nn.Embedding(10, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cat([self.first(x), self.second(x)], -1)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.usefixtures("grouped_is_faster")
+def test_a_model_that_was_called_can_be_scripted():
+    model, x = Pair(), torch.arange(5)
+    expected = called(model, x)
+    assert stand_in(model) is not None
+    assert torch.equal(torch.jit.script(model)(x), expected)
