@@ -5,7 +5,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,23 +16,30 @@ namespace mirror {
 // One table of a call. Strides count elements.
 struct TableCall {
   const TablePlan* plan;
-  at::ScalarType dtype;  // float32, float64, bfloat16 or float16
-  const void* weight;    // (rows, dim), the elements of a row side by side; nullptr in a backward
-                         // call that needs none
+
+  // (rows, dim): float32, float64, bfloat16 or float16, the elements of a row side by side. nullptr
+  // in a backward call that does not read the table.
+  const void* weight;
+  at::ScalarType dtype;
   int64_t rows, dim, row_stride;
-  const void* ids;  // int32 or int64
+
+  // int32 or int64. A bag_size of -1: the offsets say where bags start; else bags are bag_stride
+  // apart.
+  const void* ids;
   bool long_ids;
-  int64_t num_ids, bags;
-  int64_t bag_size;  // ids of every bag; -1: offsets say where bags start
-  int64_t bag_stride,
-      id_stride;        // between bags where there are no offsets; between the ids of a bag
-  const void* offsets;  // int32 or int64
+  int64_t num_ids, bags, bag_size, bag_stride, id_stride;
+
+  // int32 or int64; nullptr: there are none.
+  const void* offsets;
   bool long_offsets;
   int64_t num_offsets, offset_stride;
-  const void*
-      sample_weights;  // per_sample_weights, in the type of the table; nullptr: there are none
+
+  // per_sample_weights, in the type of the table; nullptr: there are none.
+  const void* sample_weights;
   int64_t sample_bag_stride, sample_stride;
-  char* out;  // (bags, dim): what forward writes, the gradient that backward reads
+
+  // (bags, dim): what forward writes, the gradient that backward reads.
+  char* out;
   int64_t out_stride;
 };
 
