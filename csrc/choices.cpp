@@ -2,6 +2,7 @@
 #include "choices.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,11 @@ using Times = std::vector<double>;
 // are out, and so are, later, those that are clearly behind; the others are measured until there
 // are enough calls to tell them apart.
 constexpr size_t kWarmUp = 1, kFirst = 3, kMeasured = 7, kClose = 15;
+// While ways take turns, each takes memory from the C library in its own sizes, and what it gives
+// back the next call faults in again: such calls say nothing about those to come, when one way is
+// left. Of each way so many are not counted; one that goes on like that is that slow.
+constexpr int64_t kFewFaults = 16;
+constexpr int kLeftOut = 24;
 constexpr double kFarBehind = 2.0, kBehind = 1.15;  // times the best
 
 double median(Times values) {
@@ -63,6 +69,7 @@ Choice::Choice(std::string key, std::vector<std::string> ways, int chosen)
       ways_(std::move(ways)),
       chosen_(chosen),
       times_(ways_.size()),
+      left_out_(ways_.size()),
       out_(ways_.size(), false) {
   if (chosen < 0 && ways_.size() == 1) chosen_ = 0;
 }
@@ -80,10 +87,14 @@ int Choice::next(bool& measure) {
   return fewest;
 }
 
-void Choice::record(int way, double microseconds) {
+void Choice::record(int way, double microseconds, int64_t page_faults) {
   {
     const std::lock_guard lock(mutex_);
     if (chosen_ >= 0) return;
+    if (page_faults > kFewFaults && left_out_[way] < kLeftOut) {
+      ++left_out_[way];
+      return;
+    }
     times_[way].push_back(microseconds);
     decide();
     if (chosen_ < 0) return;
@@ -151,6 +162,11 @@ Choice& add_choice(uint64_t kind, std::string key, std::vector<std::string> ways
     place = std::make_unique<Choice>(std::move(key), std::move(ways), chosen);
   }
   return *place;
+}
+
+int64_t page_faults() {
+  rusage used;
+  return getrusage(RUSAGE_SELF, &used) == 0 ? used.ru_minflt : 0;
 }
 
 std::string hexadecimal(uint64_t value) {

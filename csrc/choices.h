@@ -19,9 +19,10 @@ class Choice {
  public:
   Choice(std::string key, std::vector<std::string> ways, int chosen);
 
-  // The way to take now. `measure`: its time is wanted, by `record`.
+  // The way to take now. `measure`: its time is wanted, by `record`, and how many page faults it
+  // met.
   int next(bool& measure);
-  void record(int way, double microseconds);
+  void record(int way, double microseconds, int64_t page_faults);
 
   // "key <tab> chosen way or - <tab> calls <tab> way=median microseconds ...": ways not measured
   // are left out.
@@ -39,6 +40,7 @@ class Choice {
   std::atomic<int64_t> calls_{0};
   mutable std::mutex mutex_;
   std::vector<std::vector<double>> times_;  // per way
+  std::vector<int> left_out_;               // calls of each way that were not counted
   std::vector<bool> out_;                   // ways that are behind
 };
 
@@ -59,16 +61,23 @@ Choice& choice(uint64_t kind, const Key& key, const Ways& ways) {
   return add_choice(kind, key(), ways());
 }
 
+// Page faults of this process so far that needed no disk; 0 where that cannot be known.
+int64_t page_faults();
+
 // Does `run(way)` for the way to take now; its time is recorded as long as none is chosen.
 template <typename Run>
 void run_chosen(Choice& choice, const Run& run) {
   bool measure = false;
   const int way = choice.next(measure);
+  if (!measure) {
+    run(way);
+    return;
+  }
+  const int64_t faults = page_faults();
   const auto start = std::chrono::steady_clock::now();
   run(way);
-  if (!measure) return;
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
-  choice.record(way, took.count());
+  choice.record(way, took.count(), page_faults() - faults);
 }
 
 // Mixes one more number into the hash of a kind.

@@ -14,6 +14,10 @@ namespace {
 using at::Tensor;
 using Sizes = c10::SmallVector<int64_t, 4>;
 
+constexpr int64_t kAlignment = 64;
+// What outputs may share: below the size from which the C library maps every block anew.
+constexpr int64_t kSharedBytes = int64_t{16} << 20;
+
 // A tensor or a slice of it, without the cost of a tensor of its own.
 struct Slice {
   const char* data;
@@ -193,12 +197,6 @@ GroupedCall empty_call(const GroupedPlan& plan) {
   return call;
 }
 
-Tensor empty(at::IntArrayRef sizes, const Tensor& like) {
-  // Past the dispatcher, which takes longer than a small lookup.
-  return like.is_cpu() ? Tensor(at::detail::empty_cpu(sizes, like.scalar_type()))
-                       : at::empty(sizes, like.options());
-}
-
 // Shape of a table's own output.
 Sizes output_sizes(const TableCall& call, const GroupedInputs& inputs) {
   const TablePlan& table = *call.plan;
@@ -206,6 +204,87 @@ Sizes output_sizes(const TableCall& call, const GroupedInputs& inputs) {
   Sizes sizes = resolve(table.ids, inputs.ids, table).sizes;
   sizes.push_back(call.dim);
   return sizes;
+}
+
+// Shape of an output.
+struct Shape {
+  const Tensor* like;
+  Sizes sizes;
+  int64_t width;  // elements of a bag in all parts
+
+  int64_t bytes() const { return c10::multiply_integers(sizes) * like->element_size(); }
+};
+
+Shape shape_of(const OutputPlan& output, const GroupedCall& call, const GroupedInputs& inputs) {
+  Shape shape{nullptr, {}, 0};
+  for (const int64_t part : output.parts) {
+    const bool table = part >= 0;
+    const Tensor& tensor = table ? inputs.weights[part] : inputs.extras[-1 - part];
+    const Sizes own = table ? output_sizes(call.tables[part], inputs)
+                            : Sizes(tensor.sizes().begin(), tensor.sizes().end());
+    const auto name = [&] {
+      return table ? "table " + call.plan->tables[part].name
+                   : "extra tensor " + std::to_string(-1 - part);
+    };
+    TORCH_CHECK_VALUE(!own.empty(), name(), " has no dimension to concatenate");
+    if (!shape.like) {
+      shape.like = &tensor;
+      shape.sizes = own;
+    }
+    TORCH_CHECK_TYPE(tensor.scalar_type() == shape.like->scalar_type(), name(), " is ",
+                     tensor.scalar_type(), " but what it is joined with is ",
+                     shape.like->scalar_type());
+    TORCH_CHECK_VALUE(
+        own.size() == shape.sizes.size() &&
+            std::equal(own.begin(), own.end() - 1, shape.sizes.begin()) &&
+            (output.kind != OutputKind::kStack || (own.size() == 2 && own == shape.sizes)),
+        name(), " gives shape ", own, ", which cannot be joined with ", shape.sizes);
+    shape.width += own.back();
+  }
+  if (output.kind == OutputKind::kStack) {
+    shape.sizes.insert(shape.sizes.end() - 1, static_cast<int64_t>(output.parts.size()));
+  } else {
+    shape.sizes.back() = shape.width;
+  }
+  return shape;
+}
+
+// A tensor that begins `offset` bytes into a storage on the CPU.
+Tensor tensor_in(const c10::Storage& storage, int64_t offset, const Shape& shape) {
+  Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), shape.like->dtype());
+  c10::TensorImpl* const impl = tensor.unsafeGetTensorImpl();
+  impl->set_storage_offset(offset / shape.like->element_size());
+  impl->set_sizes_contiguous(shape.sizes);
+  return tensor;
+}
+
+// On the CPU consecutive outputs share a storage, so that the C library keeps its memory from call
+// to call: what lies free in many small blocks it gives back, and the next call faults it in again.
+std::vector<Tensor> allocate(const std::vector<Shape>& shapes) {
+  std::vector<Tensor> outputs;
+  outputs.reserve(shapes.size());
+  for (size_t first = 0; first < shapes.size();) {
+    if (!shapes[first].like->is_cpu()) {
+      outputs.push_back(at::empty(shapes[first].sizes, shapes[first].like->options()));
+      ++first;
+      continue;
+    }
+    const auto padded = [&](size_t i) {
+      return (shapes[i].bytes() + kAlignment - 1) / kAlignment * kAlignment;
+    };
+    int64_t bytes = padded(first);
+    size_t end = first + 1;
+    while (end < shapes.size() && bytes + padded(end) <= kSharedBytes) bytes += padded(end++);
+    // Past the dispatcher, which takes longer than a small lookup.
+    const Tensor memory = Tensor(at::detail::empty_cpu({bytes}, at::kByte));
+    int64_t offset = 0;
+    for (; first < end; ++first) {
+      outputs.push_back(tensor_in(memory.storage(), offset, shapes[first]));
+      offset += padded(first);
+    }
+  }
+  return outputs;
 }
 
 }  // namespace
@@ -291,44 +370,15 @@ GroupedCall grouped_backward_call(const GroupedPlan& plan, at::TensorList grads,
 }
 
 std::vector<Tensor> grouped_outputs(GroupedCall& call, const GroupedInputs& inputs) {
-  std::vector<Tensor> outputs;
-  outputs.reserve(call.plan->outputs.size());
-  for (const OutputPlan& output : call.plan->outputs) {
-    Sizes sizes;
-    int64_t width = 0;
-    const Tensor* like = nullptr;
-    for (const int64_t part : output.parts) {
-      const bool table = part >= 0;
-      const Tensor& tensor = table ? inputs.weights[part] : inputs.extras[-1 - part];
-      const Sizes own = table ? output_sizes(call.tables[part], inputs)
-                              : Sizes(tensor.sizes().begin(), tensor.sizes().end());
-      const auto name = [&] {
-        return table ? "table " + call.plan->tables[part].name
-                     : "extra tensor " + std::to_string(-1 - part);
-      };
-      TORCH_CHECK_VALUE(!own.empty(), name(), " has no dimension to concatenate");
-      if (!like) {
-        like = &tensor;
-        sizes = own;
-      }
-      TORCH_CHECK_TYPE(tensor.scalar_type() == like->scalar_type(), name(), " is ",
-                       tensor.scalar_type(), " but what it is joined with is ",
-                       like->scalar_type());
-      TORCH_CHECK_VALUE(
-          own.size() == sizes.size() && std::equal(own.begin(), own.end() - 1, sizes.begin()) &&
-              (output.kind != OutputKind::kStack || (own.size() == 2 && own == sizes)),
-          name(), " gives shape ", own, ", which cannot be joined with ", sizes);
-      width += own.back();
-    }
-    if (output.kind == OutputKind::kStack) {
-      sizes.insert(sizes.end() - 1, static_cast<int64_t>(output.parts.size()));
-    } else {
-      sizes.back() = width;
-    }
-    const Tensor& joined = outputs.emplace_back(empty(sizes, *like));
-    const int64_t size = joined.element_size();
+  std::vector<Shape> shapes;
+  shapes.reserve(call.plan->outputs.size());
+  for (const OutputPlan& output : call.plan->outputs)
+    shapes.push_back(shape_of(output, call, inputs));
+  std::vector<Tensor> outputs = allocate(shapes);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor& joined = outputs[i];
     int64_t column = 0;
-    for (const int64_t part : output.parts) {
+    for (const int64_t part : call.plan->outputs[i].parts) {
       if (part < 0) {
         const Tensor& extra = inputs.extras[-1 - part];
         joined.narrow(-1, column, extra.size(-1)).copy_(extra);
@@ -336,8 +386,8 @@ std::vector<Tensor> grouped_outputs(GroupedCall& call, const GroupedInputs& inpu
         continue;
       }
       TableCall& table = call.tables[part];
-      table.out = static_cast<char*>(joined.mutable_data_ptr()) + column * size;
-      table.out_stride = width;
+      table.out = static_cast<char*>(joined.mutable_data_ptr()) + column * joined.element_size();
+      table.out_stride = shapes[i].width;
       column += table.dim;
     }
   }

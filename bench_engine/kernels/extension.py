@@ -2,12 +2,15 @@
 
 import fcntl
 import hashlib
+import importlib.machinery
+import importlib.util
 import os
 import platform
 import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -15,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
 
 from bench_engine.kernels import cuda_toolkit
 from bench_engine.kernels.cuda_toolkit import Toolkit
@@ -23,6 +27,9 @@ _ROOT = Path(__file__).resolve().parents[2]
 _SOURCES = _ROOT / "csrc"
 _BUILDS = _ROOT / "build"
 _LIBRARY, _COMPILER_NOTE = "mirror_kernels.so", "compiler.txt"
+# Python functions over the library's ops: csrc/python/, which needs this interpreter's headers. What it speeds up works
+# without it.
+_PYTHON_LIBRARY, _PYTHON_MODULE = "mirror_python.so", "mirror_python"
 NOT_BUILT = "the compiled kernels are not built for this machine: run `python -m bench_engine build`."
 # -march=native: a library is only ever loaded on a CPU like the one it was built on, since the CPU is in its key.
 # -fopenmp: without it at::parallel_for runs on one thread and says nothing.
@@ -39,6 +46,7 @@ _MESSAGE_LINES = 20
 _LAUNCHERS = {"ccache", "distcc", "icecc", "sccache"}  # words that $CXX may have before the compiler
 
 _loaded: dict[str, str] | None = None
+_python: ModuleType | None = None
 _loading = threading.Lock()
 
 
@@ -68,7 +76,7 @@ def load() -> None:
 
     Where several compilers were used, the build asked for last is taken. Raises KernelsNotBuiltError.
     """
-    global _loaded
+    global _loaded, _python
     with _loading:
         if _loaded:
             return
@@ -80,7 +88,24 @@ def load() -> None:
         folder = found[-1].parent
         compiler = (folder / _COMPILER_NOTE).read_text(encoding="utf-8")
         torch.ops.load_library(found[-1])
+        _python = _python_module(folder / _PYTHON_LIBRARY)
         _loaded = {"kernels_build": folder.name, "compiler": compiler, "compiler_flags": " ".join(_FLAGS)}
+
+
+def python_module() -> ModuleType | None:
+    """The Python functions of csrc/python/ over the loaded ops; None where they could not be built."""
+    return _python
+
+
+def _python_module(path: Path) -> ModuleType | None:
+    if not path.exists():
+        return None
+    loader = importlib.machinery.ExtensionFileLoader(_PYTHON_MODULE, str(path))
+    spec = importlib.util.spec_from_loader(_PYTHON_MODULE, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
 
 
 def provenance() -> dict[str, str]:
@@ -159,8 +184,10 @@ def _compile(compiler: list[str], toolkit: Toolkit | None, folder: Path) -> None
     commands = [compile_command(compiler, toolkit, source, target) for source, target in jobs]
     kinds = [_CudaCompileError if source.parent.name == "cuda" else CompileError for source, _ in jobs]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        python = pool.submit(_compile_python, compiler, folder)
         list(pool.map(_run, commands, kinds))
-    libraries = [f"-L{_torch_home() / 'lib'}", "-lc10", "-ltorch_cpu", "-ltorch"]
+        python.result()
+    libraries = _torch_libraries()
     if toolkit:
         libraries += [f"-L{toolkit.home / 'lib64'}", "-lc10_cuda", "-ltorch_cuda", "-lcudart"]
     link = [*compiler, *_FLAGS, "-shared", *objects, *libraries, "-o", str(folder / _LIBRARY)]
@@ -169,20 +196,40 @@ def _compile(compiler: list[str], toolkit: Toolkit | None, folder: Path) -> None
         path.unlink()
 
 
+def _compile_python(compiler: list[str], folder: Path) -> None:
+    sources = _python_units()
+    if not sources:
+        return
+    libraries = [*_torch_libraries(), "-ltorch_python"]
+    command = [*compiler, *_FLAGS, *_torch_headers(), "-isystem", sysconfig.get_path("include"), "-shared"]
+    try:
+        _run([*command, *map(str, sources), *libraries, "-o", str(folder / _PYTHON_LIBRARY)], CompileError)
+    except CompileError as error:
+        print(f"Built without the short way from Python: {_reason(error)}", file=sys.stderr)
+
+
+def _torch_libraries() -> list[str]:
+    return [f"-L{_torch_home() / 'lib'}", "-lc10", "-ltorch_cpu", "-ltorch"]
+
+
 def compile_command(compiler: list[str], toolkit: Toolkit | None, source: Path, target: str) -> list[str]:
     """The command that compiles one file of csrc/; a toolkit is needed for those of csrc/cuda/."""
-    import torch
-
-    include = [_torch_home() / "include", _torch_home() / "include/torch/csrc/api/include"]
+    headers = _torch_headers()
     if toolkit and source.suffix == ".cu":
         host = next((word for word in compiler if Path(word).name not in _LAUNCHERS), compiler[0])
         start = [str(toolkit.nvcc), f"--compiler-bindir={shutil.which(host)}", *_CUDA_FLAGS]
     else:
         start = [*compiler, *_FLAGS]
-        include += [toolkit.home / "include"] if toolkit else []
+        headers += ["-isystem", str(toolkit.home / "include")] if toolkit else []
+    return [*start, *headers, "-c", str(source), "-o", target]
+
+
+def _torch_headers() -> list[str]:
+    import torch
+
     abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"
-    system = [word for path in include for word in ("-isystem", str(path))]
-    return [*start, abi, *system, "-c", str(source), "-o", target]
+    include = _torch_home() / "include"
+    return [abi, "-isystem", str(include), "-isystem", str(include / "torch/csrc/api/include")]
 
 
 def _torch_home() -> Path:
@@ -203,13 +250,19 @@ def _units(with_cuda: bool) -> list[Path]:
     return sorted(path for pattern in patterns for path in _SOURCES.glob(pattern))
 
 
+def _python_units() -> list[Path]:
+    return sorted(_SOURCES.glob("python/*.cpp"))
+
+
 def _machine_key() -> str:
-    """Hash of torch version, flags, sources, CPU and files of a build: what a library must agree with to be loaded."""
+    """Hash of the versions of torch and Python, flags, sources, CPU and files of a build: what a library must agree
+    with to be loaded."""
     digest = hashlib.sha256()
     cuda = cuda_toolkit.torch_cuda()
-    for part in (version("torch"), *_FLAGS, _cpu(), _COMPILER_NOTE, *((cuda, *_CUDA_FLAGS) if cuda else ())):
+    python = sys.implementation.cache_tag
+    for part in (version("torch"), python, *_FLAGS, _cpu(), _COMPILER_NOTE, *((cuda, *_CUDA_FLAGS) if cuda else ())):
         digest.update(part.encode() + b"\0")
-    sources = [*_units(with_cuda=cuda is not None), *_SOURCES.rglob("*.h"), *_SOURCES.rglob("*.cuh")]
+    sources = [*_units(with_cuda=cuda is not None), *_python_units(), *_SOURCES.rglob("*.h"), *_SOURCES.rglob("*.cuh")]
     for path in sorted(path for path in sources if cuda or path.parent.name != "cuda"):
         digest.update(path.relative_to(_SOURCES).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]

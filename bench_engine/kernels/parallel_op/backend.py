@@ -32,6 +32,8 @@ def grouped(gm: torch.fx.GraphModule, settings: Settings) -> tuple[Callable[...,
     ops.load()
     ops.configure(settings)
     report = group_graph(gm, settings)
+    for node in gm.graph.find_nodes(op="call_function", target=torch.ops.mirror.grouped_embedding.default):
+        node.target = ops.grouped_embedding
     # A lazy graph module compiles itself on the first call of a stand-in, which would stay in the way of later calls.
     getattr(gm, "real_recompile", gm.recompile)()
     return gm.forward, report

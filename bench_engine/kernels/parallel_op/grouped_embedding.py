@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import torch
 from torch import Tensor, nn
 
-from bench_engine.kernels.parallel_op import switching
+from bench_engine.kernels.parallel_op import ops, switching
 from bench_engine.kernels.parallel_op.plan import MODES, Mode, Output, Plan, Source, Table
 
 
@@ -69,7 +68,7 @@ class GroupedEmbeddingBag(nn.Module):
             plan = self._plans[bags] = self._plan(bags)
         # Not the list itself, whose elements take a microsecond each.
         weights = list(self.weights._parameters.values())
-        outputs = torch.ops.mirror.grouped_embedding.default(weights, ids, offsets or [], [], [], plan)
+        outputs = ops.grouped_embedding(weights, ids, offsets or [], [], [], plan)
         return outputs[0] if self._joined else outputs
 
     def _plan(self, bags: bool) -> str:

@@ -1,0 +1,78 @@
+// The grouped embedding as a plain Python function. torch.ops takes lists of tensors apart and puts
+// them together one object at a time, and lets go of them while other threads may run Python, for
+// which it locks the interpreter again and again: in all as long as a small lookup.
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
+#include <torch/csrc/Exceptions.h>
+#include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/utils/pybind.h>
+#include <torch/csrc/utils/python_arg_parser.h>
+
+#include <array>
+
+namespace {
+
+using at::Tensor;
+using at::TensorList;
+using Tensors = std::vector<Tensor>;
+
+constexpr Py_ssize_t kLists = 5;
+
+// Tensors of a list or tuple that are tensors and no more; false for anything else.
+bool plain_tensors(PyObject* list, Tensors& tensors) {
+  if (!PyList_CheckExact(list) && !PyTuple_CheckExact(list)) return false;
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(list);
+  tensors.reserve(size);
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* const item = PySequence_Fast_GET_ITEM(list, i);
+    if (!THPVariable_CheckExact(item)) return false;
+    tensors.push_back(THPVariable_Unpack(item));
+  }
+  return true;
+}
+
+Tensors call(const std::array<Tensors, kLists>& lists, std::string_view plan) {
+  using Signature =
+      Tensors(TensorList, TensorList, TensorList, TensorList, TensorList, std::string_view);
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("mirror::grouped_embedding", "")
+                             .typed<Signature>();
+  const pybind11::gil_scoped_release others_may_run;
+  return op.call(lists[0], lists[1], lists[2], lists[3], lists[4], plan);
+}
+
+// Five lists of tensors and the plan, as the op has them. None where somebody wants to see the call
+// of the op itself: a subclass of Tensor, a torch function mode.
+PyObject* grouped_embedding(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  HANDLE_TH_ERRORS
+  std::array<Tensors, kLists> lists;
+  bool plain = count == kLists + 1 && PyUnicode_Check(arguments[kLists]) &&
+               !at::impl::torch_function_mode_enabled();
+  for (Py_ssize_t i = 0; plain && i < kLists; ++i) plain = plain_tensors(arguments[i], lists[i]);
+  if (!plain) Py_RETURN_NONE;
+  Py_ssize_t length = 0;
+  const char* const plan = PyUnicode_AsUTF8AndSize(arguments[kLists], &length);
+  if (!plan) throw python_error();
+  Tensors outputs = call(lists, {plan, static_cast<size_t>(length)});
+  THPObjectPtr list(PyList_New(static_cast<Py_ssize_t>(outputs.size())));
+  if (!list) throw python_error();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    PyObject* const output = THPVariable_Wrap(std::move(outputs[i]));
+    if (!output) throw python_error();
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), output);
+  }
+  return list.release();
+  END_HANDLE_TH_ERRORS
+}
+
+// The cast is how CPython takes functions with an array of arguments.
+PyMethodDef methods[] = {
+    {"grouped_embedding", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(grouped_embedding)),
+     METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+PyModuleDef module = {PyModuleDef_HEAD_INIT, "mirror_python", nullptr, -1, methods,
+                      nullptr,               nullptr,         nullptr, nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit_mirror_python() { return PyModule_Create(&module); }
