@@ -67,7 +67,7 @@ class GroupedEmbeddingBag(nn.Module):
         if plan is None:
             plan = self._plans[bags] = self._plan(bags)
         # Not the list itself, whose elements take a microsecond each.
-        weights = list(self.weights._parameters.values())
+        weights: list[Any] = list(self.weights._parameters.values())
         outputs = ops.grouped_embedding(weights, ids, offsets or [], [], [], plan)
         return outputs[0] if self._joined else outputs
 
