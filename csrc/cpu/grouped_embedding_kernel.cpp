@@ -56,8 +56,8 @@ void pool_vectors(const Stream<index_t>& stream, int64_t first, int ahead) {
   const bool mean = table.plan->mode == GroupedMode::kMean;
   // Of plain rows padding has no gradient but is read like any other.
   const int64_t padding = table.plan->mode == GroupedMode::kRow ? -1 : table.plan->padding;
-  // Inlined by force: GCC 12 takes a function that only prefetches for one without effect, and drops
-  // its calls.
+  // Inlined by force: GCC 12 takes a function that only prefetches for one without effect, and
+  // drops its calls.
   const auto fetch = [&](int64_t position) __attribute__((always_inline)) {
     const char* const row =
         reinterpret_cast<const char*>(weight + stream.id(std::min(position, last)) * row_stride);

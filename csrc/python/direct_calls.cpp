@@ -1,12 +1,12 @@
 // The grouped embedding as a plain Python function. torch.ops takes lists of tensors apart and puts
 // them together one object at a time, and lets go of them while other threads may run Python, for
 // which it locks the interpreter again and again: in all as long as a small lookup.
+#include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/utils/object_ptr.h>
 #include <torch/csrc/utils/pybind.h>
-#include <torch/csrc/utils/python_arg_parser.h>
 
 #include <array>
 
@@ -70,8 +70,15 @@ PyMethodDef methods[] = {
     {"grouped_embedding", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(grouped_embedding)),
      METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr}};
-PyModuleDef module = {PyModuleDef_HEAD_INIT, "mirror_python", nullptr, -1, methods,
-                      nullptr,               nullptr,         nullptr, nullptr};
+PyModuleDef module = {.m_base = PyModuleDef_HEAD_INIT,
+                      .m_name = "mirror_python",
+                      .m_doc = nullptr,
+                      .m_size = -1,
+                      .m_methods = methods,
+                      .m_slots = nullptr,
+                      .m_traverse = nullptr,
+                      .m_clear = nullptr,
+                      .m_free = nullptr};
 
 }  // namespace
 

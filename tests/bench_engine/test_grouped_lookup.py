@@ -19,6 +19,8 @@ from bench_engine.rivals import GROUPED_RIVALS, LOOKUP_RIVALS
 from bench_engine.trial import Stop, Trial, TrialResult
 from db.columns import BY_NAME
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 CONFIG = {a.name: a.default for a in registry.BENCHMARKS["grouped_lookup"].axes} | {
     "num_tables": 4, "num_rows": 300, "embedding_dim": 8, "batch_size": 6, "bag_size": 3,
 }  # fmt: skip
@@ -120,26 +122,6 @@ class StandingInAgain(Unsettled):
 
 def run(method: str = "eager", **config) -> TrialResult:
     return alone(grouped_lookup.run(Trial("grouped_lookup", method, {**CONFIG, **config}, stop=QUICK)))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Two threads that wait for each other are slow on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture
-def stand_in(monkeypatch):
-    def register(kind: type) -> str:
-        monkeypatch.setitem(
-            registry.METHODS, "stand_in", registry.Method("stand_in", "", f"{__name__}:{kind.__name__}")
-        )
-        return "stand_in"
-
-    return register
 
 
 @pytest.mark.parametrize("direction", ["forward", "forward_backward"])

@@ -13,6 +13,8 @@ from bench_engine.rivals import LOOKUP_RIVALS
 from bench_engine.trial import Stop, Trial, TrialResult
 from db.columns import BY_NAME
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 CONFIG = {
     "num_rows": 1000,
     "embedding_dim": 8,
@@ -69,25 +71,6 @@ class WrongShape(DenseEmbeddingBag):
 
 def run(method: str = "dense", **config) -> TrialResult:
     return alone(lookup.run(Trial("lookup", method, {**CONFIG, **config}, stop=QUICK)))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Two threads that wait for each other are slow on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture
-def stand_in(monkeypatch):
-    def register(kind: type) -> str:
-        entry = registry.Method("stand_in", "", f"{__name__}:{kind.__name__}")
-        monkeypatch.setitem(registry.METHODS, "stand_in", entry)
-        return "stand_in"
-
-    return register
 
 
 @pytest.mark.usefixtures("built_kernels")

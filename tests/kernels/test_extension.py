@@ -30,6 +30,7 @@ def workshop(tmp_path, monkeypatch):
     monkeypatch.setattr(extension, "_SOURCES", tmp_path / "csrc")
     monkeypatch.setattr(extension, "_BUILDS", tmp_path / "build")
     monkeypatch.setattr(extension, "_loaded", None)
+    monkeypatch.setattr(extension, "_python", None)
     use_compiler(tmp_path, monkeypatch)
     return tmp_path
 
@@ -156,6 +157,36 @@ def test_load_takes_the_build_asked_for_last_and_needs_no_compiler(workshop, mon
     extension.load()
     extension.load()
     assert loaded == [first]
+
+
+def test_the_part_for_python_is_built_and_loaded_beside_the_library(workshop, monkeypatch):
+    monkeypatch.setattr(torch.ops, "load_library", lambda path: None)
+    (workshop / "csrc/python").mkdir()
+    (workshop / "csrc/python/tiny.cpp").write_text(
+        "#include <Python.h>\n"
+        'static PyModuleDef tiny = {PyModuleDef_HEAD_INIT, "mirror_python", "tiny", -1, nullptr,\n'
+        "                           nullptr, nullptr, nullptr, nullptr};\n"
+        "PyMODINIT_FUNC PyInit_mirror_python() { return PyModule_Create(&tiny); }\n"
+    )
+    extension.build()
+    extension.load()
+    module = extension.python_module()
+    assert module is not None
+    assert module.__doc__ == "tiny"
+    monkeypatch.setattr(extension.sys.implementation, "cache_tag", "cpython-399")
+    assert not extension.built()
+
+
+def test_without_the_part_for_python_the_library_is_built_all_the_same(workshop, monkeypatch, capsys):
+    monkeypatch.setattr(torch.ops, "load_library", lambda path: None)
+    (workshop / "csrc/python").mkdir()
+    (workshop / "csrc/python/tiny.cpp").write_text("#include <no_such_header.h>\n")
+    extension.build()
+    extension.load()
+    assert extension.python_module() is None
+    said = capsys.readouterr().err
+    assert said.startswith("Built without the short way from Python: The kernels did not compile")
+    assert "no_such_header.h" in said
 
 
 def test_changed_flags_are_built_anew(workshop, monkeypatch):

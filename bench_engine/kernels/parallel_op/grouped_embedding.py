@@ -48,7 +48,8 @@ class GroupedEmbeddingBag(nn.Module):
         )
         self._joined = output == "cat"
         self._names, self._modes = names, modes
-        self._plans: dict[bool, str] = {}
+        # Made now: a compiler that traces the first call could not follow.
+        self._plans = {bags: self._plan(bags) for bags in ((False,) if "row" in modes else (False, True))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         switching.load()  # a copy or an unpickled module was not constructed
@@ -63,12 +64,9 @@ class GroupedEmbeddingBag(nn.Module):
         bags = offsets is not None
         if bags and "row" in self._modes:
             raise ValueError("a table of mode row has no bags: leave offsets out")
-        plan = self._plans.get(bags)
-        if plan is None:
-            plan = self._plans[bags] = self._plan(bags)
         # Not the list itself, whose elements take a microsecond each.
         weights: list[Any] = list(self.weights._parameters.values())
-        outputs = ops.grouped_embedding(weights, ids, offsets or [], [], [], plan)
+        outputs = ops.grouped_embedding(weights, ids, offsets or [], [], [], self._plans[bags])
         return outputs[0] if self._joined else outputs
 
     def _plan(self, bags: bool) -> str:
