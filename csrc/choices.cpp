@@ -22,9 +22,10 @@ using Times = std::vector<double>;
 constexpr size_t kWarmUp = 1, kFirst = 3, kMeasured = 7, kClose = 15;
 // While ways take turns, each takes memory from the C library in its own sizes, and what it gives
 // back the next call faults in again: such calls say nothing about those to come, when one way is
-// left. Of each way so many are not counted; one that goes on like that is that slow.
+// left. So they are not counted, and the same way has the next turn, when its memory is there.
+// Only so many of a kind: where faults go on, they are what the ways cost.
 constexpr int64_t kFewFaults = 16;
-constexpr int kLeftOut = 24;
+constexpr int kLeftOut = 32;
 constexpr double kFarBehind = 2.0, kBehind = 1.15;  // times the best
 
 double median(Times values) {
@@ -69,7 +70,6 @@ Choice::Choice(std::string key, std::vector<std::string> ways, int chosen)
       ways_(std::move(ways)),
       chosen_(chosen),
       times_(ways_.size()),
-      left_out_(ways_.size()),
       out_(ways_.size(), false) {
   if (chosen < 0 && ways_.size() == 1) chosen_ = 0;
 }
@@ -91,8 +91,8 @@ void Choice::record(int way, double microseconds, int64_t page_faults) {
   {
     const std::lock_guard lock(mutex_);
     if (chosen_ >= 0) return;
-    if (page_faults > kFewFaults && left_out_[way] < kLeftOut) {
-      ++left_out_[way];
+    if (page_faults > kFewFaults && left_out_ < kLeftOut) {
+      ++left_out_;
       return;
     }
     times_[way].push_back(microseconds);

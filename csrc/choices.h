@@ -1,7 +1,7 @@
 // Keeps, for every kind of call, the way to run it that was measured as the fastest.
 //
 // The first calls of a kind take turns among the ways, each of which gives the right result; then
-// the one with the smallest median stays. Choices are kept in a file, one line each, so that later
+// the one with the smallest median stays. A way that made the system find memory has another turn. Choices are kept in a file, one line each, so that later
 // processes replay them.
 #pragma once
 
@@ -40,7 +40,7 @@ class Choice {
   std::atomic<int64_t> calls_{0};
   mutable std::mutex mutex_;
   std::vector<std::vector<double>> times_;  // per way
-  std::vector<int> left_out_;               // calls of each way that were not counted
+  int left_out_ = 0;                        // calls that were not counted
   std::vector<bool> out_;                   // ways that are behind
 };
 

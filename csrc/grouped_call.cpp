@@ -212,7 +212,13 @@ struct Shape {
   Sizes sizes;
   int64_t width;  // elements of a bag in all parts
 
-  int64_t bytes() const { return c10::multiply_integers(sizes) * like->element_size(); }
+  // Rounded up to whole cache lines; too many to share where the number overflows.
+  int64_t padded_bytes() const {
+    int64_t bytes = like->element_size();
+    for (const int64_t size : sizes)
+      if (__builtin_mul_overflow(bytes, size, &bytes)) return kSharedBytes + 1;
+    return bytes > kSharedBytes ? bytes : (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
 };
 
 Shape shape_of(const OutputPlan& output, const GroupedCall& call, const GroupedInputs& inputs) {
@@ -249,39 +255,53 @@ Shape shape_of(const OutputPlan& output, const GroupedCall& call, const GroupedI
   return shape;
 }
 
-// A tensor that begins `offset` bytes into a storage on the CPU.
-Tensor tensor_in(const c10::Storage& storage, int64_t offset, const Shape& shape) {
+// A tensor whose storage is part of a block, which lives as long as any of its parts. The storages
+// are several, since outputs of an op must not be views of one another: each may be resized, freed
+// and saved by itself.
+Tensor part_of(const c10::Storage& block, int64_t offset, const Shape& shape) {
+  c10::DataPtr data(
+      static_cast<char*>(block.mutable_data()) + offset,
+      c10::Storage(block).unsafeReleaseStorageImpl(),
+      [](void* kept) {
+        c10::intrusive_ptr<c10::StorageImpl>::reclaim(static_cast<c10::StorageImpl*>(kept));
+      },
+      c10::Device(c10::kCPU));
+  const int64_t bytes = c10::multiply_integers(shape.sizes) * shape.like->element_size();
+  c10::Storage part(c10::Storage::use_byte_size_t(), bytes, std::move(data), c10::GetAllocator(c10::kCPU),
+                    /*resizable=*/true);
   Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
-      c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), shape.like->dtype());
-  c10::TensorImpl* const impl = tensor.unsafeGetTensorImpl();
-  impl->set_storage_offset(offset / shape.like->element_size());
-  impl->set_sizes_contiguous(shape.sizes);
+      std::move(part), c10::DispatchKeySet(c10::DispatchKey::CPU), shape.like->dtype());
+  tensor.unsafeGetTensorImpl()->set_sizes_contiguous(shape.sizes);
   return tensor;
 }
 
-// On the CPU consecutive outputs share a storage, so that the C library keeps its memory from call
-// to call: what lies free in many small blocks it gives back, and the next call faults it in again.
+Tensor allocate_alone(const Shape& shape) {
+  // Past the dispatcher, which takes longer than a small lookup.
+  return shape.like->is_cpu()
+             ? Tensor(at::detail::empty_cpu(shape.sizes, shape.like->scalar_type()))
+             : at::empty(shape.sizes, shape.like->options());
+}
+
+// On the CPU consecutive outputs share a block, so that the C library keeps its memory from call to
+// call: what lies free in many small blocks it gives back, and the next call faults it in again.
 std::vector<Tensor> allocate(const std::vector<Shape>& shapes) {
   std::vector<Tensor> outputs;
   outputs.reserve(shapes.size());
-  for (size_t first = 0; first < shapes.size();) {
-    if (!shapes[first].like->is_cpu()) {
-      outputs.push_back(at::empty(shapes[first].sizes, shapes[first].like->options()));
-      ++first;
+  for (size_t first = 0, end; first < shapes.size(); first = end) {
+    int64_t bytes = shapes[first].padded_bytes();
+    for (end = first + 1; end < shapes.size() && shapes[first].like->is_cpu(); ++end) {
+      if (bytes + shapes[end].padded_bytes() > kSharedBytes) break;
+      bytes += shapes[end].padded_bytes();
+    }
+    if (end == first + 1) {
+      outputs.push_back(allocate_alone(shapes[first]));
       continue;
     }
-    const auto padded = [&](size_t i) {
-      return (shapes[i].bytes() + kAlignment - 1) / kAlignment * kAlignment;
-    };
-    int64_t bytes = padded(first);
-    size_t end = first + 1;
-    while (end < shapes.size() && bytes + padded(end) <= kSharedBytes) bytes += padded(end++);
-    // Past the dispatcher, which takes longer than a small lookup.
-    const Tensor memory = Tensor(at::detail::empty_cpu({bytes}, at::kByte));
+    const Tensor block = Tensor(at::detail::empty_cpu({bytes}, at::kByte));
     int64_t offset = 0;
-    for (; first < end; ++first) {
-      outputs.push_back(tensor_in(memory.storage(), offset, shapes[first]));
-      offset += padded(first);
+    for (size_t i = first; i < end; ++i) {
+      outputs.push_back(part_of(block.storage(), offset, shapes[i]));
+      offset += shapes[i].padded_bytes();
     }
   }
   return outputs;

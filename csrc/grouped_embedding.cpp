@@ -53,7 +53,7 @@ struct Way {
   }
 };
 
-// Rows ahead: few where a row has many cache lines, many where it has one.
+// Rows ahead, both measured: few suit rows of many cache lines, many those of one.
 constexpr int kPrefetches[] = {8, 32};
 
 std::vector<Way> ways_of(Schedule asked, bool parallel) {

@@ -103,8 +103,12 @@ def _python_module(path: Path) -> ModuleType | None:
     loader = importlib.machinery.ExtensionFileLoader(_PYTHON_MODULE, str(path))
     spec = importlib.util.spec_from_loader(_PYTHON_MODULE, loader)
     assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
+    try:
+        module = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+    except ImportError as error:
+        print(f"Without the short way from Python to the compiled kernels: {error}", file=sys.stderr)
+        return None
     return module
 
 
@@ -155,6 +159,8 @@ def build() -> Path:
                 said += "; without csrc/cuda, which did not compile"
                 print(f"Built for the CPU only. For CUDA: {_reason(error)}", file=sys.stderr)
                 _compile(command, None, part)
+            if _python_units() and not (part / _PYTHON_LIBRARY).exists():
+                said += "; without csrc/python, which did not compile"
             (part / _COMPILER_NOTE).write_text(said, encoding="utf-8")
             part.rename(target)
         finally:
@@ -184,8 +190,9 @@ def _compile(compiler: list[str], toolkit: Toolkit | None, folder: Path) -> None
     commands = [compile_command(compiler, toolkit, source, target) for source, target in jobs]
     kinds = [_CudaCompileError if source.parent.name == "cuda" else CompileError for source, _ in jobs]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        native = pool.map(_run, commands, kinds)
         python = pool.submit(_compile_python, compiler, folder)
-        list(pool.map(_run, commands, kinds))
+        list(native)
         python.result()
     libraries = _torch_libraries()
     if toolkit:
@@ -197,15 +204,19 @@ def _compile(compiler: list[str], toolkit: Toolkit | None, folder: Path) -> None
 
 
 def _compile_python(compiler: list[str], folder: Path) -> None:
-    sources = _python_units()
-    if not sources:
+    sources, target = _python_units(), folder / _PYTHON_LIBRARY
+    if not sources or target.exists():
         return
     libraries = [*_torch_libraries(), "-ltorch_python"]
     command = [*compiler, *_FLAGS, *_torch_headers(), "-isystem", sysconfig.get_path("include"), "-shared"]
     try:
-        _run([*command, *map(str, sources), *libraries, "-o", str(folder / _PYTHON_LIBRARY)], CompileError)
+        _run([*command, *map(str, sources), *libraries, "-o", str(target)], CompileError)
     except CompileError as error:
-        print(f"Built without the short way from Python: {_reason(error)}", file=sys.stderr)
+        print(
+            f"Built without the short way from Python, which needs its headers: {_reason(error)} "
+            f"To try again, delete {_BUILDS.name}/.",
+            file=sys.stderr,
+        )
 
 
 def _torch_libraries() -> list[str]:
@@ -259,7 +270,7 @@ def _machine_key() -> str:
     with to be loaded."""
     digest = hashlib.sha256()
     cuda = cuda_toolkit.torch_cuda()
-    python = sys.implementation.cache_tag
+    python = str(sysconfig.get_config_var("SOABI"))
     for part in (version("torch"), python, *_FLAGS, _cpu(), _COMPILER_NOTE, *((cuda, *_CUDA_FLAGS) if cuda else ())):
         digest.update(part.encode() + b"\0")
     sources = [*_units(with_cuda=cuda is not None), *_python_units(), *_SOURCES.rglob("*.h"), *_SOURCES.rglob("*.cuh")]

@@ -173,7 +173,7 @@ def test_the_part_for_python_is_built_and_loaded_beside_the_library(workshop, mo
     module = extension.python_module()
     assert module is not None
     assert module.__doc__ == "tiny"
-    monkeypatch.setattr(extension.sys.implementation, "cache_tag", "cpython-399")
+    monkeypatch.setattr(extension.sysconfig, "get_config_var", lambda name: "cpython-399")
     assert not extension.built()
 
 
@@ -185,8 +185,19 @@ def test_without_the_part_for_python_the_library_is_built_all_the_same(workshop,
     extension.load()
     assert extension.python_module() is None
     said = capsys.readouterr().err
-    assert said.startswith("Built without the short way from Python: The kernels did not compile")
+    assert said.startswith("Built without the short way from Python, which needs its headers: The kernels did not")
     assert "no_such_header.h" in said
+    assert extension.provenance()["compiler"].endswith("; without csrc/python, which did not compile")
+
+
+def test_a_part_for_python_that_cannot_be_loaded_is_a_line(workshop, monkeypatch, capsys):
+    monkeypatch.setattr(torch.ops, "load_library", lambda path: None)
+    (workshop / "csrc/python").mkdir()
+    (workshop / "csrc/python/tiny.cpp").write_text('extern "C" int not_a_module() { return 1; }\n')
+    extension.build()
+    extension.load()
+    assert extension.python_module() is None
+    assert "Without the short way from Python to the compiled kernels: " in capsys.readouterr().err
 
 
 def test_changed_flags_are_built_anew(workshop, monkeypatch):

@@ -48,12 +48,12 @@ class GroupedEmbeddingBag(nn.Module):
         )
         self._joined = output == "cat"
         self._names, self._modes = names, modes
-        # Made now: a compiler that traces the first call could not follow.
-        self._plans = {bags: self._plan(bags) for bags in ((False,) if "row" in modes else (False, True))}
+        self._plans = self._made_plans()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         switching.load()  # a copy or an unpickled module was not constructed
         super().__setstate__(state)
+        self._plans = self._made_plans()
 
     def forward(self, ids: Sequence[Tensor], offsets: Sequence[Tensor] | None = None) -> Tensor | list[Tensor]:
         """Look up T id tensors, int32 or int64: (B, L_t), or (N_t,) with offsets (B,); any shape for mode row.
@@ -68,6 +68,10 @@ class GroupedEmbeddingBag(nn.Module):
         weights: list[Any] = list(self.weights._parameters.values())
         outputs = ops.grouped_embedding(weights, ids, offsets or [], [], [], self._plans[bags])
         return outputs[0] if self._joined else outputs
+
+    def _made_plans(self) -> dict[bool, str]:
+        """With offsets or without. Made before the first call: a compiler that traces it could not follow."""
+        return {bags: self._plan(bags) for bags in ((False,) if "row" in self._modes else (False, True))}
 
     def _plan(self, bags: bool) -> str:
         tables = tuple(
