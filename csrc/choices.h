@@ -1,8 +1,8 @@
 // Keeps, for every kind of call, the way to run it that was measured as the fastest.
 //
 // The first calls of a kind take turns among the ways, each of which gives the right result; then
-// the one with the smallest median stays. A way that made the system find memory has another turn. Choices are kept in a file, one line each, so that later
-// processes replay them.
+// the one with the smallest median stays. A way that made the system find memory has another turn.
+// Choices are kept in a file, one line each, so that later processes replay them.
 #pragma once
 
 #include <atomic>

@@ -267,7 +267,8 @@ Tensor part_of(const c10::Storage& block, int64_t offset, const Shape& shape) {
       },
       c10::Device(c10::kCPU));
   const int64_t bytes = c10::multiply_integers(shape.sizes) * shape.like->element_size();
-  c10::Storage part(c10::Storage::use_byte_size_t(), bytes, std::move(data), c10::GetAllocator(c10::kCPU),
+  c10::Storage part(c10::Storage::use_byte_size_t(), bytes, std::move(data),
+                    c10::GetAllocator(c10::kCPU),
                     /*resizable=*/true);
   Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
       std::move(part), c10::DispatchKeySet(c10::DispatchKey::CPU), shape.like->dtype());

@@ -1,5 +1,6 @@
 """The op called past torch.ops: same results, same errors, and whoever looks on still sees it."""
 
+import itertools
 import platform
 import re
 from typing import Any
@@ -167,7 +168,7 @@ def test_large_outputs_have_blocks_of_their_own():
     *rest, plan = call()[2:]
     outputs = ops.grouped_embedding(weights, ids, *rest, plan)
     places = sorted(output.data_ptr() for output in outputs)
-    assert all(after - before > outputs[0].nbytes for before, after in zip(places, places[1:], strict=False))
+    assert all(after - before > outputs[0].nbytes for before, after in itertools.pairwise(places))
     for output, weight in zip(outputs, weights, strict=True):
         assert torch.equal(output[-1], weight[0])
 
