@@ -174,6 +174,7 @@ _OWN = {
 # Beginnings of the names in csrc/ that belong to Parallel OP.
 _PARALLEL_NAMES = (
     "choices",
+    "direct_calls",
     "grouped_",
     "parallel_op_settings",
     "plan_cache",

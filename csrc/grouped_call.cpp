@@ -15,7 +15,7 @@ using at::Tensor;
 using Sizes = c10::SmallVector<int64_t, 4>;
 
 constexpr int64_t kAlignment = 64;
-// What outputs may share: below the size from which the C library maps every block anew.
+// What outputs may share: where they are larger, an allocation each does not matter.
 constexpr int64_t kSharedBytes = int64_t{16} << 20;
 
 // A tensor or a slice of it, without the cost of a tensor of its own.
@@ -283,8 +283,8 @@ Tensor allocate_alone(const Shape& shape) {
              : at::empty(shape.sizes, shape.like->options());
 }
 
-// On the CPU consecutive outputs share a block, so that the C library keeps its memory from call to
-// call: what lies free in many small blocks it gives back, and the next call faults it in again.
+// On the CPU consecutive outputs share a block: to a small lookup one allocation per output is a
+// cost.
 std::vector<Tensor> allocate(const std::vector<Shape>& shapes) {
   std::vector<Tensor> outputs;
   outputs.reserve(shapes.size());
