@@ -277,6 +277,42 @@ DATA_SETS: dict[str, DataSet] = {
             "bench_engine.data.movielens",
             ("ml-206k/ratings.parquet", "ml-206k/movies.parquet"),
         ),
+        DataSet(
+            "ml-1m",
+            "MovieLens 1M pairs against movies the user did not rate",
+            "bench_engine.data.ml_1m",
+            ("ml-1m/ratings.parquet", "ml-1m/users.dat", "ml-1m/movies.dat"),
+        ),
+        DataSet(
+            "ml-100k",
+            "MovieLens 100K, liked (4 stars or more) or not, split by time",
+            "bench_engine.data.ml_100k",
+            ("ml-100k/ml-100k.inter", "ml-100k/ml-100k.user", "ml-100k/ml-100k.item"),
+        ),
+        DataSet(
+            "anime",
+            "MyAnimeList ratings, liked (8 of 10 or more) or not",
+            "bench_engine.data.anime",
+            ("anime/anime.zip",),
+        ),
+        DataSet(
+            "criteo",
+            "Criteo ads (Kaggle), 13 numbers and 26 categories, split by time",
+            "bench_engine.data.criteo",
+            ("criteo/train.tsv",),
+        ),
+        DataSet(
+            "criteo-1tb",
+            "Criteo 1TB click logs from day_0 on, tested on the last day there is",
+            "bench_engine.data.criteo_days",
+            ("criteo-1tb/day_0", "criteo-1tb/day_1"),
+        ),
+        DataSet(
+            "avazu",
+            "Avazu mobile ads, 24 fields, split by time",
+            "bench_engine.data.avazu",
+            ("avazu/train.csv",),
+        ),
     )
 }
 

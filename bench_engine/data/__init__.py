@@ -1,10 +1,12 @@
 """Data sets for click models: the form they are handed over in. Light: neither torch nor numpy is imported here."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     import numpy as np
+
+TrainOrder = Literal["time", "user_time", "none"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +24,8 @@ class ClickData:
         train_labels, test_labels: float32 arrays (n,), 1 for a click and 0 for none.
         note: where the data come from and how they were split.
         bayes_auc: AUC on the test part of the probabilities the labels were drawn from; None for real data.
+        train_order: in what order the rows of the training part stand: all by time, the rows of each user (field 0) by
+            time, or none. bench_engine.data.validation cuts by it.
 
     Raises ValueError when the parts do not fit together.
     """
@@ -35,6 +39,7 @@ class ClickData:
     test_labels: "np.ndarray"
     note: str = ""
     bayes_auc: float | None = None
+    train_order: TrainOrder = "none"
 
     def __post_init__(self) -> None:
         if self.num_rows != sum(self.field_rows):

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from bench_engine.data.problems import DataFileError
+
 _LABELS = {b"-1": 0.0, b"0": 0.0, b"1": 1.0}
 
 
-class LibfmError(ValueError):
+class LibfmError(DataFileError):
     """A line that cannot be used; the message names the file and the line."""
 
 

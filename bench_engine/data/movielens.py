@@ -16,16 +16,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench_engine.data import ClickData
+from bench_engine.data.fields import joint_ids, last_fifth
 from bench_engine.data.files import find
+from bench_engine.data.problems import DataFileError
 
 RATINGS, MOVIES = "ml-206k/ratings.parquet", "ml-206k/movies.parquet"
 OLDEST = 800_000_000
 LIKED = 4.0
-TRAIN_SHARE = 0.8
 _YEAR = re.compile(r"\((\d{4})\)\s*$")
 
 
-class MovieLensError(ValueError):
+class MovieLensError(DataFileError):
     """A Parquet file that cannot be used; the message names it."""
 
 
@@ -34,14 +35,14 @@ def load() -> ClickData:
     users, movies, stars, times = _ratings()
     order = np.lexsort((times, users))  # by user, then time; equal times keep the order of the file
     users, movies, stars, times = (column[order] for column in (users, movies, stars, times))
-    test = _is_last(users)
+    test = last_fifth(users)
     fields = [
         users,
         movies,
         *_movie_features(movies),
         times.astype("datetime64[s]").astype("datetime64[Y]").astype(int),
     ]
-    rows, ids = _joint_ids(fields, ~test)
+    rows, ids = joint_ids(fields, ~test)
     labels = (stars >= LIKED).astype(np.float32)
     return ClickData(
         name="ml-206k",
@@ -52,6 +53,7 @@ def load() -> ClickData:
         test_ids=ids[test],
         test_labels=labels[test],
         note=f"MovieLens, liked = {LIKED:g} stars or more; tested on the last fifth of each user's ratings",
+        train_order="user_time",
     )
 
 
@@ -83,13 +85,6 @@ def _ratings() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return users, movies, stars, times
 
 
-def _is_last(users: np.ndarray) -> np.ndarray:
-    """Which of the ratings, sorted by user and time, belong to the last fifth of their user."""
-    _, first, count = np.unique(users, return_index=True, return_counts=True)
-    position = np.arange(len(users)) - np.repeat(first, count)
-    return position >= np.ceil(TRAIN_SHARE * np.repeat(count, count))
-
-
 def _movie_features(rated: np.ndarray) -> list[np.ndarray]:
     """Number of the list of genres, of the first genre, and year of release (0 where unknown) for each rating."""
     genres: dict[str, int] = {}
@@ -104,15 +99,3 @@ def _movie_features(rated: np.ndarray) -> list[np.ndarray]:
     movies, places = np.unique(rated, return_inverse=True)
     table = np.array([features.get(movie, (0, 0, 0)) for movie in movies.tolist()], np.int64)
     return list(table[places].T)
-
-
-def _joint_ids(fields: Sequence[np.ndarray], train: np.ndarray) -> tuple[tuple[int, ...], np.ndarray]:
-    """(rows of each field, ids (n, T) int32): a field's first row stands for all values that training lacks."""
-    rows: list[int] = []
-    ids = np.empty((len(train), len(fields)), np.int32)
-    for place, values in enumerate(fields):
-        known = np.unique(values[train])
-        position = np.minimum(np.searchsorted(known, values), len(known) - 1)
-        ids[:, place] = np.where(known[position] == values, position + 1, 0) + sum(rows)
-        rows.append(len(known) + 1)
-    return tuple(rows), ids

@@ -1,0 +1,60 @@
+"""Anime ratings of MyAnimeList (a zip of TAB-separated text): a click is a rating of 8 or more out of 10.
+
+The ratings have no time, so a seeded random fifth of each user's ratings is the test part. Fields: user, anime, list of
+genres, first genre, type, episodes. The average rating and the number of members of an anime are left out: both hold
+the ratings of the test part. The rows of a field are the values that occur in training, and one row for all others.
+"""
+
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+
+from bench_engine.data import ClickData
+from bench_engine.data.delimited import Layout, read
+from bench_engine.data.fields import attributes, joint_ids, last_fifth
+from bench_engine.data.files import find
+from bench_engine.data.layouts import ANIME_INFO, ANIME_RATINGS
+from bench_engine.data.problems import DataFileError
+from bench_engine.data.source import Source
+
+FILE = "anime/anime.zip"
+RATINGS, INFO = "anime/anime_ratings.dat", "anime/anime_info.dat"
+LIKED = 8
+DATA_SEED = 123
+
+
+def load() -> ClickData:
+    """The data. Raises DataMissingError or DataFileError."""
+    users, titles, stars = (column.astype(np.int64) for column in _columns(RATINGS, ANIME_RATINGS).values())
+    order = np.lexsort((np.random.default_rng(DATA_SEED).random(len(users)), users))
+    users, titles, stars = users[order], titles[order], stars[order]
+    test = last_fifth(users)
+    info = _columns(INFO, ANIME_INFO)
+    first = np.array([genres.split(b", ")[0] for genres in info["genre"].tolist()])
+    about = [info["genre"], first, info["type"], info["episodes"]]
+    rows, ids = joint_ids([users, titles, *attributes(titles, info["anime_ids"].astype(np.int64), about)], ~test)
+    labels = (stars >= LIKED).astype(np.float32)
+    return ClickData(
+        name="anime",
+        num_rows=sum(rows),
+        field_rows=rows,
+        train_ids=ids[~test],
+        train_labels=labels[~test],
+        test_ids=ids[test],
+        test_labels=labels[test],
+        note=f"MyAnimeList, liked = {LIKED} or more out of 10; tested on a random fifth of each user's ratings",
+    )
+
+
+def _columns(member: str, layout: Layout) -> dict[str, np.ndarray]:
+    """The columns of a file in the archive, as bytes."""
+    name = f"{FILE}: {member}"
+    try:
+        with zipfile.ZipFile(find(FILE)) as archive, archive.open(member) as raw, Source(raw, name) as source:
+            whole = pa.Table.from_batches(read(source, layout))
+    except KeyError:
+        raise DataFileError(f"{FILE} holds no {member}: give the archive with that file.") from None
+    except (zipfile.BadZipFile, OSError) as error:
+        raise DataFileError(f"{FILE} is cut off or damaged ({error}): fetch it again.") from error
+    return {column: np.array(whole[column].to_pylist(), np.bytes_) for column in whole.column_names}

@@ -1,0 +1,102 @@
+"""MovieLens 1M as pairs: 1,000,209 movies that a user rated, against as many that the user did not rate.
+
+The file has neither ratings nor times, so a pair is a click, and each user gets as many negatives: movies drawn without
+replacement from the rated movies of the set that this user did not rate (all of them where there are too few). Within
+each user, a seeded random fifth of the pairs and of the negatives is the test part.
+
+Fields: user, movie, gender, age group, occupation, ZIP code, list of genres, first genre, year of release. The rows of
+a field are the values that occur in training, and one row for all others.
+"""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench_engine.data import ClickData
+from bench_engine.data.delimited import Layout, read
+from bench_engine.data.fields import attributes, joint_ids, last_fifth
+from bench_engine.data.files import find
+from bench_engine.data.layouts import ML_MOVIES, ML_USERS
+from bench_engine.data.problems import DataFileError
+from bench_engine.data.source import open_text
+
+PAIRS, USERS, MOVIES = "ml-1m/ratings.parquet", "ml-1m/users.dat", "ml-1m/movies.dat"
+DATA_SEED = 1997
+_YEAR = re.compile(rb"\((\d{4})\)\s*$")
+
+
+def load() -> ClickData:
+    """The data. Raises DataMissingError or DataFileError."""
+    users, movies = _pairs()
+    rng = np.random.default_rng(DATA_SEED)
+    other_users, other_movies = _negatives(users, movies, rng)
+    labels = np.repeat(np.array([1, 0], np.float32), (len(users), len(other_users)))
+    users, movies = np.concatenate([users, other_users]), np.concatenate([movies, other_movies])
+    # The last fifth of a user in random order, of the pairs and of the negatives each.
+    order = np.lexsort((rng.random(len(users)), labels, users))
+    users, movies, labels = users[order], movies[order], labels[order]
+    test = last_fifth(2 * users + (labels > 0))
+    rows, ids = joint_ids([users, movies, *_user_features(users), *_movie_features(movies)], ~test)
+    return ClickData(
+        name="ml-1m",
+        num_rows=sum(rows),
+        field_rows=rows,
+        train_ids=ids[~test],
+        train_labels=labels[~test],
+        test_ids=ids[test],
+        test_labels=labels[test],
+        note="MovieLens 1M pairs, each with a movie its user did not rate; tested on a random fifth of each user",
+    )
+
+
+def _pairs() -> tuple[np.ndarray, np.ndarray]:
+    """(users, movies), int64 (n,), sorted by user."""
+    users, movies = [], []
+    try:
+        with pq.ParquetFile(find(PAIRS)) as parquet:
+            if lacking := {"userID", "movieID"} - set(parquet.schema_arrow.names):
+                raise DataFileError(f"{PAIRS} lacks the column {min(lacking)}: give a file with userID and movieID.")
+            for batch in parquet.iter_batches(columns=["userID", "movieID"]):
+                users.append(np.asarray(batch["userID"].cast(pa.int64())))
+                movies.append(np.asarray(batch["movieID"].cast(pa.int64())))
+    except (pa.ArrowException, OSError) as error:
+        raise DataFileError(f"{PAIRS} cannot be read; it may be cut off: fetch it again ({error}).") from error
+    if not users:
+        raise DataFileError(f"{PAIRS} holds no rows: fetch it again.")
+    all_users, all_movies = np.concatenate(users), np.concatenate(movies)
+    order = np.argsort(all_users, kind="stable")
+    return all_users[order], all_movies[order]
+
+
+def _negatives(users: np.ndarray, movies: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """(users, movies) of movies that a user did not rate, as many as those that the user did, where there are."""
+    known, places = np.unique(movies, return_inverse=True)
+    numbers, first = np.unique(users, return_index=True)
+    drawn = []
+    for rated in np.split(places, first[1:]):
+        unrated = np.ones(len(known), bool)
+        unrated[rated] = False
+        candidates = np.flatnonzero(unrated)
+        drawn.append(rng.choice(candidates, min(len(rated), len(candidates)), replace=False))
+    return np.repeat(numbers, [len(part) for part in drawn]), known[np.concatenate(drawn)]
+
+
+def _user_features(users: np.ndarray) -> list[np.ndarray]:
+    table = _table(USERS, ML_USERS)
+    return attributes(users, table["user"].astype(np.int64), [table[c] for c in ("gender", "age", "occupation", "zip")])
+
+
+def _movie_features(movies: np.ndarray) -> list[np.ndarray]:
+    table = _table(MOVIES, ML_MOVIES)
+    first = np.array([genres.split(b"|")[0] for genres in table["genres"].tolist()])
+    years = np.array([found[1] if (found := _YEAR.search(title)) else b"" for title in table["title"].tolist()])
+    return attributes(movies, table["movie"].astype(np.int64), [table["genres"], first, years])
+
+
+def _table(file: str, layout: Layout) -> dict[str, np.ndarray]:
+    """The columns of a small file, as bytes."""
+    with open_text(find(file), file, double_colon=True) as source:
+        whole = pa.Table.from_batches(read(source, layout))
+    return {name: np.array(whole[name].to_pylist(), np.bytes_) for name in whole.column_names}

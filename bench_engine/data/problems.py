@@ -1,0 +1,52 @@
+"""What is wrong with a data file: the error that stops a loader, and the list that a check collects."""
+
+from collections.abc import Callable
+
+SHOWN = 5  # problems told in full; a file of the wrong kind has one in every line
+MEND = "; mend the line or fetch the file again."
+
+Complain = Callable[[int | None, str], None]
+"""Takes the line (None for the whole file) and what is wrong with it, up to the full stop."""
+
+
+class DataFileError(ValueError):
+    """A data file that cannot be used; the message names the file, the line where there is one, and what to do."""
+
+
+def sentence(name: str, line: int | None, what: str) -> str:
+    """`train.txt, line 7: it has 12 fields, ...` or `train.txt holds no lines: ...`"""
+    return f"{name} {what}" if line is None else f"{name}, line {line:,}: {what}"
+
+
+def refuse(name: str) -> Complain:
+    """Complaining that ends the reading: it raises DataFileError."""
+
+    def complain(line: int | None, what: str) -> None:
+        raise DataFileError(sentence(name, line, what))
+
+    return complain
+
+
+class Problems:
+    """Collects complaints: the first SHOWN as sentences, the others as a number.
+
+    Attributes:
+        told: the sentences so far.
+        more: number of complaints beyond those.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.told: list[str] = []
+        self.more = 0
+
+    def complain(self, line: int | None, what: str) -> None:
+        if len(self.told) < SHOWN:
+            self.told.append(sentence(self.name, line, what))
+        else:
+            self.more += 1
+
+    def sentences(self) -> tuple[str, ...]:
+        """All of them, in the order they were found."""
+        rest = f"{self.name} has {self.more:,} more problems like these: fetch the file again."
+        return (*self.told, *([rest] if self.more else []))

@@ -1,0 +1,42 @@
+"""A validation part cut from the training part, to choose numbers on without the test part."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from bench_engine.data import ClickData
+from bench_engine.data.fields import TRAIN_SHARE, last_fifth
+
+CUT_SEED = 2020
+
+
+def validation_cut(data: ClickData) -> ClickData:
+    """The training part alone: trained on its first four fifths, tested on its last.
+
+    What is last goes by `train_order`, as the data set's own split does: the latest rows, the latest of each user, or a
+    seeded random fifth. The rows of the table stay, so sizes can be compared with those of the whole data set.
+    """
+    last = _last(data)
+    return replace(
+        data,
+        train_ids=data.train_ids[~last],
+        train_labels=data.train_labels[~last],
+        test_ids=data.train_ids[last],
+        test_labels=data.train_labels[last],
+        note=f"validation: the last fifth of the training part of: {data.note}",
+        bayes_auc=None,  # that of the test part
+    )
+
+
+def _last(data: ClickData) -> np.ndarray:
+    rows = len(data.train_labels)
+    last = np.zeros(rows, bool)
+    if data.train_order == "user_time":
+        order = np.argsort(data.train_ids[:, 0], kind="stable")
+        last[order] = last_fifth(data.train_ids[order, 0])
+    elif data.train_order == "time":
+        last[int(np.ceil(TRAIN_SHARE * rows)) :] = True
+    else:
+        drawn = np.random.default_rng(CUT_SEED).permutation(rows)
+        last[drawn[int(np.ceil(TRAIN_SHARE * rows)) :]] = True
+    return last
