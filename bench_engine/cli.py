@@ -1,4 +1,4 @@
-"""The engine's command line: build, list, plan, run, compare, ingest, pack, export, peers, doctor, check-verdicts."""
+"""The engine's command line: what each command of bench_engine.cli_parser does."""
 
 import argparse
 import contextlib
@@ -265,6 +265,31 @@ def _export(options: argparse.Namespace) -> int:
     return 0
 
 
+def _data_list(options: argparse.Namespace) -> int:
+    found = [
+        {"name": d.name, "text": d.text, "files": d.files, "missing": files.missing(d.name)} for d in DATA_SETS.values()
+    ]
+    if getattr(options, "json", False):
+        print(json.dumps(found))
+        return 0
+    for data in found:
+        print(f"{data['name']:<14} {data['text']}")
+        print(f"{'':<14} {data['missing'] or ', '.join(data['files']) or 'generated, no file needed'}")
+    return 0
+
+
+def _data_check(options: argparse.Namespace) -> int:
+    from bench_engine.data import check
+
+    report = check.check(Path(options.path).expanduser())
+    if options.json:
+        print(json.dumps(check.as_json(report)))
+    else:
+        for line in check.lines(report):
+            print(line)
+    return 0 if report.whole else 1
+
+
 def _peers_list(_options: argparse.Namespace) -> int:
     for rival in RIVALS:
         lack = SkipReasons().of(rival.name, {})
@@ -306,6 +331,8 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "ingest": _ingest,
     "pack": _pack,
     "export": _export,
+    "data": _data_list,
+    "data check": _data_check,
     "peers": _peers_list,
     "peers install": _peers_install,
     "doctor": _doctor,

@@ -7,7 +7,8 @@ from bench_engine.rivals import RIVALS
 from db import export
 
 _DESCRIPTION = (
-    "The engine's command line: build, list, plan, run, compare, ingest, pack, export, peers, doctor, check-verdicts."
+    "The engine's command line: build, list, plan, run, compare, ingest, pack, export, data, peers, doctor, "
+    "check-verdicts."
 )
 _RUN_STATUSES = (
     "Exit status: 0 all trials that can run have a result, 4 some of them failed, 1 none has a result or one sentence "
@@ -17,6 +18,7 @@ _COMPARE_STATUSES = (
     "Exit status: 0 compared, 3 a configuration is as --fail-on says, 1 one sentence says why nothing was compared, 2 "
     "wrong usage."
 )
+_CHECK_STATUSES = "Exit status: 0 the file is whole, 1 it is not, 2 wrong usage."
 
 
 def parser() -> argparse.ArgumentParser:
@@ -80,6 +82,15 @@ def parser() -> argparse.ArgumentParser:
     exporter = command("export", "write a view of the results as a Parquet file")
     exporter.add_argument("target", type=_named, metavar="TARGET", help="the file, for instance results.parquet")
     exporter.add_argument("--view", choices=export.VIEWS, default="results", help="what to write (default: results)")
+    data = command("data", "which data sets there are, and whether a data file is whole")
+    data_actions = data.add_subparsers(metavar="ACTION")
+    data_list = data_actions.add_parser("list", help="the data sets (default)", description="the data sets")
+    data_list.add_argument("--json", action="store_true", help="one JSON list (default: text)")
+    text = "what a data file is, by its content, and whether it is whole"
+    checking = data_actions.add_parser("check", help=text, description=text, epilog=_CHECK_STATUSES)
+    checking.add_argument("path", type=_named, metavar="PATH", help="the file, also packed with gzip")
+    checking.add_argument("--json", action="store_true", help="one JSON object (default: text)")
+    checking.set_defaults(command="data check")
     rivals = command("peers", "which rivals can run here, and how the others are installed")
     actions = rivals.add_subparsers(metavar="ACTION")
     actions.add_parser("list", help="the same", description="which rivals can run here")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from bench_engine.data.problems import DataFileError
+from bench_engine.data.source import open_text
 
 _LABELS = {b"-1": 0.0, b"0": 0.0, b"1": 1.0}
 
@@ -28,8 +29,8 @@ def read(path: Path, field_rows: Sequence[int], chunk_rows: int = 8192) -> Itera
     rows: list[list[int]] = []
     labels: list[float] = []
     found = False
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
+    with open_text(path) as source:
+        for number, line in enumerate(source.lines(), start=1):
             tokens = line.split()
             if not tokens:
                 continue

@@ -4,11 +4,13 @@ import gzip
 import io
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 from bench_engine.data.problems import DataFileError
 
+BLOCK, LONGEST = 1 << 20, 4 << 20
 GZIP = b"\x1f\x8b"
 DOUBLE_COLON = b"\x1f"  # stands for `::`, which is no single character, in what is read
 
@@ -44,10 +46,16 @@ class Source(io.RawIOBase):
             self.open_line = not data.endswith(b"\n")
         return data
 
-    def drain(self) -> None:
-        """Read on to the end."""
-        while self.read(1 << 22):
-            pass
+    def lines(self) -> Iterator[bytes]:
+        """The lines, without their newlines. Raises DataFileError for one of more than LONGEST bytes too."""
+        rest = b""
+        while data := self.read(BLOCK):
+            *whole, rest = (rest + data).split(b"\n")
+            yield from whole
+            if len(rest) > LONGEST:
+                raise DataFileError(f"{self.name} has a line of more than {LONGEST >> 20} MB: fetch the file again.")
+        if rest:
+            yield rest
 
     def close(self) -> None:
         if not self.closed:
