@@ -109,7 +109,7 @@ def _check(path: Path, report: Report, problems: Problems) -> None:
 def _check_text(path: Path, head: bytes, report: Report, problems: Problems) -> None:
     layout = _recognised(head)
     if layout is None:
-        what = "no text" if b"\0" in head else "text"
+        what = "binary data" if b"\0" in head else "text"
         raise DataFileError(f"{report.file} is {what} of no format that is known here: give one of {_KNOWN}.")
     if isinstance(layout, Layout):
         with open_text(path, double_colon=b"::" in head) as source:

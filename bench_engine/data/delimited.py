@@ -39,18 +39,24 @@ class Layout:
 
 
 def read(
-    source: Source, layout: Layout, complain: Complain | None = None, only: Sequence[str] = ()
+    source: Source, layout: Layout, on_problem: Complain | None = None, only: Sequence[str] = ()
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows as batches of BinaryArrays; memory depends on BLOCK only, not on the length of the file.
 
     Args:
         only: names of the columns to read and check; all unless given.
-        complain: called for lines and values that do not fit, which are then left out; raises DataFileError unless
+        on_problem: called for lines and values that do not fit, which are then left out; raises DataFileError unless
             given. Empty lines are passed over.
 
     Raises DataFileError for a packed file that is cut off or damaged.
     """
-    complain = complain or refuse(source.name)
+    tell, told = on_problem or refuse(source.name), 0
+
+    def complain(line: int | None, what: str) -> None:
+        nonlocal told
+        told += 1
+        tell(line, what)
+
     kinds = {name: kind for name, kind in layout.columns if not only or name in only}
     first_line = 2 if layout.header else 1
     misfits = _Misfits(source, len(layout.columns), complain, first_line)
@@ -68,7 +74,7 @@ def read(
         elif "Empty CSV" not in str(error):
             raise DataFileError(f"{source.name} cannot be read ({error}): fetch it again.") from error
     misfits.end()
-    if not rows and not misfits.number:
+    if not rows and not told:
         complain(None, "holds no rows: fetch it again.")
 
 
@@ -111,11 +117,9 @@ class _Misfits:
         self.fields = fields
         self.complain = complain
         self.next_line = first_line
-        self.number = 0
         self.held: list[tuple[int, int]] = []
 
     def handler(self, row: Any) -> str:
-        self.number += 1
         self.held.append((row.number, row.actual_columns))
         return "skip"
 
