@@ -1,0 +1,426 @@
+"""FIITEDEmbeddingBag: an embedding bag whose vectors find their own dimension while they are trained."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from bench_engine.kernels.fiited import budget, pruning, saved, storage
+from bench_engine.kernels.fiited.pruning import Policy, PruneEvent, PruneForecast
+from bench_engine.kernels.fiited.saved import State
+
+SCORES = ("frequency*gradient", "frequency", "gradient")
+WARM_START = (3, 30, 300)  # steps with a prune event beside those that `interval` divides
+MAX_CHUNKS = 16
+_ROWS_AT_ONCE = 1 << 16  # rows are materialized in parts, so that temporaries stay small
+
+
+class Lookups(NamedTuple):
+    """One recorded call: rows (N,), offsets (B + 1,), gradient of the output (B, D)."""
+
+    rows: Tensor
+    offsets: Tensor
+    grad: Tensor
+
+
+class FIITEDEmbeddingBag(nn.Module):
+    """Embedding bags of one or many tables under one memory budget (after FIITED, Luo et al. 2024, arXiv:2401.04408).
+
+    A vector of D dimensions is `num_chunks` chunks of which some live: they have weights and optimizer slots. Missing
+    ones read as zeros. In training, every chunk that is looked up, missing ones included, gains utility; every
+    `interval` steps the chunks of most utility get what memory there is, so that vectors grow and shrink as the data
+    ask for it. Weights are trained by `FIITEDOptimizer`, which also counts the steps; there are no gradients in
+    parameters. What is the paper's and what is a choice of ours stands in docs/fiited.md.
+
+    Args:
+        num_embeddings: rows of the table, or of each of several.
+        embedding_dim: dimensions D of a vector, divisible by num_chunks.
+        num_chunks: chunks k of a vector, 1 to 16; 1 prunes whole rows, as AdaEmbed does.
+        pruning_ratio: share of all chunks that do not live, in [0, 1). With 0 nothing is ever pruned, and training is
+            that of torch.nn.EmbeddingBag, bit for bit.
+        interval: steps between prune events; there are also some after steps 3, 30 and 300.
+        decay: what utilities are multiplied with at each event, in [0, 1].
+        scope: what has a budget of its own: "global" (all chunks together), "table", or "column" (the chunks at one
+            place in all vectors).
+        score: what a lookup adds to a chunk's utility: "frequency*gradient" (lookups of the row in the step times the
+            length of the chunk's gradient), "frequency" or "gradient".
+        mode: "sum" or "mean".
+        layout: "compact" (memory follows what lives) or "flat" (8 bytes for every chunk there could be, and quicker).
+            Results are the same, bit for bit.
+        hashed_ids: ids are any 64-bit numbers, hashed to rows (with `seed`), rather than row numbers.
+        seed: of the hash.
+        min_turnover: an event that would move less than this share of the budget moves nothing.
+        candidate_share: rows without a live chunk that keep their utilities at an event, as a share of how many whole
+            vectors the budget holds.
+        admission_filter: lookups after which a row that is not known is let in, up to 255; 0 lets all in at once.
+        ttl: events after which a row that was not looked up is dropped, up to 65534; 0 never drops one.
+        init: weights at the start: "uniform" in ±sqrt(1 / E), or "normal" as in torch.nn.EmbeddingBag.
+
+    Raises ValueError and TypeError for arguments out of range, KernelsNotBuiltError.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int | Sequence[int],
+        embedding_dim: int,
+        num_chunks: int = 4,
+        pruning_ratio: float = 0.9,
+        *,
+        interval: int = 1000,
+        decay: float = 0.9,
+        scope: str = "global",
+        score: str = "frequency*gradient",
+        mode: str = "sum",
+        layout: str = "compact",
+        hashed_ids: bool = False,
+        seed: int = 0,
+        min_turnover: float = 0.05,
+        candidate_share: float = 1.0,
+        admission_filter: int = 0,
+        ttl: int = 0,
+        init: str = "uniform",
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        several = not isinstance(num_embeddings, Integral)
+        rows = list(num_embeddings) if several else [num_embeddings]  # type: ignore[call-overload]
+        if not rows:
+            raise ValueError("num_embeddings is empty: give the rows of at least one table")
+        for number in rows:
+            _whole("num_embeddings", number, 1)
+        _whole("embedding_dim", embedding_dim, 1)
+        _whole("num_chunks", num_chunks, 1, MAX_CHUNKS)
+        if embedding_dim % num_chunks:
+            raise ValueError(f"embedding_dim {embedding_dim} is not divisible by num_chunks {num_chunks}")
+        _fraction("pruning_ratio", pruning_ratio, below_one=True)
+        _whole("interval", interval, 1)
+        _fraction("decay", decay)
+        _fraction("min_turnover", min_turnover)
+        if not _is_number(candidate_share) or not 0 <= candidate_share < math.inf:
+            raise ValueError(f"candidate_share must be a number of at least 0, not {candidate_share!r}")
+        _whole("admission_filter", admission_filter, 0, 255)
+        _whole("ttl", ttl, 0, 65534)
+        _whole("seed", seed, 0, 2**63 - 1)
+        _choice("scope", scope, budget.SCOPES)
+        _choice("score", score, SCORES)
+        _choice("mode", mode, ("sum", "mean"))
+        _choice("layout", layout, storage.LAYOUTS)
+        _choice("init", init, ("uniform", "normal"))
+        if torch.device(device or "cpu").type != "cpu":
+            raise ValueError(f"a FIITED table is on the CPU, not on {device}")
+        if dtype not in (None, torch.float32):
+            raise TypeError(f"a FIITED table is float32, not {str(dtype).removeprefix('torch.')}")
+
+        self.rows_of_tables = tuple(int(r) for r in rows)
+        self.num_embeddings = sum(self.rows_of_tables)
+        self.embedding_dim, self.num_chunks = int(embedding_dim), int(num_chunks)
+        self.pruning_ratio = float(pruning_ratio)
+        self.interval, self.decay = int(interval), float(decay)
+        self.scope, self.score, self.mode, self.layout = scope, score, mode, layout
+        self.hashed_ids, self.seed = bool(hashed_ids), int(seed)
+        self.min_turnover, self.candidate_share = float(min_turnover), float(candidate_share)
+        self.admission_filter, self.ttl, self.init = int(admission_filter), int(ttl), init
+        self.budgets = budget.budgets(self.rows_of_tables, num_chunks, pruning_ratio, scope)
+        self.step_count = 0
+        self.last_event: PruneEvent | None = None
+        self.rule = ""  # of the optimizer that the slots belong to
+        self.anchor = nn.Parameter(torch.empty(0))  # empty: makes outputs ask for a gradient
+        self._several = several
+        self._optimized, self._slot_value = False, 0.0
+        self._recorded: list[Lookups] = []
+        self._callbacks: dict[int, Callable[[PruneEvent], None]] = {}
+        self._storage = self._make_storage()
+        self._start()
+
+    # -- looking up ------------------------------------------------------------------------------------------------
+
+    def forward(self, input: Any, offsets: Any = None) -> Any:
+        """Pool the vectors of each bag.
+
+        Args:
+            input: ids (B, L), or (N,) with offsets; int32 or int64. Of several tables a list with one of these each.
+            offsets: (B,) where each bag starts, from 0 on; or a list of these (None for tables without).
+
+        Returns:
+            (B, D) float32, zeros for an empty bag; of several tables a list of these.
+
+        Raises IndexError naming an id out of range and its position, ValueError and TypeError.
+        """
+        inputs, starts = ([input], [offsets]) if not self._several else (list(input), list(offsets or ()))
+        seed = self.seed if self.hashed_ids else None
+        rows, ends, counts = self._storage.bags(inputs, starts, seed)
+        output = _Lookup.apply(self.anchor, self, rows, ends)
+        return list(output.split(counts)) if self._several else output
+
+    @torch.no_grad()
+    def materialize(self, rows: Tensor | Sequence[int] | None = None) -> Tensor:
+        """Vectors of virtual rows as a dense tensor: (E, D), or (len(rows), D). Raises IndexError."""
+        which = self._rows(rows)
+        table = torch.empty(len(which), self.embedding_dim)
+        for part in range(0, len(which), _ROWS_AT_ONCE):
+            some = which[part : part + _ROWS_AT_ONCE]
+            table[part : part + len(some)] = self._storage.forward(some, torch.arange(len(some) + 1), False)
+        return table
+
+    def live_mask(self, rows: Tensor | Sequence[int] | None = None) -> Tensor:
+        """Which chunks of virtual rows live: bool (E, k), or (len(rows), k). Raises IndexError."""
+        masks = self._storage.live_masks(self._rows(rows))
+        return (masks.unsqueeze(1) >> torch.arange(self.num_chunks) & 1).bool()
+
+    def utilities(self, rows: Tensor | Sequence[int] | None = None) -> Tensor:
+        """Utilities of the chunks of virtual rows: float32 (E, k), or (len(rows), k). Raises IndexError."""
+        return self._storage.utilities(self._rows(rows))
+
+    # -- training --------------------------------------------------------------------------------------------------
+
+    def attach_optimizer(self, rule: str, slot_value: float) -> None:
+        """Give every chunk the slots of an optimizer; those of the same one, as from a checkpoint, stay as they are."""
+        if rule != self.rule:
+            self._storage.set_slots(rule, slot_value)
+            self.rule = rule
+        self._storage.set_slot_value(slot_value)
+        self._slot_value, self._optimized = slot_value, True
+
+    def forget_gradients(self) -> None:
+        """Drop what backward passes have recorded since the last step."""
+        self._recorded.clear()
+
+    def check_gradients(self) -> None:
+        """Raises FloatingPointError where a recorded gradient holds what is not a number."""
+        for lookups in self._recorded:
+            bag = self._storage.first_not_finite(lookups.grad)
+            if bag >= 0:
+                rows = lookups.rows[lookups.offsets[bag] : lookups.offsets[bag + 1]]
+                shown = ", ".join(map(str, rows[:5].tolist())) + (", ..." if len(rows) > 5 else "")
+                raise FloatingPointError(
+                    f"the gradient of bag {bag} (rows {shown}) holds NaN or infinity: the step was refused and nothing "
+                    "was changed; drop this batch with zero_grad(), or look for what overflows in the model"
+                )
+
+    @torch.no_grad()
+    def train_step(self, lr: float, eps: float, betas: tuple[float, float]) -> PruneEvent | None:
+        """Update from what was recorded, count the step, and prune where it is time; what the event did, or None."""
+        self.step_count += 1
+        recorded, self._recorded = self._recorded, []
+        self._storage.train(
+            [r.rows for r in recorded],
+            [r.offsets for r in recorded],
+            [r.grad for r in recorded],
+            self.mode == "mean",
+            self.score,
+            self.rule,
+            [lr, eps, *betas],
+            self.step_count,
+        )
+        return self.prune() if self._is_due() else None
+
+    # -- pruning ---------------------------------------------------------------------------------------------------
+
+    def prune(self) -> PruneEvent:
+        """A prune event now, whatever the step; callbacks are called with what it did."""
+        event = pruning.prune(self._storage, self._policy(), self.step_count, bool(self._callbacks), self._reduce)
+        self.last_event = event
+        for callback in list(self._callbacks.values()):
+            callback(event)
+        return event
+
+    def dry_run(self, pruning_ratio: float) -> PruneForecast:
+        """What would be pruned at this ratio, if an event were now; changes nothing. Raises ValueError."""
+        _fraction("pruning_ratio", pruning_ratio, below_one=True)
+        budgets = budget.budgets(self.rows_of_tables, self.num_chunks, pruning_ratio, self.scope)
+        return pruning.forecast(self._storage, budgets, float(pruning_ratio), self._reduce)
+
+    def on_prune(self, callback: Callable[[PruneEvent], None]) -> Callable[[], None]:
+        """Call `callback` after every prune event, with the weights of evicted chunks. Returns what takes it back."""
+        key = max(self._callbacks, default=-1) + 1
+        self._callbacks[key] = callback
+        return lambda: self._callbacks.pop(key, None) and None
+
+    # -- sizes -----------------------------------------------------------------------------------------------------
+
+    def bytes_by_kind(self) -> dict[str, int]:
+        """Bytes in use: weights, index (addresses), utilities, owners, optimizer, other (ages, admission filter)."""
+        return dict(self._storage.bytes())
+
+    def memory_bytes(self) -> int:
+        """All bytes but those of the optimizer."""
+        return sum(size for kind, size in self.bytes_by_kind().items() if kind != "optimizer")
+
+    def statistics(self) -> Mapping[str, float]:
+        """Where the table stands.
+
+        live_chunks; live_dimensions (mean over all virtual rows); live_rows_m for m from 0 to k: rows with m live
+        chunks; memory_mb and the bytes by kind / 1e6; of the last event, where there was one: threshold (mean over
+        groups), turnover, evicted, admitted.
+        """
+        rows = self._storage.live_histogram()
+        live = float(self._storage.live())
+        found = {"live_chunks": live, "live_dimensions": live * self.chunk_width / self.num_embeddings}
+        found |= {f"live_rows_{m}": float(count) for m, count in enumerate(rows)}
+        found["memory_mb"] = self.memory_bytes() / 1e6
+        found |= {f"{kind}_mb": size / 1e6 for kind, size in self.bytes_by_kind().items()}
+        if event := self.last_event:
+            found["threshold"] = float(event.threshold.mean())
+            found["turnover"] = event.turnover
+            found["evicted"], found["admitted"] = float(len(event.evicted)), float(len(event.admitted))
+        return found
+
+    @property
+    def chunk_width(self) -> int:
+        return self.embedding_dim // self.num_chunks
+
+    @property
+    def capacity(self) -> int:
+        """Chunks P that may live."""
+        return int(self.budgets.sum())
+
+    def verify(self) -> None:
+        """Raises RuntimeError where the parts of the storage do not fit together."""
+        self._storage.verify()
+
+    # -- state -----------------------------------------------------------------------------------------------------
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """All that training needs to go on, the optimizer's slots included; the same for both layouts."""
+        return saved.pack(self, State(*self._storage.state()))
+
+    def set_extra_state(self, state: Mapping[str, Any]) -> None:
+        """Take over a state. One of a larger budget is pruned to this one by utility. Raises ValueError."""
+        loaded = saved.unpack(self, state)
+        self.step_count, rule = int(state["step_count"]), str(state["rule"])
+        if rule != self.rule:
+            if rule:
+                self._storage.set_slots(rule, self._slot_value)
+            self.rule = rule
+        self._storage.load_state(list(loaded))
+        self._recorded.clear()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: the storage as its state."""
+        members = self.__dict__.copy()
+        members["_recorded"] = []
+        members["_storage"] = list(self._storage.state())
+        return members
+
+    def __setstate__(self, members: dict[str, Any]) -> None:
+        state = members["_storage"]
+        super().__setstate__({k: v for k, v in members.items() if k != "_storage"})
+        self._storage = self._make_storage()
+        if self.rule:
+            self._storage.set_slots(self.rule, self._slot_value)
+        self._storage.load_state(state)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "FIITEDEmbeddingBag":
+        moved = fn(self.anchor.detach())
+        if moved.device.type != "cpu" or moved.dtype != torch.float32:
+            raise TypeError(
+                f"a FIITED table stays float32 on the CPU: leave it out of the move to {moved.dtype}, {moved.device}"
+            )
+        return self
+
+    def extra_repr(self) -> str:
+        rows = list(self.rows_of_tables) if self._several else self.num_embeddings
+        return (
+            f"{rows}, {self.embedding_dim}, num_chunks={self.num_chunks}, pruning_ratio={self.pruning_ratio}, "
+            f"interval={self.interval}, layout={self.layout!r}, mode={self.mode!r}"
+        )
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _make_storage(self) -> Any:
+        ends = torch.tensor(self.rows_of_tables).cumsum(0).tolist()
+        return storage.make(
+            self.layout,
+            ends,
+            self.embedding_dim,
+            self.num_chunks,
+            self.capacity,
+            self.scope,
+            self.ttl,
+            self.admission_filter,
+        )
+
+    @torch.no_grad()
+    def _start(self) -> None:
+        rows = budget.first_rows(self.rows_of_tables, self.num_chunks, self.budgets, self.scope)
+        weights = torch.empty(len(rows), self.embedding_dim)
+        if self.init == "uniform":
+            bound = math.sqrt(1 / self.num_embeddings)  # as DLRM has it
+            nn.init.uniform_(weights, -bound, bound)
+        else:
+            nn.init.normal_(weights)
+        self._storage.load_state(list(saved.first_state(rows, weights, self.num_chunks)))
+
+    def _policy(self) -> Policy:
+        return Policy(
+            budgets=self.budgets,
+            decay=self.decay,
+            min_turnover=self.min_turnover,
+            candidates=math.floor(self.candidate_share * self.capacity / self.num_chunks),
+            ttl=self.ttl,
+        )
+
+    def _is_due(self) -> bool:
+        return self.pruning_ratio > 0 and (self.step_count in WARM_START or self.step_count % self.interval == 0)
+
+    def _reduce(self, counts: Tensor) -> Tensor:
+        return counts
+
+    def _record(self, lookups: Lookups) -> None:
+        if not self._optimized:
+            raise RuntimeError(
+                "a FIITEDEmbeddingBag is trained by a FIITEDOptimizer: make one for it before the first backward pass"
+            )
+        self._recorded.append(lookups)
+
+    def _rows(self, rows: Tensor | Sequence[int] | None) -> Tensor:
+        if rows is None:
+            return torch.arange(self.num_embeddings)
+        which = torch.as_tensor(rows, dtype=torch.int64).reshape(-1).contiguous()
+        wrong = (which < 0) | (which >= self.num_embeddings)
+        if wrong.any():
+            at = int(wrong.nonzero()[0])
+            raise IndexError(
+                f"row {int(which[at])} at position {at} is out of range: rows run from 0 to {self.num_embeddings - 1}"
+            )
+        return which
+
+
+class _Lookup(torch.autograd.Function):
+    """Looks up, and records the gradient of what it gave."""
+
+    @staticmethod
+    def forward(ctx: Any, anchor: Tensor, bag: FIITEDEmbeddingBag, rows: Tensor, offsets: Tensor) -> Tensor:
+        ctx.bag, ctx.lookups = bag, (rows, offsets)
+        return bag._storage.forward(rows, offsets, bag.mode == "mean")
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, ...]:
+        ctx.bag._record(Lookups(*ctx.lookups, grad))
+        return None, None, None, None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _whole(name: str, value: Any, low: int, high: int | None = None) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < low or (high is not None and value > high):
+        limits = f"of at least {low}" if high is None else f"from {low} to {high}"
+        raise ValueError(f"{name} must be a whole number {limits}, not {value!r}")
+
+
+def _fraction(name: str, value: Any, below_one: bool = False) -> None:
+    if not _is_number(value) or not (0 <= value < 1 if below_one else 0 <= value <= 1):
+        raise ValueError(f"{name} must be a number in [0, 1{')' if below_one else ']'}, not {value!r}")
+
+
+def _choice(name: str, value: Any, known: Sequence[str]) -> None:
+    if value not in known:
+        raise ValueError(f"{name} must be {', '.join(known[:-1])} or {known[-1]}, not {value!r}")

@@ -1,0 +1,76 @@
+"""FIITEDOptimizer: trains the tables of a model, counts their steps and lets them prune."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import nn
+
+from bench_engine.kernels.fiited.bag import FIITEDEmbeddingBag
+
+METHODS = ("sgd", "adagrad", "rowwise_adagrad", "adam")
+_EPS = {"sgd": 0.0, "adagrad": 1e-10, "rowwise_adagrad": 1e-10, "adam": 1e-8}  # torch's own
+
+
+class FIITEDOptimizer(torch.optim.Optimizer):
+    """Updates what was looked up, as torch's optimizers update the rows of a torch.nn.EmbeddingBag.
+
+    Args:
+        modules: a model, a FIITEDEmbeddingBag, or several; all FIITEDEmbeddingBags in them are trained.
+        method: "sgd", "adagrad", "rowwise_adagrad" (one slot per chunk: the mean of its squared gradient) or "adam"
+            (as torch.optim.SparseAdam: only what was looked up moves).
+        lr: learning rate.
+        eps: added to the root of the slots; torch's default of the method unless given.
+        betas: of adam.
+        initial_accumulator_value: that slots of adagrad and rowwise_adagrad start at, those of restored chunks too.
+
+    `step` raises FloatingPointError where a gradient is not finite, before anything is changed. Slots live with the
+    chunks, in the state of the modules; the state of the optimizer holds its numbers.
+
+    Raises ValueError.
+    """
+
+    def __init__(
+        self,
+        modules: nn.Module | Iterable[nn.Module],
+        method: str = "adagrad",
+        lr: float = 0.01,
+        eps: float | None = None,
+        betas: tuple[float, float] = (0.9, 0.999),
+        initial_accumulator_value: float = 0.0,
+    ) -> None:
+        if method not in METHODS:
+            raise ValueError(f"method must be {', '.join(METHODS[:-1])} or {METHODS[-1]}, not {method!r}")
+        eps = _EPS[method] if eps is None else eps
+        for name, value in (("lr", lr), ("eps", eps), ("initial_accumulator_value", initial_accumulator_value)):
+            if not value >= 0:
+                raise ValueError(f"{name} must be a number of at least 0, not {value!r}")
+        if not all(0 <= beta < 1 for beta in betas):
+            raise ValueError(f"betas must be in [0, 1), not {betas!r}")
+        roots = [modules] if isinstance(modules, nn.Module) else list(modules)
+        bags = dict.fromkeys(m for root in roots for m in root.modules() if isinstance(m, FIITEDEmbeddingBag))
+        if not bags:
+            raise ValueError("there is no FIITEDEmbeddingBag to train in what was given")
+        self._bags = {bag.anchor: bag for bag in bags}
+        super().__init__(self._bags, {"lr": lr, "eps": eps, "betas": betas})
+        slot_value = 0.0 if method in ("sgd", "adam") else initial_accumulator_value
+        for bag in bags:
+            bag.attach_optimizer(method, slot_value)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One step of every table. Raises FloatingPointError."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for bag in self._bags.values():
+            bag.check_gradients()
+        for group in self.param_groups:
+            for anchor in group["params"]:
+                self._bags[anchor].train_step(float(group["lr"]), group["eps"], group["betas"])
+        return loss
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop what backward passes have recorded."""
+        for bag in self._bags.values():
+            bag.forget_gradients()

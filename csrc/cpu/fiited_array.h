@@ -1,0 +1,106 @@
+// An array in address space of its own: it grows where it is, and gives pages back when it shrinks.
+#pragma once
+
+#include <c10/util/Exception.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace mirror::fiited {
+
+// Elements are plain values. Elements that `resize` adds are zero. Room for `max_size` elements is
+// reserved as addresses only; memory is taken by what is in use.
+template <typename T>
+class Array {
+ public:
+  Array() = default;
+  explicit Array(int64_t max_size) : max_size_(max_size) {}
+  Array(Array&& other) noexcept { swap(other); }
+  Array& operator=(Array&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Array() {
+    if (data_) munmap(data_, reserved());
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  T& operator[](int64_t i) { return data_[i]; }
+  const T& operator[](int64_t i) const { return data_[i]; }
+  int64_t size() const { return size_; }
+  int64_t bytes() const { return size_ * static_cast<int64_t>(sizeof(T)); }
+
+  void resize(int64_t size) {
+    TORCH_INTERNAL_ASSERT(size >= 0 && size <= max_size_);
+    if (size < size_) {
+      // What stays mapped must read as zeros when it is used again.
+      std::memset(static_cast<void*>(data_ + size), 0, (size_ - size) * sizeof(T));
+      shrink(round_up(size * sizeof(T)));
+    } else {
+      grow(size * sizeof(T));
+    }
+    size_ = size;
+  }
+
+  void push_back(T value) {
+    resize(size_ + 1);
+    data_[size_ - 1] = value;
+  }
+
+ private:
+  static constexpr int64_t kStep = 1 << 16;  // bytes by which it grows at least
+
+  static int64_t round_up(int64_t bytes) {
+    static const int64_t page = sysconf(_SC_PAGESIZE);
+    return (bytes + page - 1) / page * page;
+  }
+
+  int64_t reserved() const { return std::max(round_up(max_size_ * sizeof(T)), round_up(1)); }
+
+  void grow(int64_t bytes) {
+    if (bytes <= usable_) return;
+    if (!data_) {
+      void* const start =
+          mmap(nullptr, reserved(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      check(start != MAP_FAILED, reserved());
+      data_ = static_cast<T*>(start);
+    }
+    const int64_t wanted =
+        std::min(reserved(), round_up(std::max({bytes, usable_ + kStep, usable_ * 9 / 8})));
+    check(mprotect(data_, wanted, PROT_READ | PROT_WRITE) == 0, wanted - usable_);
+    usable_ = wanted;
+  }
+
+  // Gives back whole pages beyond `bytes` where they are many.
+  void shrink(int64_t bytes) {
+    const int64_t wanted = round_up(bytes + kStep);
+    if (usable_ - wanted < std::max(4 * kStep, usable_ / 16)) return;
+    char* const start = reinterpret_cast<char*>(data_) + wanted;
+    if (madvise(start, usable_ - wanted, MADV_DONTNEED) != 0) return;
+    if (mprotect(start, usable_ - wanted, PROT_NONE) == 0) usable_ = wanted;
+  }
+
+  static void check(bool done, int64_t bytes) {
+    TORCH_CHECK_WITH(OutOfMemoryError, done, "out of memory: a FIITED table asked for ", bytes,
+                     " bytes more");
+  }
+
+  void swap(Array& other) {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(max_size_, other.max_size_);
+    std::swap(usable_, other.usable_);
+  }
+
+  T* data_ = nullptr;
+  int64_t size_ = 0;
+  int64_t max_size_ = 0;
+  int64_t usable_ = 0;  // bytes that may be written
+};
+
+}  // namespace mirror::fiited

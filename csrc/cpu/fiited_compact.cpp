@@ -1,0 +1,467 @@
+// The compact form: an index of the rows that are known, with one address for the packed live
+// chunks of each. Its memory follows what lives, not how many virtual rows there are.
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <numeric>
+
+#include "fiited_array.h"
+#include "fiited_blocks.h"
+#include "fiited_counting.h"
+#include "fiited_forward.h"
+#include "fiited_index.h"
+#include "fiited_train.h"
+
+namespace mirror::fiited {
+namespace {
+
+class Compact final : public Storage {
+ public:
+  // The packed chunks of a row, and which they are.
+  struct Place {
+    const float* weights;
+    uint32_t live;
+  };
+
+  explicit Compact(Shape shape)
+      : Storage(std::move(shape)),
+        k_(shape_.num_chunks),
+        width_(shape_.width()),
+        all_((uint32_t{1} << k_) - 1),
+        filter_(shape_.admission, shape_.capacity / k_),
+        index_(k_) {
+    TORCH_CHECK_VALUE(shape_.num_rows() < Index::kNone,
+                      "the compact layout takes fewer than 2^32 - 1 rows, not ", shape_.num_rows());
+    for (int64_t m = 1; m <= k_; ++m)
+      blocks_.emplace_back(m, width_, std::min(shape_.num_rows(), shape_.capacity / m));
+  }
+
+  // -- reading
+  // -------------------------------------------------------------------------------------
+
+  void prefetch(int64_t row) const { index_.prefetch(row); }
+  Place find(int64_t row) const {
+    const int64_t slot = index_.find(row);
+    if (slot < 0 || !index_[slot].live) return {nullptr, 0};
+    const Index::Entry& entry = index_[slot];
+    return {blocks_of(entry).weights(entry.address), entry.live};
+  }
+  void prefetch(const Place& place) const {
+    prefetch_bytes(place.weights, std::popcount(place.live) * width_ * sizeof(float));
+  }
+  void add(const Place& place, float* out) const {
+    if (place.live == all_) return add_chunk(place.weights, shape_.dim, out);
+    const float* from = place.weights;
+    for (uint32_t left = place.live; left; left &= left - 1, from += width_)
+      add_chunk(from, width_, out + std::countr_zero(left) * width_);
+  }
+
+  at::Tensor forward(const at::Tensor& rows, const at::Tensor& offsets, bool mean) override {
+    return fiited::forward(*this, shape_.dim, rows, offsets, mean);
+  }
+
+  // -- training
+  // ------------------------------------------------------------------------------------
+
+  static bool admitted(int64_t slot) { return slot >= 0; }
+  std::vector<int64_t> enter(const Requests& requests, AdmissionFilter& filter) {
+    const int64_t n = requests.size();
+    std::vector<int64_t> slots(n);
+    const auto find_all = [&] {
+      in_parallel(n, n, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          if (i + kIndexAhead < end) index_.prefetch(requests.row(i + kIndexAhead));
+          slots[i] = index_.find(requests.row(i));
+        }
+      });
+    };
+    find_all();
+    std::vector<int64_t> fresh;
+    for (int64_t i = 0; i < n; ++i) {
+      if (slots[i] >= 0 && (!filter.counts() || known(slots[i]))) continue;
+      if (!filter.admits(requests.row(i), requests.count(i))) {
+        slots[i] = -1;
+      } else if (slots[i] < 0) {
+        fresh.push_back(i);
+      }
+    }
+    if (index_.reserve(static_cast<int64_t>(fresh.size()))) {
+      const std::vector<int64_t> before = slots;
+      find_all();
+      for (int64_t i = 0; i < n; ++i)
+        if (before[i] < 0) slots[i] = -1;  // not admitted, or not there yet
+    }
+    for (const int64_t i : fresh) slots[i] = index_.insert(requests.row(i));
+    return slots;
+  }
+  void prefetch_place(int64_t slot) const {
+    if (slot < 0) return;
+    const Index::Entry& entry = index_[slot];
+    __builtin_prefetch(index_.utilities(slot));
+    if (entry.live) prefetch({blocks_of(entry).weights(entry.address), entry.live});
+  }
+  float* utilities(int64_t slot) { return index_.utilities(slot); }
+  void touch(int64_t slot) { index_[slot].age = 0; }
+  template <typename Use>
+  void for_live(int64_t slot, const Use& use) {
+    const Index::Entry& entry = index_[slot];
+    if (!entry.live) return;
+    Blocks& blocks = blocks_of(entry);
+    float* weights = blocks.weights(entry.address);
+    float* slots = blocks.slots(entry.address);
+    for (uint32_t left = entry.live; left; left &= left - 1) {
+      use(std::countr_zero(left), weights, slots);
+      weights += width_;
+      slots += slot_width_;
+    }
+  }
+
+  void train(const std::vector<Lookups>& lookups, const Step& step) override {
+    TORCH_CHECK(slot_width_ == slots_of(step.rule, width_),
+                "the optimizer's slots do not fit: call set_slots first");
+    train_rows(*this, shape_, filter_, lookups, step);
+  }
+
+  void set_slot_value(double value) override { slot_value_ = static_cast<float>(value); }
+  void set_slots(int64_t width, double value) override {
+    slot_width_ = width;
+    slot_value_ = static_cast<float>(value);
+    for (Blocks& blocks : blocks_) blocks.set_slots(slot_width_, slot_value_);
+  }
+
+  // -- pruning
+  // -------------------------------------------------------------------------------------
+
+  void decay(double factor) override {
+    const float by = static_cast<float>(factor);
+    in_parallel(index_.slots(), index_.slots(), [&](int64_t begin, int64_t end) {
+      for (float* u = index_.utilities(begin); u != index_.utilities(end); ++u) *u *= by;
+    });
+  }
+
+  at::Tensor age() override {
+    std::vector<int64_t> evicted;
+    index_.remove_if([&](int64_t slot) {
+      Index::Entry& entry = index_[slot];
+      if (entry.age < shape_.ttl) {
+        ++entry.age;
+        return false;
+      }
+      for (uint32_t left = entry.live; left; left &= left - 1)
+        evicted.push_back(int64_t{entry.row} * k_ + std::countr_zero(left));
+      set_live(slot, 0);
+      return true;
+    });
+    std::sort(evicted.begin(), evicted.end());
+    return as_tensor(evicted);
+  }
+
+  at::Tensor histogram(Candidates of, Digit digit, const std::vector<Threshold>& prefix) override {
+    if (of == Candidates::kRows) {
+      return counted(1, int64_t{1} << digit.bits, index_.slots(),
+                     [&](const auto& add, int64_t begin, int64_t end) {
+                       for (int64_t slot = begin; slot < end; ++slot) {
+                         const float best = best_without_live(slot);
+                         if (best <= 0) continue;
+                         const int64_t value =
+                             digit_of(digit, prefix[0], bits_of(best), index_[slot].row);
+                         if (value >= 0) add(0, value);
+                       }
+                     });
+    }
+    return counted(
+        shape_.num_groups(), int64_t{1} << digit.bits, index_.slots(),
+        [&](const auto& add, int64_t begin, int64_t end) {
+          for_chunks(begin, end, [&](int64_t q, int64_t group, float utility, bool live) {
+            if (utility <= 0 && !live) return;
+            const int64_t value = digit_of(digit, prefix[group], bits_of(utility), q);
+            if (value >= 0) add(group, value);
+          });
+        });
+  }
+
+  at::Tensor moves(const std::vector<Threshold>& keep) override {
+    return counted(
+        shape_.num_groups(), 2, index_.slots(), [&](const auto& add, int64_t begin, int64_t end) {
+          for_chunks(begin, end, [&](int64_t q, int64_t group, float utility, bool live) {
+            const bool kept = keep[group].keeps(bits_of(utility), q);
+            if (live && !kept) add(group, 0);
+            if (!live && kept && utility > 0) add(group, 1);
+          });
+        });
+  }
+
+  // Evicts first, so that there is room for what is admitted.
+  std::tuple<at::Tensor, at::Tensor, at::Tensor> apply(const std::vector<Threshold>& keep,
+                                                       bool with_weights) override {
+    std::vector<int64_t> evicted, admitted;
+    std::vector<float> weights;
+    for (int64_t slot = 0; slot < index_.slots(); ++slot) {
+      if (!index_.used(slot) || !index_[slot].live) continue;
+      const uint32_t live = index_[slot].live, stays = live & kept(slot, keep);
+      if (stays == live) continue;
+      const Index::Entry& entry = index_[slot];
+      for (uint32_t left = live & ~stays; left; left &= left - 1) {
+        const int j = std::countr_zero(left);
+        evicted.push_back(int64_t{entry.row} * k_ + j);
+        if (!with_weights) continue;
+        const float* const w = blocks_of(entry).weights(entry.address) + rank(live, j) * width_;
+        weights.insert(weights.end(), w, w + width_);
+      }
+      set_live(slot, stays);
+    }
+    for (int64_t slot = 0; slot < index_.slots(); ++slot) {
+      if (!index_.used(slot)) continue;
+      const uint32_t live = index_[slot].live, wanted = kept(slot, keep) & with_utility(slot);
+      if ((wanted | live) == live) continue;
+      for (uint32_t left = wanted & ~live; left; left &= left - 1)
+        admitted.push_back(int64_t{index_[slot].row} * k_ + std::countr_zero(left));
+      set_live(slot, live | wanted);
+    }
+    std::sort(admitted.begin(), admitted.end());
+    return sorted(evicted, admitted, weights, with_weights);
+  }
+
+  void forget(Threshold keep) override {
+    index_.remove_if([&](int64_t slot) {
+      if (index_[slot].live) return false;
+      const float best = best_without_live(slot);
+      return best <= 0 || !keep.keeps(bits_of(best), index_[slot].row);
+    });
+  }
+
+  // -- state
+  // ---------------------------------------------------------------------------------------
+
+  std::vector<at::Tensor> state() override {
+    std::vector<int64_t> slots;
+    for (int64_t slot = 0; slot < index_.slots(); ++slot)
+      if (index_.used(slot) && known(slot)) slots.push_back(slot);
+    std::sort(slots.begin(), slots.end(),
+              [&](int64_t a, int64_t b) { return index_[a].row < index_[b].row; });
+    const int64_t n = static_cast<int64_t>(slots.size());
+    const at::Tensor rows = at::empty({n}, at::kLong);
+    const at::Tensor masks = at::empty({n}, at::kInt);
+    const at::Tensor utilities = at::empty({n, k_}, at::kFloat);
+    const at::Tensor ages = at::zeros({n}, at::kInt);
+    const at::Tensor weights = at::empty({live_, width_}, at::kFloat);
+    const at::Tensor chunk_slots = at::empty({live_, slot_width_}, at::kFloat);
+    float* u = utilities.mutable_data_ptr<float>();
+    float* w = weights.mutable_data_ptr<float>();
+    float* s = chunk_slots.mutable_data_ptr<float>();
+    for (int64_t i = 0; i < n; ++i) {
+      const Index::Entry& entry = index_[slots[i]];
+      rows.mutable_data_ptr<int64_t>()[i] = entry.row;
+      masks.mutable_data_ptr<int32_t>()[i] = entry.live;
+      if (shape_.ttl) ages.mutable_data_ptr<int32_t>()[i] = entry.age;
+      u = std::copy_n(index_.utilities(slots[i]), k_, u);
+      for_live(slots[i], [&](int64_t, const float* from, const float* from_slots) {
+        w = std::copy_n(from, width_, w);
+        s = std::copy_n(from_slots, slot_width_, s);
+      });
+    }
+    return {rows, masks, utilities, ages, weights, chunk_slots, filter_.counters(), filter_.seen()};
+  }
+
+  void load_state(const std::vector<at::Tensor>& state) override {
+    const int64_t n = state[0].numel();
+    const int64_t* const rows = state[0].const_data_ptr<int64_t>();
+    const int32_t* const masks = state[1].const_data_ptr<int32_t>();
+    const float* const utilities = state[2].const_data_ptr<float>();
+    const int32_t* const ages = state[3].const_data_ptr<int32_t>();
+    const float* weights = state[4].const_data_ptr<float>();
+    const float* slots = state[5].const_data_ptr<float>();
+    index_.clear();
+    for (Blocks& blocks : blocks_) blocks.clear();
+    live_ = 0;
+    index_.reserve(n);
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t slot = index_.insert(rows[i]);
+      index_[slot].age = static_cast<uint16_t>(ages[i]);
+      std::copy_n(utilities + i * k_, k_, index_.utilities(slot));
+      set_live(slot, static_cast<uint32_t>(masks[i]));
+      for_live(slot, [&](int64_t, float* to, float* to_slots) {
+        std::copy_n(weights, width_, to);
+        std::copy_n(slots, slot_width_, to_slots);
+        weights += width_;
+        slots += slot_width_;
+      });
+    }
+    filter_.load(state[6], state[7]);
+  }
+
+  at::Tensor live_masks(const at::Tensor& rows) override {
+    const at::Tensor masks = at::empty({rows.numel()}, at::kInt);
+    const int64_t* const ids = rows.const_data_ptr<int64_t>();
+    for (int64_t i = 0; i < rows.numel(); ++i)
+      masks.mutable_data_ptr<int32_t>()[i] = static_cast<int32_t>(find(ids[i]).live);
+    return masks;
+  }
+  at::Tensor utilities(const at::Tensor& rows) override {
+    const at::Tensor values = at::zeros({rows.numel(), k_}, at::kFloat);
+    const int64_t* const ids = rows.const_data_ptr<int64_t>();
+    for (int64_t i = 0; i < rows.numel(); ++i) {
+      const int64_t slot = index_.find(ids[i]);
+      if (slot >= 0)
+        std::copy_n(index_.utilities(slot), k_, values.mutable_data_ptr<float>() + i * k_);
+    }
+    return values;
+  }
+  int64_t live() override { return live_; }
+  at::Tensor live_histogram() override {
+    const at::Tensor rows = at::zeros({k_ + 1}, at::kLong);
+    int64_t* const of = rows.mutable_data_ptr<int64_t>();
+    for (int64_t m = 1; m <= k_; ++m) of[m] = blocks_[m - 1].size();
+    of[0] = shape_.num_rows() - std::accumulate(of + 1, of + k_ + 1, int64_t{0});
+    return rows;
+  }
+
+  c10::Dict<std::string, int64_t> bytes() override {
+    int64_t weights = 0, slots = 0, owners = 0;
+    for (const Blocks& blocks : blocks_) {
+      weights += blocks.weight_bytes();
+      slots += blocks.slot_bytes();
+      owners += blocks.owner_bytes();
+    }
+    c10::Dict<std::string, int64_t> bytes;
+    bytes.insert("weights", weights);
+    bytes.insert("index", index_.bytes());
+    bytes.insert("utilities", index_.utility_bytes());
+    bytes.insert("owners", owners);
+    bytes.insert("optimizer", slots);
+    bytes.insert("other", filter_.bytes());
+    return bytes;
+  }
+
+  void verify() override {
+    int64_t live = 0, entries = 0;
+    for (int64_t slot = 0; slot < index_.slots(); ++slot) {
+      if (!index_.used(slot)) continue;
+      const Index::Entry& entry = index_[slot];
+      TORCH_CHECK(index_.find(entry.row) == slot, "row ", entry.row, " is not found");
+      TORCH_CHECK(entry.live <= all_, "row ", entry.row, " has live chunks ", entry.live);
+      for (int64_t j = 0; j < k_; ++j) {
+        const float utility = index_.utilities(slot)[j];
+        TORCH_CHECK(utility >= 0 && utility <= std::numeric_limits<float>::max(),
+                    "a utility of row ", entry.row, " is ", utility);
+      }
+      ++entries;
+      live += std::popcount(entry.live);
+      if (!entry.live) continue;
+      const Blocks& blocks = blocks_of(entry);
+      TORCH_CHECK(entry.address < blocks.size() && blocks.owner(entry.address) == entry.row,
+                  "the owner of the chunks of row ", entry.row, " is another row");
+    }
+    int64_t in_blocks = 0;
+    for (int64_t m = 1; m <= k_; ++m) in_blocks += m * blocks_[m - 1].size();
+    TORCH_CHECK(
+        entries == index_.size() && live == live_ && live == in_blocks && live <= shape_.capacity,
+        live, " chunks of ", entries, " rows are live, ", live_, " of ", index_.size(),
+        " were counted, ", in_blocks, " are stored, for ", shape_.capacity);
+  }
+
+ private:
+  Blocks& blocks_of(const Index::Entry& entry) { return blocks_[std::popcount(entry.live) - 1]; }
+  const Blocks& blocks_of(const Index::Entry& entry) const {
+    return blocks_[std::popcount(entry.live) - 1];
+  }
+  // Live chunks before chunk j.
+  static int rank(uint32_t live, int j) { return std::popcount(live & ((uint32_t{1} << j) - 1)); }
+
+  bool known(int64_t slot) const { return index_[slot].live || with_utility(slot); }
+  uint32_t with_utility(int64_t slot) const {
+    uint32_t chunks = 0;
+    for (int64_t j = 0; j < k_; ++j) chunks |= uint32_t{index_.utilities(slot)[j] > 0} << j;
+    return chunks;
+  }
+  // The row's best utility, or 0 where it has a live chunk or the slot is empty.
+  float best_without_live(int64_t slot) const {
+    if (!index_.used(slot) || index_[slot].live) return 0;
+    return *std::max_element(index_.utilities(slot), index_.utilities(slot) + k_);
+  }
+  int64_t group_of(int64_t row, int64_t j) const {
+    if (shape_.scope == Scope::kGlobal) return 0;
+    return shape_.scope == Scope::kColumn ? j : shape_.table_of(row);
+  }
+  uint32_t kept(int64_t slot, const std::vector<Threshold>& keep) const {
+    const int64_t row = index_[slot].row;
+    uint32_t chunks = 0;
+    for (int64_t j = 0; j < k_; ++j) {
+      const Threshold& threshold = keep[group_of(row, j)];
+      chunks |= uint32_t{threshold.keeps(bits_of(index_.utilities(slot)[j]), row * k_ + j)} << j;
+    }
+    return chunks;
+  }
+  // Calls use(q, group, utility, live) for the chunks of the rows in slots [begin, end).
+  template <typename Use>
+  void for_chunks(int64_t begin, int64_t end, const Use& use) const {
+    for (int64_t slot = begin; slot < end; ++slot) {
+      if (!index_.used(slot)) continue;
+      const int64_t row = index_[slot].row;
+      const int64_t table = shape_.scope == Scope::kTable ? shape_.table_of(row) : 0;
+      for (int64_t j = 0; j < k_; ++j)
+        use(row * k_ + j, shape_.scope == Scope::kColumn ? j : table, index_.utilities(slot)[j],
+            index_[slot].live >> j & 1);
+    }
+  }
+
+  // Gives a row other live chunks: those that stay keep what they hold, new ones begin at zero.
+  void set_live(int64_t slot, uint32_t live) {
+    const Index::Entry before = index_[slot];
+    Index::Entry& entry = index_[slot];
+    entry.live = static_cast<uint16_t>(live);
+    if (live) {
+      Blocks& to = blocks_of(entry);
+      entry.address = static_cast<uint32_t>(to.add(entry.row));
+      for (uint32_t left = live; left; left &= left - 1) {
+        const int j = std::countr_zero(left), at = rank(live, j);
+        float* const weights = to.weights(entry.address) + at * width_;
+        float* const slots = to.slots(entry.address) + at * slot_width_;
+        if (before.live >> j & 1) {
+          Blocks& from = blocks_of(before);
+          const int was = rank(before.live, j);
+          std::copy_n(from.weights(before.address) + was * width_, width_, weights);
+          std::copy_n(from.slots(before.address) + was * slot_width_, slot_width_, slots);
+        } else {
+          std::fill_n(slots, slot_width_, slot_value_);
+        }
+      }
+    }
+    if (before.live) {
+      const uint32_t moved = blocks_of(before).remove(before.address, Index::kNone);
+      if (moved != Index::kNone) index_[index_.find(moved)].address = before.address;
+    }
+    live_ += std::popcount(live) - std::popcount(before.live);
+  }
+
+  // In order of the virtual chunks.
+  std::tuple<at::Tensor, at::Tensor, at::Tensor> sorted(const std::vector<int64_t>& evicted,
+                                                        const std::vector<int64_t>& admitted,
+                                                        const std::vector<float>& weights,
+                                                        bool with_weights) const {
+    const at::Tensor order = as_tensor(evicted).argsort();
+    at::Tensor their_weights = as_tensor(weights).view({-1, width_});
+    if (with_weights) their_weights = their_weights.index_select(0, order);
+    return {as_tensor(evicted).index_select(0, order), as_tensor(admitted), their_weights};
+  }
+
+  int64_t k_;
+  int64_t width_;
+  uint32_t all_;  // every chunk live
+  int64_t slot_width_ = 0;
+  float slot_value_ = 0;
+  AdmissionFilter filter_;
+  Index index_;
+  std::vector<Blocks> blocks_;  // by the number of live chunks, from 1 on
+  int64_t live_ = 0;
+};
+
+}  // namespace
+
+c10::intrusive_ptr<Storage> make_compact(Shape shape) {
+  return c10::make_intrusive<Compact>(std::move(shape));
+}
+
+}  // namespace mirror::fiited

@@ -1,0 +1,62 @@
+// One training step over any form of a FIITED table.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "fiited_admission.h"
+#include "fiited_optimizer.h"
+#include "fiited_parallel.h"
+#include "fiited_requests.h"
+
+namespace mirror::fiited {
+
+inline constexpr int64_t kAhead = 8;  // rows ahead at which weights are asked for
+
+inline float score_of(Score score, int64_t count, const float* grad, int64_t width) {
+  const float times = static_cast<float>(count);
+  switch (score) {
+    case Score::kFrequency:
+      return times;
+    case Score::kGradient:
+      return norm(grad, width);
+    case Score::kFrequencyGradient:
+      return times * norm(grad, width);
+  }
+  return 0;
+}
+
+// How a form is trained: `enter(requests, filter)` finds the places of all rows and makes room for
+// those that it does not know, or does not admit them; then `utilities(place)`, `touch(place)` and
+// `for_live(place, use(j, weights, slots))`.
+template <typename Form>
+void train_rows(Form& form, const Shape& shape, AdmissionFilter& filter,
+                const std::vector<Lookups>& lookups, const Step& step) {
+  const Requests requests(lookups, shape.dim, step.mean);
+  const int64_t n = requests.size(), width = shape.width();
+  const auto places = form.enter(requests, filter);
+  const Numbers numbers(step);
+  in_parallel(n, n, [&](int64_t begin, int64_t end) {
+    std::vector<float> sum(shape.dim);
+    for (int64_t i = begin; i < std::min(end, begin + kAhead); ++i) form.prefetch_place(places[i]);
+    for (int64_t i = begin; i < end; ++i) {
+      if (i + kAhead < end) form.prefetch_place(places[i + kAhead]);
+      if (!Form::admitted(places[i])) continue;
+      const float* const grad = requests.gradient(i, sum.data());
+      const int64_t count = requests.count(i);
+      float* const utility = form.utilities(places[i]);
+      for (int64_t j = 0; j < shape.num_chunks; ++j) {
+        const float more = score_of(step.score, count, grad + j * width, width);
+        utility[j] = std::min(utility[j] + more, std::numeric_limits<float>::max());
+      }
+      form.touch(places[i]);
+      form.for_live(places[i], [&](int64_t j, float* weights, float* slots) {
+        update_chunk(numbers, grad + j * width, width, weights, slots);
+      });
+    }
+  });
+}
+
+}  // namespace mirror::fiited

@@ -1,0 +1,140 @@
+// What every form of a FIITED table can do: look up, train, count utilities, evict and admit.
+//
+// A table has V virtual rows of k chunks; virtual chunk q = row * k + j is live (it has weights and
+// optimizer slots) or missing (it reads as zeros). bench_engine/kernels/fiited/ decides when to
+// prune and at which thresholds; a storage only counts and moves.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/custom_class.h>
+#include <torch/custom_class.h>
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace mirror::fiited {
+
+inline constexpr int64_t kMaxChunks = 16;  // a row's live chunks are bits of 16
+
+// Which budget a chunk counts towards.
+enum class Scope { kGlobal, kTable, kColumn };
+
+struct Shape {
+  std::vector<int64_t> table_ends;  // rows of table t end before table_ends[t]
+  int64_t dim;
+  int64_t num_chunks;
+  int64_t capacity;  // chunks that may be live at a time
+  Scope scope;
+  int64_t ttl;        // prune events after which a row that is not looked up is dropped; 0 is never
+  int64_t admission;  // lookups after which an unknown row is let in; 0 and 1 are at once
+
+  int64_t num_rows() const { return table_ends.back(); }
+  int64_t width() const { return dim / num_chunks; }
+  int64_t num_groups() const {
+    if (scope == Scope::kGlobal) return 1;
+    return scope == Scope::kColumn ? num_chunks : static_cast<int64_t>(table_ends.size());
+  }
+  int64_t table_of(int64_t row) const;
+};
+
+// Lookups of one recorded call: rows (N,) int64, and where bag b starts and ends in them.
+struct Lookups {
+  at::Tensor rows;     // (N,) int64
+  at::Tensor offsets;  // (B + 1,) int64
+  at::Tensor grad;     // (B, D) float32, contiguous
+};
+
+enum class Score { kFrequencyGradient, kFrequency, kGradient };
+enum class Rule { kSgd, kAdagrad, kRowwiseAdagrad, kAdam };
+
+// The numbers of one optimizer step.
+struct Step {
+  Rule rule;
+  Score score;
+  bool mean;
+  double lr;
+  double eps;
+  double beta1;
+  double beta2;
+  int64_t number;  // of this step, from 1 on
+};
+
+// Whether a chunk is kept: utility bits above `bits`, or equal and the id not above `id`. -1 keeps
+// everything.
+struct Threshold {
+  int64_t bits;
+  int64_t id;
+  bool keeps(int64_t its_bits, int64_t its_id) const {
+    return its_bits > bits || (its_bits == bits && its_id <= id);
+  }
+};
+
+// What is ranked: chunks that are live or have a utility, or the best utility of rows that have no
+// live chunk.
+enum class Candidates { kChunks, kRows };
+
+// A rank is 31 bits of utility, the larger the better, then an id, the smaller the better. It is
+// found digit by digit (see bench_engine/kernels/fiited/ranking.py).
+struct Digit {
+  bool of_id;
+  int shift;
+  int bits;
+};
+
+class Storage : public torch::CustomClassHolder {
+ public:
+  explicit Storage(Shape shape) : shape_(std::move(shape)) {}
+  const Shape& shape() const { return shape_; }
+
+  // (B, D) sums of the rows of each bag.
+  virtual at::Tensor forward(const at::Tensor& rows, const at::Tensor& offsets, bool mean) = 0;
+  virtual void train(const std::vector<Lookups>& lookups, const Step& step) = 0;
+
+  // Gives every live chunk `width` slots, filled with `value`; what they held is dropped.
+  virtual void set_slots(int64_t width, double value) = 0;
+  // The value with which slots of restored chunks are filled.
+  virtual void set_slot_value(double value) = 0;
+
+  virtual void decay(double factor) = 0;
+  // Makes rows an event older, and drops those whose time is over. Returns the virtual chunks that
+  // were live in them, sorted.
+  virtual at::Tensor age() = 0;
+  // How many candidates of each group have each value of a digit, among those whose digits before
+  // are those of `prefix` (groups,): (groups, 2^digit.bits).
+  virtual at::Tensor histogram(Candidates of, Digit digit,
+                               const std::vector<Threshold>& prefix) = 0;
+  // (groups, 2): live chunks that thresholds do not keep, and missing ones that they let in.
+  virtual at::Tensor moves(const std::vector<Threshold>& keep) = 0;
+  // Evicts and admits; virtual chunks evicted and admitted, sorted, and the evicted weights where
+  // they are wanted.
+  virtual std::tuple<at::Tensor, at::Tensor, at::Tensor> apply(const std::vector<Threshold>& keep,
+                                                               bool with_weights) = 0;
+  // Rows without a live chunk that the threshold does not keep lose their utilities.
+  virtual void forget(Threshold keep) = 0;
+
+  // Everything that training needs to go on, in order of the rows and the same for all forms:
+  // rows (n,) int64, live (n,) int32 bit masks, utilities (n, k), ages (n,) int32, weights
+  // (live, c), slots (live, slot width), counters of the admission filter (uint8) and their lookups
+  // (1,) int64.
+  virtual std::vector<at::Tensor> state() = 0;
+  virtual void load_state(const std::vector<at::Tensor>& state) = 0;
+  virtual at::Tensor live_masks(const at::Tensor& rows) = 0;  // int32
+  virtual at::Tensor utilities(const at::Tensor& rows) = 0;   // (n, k)
+  virtual int64_t live() = 0;
+  // Rows with so many live chunks, for 0 to k: (k + 1,).
+  virtual at::Tensor live_histogram() = 0;
+  // Bytes in use by kind; those of the system's pages may be a little more.
+  virtual c10::Dict<std::string, int64_t> bytes() = 0;
+  // Throws what is wrong where the parts of the storage do not fit together.
+  virtual void verify() = 0;
+
+ protected:
+  Shape shape_;
+};
+
+c10::intrusive_ptr<Storage> make_flat(Shape shape);
+c10::intrusive_ptr<Storage> make_compact(Shape shape);
+
+}  // namespace mirror::fiited
