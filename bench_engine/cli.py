@@ -79,7 +79,8 @@ def _list(options: argparse.Namespace) -> int:
             allowed = ", ".join(map(str, axis["choices"])) or (
                 limits(axis["low"], axis["high"], " to ") if axis["type"] != "str" else "text"
             )
-            print(f"  axis     {axis['name']:<20} {axis['text']} ({allowed}; default {axis['default']})")
+            told = [allowed, f"default {axis['default']}", *(f"only {m}" for m in [", ".join(axis["methods"])] if m)]
+            print(f"  axis     {axis['name']:<20} {axis['text']} ({'; '.join(told)})")
     for data in found["data_sets"]:
         print(f"data set   {data['name']:<20} {data['missing'] or data['text']}")
     for entry in found["sweeps"]:

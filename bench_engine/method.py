@@ -26,7 +26,7 @@ class Method:
         name: name in the results.
         text: help, one line.
         implementation: "module:class" of the nn.Module, constructed as cls(num_embeddings, embedding_dim,
-            compression=..., mode=...).
+            compression=..., mode=...) and with what `arguments` and `fixed` say.
         compressible: False for a method that exists at compression 1 only.
         sources: files (relative to the repository) whose content is the kernel: a change re-runs what it touches.
         needs_build: whether it needs the compiled kernels.
@@ -34,6 +34,8 @@ class Method:
         packages: exact pins ("jax==0.10.2") of what it needs beyond requirements.txt.
         supports: axis -> values that it can run; all values of an axis that is not there.
         variables: environment variables of its worker; `{threads}` in a value becomes the trial's threads.
+        arguments: axis -> keyword under which the constructor takes its value.
+        fixed: keyword -> value that the constructor always takes.
     """
 
     name: str
@@ -46,6 +48,8 @@ class Method:
     packages: tuple[str, ...] = ()
     supports: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    fixed: Mapping[str, Scalar] = field(default_factory=dict)
 
     def load(self) -> Any:
         """The class behind the entry (imports torch)."""
@@ -54,7 +58,12 @@ class Method:
 
     def source_hash(self) -> str:
         """Hash of the kernel source, of the pinned packages, of what it is started with, and of torch's version."""
-        return _source_hash(self.sources, (self.implementation, *self.packages, *map("=".join, self.variables.items())))
+        started_with = {**self.variables, **{name: str(value) for name, value in self.fixed.items()}}
+        return _source_hash(self.sources, (self.implementation, *self.packages, *map("=".join, started_with.items())))
+
+    def keywords(self, config: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        """What the constructor takes beside size, compression and mode."""
+        return {**self.fixed, **{keyword: config[axis] for axis, keyword in self.arguments.items()}}
 
     def python(self) -> str:
         """The interpreter of its workers: this one, or that of an environment of its own (see bench_engine.peers)."""

@@ -9,6 +9,7 @@ from typing import Any
 from bench_engine.registry import nearest
 from bench_engine.sides import CompareError, Side, UsageError
 from db.columns import AXES, BY_NAME
+from db.schema import told
 from db.store import Store
 
 Row = Mapping[str, Any]
@@ -51,7 +52,7 @@ def filters(given: Sequence[str]) -> Filters:
         for value in _values(values, text):
             places.append(f"where_{len(parameters)}")
             parameters[places[-1]] = _typed(name, value, text)
-        sql += f" AND t.{name} IN ({', '.join(':' + place for place in places)})"
+        sql += f" AND {told(name)} IN ({', '.join(':' + place for place in places)})"
     return Filters(given, sql, parameters)
 
 

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from bench_engine.registry import benchmark
 from bench_engine.sweep import Sweep
 from bench_engine.trial import Status, Trial, TrialResult
-from db.columns import AXES, METRICS
+from db.columns import AXES, BY_NAME, METRICS
 from db.record import Record, RecordError
 
 _REPORTED = {*AXES, *METRICS} - {"speedup", "speedup_ci_low", "speedup_ci_high"}  # these come from others' turns too
@@ -94,7 +94,7 @@ def fault(result: TrialResult) -> str:
             continue
         if not isinstance(value, int | float) or not math.isfinite(value):
             return f"The benchmark reported {name} as {value!r:.40}, which is no finite number."
-        if value < 0:
+        if value < 0 and not BY_NAME[name].signed:
             return f"The benchmark reported {name} as {value:g}, which is negative."
     for index, sample in enumerate(result.samples_us):
         if not math.isfinite(sample) or sample < 0:

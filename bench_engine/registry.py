@@ -3,7 +3,7 @@
 Loads without torch; the worker imports what an entry names. To add a method, a benchmark, an axis or a data set, write
 its module and add its entry here (that of a rival in bench_engine/rivals): it then shows up in sweeps, on the New run
 page, in `list` and in questions. A method goes with the benchmarks that can run it: _OWN with lookup and training,
-_GROUPED with grouped_lookup. An axis that is no column yet needs one in db/columns.py too.
+_TRAINED with training, _GROUPED with grouped_lookup. An axis that is no column yet needs one in db/columns.py too.
 """
 
 import difflib
@@ -36,6 +36,7 @@ class Axis:
         text: help, one line.
         choices: allowed values, or empty.
         low, high: allowed range for numbers, both ends included.
+        methods: those that have it; empty for all. It is no part of the configuration of the others.
     """
 
     name: str
@@ -45,6 +46,11 @@ class Axis:
     choices: tuple[Scalar, ...] = ()
     low: float | None = None
     high: float | None = None
+    methods: tuple[str, ...] = ()
+
+    def is_of(self, method_name: str) -> bool:
+        """Whether a method has this axis."""
+        return not self.methods or method_name in self.methods
 
     def check(self, value: Any) -> Scalar:
         """The value in the axis's type. Raises ValueError with a sentence that says what is allowed."""
@@ -171,6 +177,19 @@ _OWN = {
     )
 }
 
+# Those that training decides what they keep.
+_TRAINED = {
+    m.name: m
+    for m in (
+        Method(
+            "static_frequency",
+            "a vector for each of the ids that are most frequent in the training part, one for all others",
+            "bench_engine.kernels.static_frequency:StaticFrequencyEmbeddingBag",
+            sources=(_BAGS, "bench_engine/kernels/static_frequency.py"),
+        ),
+    )
+}
+
 # Beginnings of the names in csrc/ that belong to Parallel OP.
 _PARALLEL_NAMES = (
     "choices",
@@ -245,7 +264,7 @@ _GROUPED = {
         ),
     )
 }
-METHODS: dict[str, Method] = {**_OWN, **_GROUPED, **{m.name: m for m in RIVALS}}
+METHODS: dict[str, Method] = {**_OWN, **_TRAINED, **_GROUPED, **{m.name: m for m in RIVALS}}
 
 # For bench_engine.selfcheck alone: they stand in no list, and no sweep knows them.
 SELF_CHECK_METHODS: dict[str, Method] = {
@@ -393,6 +412,13 @@ BENCHMARKS: dict[str, Benchmark] = {
             module="bench_engine.benchmarks.training",
             axes=(
                 Axis("dataset", str, "synthetic", "data set", choices=tuple(DATA_SETS)),
+                Axis(
+                    "split",
+                    str,
+                    "test",
+                    "what is tested on: the test part, or what is cut off the training part",
+                    choices=("test", "validation"),
+                ),
                 _DIM,
                 _COMPRESSION,
                 Axis("batch_size", int, 1024, "examples per step B", low=2, high=1_000_000),
@@ -401,7 +427,7 @@ BENCHMARKS: dict[str, Benchmark] = {
             ),
             measurement=3,
             seconds=8.0,
-            methods=tuple(_OWN),  # rivals run lookups only
+            methods=(*_OWN, *_TRAINED),  # rivals run lookups only
         ),
     )
 }

@@ -80,6 +80,9 @@ class PartReader:
                 f"the baseline {baseline!r} is not among the methods ({', '.join(methods)}){hint(baseline, methods)}"
             )
         values, ranges = self.parameters(bench, drawn)
+        for axis in map(bench.axis, (*values, *ranges)):
+            if not any(map(axis.is_of, methods)):
+                raise self.error(f"none of the methods has the axis {axis.name}: {', '.join(axis.methods)} have it")
         return Part(
             benchmark=bench,
             methods=methods,

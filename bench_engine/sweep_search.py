@@ -40,8 +40,13 @@ def counted(number: int, noun: str) -> str:
 
 
 def grid_size(part: Part) -> int:
-    """Trials of the whole grid, before what is excluded and what is the same for a method."""
-    return len(part.methods) * len(part.seeds) * math.prod(len(v) for v in part.values.values())
+    """Trials of the whole grid, before what is excluded and what is the same for a method of one size."""
+
+    def configurations(method_name: str) -> int:
+        axes = (a for a in part.benchmark.axes if a.is_of(method_name))
+        return math.prod(len(part.values.get(a.name, ("its default",))) for a in axes)
+
+    return len(part.seeds) * sum(map(configurations, part.methods))
 
 
 def choose(part: Part) -> Chosen:
@@ -90,7 +95,8 @@ class _Methods:
         self.skip = SkipReasons()
         self.varied = {name for name, values in {**part.values, "seed": part.seeds}.items() if len(values) > 1}
         self.varied |= part.ranges.keys()
-        self.excluded: dict[tuple[str, ...], set[tuple[Scalar, ...]]] = {}  # by their keys: one look for all of them
+        # By their keys: one look for all of them.
+        self.excluded: dict[tuple[str, ...], set[tuple[Scalar | None, ...]]] = {}
         for pattern in part.exclude:
             keys = tuple(sorted(pattern))
             self.excluded.setdefault(keys, set()).add(tuple(pattern[key] for key in keys))
@@ -98,7 +104,7 @@ class _Methods:
     def trials(self, point: Point) -> list[Trial]:
         part, found = self.part, []
         for name in part.methods:
-            config = {a.name: point[a.name] for a in part.benchmark.axes}
+            config = {a.name: point[a.name] for a in part.benchmark.axes if a.is_of(name)}
             if not method(name).compressible and "compression" in config:
                 config["compression"] = 1.0
             key = (name, *config.values())
@@ -122,11 +128,12 @@ class _Methods:
     def named(self, config: Point) -> tuple[str, ...]:
         """The axes that a label names: those that the part varies, and those that are not at their default. What is
         left out is the same for all, so that no two trials of a sweep look alike."""
-        axes = self.part.benchmark.axes
+        axes = (a for a in self.part.benchmark.axes if a.name in config)
         return tuple(a.name for a in axes if a.name in self.varied or config[a.name] != a.default)
 
     def is_excluded(self, config: Mapping[str, Scalar]) -> bool:
-        return any(tuple(config[k] for k in keys) in values for keys, values in self.excluded.items())
+        """Whether a pattern fits; one that names an axis which the method does not have fits nowhere."""
+        return any(tuple(map(config.get, keys)) in values for keys, values in self.excluded.items())
 
 
 # -- configurations ------------------------------------------------------------------------------------------------

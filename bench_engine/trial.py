@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from db.columns import GROUP_AXES
+from db.columns import GROUP_AXES, IMPLIED
 
 Scalar = str | int | float | bool
 Status = Literal["ok", "failed", "timeout", "oom", "cancelled", "skipped"]
@@ -35,7 +35,7 @@ class Trial:
     Attributes:
         benchmark: registered name of the benchmark.
         method: registered name of the method.
-        config: every axis of the benchmark with its value, the seed among them.
+        config: every axis of the benchmark that the method has, with its value, the seed among them.
         is_baseline: whether the others of its group are compared with it.
         stop: when to stop sampling.
         time_limit_s: a trial that takes longer, set-up and its own turns together, is ended and recorded as `timeout`.
@@ -65,7 +65,7 @@ class Trial:
         parts = {
             "benchmark": self.benchmark,
             "method": self.method,
-            "config": dict(self.config),
+            "config": self._told(),
             "stop": [self.stop.min_samples, self.stop.max_seconds, self.stop.noise_target],
             "source": source_hash,
             "machine": machine_id,
@@ -76,13 +76,17 @@ class Trial:
     def configuration(self) -> str:
         """Hash of benchmark, method and every planned axis (12 hex digits): trials that have it in common on a machine
         are attempts at the same thing, and the newest one counts."""
-        return _hash({"benchmark": self.benchmark, "method": self.method, "config": dict(self.config)})
+        return _hash({"benchmark": self.benchmark, "method": self.method, "config": self._told()})
 
     def comparison(self) -> str:
         """Hash of benchmark and the planned axes that say what work is done (12 hex digits): trials that have it in
         common may be compared for speed, whatever their method, size and seed."""
-        workload = {axis: value for axis, value in self.config.items() if axis in GROUP_AXES}
+        workload = {axis: value for axis, value in self._told().items() if axis in GROUP_AXES}
         return _hash({"benchmark": self.benchmark, "config": workload})
+
+    def _told(self) -> dict[str, Scalar]:
+        """The axes that tell trials apart: what was implied before there was an axis for it still is."""
+        return {axis: value for axis, value in self.config.items() if IMPLIED.get(axis) != (self.benchmark, value)}
 
     def label(self) -> str:
         """Short text that tells the trials of a sweep apart: method and the axes that it names."""

@@ -19,6 +19,9 @@ class Column:
         better: which direction is better, for metrics where there is one.
         aggregate: how several trials become one number.
         workload: True for an axis that says what work is done, so that only equal values may be compared.
+        implied: (benchmark, value) of an axis that came when results had been published: the value that its trials
+            had before. Identities leave it out, and the views fill it in.
+        signed: True for a metric that may be negative.
     """
 
     name: str
@@ -29,18 +32,30 @@ class Column:
     better: Literal["higher", "lower", ""] = ""
     aggregate: str = "avg"
     workload: bool = False
+    implied: tuple[str, str] | None = None
+    signed: bool = False
 
 
 def _axis(
-    name: str, type: Literal["text", "integer", "real"], text: str, unit: str = "", workload: bool = True
+    name: str,
+    type: Literal["text", "integer", "real"],
+    text: str,
+    unit: str = "",
+    workload: bool = True,
+    implied: tuple[str, str] | None = None,
 ) -> Column:
-    return Column(name, type, "axis", text, unit, workload=workload)
+    return Column(name, type, "axis", text, unit, workload=workload, implied=implied)
 
 
 def _metric(
-    name: str, text: str, unit: str, better: Literal["higher", "lower", ""], type: Literal["integer", "real"] = "real"
+    name: str,
+    text: str,
+    unit: str,
+    better: Literal["higher", "lower", ""],
+    type: Literal["integer", "real"] = "real",
+    signed: bool = False,
 ) -> Column:
-    return Column(name, type, "metric", text, unit, better)
+    return Column(name, type, "metric", text, unit, better, signed=signed)
 
 
 _SAMPLE = "a sample is the mean of several calls when a call is short"
@@ -59,6 +74,12 @@ COLUMNS: tuple[Column, ...] = (
     _axis("method", "text", "one way to compute the op: dense, hashed, quotient_remainder ...", workload=False),
     Column("is_baseline", "boolean", "info", "whether the others of its group are compared with this method"),
     _axis("dataset", "text", "data set a click model was trained on"),
+    _axis(
+        "split",
+        "text",
+        "what a click model was tested on: test (the test part) or validation (cut from the training part)",
+        implied=("training", "test"),
+    ),
     _axis("device", "text", "cpu or cuda"),
     _axis("dtype", "text", "number type of the weights"),
     _axis("threads", "integer", "threads of the host process", "threads"),
@@ -72,6 +93,22 @@ COLUMNS: tuple[Column, ...] = (
         workload=False,
     ),
     _axis("block_size", "integer", "neighbouring elements that share one hash", workload=False),
+    _axis("num_chunks", "integer", "chunks k of a vector that live or are pruned one by one", workload=False),
+    _axis("prune_interval", "integer", "training steps from one prune event to the next", "steps", workload=False),
+    _axis("decay", "real", "what a chunk keeps of its utility at a prune event, a fraction", workload=False),
+    _axis(
+        "prune_scope",
+        "text",
+        "whose chunks share one budget: global (all), table (each table's) or column (each chunk position's)",
+        workload=False,
+    ),
+    _axis(
+        "utility_score",
+        "text",
+        "what a lookup adds to a chunk's utility: frequency*gradient, frequency or gradient",
+        workload=False,
+    ),
+    _axis("layout", "text", "how chunks are addressed: compact (an index of live rows) or flat", workload=False),
     _axis("pooling_mode", "text", "how the vectors of a bag become one: sum, mean or max"),
     _axis("bag_size", "integer", "ids per bag L", "ids"),
     _axis(
@@ -92,7 +129,28 @@ COLUMNS: tuple[Column, ...] = (
     _axis("seed", "integer", "seed of data order, initial weights and requests", workload=False),
     _metric("auc", "area under the ROC curve on the test part", "", "higher"),
     _metric("logloss", "mean binary cross entropy on the test part", "", "lower"),
+    _metric(
+        "regret",
+        "Bayes AUC minus AUC on planted data: what the best possible model is ahead",
+        "",
+        "lower",
+        signed=True,  # chance may put a model ahead on a test part
+    ),
+    _metric("kept_share", "share of the planted chunks that are kept after training, 0 to 1", "", "higher"),
+    _metric(
+        "restoration_lag_steps",
+        "training steps from the swap in drifting data until swapped-in chunks are kept as before",
+        "steps",
+        "lower",
+        "integer",
+    ),
     _metric("memory_mb", "bytes that inference must keep (parameters, index, metadata) / 1e6", "MB", "lower"),
+    _metric(
+        "metadata_mb",
+        "bytes of memory_mb that are no weights (index, addresses, utilities, owners) / 1e6",
+        "MB",
+        "lower",
+    ),
     _metric("optimizer_mb", "bytes of optimizer state / 1e6", "MB", "lower"),
     _metric(
         "peak_rss_mb",
@@ -143,4 +201,5 @@ AXES: tuple[str, ...] = tuple(c.name for c in COLUMNS if c.role == "axis")
 METRICS: tuple[str, ...] = tuple(c.name for c in COLUMNS if c.role == "metric")
 # Axes that two trials may differ in and still be compared for speed (seed and size are what is varied).
 GROUP_AXES: tuple[str, ...] = tuple(a for a in AXES if BY_NAME[a].workload)
+IMPLIED: dict[str, tuple[str, str]] = {c.name: c.implied for c in COLUMNS if c.implied}
 STATUSES: tuple[str, ...] = ("ok", "failed", "timeout", "oom", "cancelled", "skipped")

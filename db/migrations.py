@@ -36,11 +36,21 @@ def add_grouped_lookups(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} TEXT")
 
 
+def add_pruned_embeddings(connection: sa.Connection) -> None:
+    """Axes and metrics of embeddings that are pruned while they train, and what a click model was tested on."""
+    axes = {"split": "TEXT", "num_chunks": "BIGINT", "prune_interval": "BIGINT", "decay": "DOUBLE PRECISION"}
+    axes |= dict.fromkeys(("prune_scope", "utility_score", "layout"), "TEXT")
+    metrics = {"regret": "DOUBLE PRECISION", "kept_share": "DOUBLE PRECISION", "restoration_lag_steps": "BIGINT"}
+    for name, kind in {**axes, **metrics, "metadata_mb": "DOUBLE PRECISION"}.items():
+        connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} {kind}")
+
+
 # Append only. A later step that adds a column says IF NOT EXISTS, since a new file starts from today's tables.
 MIGRATIONS: tuple[tuple[str, Callable[[sa.Connection], None]], ...] = (
     ("0001_create_tables", create_tables),
     ("0002_add_turns", add_turns),
     ("0003_add_grouped_lookups", add_grouped_lookups),
+    ("0004_add_pruned_embeddings", add_pruned_embeddings),
 )
 
 _APPLIED = sa.Table(

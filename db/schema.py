@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from db.columns import BY_NAME, COLUMNS
+from db.columns import BY_NAME, COLUMNS, IMPLIED
 
 _TYPES: dict[str, type[sa.types.TypeEngine]] = {
     # sa.Float would become a 32-bit FLOAT in DuckDB.
@@ -86,11 +86,20 @@ sweeps = sa.Table(
 )
 
 
+def told(name: str) -> str:
+    """A column of `trials AS t` as SQL, with the value that is implied where a trial has none."""
+    if name not in IMPLIED:
+        return f"t.{name}"
+    benchmark, value = IMPLIED[name]
+    return f"CASE WHEN t.benchmark = '{benchmark}' THEN coalesce(t.{name}, '{value}') ELSE t.{name} END"
+
+
 _DERIVED_SQL = {
     # Trials that took turns know their baseline; others are compared with the one that `nearest` finds.
     "speedup": """CASE WHEN t.latency_us <= 0 THEN NULL WHEN t.is_baseline AND t.latency_us > 0 THEN 1.0
         ELSE coalesce(t.baseline_latency_us, b.latency_us) / t.latency_us END AS speedup""",
     "machine": "coalesce(m.name, t.machine_id) AS machine",
+    **{name: f"{told(name)} AS {name}" for name in IMPLIED},
 }
 _COLUMNS = ", ".join(_DERIVED_SQL.get(c.name, f"t.{c.name}") for c in COLUMNS)
 # Two machines of one name stay two: each then carries the start of its id.

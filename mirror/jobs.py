@@ -49,7 +49,13 @@ class MethodOption:
 
 @dataclass(frozen=True)
 class AxisOption:
-    """An axis of a benchmark: type is int, float or str; choices is empty where any value between low and high goes."""
+    """An axis of a benchmark.
+
+    Attributes:
+        type: int, float or str.
+        choices: empty where any value between low and high goes.
+        methods: those that have it; empty for all.
+    """
 
     name: str
     type: str
@@ -58,6 +64,7 @@ class AxisOption:
     choices: tuple[Scalar, ...]
     low: float | None
     high: float | None
+    methods: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -107,7 +114,10 @@ def options() -> Options:
             **{
                 **b,
                 "methods": tuple(b["methods"]),
-                "axes": tuple(AxisOption(**{**a, "choices": tuple(a["choices"])}) for a in b["axes"]),
+                "axes": tuple(
+                    AxisOption(**{**a, "choices": tuple(a["choices"]), "methods": tuple(a["methods"])})
+                    for a in b["axes"]
+                ),
             }
         )
         for b in found["benchmarks"]

@@ -19,13 +19,19 @@ all methods learn much less of synthetic; with more than EPOCHS passes dense ove
 The table's gradient is dense, as torch's default is, so each step of Adagrad reads and writes all parameters: rows
 outside the batch stay as they are, but the time of a step grows with the parameters that a method keeps.
 
-memory_mb and optimizer_mb are those of the embedding module, the part that methods differ in.
+memory_mb and optimizer_mb are those of the embedding module, the part that methods differ in. A method that brings its
+own optimizer (bench_engine.benchmarks.modules) is trained by it at the same learning rate and EPSILON, and the time of
+a step has both optimizers in it.
+
+With split validation a trial trains on the earlier part of the training part and is tested on the rest of it, so that
+numbers can be chosen without a look at the test part. Data that are planted to change with time are passed over once,
+in its order.
 """
 
 import itertools
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,9 +40,21 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bench_engine import registry
-from bench_engine.benchmarks.modules import DEVICE, DTYPE, OutOfReachError, build, megabytes
+from bench_engine.benchmarks.modules import (
+    DEVICE,
+    DTYPE,
+    OutOfReachError,
+    build,
+    megabytes,
+    metadata_megabytes,
+    optimizer_megabytes,
+    own_optimizer,
+    statistics,
+)
+from bench_engine.benchmarks.planted_course import PlantedCourse, course
 from bench_engine.data import ClickData
 from bench_engine.data.quality import auc, logloss
+from bench_engine.data.validation import validation_cut
 from bench_engine.measure import outliers, summarize
 from bench_engine.trial import Run, Trial, TrialResult
 
@@ -82,21 +100,20 @@ def run(trial: Trial) -> Run:
     A turn is some steps of training. The first of a turn is not timed, for others have used the caches since the last.
     """
     seed, dim = int(trial.config["seed"]), int(trial.config["embedding_dim"])
-    data: ClickData = registry.data_set(str(trial.config["dataset"])).load().load()
+    source = registry.data_set(str(trial.config["dataset"])).load()
+    data: ClickData = source.load()
+    if trial.config["split"] == "validation":
+        data = validation_cut(data)
     batch_size = min(int(trial.config["batch_size"]), len(data.train_ids))
     torch.manual_seed(seed)
     try:
-        embedding = build(trial, data.num_rows, "sum")
+        embedding = build(trial, data.num_rows, "sum", data.train_ids)
     except OutOfReachError as error:
         return TrialResult("skipped", error=str(error))
     torch.manual_seed(seed + MLP_STREAM)  # methods draw different numbers of weights, and the MLP must not notice
     model = ClickModel(embedding, data.num_tables, dim)
-    groups: list[dict[str, Any]] = [
-        {"params": embedding.parameters(), "lr": EMBEDDING_LEARNING_RATE, "eps": EPSILON},
-        {"params": model.mlp.parameters(), "lr": MLP_LEARNING_RATE},
-    ]
-    optimizer = torch.optim.Adagrad(groups)
-    training = Training(model, optimizer, data, batch_size, seed)
+    optimizers = optimizers_of(model)
+    training = Training(model, optimizers, data, batch_size, seed, course(source, data, embedding, batch_size))
     warm_up_steps = min(WARM_UP_STEPS, training.total_steps // 2)
     turns: list[list[float]] = []
     yield "more"
@@ -110,24 +127,25 @@ def run(trial: Trial) -> Run:
     except DivergedError as error:
         return TrialResult("failed", error=f"{trial.method}: {error}")
 
-    if any(len(times) > 1 for times in turns):  # else there is nothing but first steps
-        turns = [times[1:] for times in turns]
-    samples = [step_us for times in turns for step_us in times]
+    if any(len(steps_us) > 1 for steps_us in turns):  # else there is nothing but first steps
+        turns = [steps_us[1:] for steps_us in turns]
+    samples = [step_us for steps_us in turns for step_us in steps_us]
     turn_sizes = tuple(map(len, turns))
-    statistics = summarize(samples, turn_sizes, seed)
+    times = summarize(samples, turn_sizes, seed)
     return TrialResult(
         "ok",
         metrics={
-            **statistics,
+            **times,
             "device": DEVICE,
             "dtype": DTYPE,
             "num_tables": data.num_tables,
             "num_rows": data.num_rows,
-            "auc": auc(data.test_labels, training.logits),
-            "logloss": logloss(data.test_labels, training.logits),
+            **quality(data, training.logits),
+            **(training.course.metrics() if training.course else {}),
             "memory_mb": megabytes(embedding),
-            "optimizer_mb": optimizer_megabytes(optimizer, embedding),
-            "samples_per_s": batch_size / (statistics["latency_us"] / 1e6),
+            "metadata_mb": metadata_megabytes(embedding),
+            "optimizer_mb": optimizer_megabytes(optimizers[0], embedding),
+            "samples_per_s": batch_size / (times["latency_us"] / 1e6),
         },
         samples_us=tuple(samples),
         turn_sizes=turn_sizes,
@@ -136,11 +154,27 @@ def run(trial: Trial) -> Run:
         environment={
             "data": data.note,
             "bayes_auc": data.bayes_auc,
-            "epochs": EPOCHS,
+            "epochs": training.epochs,
             "warm_up_steps": warm_up_steps,
             "outliers": outliers(samples),
         },
     )
+
+
+def optimizers_of(model: ClickModel) -> tuple[torch.optim.Optimizer, ...]:
+    """What trains the model, that of the embedding first: one for all of it, or one for each part."""
+    mlp: dict[str, Any] = {"params": model.mlp.parameters(), "lr": MLP_LEARNING_RATE}
+    if own := own_optimizer(model.embedding, EMBEDDING_LEARNING_RATE, EPSILON):
+        return own, torch.optim.Adagrad([mlp])
+    table = {"params": model.embedding.parameters(), "lr": EMBEDDING_LEARNING_RATE, "eps": EPSILON}
+    return (torch.optim.Adagrad([table, mlp]),)
+
+
+def quality(data: ClickData, logits: np.ndarray) -> dict[str, float]:
+    """Metrics of what was predicted on the test part."""
+    reached = auc(data.test_labels, logits)
+    regret = {} if data.bayes_auc is None else {"regret": data.bayes_auc - reached}
+    return {"auc": reached, "logloss": logloss(data.test_labels, logits), **regret}
 
 
 def turn(training: "Training", steps: Iterator[float]) -> list[float]:
@@ -155,32 +189,45 @@ def turn(training: "Training", steps: Iterator[float]) -> list[float]:
 
 
 class Training:
-    """EPOCHS passes over the training part in batches of equal size; what is left over of a pass is not trained on.
+    """Passes over the training part in batches of equal size; what is left over of a pass is not trained on.
 
     Attributes:
+        epochs: number of passes.
         total_steps: of all passes.
-        curves: ("loss", step, mean since the last point) and ("auc", step, on the test part), in order of the steps.
+        curves: ("loss", step, mean since the last point), at the same steps the embedding's own statistics,
+            "memory_mb" where it has changed and what of a planted truth is kept; and ("auc", step, on the test part).
+            In order of the steps.
         logits: (n,) of the test part, after the last pass that is over.
         passes: number of passes that are over.
     """
 
     def __init__(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, data: ClickData, batch_size: int, seed: int
+        self,
+        model: ClickModel,
+        optimizers: Sequence[torch.optim.Optimizer],
+        data: ClickData,
+        batch_size: int,
+        seed: int,
+        course: PlantedCourse | None = None,
     ) -> None:
         self.model = model
-        self.optimizer = optimizer
+        self.optimizers = optimizers
         self.data = data
         self.batch_size = batch_size
         self.steps_per_epoch = len(data.train_ids) // batch_size
-        self.total_steps = EPOCHS * self.steps_per_epoch
+        self.course = course
+        self.in_order = data.train_order == "time" and course is not None and course.changes
+        self.epochs = 1 if self.in_order else EPOCHS
+        self.total_steps = self.epochs * self.steps_per_epoch
         self.order = torch.Generator().manual_seed(seed)
         self.curves: list[Curve] = []
         self.logits = np.empty(0)
         self.passes = 0
+        self.memory_mb = megabytes(model.embedding)
 
     @property
     def finished(self) -> bool:
-        return self.passes == EPOCHS
+        return self.passes == self.epochs
 
     def steps(self) -> Iterator[float]:
         """Trains; yields the µs of each step. Raises DivergedError when the loss or a test logit is not finite."""
@@ -188,11 +235,11 @@ class Training:
         point = max(1, self.total_steps // LOSS_POINTS)
         losses: list[float] = []
         step = 0
-        for _ in range(EPOCHS):
-            shuffled = torch.randperm(len(ids), generator=self.order)
-            for batch in shuffled.split(self.batch_size)[: self.steps_per_epoch]:
+        for _ in range(self.epochs):
+            order = torch.arange(len(ids)) if self.in_order else torch.randperm(len(ids), generator=self.order)
+            for batch in order.split(self.batch_size)[: self.steps_per_epoch]:
                 start = time.perf_counter_ns()
-                losses.append(_step(self.model, self.optimizer, ids[batch], labels[batch]))
+                losses.append(self._step(ids[batch], labels[batch], step + 1))
                 step_us = (time.perf_counter_ns() - start) / 1e3
                 step += 1
                 if not math.isfinite(losses[-1]):
@@ -200,9 +247,35 @@ class Training:
                 if step % point == 0:
                     self.curves.append(("loss", step, float(np.mean(losses))))
                     losses.clear()
+                    self._tell_of_the_embedding(step)
+                if self.course:
+                    self.curves += self.course.probed(step, lambda probe_ids: predict(self.model, probe_ids))
                 if step % self.steps_per_epoch == 0:
                     self._end_pass(step)
                 yield step_us
+
+    def _step(self, ids: Tensor, labels: Tensor, step: int) -> float:
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none=True)
+        loss = F.binary_cross_entropy_with_logits(self.model(ids), labels)
+        loss.backward()
+        try:
+            for optimizer in self.optimizers:
+                optimizer.step()
+        except FloatingPointError as error:  # of an optimizer that refuses what is no number
+            if math.isfinite(loss.item()):
+                raise DivergedError(f"{error} at step {step}, so training was stopped.") from error
+        return loss.item()
+
+    def _tell_of_the_embedding(self, step: int) -> None:
+        embedding = self.model.embedding
+        self.curves += ((name, step, float(value)) for name, value in statistics(embedding).items())
+        memory_mb = megabytes(embedding)
+        if memory_mb != self.memory_mb:
+            self.memory_mb = memory_mb
+            self.curves.append(("memory_mb", step, memory_mb))
+        if self.course:
+            self.curves += self.course.points(step)
 
     def _end_pass(self, step: int) -> None:
         self.logits = predict(self.model, self.data.test_ids)
@@ -212,21 +285,7 @@ class Training:
         self.passes += 1
 
 
-def _step(model: nn.Module, optimizer: torch.optim.Optimizer, ids: Tensor, labels: Tensor) -> float:
-    optimizer.zero_grad(set_to_none=True)
-    loss = F.binary_cross_entropy_with_logits(model(ids), labels)
-    loss.backward()
-    optimizer.step()
-    return loss.item()
-
-
 @torch.no_grad()
 def predict(model: nn.Module, ids: np.ndarray) -> np.ndarray:
     """Logits (n,) float64 of ids (n, T), TEST_BATCH at a time."""
     return torch.cat([model(part) for part in torch.from_numpy(ids).split(TEST_BATCH)]).double().numpy()
-
-
-def optimizer_megabytes(optimizer: torch.optim.Optimizer, module: nn.Module) -> float:
-    """Bytes of the optimizer's state for a module's parameters / 1e6."""
-    states = (optimizer.state[p].values() for p in module.parameters() if p in optimizer.state)
-    return sum(value.nbytes for state in states for value in state if isinstance(value, Tensor)) / 1e6

@@ -85,7 +85,8 @@ def _form(options: jobs.Options) -> str:
     parameters: dict[str, list[jobs.Scalar]] = {}
     seeds = 1
     first, second = st.columns(2)
-    for i, axis in enumerate(bench.axes):
+    had = [a for a in bench.axes if not a.methods or set(a.methods) & set(methods)]
+    for i, axis in enumerate(had):
         key = f"form_{bench.name}_{axis.name}"
         column = (first, second)[i % 2]
         if axis.name == "seed":

@@ -17,14 +17,14 @@ ALL = (
 OWN = {
     "lookup": ("lookup.py", "caches.py", "modules.py", "requests.py"),
     "grouped_lookup": ("grouped_lookup.py", "grouped_models.py", "grouped_methods.py", "lookup.py", "requests.py"),
-    "training": ("training.py", "modules.py"),
+    "training": ("training.py", "modules.py", "planted_course.py"),
 }
 # Where this fails: does the change alter what a trial measures? Then raise `measurement` of the benchmark in the
 # registry. Put the new hash here in any case.
 KNOWN = {
-    ("lookup", 3): "81c620d3ca87",
+    ("lookup", 3): "38fa7ab9d71d",
     ("grouped_lookup", 1): "db140af34786",
-    ("training", 3): "2c4c4f4bcfca",
+    ("training", 3): "c245d167ca90",
 }
 
 

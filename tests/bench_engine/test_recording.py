@@ -98,3 +98,8 @@ def test_whatever_a_benchmark_reports_can_be_read_back(metrics, samples, error, 
 @pytest.mark.parametrize("environment", [{"x": {1, 2}}, {"x": datetime(2026, 1, 1)}, {"x": object()}])
 def test_an_environment_of_any_values_is_text(environment: dict) -> None:
     assert isinstance(recorded(TrialResult("ok", environment=environment)).trial["environment"], str)
+
+
+def test_only_a_metric_that_may_be_negative_is_recorded_so() -> None:
+    assert recording.fault(TrialResult("ok", {"regret": -0.001})) == ""
+    assert "memory_mb as -1, which is negative" in recording.fault(TrialResult("ok", {"memory_mb": -1.0}))

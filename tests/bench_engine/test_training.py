@@ -11,7 +11,9 @@ from alone import alone
 
 from bench_engine import registry
 from bench_engine.benchmarks import training
+from bench_engine.benchmarks.modules import OutOfReachError, build
 from bench_engine.data import ClickData
+from bench_engine.data.planted_spec import Spec
 from bench_engine.kernels.dense import DenseEmbeddingBag
 from bench_engine.trial import Trial, TrialResult
 from db.columns import BY_NAME
@@ -59,7 +61,8 @@ def tiny():
 
 
 def run(method: str = "dense", **config) -> TrialResult:
-    axes = {"dataset": "tiny", "embedding_dim": 8, "compression": 1.0, "batch_size": 50, "threads": 1, "seed": 0}
+    axes = {a.name: a.default for a in registry.BENCHMARKS["training"].axes if a.is_of(method)}
+    axes |= {"dataset": "tiny", "embedding_dim": 8, "batch_size": 50, "threads": 1}
     return alone(training.run(Trial("training", method, {**axes, **config})))
 
 
@@ -204,3 +207,122 @@ def test_rows_that_no_example_holds_stay_as_they_are(models, monkeypatch):
     ((begun, trained),) = models
     assert torch.equal(trained.embedding.weight[-4:], begun.embedding.weight[-4:])
     assert not torch.isclose(trained.embedding.weight[:-4], begun.embedding.weight[:-4]).all(1).any()
+
+
+class OwnWays(DenseEmbeddingBag):
+    """Trains itself by gradient descent, is told how often rows are looked up, and speaks of its state."""
+
+    needs_counts = True
+
+    def __init__(self, rows, dim, compression, mode, counts, every, twice):
+        super().__init__(rows, dim, compression=compression, mode=mode)
+        self.given = (counts, every, twice)
+        self.said = 0
+
+    def training_optimizer(self, lr, eps):
+        self.numbers = (lr, eps)
+        return torch.optim.SGD(self.parameters(), lr=lr)
+
+    def memory_bytes(self):
+        return 3_000_000 - 500_000 * (self.said >= 10)
+
+    def metadata_bytes(self):
+        return 1_000_000
+
+    def optimizer_bytes(self, optimizer):
+        assert isinstance(optimizer, torch.optim.SGD)
+        return 2_000_000
+
+    def statistics(self):
+        self.said += 1
+        return {"live_dimensions": self.said}
+
+
+@pytest.fixture
+def own_ways(monkeypatch):
+    arguments = {"batch_size": "every"}
+    entry = registry.Method("stand_in", "", f"{__name__}:{OwnWays.__name__}", arguments=arguments, fixed={"twice": 2})
+    monkeypatch.setitem(registry.METHODS, "stand_in", entry)
+
+
+def test_a_method_is_built_with_its_axes_and_the_counts_of_the_training_part(own_ways, models):
+    run("stand_in")
+    counts, every, twice = models[0][1].embedding.given
+    assert counts.tolist() == np.bincount(load().train_ids.reshape(-1), minlength=sum(ROWS)).tolist()
+    assert (every, twice) == (50, 2)
+
+
+def test_a_method_trains_with_its_own_optimizer_and_counts_its_own_bytes(own_ways, models):
+    found = run("stand_in")
+    begun, trained = models[0]
+    assert trained.embedding.numbers == (training.EMBEDDING_LEARNING_RATE, training.EPSILON)
+    assert not torch.equal(begun.embedding.weight, trained.embedding.weight)
+    assert not torch.equal(begun.mlp[0].weight, trained.mlp[0].weight)
+    told = {name: found.metrics[name] for name in ("memory_mb", "metadata_mb", "optimizer_mb")}
+    assert told == {"memory_mb": 2.5, "metadata_mb": 1.0, "optimizer_mb": 2.0}
+
+
+def test_what_a_method_says_of_itself_is_a_curve_and_memory_where_it_changes(own_ways):
+    found = run("stand_in")
+    steps = [step for step, _ in points(found, "loss")]
+    assert points(found, "live_dimensions") == [(step, n + 1.0) for n, step in enumerate(steps)]
+    assert points(found, "memory_mb") == [(steps[9], 2.5)]
+
+
+def test_a_method_that_needs_counts_is_not_built_without_training(own_ways):
+    with pytest.raises(OutOfReachError, match="stand_in needs the frequencies of ids in training"):
+        build(Trial("lookup", "stand_in", {"embedding_dim": 8, "compression": 1.0, "batch_size": 5}), 10, "sum")
+
+
+class Refuses(torch.optim.SGD):
+    """Refuses gradients from its third step on, as if they were no numbers."""
+
+    steps = 0
+
+    def step(self, closure=None):
+        self.steps += 1
+        if self.steps > 2:
+            raise FloatingPointError("the gradient of row 3 is nan")
+
+
+class Refusing(DenseEmbeddingBag):
+    def training_optimizer(self, lr, eps):
+        return Refuses(self.parameters(), lr=lr)
+
+
+def test_gradients_that_an_optimizer_refuses_fail_the_trial(monkeypatch):
+    monkeypatch.setitem(registry.METHODS, "stand_in", registry.Method("stand_in", "", f"{__name__}:Refusing"))
+    result = run("stand_in")
+    assert result.status == "failed"
+    assert result.error == "stand_in: the gradient of row 3 is nan at step 3, so training was stopped."
+
+
+def test_planted_truth_tells_the_regret(monkeypatch, result):
+    assert "regret" not in result.metrics
+    monkeypatch.setattr(sys.modules[__name__], "load", lambda known=load: dataclasses.replace(known(), bayes_auc=0.99))
+    found = run()
+    assert found.metrics["regret"] == 0.99 - found.metrics["auc"]
+
+
+def test_data_that_change_with_time_are_passed_over_once_in_its_order(monkeypatch):
+    spec = Spec("changing", ROWS, EXAMPLES, 500, swap_at=0.5)
+    monkeypatch.setattr(sys.modules[__name__], "SPEC", spec, raising=False)
+    seen = []
+    step = training.Training._step
+    monkeypatch.setattr(
+        training.Training, "_step", lambda self, ids, labels, n: seen.append(ids) or step(self, ids, labels, n)
+    )
+    timed = dataclasses.replace(load(), train_order="time")
+    monkeypatch.setattr(sys.modules[__name__], "load", lambda: timed)
+    found = run()
+    assert np.array_equal(torch.cat(seen).numpy(), timed.train_ids)
+    assert [step for step, _ in points(found, "auc")] == [EXAMPLES // 50]
+    assert len(points(found, "probe_auc")) == len(points(found, "probe_regret")) == 10
+    assert found.environment["epochs"] == 1
+
+
+def test_validation_trains_and_tests_on_the_training_part(result):
+    found = run(split="validation")
+    assert found.environment["data"].startswith("validation")
+    assert len(found.samples_us) < len(result.samples_us)
+    assert found.metrics["logloss"] != result.metrics["logloss"]

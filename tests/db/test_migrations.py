@@ -78,3 +78,17 @@ def test_a_file_from_before_turns_is_brought_up_to_date(store: Store) -> None:
     store.ensure()
     assert store.rows("SELECT verdict, cache, speedup_ci_low, group_id FROM results") == []
     assert store.rows("SELECT turn FROM samples") == []
+
+
+def test_a_file_from_before_pruned_embeddings_is_brought_up_to_date(store: Store) -> None:
+    store.ensure()
+    added = ("split", "num_chunks", "prune_interval", "decay", "prune_scope", "utility_score", "layout")
+    added += ("regret", "kept_share", "restoration_lag_steps", "metadata_mb")
+    with store._connect(write=True) as connection:
+        for name in reversed(schema.VIEWS):
+            connection.exec_driver_sql(f"DROP VIEW {name}")
+        for name in added:
+            connection.exec_driver_sql(f"ALTER TABLE trials DROP COLUMN {name}")
+        connection.exec_driver_sql("DELETE FROM schema_migrations WHERE name LIKE '0004%' OR name LIKE 'views:%'")
+    store.ensure()
+    assert store.rows(f"SELECT {', '.join(added)} FROM results") == []

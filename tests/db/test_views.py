@@ -115,3 +115,10 @@ def test_a_later_attempt_is_newer_whatever_the_clock_said(store: Store) -> None:
     store.add([make_record(4, identity="bb", seed=0)])
     assert store.rows("SELECT trial_id FROM results") == [{"trial_id": "bb-1"}]
     assert store.rows("SELECT trial_id FROM failures") == []
+
+
+def test_what_was_implied_before_there_was_an_axis_is_filled_in(store: Store) -> None:
+    rows = ((0, "training", {}), (1, "training", {"split": "validation"}), (2, "lookup", {}))
+    store.add([make_record(number, benchmark=benchmark, **more) for number, benchmark, more in rows])
+    told = store.rows("SELECT seed, split FROM results ORDER BY seed")
+    assert told == [{"seed": 0, "split": "test"}, {"seed": 1, "split": "validation"}, {"seed": 2, "split": None}]

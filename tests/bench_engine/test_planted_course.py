@@ -1,0 +1,84 @@
+"""What of a planted truth is kept, and when it is kept again after a swap."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from bench_engine.benchmarks import planted_course
+from bench_engine.benchmarks.planted_course import Planted, PlantedCourse, course, planted_chunks
+from bench_engine.data import planted
+from bench_engine.data.planted_spec import Spec
+
+SPEC = Spec("small", (200, 100), 4000, 500, swap_at=0.5)
+BATCH = 100  # 40 steps, the swap after 20
+
+
+class Kept(nn.Module):
+    """Keeps the first chunks of each row, as many as `chunks` (E,) says, of four."""
+
+    def __init__(self, chunks: np.ndarray) -> None:
+        super().__init__()
+        self.chunks = torch.from_numpy(np.asarray(chunks))
+
+    def live_mask(self, rows: torch.Tensor) -> torch.Tensor:
+        return torch.arange(4) < self.chunks[rows].unsqueeze(1)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return planted.click_data(SPEC)
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return planted.truth(SPEC)
+
+
+def of_four(effective_dim: np.ndarray) -> np.ndarray:
+    return np.ceil(4 * effective_dim / SPEC.max_dim).astype(np.int64)
+
+
+def test_planted_chunks_are_the_dimensions_rounded_up_to_chunks():
+    found = planted_chunks(np.array([0, 1, 2, 3]), np.array([0, 1, 4, 8]), 8, 4)
+    assert found.rows.tolist() == [1, 2, 3]
+    assert found.chunks.tolist() == [1, 2, 4]
+
+
+def test_more_live_chunks_than_planted_ones_keep_no_more():
+    asked = Planted(torch.tensor([0, 1]), torch.tensor([1, 3]))
+    assert asked.kept(Kept([4, 2, 0]).live_mask) == 3 / 4
+
+
+def test_all_is_kept_of_the_truth_itself_and_nothing_of_nothing(data, truth):
+    for chunks, share in ((of_four(truth.effective_dim), 1.0), (0 * truth.effective_dim, 0.0)):
+        ((name, step, value), *_) = PlantedCourse(SPEC, data, Kept(chunks), BATCH).points(10)
+        assert (name, step, value) == ("kept_share", 10, share)
+
+
+def test_the_lag_ends_where_what_was_swapped_in_is_kept_as_what_it_took_the_place_of_was(data, truth):
+    embedding = Kept(of_four(truth.effective_dim))
+    followed = PlantedCourse(SPEC, data, embedding, BATCH)
+    assert followed.swap_step == 20
+    for step in (10, 20):
+        assert [name for name, *_ in followed.points(step)] == ["kept_share"]
+    points = {name: value for name, _, value in followed.points(25)}
+    assert points["restored_share"] == 0.0
+    assert points["kept_share"] < 1.0
+    embedding.chunks = torch.from_numpy(of_four(truth.effective_dim_after))
+    assert {name: value for name, _, value in followed.points(30)} == {"kept_share": 1.0, "restored_share": 1.0}
+    list(followed.points(35))
+    assert followed.metrics() == {"kept_share": 1.0, "restoration_lag_steps": 10}
+
+
+def test_what_keeps_all_has_a_course_of_its_auc_alone(data):
+    followed = PlantedCourse(SPEC, data, nn.Linear(1, 1), BATCH)
+    assert list(followed.points(30)) == []
+    assert followed.metrics() == {}
+    seen = [point for step in range(1, 41) for point in followed.probed(step, lambda ids: np.arange(len(ids)))]
+    assert [step for name, step, _ in seen if name == "probe_auc"] == [2, 6, 10, 14, 18, 22, 26, 30, 34, 38]
+    assert all(value > 0 for name, _, value in seen if name == "probe_regret")
+
+
+def test_without_a_truth_there_is_no_course(data):
+    assert course(planted_course, data, nn.Linear(1, 1), BATCH) is None
