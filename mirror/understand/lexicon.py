@@ -87,7 +87,7 @@ CUES: dict[str, tuple[str, ...]] = {
     "cannot:difference": (
         "auc loss", "quality loss", "accuracy loss", "auc drop", "quality drop", "accuracy drop", "loss in auc",
         "drop in auc", "loss of auc", "loss of quality", "drop in quality", "auc difference", "auc gain",
-        "losing quality", "without losing quality", "auc gap", "regret",
+        "losing quality", "without losing quality", "auc gap",
     ),
     "cannot:curves": (
         "by step", "per step", "over steps", "steps", "epoch", "epochs", "training curve", "training curves", "curve",
@@ -122,7 +122,9 @@ UNITS: dict[str, tuple[str, float]] = {
 }  # fmt: skip
 SCALES = {"k": 1e3, "m": 1e6, "%": 1e-2, "percent": 1e-2, "x": 1.0, "": 1.0}
 # Names that people choose, and values that are everyday words: they count only beside the name of their column.
-_NAMED_VALUES = ("sweep", "machine", "pooling_mode", "dtype", "op", "verdict")
+_NAMED_VALUES = (
+    "sweep", "machine", "pooling_mode", "dtype", "op", "verdict", "prune_scope", "utility_score", "layout",
+)  # fmt: skip
 _BESIDE = ("", " is", " are", " was", " were", " is the", " are the", " =")  # between such a column and its value
 _TELLING = ("unclear",)  # those of them that say by themselves what they are of
 
