@@ -154,6 +154,12 @@ _NEAREST = f"""timed AS (SELECT t.trial_id, t.comparison, t.machine_id, t.sweep,
         WHERE b.place = 1 AND t.baseline_at IS NULL AND t.baseline_latency_us IS NULL)"""
 _COMPARED = f"LEFT JOIN nearest AS b ON t.trial_id = b.trial_id {_MACHINE}"
 
+# What tells the trials of the view `curves` apart.
+CURVE_AXES: tuple[str, ...] = (
+    "method", "dataset", "split", "compression", "embedding_dim", "batch_size", "num_chunks", "prune_interval",
+    "decay", "prune_scope", "utility_score", "layout",
+)  # fmt: skip
+
 # Created in this order; each may use those before it.
 VIEWS: dict[str, str] = {
     "history": f"WITH {_NEAREST} SELECT {_COLUMNS} FROM trials AS t {_COMPARED} {_OK}",
@@ -163,7 +169,7 @@ VIEWS: dict[str, str] = {
         SELECT t.trial_id, t.sweep, t.benchmark, t.op, t.method, t.dataset, t.device, t.compression, t.embedding_dim,
         t.batch_size, t.seed, t.status, t.error, t.machine_id, coalesce(m.name, t.machine_id) AS machine, t.started_at,
         t.duration_s FROM trials AS t JOIN newest AS n ON t.trial_id = n.trial_id {_MACHINE} WHERE t.status <> 'ok'""",
-    "curves": """SELECT c.trial_id, r.method, r.dataset, r.compression, r.embedding_dim, r.seed, r.machine,
+    "curves": f"""SELECT c.trial_id, {", ".join(f"r.{name}" for name in CURVE_AXES)}, r.seed, r.machine,
         c.step, c.metric, c.value FROM curve_points AS c JOIN results AS r ON c.trial_id = r.trial_id""",
 }
 

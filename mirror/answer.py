@@ -143,6 +143,7 @@ def _understood(question: str, sandbox: Sandbox, use_model: bool, account: _Acco
     if not use_model or not model.configured():
         return grammar.read(question, profile, now)
     values = {e.name: profile.values(e.name) for e in catalog.entries().values() if e.role in ("axis", "info")}
+    values["metric"] = profile.curves
     account.engine = "llm"
     try:
         reading = model.read(question, catalog.describe(), {k: v for k, v in values.items() if v})

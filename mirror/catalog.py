@@ -125,6 +125,11 @@ def value_synonyms(column: str) -> Mapping[str, tuple[str, ...]]:
     return {value: tuple(names) for value, names in words()["values"].get(column, {}).items()}
 
 
+def curve_synonyms() -> Mapping[str, tuple[str, ...]]:
+    """Name of what training records step by step -> other names of it."""
+    return {name: tuple(names) for name, names in words()["curves"].items()}
+
+
 def examples() -> tuple[str, ...]:
     """Questions to click."""
     return tuple(words()["examples"])

@@ -1,5 +1,7 @@
 """QuerySpec -> SQL. One clause a line, so that a person can read and edit it."""
 
+from db.columns import GROUP_AXES
+from mirror import catalog
 from mirror.change import TIMED, change_columns, is_ratio
 from mirror.query_spec import Filter, Metric, Order, QuerySpec, Value
 
@@ -21,6 +23,8 @@ def compile_sql(spec: QuerySpec) -> str:
         lines.append("WHERE " + "\n  AND ".join(conditions))
     if spec.dimensions and spec.shape in ("groups", "ranking", "best", "count", "change"):
         lines.append("GROUP BY " + ", ".join(spec.dimensions))
+    if spec.within is not None and spec.shape != "points":
+        lines.append(f"HAVING avg(auc) {_as_good_as_the_baseline(spec)}")
     lines += _tail(spec)
     return "\n".join(lines)
 
@@ -46,7 +50,8 @@ def _columns(spec: QuerySpec) -> list[str]:
     if spec.shape == "change":
         return columns + _change(spec)
     columns += [f"{_call(m)} AS {m.alias}" for m in spec.metrics]
-    leading, deviation = spec.metrics[0], f"stddev_{spec.metrics[0].column}"
+    leading = spec.metrics[0]
+    deviation = f"stddev_{leading.name or leading.column}"
     if leading.aggregate in (None, "avg") and deviation not in [m.alias for m in spec.metrics]:
         columns.append(f"stddev_samp({leading.column}) AS {deviation}")
     if spec.verdicts:
@@ -90,9 +95,22 @@ def _conditions(spec: QuerySpec) -> list[str]:
     needed = spec.metrics if spec.shape == "points" else spec.metrics[:1]
     if len(spec.metrics) <= 2 or spec.shape in ("ranking", "best"):
         conditions += [f"{m.column} IS NOT NULL" for m in needed if m.column not in filtered]
+    if spec.within is not None and spec.shape == "points":
+        conditions.append(f"auc {_as_good_as_the_baseline(spec)}")
     if spec.shape == "count" and "verdict" in spec.dimensions and "verdict" not in filtered:
         conditions.append("verdict IS NOT NULL")  # the baseline has none
     return conditions
+
+
+def _as_good_as_the_baseline(spec: QuerySpec) -> str:
+    """`>= (the baseline's mean AUC at the same work) - margin`."""
+    baseline = catalog.words()["baseline"]
+    work = (*GROUP_AXES, "machine")
+    where = [condition(Filter("method", "=", (baseline,)))]
+    where += [condition(f) for f in spec.filters if f.column in work]
+    where += [f"same_work.{d} = {spec.source}.{d}" for d in spec.dimensions if d in work]
+    inner = [f"SELECT avg(auc) FROM {spec.source} AS same_work", "WHERE " + "\n      AND ".join(where)]
+    return "\n    ".join([">= (", *inner]) + f"\n  ) - {literal(spec.within or 0)}"
 
 
 def condition(f: Filter) -> str:

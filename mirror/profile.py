@@ -22,6 +22,7 @@ class Profile:
         baselines: methods that the others are compared with.
         started: time of the oldest and of the newest trial of `results`, ISO text in UTC, or None.
         machines: number of machines in `results`.
+        curves: names of what training has recorded step by step.
     """
 
     row_counts: Mapping[str, int] = field(default_factory=dict)
@@ -32,6 +33,7 @@ class Profile:
     baselines: tuple[str, ...] = ()
     started: tuple[str, str] | None = None
     machines: int = 0
+    curves: tuple[str, ...] = ()
 
     @property
     def benchmarks(self) -> tuple[str, ...]:
@@ -69,6 +71,7 @@ class Profile:
             "baselines": list(self.baselines),
             "started": list(self.started) if self.started else None,
             "machines": self.machines,
+            "curves": list(self.curves),
         }
 
     @classmethod
@@ -85,4 +88,5 @@ class Profile:
             baselines=tuple(given["baselines"]),
             started=(given["started"][0], given["started"][1]) if given["started"] else None,
             machines=given["machines"],
+            curves=tuple(given["curves"]),
         )

@@ -15,15 +15,20 @@ ChartType = Literal["scatter", "line", "bar", "box", "histogram", "heatmap", "ti
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric column, and how several trials of it become one number (None: as it stands, one row per trial)."""
+    """A metric column, and how several trials of it become one number (None: as it stands, one row per trial).
+
+    `name` names the result's column where it is not the metric's own: what the `value` of a curve is of.
+    """
 
     column: str
     aggregate: Aggregate | None = None
+    name: str | None = None
 
     @property
     def alias(self) -> str:
         """Name of the result's column: the metric's own for a mean or a raw value, `max_latency_us` otherwise."""
-        return self.column if self.aggregate in (None, "avg") else f"{self.aggregate}_{self.column}"
+        name = self.name or self.column
+        return name if self.aggregate in (None, "avg") else f"{self.aggregate}_{name}"
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,7 @@ class QuerySpec:
         source: view that is read.
         split: for `change`: the time, ISO text in UTC, that parts before from since.
         verdicts: show the interval and the verdict of the speedup beside it.
+        within: keep only what has a mean AUC at most so far below the baseline's at the same work; None for all.
         claim: what a yes/no question asks: of methods against the baseline (faster, slower), or of a change.
         chart: chart wish.
         notes: what the reading fixed or assumed, one phrase each; shown to the person.
@@ -86,6 +92,7 @@ class QuerySpec:
     source: str = "results"
     split: str | None = None
     verdicts: bool = False
+    within: float | None = None
     claim: Claim | None = None
     chart: ChartWish = field(default_factory=ChartWish)
     notes: tuple[str, ...] = ()

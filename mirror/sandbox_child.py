@@ -129,7 +129,8 @@ def profile(connection: duckdb.DuckDBPyConnection, views: Iterable[str]) -> Prof
         0
     ]
     started = (oldest.isoformat(), newest.isoformat()) if oldest else None
-    return Profile(counts, distinct, by_benchmark, filled, partly, baselines, started, machines)
+    curves = tuple(name for (name,) in rows("SELECT DISTINCT metric FROM curves ORDER BY 1"))
+    return Profile(counts, distinct, by_benchmark, filled, partly, baselines, started, machines, curves)
 
 
 # -- a query -----------------------------------------------------------------------------------------------------------

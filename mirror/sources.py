@@ -1,5 +1,6 @@
 """The views that can be asked and the columns of each: names and types, in the order of the view."""
 
+import re
 from collections.abc import Mapping
 
 import sqlalchemy as sa
@@ -14,9 +15,7 @@ _FAILURES = (
     "trial_id", "sweep", "benchmark", "op", "method", "dataset", "device", "compression", "embedding_dim",
     "batch_size", "seed", "status", "error", "machine_id", "machine", "started_at", "duration_s",
 )  # fmt: skip
-_CURVES = (
-    "trial_id", "method", "dataset", "compression", "embedding_dim", "seed", "machine", "step", "metric", "value",
-)  # fmt: skip
+_CURVES = ("trial_id", *schema.CURVE_AXES, "seed", "machine", "step", "metric", "value")
 
 
 def _types(names: tuple[str, ...]) -> dict[str, str]:
@@ -39,3 +38,8 @@ _BY_SOURCE: dict[str, Mapping[str, str]] = {
 }
 # Source -> column -> text | integer | real | boolean | timestamp.
 KNOWN_COLUMNS: Mapping[str, Mapping[str, str]] = {source: _BY_SOURCE[source] for source in schema.EXPOSED}
+
+
+def is_curve_name(name: str) -> bool:
+    """Whether what a curve is of can name a column of a result beside those of the view."""
+    return bool(re.fullmatch("[a-z][a-z0-9_]*", name)) and name not in KNOWN_COLUMNS["curves"]

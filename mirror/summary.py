@@ -299,6 +299,12 @@ def _extent(groups: dict[tuple[Value | None, ...], list[Configuration]], metric:
 
 def _basis(table: Table, roles: Roles) -> str:
     found = configurations(table, roles, roles.metrics[:1])
+    if roles.count and "step" in table.columns:  # a trial has a point at every step
+        trials: dict[tuple[tuple[str, Value | None], ...], int] = defaultdict(int)
+        for c in found:
+            key = tuple((name, value) for name, value in c.key.items() if name not in ("step", "metric"))
+            trials[key] = max(trials[key], c.trials)
+        return f"Rests on {counted(sum(trials.values()), 'trial')} in {counted(len(found), 'row')}."
     rows = sum(c.trials for c in found)
     if roles.count:
         return f"Rests on {counted(rows, 'trial')} in {counted(len(found), 'row')}."

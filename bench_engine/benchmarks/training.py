@@ -268,12 +268,11 @@ class Training:
         return loss.item()
 
     def _tell_of_the_embedding(self, step: int) -> None:
-        embedding = self.model.embedding
-        self.curves += ((name, step, float(value)) for name, value in statistics(embedding).items())
-        memory_mb = megabytes(embedding)
+        told = dict(statistics(self.model.embedding))
+        memory_mb = megabytes(self.model.embedding)
         if memory_mb != self.memory_mb:
-            self.memory_mb = memory_mb
-            self.curves.append(("memory_mb", step, memory_mb))
+            told["memory_mb"] = self.memory_mb = memory_mb
+        self.curves += ((name, step, float(value)) for name, value in told.items())
         if self.course:
             self.curves += self.course.points(step)
 

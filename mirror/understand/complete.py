@@ -11,6 +11,7 @@ from mirror.query_spec import Aggregate, Filter, Metric, QuerySpec, Value
 from mirror.ready_sweeps import measuring
 from mirror.roles import sort_key
 from mirror.sources import KNOWN_COLUMNS
+from mirror.understand import over_training
 from mirror.understand.errors import Ambiguity, Refusal
 from mirror.wording import filter_in_words
 
@@ -33,6 +34,8 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
         Refusal: the results hold nothing of the kind.
         Ambiguity: several benchmarks could answer.
     """
+    if spec.source == "curves" and spec.shape == "groups":
+        return _curves(spec, profile)
     if spec.source not in ("results", "history"):
         return _with_machine(spec, profile)
     if spec.source == "history" and spec.shape == "rows":
@@ -60,6 +63,17 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
     spec = replace(spec, dimensions=dimensions)
     compared = spec.shape == "groups" and any(f.column == "method" and f.operator == "in" for f in spec.filters)
     return _with_baseline(spec, profile) if compared else spec
+
+
+def _curves(spec: QuerySpec, profile: Profile) -> QuerySpec:
+    """Training curves, the mean over seeds, apart by all else that the results hold several values of."""
+    over_training.check(spec, profile)
+    training = Filter("benchmark", "=", (over_training.BENCHMARK,))
+    spec = _with_defaults(replace(spec, filters=(training, *spec.filters)), profile)
+    workload, choices = _open_axes(spec, profile)
+    known = [a for a in (*workload, *choices) if a in KNOWN_COLUMNS["curves"]]
+    spec = replace(spec, filters=tuple(f for f in spec.filters if f != training))
+    return replace(spec, dimensions=_unique(*spec.dimensions, *(a for a in known if a == "method"), *known))
 
 
 def _benchmarks_asked(spec: QuerySpec) -> set[object] | None:

@@ -11,7 +11,7 @@ from typing import get_args
 from mirror import catalog
 from mirror.profile import Profile
 from mirror.query_spec import Aggregate, Filter, Operator, Order, QuerySpec, Value
-from mirror.understand import time_cues
+from mirror.understand import quality_cues, time_cues
 from mirror.understand.binding import SUPERLATIVES, bind
 from mirror.understand.complete import complete
 from mirror.understand.errors import Ambiguity, Refusal
@@ -23,8 +23,8 @@ _AGGREGATES: tuple[str, ...] = get_args(Aggregate)
 _CANNOT = {
     "difference": "A difference to the baseline is not a column: ask “memory vs AUC”, which shows the baseline beside "
     "the others, or “best AUC” under a limit.",
-    "curves": "Curves over training cannot be asked for in words: open a trial on the page Runs, or ask with SQL, such "
-    "as SELECT step, value FROM curves WHERE metric = 'loss'.",
+    "curves": "Training is followed by its steps, as in “loss over training for hashed”; anything else can be asked "
+    "with SQL, such as SELECT step, value FROM curves WHERE metric = 'loss'.",
     "commit": "Times are understood (since 2026-11-01, yesterday), commits are not: a commit is a value of the column "
     "code version, so ask “latency by code version”, or with SQL, such as SELECT code_version, started_at, method, "
     "embedding_dim, batch_size, direction, latency_us, latency_p99_us FROM history ORDER BY started_at.",
@@ -53,6 +53,7 @@ def read(question: str, profile: Profile, now: datetime | None = None) -> QueryS
     if {"commit", "commits"} & set(words):  # before "since commit ..." is taken for a time
         raise Refusal(_CANNOT["commit"])
     times, rest = time_cues.find(question, now or datetime.now(UTC).replace(tzinfo=None))
+    within, rest = quality_cues.find(rest)
     lexicon = Lexicon(profile)
     items, notes = lexicon.items(rest)
     for item in items:
@@ -60,11 +61,12 @@ def read(question: str, profile: Profile, now: datetime | None = None) -> QueryS
             raise Refusal(_CANNOT[item.name.removeprefix("cannot:")])
     if unknown := [i.text for i in items if i.kind == "unknown"]:
         raise Refusal(_unknown_sentence(unknown, lexicon))
-    if all(i.kind == "filler" for i in items):
+    if all(i.kind == "filler" for i in items) and within is None:
         raise Refusal(f"No word of this question names a result. {known_sentence()}")
     bound, assumed = bind([i for i in items if i.kind != "filler"], profile)
     slots = _Reader(bound, profile).slots()
     slots.times = times
+    slots.within = within
     slots.verdicts_known = bool(profile.values("verdict"))
     slots.one_baseline = profile.baselines == (catalog.words()["baseline"],)
     slots.notes[:0] = [*notes, *assumed]
@@ -113,6 +115,8 @@ class _Reader:
                 self._column(item)
             elif item.kind == "value":
                 self._value(item)
+            elif item.kind == "curve":
+                self.filled.curves.append(item.name)
             elif item.kind == "limit":
                 self.filled.limit = int(item.value or 0)
             else:
@@ -157,6 +161,8 @@ class _Reader:
             slots.named.append("error")
         elif name == "vs":
             slots.tradeoff = True
+        elif name == "training":
+            slots.over_training = True
         elif name in ("improved", "regressed"):
             slots.changed, slots.comparative = True, {"improved": "better", "regressed": "worse"}[name]
         elif name in ("compare", "trials", "log", "count", "changed", "significant"):

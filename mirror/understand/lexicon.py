@@ -11,7 +11,7 @@ from mirror import catalog
 from mirror.profile import Profile
 from mirror.query_spec import Filter, Value
 
-Kind = Literal["column", "value", "cue", "filler", "number", "filter", "limit", "unknown"]
+Kind = Literal["column", "value", "curve", "cue", "filler", "number", "filter", "limit", "unknown"]
 
 # A number keeps what is written with it: 0.1, 1e-3, 2,048, 1/2, 10 %, 5MB, 10x.
 _NUMBER = re.compile(
@@ -87,12 +87,14 @@ CUES: dict[str, tuple[str, ...]] = {
     "cannot:difference": (
         "auc loss", "quality loss", "accuracy loss", "auc drop", "quality drop", "accuracy drop", "loss in auc",
         "drop in auc", "loss of auc", "loss of quality", "drop in quality", "auc difference", "auc gain",
-        "losing quality", "without losing quality", "auc gap",
+        "losing quality", "auc gap",
     ),
-    "cannot:curves": (
-        "by step", "per step", "over steps", "steps", "epoch", "epochs", "training curve", "training curves", "curve",
-        "learning curve", "learning curves", "over training", "during training",
+    "training": (
+        "by step", "per step", "over steps", "over the steps", "by training step", "over training steps",
+        "training curve", "training curves", "curve", "curves", "learning curve", "learning curves", "over training",
+        "over the training", "during training", "during the training", "while training", "while it trains",
     ),
+    "cannot:curves": ("steps", "epoch", "epochs"),
     # What `time_cues` has left, misspelt days among it.
     "cannot:time": (
         "since", "recently", "recent", "newest", "latest", "oldest", "until", "before", "after", "ago", "today",
@@ -107,7 +109,7 @@ show me plot give list display draw chart graph see get find tell us i we you wa
 it this that these those there their my our your as using use used when if then only just all each every any some
 value values number numbers level levels different same respect terms look much many one ones embedding embeddings
 model models got gotten become becomes became gone need needs take takes took cost costs make makes made still reach
-reaches bag bags
+reaches bag bags hold holds holding keep keeps keeping stay stays staying
 """
 
 ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")
@@ -134,9 +136,10 @@ class Item:
     """One phrase of the question.
 
     Attributes:
-        kind: column, value (of a column), cue, number, filler or unknown; filter and limit are made from numbers.
+        kind: column, value (of a column), curve (what training records step by step), cue, number, filler or unknown;
+            filter and limit are made from numbers.
         text: as written.
-        name: column name, cue (a key of CUES), or the column a value belongs to.
+        name: column name, name of a curve, cue (a key of CUES), or the column a value belongs to.
         value: the value, or the number.
         unit: unit written with a number, lower case.
         parts: the numbers of `64,512`, which is a list or a thousand: the column decides.
@@ -205,6 +208,10 @@ class Lexicon:
             item = Item("value", phrase, "machine", machines[0]) if one else Item("filter", phrase, filters=(listed,))
             self._add(f"machine {phrase}", item)
             self._add(f"{phrase} machine", item)
+        synonyms_of = catalog.curve_synonyms()
+        for curve in dict.fromkeys([*profile.curves, *synonyms_of]):
+            for phrase in (curve, curve.replace("_", " "), *synonyms_of.get(curve, ())):
+                self._add(phrase, Item("curve", phrase, curve))
         for word in FILLERS.split():
             self._add(word, Item("filler", word))
         self._longest = max(map(len, self._phrases))

@@ -25,8 +25,10 @@ Keys of the query:
 - shape: points (one row per trial; "A vs B" of two metrics), groups (metrics per group), ranking (groups in order,
   the first `limit`), best (the first group, ties included), count (how many trials), rows (whole trials), change (one
   metric before and since `split`, per group: "did X get worse since T"; its source is history).
-- metrics: [{column, aggregate}], the leading one first. aggregate is null for points and rows, otherwise avg unless
-  the question asks for min, max, median, stddev, sum or count. Needed by every shape but count and rows.
+- metrics: [{column, aggregate, name}], the leading one first. aggregate is null for points and rows, otherwise avg
+  unless the question asks for min, max, median, stddev, sum or count. Needed by every shape but count and rows. name
+  is null. A course over training has the shape groups, the source curves, step as the first dimension, a filter on
+  `metric`, the metric `value` with that metric as its name, and the chart type line.
 - dimensions: columns to group by, or to show beside the metrics. Group by what the question leaves open: never average
   over benchmarks, data sets, embedding dims, batch sizes or directions unless asked to.
 - partitions: for ranking and best, the dimensions within which the ranking starts anew ("best ... per data set").
@@ -44,6 +46,8 @@ Keys of the query:
   and "since last week" with the first day of the calendar week before this one.
 - verdicts: true when the question is who is faster or slower than the baseline: the metric is then speedup, and its
   interval and verdict stand beside it.
+- within: for "within 0.001 of dense" that number, for "without losing quality" 0.001, else null: only what has an AUC
+  at most so far below the baseline's is left.
 - claim: what a yes/no question asks, else null: faster or slower (with verdicts; the methods that are left by the
   filters against the baseline, so leave the baseline out), better or worse (with the shape change).
 - chart: {type, log_x, log_y}; type is null unless the question asks for a kind of chart.

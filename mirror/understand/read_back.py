@@ -21,12 +21,14 @@ def read_back(spec: QuerySpec) -> str:
     elif spec.metrics:
         leading = spec.metrics[0]
         word = catalog.AGGREGATE_WORDS[leading.aggregate] + " " if leading.aggregate and spec.shape != "change" else ""
-        names = ", ".join(catalog.entry(m.column).title for m in spec.metrics)
+        names = ", ".join(catalog.entry(m.name or m.column).title for m in spec.metrics)
         parts.append(f"metrics {names}" if spec.shape == "points" else f"{word}{names}")
     if spec.split:
         parts.append(f"medians before and since {spec.split} UTC")
     if spec.verdicts:
         parts.append("with interval and verdict against the baseline")
+    if spec.within is not None:
+        parts.append(f"AUC at most {spec.within:g} below {catalog.words()['baseline']} at the same work")
     if spec.filters:
         parts.append("where " + ", ".join(filter_in_words(f) for f in spec.filters))
     parts += _shape(spec)

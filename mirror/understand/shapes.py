@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from mirror import catalog
 from mirror.query_spec import Claim, Filter, Metric, Order, QuerySpec
-from mirror.understand import over_time
+from mirror.understand import over_time, over_training
 from mirror.understand.errors import Ambiguity, Refusal
 from mirror.understand.slots import COMPARATIVES, Slots, bare, nothing_asked
 
@@ -27,6 +27,11 @@ _SPEED = ("latency_us", "samples_per_s", "bandwidth_gb_s", "speedup")
 def spec_of(slots: Slots) -> QuerySpec:
     """The bare QuerySpec of the slots; `complete` adds what the results leave open."""
     _check_contradictions(slots.filters)
+    in_training = over_training.spec_of(slots)
+    if in_training:
+        return in_training
+    if slots.within is not None:
+        _as_good_as_the_baseline(slots)
     in_time = over_time.spec_of(slots)
     if in_time:
         return in_time
@@ -66,6 +71,16 @@ def spec_of(slots: Slots) -> QuerySpec:
     elif not slots.grouped and "method" not in dimensions:
         dimensions = ("method", *dimensions)
     return bare(slots, "groups", _aggregated(slots, slots.metrics), dimensions)
+
+
+def _as_good_as_the_baseline(slots: Slots) -> None:
+    """What is as good is told by its memory and its AUC, unless something else is asked."""
+    if slots.count or slots.failures or slots.changed or slots.times.asked or slots.significant or slots.than:
+        raise Refusal(
+            "What is as good as the baseline can be ranked or shown: ask “smallest memory without losing quality”, or "
+            "“AUC by method within 0.001 of dense”."
+        )
+    slots.metrics = list(dict.fromkeys([*slots.metrics, *([] if slots.metrics else ["memory_mb"]), "auc"]))
 
 
 _OWN = tuple(name for name, (own, _) in _MEANING.items() if own)
@@ -229,7 +244,8 @@ def _superlative(slots: Slots) -> QuerySpec:
     # "per data set": one winner for each; "which method": the winner is a method, not a group.
     partitions = tuple(d for d in dict.fromkeys(slots.grouped) if d != "method")
     named = tuple(d for d in slots.named if d not in partitions)
-    entities = ("method",) if "method" in (*slots.grouped, *slots.named) or partitions else ()
+    of_methods = "method" in (*slots.grouped, *slots.named) or slots.within is not None
+    entities = ("method",) if of_methods or partitions else ()
     spec = bare(
         slots,
         "ranking" if slots.limit else "best",

@@ -38,6 +38,9 @@ class Slots:
     trials: bool = False
     changed: bool = False  # "has it changed", "got worse"
     significant: bool = False  # "significantly faster"
+    curves: list[str] = field(default_factory=list)  # what only training curves hold
+    over_training: bool = False
+    within: float | None = None  # how far below the baseline's AUC is as good
     times: Times = field(default_factory=Times)
     verdicts_known: bool = False  # whether the results hold any
     one_baseline: bool = False  # whether all of them are against the baseline that the catalogue names
@@ -62,6 +65,7 @@ def bare(slots: Slots, shape: Shape, metrics: tuple[Metric, ...], dimensions: tu
         dimensions,
         filters=tuple(slots.filters),
         order=tuple(slots.sort),
+        within=slots.within,
         chart=ChartWish(slots.chart, log_x=slots.log, log_y=slots.log and slots.chart != "scatter"),
         notes=tuple(slots.notes),
     )

@@ -24,7 +24,7 @@ from mirror.query_spec import (
     Shape,
     Value,
 )
-from mirror.sources import KNOWN_COLUMNS
+from mirror.sources import KNOWN_COLUMNS, is_curve_name
 
 MAX_COLUMNS = 12  # metrics, dimensions, partitions and sort keys, each
 MAX_FILTERS = 20
@@ -125,6 +125,7 @@ def from_json(data: Any) -> QuerySpec:
         source=source,
         split=None if fields.get("split") is None else _time(_text(fields["split"], "split"), "split"),
         verdicts=_flag(fields.get("verdicts", False), "verdicts"),
+        within=_margin(fields.get("within")),
         claim=None if fields.get("claim") is None else _word(fields["claim"], "claim", get_args(Claim)),
         chart=_chart(fields.get("chart", {})),
         notes=tuple(_text(x, f"notes[{i}]") for i, x in _items(fields, "notes", MAX_NOTES)),
@@ -162,7 +163,17 @@ def _metric(data: Any, where: str, columns: _Columns) -> Metric:
     fits = kind in _NUMERIC or aggregate == "count" or (kind == "timestamp" and aggregate in ("min", "max"))
     if not fits:
         raise SpecError(f"{where}: {column} holds {kind} values and cannot be a metric; make it a dimension.")
-    return Metric(column, aggregate)
+    name = fields.get("name")
+    if name is not None and not (column == "value" and _is_name(name)):
+        raise SpecError(
+            f"{where}.name is null, or for the column value of curves the name of the metric, in a-z, 0-9, _."
+        )
+    return Metric(column, aggregate, name)
+
+
+def _is_name(name: Any) -> bool:
+    """Whether a name can stand in SQL as it is, beside the other columns of a result."""
+    return isinstance(name, str) and is_curve_name(name) and name not in ("n", "trials")
 
 
 def _filter(data: Any, where: str, columns: _Columns) -> Filter:
@@ -242,6 +253,14 @@ def _limit(value: Any) -> int | None:
     return value
 
 
+def _margin(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise SpecError(f"within is a number from 0 to 1, or null, not {_shown(value)}.")
+    return float(value)
+
+
 def _check_shape(spec: QuerySpec, columns: _Columns) -> None:
     """A shape has the fields that it cannot do without."""
     needed = {"points": ("metrics",), "groups": ("metrics",), "best": ("metrics", "order")}
@@ -279,6 +298,8 @@ def _check_comparison(spec: QuerySpec, columns: _Columns) -> None:
         raise SpecError(f"split is null for the shape {spec.shape}; it goes with the shape change.")
     if spec.verdicts and ("verdict" not in columns.types or spec.shape in ("count", "rows", "change")):
         raise SpecError(f"verdicts is false for the shape {spec.shape} of {spec.source}.")
+    if spec.within is not None and ("auc" not in columns.types or spec.shape in ("count", "rows", "change")):
+        raise SpecError(f"within is null for the shape {spec.shape} of {spec.source}.")
     if spec.claim and not (spec.verdicts if spec.claim in ("faster", "slower") else spec.shape == "change"):
         raise SpecError(
             f"claim: {spec.claim} does not fit; faster and slower go with verdicts, better and worse with change."
@@ -304,7 +325,8 @@ def _check_names(spec: QuerySpec, columns: _Columns) -> None:
         results += [c for c in columns.types if c not in results]
     else:
         results += [*aliases, *(m.column for m in spec.metrics), "n"]
-        results += [f"stddev_{spec.metrics[0].column}"] if spec.metrics[0].aggregate in (None, "avg") else []
+        leading = spec.metrics[0]
+        results += [f"stddev_{leading.name or leading.column}"] if spec.metrics[0].aggregate in (None, "avg") else []
         results += ["speedup_ci_low", "speedup_ci_high", "verdict"] if spec.verdicts else []
     for i, order in enumerate(spec.order):
         if order.column not in results:
