@@ -177,10 +177,59 @@ _OWN = {
     )
 }
 
+_FIITED = "bench_engine.kernels.fiited.method:FIITEDMethod"
+_FIITED_SOURCES = (
+    _BAGS,
+    "bench_engine/kernels/extension.py",
+    *sorted(
+        path.relative_to(_ROOT).as_posix()
+        for path in (*(_ROOT / "bench_engine/kernels/fiited").glob("*.py"), *(_ROOT / "csrc").rglob("*fiited*"))
+        if path.is_file()
+    ),
+    "csrc/hash.h",
+)
+_PRUNE_ARGUMENTS = {"prune_interval": "interval", "decay": "decay", "prune_scope": "scope", "layout": "layout"}
+_CHUNK_ARGUMENTS = {"num_chunks": "num_chunks", **_PRUNE_ARGUMENTS}
+
 # Those that training decides what they keep.
 _TRAINED = {
     m.name: m
     for m in (
+        Method(
+            "fiited",
+            "FIITED: chunks of vectors live or are pruned by utility while they train (Luo et al. 2024)",
+            _FIITED,
+            sources=_FIITED_SOURCES,
+            needs_build=True,
+            arguments={**_CHUNK_ARGUMENTS, "utility_score": "score"},
+        ),
+        Method(
+            "fiited_frequency",
+            "FIITED with utility by frequency alone",
+            _FIITED,
+            sources=_FIITED_SOURCES,
+            needs_build=True,
+            arguments=_CHUNK_ARGUMENTS,
+            fixed={"score": "frequency"},
+        ),
+        Method(
+            "adaembed",
+            "whole vectors live or are pruned by frequency times gradient, as AdaEmbed has it (Lai et al. 2023)",
+            _FIITED,
+            sources=_FIITED_SOURCES,
+            needs_build=True,
+            arguments=_PRUNE_ARGUMENTS,
+            fixed={"num_chunks": 1, "score": "frequency*gradient"},
+        ),
+        Method(
+            "frequency_pruned",
+            "whole vectors live or are pruned by frequency, as TorchRec's ITEP has it",
+            _FIITED,
+            sources=_FIITED_SOURCES,
+            needs_build=True,
+            arguments=_PRUNE_ARGUMENTS,
+            fixed={"num_chunks": 1, "score": "frequency"},
+        ),
         Method(
             "static_frequency",
             "a vector for each of the ids that are most frequent in the training part, one for all others",
@@ -285,6 +334,16 @@ DATA_SETS: dict[str, DataSet] = {
     for d in (
         DataSet("synthetic", "seeded clicks with Zipf ids and a known truth", "bench_engine.data.synthetic"),
         DataSet(
+            "planted",
+            "seeded clicks with a long tail of ids and a planted effective dimension for each",
+            "bench_engine.data.planted",
+        ),
+        DataSet(
+            "planted_drift",
+            "the planted clicks in order of time: which ids matter is swapped midway, and popularity drifts",
+            "bench_engine.data.planted_drift",
+        ),
+        DataSet(
             "frappe",
             "Frappe app usage, 10 context fields (libfm files)",
             "bench_engine.data.frappe",
@@ -334,6 +393,31 @@ DATA_SETS: dict[str, DataSet] = {
         ),
     )
 }
+
+_CHUNKED = ("fiited", "fiited_frequency")
+_PRUNED = (*_CHUNKED, "adaembed", "frequency_pruned")
+_PRUNING = (
+    Axis("num_chunks", int, 4, "chunks k of a vector, a divisor of D", low=1, high=16, methods=_CHUNKED),
+    Axis("prune_interval", int, 100, "steps from one prune event to the next", low=1, high=2**31 - 1, methods=_PRUNED),
+    Axis("decay", float, 0.9, "what a chunk keeps of its utility at an event", low=0.0, high=1.0, methods=_PRUNED),
+    Axis(
+        "prune_scope",
+        str,
+        "global",
+        "whose chunks share one budget",
+        choices=("global", "table", "column"),
+        methods=_PRUNED,
+    ),
+    Axis(
+        "utility_score",
+        str,
+        "frequency*gradient",
+        "what a lookup adds to a chunk's utility",
+        choices=("frequency*gradient", "frequency", "gradient"),
+        methods=("fiited",),
+    ),
+    Axis("layout", str, "compact", "how chunks are addressed", choices=("compact", "flat"), methods=_PRUNED),
+)
 
 _DIM = Axis("embedding_dim", int, 16, "embedding dimension D", low=1, high=4096)
 _COMPRESSION = Axis("compression", float, 1.0, "fraction of the dense parameters kept", low=1e-6, high=1.0)
@@ -421,6 +505,7 @@ BENCHMARKS: dict[str, Benchmark] = {
                 ),
                 _DIM,
                 _COMPRESSION,
+                *_PRUNING,
                 Axis("batch_size", int, 1024, "examples per step B", low=2, high=1_000_000),
                 Axis("threads", int, 2, "threads of the worker", low=1, high=1024),
                 _SEED,
