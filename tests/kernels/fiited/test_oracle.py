@@ -54,6 +54,12 @@ def test_torch_rounds_so_too(size):
         assert np.array_equal(added, fma(g, np.float32(-0.1), w))
 
 
+def test_torchs_own_root_is_the_right_one_or_its_neighbour():
+    x = np.random.default_rng(0).random(10_000).astype(np.float32)
+    found, right = torch.from_numpy(x).sqrt().numpy(), np.sqrt(x)
+    assert (abs(found - right) <= np.spacing(right)).all()
+
+
 # torch's EmbeddingBag adds up the gradients of up to 16 ids in order; of more, its sort mixes equal ids.
 LENGTHS = {"sum": (1, 5, 3, 7), "mean": (8, 4, 1, 2)}
 
@@ -61,7 +67,7 @@ LENGTHS = {"sum": (1, 5, 3, 7), "mean": (8, 4, 1, 2)}
 @pytest.mark.skipif(not ADD_FUSES, reason="this torch rounds twice in add_(alpha=)")
 @pytest.mark.parametrize("mode", ["sum", "mean"])
 @pytest.mark.parametrize("method", ["sgd", "adagrad", "adagrad from 0.1", "adam"])
-def test_nothing_pruned_is_torch_bit_for_bit(method, mode):
+def test_nothing_pruned_is_torch_bit_for_bit(method, mode, exact_roots):
     torch.manual_seed(1)
     method, _, initial = method.partition(" from ")
     weight = torch.nn.Parameter(torch.randn(30, 8))
