@@ -136,10 +136,10 @@ COLUMNS: tuple[Column, ...] = (
         "lower",
         signed=True,  # chance may put a model ahead on a test part
     ),
-    _metric("kept_share", "share of the planted chunks that are kept after training, 0 to 1", "", "higher"),
+    _metric("kept_share", "share of the planted dimensions that are kept after training, 0 to 1", "", "higher"),
     _metric(
         "restoration_lag_steps",
-        "training steps from the swap in drifting data until swapped-in chunks are kept as before",
+        "training steps from the swap in drifting data until ids that have become important are kept as others were",
         "steps",
         "lower",
         "integer",

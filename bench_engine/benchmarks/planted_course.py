@@ -1,51 +1,21 @@
 """How training on planted clicks goes: what of the planted truth an embedding keeps, and its AUC as time goes by.
 
-An id of effective dimension e, of max_dim at most, has ceil(k * e / max_dim) planted chunks of k. An embedding may
-learn them in any of its chunks, so of an id the smaller of its planted and its live chunks counts as kept. Only ids
-that the training part looks up count.
-
-Where ids exchange their effects on the way, the ids that have become important take the place of neighbours in
-popularity: they are restored when RESTORED of the share is kept of them that was kept of these before the swap.
+What is kept is told by bench_engine.data.planted_truth, over the ids that the training part looks up.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from bench_engine.data import ClickData, planted
 from bench_engine.data.planted_spec import Spec
+from bench_engine.data.planted_truth import kept_share, live_dims, regret, restoration_lag
 from bench_engine.data.quality import auc
 
-RESTORED = 0.9
 Curve = tuple[str, int, float]
-
-
-@dataclass(frozen=True, eq=False)
-class Planted:
-    """Ids and their planted chunks.
-
-    Attributes:
-        rows: int64 (n,), rows of the joint table.
-        chunks: int64 (n,), at least 1.
-    """
-
-    rows: Tensor
-    chunks: Tensor
-
-    def kept(self, live: Any) -> float:
-        """Share of the chunks that is kept; `live` tells (n,) rows which of their chunks are live, bool (n, k)."""
-        return float(torch.minimum(live(self.rows).sum(1), self.chunks).sum() / self.chunks.sum())
-
-
-def planted_chunks(rows: np.ndarray, effective_dim: np.ndarray, max_dim: int, num_chunks: int) -> Planted:
-    """The planted chunks of those of the rows that matter."""
-    rows = rows[effective_dim[rows] > 0]
-    chunks = -(-effective_dim[rows] * num_chunks // max_dim)
-    return Planted(torch.from_numpy(rows.astype(np.int64)), torch.from_numpy(chunks.astype(np.int64)))
 
 
 class PlantedCourse:
@@ -53,47 +23,43 @@ class PlantedCourse:
 
     Attributes:
         changes: whether the data change with time, so that they are to be passed over once, in their order.
-        restoration_lag_steps: steps from the swap to the first point at which ids are restored; None where they are
-            not, or nothing is swapped.
+        swap_step: last step before ids exchange their effects; None where they never do.
     """
 
     def __init__(self, spec: Spec, data: ClickData, embedding: nn.Module, batch_size: int) -> None:
         self.spec = spec
         self.batch_size = batch_size
-        self.swap_step = None if spec.swap_at is None else self._step_of(spec.swap_at)
-        self.restoration_lag_steps: int | None = None
-        self.kept_before_swap = 0.0
-        self.live = getattr(embedding, "live_mask", None)
-        if self.live:
-            self._plant(np.unique(data.train_ids), self.live(torch.tensor([0])).size(1))
         self.changes = spec.swap_at is not None or spec.drift_share > 0
+        self.swap_step = None if spec.swap_at is None else self._step_of(spec.swap_at)
         self.probes = list(planted.probes(spec)) if self.changes else []
-
-    def _plant(self, seen: np.ndarray, k: int) -> None:
-        truth, most = planted.truth(self.spec), self.spec.max_dim
-        self.before = planted_chunks(seen, truth.effective_dim, most, k)
-        self.after = planted_chunks(seen, truth.effective_dim_after, most, k)
-        self.lost = planted_chunks(seen[truth.lost[seen]], truth.effective_dim, most, k)
-        self.gained = planted_chunks(seen[truth.gained[seen]], truth.effective_dim_after, most, k)
+        self.live_mask = getattr(embedding, "live_mask", None)
+        self.embedding_dim = getattr(embedding, "embedding_dim", 0)
+        self.steps: list[int] = []  # of the points of `gained` and `lost`
+        self.gained: list[float] = []
+        self.lost: list[float] = []
+        if self.live_mask:
+            truth, seen = planted.truth(spec), np.unique(data.train_ids).astype(np.int64)
+            self.seen = torch.from_numpy(seen)
+            self.dim, self.dim_after = truth.effective_dim[seen], truth.effective_dim_after[seen]
+            self.is_gained, self.is_lost = truth.gained[seen], truth.lost[seen]
 
     def _step_of(self, position: float) -> int:
         return int(position * self.spec.train_examples) // self.batch_size
 
     def points(self, step: int) -> Iterator[Curve]:
-        """What is kept after a step."""
-        if not self.live:
+        """What is kept after a step: of all that matters now and, after a swap, of the ids that matter only since."""
+        if not self.live_mask:
             return
+        live = self._live()
         swapped = self.swap_step is not None and step > self.swap_step
-        yield "kept_share", step, (self.after if swapped else self.before).kept(self.live)
-        if self.swap_step is None or not len(self.gained.rows):
+        yield "kept_share", step, kept_share(live, self.dim_after if swapped else self.dim)
+        if not self.is_gained.any():
             return
-        if not swapped:
-            self.kept_before_swap = self.lost.kept(self.live)
-            return
-        restored = self.gained.kept(self.live)
-        yield "restored_share", step, restored
-        if self.restoration_lag_steps is None and restored >= RESTORED * self.kept_before_swap > 0:
-            self.restoration_lag_steps = step - self.swap_step
+        self.steps.append(step)
+        self.gained.append(kept_share(live[self.is_gained], self.dim_after[self.is_gained]))
+        self.lost.append(kept_share(live[self.is_lost], self.dim[self.is_lost]))
+        if swapped:
+            yield "restored_share", step, self.gained[-1]
 
     def probed(self, step: int, predict: Any) -> Iterator[Curve]:
         """AUC on examples of this moment, where the data change with time; `predict` gives logits of ids."""
@@ -101,13 +67,22 @@ class PlantedCourse:
             probe = self.probes.pop(0)
             reached = auc(probe.labels, predict(probe.ids))
             yield "probe_auc", step, reached
-            yield "probe_regret", step, probe.bayes_auc - reached
+            yield "probe_regret", step, regret(reached, probe.bayes_auc)
 
     def metrics(self) -> dict[str, float]:
         """What of it are metrics of the trial, when it is over."""
-        kept = {"kept_share": self.after.kept(self.live)} if self.live else {}
-        lag = self.restoration_lag_steps
+        if not self.live_mask:
+            return {}
+        kept = {"kept_share": kept_share(self._live(), self.dim_after)}
+        if self.swap_step is None or not self.steps or self.steps[0] > self.swap_step:
+            return kept
+        lag = restoration_lag(self.steps, self.gained, self.lost, self.swap_step)
         return kept if lag is None else {**kept, "restoration_lag_steps": lag}
+
+    def _live(self) -> np.ndarray:
+        """Live dimensions of the ids that training looks up."""
+        assert self.live_mask
+        return live_dims(self.live_mask(self.seen).numpy(), self.embedding_dim)
 
 
 def course(dataset: Any, data: ClickData, embedding: nn.Module, batch_size: int) -> PlantedCourse | None:

@@ -53,6 +53,7 @@ from bench_engine.benchmarks.modules import (
 )
 from bench_engine.benchmarks.planted_course import PlantedCourse, course
 from bench_engine.data import ClickData
+from bench_engine.data.planted_truth import regret
 from bench_engine.data.quality import auc, logloss
 from bench_engine.data.validation import validation_cut
 from bench_engine.measure import outliers, summarize
@@ -173,8 +174,8 @@ def optimizers_of(model: ClickModel) -> tuple[torch.optim.Optimizer, ...]:
 def quality(data: ClickData, logits: np.ndarray) -> dict[str, float]:
     """Metrics of what was predicted on the test part."""
     reached = auc(data.test_labels, logits)
-    regret = {} if data.bayes_auc is None else {"regret": data.bayes_auc - reached}
-    return {"auc": reached, "logloss": logloss(data.test_labels, logits), **regret}
+    found = {"auc": reached, "logloss": logloss(data.test_labels, logits)}
+    return found if data.bayes_auc is None else {**found, "regret": regret(reached, data.bayes_auc)}
 
 
 def turn(training: "Training", steps: Iterator[float]) -> list[float]:

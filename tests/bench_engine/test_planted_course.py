@@ -1,12 +1,14 @@
 """What of a planted truth is kept, and when it is kept again after a swap."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from bench_engine.benchmarks import planted_course
-from bench_engine.benchmarks.planted_course import Planted, PlantedCourse, course, planted_chunks
+from bench_engine.benchmarks.planted_course import PlantedCourse, course
 from bench_engine.data import planted
 from bench_engine.data.planted_spec import Spec
 
@@ -15,7 +17,9 @@ BATCH = 100  # 40 steps, the swap after 20
 
 
 class Kept(nn.Module):
-    """Keeps the first chunks of each row, as many as `chunks` (E,) says, of four."""
+    """Keeps the first chunks of each row, as many as `chunks` (E,) says, of four in 16 dimensions."""
+
+    embedding_dim = 16
 
     def __init__(self, chunks: np.ndarray) -> None:
         super().__init__()
@@ -36,18 +40,8 @@ def truth():
 
 
 def of_four(effective_dim: np.ndarray) -> np.ndarray:
-    return np.ceil(4 * effective_dim / SPEC.max_dim).astype(np.int64)
-
-
-def test_planted_chunks_are_the_dimensions_rounded_up_to_chunks():
-    found = planted_chunks(np.array([0, 1, 2, 3]), np.array([0, 1, 4, 8]), 8, 4)
-    assert found.rows.tolist() == [1, 2, 3]
-    assert found.chunks.tolist() == [1, 2, 4]
-
-
-def test_more_live_chunks_than_planted_ones_keep_no_more():
-    asked = Planted(torch.tensor([0, 1]), torch.tensor([1, 3]))
-    assert asked.kept(Kept([4, 2, 0]).live_mask) == 3 / 4
+    """Chunks of four dimensions that hold the planted ones."""
+    return np.ceil(effective_dim / 4).astype(np.int64)
 
 
 def test_all_is_kept_of_the_truth_itself_and_nothing_of_nothing(data, truth):
@@ -78,6 +72,14 @@ def test_what_keeps_all_has_a_course_of_its_auc_alone(data):
     seen = [point for step in range(1, 41) for point in followed.probed(step, lambda ids: np.arange(len(ids)))]
     assert [step for name, step, _ in seen if name == "probe_auc"] == [2, 6, 10, 14, 18, 22, 26, 30, 34, 38]
     assert all(value > 0 for name, _, value in seen if name == "probe_regret")
+
+
+def test_only_ids_of_the_training_part_count(data, truth):
+    few = dataclasses.replace(data, train_ids=data.train_ids[:20], train_labels=data.train_labels[:20])
+    unseen = of_four(truth.effective_dim)
+    unseen[np.unique(few.train_ids)] = 0
+    assert unseen.any()
+    assert [value for *_, value in PlantedCourse(SPEC, few, Kept(unseen), BATCH).points(10)] == [0.0]
 
 
 def test_without_a_truth_there_is_no_course(data):
