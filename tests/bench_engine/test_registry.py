@@ -7,7 +7,8 @@ import pytest
 from bench_engine import method as methods
 from bench_engine.registry import BENCHMARKS, METHODS, Benchmark, Method
 
-COMPILED = {"hashed", "parallel_op", "parallel_op_backend", "parallel_op_inductor", "grouped_embedding"}
+PRUNED = {"fiited", "fiited_frequency", "adaembed", "frequency_pruned"}
+COMPILED = {"hashed", "parallel_op", "parallel_op_backend", "parallel_op_inductor", "grouped_embedding", *PRUNED}
 
 
 @pytest.fixture
@@ -48,7 +49,9 @@ def test_every_compiled_source_is_among_those_of_each_method_that_needs_the_buil
     assert len(hashed) > 3
     assert hashed <= set(METHODS["hashed"].sources)
     fiited = {path for path in compiled if "fiited" in path}
-    for name in COMPILED - {"hashed"}:
+    for name in PRUNED:
+        assert fiited <= set(METHODS[name].sources)
+    for name in COMPILED - PRUNED - {"hashed"}:
         assert compiled - hashed - fiited <= set(METHODS[name].sources)
     assert {name for name, method in METHODS.items() if method.needs_build} == COMPILED
 
@@ -72,3 +75,17 @@ def test_without_torch_a_source_hash_is_still_there(monkeypatch):
         assert METHODS["hashed"].source_hash() != before
     finally:
         methods._source_hash.cache_clear()
+
+
+def test_what_a_method_always_takes_is_part_of_what_it_is():
+    plain = METHODS["adaembed"]
+    assert plain.keywords({"prune_interval": 5, "decay": 0.9, "prune_scope": "table", "layout": "flat"}) == {
+        "num_chunks": 1, "score": "frequency*gradient", "interval": 5, "decay": 0.9, "scope": "table", "layout": "flat"
+    }  # fmt: skip
+    assert dataclasses.replace(plain, fixed={"num_chunks": 2}).source_hash() != plain.source_hash()
+
+
+def test_every_axis_that_a_constructor_takes_is_one_of_the_methods():
+    for name in BENCHMARKS["training"].methods:
+        axes = {a.name for a in BENCHMARKS["training"].axes if a.is_of(name)}
+        assert set(METHODS[name].arguments) <= axes
