@@ -274,6 +274,15 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
   m.class_<Storage>("FiitedStorage")
       .def(torch::init(&make))
       .def("bags", &bags)
+      .def("lookup",
+           [](const Self& self, const std::vector<Tensor>& inputs,
+              const std::vector<std::optional<Tensor>>& offsets, std::optional<int64_t> seed,
+              bool mean) {
+             auto [rows, ends, counts] = bags(self, inputs, offsets, seed);
+             Tensor output = self->forward(rows, ends, mean);
+             return std::make_tuple(std::move(output), std::move(rows), std::move(ends),
+                                    std::move(counts));
+           })
       .def("forward", [](const Self& self, const Tensor& rows, const Tensor& offsets,
                          bool mean) { return self->forward(rows, offsets, mean); })
       .def("first_not_finite",
@@ -283,6 +292,7 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
            [](const Self& self, const std::string& rule, double value) {
              self->set_slots(slots_of(rule_of(rule), self->shape().width()), value);
            })
+      .def("slot_width", [](const Self& self) { return self->slot_width(); })
       .def("set_slot_value", [](const Self& self, double value) { self->set_slot_value(value); })
       .def("decay", [](const Self& self, double factor) { self->decay(factor); })
       .def("age", [](const Self& self) { return self->age(); })

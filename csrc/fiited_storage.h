@@ -94,6 +94,7 @@ class Storage : public torch::CustomClassHolder {
 
   // Gives every live chunk `width` slots, filled with `value`; what they held is dropped.
   virtual void set_slots(int64_t width, double value) = 0;
+  virtual int64_t slot_width() = 0;
   // The value with which slots of restored chunks are filled.
   virtual void set_slot_value(double value) = 0;
 

@@ -58,8 +58,15 @@ class Compact final : public Storage {
       add_chunk(from, width_, out + std::countr_zero(left) * width_);
   }
 
+#ifdef MIRROR_FIITED_WIDE
+  template <int kRegisters>
+  void add(const Place& place, Registers<kRegisters>& sums) const {
+    add_packed(place.weights, place.live, width_, sums);
+  }
+#endif
+
   at::Tensor forward(const at::Tensor& rows, const at::Tensor& offsets, bool mean) override {
-    return fiited::forward(*this, shape_.dim, rows, offsets, mean);
+    return fiited::forward(*this, shape_, rows, offsets, mean);
   }
 
   // -- training
@@ -124,6 +131,7 @@ class Compact final : public Storage {
     train_rows(*this, shape_, filter_, lookups, step);
   }
 
+  int64_t slot_width() override { return slot_width_; }
   void set_slot_value(double value) override { slot_value_ = static_cast<float>(value); }
   void set_slots(int64_t width, double value) override {
     slot_width_ = width;

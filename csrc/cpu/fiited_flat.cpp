@@ -49,8 +49,15 @@ class Flat final : public Storage {
       add_chunk(weights_.data() + place[j] * width_, width_, out + j * width_);
   }
 
+#ifdef MIRROR_FIITED_WIDE
+  template <int kRegisters>
+  void add(Place place, Registers<kRegisters>& sums) const {
+    add_apart(weights_.data(), place, width_, sums);
+  }
+#endif
+
   at::Tensor forward(const at::Tensor& rows, const at::Tensor& offsets, bool mean) override {
-    return fiited::forward(*this, shape_.dim, rows, offsets, mean);
+    return fiited::forward(*this, shape_, rows, offsets, mean);
   }
 
   // -- training
@@ -89,6 +96,7 @@ class Flat final : public Storage {
     train_rows(*this, shape_, filter_, lookups, step);
   }
 
+  int64_t slot_width() override { return slot_width_; }
   void set_slot_value(double value) override { slot_value_ = static_cast<float>(value); }
   void set_slots(int64_t width, double value) override {
     slot_width_ = width;

@@ -8,50 +8,101 @@
 
 #include "../fiited_storage.h"
 #include "fiited_parallel.h"
+#include "fiited_registers.h"
 
 namespace mirror::fiited {
 
 // Lookups ahead at which the index and then the weights are asked for: about what a lookup from
-// memory takes.
-inline constexpr int64_t kIndexAhead = 24, kWeightsAhead = 12;
+// memory takes. The second is a power of two.
+inline constexpr int64_t kIndexAhead = 24, kWeightsAhead = 16;
 
-// How a form is read: `prefetch(row)`, `Place find(row)`, `prefetch(place)`, and `add(place, out)`,
-// which adds the row's vector. `Form::Place` is small.
-template <typename Form>
-void sum_bags(const Form& form, int64_t dim, const int64_t* rows, const int64_t* offsets, bool mean,
-              int64_t first_bag, int64_t end_bag, float* out) {
+// Calls visit(b, i, place) for each lookup i of bags [first_bag, end_bag), and done(b) after each
+// bag. How a form is read: `prefetch(row)`, `Place find(row)` and `prefetch(place)`.
+template <typename Form, typename Visit, typename Done>
+void for_lookups(const Form& form, const int64_t* rows, const int64_t* offsets, int64_t first_bag,
+                 int64_t end_bag, const Visit& visit, const Done& done) {
   const int64_t begin = offsets[first_bag], end = offsets[end_bag];
   typename Form::Place places[kWeightsAhead];
-  const auto found = [&](int64_t i) {
-    places[i % kWeightsAhead] = form.find(rows[i]);
-    form.prefetch(places[i % kWeightsAhead]);
+  const auto ask = [&](int64_t i) __attribute__((always_inline)) {
+    places[i & (kWeightsAhead - 1)] = form.find(rows[i]);
+    form.prefetch(places[i & (kWeightsAhead - 1)]);
   };
   for (int64_t i = begin; i < std::min(end, begin + kIndexAhead); ++i) form.prefetch(rows[i]);
-  for (int64_t i = begin; i < std::min(end, begin + kWeightsAhead); ++i) found(i);
+  for (int64_t i = begin; i < std::min(end, begin + kWeightsAhead); ++i) ask(i);
   for (int64_t b = first_bag; b < end_bag; ++b) {
-    float* const sum = out + b * dim;
-    std::fill(sum, sum + dim, 0.0f);
     for (int64_t i = offsets[b]; i < offsets[b + 1]; ++i) {
-      form.add(places[i % kWeightsAhead], sum);
+      visit(places[i & (kWeightsAhead - 1)]);
       if (i + kIndexAhead < end) form.prefetch(rows[i + kIndexAhead]);
-      if (i + kWeightsAhead < end) found(i + kWeightsAhead);
+      if (i + kWeightsAhead < end) ask(i + kWeightsAhead);
     }
-    const int64_t length = offsets[b + 1] - offsets[b];
-    if (mean && length > 1)
-      for (int64_t d = 0; d < dim; ++d) sum[d] /= static_cast<float>(length);
+    done(b);
   }
 }
 
+// Sums of bags [first_bag, end_bag). `form.add(place, out)` adds a row's vector.
 template <typename Form>
-at::Tensor forward(const Form& form, int64_t dim, const at::Tensor& rows, const at::Tensor& offsets,
-                   bool mean) {
-  const int64_t bags = offsets.numel() - 1;
+void sum_bags(const Form& form, int64_t dim, const int64_t* rows, const int64_t* offsets,
+              int64_t first_bag, int64_t end_bag, float* out) {
+  std::fill(out + first_bag * dim, out + end_bag * dim, 0.0f);
+  float* sum = out + first_bag * dim;
+  for_lookups(
+      form, rows, offsets, first_bag, end_bag, [&](const auto& place) { form.add(place, sum); },
+      [&](int64_t) { sum += dim; });
+}
+
+#ifdef MIRROR_FIITED_WIDE
+// The same in 16 * kRegisters dimensions, summed in registers: `form.add(place, sums)`.
+template <int kRegisters, typename Form>
+void sum_bags_wide(const Form& form, const int64_t* rows, const int64_t* offsets, int64_t first_bag,
+                   int64_t end_bag, float* out) {
+  Registers<kRegisters> sums{};
+  for_lookups(
+      form, rows, offsets, first_bag, end_bag, [&](const auto& place) { form.add(place, sums); },
+      [&](int64_t b) {
+        for (int r = 0; r < kRegisters; ++r) {
+          _mm512_storeu_ps(out + (b * kRegisters + r) * 16, sums.values[r]);
+          sums.values[r] = _mm512_setzero_ps();
+        }
+      });
+}
+#endif
+
+template <typename Form>
+void sum_bags_quickest(const Form& form, const Shape& shape, const int64_t* rows,
+                       const int64_t* offsets, int64_t first_bag, int64_t end_bag, float* out) {
+#ifdef MIRROR_FIITED_WIDE
+  if (fits_registers(shape)) {
+    switch (shape.dim) {
+      case 16:
+        return sum_bags_wide<1>(form, rows, offsets, first_bag, end_bag, out);
+      case 32:
+        return sum_bags_wide<2>(form, rows, offsets, first_bag, end_bag, out);
+      case 64:
+        return sum_bags_wide<4>(form, rows, offsets, first_bag, end_bag, out);
+      case 128:
+        return sum_bags_wide<8>(form, rows, offsets, first_bag, end_bag, out);
+    }
+  }
+#endif
+  sum_bags(form, shape.dim, rows, offsets, first_bag, end_bag, out);
+}
+
+template <typename Form>
+at::Tensor forward(const Form& form, const Shape& shape, const at::Tensor& rows,
+                   const at::Tensor& offsets, bool mean) {
+  const int64_t bags = offsets.numel() - 1, dim = shape.dim;
   const at::Tensor output = at::empty({bags, dim}, rows.options().dtype(at::kFloat));
   const int64_t* const ids = rows.const_data_ptr<int64_t>();
   const int64_t* const ends = offsets.const_data_ptr<int64_t>();
   float* const out = output.mutable_data_ptr<float>();
   in_parallel(bags, rows.numel() + bags, [&](int64_t begin, int64_t end) {
-    sum_bags(form, dim, ids, ends, mean, begin, end, out);
+    sum_bags_quickest(form, shape, ids, ends, begin, end, out);
+    if (!mean) return;
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t length = ends[b + 1] - ends[b];
+      if (length < 2) continue;
+      for (int64_t d = 0; d < dim; ++d) out[b * dim + d] /= static_cast<float>(length);
+    }
   });
   return output;
 }

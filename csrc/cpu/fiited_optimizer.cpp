@@ -1,6 +1,8 @@
 // The optimizers, with the very roundings of torch.optim: sums are fused with a product where torch
 // fuses them (add_ with alpha, addcmul_), and nowhere else, so that a table of which nothing is
 // pruned trains as torch.nn.EmbeddingBag does, bit for bit.
+//
+// Before all headers: what is inlined from them must have the same options.
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
@@ -96,6 +98,10 @@ void update_chunk(const Numbers& numbers, const float* grad, int64_t width, floa
     case Rule::kAdam:
       return adam(numbers, grad, width, weights, slots, slots + width);
   }
+}
+
+void add_scaled(const float* __restrict__ grad, float scale, int64_t dim, float* __restrict__ sum) {
+  for (int64_t d = 0; d < dim; ++d) sum[d] = sum[d] + scale * grad[d];
 }
 
 float norm(const float* grad, int64_t width) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <limits>
 
+#include "fiited_optimizer.h"
 #include "fiited_parallel.h"
 
 namespace mirror::fiited {
@@ -144,13 +145,7 @@ const float* Requests::gradient(int64_t i, float* sum) const {
   std::fill(sum, sum + dim_, 0.0f);
   for (int64_t at = begin; at < end; ++at) {
     const Bag& bag = bags_[bag_of_[at]];
-    const float* __restrict__ grad = bag.grad;
-    float* __restrict__ into = sum;
-    if (bag.scale == 1) {
-      for (int64_t d = 0; d < dim_; ++d) into[d] += grad[d];
-    } else {
-      for (int64_t d = 0; d < dim_; ++d) into[d] += grad[d] * bag.scale;
-    }
+    add_scaled(bag.grad, bag.scale, dim_, sum);
   }
   return sum;
 }

@@ -87,8 +87,8 @@ class FIITEDEmbeddingBag(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        several = not isinstance(num_embeddings, Integral)
-        rows = list(num_embeddings) if several else [num_embeddings]  # type: ignore[call-overload]
+        several = isinstance(num_embeddings, list | tuple)
+        rows: list[Any] = list(num_embeddings) if isinstance(num_embeddings, list | tuple) else [num_embeddings]
         if not rows:
             raise ValueError("num_embeddings is empty: give the rows of at least one table")
         for number in rows:
@@ -111,6 +111,8 @@ class FIITEDEmbeddingBag(nn.Module):
         _choice("mode", mode, ("sum", "mean"))
         _choice("layout", layout, storage.LAYOUTS)
         _choice("init", init, ("uniform", "normal"))
+        if not isinstance(hashed_ids, bool):
+            raise ValueError(f"hashed_ids must be True or False, not {hashed_ids!r}")
         if torch.device(device or "cpu").type != "cpu":
             raise ValueError(f"a FIITED table is on the CPU, not on {device}")
         if dtype not in (None, torch.float32):
@@ -122,7 +124,7 @@ class FIITEDEmbeddingBag(nn.Module):
         self.pruning_ratio = float(pruning_ratio)
         self.interval, self.decay = int(interval), float(decay)
         self.scope, self.score, self.mode, self.layout = scope, score, mode, layout
-        self.hashed_ids, self.seed = bool(hashed_ids), int(seed)
+        self.hashed_ids, self.seed = hashed_ids, int(seed)
         self.min_turnover, self.candidate_share = float(min_turnover), float(candidate_share)
         self.admission_filter, self.ttl, self.init = int(admission_filter), int(ttl), init
         self.budgets = budget.budgets(self.rows_of_tables, num_chunks, pruning_ratio, scope)
@@ -151,10 +153,12 @@ class FIITEDEmbeddingBag(nn.Module):
 
         Raises IndexError naming an id out of range and its position, ValueError and TypeError.
         """
-        inputs, starts = ([input], [offsets]) if not self._several else (list(input), list(offsets or ()))
-        seed = self.seed if self.hashed_ids else None
-        rows, ends, counts = self._storage.bags(inputs, starts, seed)
-        output = _Lookup.apply(self.anchor, self, rows, ends)
+        inputs, starts = self._per_table(input, offsets) if self._several else ([input], [offsets])
+        if torch.is_grad_enabled():
+            counts: list[int] = []
+            output = _Lookup.apply(self.anchor, self, inputs, starts, counts)
+        else:
+            output, _, _, counts = self._look_up(inputs, starts)
         return list(output.split(counts)) if self._several else output
 
     @torch.no_grad()
@@ -291,13 +295,20 @@ class FIITEDEmbeddingBag(nn.Module):
 
     def set_extra_state(self, state: Mapping[str, Any]) -> None:
         """Take over a state. One of a larger budget is pruned to this one by utility. Raises ValueError."""
-        loaded = saved.unpack(self, state)
-        self.step_count, rule = int(state["step_count"]), str(state["rule"])
-        if rule != self.rule:
-            if rule:
-                self._storage.set_slots(rule, self._slot_value)
+        loaded, rule = saved.unpack(self, state), str(state["rule"])
+        if self._optimized and rule and rule != self.rule:
+            raise ValueError(
+                f"the table was saved with the optimizer {rule}, but here {self.rule} trains it: make that one"
+            )
+        if rule and rule != self.rule:
+            self._storage.set_slots(rule, self._slot_value)
             self.rule = rule
+        elif not rule and self.rule:  # saved before it had an optimizer
+            loaded = loaded._replace(
+                slots=torch.full((len(loaded.weights), self._storage.slot_width()), self._slot_value)
+            )
         self._storage.load_state(list(loaded))
+        self.step_count = int(state["step_count"])
         self._recorded.clear()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -371,12 +382,27 @@ class FIITEDEmbeddingBag(nn.Module):
     def _reduce(self, counts: Tensor) -> Tensor:
         return counts
 
+    def _look_up(self, inputs: list[Tensor], offsets: list[Tensor | None]) -> tuple[Tensor, Tensor, Tensor, list[int]]:
+        """(B, D), rows, ends of bags, bags of each table."""
+        seed = self.seed if self.hashed_ids else None
+        return self._storage.lookup(inputs, offsets, seed, self.mode == "mean")
+
     def _record(self, lookups: Lookups) -> None:
         if not self._optimized:
             raise RuntimeError(
                 "a FIITEDEmbeddingBag is trained by a FIITEDOptimizer: make one for it before the first backward pass"
             )
         self._recorded.append(lookups)
+
+    def _per_table(self, input: Any, offsets: Any) -> tuple[list[Tensor], list[Tensor | None]]:
+        tables = len(self.rows_of_tables)
+        inputs: list[Tensor] = [] if isinstance(input, Tensor) else list(input)
+        starts: list[Tensor | None] = [offsets] if isinstance(offsets, Tensor) else list(offsets or ())
+        if len(inputs) != tables:
+            raise ValueError(f"there are {tables} tables: give a list of {tables} inputs, not {_counted(input)}")
+        if len(starts) not in (0, tables):
+            raise ValueError(f"there are {tables} tables: give a list of {tables} offsets, not {_counted(offsets)}")
+        return inputs, starts
 
     def _rows(self, rows: Tensor | Sequence[int] | None) -> Tensor:
         if rows is None:
@@ -392,18 +418,31 @@ class FIITEDEmbeddingBag(nn.Module):
 
 
 class _Lookup(torch.autograd.Function):
-    """Looks up, and records the gradient of what it gave."""
+    """Looks up, and records the gradient of what it gave. `counts` is given the number of bags of each table."""
 
     @staticmethod
-    def forward(ctx: Any, anchor: Tensor, bag: FIITEDEmbeddingBag, rows: Tensor, offsets: Tensor) -> Tensor:
-        ctx.bag, ctx.lookups = bag, (rows, offsets)
-        return bag._storage.forward(rows, offsets, bag.mode == "mean")
+    def forward(
+        ctx: Any,
+        anchor: Tensor,
+        bag: FIITEDEmbeddingBag,
+        inputs: list[Tensor],
+        offsets: list[Tensor | None],
+        counts: list[int],
+    ) -> Tensor:
+        output, rows, ends, bags = bag._look_up(inputs, offsets)
+        ctx.bag, ctx.rows, ctx.ends = bag, rows, ends
+        counts.extend(bags)
+        return output
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[None, ...]:
-        ctx.bag._record(Lookups(*ctx.lookups, grad))
-        return None, None, None, None
+        ctx.bag._record(Lookups(ctx.rows, ctx.ends, grad))
+        return None, None, None, None, None
+
+
+def _counted(values: Any) -> str:
+    return "one tensor" if isinstance(values, Tensor) else str(len(values))
 
 
 def _is_number(value: Any) -> bool:
@@ -411,7 +450,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _whole(name: str, value: Any, low: int, high: int | None = None) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < low or (high is not None and value > high):
+    if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= (high or int(value)):
         limits = f"of at least {low}" if high is None else f"from {low} to {high}"
         raise ValueError(f"{name} must be a whole number {limits}, not {value!r}")
 

@@ -1,6 +1,8 @@
 """FIITEDOptimizer: trains the tables of a model, counts their steps and lets them prune."""
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 import torch
@@ -43,11 +45,18 @@ class FIITEDOptimizer(torch.optim.Optimizer):
             raise ValueError(f"method must be {', '.join(METHODS[:-1])} or {METHODS[-1]}, not {method!r}")
         eps = _EPS[method] if eps is None else eps
         for name, value in (("lr", lr), ("eps", eps), ("initial_accumulator_value", initial_accumulator_value)):
-            if not value >= 0:
+            if not _is_number(value) or not 0 <= value < math.inf:
                 raise ValueError(f"{name} must be a number of at least 0, not {value!r}")
-        if not all(0 <= beta < 1 for beta in betas):
-            raise ValueError(f"betas must be in [0, 1), not {betas!r}")
+        if (
+            not isinstance(betas, Sequence)
+            or len(betas) != 2
+            or not all(_is_number(beta) and 0 <= beta < 1 for beta in betas)
+        ):
+            raise ValueError(f"betas must be two numbers in [0, 1), not {betas!r}")
         roots = [modules] if isinstance(modules, nn.Module) else list(modules)
+        wrong = next((root for root in roots if not isinstance(root, nn.Module)), None)
+        if wrong is not None:
+            raise TypeError(f"give a model or FIITEDEmbeddingBags, not a {type(wrong).__name__}")
         bags = dict.fromkeys(m for root in roots for m in root.modules() if isinstance(m, FIITEDEmbeddingBag))
         if not bags:
             raise ValueError("there is no FIITEDEmbeddingBag to train in what was given")
@@ -74,3 +83,7 @@ class FIITEDOptimizer(torch.optim.Optimizer):
         """Drop what backward passes have recorded."""
         for bag in self._bags.values():
             bag.forget_gradients()
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

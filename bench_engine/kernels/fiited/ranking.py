@@ -1,8 +1,9 @@
 """The best by utility, found digit by digit from histograms, so that nothing is sorted and shards need only add counts.
 
 A rank is (utility, id): the larger utility first, then the smaller id. Utilities are float32 and not negative, so their
-31 bits are ordered as they are. A radix select over these bits (Alabi et al. 2012, doi:10.1145/2133803.2345676), and over
-those of the id where the last place falls among equals, finds the threshold that exactly `budget` candidates reach.
+31 bits are ordered as they are. A radix select (Alabi et al. 2012, doi:10.1145/2133803.2345676) over these bits, and
+over those of the id where the last place falls among equals, finds the threshold that exactly `budget` candidates
+reach.
 """
 
 from collections.abc import Callable

@@ -43,7 +43,7 @@ def first_state(rows: Tensor, weights: Tensor, num_chunks: int) -> State:
         live=torch.full((len(rows),), 2**num_chunks - 1, dtype=torch.int32),
         utilities=torch.zeros(len(rows), num_chunks),
         ages=torch.ones(len(rows), dtype=torch.int32),  # as old as what was not looked up since the last event
-        weights=weights.view(len(rows) * num_chunks, -1),
+        weights=weights.view(len(rows) * num_chunks, weights.size(1) // num_chunks),
         slots=torch.empty(len(rows) * num_chunks, 0),
         counters=torch.empty(0, dtype=torch.uint8),
         seen=torch.zeros(1, dtype=torch.int64),

@@ -1,0 +1,77 @@
+"""Checkpoints that survive a full disk and a killed process: the new file is whole when it takes the old's place."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+
+class HasState(Protocol):
+    """A module, an optimizer, a scheduler ..."""
+
+    def state_dict(self) -> Any: ...
+
+    def load_state_dict(self, state: Any) -> Any: ...
+
+
+class CheckpointError(OSError):
+    """A checkpoint that could not be written or read; the message is one sentence that says what to do."""
+
+
+def save(path: str | Path, parts: Mapping[str, HasState]) -> None:
+    """Write the state of named parts, such as `{"model": model, "optimizer": optimizer, "tables": table_optimizer}`.
+
+    Training goes on from it exactly as if it had never stopped, where it draws the same batches. Whatever happens while
+    it is written, a file that was there stays whole until the new one is. Raises CheckpointError.
+    """
+    target = Path(path)
+    part: Path | None = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+            part = Path(file.name)
+            torch.save({name: value.state_dict() for name, value in parts.items()}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+        _sync_folder(target.parent)
+    except (OSError, RuntimeError) as error:  # torch's writer raises RuntimeError where the disk is full
+        if part is not None:
+            part.unlink(missing_ok=True)
+        raise CheckpointError(
+            f"the checkpoint {target.name} was not written, and what was there before is whole: make room or give "
+            f"another folder ({_reason(error)})"
+        ) from error
+
+
+def load(path: str | Path, parts: Mapping[str, HasState]) -> None:
+    """Put back what `save` wrote; all parts of the file must be given. Raises CheckpointError, and ValueError where a
+    part does not fit."""
+    name = Path(path).name
+    try:
+        states = torch.load(path, weights_only=True)
+    except FileNotFoundError:
+        raise CheckpointError(f"there is no checkpoint {name}") from None
+    except Exception as error:  # a damaged archive comes as one of many exceptions
+        raise CheckpointError(
+            f"the checkpoint {name} cannot be read and may be cut off: take an older one ({_reason(error)})"
+        ) from error
+    if not isinstance(states, dict) or states.keys() != parts.keys():
+        held = ", ".join(map(str, states)) if isinstance(states, dict) else "something else"
+        raise ValueError(f"the checkpoint {name} holds {held}, not {', '.join(parts)}: give the parts that were saved")
+    for key, value in parts.items():
+        value.load_state_dict(states[key])
+
+
+def _reason(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
