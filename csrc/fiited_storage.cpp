@@ -122,12 +122,13 @@ void append_ends(const Tensor& ids, const std::optional<Tensor>& offsets, int64_
   if (bags) ends.push_back(before + n);
 }
 
-// The ids of a call, one tensor for each table: rows (N,), where bags start and the last ends
-// (B + 1,), and the number of bags of each table.
+// The ids of a call, one tensor for each table, or one for all of them with `joint` rows: rows
+// (N,), where bags start and the last ends (B + 1,), and the number of bags of each table.
 std::tuple<Tensor, Tensor, std::vector<int64_t>> bags(
     const c10::intrusive_ptr<Storage>& storage, const std::vector<Tensor>& inputs,
-    const std::vector<std::optional<Tensor>>& offsets, std::optional<int64_t> seed) {
-  const std::vector<int64_t>& ends = storage->shape().table_ends;
+    const std::vector<std::optional<Tensor>>& offsets, std::optional<int64_t> seed, bool joint) {
+  std::vector<int64_t> ends = storage->shape().table_ends;
+  if (joint) ends = {ends.back()};
   const int64_t tables = static_cast<int64_t>(ends.size());
   TORCH_CHECK_VALUE(static_cast<int64_t>(inputs.size()) == tables &&
                         (offsets.empty() || offsets.size() == inputs.size()),
@@ -277,8 +278,8 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
       .def("lookup",
            [](const Self& self, const std::vector<Tensor>& inputs,
               const std::vector<std::optional<Tensor>>& offsets, std::optional<int64_t> seed,
-              bool mean) {
-             auto [rows, ends, counts] = bags(self, inputs, offsets, seed);
+              bool joint, bool mean) {
+             auto [rows, ends, counts] = bags(self, inputs, offsets, seed, joint);
              Tensor output = self->forward(rows, ends, mean);
              return std::make_tuple(std::move(output), std::move(rows), std::move(ends),
                                     std::move(counts));

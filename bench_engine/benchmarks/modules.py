@@ -4,6 +4,7 @@ A method may say of itself what is else told by its parameters, and have what mo
 
     needs_counts = True                 the constructor takes counts=, int64 (E,): how often each row is looked up in
                                         the training part
+    needs_tables = True                 the constructor takes tables=: rows of the tables that the joint one is made of
     training_optimizer(lr, eps)         an optimizer of its own (Adagrad), beside that of the rest of the model
     memory_bytes()                      what inference must keep; by default parameters and buffers
     metadata_bytes()                    how much of that is no weights; by default nothing
@@ -19,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from bench_engine import registry
+from bench_engine.data import ClickData
 from bench_engine.kernels.bags import EmbeddingBagMethod
 from bench_engine.trial import Trial
 
@@ -30,19 +32,21 @@ class OutOfReachError(ValueError):
     """A method cannot be built at this size and compression; the message is the method's own sentence."""
 
 
-def build(trial: Trial, num_rows: int, mode: str, train_ids: np.ndarray | None = None) -> EmbeddingBagMethod:
+def build(trial: Trial, num_rows: int, mode: str, data: ClickData | None = None) -> EmbeddingBagMethod:
     """The method's module with its own initial weights, drawn after torch.manual_seed.
 
-    `train_ids` are the rows that training looks up, where there is training. Raises OutOfReachError.
+    `data` are what it will be trained on, where there is training. Raises OutOfReachError.
     """
     entry = registry.method(trial.method)
     method = entry.load()
     dim, compression = int(trial.config["embedding_dim"]), float(trial.config["compression"])
     keywords: dict[str, Any] = entry.keywords(trial.config)
     if getattr(method, "needs_counts", False):
-        if train_ids is None:
+        if data is None:
             raise OutOfReachError(f"{trial.method} needs the frequencies of ids in training, which there is none of.")
-        keywords["counts"] = torch.from_numpy(np.bincount(train_ids.reshape(-1), minlength=num_rows))
+        keywords["counts"] = torch.from_numpy(np.bincount(data.train_ids.reshape(-1), minlength=num_rows))
+    if data is not None and getattr(method, "needs_tables", False):
+        keywords["tables"] = data.field_rows
     try:
         return method(num_rows, dim, compression=compression, mode=mode, **keywords)
     except ValueError as error:

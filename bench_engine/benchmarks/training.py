@@ -108,7 +108,7 @@ def run(trial: Trial) -> Run:
     batch_size = min(int(trial.config["batch_size"]), len(data.train_ids))
     torch.manual_seed(seed)
     try:
-        embedding = build(trial, data.num_rows, "sum", data.train_ids)
+        embedding = build(trial, data.num_rows, "sum", data)
     except OutOfReachError as error:
         return TrialResult("skipped", error=str(error))
     torch.manual_seed(seed + MLP_STREAM)  # methods draw different numbers of weights, and the MLP must not notice

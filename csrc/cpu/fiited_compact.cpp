@@ -42,8 +42,12 @@ class Compact final : public Storage {
   // -------------------------------------------------------------------------------------
 
   void prefetch(int64_t row) const { index_.prefetch(row); }
-  Place find(int64_t row) const {
+  int64_t find(int64_t row) const {
     const int64_t slot = index_.find(row);
+    __builtin_prefetch(&index_[slot]);
+    return slot;
+  }
+  Place locate(int64_t slot) const {
     if (slot < 0 || !index_[slot].live) return {nullptr, 0};
     const Index::Entry& entry = index_[slot];
     return {blocks_of(entry).weights(entry.address), entry.live};
@@ -158,7 +162,7 @@ class Compact final : public Storage {
         return false;
       }
       for (uint32_t left = entry.live; left; left &= left - 1)
-        evicted.push_back(int64_t{entry.row} * k_ + std::countr_zero(left));
+        evicted.push_back(index_.row(slot) * k_ + std::countr_zero(left));
       set_live(slot, 0);
       return true;
     });
@@ -174,7 +178,7 @@ class Compact final : public Storage {
                          const float best = best_without_live(slot);
                          if (best <= 0) continue;
                          const int64_t value =
-                             digit_of(digit, prefix[0], bits_of(best), index_[slot].row);
+                             digit_of(digit, prefix[0], bits_of(best), index_.row(slot));
                          if (value >= 0) add(0, value);
                        }
                      });
@@ -213,7 +217,7 @@ class Compact final : public Storage {
       const Index::Entry& entry = index_[slot];
       for (uint32_t left = live & ~stays; left; left &= left - 1) {
         const int j = std::countr_zero(left);
-        evicted.push_back(int64_t{entry.row} * k_ + j);
+        evicted.push_back(index_.row(slot) * k_ + j);
         if (!with_weights) continue;
         const float* const w = blocks_of(entry).weights(entry.address) + rank(live, j) * width_;
         weights.insert(weights.end(), w, w + width_);
@@ -225,7 +229,7 @@ class Compact final : public Storage {
       const uint32_t live = index_[slot].live, wanted = kept(slot, keep) & with_utility(slot);
       if ((wanted | live) == live) continue;
       for (uint32_t left = wanted & ~live; left; left &= left - 1)
-        admitted.push_back(int64_t{index_[slot].row} * k_ + std::countr_zero(left));
+        admitted.push_back(index_.row(slot) * k_ + std::countr_zero(left));
       set_live(slot, live | wanted);
     }
     std::sort(admitted.begin(), admitted.end());
@@ -236,7 +240,7 @@ class Compact final : public Storage {
     index_.remove_if([&](int64_t slot) {
       if (index_[slot].live) return false;
       const float best = best_without_live(slot);
-      return best <= 0 || !keep.keeps(bits_of(best), index_[slot].row);
+      return best <= 0 || !keep.keeps(bits_of(best), index_.row(slot));
     });
   }
 
@@ -248,7 +252,7 @@ class Compact final : public Storage {
     for (int64_t slot = 0; slot < index_.slots(); ++slot)
       if (index_.used(slot) && known(slot)) slots.push_back(slot);
     std::sort(slots.begin(), slots.end(),
-              [&](int64_t a, int64_t b) { return index_[a].row < index_[b].row; });
+              [&](int64_t a, int64_t b) { return index_.row(a) < index_.row(b); });
     const int64_t n = static_cast<int64_t>(slots.size());
     const at::Tensor rows = at::empty({n}, at::kLong);
     const at::Tensor masks = at::empty({n}, at::kInt);
@@ -261,7 +265,7 @@ class Compact final : public Storage {
     float* s = chunk_slots.mutable_data_ptr<float>();
     for (int64_t i = 0; i < n; ++i) {
       const Index::Entry& entry = index_[slots[i]];
-      rows.mutable_data_ptr<int64_t>()[i] = entry.row;
+      rows.mutable_data_ptr<int64_t>()[i] = index_.row(slots[i]);
       masks.mutable_data_ptr<int32_t>()[i] = entry.live;
       if (shape_.ttl) ages.mutable_data_ptr<int32_t>()[i] = entry.age;
       u = std::copy_n(index_.utilities(slots[i]), k_, u);
@@ -304,7 +308,7 @@ class Compact final : public Storage {
     const at::Tensor masks = at::empty({rows.numel()}, at::kInt);
     const int64_t* const ids = rows.const_data_ptr<int64_t>();
     for (int64_t i = 0; i < rows.numel(); ++i)
-      masks.mutable_data_ptr<int32_t>()[i] = static_cast<int32_t>(find(ids[i]).live);
+      masks.mutable_data_ptr<int32_t>()[i] = static_cast<int32_t>(locate(find(ids[i])).live);
     return masks;
   }
   at::Tensor utilities(const at::Tensor& rows) override {
@@ -348,19 +352,19 @@ class Compact final : public Storage {
     for (int64_t slot = 0; slot < index_.slots(); ++slot) {
       if (!index_.used(slot)) continue;
       const Index::Entry& entry = index_[slot];
-      TORCH_CHECK(index_.find(entry.row) == slot, "row ", entry.row, " is not found");
-      TORCH_CHECK(entry.live <= all_, "row ", entry.row, " has live chunks ", entry.live);
+      TORCH_CHECK(index_.find(index_.row(slot)) == slot, "row ", index_.row(slot), " is not found");
+      TORCH_CHECK(entry.live <= all_, "row ", index_.row(slot), " has live chunks ", entry.live);
       for (int64_t j = 0; j < k_; ++j) {
         const float utility = index_.utilities(slot)[j];
         TORCH_CHECK(utility >= 0 && utility <= std::numeric_limits<float>::max(),
-                    "a utility of row ", entry.row, " is ", utility);
+                    "a utility of row ", index_.row(slot), " is ", utility);
       }
       ++entries;
       live += std::popcount(entry.live);
       if (!entry.live) continue;
       const Blocks& blocks = blocks_of(entry);
-      TORCH_CHECK(entry.address < blocks.size() && blocks.owner(entry.address) == entry.row,
-                  "the owner of the chunks of row ", entry.row, " is another row");
+      TORCH_CHECK(entry.address < blocks.size() && blocks.owner(entry.address) == index_.row(slot),
+                  "the owner of the chunks of row ", index_.row(slot), " is another row");
     }
     int64_t in_blocks = 0;
     for (int64_t m = 1; m <= k_; ++m) in_blocks += m * blocks_[m - 1].size();
@@ -394,7 +398,7 @@ class Compact final : public Storage {
     return shape_.scope == Scope::kColumn ? j : shape_.table_of(row);
   }
   uint32_t kept(int64_t slot, const std::vector<Threshold>& keep) const {
-    const int64_t row = index_[slot].row;
+    const int64_t row = index_.row(slot);
     uint32_t chunks = 0;
     for (int64_t j = 0; j < k_; ++j) {
       const Threshold& threshold = keep[group_of(row, j)];
@@ -407,7 +411,7 @@ class Compact final : public Storage {
   void for_chunks(int64_t begin, int64_t end, const Use& use) const {
     for (int64_t slot = begin; slot < end; ++slot) {
       if (!index_.used(slot)) continue;
-      const int64_t row = index_[slot].row;
+      const int64_t row = index_.row(slot);
       const int64_t table = shape_.scope == Scope::kTable ? shape_.table_of(row) : 0;
       for (int64_t j = 0; j < k_; ++j)
         use(row * k_ + j, shape_.scope == Scope::kColumn ? j : table, index_.utilities(slot)[j],
@@ -422,7 +426,7 @@ class Compact final : public Storage {
     entry.live = static_cast<uint16_t>(live);
     if (live) {
       Blocks& to = blocks_of(entry);
-      entry.address = static_cast<uint32_t>(to.add(entry.row));
+      entry.address = static_cast<uint32_t>(to.add(static_cast<uint32_t>(index_.row(slot))));
       for (uint32_t left = live; left; left &= left - 1) {
         const int j = std::countr_zero(left), at = rank(live, j);
         float* const weights = to.weights(entry.address) + at * width_;

@@ -38,7 +38,8 @@ class Flat final : public Storage {
   // -------------------------------------------------------------------------------------
 
   void prefetch(int64_t row) const { __builtin_prefetch(address_.data() + row * k_); }
-  Place find(int64_t row) const { return address_.data() + row * k_; }
+  int64_t find(int64_t row) const { return row; }
+  Place locate(int64_t row) const { return address_.data() + row * k_; }
   void prefetch(Place place) const {
     for (int64_t j = 0; j < k_; ++j)
       prefetch_bytes(weights_.data() + place[j] * width_, width_ * sizeof(float));
@@ -76,7 +77,7 @@ class Flat final : public Storage {
   void prefetch_place(int64_t row) const {
     if (row < 0) return;
     __builtin_prefetch(utility_.data() + row * k_);
-    prefetch(find(row));
+    prefetch(locate(row));
   }
   float* utilities(int64_t row) { return utility_.data() + row * k_; }
   void touch(int64_t row) {

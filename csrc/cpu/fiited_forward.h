@@ -12,28 +12,36 @@
 
 namespace mirror::fiited {
 
-// Lookups ahead at which the index and then the weights are asked for: about what a lookup from
-// memory takes. The second is a power of two.
-inline constexpr int64_t kIndexAhead = 24, kWeightsAhead = 16;
+// Lookups ahead at which a row's place in the index, then what the index says, and then the weights
+// are asked for: about what a lookup from memory takes. The latter two are powers of two.
+inline constexpr int64_t kIndexAhead = 32, kSlotsAhead = 16, kWeightsAhead = 8;
 
-// Calls visit(b, i, place) for each lookup i of bags [first_bag, end_bag), and done(b) after each
-// bag. How a form is read: `prefetch(row)`, `Place find(row)` and `prefetch(place)`.
+// Calls visit(place) for each lookup of bags [first_bag, end_bag), and done(b) after each bag. A
+// form is read in steps, each of which asks for what the next one needs: `prefetch(row)`,
+// `find(row)`, `locate` what was found, a Form::Place, and `prefetch(place)`.
 template <typename Form, typename Visit, typename Done>
 void for_lookups(const Form& form, const int64_t* rows, const int64_t* offsets, int64_t first_bag,
                  int64_t end_bag, const Visit& visit, const Done& done) {
   const int64_t begin = offsets[first_bag], end = offsets[end_bag];
+  int64_t found[kSlotsAhead];
   typename Form::Place places[kWeightsAhead];
-  const auto ask = [&](int64_t i) __attribute__((always_inline)) {
-    places[i & (kWeightsAhead - 1)] = form.find(rows[i]);
+  const auto find = [&](int64_t i) __attribute__((always_inline)) {
+    if (i < end) found[i & (kSlotsAhead - 1)] = form.find(rows[i]);
+  };
+  const auto locate = [&](int64_t i) __attribute__((always_inline)) {
+    if (i >= end) return;
+    places[i & (kWeightsAhead - 1)] = form.locate(found[i & (kSlotsAhead - 1)]);
     form.prefetch(places[i & (kWeightsAhead - 1)]);
   };
   for (int64_t i = begin; i < std::min(end, begin + kIndexAhead); ++i) form.prefetch(rows[i]);
-  for (int64_t i = begin; i < std::min(end, begin + kWeightsAhead); ++i) ask(i);
+  for (int64_t i = begin; i < begin + kSlotsAhead; ++i) find(i);
+  for (int64_t i = begin; i < begin + kWeightsAhead; ++i) locate(i);
   for (int64_t b = first_bag; b < end_bag; ++b) {
     for (int64_t i = offsets[b]; i < offsets[b + 1]; ++i) {
       visit(places[i & (kWeightsAhead - 1)]);
       if (i + kIndexAhead < end) form.prefetch(rows[i + kIndexAhead]);
-      if (i + kWeightsAhead < end) ask(i + kWeightsAhead);
+      locate(i + kWeightsAhead);
+      find(i + kSlotsAhead);
     }
     done(b);
   }

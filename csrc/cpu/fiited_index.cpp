@@ -1,15 +1,14 @@
 #include "fiited_index.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace mirror::fiited {
 namespace {
 
-// It grows by a fourth when it is filled to four fifths, and shrinks below a half.
-int64_t slots_for(int64_t entries) { return entries + entries / 2; }
-bool is_full(int64_t entries, int64_t slots) { return entries * 5 > slots * 4; }
-bool is_wide(int64_t entries, int64_t slots) { return entries * 2 < slots; }
+// It grows by a fourth when seven eighths are filled, and shrinks below a half.
+int64_t slots_for(int64_t rows) { return rows + rows / 3; }
+bool is_full(int64_t rows, int64_t slots) { return rows * 8 > slots * 7; }
+bool is_wide(int64_t rows, int64_t slots) { return rows * 2 < slots; }
 
 }  // namespace
 
@@ -21,55 +20,61 @@ bool Index::reserve(int64_t more) {
 
 int64_t Index::insert(int64_t row) {
   const int64_t slot = free_slot(row);
-  entries_[slot] = {static_cast<uint32_t>(row), 0, 0, 0};
+  rows_[slot] = static_cast<uint32_t>(row);
+  entries_[slot] = {0, 0, 0};
   std::fill_n(utilities(slot), k_, 0.0f);
   ++size_;
   return slot;
 }
 
 void Index::rebuild(int64_t slots) {
-  TORCH_CHECK_VALUE(slots < int64_t{1} << 32, "a compact table knows at most 2^32 rows");
+  slots = (slots + kGroup - 1) / kGroup * kGroup;
+  TORCH_CHECK_VALUE(slots < int64_t{1} << 36, "a compact table knows at most 2^32 rows");
+  Array<uint32_t> rows = std::exchange(rows_, Array<uint32_t>(slots));
   Array<Entry> entries = std::exchange(entries_, Array<Entry>(slots));
   Array<float> utilities = std::exchange(utilities_, Array<float>(slots * k_));
-  const bool again = size_ > 0;
+  rows_.resize(slots);
   entries_.resize(slots);
   utilities_.resize(slots * k_);
-  for (int64_t slot = 0; slot < slots; ++slot) entries_[slot].row = kNone;
-  for (int64_t slot = 0; again && slot < entries.size(); ++slot) {
-    if (entries[slot].row == kNone) continue;
-    move(entries[slot], utilities.data() + slot * k_, free_slot(entries[slot].row));
+  groups_ = static_cast<uint64_t>(slots / kGroup);
+  std::fill_n(rows_.data(), slots, kNone);
+  if (!size_) return;
+  for (int64_t slot = 0; slot < rows.size(); ++slot) {
+    if (rows[slot] == kNone) continue;
+    const int64_t to = free_slot(rows[slot]);
+    rows_[to] = rows[slot];
+    entries_[to] = entries[slot];
+    std::copy_n(utilities.data() + slot * k_, k_, this->utilities(to));
   }
 }
 
-void Index::move(const Entry& entry, const float* utilities, int64_t to) {
-  entries_[to] = entry;
-  std::copy_n(utilities, k_, this->utilities(to));
-}
-
 void Index::remove(const std::vector<int64_t>& dropped) {
-  int64_t boundary = 0;
-  while (used(boundary)) ++boundary;  // entries on its two sides do not depend on one another
-  for (const int64_t slot : dropped) entries_[slot].row = kNone;
+  int64_t boundary = 0;  // a group with room: rows on its two sides do not depend on one another
+  while (!equal(boundary, kNone)) boundary = after(boundary);
+  for (const int64_t slot : dropped) rows_[slot] = kNone;
   size_ -= static_cast<int64_t>(dropped.size());
-  if (is_wide(size_, slots()) && slots() > kSmallest) {
-    rebuild(std::max(kSmallest, slots_for(size_)));
+  if (is_wide(size_, slots()) && slots() > kGroup) {
+    rebuild(std::max(kGroup, slots_for(size_)));
   } else {
     close_gaps(boundary);
   }
 }
 
-// From a slot on that was empty before, each entry goes to the first free slot from its home on,
-// which is never beyond the one that it leaves.
+// From the group behind one that had room before, each row goes to the first free slot from its
+// home on, which is never beyond the one that it leaves.
 void Index::close_gaps(int64_t boundary) {
-  std::vector<float> utilities(k_);
-  int64_t slot = boundary;
-  for (int64_t i = 1; i < slots(); ++i) {
-    slot = after(slot);
-    if (!used(slot)) continue;
-    const Entry entry = entries_[slot];
-    std::copy_n(this->utilities(slot), k_, utilities.data());
-    entries_[slot].row = kNone;
-    move(entry, utilities.data(), free_slot(entry.row));
+  int64_t group = boundary;
+  for (uint64_t i = 0; i < groups_; ++i) {
+    group = after(group);
+    for (int64_t slot = group; slot < group + kGroup; ++slot) {
+      if (!used(slot) || home(rows_[slot]) == group) continue;
+      const uint32_t row = std::exchange(rows_[slot], kNone);
+      const int64_t to = free_slot(row);
+      rows_[to] = row;
+      if (to == slot) continue;
+      entries_[to] = entries_[slot];
+      std::copy_n(utilities(slot), k_, utilities(to));
+    }
   }
 }
 

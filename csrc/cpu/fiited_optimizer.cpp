@@ -6,7 +6,7 @@
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=off")
+#pragma GCC optimize("fp-contract=off", "no-math-errno")
 #endif
 
 #include "fiited_optimizer.h"
@@ -105,8 +105,14 @@ void add_scaled(const float* __restrict__ grad, float scale, int64_t dim, float*
 }
 
 float norm(const float* grad, int64_t width) {
-  double squares = 0;
-  for (int64_t d = 0; d < width; ++d) squares += static_cast<double>(grad[d]) * grad[d];
+  constexpr int64_t kLanes = 8;
+  double lanes[kLanes] = {}, squares = 0;
+  int64_t d = 0;
+  for (; d + kLanes <= width; d += kLanes)
+    for (int64_t i = 0; i < kLanes; ++i)
+      lanes[i] += static_cast<double>(grad[d + i]) * static_cast<double>(grad[d + i]);
+  for (const double lane : lanes) squares += lane;
+  for (; d < width; ++d) squares += static_cast<double>(grad[d]) * static_cast<double>(grad[d]);
   return static_cast<float>(
       std::min(std::sqrt(squares), static_cast<double>(std::numeric_limits<float>::max())));
 }

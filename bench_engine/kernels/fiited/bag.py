@@ -52,6 +52,8 @@ class FIITEDEmbeddingBag(nn.Module):
         layout: "compact" (memory follows what lives) or "flat" (8 bytes for every chunk there could be, and quicker).
             Results are the same, bit for bit.
         hashed_ids: ids are any 64-bit numbers, hashed to rows (with `seed`), rather than row numbers.
+        joint_ids: ids of several tables are given as one tensor, numbered through: those of the second table follow
+            the last of the first.
         seed: of the hash.
         min_turnover: an event that would move less than this share of the budget moves nothing.
         candidate_share: rows without a live chunk that keep their utilities at an event, as a share of how many whole
@@ -77,6 +79,7 @@ class FIITEDEmbeddingBag(nn.Module):
         mode: str = "sum",
         layout: str = "compact",
         hashed_ids: bool = False,
+        joint_ids: bool = False,
         seed: int = 0,
         min_turnover: float = 0.05,
         candidate_share: float = 1.0,
@@ -111,8 +114,11 @@ class FIITEDEmbeddingBag(nn.Module):
         _choice("mode", mode, ("sum", "mean"))
         _choice("layout", layout, storage.LAYOUTS)
         _choice("init", init, ("uniform", "normal"))
-        if not isinstance(hashed_ids, bool):
-            raise ValueError(f"hashed_ids must be True or False, not {hashed_ids!r}")
+        for name, flag in (("hashed_ids", hashed_ids), ("joint_ids", joint_ids)):
+            if not isinstance(flag, bool):
+                raise ValueError(f"{name} must be True or False, not {flag!r}")
+        if hashed_ids and joint_ids:
+            raise ValueError("hashed_ids and joint_ids cannot both be True: a hash needs to know the table of an id")
         if torch.device(device or "cpu").type != "cpu":
             raise ValueError(f"a FIITED table is on the CPU, not on {device}")
         if dtype not in (None, torch.float32):
@@ -124,7 +130,7 @@ class FIITEDEmbeddingBag(nn.Module):
         self.pruning_ratio = float(pruning_ratio)
         self.interval, self.decay = int(interval), float(decay)
         self.scope, self.score, self.mode, self.layout = scope, score, mode, layout
-        self.hashed_ids, self.seed = hashed_ids, int(seed)
+        self.hashed_ids, self.joint_ids, self.seed = hashed_ids, joint_ids, int(seed)
         self.min_turnover, self.candidate_share = float(min_turnover), float(candidate_share)
         self.admission_filter, self.ttl, self.init = int(admission_filter), int(ttl), init
         self.budgets = budget.budgets(self.rows_of_tables, num_chunks, pruning_ratio, scope)
@@ -132,7 +138,7 @@ class FIITEDEmbeddingBag(nn.Module):
         self.last_event: PruneEvent | None = None
         self.rule = ""  # of the optimizer that the slots belong to
         self.anchor = nn.Parameter(torch.empty(0))  # empty: makes outputs ask for a gradient
-        self._several = several
+        self._several = several and not joint_ids
         self._optimized, self._slot_value = False, 0.0
         self._recorded: list[Lookups] = []
         self._callbacks: dict[int, Callable[[PruneEvent], None]] = {}
@@ -335,7 +341,7 @@ class FIITEDEmbeddingBag(nn.Module):
         return self
 
     def extra_repr(self) -> str:
-        rows = list(self.rows_of_tables) if self._several else self.num_embeddings
+        rows = list(self.rows_of_tables) if len(self.rows_of_tables) > 1 else self.num_embeddings
         return (
             f"{rows}, {self.embedding_dim}, num_chunks={self.num_chunks}, pruning_ratio={self.pruning_ratio}, "
             f"interval={self.interval}, layout={self.layout!r}, mode={self.mode!r}"
@@ -385,7 +391,7 @@ class FIITEDEmbeddingBag(nn.Module):
     def _look_up(self, inputs: list[Tensor], offsets: list[Tensor | None]) -> tuple[Tensor, Tensor, Tensor, list[int]]:
         """(B, D), rows, ends of bags, bags of each table."""
         seed = self.seed if self.hashed_ids else None
-        return self._storage.lookup(inputs, offsets, seed, self.mode == "mean")
+        return self._storage.lookup(inputs, offsets, seed, self.joint_ids, self.mode == "mean")
 
     def _record(self, lookups: Lookups) -> None:
         if not self._optimized:
