@@ -229,7 +229,7 @@ void load_state(const c10::intrusive_ptr<Storage>& storage, const std::vector<Te
                         state[4].numel() == chunks * shape.width() && state[5].dim() == 2 &&
                         state[5].size(0) == chunks && state[7].numel() == 1,
                     "the parts of a FIITED state do not fit together");
-  storage->load_state({rows, live, state[2].to(at::kFloat).contiguous(),
+  storage->load_state({rows, live, state[2].to(at::kBFloat16).contiguous(),
                        state[3].to(at::kInt).contiguous(), state[4].to(at::kFloat).contiguous(),
                        state[5].to(at::kFloat).contiguous(), state[6].to(at::kByte).contiguous(),
                        state[7].to(at::kLong).contiguous()});
@@ -254,11 +254,12 @@ Score score_of(const std::string& name) {
 
 void train(const Self& self, const std::vector<Tensor>& rows, const std::vector<Tensor>& offsets,
            const std::vector<Tensor>& grads, bool mean, const std::string& score,
-           const std::string& rule, const std::vector<double>& numbers, int64_t number) {
+           const std::string& rule, const std::vector<double>& numbers, int64_t number,
+           double scale) {
   const std::vector<Lookups> lookups = as_lookups(rows, offsets, grads, self->shape().dim);
   TORCH_CHECK_VALUE(numbers.size() == 4, "numbers are lr, eps, beta1 and beta2");
   self->train(lookups, {rule_of(rule), score_of(score), mean, numbers[0], numbers[1], numbers[2],
-                        numbers[3], number});
+                        numbers[3], number, scale});
 }
 
 Tensor histogram(const Self& self, bool of_rows, bool of_id, int64_t shift, int64_t bits,
@@ -295,7 +296,8 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
            })
       .def("slot_width", [](const Self& self) { return self->slot_width(); })
       .def("set_slot_value", [](const Self& self, double value) { self->set_slot_value(value); })
-      .def("decay", [](const Self& self, double factor) { self->decay(factor); })
+      .def("scale_utilities",
+           [](const Self& self, double factor) { self->scale_utilities(factor); })
       .def("age", [](const Self& self) { return self->age(); })
       .def("histogram", &histogram)
       .def("moves",

@@ -59,6 +59,7 @@ struct Step {
   double beta1;
   double beta2;
   int64_t number;  // of this step, from 1 on
+  double scale;    // what stored utilities are multiplied with to give their values
 };
 
 // Whether a chunk is kept: utility bits above `bits`, or equal and the id not above `id`. -1 keeps
@@ -75,7 +76,7 @@ struct Threshold {
 // live chunk.
 enum class Candidates { kChunks, kRows };
 
-// A rank is 31 bits of utility, the larger the better, then an id, the smaller the better. It is
+// A rank is 15 bits of utility, the larger the better, then an id, the smaller the better. It is
 // found digit by digit (see bench_engine/kernels/fiited/ranking.py).
 struct Digit {
   bool of_id;
@@ -98,7 +99,8 @@ class Storage : public torch::CustomClassHolder {
   // The value with which slots of restored chunks are filled.
   virtual void set_slot_value(double value) = 0;
 
-  virtual void decay(double factor) = 0;
+  // Multiplies all stored utilities.
+  virtual void scale_utilities(double factor) = 0;
   // Makes rows an event older, and drops those whose time is over. Returns the virtual chunks that
   // were live in them, sorted.
   virtual at::Tensor age() = 0;
@@ -116,13 +118,13 @@ class Storage : public torch::CustomClassHolder {
   virtual void forget(Threshold keep) = 0;
 
   // Everything that training needs to go on, in order of the rows and the same for all forms:
-  // rows (n,) int64, live (n,) int32 bit masks, utilities (n, k), ages (n,) int32, weights
+  // rows (n,) int64, live (n,) int32 bit masks, utilities (n, k) bfloat16, ages (n,) int32, weights
   // (live, c), slots (live, slot width), counters of the admission filter (uint8) and their lookups
   // (1,) int64.
   virtual std::vector<at::Tensor> state() = 0;
   virtual void load_state(const std::vector<at::Tensor>& state) = 0;
   virtual at::Tensor live_masks(const at::Tensor& rows) = 0;  // int32
-  virtual at::Tensor utilities(const at::Tensor& rows) = 0;   // (n, k)
+  virtual at::Tensor utilities(const at::Tensor& rows) = 0;   // as stored, (n, k) bfloat16
   virtual int64_t live() = 0;
   // Rows with so many live chunks, for 0 to k: (k + 1,).
   virtual at::Tensor live_histogram() = 0;

@@ -113,7 +113,7 @@ class Compact final : public Storage {
     __builtin_prefetch(index_.utilities(slot));
     if (entry.live) prefetch({blocks_of(entry).weights(entry.address), entry.live});
   }
-  float* utilities(int64_t slot) { return index_.utilities(slot); }
+  Utility* utilities(int64_t slot) { return index_.utilities(slot); }
   void touch(int64_t slot) { index_[slot].age = 0; }
   template <typename Use>
   void for_live(int64_t slot, const Use& use) {
@@ -146,10 +146,11 @@ class Compact final : public Storage {
   // -- pruning
   // -------------------------------------------------------------------------------------
 
-  void decay(double factor) override {
+  void scale_utilities(double factor) override {
     const float by = static_cast<float>(factor);
     in_parallel(index_.slots(), index_.slots(), [&](int64_t begin, int64_t end) {
-      for (float* u = index_.utilities(begin); u != index_.utilities(end); ++u) *u *= by;
+      for (Utility* u = index_.utilities(begin); u != index_.utilities(end); ++u)
+        *u = nearest_utility(value_of(*u) * by);
     });
   }
 
@@ -175,30 +176,29 @@ class Compact final : public Storage {
       return counted(1, int64_t{1} << digit.bits, index_.slots(),
                      [&](const auto& add, int64_t begin, int64_t end) {
                        for (int64_t slot = begin; slot < end; ++slot) {
-                         const float best = best_without_live(slot);
+                         const Utility best = best_without_live(slot);
                          if (best <= 0) continue;
-                         const int64_t value =
-                             digit_of(digit, prefix[0], bits_of(best), index_.row(slot));
+                         const int64_t value = digit_of(digit, prefix[0], best, index_.row(slot));
                          if (value >= 0) add(0, value);
                        }
                      });
     }
-    return counted(
-        shape_.num_groups(), int64_t{1} << digit.bits, index_.slots(),
-        [&](const auto& add, int64_t begin, int64_t end) {
-          for_chunks(begin, end, [&](int64_t q, int64_t group, float utility, bool live) {
-            if (utility <= 0 && !live) return;
-            const int64_t value = digit_of(digit, prefix[group], bits_of(utility), q);
-            if (value >= 0) add(group, value);
-          });
-        });
+    return counted(shape_.num_groups(), int64_t{1} << digit.bits, index_.slots(),
+                   [&](const auto& add, int64_t begin, int64_t end) {
+                     for_chunks(begin, end,
+                                [&](int64_t q, int64_t group, Utility utility, bool live) {
+                                  if (utility <= 0 && !live) return;
+                                  const int64_t value = digit_of(digit, prefix[group], utility, q);
+                                  if (value >= 0) add(group, value);
+                                });
+                   });
   }
 
   at::Tensor moves(const std::vector<Threshold>& keep) override {
     return counted(
         shape_.num_groups(), 2, index_.slots(), [&](const auto& add, int64_t begin, int64_t end) {
-          for_chunks(begin, end, [&](int64_t q, int64_t group, float utility, bool live) {
-            const bool kept = keep[group].keeps(bits_of(utility), q);
+          for_chunks(begin, end, [&](int64_t q, int64_t group, Utility utility, bool live) {
+            const bool kept = keep[group].keeps(utility, q);
             if (live && !kept) add(group, 0);
             if (!live && kept && utility > 0) add(group, 1);
           });
@@ -239,8 +239,8 @@ class Compact final : public Storage {
   void forget(Threshold keep) override {
     index_.remove_if([&](int64_t slot) {
       if (index_[slot].live) return false;
-      const float best = best_without_live(slot);
-      return best <= 0 || !keep.keeps(bits_of(best), index_.row(slot));
+      const Utility best = best_without_live(slot);
+      return best <= 0 || !keep.keeps(best, index_.row(slot));
     });
   }
 
@@ -256,11 +256,11 @@ class Compact final : public Storage {
     const int64_t n = static_cast<int64_t>(slots.size());
     const at::Tensor rows = at::empty({n}, at::kLong);
     const at::Tensor masks = at::empty({n}, at::kInt);
-    const at::Tensor utilities = at::empty({n, k_}, at::kFloat);
+    const at::Tensor utilities = at::empty({n, k_}, at::kBFloat16);
     const at::Tensor ages = at::zeros({n}, at::kInt);
     const at::Tensor weights = at::empty({live_, width_}, at::kFloat);
     const at::Tensor chunk_slots = at::empty({live_, slot_width_}, at::kFloat);
-    float* u = utilities.mutable_data_ptr<float>();
+    Utility* u = stored(utilities);
     float* w = weights.mutable_data_ptr<float>();
     float* s = chunk_slots.mutable_data_ptr<float>();
     for (int64_t i = 0; i < n; ++i) {
@@ -281,7 +281,7 @@ class Compact final : public Storage {
     const int64_t n = state[0].numel();
     const int64_t* const rows = state[0].const_data_ptr<int64_t>();
     const int32_t* const masks = state[1].const_data_ptr<int32_t>();
-    const float* const utilities = state[2].const_data_ptr<float>();
+    const Utility* const utilities = stored(state[2]);
     const int32_t* const ages = state[3].const_data_ptr<int32_t>();
     const float* weights = state[4].const_data_ptr<float>();
     const float* slots = state[5].const_data_ptr<float>();
@@ -312,12 +312,11 @@ class Compact final : public Storage {
     return masks;
   }
   at::Tensor utilities(const at::Tensor& rows) override {
-    const at::Tensor values = at::zeros({rows.numel(), k_}, at::kFloat);
+    const at::Tensor values = at::zeros({rows.numel(), k_}, at::kBFloat16);
     const int64_t* const ids = rows.const_data_ptr<int64_t>();
     for (int64_t i = 0; i < rows.numel(); ++i) {
       const int64_t slot = index_.find(ids[i]);
-      if (slot >= 0)
-        std::copy_n(index_.utilities(slot), k_, values.mutable_data_ptr<float>() + i * k_);
+      if (slot >= 0) std::copy_n(index_.utilities(slot), k_, stored(values) + i * k_);
     }
     return values;
   }
@@ -355,9 +354,9 @@ class Compact final : public Storage {
       TORCH_CHECK(index_.find(index_.row(slot)) == slot, "row ", index_.row(slot), " is not found");
       TORCH_CHECK(entry.live <= all_, "row ", index_.row(slot), " has live chunks ", entry.live);
       for (int64_t j = 0; j < k_; ++j) {
-        const float utility = index_.utilities(slot)[j];
-        TORCH_CHECK(utility >= 0 && utility <= std::numeric_limits<float>::max(),
-                    "a utility of row ", index_.row(slot), " is ", utility);
+        const Utility utility = index_.utilities(slot)[j];
+        TORCH_CHECK(utility >= 0 && utility <= kLargestUtility, "a utility of row ",
+                    index_.row(slot), " is ", utility);
       }
       ++entries;
       live += std::popcount(entry.live);
@@ -389,7 +388,7 @@ class Compact final : public Storage {
     return chunks;
   }
   // The row's best utility, or 0 where it has a live chunk or the slot is empty.
-  float best_without_live(int64_t slot) const {
+  Utility best_without_live(int64_t slot) const {
     if (!index_.used(slot) || index_[slot].live) return 0;
     return *std::max_element(index_.utilities(slot), index_.utilities(slot) + k_);
   }
@@ -402,7 +401,7 @@ class Compact final : public Storage {
     uint32_t chunks = 0;
     for (int64_t j = 0; j < k_; ++j) {
       const Threshold& threshold = keep[group_of(row, j)];
-      chunks |= uint32_t{threshold.keeps(bits_of(index_.utilities(slot)[j]), row * k_ + j)} << j;
+      chunks |= uint32_t{threshold.keeps(index_.utilities(slot)[j], row * k_ + j)} << j;
     }
     return chunks;
   }

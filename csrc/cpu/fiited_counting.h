@@ -5,13 +5,13 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <mutex>
 #include <vector>
 
 #include "../fiited_storage.h"
 #include "fiited_parallel.h"
+#include "fiited_utility.h"
 
 namespace mirror::fiited {
 
@@ -26,7 +26,10 @@ at::Tensor as_tensor(const std::vector<T>& values) {
   return tensor;
 }
 
-inline int64_t bits_of(float utility) { return std::bit_cast<int32_t>(utility); }
+// The bits of a bfloat16 tensor.
+inline Utility* stored(const at::Tensor& utilities) {
+  return static_cast<Utility*>(utilities.data_ptr());
+}
 
 // Counts into (groups, values), added up over threads: count(add, begin, end) calls
 // add(group, value) for what it finds in [begin, end).

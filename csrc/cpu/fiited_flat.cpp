@@ -79,7 +79,7 @@ class Flat final : public Storage {
     __builtin_prefetch(utility_.data() + row * k_);
     prefetch(locate(row));
   }
-  float* utilities(int64_t row) { return utility_.data() + row * k_; }
+  Utility* utilities(int64_t row) { return utility_.data() + row * k_; }
   void touch(int64_t row) {
     if (age_.size()) age_[row] = 0;
   }
@@ -110,11 +110,11 @@ class Flat final : public Storage {
   // -- pruning
   // -------------------------------------------------------------------------------------
 
-  void decay(double factor) override {
+  void scale_utilities(double factor) override {
     const float by = static_cast<float>(factor);
     in_parallel(utility_.size(), utility_.size(), [&](int64_t begin, int64_t end) {
-      float* const u = utility_.data();
-      for (int64_t q = begin; q < end; ++q) u[q] *= by;
+      Utility* const u = utility_.data();
+      for (int64_t q = begin; q < end; ++q) u[q] = nearest_utility(value_of(u[q]) * by);
     });
   }
 
@@ -141,9 +141,9 @@ class Flat final : public Storage {
       return counted(1, int64_t{1} << digit.bits, shape_.num_rows(),
                      [&](const auto& add, int64_t begin, int64_t end) {
                        for (int64_t row = begin; row < end; ++row) {
-                         const float best = best_without_live(row);
+                         const Utility best = best_without_live(row);
                          if (best <= 0) continue;
-                         const int64_t value = digit_of(digit, prefix[0], bits_of(best), row);
+                         const int64_t value = digit_of(digit, prefix[0], best, row);
                          if (value >= 0) add(0, value);
                        }
                      });
@@ -152,8 +152,7 @@ class Flat final : public Storage {
                    [&](const auto& add, int64_t begin, int64_t end) {
                      for_chunks(begin, end, [&](int64_t q, int64_t group) {
                        if (utility_[q] <= 0 && !address_[q]) return;
-                       const int64_t value =
-                           digit_of(digit, prefix[group], bits_of(utility_[q]), q);
+                       const int64_t value = digit_of(digit, prefix[group], utility_[q], q);
                        if (value >= 0) add(group, value);
                      });
                    });
@@ -163,7 +162,7 @@ class Flat final : public Storage {
     return counted(shape_.num_groups(), 2, shape_.num_rows(),
                    [&](const auto& add, int64_t begin, int64_t end) {
                      for_chunks(begin, end, [&](int64_t q, int64_t group) {
-                       const bool kept = keep[group].keeps(bits_of(utility_[q]), q);
+                       const bool kept = keep[group].keeps(utility_[q], q);
                        if (address_[q] && !kept) add(group, 0);
                        if (!address_[q] && kept && utility_[q] > 0) add(group, 1);
                      });
@@ -175,7 +174,7 @@ class Flat final : public Storage {
     std::vector<int64_t> evicted, admitted;
     std::vector<float> weights;
     for_chunks(0, shape_.num_rows(), [&](int64_t q, int64_t group) {
-      const bool kept = keep[group].keeps(bits_of(utility_[q]), q);
+      const bool kept = keep[group].keeps(utility_[q], q);
       if (address_[q] && !kept) evicted.push_back(q);
       if (!address_[q] && kept && utility_[q] > 0) admitted.push_back(q);
     });
@@ -193,9 +192,9 @@ class Flat final : public Storage {
   void forget(Threshold keep) override {
     in_parallel(shape_.num_rows(), shape_.num_rows(), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        const float best = best_without_live(row);
-        if (best > 0 && !keep.keeps(bits_of(best), row))
-          std::fill_n(utility_.data() + row * k_, k_, 0.0f);
+        const Utility best = best_without_live(row);
+        if (best > 0 && !keep.keeps(best, row))
+          std::fill_n(utility_.data() + row * k_, k_, Utility{0});
       }
     });
   }
@@ -229,7 +228,7 @@ class Flat final : public Storage {
   void load_state(const std::vector<at::Tensor>& state) override {
     const int64_t* const rows = state[0].const_data_ptr<int64_t>();
     const int32_t* const masks = state[1].const_data_ptr<int32_t>();
-    const float* const utilities = state[2].const_data_ptr<float>();
+    const Utility* const utilities = stored(state[2]);
     const int32_t* const ages = state[3].const_data_ptr<int32_t>();
     const float* weights = state[4].const_data_ptr<float>();
     const float* slots = state[5].const_data_ptr<float>();
@@ -258,11 +257,11 @@ class Flat final : public Storage {
     return masks;
   }
   at::Tensor utilities(const at::Tensor& rows) override {
-    const at::Tensor values = at::empty({rows.numel(), k_}, at::kFloat);
+    const at::Tensor values = at::empty({rows.numel(), k_}, at::kBFloat16);
     const int64_t* const ids = rows.const_data_ptr<int64_t>();
-    float* out = values.mutable_data_ptr<float>();
+    Utility* out = stored(values);
     for (int64_t i = 0; i < rows.numel(); ++i) {
-      const float* const from = utility_.data() + ids[i] * k_;
+      const Utility* const from = utility_.data() + ids[i] * k_;
       out = std::copy(from, from + k_, out);
     }
     return values;
@@ -303,8 +302,8 @@ class Flat final : public Storage {
     for (int64_t d = 0; d < width_; ++d)
       TORCH_CHECK(weights_[d] == 0, "the null chunk holds ", weights_[d]);
     for (int64_t q = 0; q < virtual_chunks(); ++q)
-      TORCH_CHECK(utility_[q] >= 0 && utility_[q] <= std::numeric_limits<float>::max(),
-                  "the utility of ", q, " is ", utility_[q]);
+      TORCH_CHECK(utility_[q] >= 0 && utility_[q] <= kLargestUtility, "the utility of ", q, " is ",
+                  utility_[q]);
   }
 
  private:
@@ -312,7 +311,7 @@ class Flat final : public Storage {
 
   void clear() {
     std::fill_n(address_.data(), address_.size(), 0);
-    std::fill_n(utility_.data(), utility_.size(), 0.0f);
+    std::fill_n(utility_.data(), utility_.size(), Utility{0});
     live_ = free_ = 0;
     used_ = 1;  // the null chunk
     weights_.resize(0);
@@ -353,8 +352,8 @@ class Flat final : public Storage {
     return false;
   }
   // The row's best utility, or 0 where it has a live chunk.
-  float best_without_live(int64_t row) const {
-    float best = 0;
+  Utility best_without_live(int64_t row) const {
+    Utility best = 0;
     for (int64_t q = row * k_; q < (row + 1) * k_; ++q) {
       if (address_[q]) return 0;
       best = std::max(best, utility_[q]);
@@ -394,7 +393,7 @@ class Flat final : public Storage {
   float slot_value_ = 0;
   AdmissionFilter filter_;
   Array<int32_t> address_;  // of virtual chunks; 0 is the null chunk
-  Array<float> utility_;    // of virtual chunks
+  Array<Utility> utility_;  // of virtual chunks
   Array<float> weights_;    // of physical chunks
   Array<float> slots_;
   Array<int32_t> owner_;  // virtual chunk of a live one; -1 - the next free one of a free one

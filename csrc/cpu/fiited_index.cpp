@@ -22,7 +22,7 @@ int64_t Index::insert(int64_t row) {
   const int64_t slot = free_slot(row);
   rows_[slot] = static_cast<uint32_t>(row);
   entries_[slot] = {0, 0, 0};
-  std::fill_n(utilities(slot), k_, 0.0f);
+  std::fill_n(utilities(slot), k_, Utility{0});
   ++size_;
   return slot;
 }
@@ -32,7 +32,7 @@ void Index::rebuild(int64_t slots) {
   TORCH_CHECK_VALUE(slots < int64_t{1} << 36, "a compact table knows at most 2^32 rows");
   Array<uint32_t> rows = std::exchange(rows_, Array<uint32_t>(slots));
   Array<Entry> entries = std::exchange(entries_, Array<Entry>(slots));
-  Array<float> utilities = std::exchange(utilities_, Array<float>(slots * k_));
+  Array<Utility> utilities = std::exchange(utilities_, Array<Utility>(slots * k_));
   rows_.resize(slots);
   entries_.resize(slots);
   utilities_.resize(slots * k_);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fiited_array.h"
+#include "fiited_utility.h"
 
 #ifdef __AVX512F__
 #include <immintrin.h>
@@ -39,8 +40,8 @@ class Index {
   int64_t row(int64_t slot) const { return rows_[slot]; }
   Entry& operator[](int64_t slot) { return entries_[slot]; }
   const Entry& operator[](int64_t slot) const { return entries_[slot]; }
-  float* utilities(int64_t slot) { return utilities_.data() + slot * k_; }
-  const float* utilities(int64_t slot) const { return utilities_.data() + slot * k_; }
+  Utility* utilities(int64_t slot) { return utilities_.data() + slot * k_; }
+  const Utility* utilities(int64_t slot) const { return utilities_.data() + slot * k_; }
 
   void prefetch(int64_t row) const { __builtin_prefetch(rows_.data() + home(row)); }
 
@@ -105,7 +106,7 @@ class Index {
   uint64_t groups_ = 0;
   Array<uint32_t> rows_;
   Array<Entry> entries_;
-  Array<float> utilities_;
+  Array<Utility> utilities_;
 };
 
 }  // namespace mirror::fiited

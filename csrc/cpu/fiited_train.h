@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "fiited_admission.h"
 #include "fiited_optimizer.h"
 #include "fiited_parallel.h"
 #include "fiited_requests.h"
+#include "fiited_utility.h"
 
 namespace mirror::fiited {
 
@@ -38,6 +38,7 @@ void train_rows(Form& form, const Shape& shape, AdmissionFilter& filter,
   const int64_t n = requests.size(), width = shape.width();
   const auto places = form.enter(requests, filter);
   const Numbers numbers(step);
+  const float scale = static_cast<float>(step.scale);
   in_parallel(n, n, [&](int64_t begin, int64_t end) {
     std::vector<float> sum(shape.dim);
     for (int64_t i = begin; i < std::min(end, begin + kAhead); ++i) form.prefetch_place(places[i]);
@@ -46,10 +47,10 @@ void train_rows(Form& form, const Shape& shape, AdmissionFilter& filter,
       if (!Form::admitted(places[i])) continue;
       const float* const grad = requests.gradient(i, sum.data());
       const int64_t count = requests.count(i);
-      float* const utility = form.utilities(places[i]);
+      Utility* const utility = form.utilities(places[i]);
       for (int64_t j = 0; j < shape.num_chunks; ++j) {
-        const float more = score_of(step.score, count, grad + j * width, width);
-        utility[j] = std::min(utility[j] + more, std::numeric_limits<float>::max());
+        const float more = score_of(step.score, count, grad + j * width, width) / scale;
+        utility[j] = nearest_utility(value_of(utility[j]) + more);
       }
       form.touch(places[i]);
       form.for_live(places[i], [&](int64_t j, float* weights, float* slots) {

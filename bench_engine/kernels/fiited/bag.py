@@ -16,6 +16,7 @@ from bench_engine.kernels.fiited.saved import State
 SCORES = ("frequency*gradient", "frequency", "gradient")
 WARM_START = (3, 30, 300)  # steps with a prune event beside those that `interval` divides
 MAX_CHUNKS = 16
+LEAST_SCALE = 2.0**-32
 _ROWS_AT_ONCE = 1 << 16  # rows are materialized in parts, so that temporaries stay small
 
 
@@ -135,6 +136,7 @@ class FIITEDEmbeddingBag(nn.Module):
         self.admission_filter, self.ttl, self.init = int(admission_filter), int(ttl), init
         self.budgets = budget.budgets(self.rows_of_tables, num_chunks, pruning_ratio, scope)
         self.step_count = 0
+        self.utility_scale = 1.0  # stored utilities times this are their values
         self.last_event: PruneEvent | None = None
         self.rule = ""  # of the optimizer that the slots belong to
         self.anchor = nn.Parameter(torch.empty(0))  # empty: makes outputs ask for a gradient
@@ -184,7 +186,7 @@ class FIITEDEmbeddingBag(nn.Module):
 
     def utilities(self, rows: Tensor | Sequence[int] | None = None) -> Tensor:
         """Utilities of the chunks of virtual rows: float32 (E, k), or (len(rows), k). Raises IndexError."""
-        return self._storage.utilities(self._rows(rows))
+        return self._storage.utilities(self._rows(rows)).float() * self.utility_scale
 
     # -- training --------------------------------------------------------------------------------------------------
 
@@ -226,6 +228,7 @@ class FIITEDEmbeddingBag(nn.Module):
             self.rule,
             [lr, eps, *betas],
             self.step_count,
+            self.utility_scale,
         )
         return self.prune() if self._is_due() else None
 
@@ -233,7 +236,10 @@ class FIITEDEmbeddingBag(nn.Module):
 
     def prune(self) -> PruneEvent:
         """A prune event now, whatever the step; callbacks are called with what it did."""
-        event = pruning.prune(self._storage, self._policy(), self.step_count, bool(self._callbacks), self._reduce)
+        self._decay()
+        event = pruning.prune(
+            self._storage, self._policy(), self.step_count, self.utility_scale, bool(self._callbacks), self._reduce
+        )
         self.last_event = event
         for callback in list(self._callbacks.values()):
             callback(event)
@@ -243,7 +249,8 @@ class FIITEDEmbeddingBag(nn.Module):
         """What would be pruned at this ratio, if an event were now; changes nothing. Raises ValueError."""
         _fraction("pruning_ratio", pruning_ratio, below_one=True)
         budgets = budget.budgets(self.rows_of_tables, self.num_chunks, pruning_ratio, self.scope)
-        return pruning.forecast(self._storage, budgets, float(pruning_ratio), self._reduce)
+        chunks = self.num_embeddings * self.num_chunks
+        return pruning.forecast(self._storage, budgets, chunks, float(pruning_ratio), self.utility_scale, self._reduce)
 
     def on_prune(self, callback: Callable[[PruneEvent], None]) -> Callable[[], None]:
         """Call `callback` after every prune event, with the weights of evicted chunks. Returns what takes it back."""
@@ -314,7 +321,7 @@ class FIITEDEmbeddingBag(nn.Module):
                 slots=torch.full((len(loaded.weights), self._storage.slot_width()), self._slot_value)
             )
         self._storage.load_state(list(loaded))
-        self.step_count = int(state["step_count"])
+        self.step_count, self.utility_scale = int(state["step_count"]), float(state["utility_scale"])
         self._recorded.clear()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -376,11 +383,22 @@ class FIITEDEmbeddingBag(nn.Module):
     def _policy(self) -> Policy:
         return Policy(
             budgets=self.budgets,
-            decay=self.decay,
             min_turnover=self.min_turnover,
             candidates=math.floor(self.candidate_share * self.capacity / self.num_chunks),
             ttl=self.ttl,
+            rows=self.num_embeddings,
+            chunks=self.num_embeddings * self.num_chunks,
         )
+
+    def _decay(self) -> None:
+        """Of the scale, so that nothing is rounded; stored utilities follow now and then, by a power of two."""
+        if not self.decay:
+            self._storage.scale_utilities(0.0)
+            return
+        self.utility_scale *= self.decay
+        if self.utility_scale < LEAST_SCALE:
+            self._storage.scale_utilities(LEAST_SCALE)
+            self.utility_scale /= LEAST_SCALE
 
     def _is_due(self) -> bool:
         return self.pruning_ratio > 0 and (self.step_count in WARM_START or self.step_count % self.interval == 0)

@@ -18,17 +18,18 @@ class Policy:
 
     Attributes:
         budgets: (groups,) int64, chunks that may live in each group.
-        decay: what utilities are multiplied with.
         min_turnover: share of the budget below which nothing is moved.
         candidates: rows without a live chunk that keep their utilities.
         ttl: events after which a row that is not looked up is dropped; 0 is never.
+        rows, chunks: how many there could be: numbers of rows and of virtual chunks are below.
     """
 
     budgets: Tensor
-    decay: float
     min_turnover: float
     candidates: int
     ttl: int
+    rows: int
+    chunks: int
 
 
 @dataclass(frozen=True)
@@ -77,16 +78,15 @@ class PruneForecast:
     admitted: int
 
 
-def prune(storage: Any, policy: Policy, step: int, with_weights: bool, reduce: Reduce) -> PruneEvent:
-    """Decay utilities, then evict and admit, unless too little would move.
+def prune(storage: Any, policy: Policy, step: int, scale: float, with_weights: bool, reduce: Reduce) -> PruneEvent:
+    """Evict and admit, unless too little would move. Stored utilities times `scale` are their values.
 
     Kept are, in each group, as many chunks as its budget says of those that live or have a utility: by utility, then by
     number. Rows without a live chunk keep their utilities only if they are among the best `candidates`.
     """
-    storage.decay(policy.decay)
     nothing = torch.empty(0, dtype=torch.int64)
     expired = storage.age() if policy.ttl else nothing
-    keep = thresholds(storage, policy.budgets, reduce)
+    keep = thresholds(storage, policy.budgets, policy.chunks, reduce)
     moves = reduce(storage.moves(keep))
     budget = int(policy.budgets.sum())
     moved = int(moves.amax(1).sum()) + int(reduce(torch.tensor([len(expired)])))
@@ -94,10 +94,10 @@ def prune(storage: Any, policy: Policy, step: int, with_weights: bool, reduce: R
     evicted, admitted, weights = nothing, nothing, torch.empty(0, 0)
     if not skipped:
         evicted, admitted, weights = storage.apply(keep, with_weights)
-    storage.forget(row_threshold(storage, policy.candidates, reduce))
+    storage.forget(row_threshold(storage, policy.candidates, policy.rows, reduce))
     return PruneEvent(
         step=step,
-        threshold=ranking.utility_of(keep),
+        threshold=ranking.utility_of(keep) * scale,
         skipped=skipped,
         evicted=evicted,
         admitted=admitted,
@@ -108,33 +108,35 @@ def prune(storage: Any, policy: Policy, step: int, with_weights: bool, reduce: R
     )
 
 
-def forecast(storage: Any, budgets: Tensor, pruning_ratio: float, reduce: Reduce) -> PruneForecast:
+def forecast(
+    storage: Any, budgets: Tensor, chunks: int, pruning_ratio: float, scale: float, reduce: Reduce
+) -> PruneForecast:
     """What `prune` would do with other budgets; changes nothing."""
-    keep = thresholds(storage, budgets, reduce)
+    keep = thresholds(storage, budgets, chunks, reduce)
     evicted, admitted = reduce(storage.moves(keep)).sum(0).tolist()
     return PruneForecast(
         pruning_ratio=pruning_ratio,
         budget=int(budgets.sum()),
-        threshold=ranking.utility_of(keep),
+        threshold=ranking.utility_of(keep) * scale,
         live=int(reduce(torch.tensor([storage.live()]))),
         evicted=evicted,
         admitted=admitted,
     )
 
 
-def thresholds(storage: Any, budgets: Tensor, reduce: Reduce) -> Tensor:
+def thresholds(storage: Any, budgets: Tensor, chunks: int, reduce: Reduce) -> Tensor:
     """Of chunks: (groups, 2), see ranking.thresholds."""
 
     def histogram(digit: ranking.Digit, prefix: Tensor) -> Tensor:
         return reduce(storage.histogram(False, digit.of_id, digit.shift, digit.bits, prefix))
 
-    return ranking.thresholds(histogram, budgets)
+    return ranking.thresholds(histogram, budgets, chunks)
 
 
-def row_threshold(storage: Any, candidates: int, reduce: Reduce) -> Tensor:
+def row_threshold(storage: Any, candidates: int, rows: int, reduce: Reduce) -> Tensor:
     """Of rows without a live chunk: (1, 2)."""
 
     def histogram(digit: ranking.Digit, prefix: Tensor) -> Tensor:
         return reduce(storage.histogram(True, digit.of_id, digit.shift, digit.bits, prefix))
 
-    return ranking.thresholds(histogram, torch.tensor([candidates]))
+    return ranking.thresholds(histogram, torch.tensor([candidates]), rows)

@@ -1,9 +1,9 @@
 """The best by utility, found digit by digit from histograms, so that nothing is sorted and shards need only add counts.
 
-A rank is (utility, id): the larger utility first, then the smaller id. Utilities are float32 and not negative, so their
-31 bits are ordered as they are. A radix select (Alabi et al. 2012, doi:10.1145/2133803.2345676) over these bits, and
-over those of the id where the last place falls among equals, finds the threshold that exactly `budget` candidates
-reach.
+A rank is (utility, id): the larger utility first, then the smaller id. Utilities are stored as bfloat16 and not
+negative, so their 15 bits are ordered as they are. A radix select (Alabi et al. 2012, doi:10.1145/2133803.2345676)
+over these bits, and over those of the id where the last place falls among equals, finds the threshold that exactly
+`budget` candidates reach.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-KEEP_ALL, KEEP_NONE = -1, 2**31
+KEEP_ALL, KEEP_NONE = -1, 2**15
 EVERY_ID = 2**62
 
 
@@ -25,19 +25,19 @@ class Digit:
     bits: int
 
 
-_UTILITY_DIGITS = (Digit(False, 20, 11), Digit(False, 10, 10), Digit(False, 0, 10))
-_ID_DIGITS = (Digit(True, 36, 12), Digit(True, 24, 12), Digit(True, 12, 12), Digit(True, 0, 12))
+_UTILITY_DIGITS = (Digit(False, 8, 7), Digit(False, 0, 8))
+_ID_BITS = 12
 
 # (digit, prefix (groups, 2)) -> (groups, 2^bits): candidates by the value of a digit, whose digits before are the
 # prefix's.
 Histogram = Callable[[Digit, Tensor], Tensor]
 
 
-def thresholds(histogram: Histogram, budgets: Tensor) -> Tensor:
+def thresholds(histogram: Histogram, budgets: Tensor, ids: int) -> Tensor:
     """Per group, the rank of the last candidate to be kept: (groups, 2) int64, bits of the utility and id.
 
     Kept is what has more bits, or as many and an id that is not above. A group with no more candidates than its
-    budget keeps all (KEEP_ALL).
+    budget keeps all (KEEP_ALL). All ids are below `ids`.
     """
     groups = len(budgets)
     found = torch.zeros(groups, 2, dtype=torch.int64)
@@ -57,7 +57,7 @@ def thresholds(histogram: Histogram, budgets: Tensor) -> Tensor:
     equal = counts.gather(1, value.unsqueeze(1)).squeeze(1)
     found[open_groups & (equal == left), 1] = EVERY_ID
     open_groups &= equal != left
-    for digit in _ID_DIGITS:
+    for digit in _id_digits(ids):
         if not open_groups.any():
             break
         value, before = _place(histogram(digit, found), left)
@@ -67,8 +67,12 @@ def thresholds(histogram: Histogram, budgets: Tensor) -> Tensor:
 
 
 def utility_of(threshold: Tensor) -> Tensor:
-    """The utilities (groups,) that thresholds stand for; 0 where all is kept."""
-    return threshold[:, 0].clamp(0, KEEP_NONE - 1).int().view(torch.float32)
+    """The stored utilities (groups,) float32 that thresholds stand for; 0 where all is kept."""
+    return threshold[:, 0].clamp(0, KEEP_NONE - 1).to(torch.int16).view(torch.bfloat16).float()
+
+
+def _id_digits(ids: int) -> list[Digit]:
+    return [Digit(True, shift, _ID_BITS) for shift in range(0, max(ids - 1, 1).bit_length(), _ID_BITS)][::-1]
 
 
 def _close(found: Tensor, open_groups: Tensor, which: Tensor, bits: int) -> None:

@@ -18,7 +18,7 @@ class State(NamedTuple):
     Attributes:
         rows: (n,) int64, rows with a live chunk or a utility.
         live: (n,) int32, bit j for chunk j.
-        utilities: (n, k) float32.
+        utilities: (n, k) bfloat16, as stored: times the scale they are the values.
         ages: (n,) int32, events since the last lookup.
         weights: (live chunks, chunk width) float32, by row and chunk.
         slots: (live chunks, slots of a chunk) float32.
@@ -41,7 +41,7 @@ def first_state(rows: Tensor, weights: Tensor, num_chunks: int) -> State:
     return State(
         rows=rows,
         live=torch.full((len(rows),), 2**num_chunks - 1, dtype=torch.int32),
-        utilities=torch.zeros(len(rows), num_chunks),
+        utilities=torch.zeros(len(rows), num_chunks, dtype=torch.bfloat16),
         ages=torch.ones(len(rows), dtype=torch.int32),  # as old as what was not looked up since the last event
         weights=weights.view(len(rows) * num_chunks, weights.size(1) // num_chunks),
         slots=torch.empty(len(rows) * num_chunks, 0),
@@ -60,6 +60,7 @@ def pack(bag: "FIITEDEmbeddingBag", state: State) -> dict[str, Any]:
         "hash_seed": bag.seed if bag.hashed_ids else None,
         "step_count": bag.step_count,
         "rule": bag.rule,
+        "utility_scale": bag.utility_scale,
         "state": dict(state._asdict()),
     }
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 Bag = Sequence[int]
 
-LARGEST = np.finfo(np.float32).max
+LARGEST = float(torch.finfo(torch.bfloat16).max)
 WARM_START = (3, 30, 300)
 
 
@@ -45,6 +45,11 @@ def _torch_fuses() -> tuple[bool, bool]:
 
 
 ADD_FUSES, ADDCMUL_FUSES = _torch_fuses()
+
+
+def bfloat16(value: np.float32) -> np.float32:
+    """The nearest bfloat16, of two the even one, at most the largest."""
+    return np.float32(torch.tensor(min(float(value), LARGEST), dtype=torch.bfloat16).item())
 
 
 def square_added(total: Floats, value: Floats) -> Floats:
@@ -132,7 +137,8 @@ class Oracle:
     candidate_share: float = 1.0
     ttl: int = 0
     live: dict[int, Chunk] = field(default_factory=dict)
-    utility: dict[int, np.float32] = field(default_factory=dict)
+    utility: dict[int, np.float32] = field(default_factory=dict)  # as stored: times `scale` they are the values
+    scale: float = 1.0
     age: dict[int, int] = field(default_factory=dict)
     seen: set[int] = field(default_factory=set)
     recorded: list[tuple[int, Floats]] = field(default_factory=list)
@@ -198,7 +204,7 @@ class Oracle:
         return np.array(flat).reshape(self.rows, self.num_chunks)
 
     def utilities(self) -> Floats:
-        flat = [self.utility.get(q, np.float32(0)) for q in range(self.rows * self.num_chunks)]
+        flat = [self.utility.get(q, np.float32(0)) * np.float32(self.scale) for q in range(self.rows * self.num_chunks)]
         return np.array(flat, np.float32).reshape(self.rows, self.num_chunks)
 
     def forward(self, bags: Sequence[Bag], table: int = 0) -> Floats:
@@ -251,13 +257,21 @@ class Oracle:
                 "gradient": norm,
                 "frequency": np.float32(count),
             }[self.score]
-            self.utility[q] = min(self.utility.get(q, np.float32(0)) + score, LARGEST)
+            self.utility[q] = bfloat16(self.utility.get(q, np.float32(0)) + score / np.float32(self.scale))
 
     # Pruning
 
+    def decay_utilities(self) -> None:
+        if not self.decay:
+            self.utility = dict.fromkeys(self.utility, np.float32(0))
+            return
+        self.scale *= self.decay
+        if self.scale < 2**-32:
+            self.utility = {q: bfloat16(u * np.float32(2**-32)) for q, u in self.utility.items()}
+            self.scale *= 2**32
+
     def prune(self) -> Event:
-        for q in self.utility:
-            self.utility[q] = self.utility[q] * np.float32(self.decay)
+        self.decay_utilities()
         expired = self._expire()
         candidates = [q for q in range(self.rows * self.num_chunks) if q in self.live or self.utility.get(q, 0) > 0]
         keep: set[int] = set()

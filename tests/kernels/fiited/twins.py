@@ -115,7 +115,7 @@ def train(module: FIITEDEmbeddingBag, optimizer: FIITEDOptimizer, calls: list[Ca
 def frozen(state: Any) -> Any:
     """A state dict as bytes, which compare and which later steps cannot change."""
     if isinstance(state, Tensor):
-        return (str(state.dtype), tuple(state.shape), state.detach().cpu().contiguous().numpy().tobytes())
+        return (str(state.dtype), tuple(state.shape), state.detach().flatten().view(torch.uint8).numpy().tobytes())
     if isinstance(state, np.ndarray):
         return (str(state.dtype), state.shape, state.tobytes())
     if isinstance(state, dict):

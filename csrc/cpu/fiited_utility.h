@@ -1,0 +1,27 @@
+// Utilities as they are stored: bfloat16, which has float's range in half of the memory. They are
+// only compared with one another, and 8 bits tell chunks near a threshold apart well enough.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace mirror::fiited {
+
+using Utility = uint16_t;  // bits of a bfloat16; never negative, so they are ordered as the values
+
+inline constexpr Utility kLargestUtility = 0x7F7F;
+
+inline float value_of(Utility utility) {
+  return std::bit_cast<float>(static_cast<uint32_t>(utility) << 16);
+}
+
+// Of a number that is not negative and not NaN: the nearest, of two the even one, at most the
+// largest.
+inline Utility nearest_utility(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
+  return static_cast<Utility>(std::min<uint32_t>(rounded, kLargestUtility));
+}
+
+}  // namespace mirror::fiited
