@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <numeric>
@@ -19,7 +20,7 @@ namespace {
 
 class Compact final : public Storage {
  public:
-  // The packed chunks of a row, and which they are.
+  // The packed chunks of a row, and which they are; weights of no chunk are not to be read.
   struct Place {
     const float* weights;
     uint32_t live;
@@ -42,15 +43,12 @@ class Compact final : public Storage {
   // -------------------------------------------------------------------------------------
 
   void prefetch(int64_t row) const { index_.prefetch(row); }
-  int64_t find(int64_t row) const {
-    const int64_t slot = index_.find(row);
-    __builtin_prefetch(&index_[slot]);
-    return slot;
-  }
+  int64_t find(int64_t row) const { return index_.find_or_end(row); }
+  void prefetch_found(int64_t slot) const { __builtin_prefetch(&index_[slot]); }
   Place locate(int64_t slot) const {
-    if (slot < 0 || !index_[slot].live) return {nullptr, 0};
     const Index::Entry& entry = index_[slot];
-    return {blocks_of(entry).weights(entry.address), entry.live};
+    const Packed& packed = packed_[std::popcount(entry.live)];
+    return {packed.weights + entry.address * packed.stride, entry.live};
   }
   void prefetch(const Place& place) const {
     prefetch_bytes(place.weights, std::popcount(place.live) * width_ * sizeof(float));
@@ -69,7 +67,12 @@ class Compact final : public Storage {
   }
 #endif
 
+  int64_t bytes_to_read() const {
+    return index_.bytes() + live_ * width_ * static_cast<int64_t>(sizeof(float));
+  }
+
   at::Tensor forward(const at::Tensor& rows, const at::Tensor& offsets, bool mean) override {
+    for (int64_t m = 1; m <= k_; ++m) packed_[m] = {blocks_[m - 1].weights(0), m * width_};
     return fiited::forward(*this, shape_, rows, offsets, mean);
   }
 
@@ -308,7 +311,7 @@ class Compact final : public Storage {
     const at::Tensor masks = at::empty({rows.numel()}, at::kInt);
     const int64_t* const ids = rows.const_data_ptr<int64_t>();
     for (int64_t i = 0; i < rows.numel(); ++i)
-      masks.mutable_data_ptr<int32_t>()[i] = static_cast<int32_t>(locate(find(ids[i])).live);
+      masks.mutable_data_ptr<int32_t>()[i] = index_[find(ids[i])].live;
     return masks;
   }
   at::Tensor utilities(const at::Tensor& rows) override {
@@ -458,6 +461,12 @@ class Compact final : public Storage {
     return {as_tensor(evicted).index_select(0, order), as_tensor(admitted), their_weights};
   }
 
+  // Where the blocks of m chunks begin, for a look-up without their other members.
+  struct Packed {
+    const float* weights;
+    int64_t stride;
+  };
+
   int64_t k_;
   int64_t width_;
   uint32_t all_;  // every chunk live
@@ -466,6 +475,7 @@ class Compact final : public Storage {
   AdmissionFilter filter_;
   Index index_;
   std::vector<Blocks> blocks_;  // by the number of live chunks, from 1 on
+  std::array<Packed, kMaxChunks + 1> packed_{};
   int64_t live_ = 0;
 };
 

@@ -39,6 +39,7 @@ class Flat final : public Storage {
 
   void prefetch(int64_t row) const { __builtin_prefetch(address_.data() + row * k_); }
   int64_t find(int64_t row) const { return row; }
+  void prefetch_found(int64_t) const {}
   Place locate(int64_t row) const { return address_.data() + row * k_; }
   void prefetch(Place place) const {
     for (int64_t j = 0; j < k_; ++j)
@@ -56,6 +57,8 @@ class Flat final : public Storage {
     add_apart(weights_.data(), place, width_, sums);
   }
 #endif
+
+  int64_t bytes_to_read() const { return address_.bytes() + weights_.bytes(); }
 
   at::Tensor forward(const at::Tensor& rows, const at::Tensor& offsets, bool mean) override {
     return fiited::forward(*this, shape_, rows, offsets, mean);

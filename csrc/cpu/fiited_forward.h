@@ -15,18 +15,31 @@ namespace mirror::fiited {
 // Lookups ahead at which a row's place in the index, then what the index says, and then the weights
 // are asked for: about what a lookup from memory takes. The latter two are powers of two.
 inline constexpr int64_t kIndexAhead = 32, kSlotsAhead = 16, kWeightsAhead = 8;
+// What is read of smaller tables is in a cache of the core, where asking ahead costs more than it
+// gains.
+inline constexpr int64_t kCached = 2 << 20;
 
 // Calls visit(place) for each lookup of bags [first_bag, end_bag), and done(b) after each bag. A
-// form is read in steps, each of which asks for what the next one needs: `prefetch(row)`,
-// `find(row)`, `locate` what was found, a Form::Place, and `prefetch(place)`.
+// form is read in steps: `find(row)` looks into the index, `locate` what was found gives a
+// Form::Place. `prefetch(row)`, `prefetch_found(found)` and `prefetch(place)` ask for what a step
+// will read.
 template <typename Form, typename Visit, typename Done>
 void for_lookups(const Form& form, const int64_t* rows, const int64_t* offsets, int64_t first_bag,
                  int64_t end_bag, const Visit& visit, const Done& done) {
   const int64_t begin = offsets[first_bag], end = offsets[end_bag];
+  if (form.bytes_to_read() < kCached) {
+    for (int64_t b = first_bag; b < end_bag; ++b) {
+      for (int64_t i = offsets[b]; i < offsets[b + 1]; ++i) visit(form.locate(form.find(rows[i])));
+      done(b);
+    }
+    return;
+  }
   int64_t found[kSlotsAhead];
   typename Form::Place places[kWeightsAhead];
   const auto find = [&](int64_t i) __attribute__((always_inline)) {
-    if (i < end) found[i & (kSlotsAhead - 1)] = form.find(rows[i]);
+    if (i >= end) return;
+    found[i & (kSlotsAhead - 1)] = form.find(rows[i]);
+    form.prefetch_found(found[i & (kSlotsAhead - 1)]);
   };
   const auto locate = [&](int64_t i) __attribute__((always_inline)) {
     if (i >= end) return;

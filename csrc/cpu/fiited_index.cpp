@@ -31,11 +31,12 @@ void Index::rebuild(int64_t slots) {
   slots = (slots + kGroup - 1) / kGroup * kGroup;
   TORCH_CHECK_VALUE(slots < int64_t{1} << 36, "a compact table knows at most 2^32 rows");
   Array<uint32_t> rows = std::exchange(rows_, Array<uint32_t>(slots));
-  Array<Entry> entries = std::exchange(entries_, Array<Entry>(slots));
+  Array<Entry> entries = std::exchange(entries_, Array<Entry>(slots + 1));
   Array<Utility> utilities = std::exchange(utilities_, Array<Utility>(slots * k_));
   rows_.resize(slots);
-  entries_.resize(slots);
+  entries_.resize(slots + 1);
   utilities_.resize(slots * k_);
+  slots_ = slots;
   groups_ = static_cast<uint64_t>(slots / kGroup);
   std::fill_n(rows_.data(), slots, kNone);
   if (!size_) return;

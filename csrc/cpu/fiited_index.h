@@ -33,7 +33,7 @@ class Index {
   explicit Index(int64_t num_chunks) : k_(num_chunks) { rebuild(kGroup); }
 
   int64_t size() const { return size_; }
-  int64_t slots() const { return rows_.size(); }
+  int64_t slots() const { return slots_; }
   int64_t bytes() const { return rows_.bytes() + entries_.bytes(); }
   int64_t utility_bytes() const { return utilities_.bytes(); }
   bool used(int64_t slot) const { return rows_[slot] != kNone; }
@@ -47,10 +47,16 @@ class Index {
 
   // The row's slot, or -1.
   int64_t find(int64_t row) const {
+    const int64_t slot = find_or_end(row);
+    return slot == slots() ? -1 : slot;
+  }
+  // The row's slot, or the one behind the last, whose entry has no live chunk. Whether a row is
+  // known costs no branch.
+  int64_t find_or_end(int64_t row) const {
     for (int64_t group = home(row);; group = after(group)) {
-      if (const uint32_t here = equal(group, static_cast<uint32_t>(row)))
-        return group + std::countr_zero(here);
-      if (equal(group, kNone)) return -1;
+      const uint32_t here = equal(group, static_cast<uint32_t>(row));
+      if (here | equal(group, kNone)) [[likely]]
+        return here ? group + std::countr_zero(here) : slots();
     }
   }
 
@@ -103,9 +109,10 @@ class Index {
 
   int64_t k_;
   int64_t size_ = 0;
+  int64_t slots_ = 0;
   uint64_t groups_ = 0;
   Array<uint32_t> rows_;
-  Array<Entry> entries_;
+  Array<Entry> entries_;  // one more than slots
   Array<Utility> utilities_;
 };
 
