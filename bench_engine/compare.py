@@ -71,7 +71,7 @@ class Metric:
 
 
 def _metrics() -> Iterator[Metric]:
-    for name in ("latency_us", "latency_p10_us", "latency_p90_us", "latency_p99_us"):
+    for name in ("latency_us", "latency_p10_us", "latency_p90_us", "latency_p95_us", "latency_p99_us"):
         yield Metric(name, ("faster", "slower"), is_time=True, margin=ratios.MARGIN)
     for name in ("memory_mb", "optimizer_mb", "peak_rss_mb"):
         exact = name != "peak_rss_mb"

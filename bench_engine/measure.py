@@ -213,7 +213,7 @@ def summarize(samples_us: Sequence[float], turn_sizes: Sequence[int] = (), seed:
         raise ValueError("There are no timings to summarize: take at least one sample.")
     if not np.isfinite(samples).all() or (samples < 0).any():
         raise ValueError("A timing is negative or not finite: the clock of this machine cannot be trusted.")
-    p10, median, p90, p99 = (float(p) for p in np.percentile(samples, (10, 50, 90, 99)))
+    p10, median, p90, p95, p99 = (float(p) for p in np.percentile(samples, (10, 50, 90, 95, 99)))
     if median == 0:
         raise ValueError("The median time is 0: the clock of this machine is too coarse for this call.")
     interval = ratios.median(ratios.turns(samples, turn_sizes), seed)
@@ -221,6 +221,7 @@ def summarize(samples_us: Sequence[float], turn_sizes: Sequence[int] = (), seed:
         "latency_us": median,
         "latency_p10_us": p10,
         "latency_p90_us": p90,
+        "latency_p95_us": p95,
         "latency_p99_us": p99,
         **({"latency_ci_low_us": interval.low, "latency_ci_high_us": interval.high} if interval.known else {}),
         "sample_count": int(samples.size),

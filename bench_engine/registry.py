@@ -3,7 +3,8 @@
 Loads without torch; the worker imports what an entry names. To add a method, a benchmark, an axis or a data set, write
 its module and add its entry here (that of a rival in bench_engine/rivals): it then shows up in sweeps, on the New run
 page, in `list` and in questions. A method goes with the benchmarks that can run it: _OWN with lookup and training,
-_TRAINED with training, _GROUPED with grouped_lookup. An axis that is no column yet needs one in db/columns.py too.
+_TRAINED with training, _STEPS with embedding_step, _GROUPED with grouped_lookup. An axis that is no column yet needs
+one in db/columns.py too.
 """
 
 import difflib
@@ -139,6 +140,10 @@ _HASHED_SOURCES = (
     "csrc/cpu/hashed_embedding_bag_kernel.cpp",
 )
 
+# What torch has in the benchmark embedding_step: no prune events, and no Adagrad with one slot per row.
+_DIRECTIONS = ("forward", "forward_backward", "forward_backward_update", "prune")
+_TORCH_STEP = {"direction": _DIRECTIONS[:3], "optimizer": ("sgd", "adagrad", "adam")}
+
 _OWN = {
     m.name: m
     for m in (
@@ -148,6 +153,7 @@ _OWN = {
             "bench_engine.kernels.dense:DenseEmbeddingBag",
             compressible=False,
             sources=(_BAGS, "bench_engine/kernels/dense.py"),
+            supports=_TORCH_STEP,
         ),
         Method(
             "small_dim",
@@ -239,6 +245,16 @@ _TRAINED = {
     )
 }
 
+_STEPS = {
+    "dense_gradient": Method(
+        "dense_gradient",
+        "torch.nn.EmbeddingBag with gradients as large as the table, and torch's optimizer for them",
+        "torch.nn:EmbeddingBag",
+        compressible=False,
+        supports={**_TORCH_STEP, "optimizer": ("sgd", "adagrad")},
+    )
+}
+
 # Beginnings of the names in csrc/ that belong to Parallel OP.
 _PARALLEL_NAMES = (
     "choices",
@@ -313,7 +329,7 @@ _GROUPED = {
         ),
     )
 }
-METHODS: dict[str, Method] = {**_OWN, **_TRAINED, **_GROUPED, **{m.name: m for m in RIVALS}}
+METHODS: dict[str, Method] = {**_OWN, **_TRAINED, **_STEPS, **_GROUPED, **{m.name: m for m in RIVALS}}
 
 # For bench_engine.selfcheck alone: they stand in no list, and no sweep knows them.
 SELF_CHECK_METHODS: dict[str, Method] = {
@@ -422,7 +438,7 @@ _PRUNING = (
 _DIM = Axis("embedding_dim", int, 16, "embedding dimension D", low=1, high=4096)
 _COMPRESSION = Axis("compression", float, 1.0, "fraction of the dense parameters kept", low=1e-6, high=1.0)
 _POOLING = Axis("pooling_mode", str, "sum", "how a bag becomes one vector", choices=("sum", "mean", "max"))
-_DIRECTION = Axis("direction", str, "forward", "what is timed", choices=("forward", "forward_backward"))
+_DIRECTION = Axis("direction", str, "forward", "what is timed", choices=_DIRECTIONS[:2])
 _ZIPF = Axis("zipf_s", float, 1.05, "exponent of the ids' Zipf law, 0 is uniform", low=0.0, high=10.0)
 _THREADS = Axis("threads", int, 1, "threads of the worker", low=1, high=1024)
 _SEED = Axis("seed", int, 0, "seed of data order, initial weights and requests", low=0, high=2**31 - 1)
@@ -452,6 +468,41 @@ BENCHMARKS: dict[str, Benchmark] = {
             measurement=3,
             seconds=6.0,
             methods=(*_OWN, *(m.name for m in LOOKUP_RIVALS)),
+        ),
+        Benchmark(
+            name="embedding_step",
+            op="embedding_bag",
+            text="one embedding bag with its optimizer: correctness, time of a lookup, a step or a prune event, memory",
+            module="bench_engine.benchmarks.embedding_step",
+            axes=(
+                Axis("num_rows", int, 100_000, "rows of the virtual table E", low=1, high=2**40),
+                _DIM,
+                _COMPRESSION,
+                *(axis for axis in _PRUNING if axis.name in ("num_chunks", "layout")),
+                Axis(
+                    "optimizer",
+                    str,
+                    "adagrad",
+                    "what updates the weights",
+                    choices=("sgd", "adagrad", "rowwise_adagrad", "adam"),
+                ),
+                Axis("bag_size", int, 1, "ids per bag L", low=1, high=100_000),
+                Axis("batch_size", int, 2048, "bags per step B", low=1, high=10_000_000),
+                Axis(
+                    "direction",
+                    str,
+                    "forward",
+                    "what is timed: a lookup, a step, or a prune event",
+                    choices=("forward", "forward_backward_update", "prune"),
+                ),
+                _ZIPF,
+                Axis("cache", str, "warm", "the processor's caches before a call", choices=("warm", "cold")),
+                _THREADS,
+                _SEED,
+            ),
+            measurement=1,
+            seconds=10.0,
+            methods=("dense", *_STEPS, *_PRUNED),
         ),
         Benchmark(
             name="grouped_lookup",

@@ -67,8 +67,8 @@ COLUMNS: tuple[Column, ...] = (
     _axis(
         "benchmark",
         "text",
-        "kind of experiment: lookup (one call timed), grouped_lookup (many tables looked up together) or training "
-        "(a click model trained and tested)",
+        "kind of experiment: lookup (one call timed), embedding_step (an embedding bag with its optimizer), "
+        "grouped_lookup (many tables looked up together) or training (a click model trained and tested)",
     ),
     _axis("op", "text", "what is computed"),
     _axis("method", "text", "one way to compute the op: dense, hashed, quotient_remainder ...", workload=False),
@@ -109,13 +109,18 @@ COLUMNS: tuple[Column, ...] = (
         workload=False,
     ),
     _axis("layout", "text", "how chunks are addressed: compact (an index of live rows) or flat", workload=False),
+    _axis("optimizer", "text", "what updates the weights: sgd, adagrad, rowwise_adagrad or adam"),
     _axis("pooling_mode", "text", "how the vectors of a bag become one: sum, mean or max"),
     _axis("bag_size", "integer", "ids per bag L", "ids"),
     _axis(
         "bag_sizes", "text", "ids per bag of many tables: uniform (bag_size for all) or mlperf (DLRM-DCNv2 multi-hot)"
     ),
     _axis("batch_size", "integer", "bags or examples per call B"),
-    _axis("direction", "text", "forward, or forward_backward"),
+    _axis(
+        "direction",
+        "text",
+        "what is timed: forward, forward_backward, forward_backward_update (with the optimizer) or prune (an event)",
+    ),
     _axis(
         "structure",
         "text",
@@ -161,7 +166,14 @@ COLUMNS: tuple[Column, ...] = (
     _metric("latency_us", "median time of one call at batch_size (training: one step)", "µs", "lower"),
     _metric("latency_p10_us", f"10th percentile of the samples; {_SAMPLE}", "µs", "lower"),
     _metric("latency_p90_us", f"90th percentile of the samples; {_SAMPLE}", "µs", "lower"),
+    _metric("latency_p95_us", f"95th percentile of the samples; {_SAMPLE}", "µs", "lower"),
     _metric("latency_p99_us", f"99th percentile of the samples; {_SAMPLE}", "µs", "lower"),
+    _metric(
+        "prune_share",
+        "time of a prune event over the time of the 1000 steps from one to the next, a fraction",
+        "",
+        "lower",
+    ),
     _metric("latency_ci_low_us", "lower end of the bootstrap 95 % interval of the median time", "µs", "lower"),
     _metric("latency_ci_high_us", "upper end of the bootstrap 95 % interval of the median time", "µs", "lower"),
     _metric("samples_per_s", "examples of the batch per second", "examples/s", "higher"),

@@ -45,12 +45,20 @@ def add_pruned_embeddings(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} {kind}")
 
 
+def add_embedding_steps(connection: sa.Connection) -> None:
+    """What updates the weights, what prune events add to steps, and one more percentile."""
+    kinds = {"optimizer": "TEXT", **dict.fromkeys(("latency_p95_us", "prune_share"), "DOUBLE PRECISION")}
+    for name, kind in kinds.items():
+        connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} {kind}")
+
+
 # Append only. A later step that adds a column says IF NOT EXISTS, since a new file starts from today's tables.
 MIGRATIONS: tuple[tuple[str, Callable[[sa.Connection], None]], ...] = (
     ("0001_create_tables", create_tables),
     ("0002_add_turns", add_turns),
     ("0003_add_grouped_lookups", add_grouped_lookups),
     ("0004_add_pruned_embeddings", add_pruned_embeddings),
+    ("0005_add_embedding_steps", add_embedding_steps),
 )
 
 _APPLIED = sa.Table(

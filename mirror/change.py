@@ -6,8 +6,8 @@ from db.columns import BY_NAME
 
 # Metrics that rest on timed samples, whose scatter the column `noise` tells.
 TIMED = (
-    "latency_us", "latency_p10_us", "latency_p90_us", "latency_p99_us", "latency_ci_low_us", "latency_ci_high_us",
-    "samples_per_s", "bandwidth_gb_s", "speedup", "speedup_ci_low", "speedup_ci_high",
+    "latency_us", "latency_p10_us", "latency_p90_us", "latency_p95_us", "latency_p99_us", "latency_ci_low_us",
+    "latency_ci_high_us", "samples_per_s", "bandwidth_gb_s", "speedup", "speedup_ci_low", "speedup_ci_high",
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ _BESIDE = {"machine_id": "machine", "verdict": "speedup"}
 _INTERVALS = {
     "latency_us": ("latency_ci_low_us", "latency_ci_high_us"), "speedup": ("speedup_ci_low", "speedup_ci_high"),
 }  # fmt: skip
-_PERCENTILES = ("latency_p10_us", "latency_p90_us", "latency_p99_us")
+_PERCENTILES = ("latency_p10_us", "latency_p90_us", "latency_p95_us", "latency_p99_us")
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,19 @@ def test_a_file_from_before_turns_is_brought_up_to_date(store: Store) -> None:
     assert store.rows("SELECT turn FROM samples") == []
 
 
+def test_a_file_from_before_embedding_steps_is_brought_up_to_date(store: Store) -> None:
+    store.ensure()
+    with store._connect(write=True) as connection:
+        for name in reversed(schema.VIEWS):
+            connection.exec_driver_sql(f"DROP VIEW {name}")
+        for name in ("optimizer", "latency_p95_us", "prune_share"):
+            connection.exec_driver_sql(f"ALTER TABLE trials DROP COLUMN {name}")
+        connection.exec_driver_sql("DELETE FROM schema_migrations WHERE name = '0005_add_embedding_steps'")
+        connection.exec_driver_sql("DELETE FROM schema_migrations WHERE name LIKE 'views:%'")
+    store.ensure()
+    assert store.rows("SELECT optimizer, latency_p95_us, prune_share FROM results") == []
+
+
 def test_a_file_from_before_pruned_embeddings_is_brought_up_to_date(store: Store) -> None:
     store.ensure()
     added = ("split", "num_chunks", "prune_interval", "decay", "prune_scope", "utility_score", "layout")
