@@ -39,8 +39,7 @@ class Compact final : public Storage {
       blocks_.emplace_back(m, width_, std::min(shape_.num_rows(), shape_.capacity / m));
   }
 
-  // -- reading
-  // -------------------------------------------------------------------------------------
+  // -- reading --
 
   void prefetch(int64_t row) const { index_.prefetch(row); }
   int64_t find(int64_t row) const { return index_.find_or_end(row); }
@@ -76,8 +75,7 @@ class Compact final : public Storage {
     return fiited::forward(*this, shape_, rows, offsets, mean);
   }
 
-  // -- training
-  // ------------------------------------------------------------------------------------
+  // -- training --
 
   static bool admitted(int64_t slot) { return slot >= 0; }
   std::vector<int64_t> enter(const Requests& requests, AdmissionFilter& filter) {
@@ -146,8 +144,7 @@ class Compact final : public Storage {
     for (Blocks& blocks : blocks_) blocks.set_slots(slot_width_, slot_value_);
   }
 
-  // -- pruning
-  // -------------------------------------------------------------------------------------
+  // -- pruning --
 
   void scale_utilities(double factor) override {
     const float by = static_cast<float>(factor);
@@ -247,8 +244,7 @@ class Compact final : public Storage {
     });
   }
 
-  // -- state
-  // ---------------------------------------------------------------------------------------
+  // -- state --
 
   std::vector<at::Tensor> state() override {
     std::vector<int64_t> slots;

@@ -13,6 +13,8 @@
 namespace mirror::fiited {
 namespace {
 
+constexpr int64_t kRowsPerPart = 1 << 16;
+
 class Flat final : public Storage {
  public:
   using Place = const int32_t*;  // addresses of the row's chunks
@@ -34,8 +36,7 @@ class Flat final : public Storage {
     clear();
   }
 
-  // -- reading
-  // -------------------------------------------------------------------------------------
+  // -- reading --
 
   void prefetch(int64_t row) const { __builtin_prefetch(address_.data() + row * k_); }
   int64_t find(int64_t row) const { return row; }
@@ -64,8 +65,7 @@ class Flat final : public Storage {
     return fiited::forward(*this, shape_, rows, offsets, mean);
   }
 
-  // -- training
-  // ------------------------------------------------------------------------------------
+  // -- training --
 
   static bool admitted(int64_t row) { return row >= 0; }
   std::vector<int64_t> enter(const Requests& requests, AdmissionFilter& filter) {
@@ -97,6 +97,7 @@ class Flat final : public Storage {
   void train(const std::vector<Lookups>& lookups, const Step& step) override {
     TORCH_CHECK(slot_width_ == slots_of(step.rule, width_),
                 "the optimizer's slots do not fit: call set_slots first");
+    known_changed();
     train_rows(*this, shape_, filter_, lookups, step);
   }
 
@@ -110,10 +111,10 @@ class Flat final : public Storage {
     std::fill(slots_.data(), slots_.data() + slots_.size(), slot_value_);
   }
 
-  // -- pruning
-  // -------------------------------------------------------------------------------------
+  // -- pruning --
 
   void scale_utilities(double factor) override {
+    known_changed();
     const float by = static_cast<float>(factor);
     in_parallel(utility_.size(), utility_.size(), [&](int64_t begin, int64_t end) {
       Utility* const u = utility_.data();
@@ -122,6 +123,7 @@ class Flat final : public Storage {
   }
 
   at::Tensor age() override {
+    known_changed();
     std::vector<int64_t> evicted;
     for (int64_t row = 0; row < shape_.num_rows(); ++row) {
       if (age_[row] >= shape_.ttl) {
@@ -140,21 +142,21 @@ class Flat final : public Storage {
   }
 
   at::Tensor histogram(Candidates of, Digit digit, const std::vector<Threshold>& prefix) override {
+    const int64_t values = int64_t{1} << digit.bits;
     if (of == Candidates::kRows) {
-      return counted(1, int64_t{1} << digit.bits, shape_.num_rows(),
-                     [&](const auto& add, int64_t begin, int64_t end) {
-                       for (int64_t row = begin; row < end; ++row) {
-                         const Utility best = best_without_live(row);
-                         if (best <= 0) continue;
-                         const int64_t value = digit_of(digit, prefix[0], best, row);
-                         if (value >= 0) add(0, value);
-                       }
-                     });
+      return counted(1, values, num_known(), [&](const auto& add, int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t row = known_[i];
+          const Utility best = best_without_live(row);
+          if (!best) continue;
+          const int64_t value = digit_of(digit, prefix[0], best, row);
+          if (value >= 0) add(0, value);
+        }
+      });
     }
-    return counted(shape_.num_groups(), int64_t{1} << digit.bits, shape_.num_rows(),
+    return counted(shape_.num_groups(), values, num_known(),
                    [&](const auto& add, int64_t begin, int64_t end) {
-                     for_chunks(begin, end, [&](int64_t q, int64_t group) {
-                       if (utility_[q] <= 0 && !address_[q]) return;
+                     for_candidates(begin, end, [&](int64_t q, int64_t group) {
                        const int64_t value = digit_of(digit, prefix[group], utility_[q], q);
                        if (value >= 0) add(group, value);
                      });
@@ -162,12 +164,11 @@ class Flat final : public Storage {
   }
 
   at::Tensor moves(const std::vector<Threshold>& keep) override {
-    return counted(shape_.num_groups(), 2, shape_.num_rows(),
+    return counted(shape_.num_groups(), 2, num_known(),
                    [&](const auto& add, int64_t begin, int64_t end) {
-                     for_chunks(begin, end, [&](int64_t q, int64_t group) {
+                     for_candidates(begin, end, [&](int64_t q, int64_t group) {
                        const bool kept = keep[group].keeps(utility_[q], q);
-                       if (address_[q] && !kept) add(group, 0);
-                       if (!address_[q] && kept && utility_[q] > 0) add(group, 1);
+                       if (kept != (address_[q] != 0)) add(group, kept);
                      });
                    });
   }
@@ -176,10 +177,9 @@ class Flat final : public Storage {
                                                        bool with_weights) override {
     std::vector<int64_t> evicted, admitted;
     std::vector<float> weights;
-    for_chunks(0, shape_.num_rows(), [&](int64_t q, int64_t group) {
+    for_candidates(0, num_known(), [&](int64_t q, int64_t group) {
       const bool kept = keep[group].keeps(utility_[q], q);
-      if (address_[q] && !kept) evicted.push_back(q);
-      if (!address_[q] && kept && utility_[q] > 0) admitted.push_back(q);
+      if (kept != (address_[q] != 0)) (kept ? admitted : evicted).push_back(q);
     });
     for (const int64_t q : evicted) {
       if (with_weights) {
@@ -193,23 +193,23 @@ class Flat final : public Storage {
   }
 
   void forget(Threshold keep) override {
-    in_parallel(shape_.num_rows(), shape_.num_rows(), [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
+    const int64_t n = num_known();
+    in_parallel(n, n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = known_[i];
         const Utility best = best_without_live(row);
-        if (best > 0 && !keep.keeps(best, row))
-          std::fill_n(utility_.data() + row * k_, k_, Utility{0});
+        if (best && !keep.keeps(best, row)) std::fill_n(utility_.data() + row * k_, k_, Utility{0});
       }
     });
+    known_changed();
   }
 
-  // -- state
-  // ---------------------------------------------------------------------------------------
+  // -- state --
 
   std::vector<at::Tensor> state() override {
-    std::vector<int64_t> rows;
-    for (int64_t row = 0; row < shape_.num_rows(); ++row)
-      if (known(row)) rows.push_back(row);
-    const int64_t n = static_cast<int64_t>(rows.size());
+    const int64_t n = num_known();
+    const std::vector<int64_t> rows = known_;
+    known_changed();
     const at::Tensor which = as_tensor(rows);
     const at::Tensor ages = at::zeros({n}, at::kInt);
     const at::Tensor weights = at::empty({live(), width_}, at::kFloat);
@@ -313,6 +313,7 @@ class Flat final : public Storage {
   int64_t virtual_chunks() const { return shape_.num_rows() * shape_.num_chunks; }
 
   void clear() {
+    known_changed();
     std::fill_n(address_.data(), address_.size(), 0);
     std::fill_n(utility_.data(), utility_.size(), Utility{0});
     live_ = free_ = 0;
@@ -329,17 +330,32 @@ class Flat final : public Storage {
     std::fill_n(age_.data(), age_.size(), kNeverLookedUp);
   }
 
-  // Calls use(q, group) for the chunks of rows [begin, end), in order.
+  // Known rows are few of all, and looked for once for all counts of a prune event.
+  int64_t num_known() {
+    if (known_.empty()) {
+      const int64_t rows = shape_.num_rows(), parts = (rows + kRowsPerPart - 1) / kRowsPerPart;
+      std::vector<std::vector<int64_t>> found(parts);
+      pieces(parts, [&](int64_t part) {
+        const int64_t end = std::min(rows, (part + 1) * kRowsPerPart);
+        for (int64_t row = part * kRowsPerPart; row < end; ++row)
+          if (known(row)) found[part].push_back(row);
+      });
+      for (const auto& part : found) known_.insert(known_.end(), part.begin(), part.end());
+    }
+    return static_cast<int64_t>(known_.size());
+  }
+  void known_changed() { known_ = {}; }
+
+  // Calls use(q, group) for the chunks of known rows [begin, end) that live or have a utility, in
+  // order.
   template <typename Use>
-  void for_chunks(int64_t begin, int64_t end, const Use& use) const {
-    int64_t table = shape_.table_of(begin);
-    for (int64_t row = begin; row < end; ++row) {
-      while (row >= shape_.table_ends[table]) ++table;
+  void for_candidates(int64_t begin, int64_t end, const Use& use) const {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = known_[i];
+      const int64_t table = shape_.scope == Scope::kTable ? shape_.table_of(row) : 0;
       for (int64_t j = 0; j < k_; ++j) {
-        const int64_t group = shape_.scope == Scope::kGlobal   ? 0
-                              : shape_.scope == Scope::kColumn ? j
-                                                               : table;
-        use(row * k_ + j, group);
+        const int64_t q = row * k_ + j;
+        if (utility_[q] || address_[q]) use(q, shape_.scope == Scope::kColumn ? j : table);
       }
     }
   }
@@ -350,9 +366,9 @@ class Flat final : public Storage {
     return mask;
   }
   bool known(int64_t row) const {
-    for (int64_t q = row * k_; q < (row + 1) * k_; ++q)
-      if (address_[q] || utility_[q] > 0) return true;
-    return false;
+    int32_t any = 0;
+    for (int64_t q = row * k_; q < (row + 1) * k_; ++q) any |= address_[q] | utility_[q];
+    return any;
   }
   // The row's best utility, or 0 where it has a live chunk.
   Utility best_without_live(int64_t row) const {
@@ -399,10 +415,11 @@ class Flat final : public Storage {
   Array<Utility> utility_;  // of virtual chunks
   Array<float> weights_;    // of physical chunks
   Array<float> slots_;
-  Array<int32_t> owner_;  // virtual chunk of a live one; -1 - the next free one of a free one
-  Array<uint16_t> age_;   // of rows; empty where they do not age
-  int64_t used_ = 1;      // physical chunks that were ever used, the null chunk among them
-  int64_t free_ = 0;      // top of the stack of free ones; 0 at its end
+  Array<int32_t> owner_;        // virtual chunk of a live one; -1 - the next free one of a free one
+  std::vector<int64_t> known_;  // rows with a live chunk or a utility; empty when not looked for
+  Array<uint16_t> age_;         // of rows; empty where they do not age
+  int64_t used_ = 1;            // physical chunks that were ever used, the null chunk among them
+  int64_t free_ = 0;            // top of the stack of free ones; 0 at its end
   int64_t live_ = 0;
 };
 
