@@ -47,7 +47,7 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
         return spec
     if not spec.metrics:
         spec = _with_overview(spec, profile)
-    spec = _with_verdicts(_with_defaults(spec, profile), profile)
+    spec = _with_verdicts(_with_defaults(_with_implied(spec), profile), profile)
     workload, choices = _open_axes(spec, profile)
     if spec.shape == "points" and spec.source == "history":
         return replace(spec, dimensions=_unique(*spec.dimensions, "method", *workload, *choices, "seed"))
@@ -225,6 +225,15 @@ def _values(
         elif f.column == column and f.operator in ("<>", "not in"):
             values = dict.fromkeys(v for v in values if v not in f.values)
     return tuple(values)
+
+
+def _with_implied(spec: QuerySpec) -> QuerySpec:
+    """With what the metrics asked for say of their trials."""
+    for metric in spec.metrics:
+        for column, value in catalog.words()["implied"].get(metric.column, {}).items():
+            if column not in spec.dimensions and all(f.column != column for f in spec.filters):
+                spec = replace(spec, filters=(*spec.filters, Filter(column, "=", (value,))))
+    return spec
 
 
 def _with_defaults(spec: QuerySpec, profile: Profile) -> QuerySpec:
