@@ -217,13 +217,14 @@ class FIITEDEmbeddingBag(nn.Module):
     @torch.no_grad()
     def train_step(self, lr: float, eps: float, betas: tuple[float, float]) -> PruneEvent | None:
         """Update from what was recorded, count the step, and prune where it is time; what the event did, or None."""
+        recorded, mean = self._recorded_lookups()
+        self._recorded = []
         self.step_count += 1
-        recorded, self._recorded = self._recorded, []
         self._storage.train(
             [r.rows for r in recorded],
             [r.offsets for r in recorded],
             [r.grad for r in recorded],
-            self.mode == "mean",
+            mean,
             self.score,
             self.rule,
             [lr, eps, *betas],
@@ -262,7 +263,8 @@ class FIITEDEmbeddingBag(nn.Module):
 
     def bytes_by_kind(self) -> dict[str, int]:
         """Bytes in use: weights, index (addresses), utilities, owners, optimizer, other (ages, admission filter)."""
-        return dict(self._storage.bytes())
+        sizes = dict(self._storage.bytes())
+        return dict(zip(sizes, self._reduce(torch.tensor([*sizes.values()])).tolist(), strict=True))
 
     def memory_bytes(self) -> int:
         """All bytes but those of the optimizer."""
@@ -275,21 +277,29 @@ class FIITEDEmbeddingBag(nn.Module):
         chunks; memory_mb and the bytes by kind / 1e6; of the last event, where there was one: threshold (mean over
         groups), turnover, evicted, admitted.
         """
-        rows = self._storage.live_histogram()
-        live = float(self._storage.live())
+        rows = self._reduce(self._storage.live_histogram())
+        rows[0] = self.num_embeddings - rows[1:].sum()  # a storage may know only a part of the rows
+        live = float(rows @ torch.arange(self.num_chunks + 1))
         found = {"live_chunks": live, "live_dimensions": live * self.chunk_width / self.num_embeddings}
         found |= {f"live_rows_{m}": float(count) for m, count in enumerate(rows)}
-        found["memory_mb"] = self.memory_bytes() / 1e6
-        found |= {f"{kind}_mb": size / 1e6 for kind, size in self.bytes_by_kind().items()}
+        sizes = self.bytes_by_kind()
+        found["memory_mb"] = (sum(sizes.values()) - sizes["optimizer"]) / 1e6
+        found |= {f"{kind}_mb": size / 1e6 for kind, size in sizes.items()}
         if event := self.last_event:
             found["threshold"] = float(event.threshold.mean())
             found["turnover"] = event.turnover
-            found["evicted"], found["admitted"] = float(len(event.evicted)), float(len(event.admitted))
+            moved = self._reduce(torch.tensor([len(event.evicted), len(event.admitted)]))
+            found["evicted"], found["admitted"] = map(float, moved)
         return found
 
     @property
     def chunk_width(self) -> int:
         return self.embedding_dim // self.num_chunks
+
+    @property
+    def shard(self) -> tuple[int, int]:
+        """Which part of the table this is: a rank, of so many."""
+        return 0, 1
 
     @property
     def capacity(self) -> int:
@@ -308,11 +318,7 @@ class FIITEDEmbeddingBag(nn.Module):
 
     def set_extra_state(self, state: Mapping[str, Any]) -> None:
         """Take over a state. One of a larger budget is pruned to this one by utility. Raises ValueError."""
-        loaded, rule = saved.unpack(self, state), str(state["rule"])
-        if self._optimized and rule and rule != self.rule:
-            raise ValueError(
-                f"the table was saved with the optimizer {rule}, but here {self.rule} trains it: make that one"
-            )
+        loaded, rule = saved.cut(self, self._checked(state), self._reduce), str(state["rule"])
         if rule and rule != self.rule:
             self._storage.set_slots(rule, self._slot_value)
             self.rule = rule
@@ -372,13 +378,23 @@ class FIITEDEmbeddingBag(nn.Module):
     @torch.no_grad()
     def _start(self) -> None:
         rows = budget.first_rows(self.rows_of_tables, self.num_chunks, self.budgets, self.scope)
-        weights = torch.empty(len(rows), self.embedding_dim)
+        self._storage.load_state(list(saved.first_state(rows, self._draw(len(rows)), self.num_chunks)))
+
+    def _draw(self, rows: int) -> Tensor:
+        """Weights (rows, D) to start from."""
+        weights = torch.empty(rows, self.embedding_dim)
         if self.init == "uniform":
             bound = math.sqrt(1 / self.num_embeddings)  # as DLRM has it
-            nn.init.uniform_(weights, -bound, bound)
-        else:
-            nn.init.normal_(weights)
-        self._storage.load_state(list(saved.first_state(rows, weights, self.num_chunks)))
+            return nn.init.uniform_(weights, -bound, bound)
+        return nn.init.normal_(weights)
+
+    def _checked(self, state: Mapping[str, Any]) -> State:
+        saved_state, rule = saved.unpack(self, state), str(state["rule"])
+        if self._optimized and rule and rule != self.rule:
+            raise ValueError(
+                f"the table was saved with the optimizer {rule}, but here {self.rule} trains it: make that one"
+            )
+        return saved_state
 
     def _policy(self) -> Policy:
         return Policy(
@@ -410,6 +426,10 @@ class FIITEDEmbeddingBag(nn.Module):
         """(B, D), rows, ends of bags, bags of each table."""
         seed = self.seed if self.hashed_ids else None
         return self._storage.lookup(inputs, offsets, seed, self.joint_ids, self.mode == "mean")
+
+    def _recorded_lookups(self) -> tuple[list[Lookups], bool]:
+        """What a step trains on, and whether its gradients are to be divided by the lengths of their bags."""
+        return self._recorded, self.mode == "mean"
 
     def _record(self, lookups: Lookups) -> None:
         if not self._optimized:

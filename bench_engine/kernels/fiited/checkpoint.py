@@ -49,15 +49,24 @@ def save(path: str | Path, parts: Mapping[str, HasState]) -> None:
 def load(path: str | Path, parts: Mapping[str, HasState]) -> None:
     """Put back what `save` wrote; all parts of the file must be given. Raises CheckpointError, and ValueError where a
     part does not fit."""
+    put(read(path), parts, Path(path).name)
+
+
+def read(path: str | Path) -> Any:
+    """The states of the parts in a file. Raises CheckpointError."""
     name = Path(path).name
     try:
-        states = torch.load(path, weights_only=True)
+        return torch.load(path, weights_only=True)
     except FileNotFoundError:
         raise CheckpointError(f"there is no checkpoint {name}") from None
     except Exception as error:  # a damaged archive comes as one of many exceptions
         raise CheckpointError(
             f"the checkpoint {name} cannot be read and may be cut off: take an older one ({_reason(error)})"
         ) from error
+
+
+def put(states: Any, parts: Mapping[str, HasState], name: str) -> None:
+    """Give each part its state; `name` is that of the file they are from. Raises ValueError."""
     if not isinstance(states, dict) or states.keys() != parts.keys():
         held = ", ".join(map(str, states)) if isinstance(states, dict) else "something else"
         raise ValueError(f"the checkpoint {name} holds {held}, not {', '.join(parts)}: give the parts that were saved")

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
+from bench_engine.kernels.fiited import ranking
+from bench_engine.kernels.fiited.pruning import Reduce
+
 if TYPE_CHECKING:
     from bench_engine.kernels.fiited.bag import FIITEDEmbeddingBag
 
@@ -54,6 +57,7 @@ def pack(bag: "FIITEDEmbeddingBag", state: State) -> dict[str, Any]:
     """The state with what it belongs to, in types that torch.load takes with weights_only."""
     return {
         "format": FORMAT,
+        "shard": list(bag.shard),
         "rows_of_tables": list(bag.rows_of_tables),
         "embedding_dim": bag.embedding_dim,
         "num_chunks": bag.num_chunks,
@@ -66,7 +70,7 @@ def pack(bag: "FIITEDEmbeddingBag", state: State) -> dict[str, Any]:
 
 
 def unpack(bag: "FIITEDEmbeddingBag", packed: Mapping[str, Any]) -> State:
-    """The state, cut to the table's budget. Raises ValueError where it is of another table."""
+    """The state. Raises ValueError where it is of another table, or of another part of it."""
     if packed.get("format") != FORMAT:
         raise ValueError(f"a FIITED state of format {FORMAT} is needed, not of {packed.get('format')!r}")
     own = pack(bag, State(*[torch.empty(0)] * 8))
@@ -75,10 +79,15 @@ def unpack(bag: "FIITEDEmbeddingBag", packed: Mapping[str, Any]) -> State:
             raise ValueError(
                 f"the saved table has {name} {packed[name]}, this one {own[name]}: make it with the same {name}"
             )
-    return cut(bag, State(**packed["state"]))
+    if (shard := packed.get("shard", [0, 1])) != own["shard"]:
+        raise ValueError(
+            f"this is the part of rank {shard[0]} of {shard[1]}, and here is rank {bag.shard[0]} of {bag.shard[1]}: "
+            "load the checkpoint with sharded_checkpoint.load, which puts the parts together"
+        )
+    return State(**packed["state"])
 
 
-def cut(bag: "FIITEDEmbeddingBag", state: State) -> State:
+def cut(bag: "FIITEDEmbeddingBag", state: State, reduce: Reduce) -> State:
     """Evict what the table's budgets do not hold: the chunks of least utility, of equals those of higher number."""
     chunk = torch.arange(bag.num_chunks)
     live = (state.live.unsqueeze(1) >> chunk & 1).bool()
@@ -88,13 +97,22 @@ def cut(bag: "FIITEDEmbeddingBag", state: State) -> State:
     group = {"global": torch.zeros_like(at), "column": place}.get(bag.scope)
     if group is None:
         group = torch.searchsorted(ends, row, right=True)
-    if (group.bincount(minlength=len(bag.budgets)) <= bag.budgets).all():
+    if (reduce(group.bincount(minlength=len(bag.budgets))) <= bag.budgets).all():
         return state
-    utility = state.utilities.flatten()[at]
-    by_utility = torch.argsort(utility, descending=True, stable=True)  # `at` ascends, so equals are by number
-    kept = torch.zeros(len(at), dtype=torch.bool)
-    for number, budget in enumerate(bag.budgets.tolist()):
-        kept[by_utility[group[by_utility] == number][:budget]] = True
+    number = row * bag.num_chunks + place
+    bits = state.utilities.flatten()[at].view(torch.int16).long()
+
+    def histogram(digit: ranking.Digit, prefix: Tensor) -> Tensor:
+        values, before = (number, prefix[group, 1]) if digit.of_id else (bits, prefix[group, 0])
+        fits = values >> digit.shift + digit.bits == before >> digit.shift + digit.bits
+        if digit.of_id:
+            fits &= bits == prefix[group, 0]
+        size = 1 << digit.bits
+        places = group * size + (values >> digit.shift & size - 1)
+        return reduce(places[fits].bincount(minlength=len(bag.budgets) * size).view(-1, size))
+
+    keep = ranking.thresholds(histogram, bag.budgets, bag.num_embeddings * bag.num_chunks)[group]
+    kept = (bits > keep[:, 0]) | ((bits == keep[:, 0]) & (number <= keep[:, 1]))
     masks = torch.zeros_like(live.flatten())
     masks[at[kept]] = True
     return state._replace(
