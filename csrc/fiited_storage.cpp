@@ -10,7 +10,8 @@
 #include <optional>
 #include <string_view>
 
-#include "cpu/fiited_optimizer.h"
+#include "fiited_formulas.h"
+#include "fiited_hash.h"
 
 namespace mirror::fiited {
 namespace {
@@ -27,7 +28,8 @@ T one_of(std::string_view name, std::string_view given,
 
 c10::intrusive_ptr<Storage> make(const std::string& layout, std::vector<int64_t> table_ends,
                                  int64_t dim, int64_t num_chunks, int64_t capacity,
-                                 const std::string& scope, int64_t ttl, int64_t admission) {
+                                 const std::string& scope, int64_t ttl, int64_t admission,
+                                 at::Device device) {
   TORCH_CHECK_VALUE(!table_ends.empty() && num_chunks >= 1 && num_chunks <= kMaxChunks &&
                         dim >= 1 && dim % num_chunks == 0 && ttl >= 0 && ttl < 65535,
                     "a FIITED table of this shape cannot be made");
@@ -41,15 +43,12 @@ c10::intrusive_ptr<Storage> make(const std::string& layout, std::vector<int64_t>
           {{"global", Scope::kGlobal}, {"table", Scope::kTable}, {"column", Scope::kColumn}}),
       ttl,
       admission};
-  return layout == "flat" ? make_flat(std::move(shape)) : make_compact(std::move(shape));
-}
-
-// splitmix64 (Steele et al. 2014) of an id, with a seed: one to one over all 64-bit numbers.
-inline uint64_t scramble(uint64_t id, uint64_t seed) {
-  uint64_t x = id + seed * 0xD1342543DE82EF95ULL + 0x9E3779B97F4A7C15ULL;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
+  const auto form = forms().find(layout);
+  TORCH_CHECK(form != forms().end(), "the compiled kernels hold no FIITED table of the form '",
+              layout, "': where it is one of CUDA, they were built without, and need a torch with ",
+              "CUDA and a CUDA toolkit of its major version; then run ",
+              "`python -m bench_engine build`");
+  return form->second(std::move(shape), device);
 }
 
 std::string named(int64_t table, int64_t tables) {
@@ -67,11 +66,7 @@ struct Ids {
     const index_t* const from = ids.const_data_ptr<index_t>();
     const int64_t n = ids.numel();
     if (seed) {
-      for (int64_t i = 0; i < n; ++i) {
-        const auto hash = static_cast<unsigned __int128>(
-            scramble(static_cast<uint64_t>(int64_t{from[i]}), *seed));
-        to[i] = base + static_cast<int64_t>(hash * static_cast<uint64_t>(rows) >> 64);
-      }
+      for (int64_t i = 0; i < n; ++i) to[i] = base + hashed_row(from[i], *seed, rows);
       return;
     }
     index_t low = 0, high = 0;
@@ -122,48 +117,6 @@ void append_ends(const Tensor& ids, const std::optional<Tensor>& offsets, int64_
   if (bags) ends.push_back(before + n);
 }
 
-// The ids of a call, one tensor for each table, or one for all of them with `joint` rows: rows
-// (N,), where bags start and the last ends (B + 1,), and the number of bags of each table.
-std::tuple<Tensor, Tensor, std::vector<int64_t>> bags(
-    const c10::intrusive_ptr<Storage>& storage, const std::vector<Tensor>& inputs,
-    const std::vector<std::optional<Tensor>>& offsets, std::optional<int64_t> seed, bool joint) {
-  std::vector<int64_t> ends = storage->shape().table_ends;
-  if (joint) ends = {ends.back()};
-  const int64_t tables = static_cast<int64_t>(ends.size());
-  TORCH_CHECK_VALUE(static_cast<int64_t>(inputs.size()) == tables &&
-                        (offsets.empty() || offsets.size() == inputs.size()),
-                    "there are ", tables, " tables, but ids of ", inputs.size());
-  int64_t total = 0;
-  for (int64_t t = 0; t < tables; ++t) {
-    check_ids(inputs[t], "input", named(t, tables));
-    total += inputs[t].numel();
-  }
-  const Tensor rows = at::empty({total}, at::kLong);
-  std::vector<int64_t> starts{0}, counts;
-  int64_t* to = rows.mutable_data_ptr<int64_t>();
-  int64_t before = 0;
-  for (int64_t t = 0; t < tables; ++t) {
-    const std::string of_table = named(t, tables);
-    const size_t known = starts.size();
-    append_ends(inputs[t], offsets.empty() ? std::nullopt : offsets[t], before, of_table, starts);
-    counts.push_back(static_cast<int64_t>(starts.size() - known));
-    const int64_t base = t ? ends[t - 1] : 0;
-    // Tables hash differently, so that ids that meet in one do not meet in the others.
-    const Ids ids{base, ends[t] - base,
-                  seed ? std::optional<uint64_t>(scramble(t, *seed)) : std::nullopt, of_table};
-    const Tensor input = inputs[t].contiguous();
-    if (input.scalar_type() == at::kInt) {
-      ids.write<int32_t>(input, to + before);
-    } else {
-      ids.write<int64_t>(input, to + before);
-    }
-    before += input.numel();
-  }
-  const Tensor offsets_of_all = at::empty({static_cast<int64_t>(starts.size())}, at::kLong);
-  std::copy(starts.begin(), starts.end(), offsets_of_all.mutable_data_ptr<int64_t>());
-  return {rows, offsets_of_all, counts};
-}
-
 std::vector<Lookups> as_lookups(const std::vector<Tensor>& rows, const std::vector<Tensor>& offsets,
                                 const std::vector<Tensor>& grads, int64_t dim) {
   std::vector<Lookups> lookups;
@@ -179,21 +132,6 @@ std::vector<Lookups> as_lookups(const std::vector<Tensor>& rows, const std::vect
   return lookups;
 }
 
-// The first bag whose gradient is not finite, or -1.
-int64_t first_not_finite(const Tensor& given) {
-  const Tensor grad = given.contiguous();
-  TORCH_CHECK_TYPE(grad.scalar_type() == at::kFloat && grad.dim() == 2,
-                   "the gradient must be (bags, embedding_dim) float32, not ", grad.scalar_type());
-  const float* const g = grad.const_data_ptr<float>();
-  const int64_t dim = grad.size(1), n = grad.numel();
-  float sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += g[i] * 0.0f;  // 0 for numbers, NaN for others
-  if (sum == 0) return -1;
-  for (int64_t i = 0; i < n; ++i)
-    if (!std::isfinite(g[i])) return i / dim;
-  return -1;
-}
-
 // (groups, 2) int64 of bits and ids.
 std::vector<Threshold> thresholds(const Tensor& table, int64_t groups) {
   TORCH_CHECK_VALUE(
@@ -205,9 +143,10 @@ std::vector<Threshold> thresholds(const Tensor& table, int64_t groups) {
   return found;
 }
 
-void load_state(const c10::intrusive_ptr<Storage>& storage, const std::vector<Tensor>& state) {
+void load_state(const c10::intrusive_ptr<Storage>& storage, std::vector<Tensor> state) {
   const Shape& shape = storage->shape();
   TORCH_CHECK_VALUE(state.size() == 8, "a FIITED state has 8 tensors, not ", state.size());
+  for (Tensor& part : state) part = part.cpu();
   const Tensor rows = state[0].contiguous(), live = state[1].contiguous();
   TORCH_CHECK_VALUE(rows.scalar_type() == at::kLong && live.scalar_type() == at::kInt &&
                         live.numel() == rows.numel(),
@@ -275,12 +214,18 @@ Tensor histogram(const Self& self, bool of_rows, bool of_id, int64_t shift, int6
 TORCH_LIBRARY_FRAGMENT(mirror, m) {
   m.class_<Storage>("FiitedStorage")
       .def(torch::init(&make))
-      .def("bags", &bags)
+      .def("bags",
+           [](const Self& self, const std::vector<Tensor>& inputs,
+              const std::vector<std::optional<Tensor>>& offsets, std::optional<int64_t> seed,
+              bool joint) {
+             auto [rows, ends, counts] = self->bags(inputs, offsets, seed, joint);
+             return std::make_tuple(std::move(rows), std::move(ends), std::move(counts));
+           })
       .def("lookup",
            [](const Self& self, const std::vector<Tensor>& inputs,
               const std::vector<std::optional<Tensor>>& offsets, std::optional<int64_t> seed,
               bool joint, bool mean) {
-             auto [rows, ends, counts] = bags(self, inputs, offsets, seed, joint);
+             auto [rows, ends, counts] = self->bags(inputs, offsets, seed, joint);
              Tensor output = self->forward(rows, ends, mean);
              return std::make_tuple(std::move(output), std::move(rows), std::move(ends),
                                     std::move(counts));
@@ -288,7 +233,7 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
       .def("forward", [](const Self& self, const Tensor& rows, const Tensor& offsets,
                          bool mean) { return self->forward(rows, offsets, mean); })
       .def("first_not_finite",
-           [](const Self&, const Tensor& grad) { return first_not_finite(grad); })
+           [](const Self& self, const Tensor& grad) { return self->first_not_finite(grad); })
       .def("train", &train)
       .def("set_slots",
            [](const Self& self, const std::string& rule, double value) {
@@ -322,6 +267,68 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
 }
 
 }  // namespace
+
+Bags Storage::bags(const std::vector<Tensor>& inputs,
+                   const std::vector<std::optional<Tensor>>& offsets, std::optional<int64_t> seed,
+                   bool joint) {
+  std::vector<int64_t> ends = shape_.table_ends;
+  if (joint) ends = {ends.back()};
+  const int64_t tables = static_cast<int64_t>(ends.size());
+  TORCH_CHECK_VALUE(static_cast<int64_t>(inputs.size()) == tables &&
+                        (offsets.empty() || offsets.size() == inputs.size()),
+                    "there are ", tables, " tables, but ids of ", inputs.size());
+  int64_t total = 0;
+  for (int64_t t = 0; t < tables; ++t) {
+    check_ids(inputs[t], "input", named(t, tables));
+    total += inputs[t].numel();
+  }
+  const Tensor rows = at::empty({total}, at::kLong);
+  std::vector<int64_t> starts{0}, counts;
+  int64_t* to = rows.mutable_data_ptr<int64_t>();
+  int64_t before = 0;
+  for (int64_t t = 0; t < tables; ++t) {
+    const std::string of_table = named(t, tables);
+    const size_t known = starts.size();
+    append_ends(inputs[t], offsets.empty() ? std::nullopt : offsets[t], before, of_table, starts);
+    counts.push_back(static_cast<int64_t>(starts.size() - known));
+    const int64_t base = t ? ends[t - 1] : 0;
+    // Tables hash differently, so that ids that meet in one do not meet in the others.
+    const Ids ids{base, ends[t] - base,
+                  seed ? std::optional<uint64_t>(scramble(t, *seed)) : std::nullopt, of_table};
+    const Tensor input = inputs[t].contiguous();
+    if (input.scalar_type() == at::kInt) {
+      ids.write<int32_t>(input, to + before);
+    } else {
+      ids.write<int64_t>(input, to + before);
+    }
+    before += input.numel();
+  }
+  const Tensor offsets_of_all = at::empty({static_cast<int64_t>(starts.size())}, at::kLong);
+  std::copy(starts.begin(), starts.end(), offsets_of_all.mutable_data_ptr<int64_t>());
+  return {rows, offsets_of_all, counts};
+}
+
+int64_t Storage::first_not_finite(const Tensor& given) {
+  const Tensor grad = given.contiguous();
+  TORCH_CHECK_TYPE(grad.scalar_type() == at::kFloat && grad.dim() == 2,
+                   "the gradient must be (bags, embedding_dim) float32, not ", grad.scalar_type());
+  const float* const g = grad.const_data_ptr<float>();
+  const int64_t dim = grad.size(1), n = grad.numel();
+  float sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += g[i] * 0.0f;  // 0 for numbers, NaN for others
+  if (sum == 0) return -1;
+  for (int64_t i = 0; i < n; ++i)
+    if (!std::isfinite(g[i])) return i / dim;
+  return -1;
+}
+
+std::map<std::string, Maker>& forms() {
+  static std::map<std::string, Maker> known{
+      {"flat", [](Shape shape, at::Device) { return make_flat(std::move(shape)); }},
+      {"compact", [](Shape shape, at::Device) { return make_compact(std::move(shape), false); }},
+      {"frozen", [](Shape shape, at::Device) { return make_compact(std::move(shape), true); }}};
+  return known;
+}
 
 int64_t Shape::table_of(int64_t row) const {
   return std::upper_bound(table_ends.begin(), table_ends.end(), row) - table_ends.begin();

@@ -10,16 +10,15 @@
 #include <torch/custom_class.h>
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "fiited_types.h"
+
 namespace mirror::fiited {
-
-inline constexpr int64_t kMaxChunks = 16;  // a row's live chunks are bits of 16
-
-// Which budget a chunk counts towards.
-enum class Scope { kGlobal, kTable, kColumn };
 
 struct Shape {
   std::vector<int64_t> table_ends;  // rows of table t end before table_ends[t]
@@ -46,48 +45,25 @@ struct Lookups {
   at::Tensor grad;     // (B, D) float32, contiguous
 };
 
-enum class Score { kFrequencyGradient, kFrequency, kGradient };
-enum class Rule { kSgd, kAdagrad, kRowwiseAdagrad, kAdam };
-
-// The numbers of one optimizer step.
-struct Step {
-  Rule rule;
-  Score score;
-  bool mean;
-  double lr;
-  double eps;
-  double beta1;
-  double beta2;
-  int64_t number;  // of this step, from 1 on
-  double scale;    // what stored utilities are multiplied with to give their values
-};
-
-// Whether a chunk is kept: utility bits above `bits`, or equal and the id not above `id`. -1 keeps
-// everything.
-struct Threshold {
-  int64_t bits;
-  int64_t id;
-  bool keeps(int64_t its_bits, int64_t its_id) const {
-    return its_bits > bits || (its_bits == bits && its_id <= id);
-  }
-};
-
-// What is ranked: chunks that are live or have a utility, or the best utility of rows that have no
-// live chunk.
-enum class Candidates { kChunks, kRows };
-
-// A rank is 15 bits of utility, the larger the better, then an id, the smaller the better. It is
-// found digit by digit (see bench_engine/kernels/fiited/ranking.py).
-struct Digit {
-  bool of_id;
-  int shift;
-  int bits;
+// The ids of a call as rows of all tables.
+struct Bags {
+  at::Tensor rows;              // (N,) int64
+  at::Tensor offsets;           // (B + 1,) int64: where bags start and the last ends
+  std::vector<int64_t> counts;  // bags of each table
 };
 
 class Storage : public torch::CustomClassHolder {
  public:
   explicit Storage(Shape shape) : shape_(std::move(shape)) {}
   const Shape& shape() const { return shape_; }
+
+  // From one tensor of ids for each table, or one for all of them with `joint` rows; hashed with
+  // `seed` where there is one.
+  virtual Bags bags(const std::vector<at::Tensor>& inputs,
+                    const std::vector<std::optional<at::Tensor>>& offsets,
+                    std::optional<int64_t> seed, bool joint);
+  // The first bag whose gradient (B, D) is not finite, or -1.
+  virtual int64_t first_not_finite(const at::Tensor& grad);
 
   // (B, D) sums of the rows of each bag.
   virtual at::Tensor forward(const at::Tensor& rows, const at::Tensor& offsets, bool mean) = 0;
@@ -138,6 +114,11 @@ class Storage : public torch::CustomClassHolder {
 };
 
 c10::intrusive_ptr<Storage> make_flat(Shape shape);
-c10::intrusive_ptr<Storage> make_compact(Shape shape);
+// A frozen one has no utilities and is not trained.
+c10::intrusive_ptr<Storage> make_compact(Shape shape, bool frozen);
+
+// Forms by name. csrc/cuda adds "flat_cuda", so that a library without it needs nothing of it.
+using Maker = c10::intrusive_ptr<Storage> (*)(Shape shape, at::Device device);
+std::map<std::string, Maker>& forms();
 
 }  // namespace mirror::fiited

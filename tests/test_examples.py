@@ -1,4 +1,4 @@
-"""The example runs as its page says: untouched, then with Parallel OP, compared with the first run."""
+"""The examples run as their pages say."""
 
 import os
 import re
@@ -50,3 +50,18 @@ def test_wide_and_deep_gives_with_parallel_op_what_it_gives_untouched(tmp_path: 
         assert float(rows) == 0
         assert 0 <= float(sums) < 1e-5
         assert 0 <= float(whole) < 1e-5
+
+
+def test_fiited_trains_in_less_memory_than_a_dense_table(tmp_path: Path) -> None:
+    extension.build()
+    text, edits = re.subn(
+        r"(?m)^(ROWS, .* = )200_000(.*), 600$", r"\g<1>20_000\2, 60", (ROOT / "examples/fiited.py").read_text()
+    )
+    assert edits == 1
+    script = tmp_path / "fiited.py"
+    script.write_text(text)
+    said, _ = run(script, tmp_path / "unused")
+    megabytes = [float(found) for found in re.findall(r"([\d.]+) MB", said)]
+    dense, training, frozen = megabytes
+    assert frozen <= training < dense / 4
+    assert sum(int(found.replace(",", "")) for found in re.findall(r"([\d,]+) vectors of", said)) == 20_000

@@ -26,13 +26,14 @@ class Compact final : public Storage {
     uint32_t live;
   };
 
-  explicit Compact(Shape shape)
+  Compact(Shape shape, bool frozen)
       : Storage(std::move(shape)),
         k_(shape_.num_chunks),
         width_(shape_.width()),
         all_((uint32_t{1} << k_) - 1),
         filter_(shape_.admission, shape_.capacity / k_),
-        index_(k_) {
+        frozen_(frozen),
+        index_(frozen ? 0 : k_) {
     TORCH_CHECK_VALUE(shape_.num_rows() < Index::kNone,
                       "the compact layout takes fewer than 2^32 - 1 rows, not ", shape_.num_rows());
     for (int64_t m = 1; m <= k_; ++m)
@@ -131,6 +132,7 @@ class Compact final : public Storage {
   }
 
   void train(const std::vector<Lookups>& lookups, const Step& step) override {
+    TORCH_CHECK(!frozen_, "a frozen table is not trained");
     TORCH_CHECK(slot_width_ == slots_of(step.rule, width_),
                 "the optimizer's slots do not fit: call set_slots first");
     train_rows(*this, shape_, filter_, lookups, step);
@@ -255,7 +257,7 @@ class Compact final : public Storage {
     const int64_t n = static_cast<int64_t>(slots.size());
     const at::Tensor rows = at::empty({n}, at::kLong);
     const at::Tensor masks = at::empty({n}, at::kInt);
-    const at::Tensor utilities = at::empty({n, k_}, at::kBFloat16);
+    const at::Tensor utilities = at::zeros({n, k_}, at::kBFloat16);
     const at::Tensor ages = at::zeros({n}, at::kInt);
     const at::Tensor weights = at::empty({live_, width_}, at::kFloat);
     const at::Tensor chunk_slots = at::empty({live_, slot_width_}, at::kFloat);
@@ -267,7 +269,7 @@ class Compact final : public Storage {
       rows.mutable_data_ptr<int64_t>()[i] = index_.row(slots[i]);
       masks.mutable_data_ptr<int32_t>()[i] = entry.live;
       if (shape_.ttl) ages.mutable_data_ptr<int32_t>()[i] = entry.age;
-      u = std::copy_n(index_.utilities(slots[i]), k_, u);
+      if (!frozen_) u = std::copy_n(index_.utilities(slots[i]), k_, u);
       for_live(slots[i], [&](int64_t, const float* from, const float* from_slots) {
         w = std::copy_n(from, width_, w);
         s = std::copy_n(from_slots, slot_width_, s);
@@ -291,7 +293,7 @@ class Compact final : public Storage {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t slot = index_.insert(rows[i]);
       index_[slot].age = static_cast<uint16_t>(ages[i]);
-      std::copy_n(utilities + i * k_, k_, index_.utilities(slot));
+      if (!frozen_) std::copy_n(utilities + i * k_, k_, index_.utilities(slot));
       set_live(slot, static_cast<uint32_t>(masks[i]));
       for_live(slot, [&](int64_t, float* to, float* to_slots) {
         std::copy_n(weights, width_, to);
@@ -315,7 +317,7 @@ class Compact final : public Storage {
     const int64_t* const ids = rows.const_data_ptr<int64_t>();
     for (int64_t i = 0; i < rows.numel(); ++i) {
       const int64_t slot = index_.find(ids[i]);
-      if (slot >= 0) std::copy_n(index_.utilities(slot), k_, stored(values) + i * k_);
+      if (slot >= 0 && !frozen_) std::copy_n(index_.utilities(slot), k_, stored(values) + i * k_);
     }
     return values;
   }
@@ -352,7 +354,7 @@ class Compact final : public Storage {
       const Index::Entry& entry = index_[slot];
       TORCH_CHECK(index_.find(index_.row(slot)) == slot, "row ", index_.row(slot), " is not found");
       TORCH_CHECK(entry.live <= all_, "row ", index_.row(slot), " has live chunks ", entry.live);
-      for (int64_t j = 0; j < k_; ++j) {
+      for (int64_t j = 0; j < k_ && !frozen_; ++j) {
         const Utility utility = index_.utilities(slot)[j];
         TORCH_CHECK(utility >= 0 && utility <= kLargestUtility, "a utility of row ",
                     index_.row(slot), " is ", utility);
@@ -380,7 +382,7 @@ class Compact final : public Storage {
   // Live chunks before chunk j.
   static int rank(uint32_t live, int j) { return std::popcount(live & ((uint32_t{1} << j) - 1)); }
 
-  bool known(int64_t slot) const { return index_[slot].live || with_utility(slot); }
+  bool known(int64_t slot) const { return index_[slot].live || (!frozen_ && with_utility(slot)); }
   uint32_t with_utility(int64_t slot) const {
     uint32_t chunks = 0;
     for (int64_t j = 0; j < k_; ++j) chunks |= uint32_t{index_.utilities(slot)[j] > 0} << j;
@@ -469,6 +471,7 @@ class Compact final : public Storage {
   int64_t slot_width_ = 0;
   float slot_value_ = 0;
   AdmissionFilter filter_;
+  bool frozen_;
   Index index_;
   std::vector<Blocks> blocks_;  // by the number of live chunks, from 1 on
   std::array<Packed, kMaxChunks + 1> packed_{};
@@ -477,8 +480,8 @@ class Compact final : public Storage {
 
 }  // namespace
 
-c10::intrusive_ptr<Storage> make_compact(Shape shape) {
-  return c10::make_intrusive<Compact>(std::move(shape));
+c10::intrusive_ptr<Storage> make_compact(Shape shape, bool frozen) {
+  return c10::make_intrusive<Compact>(std::move(shape), frozen);
 }
 
 }  // namespace mirror::fiited

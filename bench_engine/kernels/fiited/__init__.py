@@ -1,7 +1,16 @@
 """Embedding vectors that find their own dimension in training, after FIITED (Luo et al. 2024, arXiv:2401.04408)."""
 
 from bench_engine.kernels.fiited.bag import FIITEDEmbeddingBag
+from bench_engine.kernels.fiited.export import FrozenFIITEDEmbeddingBag, to_dense, to_frozen
 from bench_engine.kernels.fiited.optimizer import FIITEDOptimizer
 from bench_engine.kernels.fiited.pruning import PruneEvent, PruneForecast
 
-__all__ = ["FIITEDEmbeddingBag", "FIITEDOptimizer", "PruneEvent", "PruneForecast"]
+__all__ = [
+    "FIITEDEmbeddingBag",
+    "FIITEDOptimizer",
+    "FrozenFIITEDEmbeddingBag",
+    "PruneEvent",
+    "PruneForecast",
+    "to_dense",
+    "to_frozen",
+]
