@@ -14,7 +14,9 @@ import torch.distributed as dist
 
 # Processes are forked from one that has loaded torch, and what torch loads later, which takes longer than most tests.
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["torch", "torch._dynamo", "bench_engine.kernels.fiited", __name__])
+_context.set_forkserver_preload(
+    ["pytest", "numpy", "torch._dynamo", "torch.nn.parallel", "bench_engine.kernels.fiited"]
+)
 
 
 @dataclass(frozen=True)

@@ -450,6 +450,7 @@ def test_a_disk_that_is_full_for_one(tmp_path):
 def lose_one(case: Case, path: Path, how: str, where: str) -> None:
     def leave(*_: Any) -> Any:
         if how == "killed":
+            time.sleep(0.3)  # what it has said arrives, and the others wait for more
             os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(6)
 
