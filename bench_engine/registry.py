@@ -414,7 +414,7 @@ _CHUNKED = ("fiited", "fiited_frequency")
 _PRUNED = (*_CHUNKED, "adaembed", "frequency_pruned")
 _PRUNING = (
     Axis("num_chunks", int, 4, "chunks k of a vector, a divisor of D", low=1, high=16, methods=_CHUNKED),
-    Axis("prune_interval", int, 100, "steps from one prune event to the next", low=1, high=2**31 - 1, methods=_PRUNED),
+    Axis("prune_interval", int, 30, "steps from one prune event to the next", low=1, high=2**31 - 1, methods=_PRUNED),
     Axis("decay", float, 0.9, "what a chunk keeps of its utility at an event", low=0.0, high=1.0, methods=_PRUNED),
     Axis(
         "prune_scope",
@@ -427,9 +427,9 @@ _PRUNING = (
     Axis(
         "utility_score",
         str,
-        "frequency*gradient",
-        "what a lookup adds to a chunk's utility",
-        choices=("frequency*gradient", "frequency", "gradient"),
+        "gradient",
+        "what a step adds to a chunk's utility",
+        choices=("gradient", "frequency*gradient", "frequency"),
         methods=("fiited",),
     ),
     Axis("layout", str, "compact", "how chunks are addressed", choices=("compact", "flat"), methods=_PRUNED),

@@ -105,7 +105,7 @@ COLUMNS: tuple[Column, ...] = (
     _axis(
         "utility_score",
         "text",
-        "what a lookup adds to a chunk's utility: frequency*gradient, frequency or gradient",
+        "what a step adds to a chunk's utility: gradient, frequency*gradient or frequency",
         workload=False,
     ),
     _axis("layout", "text", "how chunks are addressed: compact (an index of live rows) or flat", workload=False),

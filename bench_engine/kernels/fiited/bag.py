@@ -13,7 +13,7 @@ from bench_engine.kernels.fiited import budget, pruning, saved, storage
 from bench_engine.kernels.fiited.pruning import Policy, PruneEvent, PruneForecast
 from bench_engine.kernels.fiited.saved import State
 
-SCORES = ("frequency*gradient", "frequency", "gradient")
+SCORES = ("gradient", "frequency*gradient", "frequency")
 WARM_START = (3, 30, 300)  # steps with a prune event beside those that `interval` divides
 MAX_CHUNKS = 16
 LEAST_SCALE = 2.0**-32
@@ -47,8 +47,9 @@ class FIITEDEmbeddingBag(nn.Module):
         decay: what utilities are multiplied with at each event, in [0, 1].
         scope: what has a budget of its own: "global" (all chunks together), "table", or "column" (the chunks at one
             place in all vectors).
-        score: what a lookup adds to a chunk's utility: "frequency*gradient" (lookups of the row in the step times the
-            length of the chunk's gradient), "frequency" or "gradient".
+        score: what a step adds to the utility of the chunks that it looks up: "gradient" (the length of the chunk's
+            gradient, so that utility grows with frequency and gradient alike), "frequency*gradient" (this times the
+            lookups of the row in the step, as AdaEmbed has it) or "frequency" (the lookups alone).
         mode: "sum" or "mean".
         layout: "compact" (memory follows what lives) or "flat" (8 bytes for every chunk there could be, and quicker).
             Results are the same, bit for bit.
@@ -76,7 +77,7 @@ class FIITEDEmbeddingBag(nn.Module):
         interval: int = 1000,
         decay: float = 0.9,
         scope: str = "global",
-        score: str = "frequency*gradient",
+        score: str = "gradient",
         mode: str = "sum",
         layout: str = "compact",
         hashed_ids: bool = False,

@@ -131,7 +131,7 @@ class Oracle:
     interval: int = 1000
     decay: float = 0.9
     scope: str = "global"
-    score: str = "frequency*gradient"
+    score: str = "gradient"
     mode: str = "sum"
     min_turnover: float = 0.05
     candidate_share: float = 1.0

@@ -222,7 +222,9 @@ class AdaEmbed:
 @each_layout
 def test_one_chunk_per_row_is_adaembed(layout):
     torch.manual_seed(0)
-    case = Case((60,), 6, 1, 0.75, Optimizer("sgd", 0.1), {"interval": 1000, "min_turnover": 0.0})
+    case = Case(
+        (60,), 6, 1, 0.75, Optimizer("sgd", 0.1), {"interval": 1000, "min_turnover": 0.0, "score": "frequency*gradient"}
+    )
     module, optimizer = case.module(layout=layout, candidate_share=100.0)
     dense = AdaEmbed(module.materialize(), module.live_mask()[:, 0], 15, decay=0.9)
     for step in range(1, 41):
