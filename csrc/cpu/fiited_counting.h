@@ -47,17 +47,4 @@ at::Tensor counted(int64_t groups, int64_t values, int64_t size, const Count& co
   return total;
 }
 
-// The value of a digit of a candidate, or -1 where its digits before are not those of the prefix.
-inline int64_t digit_of(const Digit& digit, const Threshold& prefix, int64_t bits, int64_t id) {
-  int64_t number = bits;
-  int64_t before = prefix.bits;
-  if (digit.of_id) {
-    if (bits != prefix.bits) return -1;
-    number = id;
-    before = prefix.id;
-  }
-  if (number >> (digit.shift + digit.bits) != before >> (digit.shift + digit.bits)) return -1;
-  return (number >> digit.shift) & ((int64_t{1} << digit.bits) - 1);
-}
-
 }  // namespace mirror::fiited

@@ -11,52 +11,27 @@
 
 #include "fiited_optimizer.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 namespace mirror::fiited {
 namespace {
 
-inline float fused(float a, float b, float c) {
-#ifdef __FMA__
-  return std::fma(a, b, c);
-#else
-  return a * b + c;  // as torch on a CPU that cannot
-#endif
-}
-
 void sgd(const Numbers& n, const float* __restrict__ grad, int64_t width, float* __restrict__ w) {
-  for (int64_t d = 0; d < width; ++d) w[d] = fused(grad[d], n.minus_lr, w[d]);
+  for (int64_t d = 0; d < width; ++d) w[d] = after_sgd(n, grad[d], w[d]);
 }
 
 void adagrad(const Numbers& n, const float* __restrict__ grad, int64_t width, float* __restrict__ w,
              float* __restrict__ sum) {
-  for (int64_t d = 0; d < width; ++d) {
-    sum[d] = fused(grad[d], grad[d], sum[d]);
-    w[d] = w[d] + n.minus_lr * grad[d] / (std::sqrt(sum[d]) + n.eps);
-  }
+  for (int64_t d = 0; d < width; ++d) w[d] = after_adagrad(n, grad[d], w[d], sum[d]);
 }
 
 void rowwise_adagrad(const Numbers& n, const float* __restrict__ grad, int64_t width,
                      float* __restrict__ w, float* sum) {
-  double squares = 0;
-  for (int64_t d = 0; d < width; ++d) squares += static_cast<double>(grad[d]) * grad[d];
-  *sum += static_cast<float>(squares / static_cast<double>(width));
-  const float scale = std::sqrt(*sum) + n.eps;
-  for (int64_t d = 0; d < width; ++d) w[d] = w[d] + n.minus_lr * grad[d] / scale;
+  const float scale = rowwise_scale(n, grad, width, *sum);
+  for (int64_t d = 0; d < width; ++d) w[d] = after_rowwise_adagrad(n, grad[d], w[d], scale);
 }
 
-// torch.optim.SparseAdam.
 void adam(const Numbers& n, const float* __restrict__ grad, int64_t width, float* __restrict__ w,
           float* __restrict__ first, float* __restrict__ second) {
-  for (int64_t d = 0; d < width; ++d) {
-    const float to_first = (grad[d] - first[d]) * n.from_first;
-    const float to_second = (grad[d] * grad[d] - second[d]) * n.from_second;
-    first[d] = first[d] + to_first;
-    second[d] = second[d] + to_second;
-    w[d] = w[d] + n.minus_step * (first[d] / (std::sqrt(second[d]) + n.eps));
-  }
+  for (int64_t d = 0; d < width; ++d) w[d] = after_adam(n, grad[d], w[d], first[d], second[d]);
 }
 
 }  // namespace
@@ -70,20 +45,6 @@ Numbers::Numbers(const Step& step)
   const double n = static_cast<double>(step.number);
   minus_step = static_cast<float>(-step.lr * std::sqrt(1 - std::pow(step.beta2, n)) /
                                   (1 - std::pow(step.beta1, n)));
-}
-
-int64_t slots_of(Rule rule, int64_t width) {
-  switch (rule) {
-    case Rule::kSgd:
-      return 0;
-    case Rule::kAdagrad:
-      return width;
-    case Rule::kRowwiseAdagrad:
-      return 1;
-    case Rule::kAdam:
-      return 2 * width;
-  }
-  return 0;
 }
 
 void update_chunk(const Numbers& numbers, const float* grad, int64_t width, float* weights,
@@ -101,20 +62,9 @@ void update_chunk(const Numbers& numbers, const float* grad, int64_t width, floa
 }
 
 void add_scaled(const float* __restrict__ grad, float scale, int64_t dim, float* __restrict__ sum) {
-  for (int64_t d = 0; d < dim; ++d) sum[d] = sum[d] + scale * grad[d];
+  for (int64_t d = 0; d < dim; ++d) sum[d] = sum_of(sum[d], product(scale, grad[d]));
 }
 
-float norm(const float* grad, int64_t width) {
-  constexpr int64_t kLanes = 8;
-  double lanes[kLanes] = {}, squares = 0;
-  int64_t d = 0;
-  for (; d + kLanes <= width; d += kLanes)
-    for (int64_t i = 0; i < kLanes; ++i)
-      lanes[i] += static_cast<double>(grad[d + i]) * static_cast<double>(grad[d + i]);
-  for (const double lane : lanes) squares += lane;
-  for (; d < width; ++d) squares += static_cast<double>(grad[d]) * static_cast<double>(grad[d]);
-  return static_cast<float>(
-      std::min(std::sqrt(squares), static_cast<double>(std::numeric_limits<float>::max())));
-}
+float norm(const float* grad, int64_t width) { return length_of(grad, width); }
 
 }  // namespace mirror::fiited

@@ -3,22 +3,9 @@
 
 #include <cstdint>
 
-#include "../fiited_storage.h"
+#include "../fiited_formulas.h"
 
 namespace mirror::fiited {
-
-// The numbers of a step in float32, rounded as torch.optim rounds them.
-struct Numbers {
-  explicit Numbers(const Step& step);
-
-  Rule rule;
-  float minus_lr, eps;            // SGD and Adagrad
-  float from_first, from_second;  // Adam: 1 - beta1, 1 - beta2
-  float minus_step;               // Adam: - lr * sqrt(bias correction 2) / bias correction 1
-};
-
-// Slots that a chunk of `width` weights needs.
-int64_t slots_of(Rule rule, int64_t width);
 
 void update_chunk(const Numbers& numbers, const float* grad, int64_t width, float* weights,
                   float* slots);

@@ -19,6 +19,9 @@ inline uint64_t scramble(int64_t row) {
   return static_cast<uint64_t>(row) * 0x9E3779B97F4A7C15ULL;  // Knuth's multiplicative hash
 }
 
+inline int parts_for(int64_t num_lookups) { return num_lookups < kManyLookups ? 1 : kParts; }
+constexpr int kPartShift = 64 - std::countr_zero(static_cast<uint64_t>(kParts));
+
 // Rows of one part in order of their first lookup, with the lookups of each.
 struct Part {
   std::vector<int64_t> rows;
@@ -26,6 +29,10 @@ struct Part {
 };
 
 }  // namespace
+
+int part_of(int64_t row, int64_t num_lookups) {
+  return parts_for(num_lookups) == 1 ? 0 : static_cast<int>(scramble(row) >> kPartShift);
+}
 
 Requests::Requests(const std::vector<Lookups>& lookups, int64_t dim, bool mean) : dim_(dim) {
   read(lookups, mean);
@@ -64,10 +71,9 @@ void Requests::read(const std::vector<Lookups>& lookups, bool mean) {
 
 void Requests::group() {
   const int64_t n = static_cast<int64_t>(lookups_.size());
-  const int parts = n < kManyLookups ? 1 : kParts;
-  const int shift = 64 - (parts == 1 ? 1 : std::countr_zero(static_cast<uint64_t>(kParts)));
+  const int parts = parts_for(n);
   const auto part_of = [&](int64_t row) {
-    return parts == 1 ? 0 : static_cast<int>(scramble(row) >> shift);
+    return parts == 1 ? 0 : static_cast<int>(scramble(row) >> kPartShift);
   };
 
   // A stable counting sort by part.
@@ -113,7 +119,7 @@ void Requests::group() {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = lookups_[i].row;
       // The top bits chose the part.
-      uint64_t slot = (scramble(row) << (parts == 1 ? 0 : 64 - shift)) >> down;
+      uint64_t slot = (scramble(row) << (parts == 1 ? 0 : 64 - kPartShift)) >> down;
       while (table[slot] >= 0 && part.rows[table[slot]] != row) slot = (slot + 1) & (slots - 1);
       if (table[slot] < 0) {
         table[slot] = static_cast<int32_t>(part.rows.size());

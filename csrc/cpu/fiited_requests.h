@@ -8,6 +8,9 @@
 
 namespace mirror::fiited {
 
+// Rows of a step come by their part, and within a part in order of their first lookup.
+int part_of(int64_t row, int64_t num_lookups);
+
 // Rows are in an order that depends on the lookups alone, not on the number of threads; the lookups
 // of a row are in the order in which they were made.
 class Requests {

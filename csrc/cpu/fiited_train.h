@@ -16,16 +16,8 @@ namespace mirror::fiited {
 inline constexpr int64_t kAhead = 8;  // rows ahead at which weights are asked for
 
 inline float score_of(Score score, int64_t count, const float* grad, int64_t width) {
-  const float times = static_cast<float>(count);
-  switch (score) {
-    case Score::kFrequency:
-      return times;
-    case Score::kGradient:
-      return norm(grad, width);
-    case Score::kFrequencyGradient:
-      return times * norm(grad, width);
-  }
-  return 0;
+  const float length = score == Score::kFrequency ? 0 : norm(grad, width);
+  return score_of(score, static_cast<float>(count), length);
 }
 
 // How a form is trained: `enter(requests, filter)` finds the places of all rows and makes room for

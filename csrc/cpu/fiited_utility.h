@@ -2,9 +2,9 @@
 // only compared with one another, and 8 bits tell chunks near a threshold apart well enough.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
+
+#include "../host_device.h"
 
 namespace mirror::fiited {
 
@@ -12,16 +12,16 @@ using Utility = uint16_t;  // bits of a bfloat16; never negative, so they are or
 
 inline constexpr Utility kLargestUtility = 0x7F7F;
 
-inline float value_of(Utility utility) {
-  return std::bit_cast<float>(static_cast<uint32_t>(utility) << 16);
+MIRROR_HOST_DEVICE inline float value_of(Utility utility) {
+  return __builtin_bit_cast(float, static_cast<uint32_t>(utility) << 16);
 }
 
 // Of a number that is not negative and not NaN: the nearest, of two the even one, at most the
 // largest.
-inline Utility nearest_utility(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
+MIRROR_HOST_DEVICE inline Utility nearest_utility(float value) {
+  const uint32_t bits = __builtin_bit_cast(uint32_t, value);
   const uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
-  return static_cast<Utility>(std::min<uint32_t>(rounded, kLargestUtility));
+  return rounded < kLargestUtility ? static_cast<Utility>(rounded) : kLargestUtility;
 }
 
 }  // namespace mirror::fiited

@@ -19,8 +19,11 @@ def make(
     scope: str,
     ttl: int,
     admission_filter: int,
+    device: torch.device | None = None,
 ) -> Any:
     """An empty storage for `capacity` live chunks. Raises KernelsNotBuiltError, ValueError."""
     extension.load()
+    where = device or torch.device("cpu")
+    form = f"{layout}_cuda" if where.type == "cuda" else layout
     cls = torch.classes.mirror.FiitedStorage
-    return cls(layout, list(table_ends), embedding_dim, num_chunks, capacity, scope, ttl, admission_filter)
+    return cls(form, list(table_ends), embedding_dim, num_chunks, capacity, scope, ttl, admission_filter, where)
