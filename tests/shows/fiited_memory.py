@@ -1,6 +1,6 @@
 """Shows that a FIITED table takes the memory of what lives: 50 million rows x 64 at the pruning ratios 0.9 and 0.99.
 
-    python -m tests.shows.fiited_memory                      # about ten minutes, up to 7 GB
+    python -m tests.shows.fiited_memory                      # a quarter of an hour, up to 5 GB
     python -m tests.shows.fiited_memory --rows 1000000       # some seconds
 
 Each table has a process of its own. It is trained by row-wise Adagrad on ids of a Zipf law over all rows (s = 1.05):
