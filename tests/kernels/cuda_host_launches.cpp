@@ -1,27 +1,11 @@
 // The launches of csrc/cuda on the host, one thread after the other, so that what the kernels
 // compute can be tested where there is no GPU. Takes the place of grouped_embedding_kernel.cu and
 // of libc10_cuda.
-#include <c10/cuda/CUDAException.h>
-#include <c10/cuda/CUDAStream.h>
-
 #include <numeric>
 
+#include "cuda_host_runtime.h"
 #include "grouped_embedding_cuda.h"
 #include "grouped_steps.cuh"
-
-namespace c10::cuda {
-
-CUDAStream getCurrentCUDAStream(DeviceIndex) {
-  return CUDAStream(CUDAStream::UNCHECKED, Stream(Stream::DEFAULT, Device(DeviceType::CUDA, 0)));
-}
-cudaStream_t CUDAStream::stream() const { return nullptr; }
-
-void c10_cuda_check_implementation(const int32_t error, const char*, const char*, const uint32_t,
-                                   const bool) {
-  TORCH_CHECK(error == 0, "error ", error);
-}
-
-}  // namespace c10::cuda
 
 namespace mirror::cuda {
 namespace {

@@ -14,58 +14,39 @@ from torch import Tensor
 
 from bench_engine.kernels import cuda_toolkit, extension
 from bench_engine.kernels.parallel_op import ops
+from tests.kernels import cuda_on_host
 
-SOURCES = Path(extension.__file__).parents[2] / "csrc/cuda"
+SOURCES = cuda_on_host.SOURCES
 HOST = Path(__file__).with_name("cuda_host_launches.cpp")
-# The CPU build of torch lacks a header that says how its CUDA libraries were linked.
-WITHOUT_MACROS = "-DC10_CUDA_NO_CMAKE_CONFIGURE_FILE"
+DEVICE_SOURCES = sorted(path.name for path in SOURCES.glob("*.cu"))
 CPU_CUDA = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
 
 
 @pytest.fixture(scope="module")
-def toolkit():
-    found = cuda_toolkit.installed()
-    if found is None:
-        pytest.skip("no CUDA toolkit (looked for nvcc in $CUDA_HOME, on the PATH and in /usr/local/cuda)")
-    return found
+def device_objects(toolkit, tmp_path_factory) -> dict[str, Future]:
+    """The kernels by file, compiled by nvcc beside the other tests of this module."""
+    folder = tmp_path_factory.mktemp("device")
 
-
-@pytest.fixture(scope="module")
-def device_object(toolkit, tmp_path_factory) -> Future:
-    """The kernels, compiled by nvcc beside the other tests of this module."""
-    target = tmp_path_factory.mktemp("device") / "kernel.o"
-    source = SOURCES / "grouped_embedding_kernel.cu"
-    command = extension.compile_command(extension.compiler(), toolkit, source, str(target))
-
-    def compile_kernels() -> Path:
+    def compile_kernels(name: str) -> Path:
+        target = folder / f"{name}.o"
+        command = extension.compile_command(extension.compiler(), toolkit, SOURCES / name, str(target))
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-3000:]
         return target
 
     pool = ThreadPoolExecutor(1)
     try:
-        return pool.submit(compile_kernels)
+        return {name: pool.submit(compile_kernels, name) for name in DEVICE_SOURCES}
     finally:
         pool.shutdown(wait=False)
 
 
 @pytest.fixture(scope="module")
-def host_library(built_kernels, toolkit, device_object, tmp_path_factory) -> None:
+def host_library(built_kernels, toolkit, device_objects, tmp_path_factory) -> None:
     """The CUDA kernels of the ops, run on the host; `redispatch` finds them with CPU tensors."""
     ops.load()
-    folder = tmp_path_factory.mktemp("host")
-    objects = []
-    for source in (SOURCES / "grouped_embedding_cuda.cpp", HOST):
-        objects.append(str(folder / f"{source.stem}.o"))
-        command = extension.compile_command(extension.compiler(), toolkit, source, objects[-1])
-        options = [WITHOUT_MACROS, "-O1", "-Wno-unknown-pragmas", f"-I{SOURCES}"]
-        subprocess.run([*command, *options], check=True)
-    kernels = extension.build()
-    library = folder / "host.so"
-    found = [f"-L{kernels.parent}", f"-l:{kernels.name}", f"-L{Path(torch.__file__).with_name('lib')}"]
-    link = [*extension.compiler(), "-shared", *objects, *found, "-lc10", "-ltorch_cpu", "-Wl,-z,defs"]
-    subprocess.run([*link, f"-Wl,-rpath,{kernels.parent}", "-o", str(library)], check=True)
-    torch.ops.load_library(library)
+    sources = [SOURCES / "grouped_embedding_cuda.cpp", HOST]
+    torch.ops.load_library(cuda_on_host.library(sources, toolkit, tmp_path_factory.mktemp("host")))
 
 
 @pytest.fixture(params=["host", "gpu"])
@@ -273,8 +254,9 @@ def test_wrong_offsets_are_met(offsets):
         forward().redispatch(CPU_CUDA, *call.forward_arguments())
 
 
-def test_nvcc_compiles_the_kernels(device_object):
-    assert b"sm_90" in device_object.result().read_bytes()
+@pytest.mark.parametrize("name", DEVICE_SOURCES)
+def test_nvcc_compiles_the_kernels(name, device_objects):
+    assert b"sm_90" in device_objects[name].result().read_bytes()
 
 
 # --- the build --------------------------------------------------------------------------------------------------------

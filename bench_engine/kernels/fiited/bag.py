@@ -62,9 +62,13 @@ class FIITEDEmbeddingBag(nn.Module):
             vectors the budget holds.
         admission_filter: lookups after which a row that is not known is let in, up to 255; 0 lets all in at once.
         ttl: events after which a row that was not looked up is dropped, up to 65534; 0 never drops one.
+        device: "cpu", or a GPU as "cuda" for the layout "flat". Ids are given, and outputs and tables returned, there;
+            prune events and states are on the CPU. Training does not wait for the GPU but to check that ids and
+            gradients are in range, and at prune events; with an admission filter it waits in every step.
         init: weights at the start: "uniform" in ±sqrt(1 / E), or "normal" as in torch.nn.EmbeddingBag.
 
-    Raises ValueError and TypeError for arguments out of range, KernelsNotBuiltError.
+    Raises ValueError and TypeError for arguments out of range, KernelsNotBuiltError, RuntimeError where CUDA is asked
+    for and missing.
     """
 
     def __init__(
@@ -121,8 +125,8 @@ class FIITEDEmbeddingBag(nn.Module):
                 raise ValueError(f"{name} must be True or False, not {flag!r}")
         if hashed_ids and joint_ids:
             raise ValueError("hashed_ids and joint_ids cannot both be True: a hash needs to know the table of an id")
-        if torch.device(device or "cpu").type != "cpu":
-            raise ValueError(f"a FIITED table is on the CPU, not on {device}")
+        where = torch.device(device or "cpu")
+        storage.check_device(layout, where)
         if dtype not in (None, torch.float32):
             raise TypeError(f"a FIITED table is float32, not {str(dtype).removeprefix('torch.')}")
 
@@ -140,7 +144,7 @@ class FIITEDEmbeddingBag(nn.Module):
         self.utility_scale = 1.0  # stored utilities times this are their values
         self.last_event: PruneEvent | None = None
         self.rule = ""  # of the optimizer that the slots belong to
-        self.anchor = nn.Parameter(torch.empty(0))  # empty: makes outputs ask for a gradient
+        self.anchor = nn.Parameter(torch.empty(0, device=where))  # empty: makes outputs ask for a gradient
         self._several = several and not joint_ids
         self._optimized, self._slot_value = False, 0.0
         self._recorded: list[Lookups] = []
@@ -174,7 +178,7 @@ class FIITEDEmbeddingBag(nn.Module):
     def materialize(self, rows: Tensor | Sequence[int] | None = None) -> Tensor:
         """Vectors of virtual rows as a dense tensor: (E, D), or (len(rows), D). Raises IndexError."""
         which = self._rows(rows)
-        table = torch.empty(len(which), self.embedding_dim)
+        table = torch.empty(len(which), self.embedding_dim, device=self.anchor.device)
         for part in range(0, len(which), _ROWS_AT_ONCE):
             some = which[part : part + _ROWS_AT_ONCE]
             table[part : part + len(some)] = self._storage.forward(some, torch.arange(len(some) + 1), False)
@@ -183,7 +187,7 @@ class FIITEDEmbeddingBag(nn.Module):
     def live_mask(self, rows: Tensor | Sequence[int] | None = None) -> Tensor:
         """Which chunks of virtual rows live: bool (E, k), or (len(rows), k). Raises IndexError."""
         masks = self._storage.live_masks(self._rows(rows))
-        return (masks.unsqueeze(1) >> torch.arange(self.num_chunks) & 1).bool()
+        return (masks.unsqueeze(1) >> torch.arange(self.num_chunks, device=masks.device) & 1).bool()
 
     def utilities(self, rows: Tensor | Sequence[int] | None = None) -> Tensor:
         """Utilities of the chunks of virtual rows: float32 (E, k), or (len(rows), k). Raises IndexError."""
@@ -348,9 +352,11 @@ class FIITEDEmbeddingBag(nn.Module):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "FIITEDEmbeddingBag":
         moved = fn(self.anchor.detach())
-        if moved.device.type != "cpu" or moved.dtype != torch.float32:
+        own = self.anchor.device
+        if moved.device != own or moved.dtype != torch.float32:
             raise TypeError(
-                f"a FIITED table stays float32 on the CPU: leave it out of the move to {moved.dtype}, {moved.device}"
+                f"a FIITED table stays float32 on {'the CPU' if own.type == 'cpu' else own}: leave it out of the move "
+                f"to {moved.dtype}, {moved.device}"
             )
         return self
 
@@ -374,6 +380,7 @@ class FIITEDEmbeddingBag(nn.Module):
             self.scope,
             self.ttl,
             self.admission_filter,
+            self.anchor.device,
         )
 
     @torch.no_grad()

@@ -84,7 +84,7 @@ def unpack(bag: "FIITEDEmbeddingBag", packed: Mapping[str, Any]) -> State:
             f"this is the part of rank {shard[0]} of {shard[1]}, and here is rank {bag.shard[0]} of {bag.shard[1]}: "
             "load the checkpoint with sharded_checkpoint.load, which puts the parts together"
         )
-    return State(**packed["state"])
+    return State(**{name: part.cpu() for name, part in packed["state"].items()})
 
 
 def cut(bag: "FIITEDEmbeddingBag", state: State, reduce: Reduce) -> State:
