@@ -63,6 +63,7 @@ struct Numbers {
   explicit Numbers(const Step& step);
 
   Rule rule;
+  int64_t number;                 // of the step
   float minus_lr, eps;            // SGD and Adagrad
   float from_first, from_second;  // Adam: 1 - beta1, 1 - beta2
   float minus_step;               // Adam: - lr * sqrt(bias correction 2) / bias correction 1

@@ -242,8 +242,9 @@ class Compact final : public Storage {
     index_.remove_if([&](int64_t slot) {
       if (index_[slot].live) return false;
       const Utility best = best_without_live(slot);
-      return best <= 0 || !keep.keeps(best, index_.row(slot));
+      return !best || !keep.keeps(best, index_.row(slot));
     });
+    give_back_heap(bytes_to_read());
   }
 
   // -- state --

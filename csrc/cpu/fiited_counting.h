@@ -37,12 +37,17 @@ template <typename Count>
 at::Tensor counted(int64_t groups, int64_t values, int64_t size, const Count& count) {
   const at::Tensor total = at::zeros({groups, values}, at::kLong);
   int64_t* const sums = total.mutable_data_ptr<int64_t>();
+  const int threads = threads_for(size);
+  const int64_t part = (size + threads - 1) / threads;
   std::mutex adding;
-  in_parallel(size, size, [&](int64_t begin, int64_t end) {
-    std::vector<int64_t> mine(groups * values);
-    count([&](int64_t group, int64_t value) { ++mine[group * values + value]; }, begin, end);
+  share_out(threads, threads, [&](int64_t i) {
+    std::vector<int64_t> mine(threads > 1 ? groups * values : 0);
+    int64_t* const into = threads > 1 ? mine.data() : sums;
+    count([&](int64_t group, int64_t value) { ++into[group * values + value]; }, i * part,
+          std::min(size, (i + 1) * part));
+    if (threads == 1) return;
     const std::lock_guard lock(adding);
-    for (int64_t i = 0; i < groups * values; ++i) sums[i] += mine[i];
+    for (int64_t v = 0; v < groups * values; ++v) sums[v] += mine[v];
   });
   return total;
 }

@@ -202,6 +202,7 @@ class Flat final : public Storage {
       }
     });
     known_changed();
+    give_back_heap(bytes_to_read());
   }
 
   // -- state --

@@ -17,7 +17,7 @@ namespace mirror::fiited {
 inline constexpr int64_t kIndexAhead = 32, kSlotsAhead = 16, kWeightsAhead = 8;
 // What is read of smaller tables is in a cache of the core, where asking ahead costs more than it
 // gains.
-inline constexpr int64_t kCached = 2 << 20;
+inline constexpr int64_t kCached = 1 << 20;
 
 // Calls visit(place) for each lookup of bags [first_bag, end_bag), and done(b) after each bag. A
 // form is read in steps: `find(row)` looks into the index, `locate` what was found gives a

@@ -38,6 +38,7 @@ void adam(const Numbers& n, const float* __restrict__ grad, int64_t width, float
 
 Numbers::Numbers(const Step& step)
     : rule(step.rule),
+      number(step.number),
       minus_lr(static_cast<float>(-step.lr)),
       eps(static_cast<float>(step.eps)),
       from_first(static_cast<float>(1 - step.beta1)),

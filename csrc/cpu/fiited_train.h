@@ -42,7 +42,8 @@ void train_rows(Form& form, const Shape& shape, AdmissionFilter& filter,
       Utility* const utility = form.utilities(places[i]);
       for (int64_t j = 0; j < shape.num_chunks; ++j) {
         const float more = score_of(step.score, count, grad + j * width, width) / scale;
-        utility[j] = nearest_utility(value_of(utility[j]) + more);
+        const int64_t q = requests.row(i) * shape.num_chunks + j;
+        utility[j] = drawn_utility(value_of(utility[j]) + more, q, numbers.number);
       }
       form.touch(places[i]);
       form.for_live(places[i], [&](int64_t j, float* weights, float* slots) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "../fiited_hash.h"
 #include "../host_device.h"
 
 namespace mirror::fiited {
@@ -21,6 +22,16 @@ MIRROR_HOST_DEVICE inline float value_of(Utility utility) {
 MIRROR_HOST_DEVICE inline Utility nearest_utility(float value) {
   const uint32_t bits = __builtin_bit_cast(uint32_t, value);
   const uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
+  return rounded < kLargestUtility ? static_cast<Utility>(rounded) : kLargestUtility;
+}
+
+// The bfloat16 above or below, the nearer the likelier: rounded to the nearest, what a step adds to
+// a large utility would be lost every time. Drawn from the virtual chunk and the step's number, so
+// that it is the same in every form and for any number of threads and processes.
+MIRROR_HOST_DEVICE inline Utility drawn_utility(float value, int64_t chunk, int64_t step) {
+  const uint64_t draw = scramble(static_cast<uint64_t>(chunk), static_cast<uint64_t>(step)) >> 48;
+  const uint32_t bits = __builtin_bit_cast(uint32_t, value);
+  const uint32_t rounded = (bits + static_cast<uint32_t>(draw)) >> 16;
   return rounded < kLargestUtility ? static_cast<Utility>(rounded) : kLargestUtility;
 }
 

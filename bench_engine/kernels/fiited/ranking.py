@@ -9,8 +9,13 @@ over these bits, and over those of the id where the last place falls among equal
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 KEEP_ALL, KEEP_NONE = -1, 2**15
 EVERY_ID = 2**62
@@ -25,8 +30,8 @@ class Digit:
     bits: int
 
 
-_UTILITY_DIGITS = (Digit(False, 8, 7), Digit(False, 0, 8))
-_ID_BITS = 12
+_UTILITY_BITS, _ID_BITS = 15, 12
+_MANY_GROUPS = 4  # with more, utilities are taken in two digits, so that histograms stay in a cache
 
 # (digit, prefix (groups, 2)) -> (groups, 2^bits): candidates by the value of a digit, whose digits before are the
 # prefix's.
@@ -39,31 +44,28 @@ def thresholds(histogram: Histogram, budgets: Tensor, ids: int) -> Tensor:
     Kept is what has more bits, or as many and an id that is not above. A group with no more candidates than its
     budget keeps all (KEEP_ALL). All ids are below `ids`.
     """
-    groups = len(budgets)
-    found = torch.zeros(groups, 2, dtype=torch.int64)
-    left = budgets.clone()  # places for candidates that share the digits found so far
-    open_groups = torch.ones(groups, dtype=torch.bool)
-    for number, digit in enumerate(_UTILITY_DIGITS):
-        counts = histogram(digit, found)
-        if number == 0:
-            _close(found, open_groups, counts.sum(1) <= budgets, KEEP_ALL)
-            _close(found, open_groups, budgets == 0, KEEP_NONE)
-        value, before = _place(counts.flip(1), left)
-        value = counts.size(1) - 1 - value
-        found[open_groups, 0] += value[open_groups] << digit.shift
-        left -= torch.where(open_groups, before, 0)
-        if not open_groups.any():
-            return found
-    equal = counts.gather(1, value.unsqueeze(1)).squeeze(1)
-    found[open_groups & (equal == left), 1] = EVERY_ID
-    open_groups &= equal != left
-    for digit in _id_digits(ids):
-        if not open_groups.any():
+    budget = budgets.numpy()
+    found = np.zeros((len(budget), 2), np.int64)
+    left = budget.copy()  # places for candidates that share the digits found so far
+    is_open = np.ones(len(budget), bool)
+    for digit in (*_utility_digits(len(budget)), *_id_digits(ids)):
+        counts = histogram(digit, torch.from_numpy(found)).numpy()
+        if digit.shift + digit.bits == _UTILITY_BITS and not digit.of_id:  # the first
+            _close(found, is_open, counts.sum(1) <= budget, KEEP_ALL)
+            _close(found, is_open, budget == 0, KEEP_NONE)
+        if digit.of_id:
+            value, before, equal = _place(counts, left)
+        else:
+            value, before, equal = _place(counts[:, ::-1], left)
+            value = counts.shape[1] - 1 - value
+        found[is_open, int(digit.of_id)] |= value[is_open] << digit.shift
+        left -= np.where(is_open, before, 0)
+        if not digit.of_id and not digit.shift:  # all candidates of the last utility have a place
+            found[is_open & (equal == left), 1] = EVERY_ID
+            is_open &= equal != left
+        if not is_open.any():
             break
-        value, before = _place(histogram(digit, found), left)
-        found[open_groups, 1] += value[open_groups] << digit.shift
-        left -= torch.where(open_groups, before, 0)
-    return found
+    return torch.from_numpy(found)
 
 
 def utility_of(threshold: Tensor) -> Tensor:
@@ -71,19 +73,24 @@ def utility_of(threshold: Tensor) -> Tensor:
     return threshold[:, 0].clamp(0, KEEP_NONE - 1).to(torch.int16).view(torch.bfloat16).float()
 
 
+def _utility_digits(groups: int) -> list[Digit]:
+    return [Digit(False, 0, 15)] if groups <= _MANY_GROUPS else [Digit(False, 8, 7), Digit(False, 0, 8)]
+
+
 def _id_digits(ids: int) -> list[Digit]:
     return [Digit(True, shift, _ID_BITS) for shift in range(0, max(ids - 1, 1).bit_length(), _ID_BITS)][::-1]
 
 
-def _close(found: Tensor, open_groups: Tensor, which: Tensor, bits: int) -> None:
-    which = which & open_groups
-    found[which] = torch.tensor([bits, EVERY_ID])
-    open_groups &= ~which
+def _close(found: Integers, is_open: Flags, which: Flags, bits: int) -> None:
+    which = which & is_open
+    found[which] = (bits, EVERY_ID)
+    is_open &= ~which
 
 
-def _place(counts: Tensor, left: Tensor) -> tuple[Tensor, Tensor]:
-    """The column in which the `left`-th falls, counted along a row, and how many are in the columns before."""
+def _place(counts: Integers, left: Integers) -> tuple[Integers, Integers, Integers]:
+    """Counted along a row: the column in which the `left`-th falls, how many are in those before, and in itself."""
     upto = counts.cumsum(1)
-    column = torch.searchsorted(upto, left.unsqueeze(1)).clamp_max(counts.size(1) - 1)
-    before = upto.gather(1, column) - counts.gather(1, column)
-    return column.squeeze(1), before.squeeze(1)
+    column = np.minimum((upto < left[:, None]).sum(1), counts.shape[1] - 1)
+    rows = np.arange(len(counts))
+    equal = counts[rows, column]
+    return column, upto[rows, column] - equal, equal

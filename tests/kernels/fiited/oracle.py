@@ -52,6 +52,17 @@ def bfloat16(value: np.float32) -> np.float32:
     return np.float32(torch.tensor(min(float(value), LARGEST), dtype=torch.bfloat16).item())
 
 
+def drawn_bfloat16(value: np.float32, chunk: int, step: int) -> np.float32:
+    """The bfloat16 above or below by splitmix64 of the chunk with the step as its seed, at most the largest."""
+    wrap = 2**64 - 1
+    x = (chunk + step * 0xD1342543DE82EF95 + 0x9E3779B97F4A7C15) & wrap
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & wrap
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & wrap
+    draw = (x ^ (x >> 31)) >> 48
+    bits = (int(np.float32(value).view(np.uint32)) + draw) & ~0xFFFF
+    return np.float32(min(float(np.uint32(bits).view(np.float32)), LARGEST))
+
+
 def square_added(total: Floats, value: Floats) -> Floats:
     """total + value * value, rounded as `total.addcmul_(value, value)` is."""
     return fma(value, value, total) if ADDCMUL_FUSES else total + value * value
@@ -242,14 +253,14 @@ class Oracle:
             self.seen.add(row)
             for j in range(self.num_chunks):
                 q, g = row * self.num_chunks + j, total[j * self.size : (j + 1) * self.size]
-                self._score(q, count[row], g)
+                self._score(q, count[row], g, step)
                 if q in self.live:
                     self.optimizer.update(self.live[q], g, step)
         self.step_count = step
         if self.pruning_ratio > 0 and (step in WARM_START or step % self.interval == 0):
             self.prune()
 
-    def _score(self, q: int, count: int, g: Floats) -> None:
+    def _score(self, q: int, count: int, g: Floats, step: int) -> None:
         with np.errstate(over="ignore"):
             norm = np.float32(math.sqrt(sum(float(x) * float(x) for x in g)))
             score = {
@@ -257,7 +268,8 @@ class Oracle:
                 "gradient": norm,
                 "frequency": np.float32(count),
             }[self.score]
-            self.utility[q] = bfloat16(self.utility.get(q, np.float32(0)) + score / np.float32(self.scale))
+            value = self.utility.get(q, np.float32(0)) + score / np.float32(self.scale)
+            self.utility[q] = drawn_bfloat16(value, q, step)
 
     # Pruning
 

@@ -240,7 +240,7 @@ def test_one_chunk_per_row_is_adaembed(layout):
             dense.reallocate()
         assert torch.equal(module.live_mask()[:, 0], dense.live), step
         torch.testing.assert_close(module.materialize(), dense.weight.float())
-        torch.testing.assert_close(module.utilities()[:, 0], dense.importance.float(), rtol=0.01, atol=0.0)
+        torch.testing.assert_close(module.utilities()[:, 0], dense.importance.float(), rtol=0.05, atol=0.0)
 
 
 # Resuming
