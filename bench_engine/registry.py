@@ -192,7 +192,10 @@ _FIITED_SOURCES = (
         for path in (*(_ROOT / "bench_engine/kernels/fiited").glob("*.py"), *(_ROOT / "csrc").rglob("*fiited*"))
         if path.is_file()
     ),
-    "csrc/hash.h",
+    "csrc/host_device.h",
+    "csrc/threads.cpp",
+    "csrc/threads.h",
+    "csrc/cpu/share_out.h",
 )
 _PRUNE_ARGUMENTS = {"prune_interval": "interval", "decay": "decay", "prune_scope": "scope", "layout": "layout"}
 _CHUNK_ARGUMENTS = {"num_chunks": "num_chunks", **_PRUNE_ARGUMENTS}
