@@ -250,8 +250,8 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
              return self->moves(thresholds(keep, self->shape().num_groups()));
            })
       .def("apply",
-           [](const Self& self, const Tensor& keep, bool with_weights) {
-             return self->apply(thresholds(keep, self->shape().num_groups()), with_weights);
+           [](const Self& self, const Tensor& keep, bool listed, bool with_weights) {
+             return self->apply(thresholds(keep, self->shape().num_groups()), listed, with_weights);
            })
       .def("forget",
            [](const Self& self, const Tensor& keep) { self->forget(thresholds(keep, 1)[0]); })

@@ -86,10 +86,10 @@ class Storage : public torch::CustomClassHolder {
                                const std::vector<Threshold>& prefix) = 0;
   // (groups, 2): live chunks that thresholds do not keep, and missing ones that they let in.
   virtual at::Tensor moves(const std::vector<Threshold>& keep) = 0;
-  // Evicts and admits; virtual chunks evicted and admitted, sorted, and the evicted weights where
-  // they are wanted.
+  // Evicts and admits. Where it is wanted, virtual chunks evicted and admitted, sorted, and the
+  // evicted weights; else empty tensors.
   virtual std::tuple<at::Tensor, at::Tensor, at::Tensor> apply(const std::vector<Threshold>& keep,
-                                                               bool with_weights) = 0;
+                                                               bool listed, bool with_weights) = 0;
   // Rows without a live chunk that the threshold does not keep lose their utilities.
   virtual void forget(Threshold keep) = 0;
 

@@ -209,7 +209,7 @@ class Compact final : public Storage {
 
   // Evicts first, so that there is room for what is admitted.
   std::tuple<at::Tensor, at::Tensor, at::Tensor> apply(const std::vector<Threshold>& keep,
-                                                       bool with_weights) override {
+                                                       bool listed, bool with_weights) override {
     std::vector<int64_t> evicted, admitted;
     std::vector<float> weights;
     for (int64_t slot = 0; slot < index_.slots(); ++slot) {
@@ -217,7 +217,7 @@ class Compact final : public Storage {
       const uint32_t live = index_[slot].live, stays = live & kept(slot, keep);
       if (stays == live) continue;
       const Index::Entry& entry = index_[slot];
-      for (uint32_t left = live & ~stays; left; left &= left - 1) {
+      for (uint32_t left = listed ? live & ~stays : 0; left; left &= left - 1) {
         const int j = std::countr_zero(left);
         evicted.push_back(index_.row(slot) * k_ + j);
         if (!with_weights) continue;
@@ -230,7 +230,7 @@ class Compact final : public Storage {
       if (!index_.used(slot)) continue;
       const uint32_t live = index_[slot].live, wanted = kept(slot, keep) & with_utility(slot);
       if ((wanted | live) == live) continue;
-      for (uint32_t left = wanted & ~live; left; left &= left - 1)
+      for (uint32_t left = listed ? wanted & ~live : 0; left; left &= left - 1)
         admitted.push_back(index_.row(slot) * k_ + std::countr_zero(left));
       set_live(slot, live | wanted);
     }

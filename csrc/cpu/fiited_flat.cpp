@@ -174,7 +174,7 @@ class Flat final : public Storage {
   }
 
   std::tuple<at::Tensor, at::Tensor, at::Tensor> apply(const std::vector<Threshold>& keep,
-                                                       bool with_weights) override {
+                                                       bool listed, bool with_weights) override {
     std::vector<int64_t> evicted, admitted;
     std::vector<float> weights;
     for_candidates(0, num_known(), [&](int64_t q, int64_t group) {
@@ -189,6 +189,7 @@ class Flat final : public Storage {
       evict(q);
     }
     for (const int64_t q : admitted) admit(q);
+    if (!listed) evicted = admitted = {};
     return {as_tensor(evicted), as_tensor(admitted), as_tensor(weights).view({-1, width_})};
   }
 

@@ -221,7 +221,7 @@ Tensor FlatCuda::counted(Counted what, Digit digit, const std::vector<Threshold>
   return sums.cpu();
 }
 
-std::tuple<Tensor, Tensor, Tensor> FlatCuda::apply(const std::vector<Threshold>& keep,
+std::tuple<Tensor, Tensor, Tensor> FlatCuda::apply(const std::vector<Threshold>& keep, bool listed,
                                                    bool with_weights) {
   const c10::DeviceGuard guard(device_);
   const Tensor limits = on_device(keep), marks = empty({utility_.numel()}, at::kByte);
@@ -232,6 +232,7 @@ std::tuple<Tensor, Tensor, Tensor> FlatCuda::apply(const std::vector<Threshold>&
   const Tensor weights = empty({with_weights ? evicted.numel() : 0, shape_.width()}, at::kFloat);
   evict(evicted, with_weights ? data<float>(weights) : nullptr);
   admit(admitted);
+  if (!listed) return {empty({0}, at::kLong).cpu(), empty({0}, at::kLong).cpu(), weights.cpu()};
   return {evicted.cpu(), admitted.cpu(), weights.cpu()};
 }
 

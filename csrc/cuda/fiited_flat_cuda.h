@@ -34,7 +34,7 @@ class FlatCuda final : public Storage {
   at::Tensor histogram(Candidates of, Digit digit, const std::vector<Threshold>& prefix) override;
   at::Tensor moves(const std::vector<Threshold>& keep) override;
   std::tuple<at::Tensor, at::Tensor, at::Tensor> apply(const std::vector<Threshold>& keep,
-                                                       bool with_weights) override;
+                                                       bool listed, bool with_weights) override;
   void forget(Threshold keep) override;
 
   std::vector<at::Tensor> state() override;

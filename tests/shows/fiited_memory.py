@@ -8,8 +8,8 @@ Each table has a process of its own. It is trained by row-wise Adagrad on ids of
 were looked up, and it stops midway between two events, when rows that wait for the next one are there too. (Of fewer
 rows than 50 million the steps look up fewer ids, in proportion.) Then stand, in MB:
 
-    rss        resident memory of the process above what it was before the table was made; trimmed: without what the
-               C library keeps of memory that was freed
+    rss        resident memory of the process above what it was before the table was made, without what the C library
+               keeps of memory that was freed; kept: with that, which is working memory of steps of this batch size
     counted    what the table says of itself: weights, index, utilities, owners, slots of the optimizer, other
     live       the weights of the live chunks alone, and known: rows that the table knows
     bound      1.5 x live + 16 bytes for each row that is known
@@ -44,8 +44,9 @@ class Measured:
     """One table; bytes.
 
     Attributes:
-        rss: growth of the process since before the table was made.
-        rss_trimmed: the same when the C library has given back what it keeps of freed memory.
+        rss: resident bytes of the process above what it was before the table was made, both without what the C library
+            keeps of freed memory.
+        rss_kept: the same with that.
         peak_making, peak_training: the same at its peak.
         kinds: counted, by kind.
         live_chunks, capacity: chunks that live, and that may.
@@ -56,7 +57,7 @@ class Measured:
     layout: str
     ratio: float
     rss: int
-    rss_trimmed: int
+    rss_kept: int
     peak_making: int
     peak_training: int
     kinds: dict[str, int] = field(default_factory=dict)
@@ -108,7 +109,7 @@ def measure(layout: str, ratio: float, rows: int) -> Measured:
             optimizer.step()
             optimizer.zero_grad()
 
-    # What is there once, whatever the table: code of libraries, their threads, the memory of a step.
+    # What is there once, whatever the table: code of libraries and their threads.
     train(FIITEDEmbeddingBag(batch, DIM, CHUNKS, 0.5, interval=1, layout=layout), 5)
     memory.give_back()
     memory.reset_peak()
@@ -117,16 +118,16 @@ def measure(layout: str, ratio: float, rows: int) -> Measured:
     making = int(memory.peak_rss_mb() * 1e6) - before
     memory.reset_peak()
     train(table, STEPS)
-    rss, training = _resident() - before, int(memory.peak_rss_mb() * 1e6) - before
+    kept, training = _resident() - before, int(memory.peak_rss_mb() * 1e6) - before
     memory.give_back()
-    trimmed = _resident() - before
+    rss = _resident() - before
     known = 0
     for start in range(0, rows, _COUNTED_AT_ONCE):
         part = torch.arange(start, min(start + _COUNTED_AT_ONCE, rows))
         known += int((table.live_mask(part).any(1) | (table.utilities(part) > 0).any(1)).sum())
     live = int(table.statistics()["live_chunks"])
     kinds = table.bytes_by_kind()
-    return Measured(layout, ratio, rss, trimmed, making, training, kinds, live, table.capacity, known, batch * STEPS)
+    return Measured(layout, ratio, rss, kept, making, training, kinds, live, table.capacity, known, batch * STEPS)
 
 
 def _resident() -> int:
@@ -152,7 +153,7 @@ def table(found: Sequence[Measured]) -> str:
         ("layout", [m.layout for m in found]),
         ("pruning ratio", [f"{m.ratio:g}" for m in found]),
         ("rss", [_mb(m.rss) for m in found]),
-        ("  trimmed", [_mb(m.rss_trimmed) for m in found]),
+        ("  kept", [_mb(m.rss_kept) for m in found]),
         ("counted", [_mb(m.counted) for m in found]),
         *((f"  {kind}", [_mb(m.kinds.get(kind, 0)) for m in found]) for kind in kinds),
         ("live", [_mb(m.live) for m in found]),

@@ -142,7 +142,7 @@ class FIITEDEmbeddingBag(nn.Module):
         self.budgets = budget.budgets(self.rows_of_tables, num_chunks, pruning_ratio, scope)
         self.step_count = 0
         self.utility_scale = 1.0  # stored utilities times this are their values
-        self.last_event: PruneEvent | None = None
+        self._told: dict[str, float] = {}  # of the last event
         self.rule = ""  # of the optimizer that the slots belong to
         self.anchor = nn.Parameter(torch.empty(0, device=where))  # empty: makes outputs ask for a gradient
         self._several = several and not joint_ids
@@ -236,17 +236,28 @@ class FIITEDEmbeddingBag(nn.Module):
             self.step_count,
             self.utility_scale,
         )
-        return self.prune() if self._is_due() else None
+        return self.prune(listed=bool(self._callbacks)) if self._is_due() else None
 
     # -- pruning ---------------------------------------------------------------------------------------------------
 
-    def prune(self) -> PruneEvent:
-        """A prune event now, whatever the step; callbacks are called with what it did."""
+    def prune(self, listed: bool = True) -> PruneEvent:
+        """A prune event now, whatever the step. Callbacks are told what it did, chunk by chunk where `listed`."""
         self._decay()
         event = pruning.prune(
-            self._storage, self._policy(), self.step_count, self.utility_scale, bool(self._callbacks), self._reduce
+            self._storage,
+            self._policy(),
+            self.step_count,
+            self.utility_scale,
+            listed,
+            bool(self._callbacks),
+            self._reduce,
         )
-        self.last_event = event
+        self._told = {
+            "threshold": float(event.threshold.mean()),
+            "turnover": event.turnover,
+            "evicted": float(event.num_evicted),
+            "admitted": float(event.num_admitted),
+        }
         for callback in list(self._callbacks.values()):
             callback(event)
         return event
@@ -290,12 +301,7 @@ class FIITEDEmbeddingBag(nn.Module):
         sizes = self.bytes_by_kind()
         found["memory_mb"] = (sum(sizes.values()) - sizes["optimizer"]) / 1e6
         found |= {f"{kind}_mb": size / 1e6 for kind, size in sizes.items()}
-        if event := self.last_event:
-            found["threshold"] = float(event.threshold.mean())
-            found["turnover"] = event.turnover
-            moved = self._reduce(torch.tensor([len(event.evicted), len(event.admitted)]))
-            found["evicted"], found["admitted"] = map(float, moved)
-        return found
+        return found | self._told
 
     @property
     def chunk_width(self) -> int:

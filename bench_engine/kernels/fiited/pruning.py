@@ -40,7 +40,8 @@ class PruneEvent:
         step: optimizer steps before it.
         threshold: (groups,) float32, the least utility that was kept; 0 where everything was.
         skipped: whether too little would have moved.
-        evicted, admitted: virtual chunks (row * num_chunks + chunk), sorted.
+        num_evicted, num_admitted: chunks that moved.
+        evicted, admitted: which, as virtual chunks (row * num_chunks + chunk), sorted; empty where nobody asked.
         expired: virtual chunks evicted because their rows were not looked up.
         evicted_weights: (len(evicted), chunk width), where they were asked for; else (0, chunk width).
         turnover: share of the budget that moved.
@@ -50,6 +51,8 @@ class PruneEvent:
     step: int
     threshold: Tensor
     skipped: bool
+    num_evicted: int
+    num_admitted: int
     evicted: Tensor
     admitted: Tensor
     expired: Tensor
@@ -78,11 +81,14 @@ class PruneForecast:
     admitted: int
 
 
-def prune(storage: Any, policy: Policy, step: int, scale: float, with_weights: bool, reduce: Reduce) -> PruneEvent:
+def prune(
+    storage: Any, policy: Policy, step: int, scale: float, listed: bool, with_weights: bool, reduce: Reduce
+) -> PruneEvent:
     """Evict and admit, unless too little would move. Stored utilities times `scale` are their values.
 
     Kept are, in each group, as many chunks as its budget says of those that live or have a utility: by utility, then by
-    number. Rows without a live chunk keep their utilities only if they are among the best `candidates`.
+    number. Rows without a live chunk keep their utilities only if they are among the best `candidates`. What moved is
+    told chunk by chunk where it is to be `listed`, for lists may be as large as a table.
     """
     nothing = torch.empty(0, dtype=torch.int64)
     expired = storage.age() if policy.ttl else nothing
@@ -93,12 +99,14 @@ def prune(storage: Any, policy: Policy, step: int, scale: float, with_weights: b
     skipped = moved < policy.min_turnover * budget
     evicted, admitted, weights = nothing, nothing, torch.empty(0, 0)
     if not skipped:
-        evicted, admitted, weights = storage.apply(keep, with_weights)
+        evicted, admitted, weights = storage.apply(keep, listed, with_weights)
     storage.forget(row_threshold(storage, policy.candidates, policy.rows, reduce))
     return PruneEvent(
         step=step,
         threshold=ranking.utility_of(keep) * scale,
         skipped=skipped,
+        num_evicted=0 if skipped else int(moves[:, 0].sum()),
+        num_admitted=0 if skipped else int(moves[:, 1].sum()),
         evicted=evicted,
         admitted=admitted,
         expired=expired,
