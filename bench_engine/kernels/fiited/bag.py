@@ -289,14 +289,15 @@ class FIITEDEmbeddingBag(nn.Module):
     def statistics(self) -> Mapping[str, float]:
         """Where the table stands.
 
-        live_chunks; live_dimensions (mean over all virtual rows); live_rows_m for m from 0 to k: rows with m live
-        chunks; memory_mb and the bytes by kind / 1e6; of the last event, where there was one: threshold (mean over
+        live_chunks; live_vectors: rows with a live chunk; live_dimensions: their mean; live_rows_m for m from 0 to k:
+        rows with m live chunks; memory_mb and the bytes by kind / 1e6; of the last event, where there was one: threshold (mean over
         groups), turnover, evicted, admitted.
         """
         rows = self._reduce(self._storage.live_histogram())
         rows[0] = self.num_embeddings - rows[1:].sum()  # a storage may know only a part of the rows
-        live = float(rows @ torch.arange(self.num_chunks + 1))
-        found = {"live_chunks": live, "live_dimensions": live * self.chunk_width / self.num_embeddings}
+        chunks, vectors = float(rows @ torch.arange(self.num_chunks + 1)), float(rows[1:].sum())
+        dimensions = chunks * self.chunk_width / max(vectors, 1.0)
+        found = {"live_chunks": chunks, "live_vectors": vectors, "live_dimensions": dimensions}
         found |= {f"live_rows_{m}": float(count) for m, count in enumerate(rows)}
         sizes = self.bytes_by_kind()
         found["memory_mb"] = (sum(sizes.values()) - sizes["optimizer"]) / 1e6
