@@ -16,7 +16,8 @@ from bench_engine.kernels.fiited.saved import State
 SCORES = ("gradient", "frequency*gradient", "frequency")
 WARM_START = (3, 30, 300)  # steps with a prune event beside those that `interval` divides
 MAX_CHUNKS = 16
-LEAST_SCALE = 2.0**-32
+MAX_ROWS = 2**40
+LEAST_SCALE, LEAST_DECAY = 2.0**-32, 0.0001
 _ROWS_AT_ONCE = 1 << 16  # rows are materialized in parts, so that temporaries stay small
 
 
@@ -35,7 +36,8 @@ class FIITEDEmbeddingBag(nn.Module):
     ones read as zeros. In training, every chunk that is looked up, missing ones included, gains utility; every
     `interval` steps the chunks of most utility get what memory there is, so that vectors grow and shrink as the data
     ask for it. Weights are trained by `FIITEDOptimizer`, which also counts the steps; there are no gradients in
-    parameters. What is the paper's and what is a choice of ours stands in docs/fiited.md.
+    parameters, so what works on these (gradient clipping, GradScaler, averaged models) does nothing to the table. What
+    is the paper's and what is a choice of ours stands in docs/fiited.md.
 
     Args:
         num_embeddings: rows of the table, or of each of several.
@@ -44,14 +46,14 @@ class FIITEDEmbeddingBag(nn.Module):
         pruning_ratio: share of all chunks that do not live, in [0, 1). With 0 nothing is ever pruned, and training is
             that of torch.nn.EmbeddingBag, bit for bit.
         interval: steps between prune events; there are also some after steps 3, 30 and 300.
-        decay: what utilities are multiplied with at each event, in [0, 1].
+        decay: what utilities are multiplied with at each event, from 0.0001 to 1.
         scope: what has a budget of its own: "global" (all chunks together), "table", or "column" (the chunks at one
             place in all vectors).
         score: what a step adds to the utility of the chunks that it looks up: "gradient" (the length of the chunk's
             gradient, so that utility grows with frequency and gradient alike), "frequency*gradient" (this times the
             lookups of the row in the step, as AdaEmbed has it) or "frequency" (the lookups alone).
         mode: "sum" or "mean".
-        layout: "compact" (memory follows what lives) or "flat" (8 bytes for every chunk there could be, and quicker).
+        layout: "compact" (memory follows what lives) or "flat" (6 bytes for every chunk there could be).
             Results are the same, bit for bit.
         hashed_ids: ids are any 64-bit numbers, hashed to rows (with `seed`), rather than row numbers.
         joint_ids: ids of several tables are given as one tensor, numbered through: those of the second table follow
@@ -101,14 +103,15 @@ class FIITEDEmbeddingBag(nn.Module):
         if not rows:
             raise ValueError("num_embeddings is empty: give the rows of at least one table")
         for number in rows:
-            _whole("num_embeddings", number, 1)
+            _whole("num_embeddings", number, 1, MAX_ROWS)
         _whole("embedding_dim", embedding_dim, 1)
         _whole("num_chunks", num_chunks, 1, MAX_CHUNKS)
         if embedding_dim % num_chunks:
             raise ValueError(f"embedding_dim {embedding_dim} is not divisible by num_chunks {num_chunks}")
         _fraction("pruning_ratio", pruning_ratio, below_one=True)
         _whole("interval", interval, 1)
-        _fraction("decay", decay)
+        if not _is_number(decay) or not LEAST_DECAY <= decay <= 1:
+            raise ValueError(f"decay must be a number from {LEAST_DECAY} to 1, not {decay!r}")
         _fraction("min_turnover", min_turnover)
         if not _is_number(candidate_share) or not 0 <= candidate_share < math.inf:
             raise ValueError(f"candidate_share must be a number of at least 0, not {candidate_share!r}")
@@ -167,7 +170,13 @@ class FIITEDEmbeddingBag(nn.Module):
         Raises IndexError naming an id out of range and its position, ValueError and TypeError.
         """
         inputs, starts = self._per_table(input, offsets) if self._several else ([input], [offsets])
+        for name, given in (("input", inputs), ("offsets", starts)):
+            for tensor in given:
+                if not isinstance(tensor, Tensor) and not (tensor is None and name == "offsets"):
+                    raise TypeError(f"{name} must be a tensor of ids, not {type(tensor).__name__}")
         if torch.is_grad_enabled():
+            if self.anchor.grad is None:  # as zero_grad of a model leaves it
+                self.forget_gradients()
             counts: list[int] = []
             output = _Lookup.apply(self.anchor, self, inputs, starts, counts)
         else:
@@ -178,7 +187,7 @@ class FIITEDEmbeddingBag(nn.Module):
     def materialize(self, rows: Tensor | Sequence[int] | None = None) -> Tensor:
         """Vectors of virtual rows as a dense tensor: (E, D), or (len(rows), D). Raises IndexError."""
         which = self._rows(rows)
-        table = torch.empty(len(which), self.embedding_dim, device=self.anchor.device)
+        table = torch.empty(len(which), self.embedding_dim, dtype=torch.float32, device=self.anchor.device)
         for part in range(0, len(which), _ROWS_AT_ONCE):
             some = which[part : part + _ROWS_AT_ONCE]
             table[part : part + len(some)] = self._storage.forward(some, torch.arange(len(some) + 1), False)
@@ -223,8 +232,6 @@ class FIITEDEmbeddingBag(nn.Module):
     def train_step(self, lr: float, eps: float, betas: tuple[float, float]) -> PruneEvent | None:
         """Update from what was recorded, count the step, and prune where it is time; what the event did, or None."""
         recorded, mean = self._recorded_lookups()
-        self._recorded = []
-        self.step_count += 1
         self._storage.train(
             [r.rows for r in recorded],
             [r.offsets for r in recorded],
@@ -233,15 +240,27 @@ class FIITEDEmbeddingBag(nn.Module):
             self.score,
             self.rule,
             [lr, eps, *betas],
-            self.step_count,
+            self.step_count + 1,
             self.utility_scale,
         )
-        return self.prune(listed=bool(self._callbacks)) if self._is_due() else None
+        self._recorded = []
+        self.step_count += 1
+        return self._prune(listed=bool(self._callbacks)) if self._is_due() else None
 
     # -- pruning ---------------------------------------------------------------------------------------------------
 
     def prune(self, listed: bool = True) -> PruneEvent:
         """A prune event now, whatever the step. Callbacks are told what it did, chunk by chunk where `listed`."""
+        event = self._prune(listed)
+        self.tell(event)
+        return event
+
+    def tell(self, event: PruneEvent) -> None:
+        """Call the callbacks with an event."""
+        for callback in list(self._callbacks.values()):
+            callback(event)
+
+    def _prune(self, listed: bool) -> PruneEvent:
         self._decay()
         event = pruning.prune(
             self._storage,
@@ -258,8 +277,6 @@ class FIITEDEmbeddingBag(nn.Module):
             "evicted": float(event.num_evicted),
             "admitted": float(event.num_admitted),
         }
-        for callback in list(self._callbacks.values()):
-            callback(event)
         return event
 
     def dry_run(self, pruning_ratio: float) -> PruneForecast:
@@ -270,10 +287,17 @@ class FIITEDEmbeddingBag(nn.Module):
         return pruning.forecast(self._storage, budgets, chunks, float(pruning_ratio), self.utility_scale, self._reduce)
 
     def on_prune(self, callback: Callable[[PruneEvent], None]) -> Callable[[], None]:
-        """Call `callback` after every prune event, with the weights of evicted chunks. Returns what takes it back."""
+        """Call `callback` after every prune event, with the weights of evicted chunks. Returns what takes it back.
+
+        It is called when all tables have made their step, and must not prune.
+        """
         key = max(self._callbacks, default=-1) + 1
         self._callbacks[key] = callback
-        return lambda: self._callbacks.pop(key, None) and None
+
+        def take_back() -> None:
+            self._callbacks.pop(key, None)
+
+        return take_back
 
     # -- sizes -----------------------------------------------------------------------------------------------------
 
@@ -290,8 +314,8 @@ class FIITEDEmbeddingBag(nn.Module):
         """Where the table stands.
 
         live_chunks; live_vectors: rows with a live chunk; live_dimensions: their mean; live_rows_m for m from 0 to k:
-        rows with m live chunks; memory_mb and the bytes by kind / 1e6; of the last event, where there was one: threshold (mean over
-        groups), turnover, evicted, admitted.
+        rows with m live chunks; memory_mb and the bytes by kind / 1e6; of the last event, where there was one:
+        threshold (mean over groups), turnover, evicted, admitted.
         """
         rows = self._reduce(self._storage.live_histogram())
         rows[0] = self.num_embeddings - rows[1:].sum()  # a storage may know only a part of the rows
@@ -367,6 +391,9 @@ class FIITEDEmbeddingBag(nn.Module):
             )
         return self
 
+    def share_memory(self) -> "FIITEDEmbeddingBag":
+        raise RuntimeError("a FIITED table is not shared between processes: use ShardedFIITEDEmbeddingBag")
+
     def extra_repr(self) -> str:
         rows = list(self.rows_of_tables) if len(self.rows_of_tables) > 1 else self.num_embeddings
         return (
@@ -397,7 +424,7 @@ class FIITEDEmbeddingBag(nn.Module):
 
     def _draw(self, rows: int) -> Tensor:
         """Weights (rows, D) to start from."""
-        weights = torch.empty(rows, self.embedding_dim)
+        weights = torch.empty(rows, self.embedding_dim, dtype=torch.float32, device="cpu")
         if self.init == "uniform":
             bound = math.sqrt(1 / self.num_embeddings)  # as DLRM has it
             return nn.init.uniform_(weights, -bound, bound)
@@ -415,7 +442,7 @@ class FIITEDEmbeddingBag(nn.Module):
         return Policy(
             budgets=self.budgets,
             min_turnover=self.min_turnover,
-            candidates=math.floor(self.candidate_share * self.capacity / self.num_chunks),
+            candidates=min(math.floor(self.candidate_share * self.capacity / self.num_chunks), self.num_embeddings),
             ttl=self.ttl,
             rows=self.num_embeddings,
             chunks=self.num_embeddings * self.num_chunks,
@@ -423,9 +450,6 @@ class FIITEDEmbeddingBag(nn.Module):
 
     def _decay(self) -> None:
         """Of the scale, so that nothing is rounded; stored utilities follow now and then, by a power of two."""
-        if not self.decay:
-            self._storage.scale_utilities(0.0)
-            return
         self.utility_scale *= self.decay
         if self.utility_scale < LEAST_SCALE:
             self._storage.scale_utilities(LEAST_SCALE)
@@ -496,8 +520,9 @@ class _Lookup(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[None, ...]:
-        ctx.bag._record(Lookups(ctx.rows, ctx.ends, grad))
-        return None, None, None, None, None
+        # A copy: whoever made the gradient may write to it before the step.
+        ctx.bag._record(Lookups(ctx.rows, ctx.ends, grad.clone(memory_format=torch.contiguous_format)))
+        return ctx.bag.anchor.new_zeros(0), None, None, None, None
 
 
 def _counted(values: Any) -> str:

@@ -1,7 +1,9 @@
 """Checkpoints that survive a full disk and a killed process: the new file is whole when it takes the old's place."""
 
+import contextlib
 import os
-import tempfile
+import pickle
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,16 +32,19 @@ def save(path: str | Path, parts: Mapping[str, HasState]) -> None:
     target = Path(path)
     part: Path | None = None
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-            part = Path(file.name)
+        part = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}")
+        with part.open("xb") as file:
             torch.save({name: value.state_dict() for name, value in parts.items()}, file)
             file.flush()
             os.fsync(file.fileno())
         part.replace(target)
-        _sync_folder(target.parent)
-    except (OSError, RuntimeError) as error:  # torch's writer raises RuntimeError where the disk is full
+        with contextlib.suppress(OSError):  # the file is there; some systems cannot sync folders
+            _sync_folder(target.parent)
+    except BaseException as error:
         if part is not None:
             part.unlink(missing_ok=True)
+        if not isinstance(error, OSError | RuntimeError):  # torch's writer raises the latter where the disk is full
+            raise
         raise CheckpointError(
             f"the checkpoint {target.name} was not written, and what was there before is whole: make room or give "
             f"another folder ({_reason(error)})"
@@ -59,6 +64,11 @@ def read(path: str | Path) -> Any:
         return torch.load(path, weights_only=True)
     except FileNotFoundError:
         raise CheckpointError(f"there is no checkpoint {name}") from None
+    except pickle.UnpicklingError as error:
+        raise CheckpointError(
+            f"the checkpoint {name} holds more than tensors and plain values, or is damaged: save such objects apart "
+            f"or take an older one ({_reason(error)})"
+        ) from error
     except Exception as error:  # a damaged archive comes as one of many exceptions
         raise CheckpointError(
             f"the checkpoint {name} cannot be read and may be cut off: take an older one ({_reason(error)})"

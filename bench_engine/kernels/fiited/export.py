@@ -25,7 +25,14 @@ def to_dense(bag: FIITEDEmbeddingBag) -> nn.EmbeddingBag | nn.ModuleList:
 
 
 def to_frozen(bag: FIITEDEmbeddingBag) -> "FrozenFIITEDEmbeddingBag":
-    """The same look-ups in the least memory: live weights and an index of the rows that have some, and nothing else."""
+    """The same look-ups in the least memory: live weights and an index of the rows that have some, and nothing else.
+
+    Raises ValueError for a part of a sharded table.
+    """
+    if bag.shard[1] > 1:
+        raise ValueError(
+            "this is a part of a sharded table: load its checkpoint into a FIITEDEmbeddingBag and export it"
+        )
     return FrozenFIITEDEmbeddingBag(bag)
 
 

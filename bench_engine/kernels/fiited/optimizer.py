@@ -61,7 +61,7 @@ class FIITEDOptimizer(torch.optim.Optimizer):
         if not bags:
             raise ValueError("there is no FIITEDEmbeddingBag to train in what was given")
         self._bags = {bag.anchor: bag for bag in bags}
-        super().__init__(self._bags, {"lr": lr, "eps": eps, "betas": betas})
+        super().__init__(self._bags, {"method": method, "lr": lr, "eps": eps, "betas": betas})
         slot_value = 0.0 if method in ("sgd", "adam") else initial_accumulator_value
         for bag in bags:
             bag.attach_optimizer(method, slot_value)
@@ -72,17 +72,53 @@ class FIITEDOptimizer(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+        for group in self.param_groups:
+            if not _is_number(group["lr"]) or not 0 <= group["lr"] < math.inf:
+                raise ValueError(f"lr must be a number of at least 0, not {group['lr']!r}")
         for bag in self._bags.values():
+            if bag.anchor.grad is None:  # nothing was recorded, or zero_grad of the model has dropped it
+                bag.forget_gradients()
             bag.check_gradients()
+        events = []
         for group in self.param_groups:
             for anchor in group["params"]:
-                self._bags[anchor].train_step(float(group["lr"]), group["eps"], group["betas"])
+                bag = self._bags[anchor]
+                events.append((bag, bag.train_step(float(group["lr"]), group["eps"], group["betas"])))
+        for bag, event in events:
+            if event is not None:
+                bag.tell(event)
         return loss
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop what backward passes have recorded."""
         for bag in self._bags.values():
             bag.forget_gradients()
+            bag.anchor.grad = None
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Raises ValueError where the state is of another method."""
+        own = self.param_groups[0]["method"]
+        for group in state_dict["param_groups"]:
+            if group.get("method") != own:
+                raise ValueError(f"the optimizer was saved with the method {group.get('method')}, this one has {own}")
+        super().load_state_dict(state_dict)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Of anchors of its tables. Raises ValueError for other parameters."""
+        given = param_group["params"]
+        params = [given] if isinstance(given, torch.Tensor) else list(given)
+        if any(param not in self._bags for param in params):
+            raise ValueError("a FIITEDOptimizer trains FIITEDEmbeddingBags only: give other parameters to another one")
+        super().add_param_group({**param_group, "params": params})
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "bags": list(self._bags.values())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        bags = state.pop("bags", None)
+        if bags is not None:  # a copy, and no state of load_state_dict
+            self._bags = {bag.anchor: bag for bag in bags}
+        super().__setstate__(state)
 
 
 def _is_number(value: Any) -> bool:

@@ -96,10 +96,10 @@ class ShardedFIITEDEmbeddingBag(FIITEDEmbeddingBag):
         with self._peers.together("the check of gradients"):
             super().check_gradients()
 
-    def prune(self, listed: bool = True) -> PruneEvent:
+    def _prune(self, listed: bool) -> PruneEvent:
         with self._peers.during("a prune event"):
             self._peers.meet(self.step_count)
-            return super().prune(listed)
+            return super()._prune(listed)
 
     def dry_run(self, pruning_ratio: float) -> PruneForecast:
         with self._peers.during("a dry run"):
