@@ -2,7 +2,7 @@
 
     python examples/fiited.py
 
-The three lines that differ from a plain PyTorch loop are marked with <-.
+The lines that differ from a plain PyTorch loop are marked with <-.
 """
 
 import torch
@@ -40,7 +40,6 @@ def train(table: nn.Module) -> float:
         optimizer.step()
         if isinstance(table, FIITEDEmbeddingBag):
             tables.step()  # <-
-            tables.zero_grad()
     return right / (STEPS // 10)
 
 

@@ -10,7 +10,7 @@ SCOPES = ("global", "table", "column")
 
 
 def budgets(rows: Sequence[int], num_chunks: int, pruning_ratio: float, scope: str) -> Tensor:
-    """Chunks that may live in each group, (groups,) int64, halves rounded up.
+    """Chunks that may live in each group, (groups,) int64, to the nearest.
 
     Scope "global" has one group with all chunks, "table" one for each table, "column" one for each place in a vector.
     Raises ValueError where a group would have none.
