@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string_view>
 
+#include "cpu/fiited_utility.h"
 #include "fiited_formulas.h"
 #include "fiited_hash.h"
 
@@ -17,6 +19,8 @@ namespace mirror::fiited {
 namespace {
 
 using at::Tensor;
+
+constexpr int64_t kMostWeights = int64_t{1} << 48;  // virtual ones
 
 template <typename T>
 T one_of(std::string_view name, std::string_view given,
@@ -33,6 +37,15 @@ c10::intrusive_ptr<Storage> make(const std::string& layout, std::vector<int64_t>
   TORCH_CHECK_VALUE(!table_ends.empty() && num_chunks >= 1 && num_chunks <= kMaxChunks &&
                         dim >= 1 && dim % num_chunks == 0 && ttl >= 0 && ttl < 65535,
                     "a FIITED table of this shape cannot be made");
+  int64_t end = 0;
+  for (const int64_t table_end : table_ends) {
+    TORCH_CHECK_VALUE(table_end >= end && table_end <= kMostWeights / dim,
+                      "a FIITED table takes at most 2^48 weights in all rows, not ", table_end,
+                      " rows of ", dim);
+    end = table_end;
+  }
+  TORCH_CHECK_VALUE(capacity >= 0 && capacity <= end * num_chunks, "a FIITED table of ", end,
+                    " rows cannot have ", capacity, " live chunks");
   Shape shape{
       std::move(table_ends),
       dim,
@@ -73,7 +86,8 @@ struct Ids {
     for (int64_t i = 0; i < n; ++i) {  // without a branch, so that it runs in vector registers
       low = std::min(low, from[i]);
       high = std::max(high, from[i]);
-      to[i] = base + from[i];
+      // Unsigned, since it may wrap before it is refused.
+      to[i] = static_cast<int64_t>(static_cast<uint64_t>(base) + static_cast<uint64_t>(from[i]));
     }
     if (low >= 0 && high < rows) return;
     for (int64_t i = 0; i < n; ++i)
@@ -168,10 +182,24 @@ void load_state(const c10::intrusive_ptr<Storage>& storage, std::vector<Tensor> 
                         state[4].numel() == chunks * shape.width() && state[5].dim() == 2 &&
                         state[5].size(0) == chunks && state[7].numel() == 1,
                     "the parts of a FIITED state do not fit together");
-  storage->load_state({rows, live, state[2].to(at::kBFloat16).contiguous(),
-                       state[3].to(at::kInt).contiguous(), state[4].to(at::kFloat).contiguous(),
-                       state[5].to(at::kFloat).contiguous(), state[6].to(at::kByte).contiguous(),
-                       state[7].to(at::kLong).contiguous()});
+  const Tensor utilities = state[2].to(at::kBFloat16).contiguous();
+  const uint16_t* const utility = static_cast<const uint16_t*>(utilities.const_data_ptr());
+  for (int64_t i = 0; i < utilities.numel(); ++i)
+    TORCH_CHECK_VALUE(utility[i] <= kLargestUtility, "a utility of row ", row[i / shape.num_chunks],
+                      " of a FIITED state is negative or not finite");
+  const Tensor ages = state[3].to(at::kLong).contiguous();
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t age = ages.const_data_ptr<int64_t>()[i];
+    TORCH_CHECK_VALUE(age >= 0 && age <= std::numeric_limits<uint16_t>::max(), "the age of row ",
+                      row[i], " of a FIITED state is ", age, ", not 0 to 65535");
+  }
+  const auto lock = storage->gate().change();
+  TORCH_CHECK_VALUE(state[5].size(1) == storage->slot_width(), "a FIITED state has ",
+                    state[5].size(1), " optimizer slots for each chunk, and this table ",
+                    storage->slot_width());
+  storage->load_state({rows, live, utilities, ages.to(at::kInt),
+                       state[4].to(at::kFloat).contiguous(), state[5].to(at::kFloat).contiguous(),
+                       state[6].to(at::kByte).contiguous(), state[7].to(at::kLong).contiguous()});
 }
 
 using Self = c10::intrusive_ptr<Storage>;
@@ -197,6 +225,7 @@ void train(const Self& self, const std::vector<Tensor>& rows, const std::vector<
            double scale) {
   const std::vector<Lookups> lookups = as_lookups(rows, offsets, grads, self->shape().dim);
   TORCH_CHECK_VALUE(numbers.size() == 4, "numbers are lr, eps, beta1 and beta2");
+  const auto lock = self->gate().change();
   self->train(lookups, {rule_of(rule), score_of(score), mean, numbers[0], numbers[1], numbers[2],
                         numbers[3], number, scale});
 }
@@ -206,9 +235,26 @@ Tensor histogram(const Self& self, bool of_rows, bool of_id, int64_t shift, int6
   TORCH_CHECK_VALUE(shift >= 0 && bits >= 1 && bits <= 16 && shift + bits < 64,
                     "there is no such digit");
   const int64_t groups = of_rows ? 1 : self->shape().num_groups();
+  const auto lock = self->gate().read();
   return self->histogram(of_rows ? Candidates::kRows : Candidates::kChunks,
                          {of_id, static_cast<int>(shift), static_cast<int>(bits)},
                          thresholds(prefix, groups));
+}
+
+// A method behind the gate, as one of those who read, or as the one who changes the table.
+template <typename Result, typename... Args>
+auto read(Result (Storage::*method)(Args...)) {
+  return [method](const Self& self, Args... args) {
+    const auto lock = self->gate().read();
+    return ((*self).*method)(args...);
+  };
+}
+template <typename Result, typename... Args>
+auto change(Result (Storage::*method)(Args...)) {
+  return [method](const Self& self, Args... args) {
+    const auto lock = self->gate().change();
+    return ((*self).*method)(args...);
+  };
 }
 
 TORCH_LIBRARY_FRAGMENT(mirror, m) {
@@ -226,44 +272,48 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
               const std::vector<std::optional<Tensor>>& offsets, std::optional<int64_t> seed,
               bool joint, bool mean) {
              auto [rows, ends, counts] = self->bags(inputs, offsets, seed, joint);
+             const auto lock = self->gate().read();
              Tensor output = self->forward(rows, ends, mean);
              return std::make_tuple(std::move(output), std::move(rows), std::move(ends),
                                     std::move(counts));
            })
-      .def("forward", [](const Self& self, const Tensor& rows, const Tensor& offsets,
-                         bool mean) { return self->forward(rows, offsets, mean); })
       .def("first_not_finite",
            [](const Self& self, const Tensor& grad) { return self->first_not_finite(grad); })
+      .def("forward", read(&Storage::forward))
       .def("train", &train)
       .def("set_slots",
            [](const Self& self, const std::string& rule, double value) {
+             const auto lock = self->gate().change();
              self->set_slots(slots_of(rule_of(rule), self->shape().width()), value);
            })
-      .def("slot_width", [](const Self& self) { return self->slot_width(); })
-      .def("set_slot_value", [](const Self& self, double value) { self->set_slot_value(value); })
-      .def("scale_utilities",
-           [](const Self& self, double factor) { self->scale_utilities(factor); })
-      .def("age", [](const Self& self) { return self->age(); })
+      .def("slot_width", read(&Storage::slot_width))
+      .def("set_slot_value", change(&Storage::set_slot_value))
+      .def("scale_utilities", change(&Storage::scale_utilities))
+      .def("age", change(&Storage::age))
       .def("histogram", &histogram)
       .def("moves",
            [](const Self& self, const Tensor& keep) {
+             const auto lock = self->gate().read();
              return self->moves(thresholds(keep, self->shape().num_groups()));
            })
       .def("apply",
            [](const Self& self, const Tensor& keep, bool listed, bool with_weights) {
+             const auto lock = self->gate().change();
              return self->apply(thresholds(keep, self->shape().num_groups()), listed, with_weights);
            })
       .def("forget",
-           [](const Self& self, const Tensor& keep) { self->forget(thresholds(keep, 1)[0]); })
-      .def("state", [](const Self& self) { return self->state(); })
+           [](const Self& self, const Tensor& keep) {
+             const auto lock = self->gate().change();
+             self->forget(thresholds(keep, 1)[0]);
+           })
+      .def("state", read(&Storage::state))
       .def("load_state", &load_state)
-      .def("live_masks",
-           [](const Self& self, const Tensor& rows) { return self->live_masks(rows); })
-      .def("utilities", [](const Self& self, const Tensor& rows) { return self->utilities(rows); })
-      .def("live", [](const Self& self) { return self->live(); })
-      .def("live_histogram", [](const Self& self) { return self->live_histogram(); })
-      .def("bytes", [](const Self& self) { return self->bytes(); })
-      .def("verify", [](const Self& self) { self->verify(); });
+      .def("live_masks", read(&Storage::live_masks))
+      .def("utilities", read(&Storage::utilities))
+      .def("live", read(&Storage::live))
+      .def("live_histogram", read(&Storage::live_histogram))
+      .def("bytes", read(&Storage::bytes))
+      .def("verify", read(&Storage::verify));
 }
 
 }  // namespace

@@ -11,7 +11,9 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -52,10 +54,30 @@ struct Bags {
   std::vector<int64_t> counts;  // bags of each table
 };
 
+// Many read a table at a time, or one changes it. Who waits to change it lets no more readers in
+// before, or those of a table that serves might never leave it to those who train.
+class Gate {
+ public:
+  std::shared_lock<std::shared_mutex> read() {
+    const std::lock_guard turn(turn_);
+    return std::shared_lock(mutex_);
+  }
+  std::unique_lock<std::shared_mutex> change() {
+    const std::lock_guard turn(turn_);
+    return std::unique_lock(mutex_);
+  }
+
+ private:
+  std::mutex turn_;
+  std::shared_mutex mutex_;
+};
+
+// Methods do not go through the gate: who calls them does.
 class Storage : public torch::CustomClassHolder {
  public:
   explicit Storage(Shape shape) : shape_(std::move(shape)) {}
   const Shape& shape() const { return shape_; }
+  Gate& gate() { return gate_; }
 
   // From one tensor of ids for each table, or one for all of them with `joint` rows; hashed with
   // `seed` where there is one.
@@ -111,6 +133,9 @@ class Storage : public torch::CustomClassHolder {
 
  protected:
   Shape shape_;
+
+ private:
+  Gate gate_;
 };
 
 c10::intrusive_ptr<Storage> make_flat(Shape shape);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "../fiited_hash.h"
+
 namespace mirror::fiited {
 namespace {
 
@@ -13,14 +15,6 @@ constexpr int kHashes = 4;
 constexpr int64_t kCountersPerRow = 8;
 constexpr int64_t kHalveAfter = 8;  // lookups per counter
 constexpr int64_t kMaxTimes = 255;
-
-// splitmix64 (Steele et al. 2014)
-inline uint64_t mix(uint64_t x) {
-  x += 0x9E3779B97F4A7C15ULL;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
-}
 
 }  // namespace
 
@@ -37,7 +31,7 @@ AdmissionFilter::AdmissionFilter(int64_t times, int64_t rows) : times_(times) {
 bool AdmissionFilter::admits(int64_t row, int64_t count) {
   if (!counts()) return true;
   const uint64_t mask = counters_.size() - 1;
-  const uint64_t hash = mix(row), stride = mix(hash) | 1;
+  const uint64_t hash = scramble(static_cast<uint64_t>(row), 0), stride = scramble(hash, 0) | 1;
   uint8_t* of_row[kHashes];
   int64_t least = kMaxTimes;
   for (int i = 0; i < kHashes; ++i) {

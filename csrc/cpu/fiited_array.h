@@ -16,7 +16,8 @@
 namespace mirror::fiited {
 
 // Elements are plain values. Elements that `resize` adds are zero. Room for `max_size` elements is
-// reserved as addresses only; memory is taken by what is in use.
+// reserved as addresses only; memory is taken by what is in use. What throws for want of memory has
+// changed nothing.
 template <typename T>
 class Array {
  public:
@@ -38,6 +39,18 @@ class Array {
   int64_t size() const { return size_; }
   int64_t bytes() const { return size_ * static_cast<int64_t>(sizeof(T)); }
 
+  // Makes room for so many elements: `resize` to as many does not throw until one to fewer.
+  void reserve(int64_t size) {
+    TORCH_INTERNAL_ASSERT(size >= 0 && size <= max_size_);
+    grow(size * sizeof(T));
+  }
+  // While room is kept, pages are given back, but not the right to have them again: `resize` to no
+  // more than there was room for does not throw.
+  void keep_room(bool keep) noexcept {
+    keeps_room_ = keep;
+    if (!keep) protect(round_up(size_ * sizeof(T) + kStep));
+  }
+
   void resize(int64_t size) {
     TORCH_INTERNAL_ASSERT(size >= 0 && size <= max_size_);
     if (size < size_) {
@@ -46,6 +59,7 @@ class Array {
       shrink(round_up(size * sizeof(T)));
     } else {
       grow(size * sizeof(T));
+      touched_ = std::max(touched_, round_up(size * sizeof(T)));
     }
     size_ = size;
   }
@@ -85,10 +99,23 @@ class Array {
   // Gives back whole pages beyond `bytes` where they are many.
   void shrink(int64_t bytes) {
     const int64_t wanted = round_up(bytes + kStep);
-    if (usable_ - wanted < std::max(4 * kStep, usable_ / 16)) return;
+    if (!keeps_room_) return protect(wanted);
+    if (!is_much(touched_, wanted)) return;
+    char* const start = reinterpret_cast<char*>(data_) + wanted;
+    if (madvise(start, touched_ - wanted, MADV_DONTNEED) == 0) touched_ = wanted;
+  }
+
+  // Gives up room beyond `wanted` bytes where it is much.
+  void protect(int64_t wanted) {
+    if (!is_much(usable_, wanted)) return;
     char* const start = reinterpret_cast<char*>(data_) + wanted;
     if (madvise(start, usable_ - wanted, MADV_DONTNEED) != 0) return;
     if (mprotect(start, usable_ - wanted, PROT_NONE) == 0) usable_ = wanted;
+    touched_ = std::min(touched_, wanted);
+  }
+
+  static bool is_much(int64_t bytes, int64_t wanted) {
+    return bytes - wanted >= std::max(4 * kStep, bytes / 16);
   }
 
   static void check(bool done, int64_t bytes) {
@@ -96,17 +123,21 @@ class Array {
                      " bytes more");
   }
 
-  void swap(Array& other) {
+  void swap(Array& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(max_size_, other.max_size_);
     std::swap(usable_, other.usable_);
+    std::swap(touched_, other.touched_);
+    std::swap(keeps_room_, other.keeps_room_);
   }
 
   T* data_ = nullptr;
   int64_t size_ = 0;
   int64_t max_size_ = 0;
-  int64_t usable_ = 0;  // bytes that may be written
+  int64_t usable_ = 0;   // bytes that may be written
+  int64_t touched_ = 0;  // those of them that may have pages
+  bool keeps_room_ = false;
 };
 
 // Gives back what the C library keeps of freed memory, for tables of which that would be a share

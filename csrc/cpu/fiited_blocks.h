@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "fiited_array.h"
 
@@ -25,15 +26,35 @@ class Blocks {
   const float* weights(int64_t block) const { return weights_.data() + block * chunks_ * width_; }
   float* slots(int64_t block) { return slots_.data() + block * chunks_ * slot_width_; }
 
+  // Room for so many slots for every chunk, to be given to `set_slots`.
+  Array<float> room_for_slots(int64_t width) const {
+    Array<float> slots(max_blocks_ * chunks_ * width);
+    slots.reserve(size() * chunks_ * width);
+    return slots;
+  }
   // Gives every chunk so many slots, filled with `value`.
-  void set_slots(int64_t width, float value) {
+  void set_slots(Array<float> slots, int64_t width, float value) {
     slot_width_ = width;
-    slots_ = Array<float>(max_blocks_ * chunks_ * width);
+    slots_ = Array<float>();
+    slots_ = std::move(slots);
     slots_.resize(size() * chunks_ * width);
     std::fill_n(slots_.data(), slots_.size(), value);
   }
 
+  // As those of Array, for so many blocks.
+  void reserve(int64_t blocks) {
+    owner_.reserve(blocks);
+    weights_.reserve(blocks * chunks_ * width_);
+    slots_.reserve(blocks * chunks_ * slot_width_);
+  }
+  void keep_room(bool keep) noexcept {
+    owner_.keep_room(keep);
+    weights_.keep_room(keep);
+    slots_.keep_room(keep);
+  }
+
   int64_t add(uint32_t row) {
+    reserve(size() + 1);
     owner_.push_back(row);
     weights_.resize(size() * chunks_ * width_);
     slots_.resize(size() * chunks_ * slot_width_);

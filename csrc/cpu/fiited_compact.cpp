@@ -20,12 +20,6 @@ namespace {
 
 class Compact final : public Storage {
  public:
-  // The packed chunks of a row, and which they are; weights of no chunk are not to be read.
-  struct Place {
-    const float* weights;
-    uint32_t live;
-  };
-
   Compact(Shape shape, bool frozen)
       : Storage(std::move(shape)),
         k_(shape_.num_chunks),
@@ -34,46 +28,14 @@ class Compact final : public Storage {
         filter_(shape_.admission, shape_.capacity / k_),
         frozen_(frozen),
         index_(frozen ? 0 : k_) {
-    TORCH_CHECK_VALUE(shape_.num_rows() < Index::kNone,
-                      "the compact layout takes fewer than 2^32 - 1 rows, not ", shape_.num_rows());
     for (int64_t m = 1; m <= k_; ++m)
       blocks_.emplace_back(m, width_, std::min(shape_.num_rows(), shape_.capacity / m));
   }
 
   // -- reading --
 
-  void prefetch(int64_t row) const { index_.prefetch(row); }
-  int64_t find(int64_t row) const { return index_.find_or_end(row); }
-  void prefetch_found(int64_t slot) const { __builtin_prefetch(&index_[slot]); }
-  Place locate(int64_t slot) const {
-    const Index::Entry& entry = index_[slot];
-    const Packed& packed = packed_[std::popcount(entry.live)];
-    return {packed.weights + entry.address * packed.stride, entry.live};
-  }
-  void prefetch(const Place& place) const {
-    prefetch_bytes(place.weights, std::popcount(place.live) * width_ * sizeof(float));
-  }
-  void add(const Place& place, float* out) const {
-    if (place.live == all_) return add_chunk(place.weights, shape_.dim, out);
-    const float* from = place.weights;
-    for (uint32_t left = place.live; left; left &= left - 1, from += width_)
-      add_chunk(from, width_, out + std::countr_zero(left) * width_);
-  }
-
-#ifdef MIRROR_FIITED_WIDE
-  template <int kRegisters>
-  void add(const Place& place, Registers<kRegisters>& sums) const {
-    add_packed(place.weights, place.live, width_, sums);
-  }
-#endif
-
-  int64_t bytes_to_read() const {
-    return index_.bytes() + live_ * width_ * static_cast<int64_t>(sizeof(float));
-  }
-
   at::Tensor forward(const at::Tensor& rows, const at::Tensor& offsets, bool mean) override {
-    for (int64_t m = 1; m <= k_; ++m) packed_[m] = {blocks_[m - 1].weights(0), m * width_};
-    return fiited::forward(*this, shape_, rows, offsets, mean);
+    return fiited::forward(Reader(*this), shape_, rows, offsets, mean);
   }
 
   // -- training --
@@ -113,7 +75,9 @@ class Compact final : public Storage {
     if (slot < 0) return;
     const Index::Entry& entry = index_[slot];
     __builtin_prefetch(index_.utilities(slot));
-    if (entry.live) prefetch({blocks_of(entry).weights(entry.address), entry.live});
+    if (entry.live)
+      prefetch_bytes(blocks_of(entry).weights(entry.address),
+                     std::popcount(entry.live) * width_ * static_cast<int64_t>(sizeof(float)));
   }
   Utility* utilities(int64_t slot) { return index_.utilities(slot); }
   void touch(int64_t slot) { index_[slot].age = 0; }
@@ -141,9 +105,12 @@ class Compact final : public Storage {
   int64_t slot_width() override { return slot_width_; }
   void set_slot_value(double value) override { slot_value_ = static_cast<float>(value); }
   void set_slots(int64_t width, double value) override {
+    std::vector<Array<float>> room;
+    for (const Blocks& blocks : blocks_) room.push_back(blocks.room_for_slots(width));
     slot_width_ = width;
     slot_value_ = static_cast<float>(value);
-    for (Blocks& blocks : blocks_) blocks.set_slots(slot_width_, slot_value_);
+    for (size_t i = 0; i < blocks_.size(); ++i)
+      blocks_[i].set_slots(std::move(room[i]), slot_width_, slot_value_);
   }
 
   // -- pruning --
@@ -157,20 +124,21 @@ class Compact final : public Storage {
   }
 
   at::Tensor age() override {
-    std::vector<int64_t> evicted;
-    index_.remove_if([&](int64_t slot) {
-      Index::Entry& entry = index_[slot];
-      if (entry.age < shape_.ttl) {
-        ++entry.age;
-        return false;
-      }
-      for (uint32_t left = entry.live; left; left &= left - 1)
+    std::vector<int64_t> expired, evicted;
+    for (int64_t slot = 0; slot < index_.slots(); ++slot) {
+      if (!index_.used(slot) || index_[slot].age < shape_.ttl) continue;
+      expired.push_back(slot);
+      for (uint32_t left = index_[slot].live; left; left &= left - 1)
         evicted.push_back(index_.row(slot) * k_ + std::countr_zero(left));
-      set_live(slot, 0);
-      return true;
-    });
+    }
     std::sort(evicted.begin(), evicted.end());
-    return as_tensor(evicted);
+    const at::Tensor chunks = as_tensor(evicted);
+    // Nothing throws from here on.
+    for (int64_t slot = 0; slot < index_.slots(); ++slot)
+      if (index_.used(slot) && index_[slot].age < shape_.ttl) ++index_[slot].age;
+    for (const int64_t slot : expired) set_live(slot, 0);
+    index_.remove(expired);
+    return chunks;
   }
 
   at::Tensor histogram(Candidates of, Digit digit, const std::vector<Threshold>& prefix) override {
@@ -212,38 +180,44 @@ class Compact final : public Storage {
                                                        bool listed, bool with_weights) override {
     std::vector<int64_t> evicted, admitted;
     std::vector<float> weights;
+    std::vector<Change> changes;
     for (int64_t slot = 0; slot < index_.slots(); ++slot) {
-      if (!index_.used(slot) || !index_[slot].live) continue;
-      const uint32_t live = index_[slot].live, stays = live & kept(slot, keep);
-      if (stays == live) continue;
+      if (!index_.used(slot)) continue;
       const Index::Entry& entry = index_[slot];
-      for (uint32_t left = listed ? live & ~stays : 0; left; left &= left - 1) {
+      const uint32_t live = entry.live, wanted = kept(slot, keep) & (live | with_utility(slot));
+      if (wanted == live) continue;
+      changes.push_back(
+          {slot, static_cast<uint16_t>(live & wanted), static_cast<uint16_t>(wanted)});
+      if (!listed) continue;
+      for (uint32_t left = live & ~wanted; left; left &= left - 1) {
         const int j = std::countr_zero(left);
         evicted.push_back(index_.row(slot) * k_ + j);
         if (!with_weights) continue;
         const float* const w = blocks_of(entry).weights(entry.address) + rank(live, j) * width_;
         weights.insert(weights.end(), w, w + width_);
       }
-      set_live(slot, stays);
-    }
-    for (int64_t slot = 0; slot < index_.slots(); ++slot) {
-      if (!index_.used(slot)) continue;
-      const uint32_t live = index_[slot].live, wanted = kept(slot, keep) & with_utility(slot);
-      if ((wanted | live) == live) continue;
-      for (uint32_t left = listed ? wanted & ~live : 0; left; left &= left - 1)
+      for (uint32_t left = wanted & ~live; left; left &= left - 1)
         admitted.push_back(index_.row(slot) * k_ + std::countr_zero(left));
-      set_live(slot, live | wanted);
     }
     std::sort(admitted.begin(), admitted.end());
-    return sorted(evicted, admitted, weights, with_weights);
+    auto lists = sorted(evicted, admitted, weights, with_weights);
+    const Room room(*this, most_blocks(changes));
+    // Nothing throws from here on.
+    for (const Change& change : changes)
+      if (index_[change.slot].live != change.stays) set_live(change.slot, change.stays);
+    for (const Change& change : changes)
+      if (change.stays != change.wanted) set_live(change.slot, change.wanted);
+    return lists;
   }
 
   void forget(Threshold keep) override {
-    index_.remove_if([&](int64_t slot) {
-      if (index_[slot].live) return false;
+    std::vector<int64_t> forgotten;
+    for (int64_t slot = 0; slot < index_.slots(); ++slot) {
+      if (!index_.used(slot) || index_[slot].live) continue;
       const Utility best = best_without_live(slot);
-      return !best || !keep.keeps(best, index_.row(slot));
-    });
+      if (!best || !keep.keeps(best, index_.row(slot))) forgotten.push_back(slot);
+    }
+    index_.remove(forgotten);
     give_back_heap(bytes_to_read());
   }
 
@@ -287,10 +261,16 @@ class Compact final : public Storage {
     const int32_t* const ages = state[3].const_data_ptr<int32_t>();
     const float* weights = state[4].const_data_ptr<float>();
     const float* slots = state[5].const_data_ptr<float>();
-    index_.clear();
+    std::vector<int64_t> blocks_of_size(k_ + 1);
+    for (int64_t i = 0; i < n; ++i)
+      ++blocks_of_size[std::popcount(static_cast<uint32_t>(masks[i]))];
+    Index index(frozen_ ? 0 : k_);
+    index.reserve(n);
+    const Room room(*this, blocks_of_size);
+    // Nothing throws from here on.
+    index_ = std::move(index);
     for (Blocks& blocks : blocks_) blocks.clear();
     live_ = 0;
-    index_.reserve(n);
     for (int64_t i = 0; i < n; ++i) {
       const int64_t slot = index_.insert(rows[i]);
       index_[slot].age = static_cast<uint16_t>(ages[i]);
@@ -310,7 +290,7 @@ class Compact final : public Storage {
     const at::Tensor masks = at::empty({rows.numel()}, at::kInt);
     const int64_t* const ids = rows.const_data_ptr<int64_t>();
     for (int64_t i = 0; i < rows.numel(); ++i)
-      masks.mutable_data_ptr<int32_t>()[i] = index_[find(ids[i])].live;
+      masks.mutable_data_ptr<int32_t>()[i] = index_[index_.find_or_end(ids[i])].live;
     return masks;
   }
   at::Tensor utilities(const at::Tensor& rows) override {
@@ -376,6 +356,122 @@ class Compact final : public Storage {
   }
 
  private:
+  // Where the blocks of m chunks begin, for a look-up without their other members.
+  struct Packed {
+    const float* weights;
+    int64_t stride;
+  };
+
+  // What a look-up reads, as forward() wants it.
+  class Reader {
+   public:
+    // The packed chunks of a row, and which they are; weights of no chunk are not to be read.
+    struct Place {
+      const float* weights;
+      uint32_t live;
+    };
+
+    explicit Reader(const Compact& table)
+        : index_(table.index_),
+          width_(table.width_),
+          dim_(table.shape_.dim),
+          all_(table.all_),
+          bytes_to_read_(table.bytes_to_read()) {
+      for (int64_t m = 1; m <= table.k_; ++m)
+        packed_[m] = {table.blocks_[m - 1].weights(0), m * width_};
+    }
+
+    void prefetch(int64_t row) const { index_.prefetch(row); }
+    int64_t find(int64_t row) const { return index_.find_or_end(row); }
+    void prefetch_found(int64_t slot) const { __builtin_prefetch(&index_[slot]); }
+    Place locate(int64_t slot) const {
+      const Index::Entry& entry = index_[slot];
+      const Packed& packed = packed_[std::popcount(entry.live)];
+      return {packed.weights + entry.address * packed.stride, entry.live};
+    }
+    void prefetch(const Place& place) const {
+      prefetch_bytes(place.weights, std::popcount(place.live) * width_ * sizeof(float));
+    }
+    void add(const Place& place, float* out) const {
+      if (place.live == all_) return add_chunk(place.weights, dim_, out);
+      const float* from = place.weights;
+      for (uint32_t left = place.live; left; left &= left - 1, from += width_)
+        add_chunk(from, width_, out + std::countr_zero(left) * width_);
+    }
+#ifdef MIRROR_FIITED_WIDE
+    template <int kRegisters>
+    void add(const Place& place, Registers<kRegisters>& sums) const {
+      add_packed(place.weights, place.live, width_, sums);
+    }
+#endif
+    int64_t bytes_to_read() const { return bytes_to_read_; }
+
+   private:
+    const Index& index_;
+    int64_t width_;
+    int64_t dim_;
+    uint32_t all_;
+    int64_t bytes_to_read_;
+    std::array<Packed, kMaxChunks + 1> packed_{};
+  };
+
+  // A row whose live chunks change: first evicted, later admitted.
+  struct Change {
+    int64_t slot;
+    uint16_t stays;
+    uint16_t wanted;
+  };
+
+  // Room for so many blocks of m chunks, kept for as long as this lives: chunks then move without
+  // asking for memory.
+  class Room {
+   public:
+    Room(Compact& table, const std::vector<int64_t>& blocks) : blocks_(table.blocks_) {
+      try {
+        for (size_t m = 1; m < blocks.size(); ++m) {
+          blocks_[m - 1].reserve(blocks[m]);
+          blocks_[m - 1].keep_room(true);
+        }
+      } catch (...) {
+        give_up();
+        throw;
+      }
+    }
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+    ~Room() { give_up(); }
+
+   private:
+    void give_up() noexcept {
+      for (Blocks& blocks : blocks_) blocks.keep_room(false);
+    }
+    std::vector<Blocks>& blocks_;
+  };
+
+  // The most blocks of m chunks that there are at a time while changes are made.
+  std::vector<int64_t> most_blocks(const std::vector<Change>& changes) const {
+    std::vector<int64_t> now(k_ + 1), most;
+    for (int64_t m = 1; m <= k_; ++m) now[m] = blocks_[m - 1].size();
+    most = now;
+    int64_t live = live_;
+    const auto change = [&](int from, int to) {
+      if (from == to) return;
+      if (to) most[to] = std::max(most[to], ++now[to]);
+      if (from) --now[from];
+      live += to - from;
+    };
+    for (const Change& c : changes)
+      change(std::popcount(index_[c.slot].live), std::popcount(c.stays));
+    for (const Change& c : changes) change(std::popcount(c.stays), std::popcount(c.wanted));
+    TORCH_CHECK(live <= shape_.capacity, "thresholds let in more chunks than the ", shape_.capacity,
+                " that may live");
+    return most;
+  }
+
+  int64_t bytes_to_read() const {
+    return index_.bytes() + live_ * width_ * static_cast<int64_t>(sizeof(float));
+  }
+
   Blocks& blocks_of(const Index::Entry& entry) { return blocks_[std::popcount(entry.live) - 1]; }
   const Blocks& blocks_of(const Index::Entry& entry) const {
     return blocks_[std::popcount(entry.live) - 1];
@@ -424,9 +520,8 @@ class Compact final : public Storage {
   void set_live(int64_t slot, uint32_t live) {
     const Index::Entry before = index_[slot];
     Index::Entry& entry = index_[slot];
-    entry.live = static_cast<uint16_t>(live);
     if (live) {
-      Blocks& to = blocks_of(entry);
+      Blocks& to = blocks_[std::popcount(live) - 1];
       entry.address = static_cast<uint32_t>(to.add(static_cast<uint32_t>(index_.row(slot))));
       for (uint32_t left = live; left; left &= left - 1) {
         const int j = std::countr_zero(left), at = rank(live, j);
@@ -442,6 +537,7 @@ class Compact final : public Storage {
         }
       }
     }
+    entry.live = static_cast<uint16_t>(live);
     if (before.live) {
       const uint32_t moved = blocks_of(before).remove(before.address, Index::kNone);
       if (moved != Index::kNone) index_[index_.find(moved)].address = before.address;
@@ -460,12 +556,6 @@ class Compact final : public Storage {
     return {as_tensor(evicted).index_select(0, order), as_tensor(admitted), their_weights};
   }
 
-  // Where the blocks of m chunks begin, for a look-up without their other members.
-  struct Packed {
-    const float* weights;
-    int64_t stride;
-  };
-
   int64_t k_;
   int64_t width_;
   uint32_t all_;  // every chunk live
@@ -475,13 +565,14 @@ class Compact final : public Storage {
   bool frozen_;
   Index index_;
   std::vector<Blocks> blocks_;  // by the number of live chunks, from 1 on
-  std::array<Packed, kMaxChunks + 1> packed_{};
   int64_t live_ = 0;
 };
 
 }  // namespace
 
 c10::intrusive_ptr<Storage> make_compact(Shape shape, bool frozen) {
+  TORCH_CHECK_VALUE(shape.num_rows() < Index::kNone,
+                    "the compact layout takes fewer than 2^32 - 1 rows, not ", shape.num_rows());
   return c10::make_intrusive<Compact>(std::move(shape), frozen);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
 
 #include "fiited_array.h"
 #include "fiited_counting.h"
@@ -28,11 +29,13 @@ class Flat final : public Storage {
         utility_(virtual_chunks()),
         weights_((shape_.capacity + 1) * width_),
         owner_(shape_.capacity + 1) {
-    TORCH_CHECK_VALUE(virtual_chunks() < std::numeric_limits<int32_t>::max(),
-                      "the flat layout takes fewer than 2^31 virtual chunks, not ",
-                      virtual_chunks(), ": use layout=\"compact\"");
     address_.resize(virtual_chunks());
     utility_.resize(virtual_chunks());
+    if (shape_.ttl) {
+      age_ = Array<uint16_t>(shape_.num_rows());
+      age_.resize(shape_.num_rows());
+    }
+    reserve(1);
     clear();
   }
 
@@ -104,9 +107,13 @@ class Flat final : public Storage {
   int64_t slot_width() override { return slot_width_; }
   void set_slot_value(double value) override { slot_value_ = static_cast<float>(value); }
   void set_slots(int64_t width, double value) override {
+    Array<float> slots((shape_.capacity + 1) * width);
+    slots.reserve(used_ * width);
+    // Nothing throws from here on.
     slot_width_ = width;
     slot_value_ = static_cast<float>(value);
-    slots_ = Array<float>((shape_.capacity + 1) * width);
+    slots_ = Array<float>();
+    slots_ = std::move(slots);
     slots_.resize(used_ * width);
     std::fill(slots_.data(), slots_.data() + slots_.size(), slot_value_);
   }
@@ -123,22 +130,24 @@ class Flat final : public Storage {
   }
 
   at::Tensor age() override {
-    known_changed();
     std::vector<int64_t> evicted;
     for (int64_t row = 0; row < shape_.num_rows(); ++row) {
+      if (age_[row] < shape_.ttl) continue;
+      for (int64_t q = row * k_; q < (row + 1) * k_; ++q)
+        if (address_[q]) evicted.push_back(q);
+    }
+    const at::Tensor chunks = as_tensor(evicted);
+    // Nothing throws from here on.
+    known_changed();
+    for (const int64_t q : evicted) evict(q);
+    for (int64_t row = 0; row < shape_.num_rows(); ++row) {
       if (age_[row] >= shape_.ttl) {
-        for (int64_t q = row * k_; q < (row + 1) * k_; ++q) {
-          utility_[q] = 0;
-          if (address_[q]) {
-            evict(q);
-            evicted.push_back(q);
-          }
-        }
+        std::fill_n(utility_.data() + row * k_, k_, Utility{0});
       } else {
         ++age_[row];
       }
     }
-    return as_tensor(evicted);
+    return chunks;
   }
 
   at::Tensor histogram(Candidates of, Digit digit, const std::vector<Threshold>& prefix) override {
@@ -182,15 +191,22 @@ class Flat final : public Storage {
       if (kept != (address_[q] != 0)) (kept ? admitted : evicted).push_back(q);
     });
     for (const int64_t q : evicted) {
-      if (with_weights) {
-        const float* const w = weights_.data() + address_[q] * width_;
-        weights.insert(weights.end(), w, w + width_);
-      }
-      evict(q);
+      if (!with_weights) break;
+      const float* const w = weights_.data() + address_[q] * width_;
+      weights.insert(weights.end(), w, w + width_);
     }
+    const std::vector<int64_t> none;
+    std::tuple lists{as_tensor(listed ? evicted : none), as_tensor(listed ? admitted : none),
+                     as_tensor(weights).view({-1, width_})};
+    const int64_t live =
+        live_ + static_cast<int64_t>(admitted.size()) - static_cast<int64_t>(evicted.size());
+    TORCH_CHECK(live <= shape_.capacity, "thresholds let in more chunks than the ", shape_.capacity,
+                " that may live");
+    reserve(std::max(used_, live + 1));
+    // Nothing throws from here on.
+    for (const int64_t q : evicted) evict(q);
     for (const int64_t q : admitted) admit(q);
-    if (!listed) evicted = admitted = {};
-    return {as_tensor(evicted), as_tensor(admitted), as_tensor(weights).view({-1, width_})};
+    return lists;
   }
 
   void forget(Threshold keep) override {
@@ -209,9 +225,8 @@ class Flat final : public Storage {
   // -- state --
 
   std::vector<at::Tensor> state() override {
-    const int64_t n = num_known();
-    const std::vector<int64_t> rows = known_;
-    known_changed();
+    const std::vector<int64_t> rows = find_known();
+    const int64_t n = static_cast<int64_t>(rows.size());
     const at::Tensor which = as_tensor(rows);
     const at::Tensor ages = at::zeros({n}, at::kInt);
     const at::Tensor weights = at::empty({live(), width_}, at::kFloat);
@@ -237,6 +252,9 @@ class Flat final : public Storage {
     const int32_t* const ages = state[3].const_data_ptr<int32_t>();
     const float* weights = state[4].const_data_ptr<float>();
     const float* slots = state[5].const_data_ptr<float>();
+    reserve(std::max(used_, state[5].size(0) + 1));
+    // Nothing throws from here on.
+    keep_room(true);
     clear();
     for (int64_t i = 0; i < state[0].numel(); ++i) {
       if (age_.size()) age_[rows[i]] = static_cast<uint16_t>(ages[i]);
@@ -251,6 +269,7 @@ class Flat final : public Storage {
         slots += slot_width_;
       }
     }
+    keep_room(false);
     filter_.load(state[6], state[7]);
   }
 
@@ -314,6 +333,19 @@ class Flat final : public Storage {
  private:
   int64_t virtual_chunks() const { return shape_.num_rows() * shape_.num_chunks; }
 
+  // Room for so many physical chunks, the null chunk among them; as that of Array.
+  void reserve(int64_t chunks) {
+    weights_.reserve(chunks * width_);
+    slots_.reserve(chunks * slot_width_);
+    owner_.reserve(chunks);
+  }
+  void keep_room(bool keep) noexcept {
+    weights_.keep_room(keep);
+    slots_.keep_room(keep);
+    owner_.keep_room(keep);
+  }
+
+  // Does not throw, since there is room for the null chunk.
   void clear() {
     known_changed();
     std::fill_n(address_.data(), address_.size(), 0);
@@ -326,25 +358,27 @@ class Flat final : public Storage {
     slots_.resize(slot_width_);
     owner_.resize(0);
     owner_.resize(1);
-    if (!shape_.ttl) return;
-    age_ = Array<uint16_t>(shape_.num_rows());
-    age_.resize(shape_.num_rows());
     std::fill_n(age_.data(), age_.size(), kNeverLookedUp);
   }
 
   // Known rows are few of all, and looked for once for all counts of a prune event.
+  // Those who only read the table may ask at the same time.
   int64_t num_known() {
-    if (known_.empty()) {
-      const int64_t rows = shape_.num_rows(), parts = (rows + kRowsPerPart - 1) / kRowsPerPart;
-      std::vector<std::vector<int64_t>> found(parts);
-      pieces(parts, [&](int64_t part) {
-        const int64_t end = std::min(rows, (part + 1) * kRowsPerPart);
-        for (int64_t row = part * kRowsPerPart; row < end; ++row)
-          if (known(row)) found[part].push_back(row);
-      });
-      for (const auto& part : found) known_.insert(known_.end(), part.begin(), part.end());
-    }
+    const std::lock_guard lock(finding_);
+    if (known_.empty()) known_ = find_known();
     return static_cast<int64_t>(known_.size());
+  }
+  std::vector<int64_t> find_known() const {
+    const int64_t rows = shape_.num_rows(), parts = (rows + kRowsPerPart - 1) / kRowsPerPart;
+    std::vector<std::vector<int64_t>> found(parts);
+    pieces(parts, [&](int64_t part) {
+      const int64_t end = std::min(rows, (part + 1) * kRowsPerPart);
+      for (int64_t row = part * kRowsPerPart; row < end; ++row)
+        if (known(row)) found[part].push_back(row);
+    });
+    std::vector<int64_t> all;
+    for (const auto& part : found) all.insert(all.end(), part.begin(), part.end());
+    return all;
   }
   void known_changed() { known_ = {}; }
 
@@ -388,6 +422,7 @@ class Flat final : public Storage {
     if (at) {
       free_ = -1 - owner_[at];
     } else {
+      reserve(used_ + 1);
       at = used_++;
       weights_.resize(used_ * width_);
       slots_.resize(used_ * slot_width_);
@@ -419,6 +454,7 @@ class Flat final : public Storage {
   Array<float> slots_;
   Array<int32_t> owner_;        // virtual chunk of a live one; -1 - the next free one of a free one
   std::vector<int64_t> known_;  // rows with a live chunk or a utility; empty when not looked for
+  std::mutex finding_;          // them
   Array<uint16_t> age_;         // of rows; empty where they do not age
   int64_t used_ = 1;            // physical chunks that were ever used, the null chunk among them
   int64_t free_ = 0;            // top of the stack of free ones; 0 at its end
@@ -428,6 +464,10 @@ class Flat final : public Storage {
 }  // namespace
 
 c10::intrusive_ptr<Storage> make_flat(Shape shape) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
+  TORCH_CHECK_VALUE(shape.num_rows() <= kMost / shape.num_chunks,
+                    "the flat layout takes fewer than 2^31 virtual chunks, not ", shape.num_rows(),
+                    " rows of ", shape.num_chunks, ": use layout=\"compact\"");
   return c10::make_intrusive<Flat>(std::move(shape));
 }
 

@@ -30,12 +30,16 @@ int64_t Index::insert(int64_t row) {
 void Index::rebuild(int64_t slots) {
   slots = (slots + kGroup - 1) / kGroup * kGroup;
   TORCH_CHECK_VALUE(slots < int64_t{1} << 36, "a compact table knows at most 2^32 rows");
-  Array<uint32_t> rows = std::exchange(rows_, Array<uint32_t>(slots));
-  Array<Entry> entries = std::exchange(entries_, Array<Entry>(slots + 1));
-  Array<Utility> utilities = std::exchange(utilities_, Array<Utility>(slots * k_));
-  rows_.resize(slots);
-  entries_.resize(slots + 1);
-  utilities_.resize(slots * k_);
+  Array<uint32_t> rows(slots);
+  Array<Entry> entries(slots + 1);
+  Array<Utility> utilities(slots * k_);
+  rows.resize(slots);
+  entries.resize(slots + 1);
+  utilities.resize(slots * k_);
+  // Nothing throws from here on.
+  std::swap(rows_, rows);
+  std::swap(entries_, entries);
+  std::swap(utilities_, utilities);
   slots_ = slots;
   groups_ = static_cast<uint64_t>(slots / kGroup);
   std::fill_n(rows_.data(), slots, kNone);
@@ -50,15 +54,18 @@ void Index::rebuild(int64_t slots) {
 }
 
 void Index::remove(const std::vector<int64_t>& dropped) {
+  if (dropped.empty()) return;
   int64_t boundary = 0;  // a group with room: rows on its two sides do not depend on one another
   while (!equal(boundary, kNone)) boundary = after(boundary);
   for (const int64_t slot : dropped) rows_[slot] = kNone;
   size_ -= static_cast<int64_t>(dropped.size());
   if (is_wide(size_, slots()) && slots() > kGroup) {
-    rebuild(std::max(kGroup, slots_for(size_)));
-  } else {
-    close_gaps(boundary);
+    try {
+      return rebuild(std::max(kGroup, slots_for(size_)));
+    } catch (const c10::OutOfMemoryError&) {  // it stays as large as it is
+    }
   }
+  close_gaps(boundary);
 }
 
 // From the group behind one that had room before, each row goes to the first free slot from its

@@ -60,23 +60,12 @@ class Index {
     }
   }
 
-  // Makes room for `more` rows. Returns whether rows moved.
+  // Makes room for `more` rows, or throws and has changed nothing. Returns whether rows moved.
   bool reserve(int64_t more);
   // Adds a row that is not there, for which there is room: no live chunk, utilities 0.
   int64_t insert(int64_t row);
-  // Removes the rows for which `drop(slot)` holds, and gives memory back. Rows may be looked for
-  // until the last of them was decided on.
-  template <typename Drop>
-  void remove_if(const Drop& drop) {
-    std::vector<int64_t> dropped;
-    for (int64_t slot = 0; slot < slots(); ++slot)
-      if (used(slot) && drop(slot)) dropped.push_back(slot);
-    if (!dropped.empty()) remove(dropped);
-  }
-  void clear() {
-    size_ = 0;
-    rebuild(kGroup);
-  }
+  // Removes the rows in these slots, and gives memory back. Does not throw.
+  void remove(const std::vector<int64_t>& dropped);
 
  private:
   static constexpr int64_t kGroup = 16;
@@ -104,7 +93,6 @@ class Index {
       if (const uint32_t free = equal(group, kNone)) return group + std::countr_zero(free);
   }
   void rebuild(int64_t slots);
-  void remove(const std::vector<int64_t>& dropped);
   void close_gaps(int64_t boundary);
 
   int64_t k_;

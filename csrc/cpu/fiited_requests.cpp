@@ -15,7 +15,7 @@ constexpr int64_t kParts = 16;
 constexpr int64_t kManyLookups = 8192;  // fewer are sorted in one part
 constexpr int64_t kBlock = 16384;       // lookups counted by one piece of work
 
-inline uint64_t scramble(int64_t row) {
+inline uint64_t spread(int64_t row) {
   return static_cast<uint64_t>(row) * 0x9E3779B97F4A7C15ULL;  // Knuth's multiplicative hash
 }
 
@@ -31,7 +31,7 @@ struct Part {
 }  // namespace
 
 int part_of(int64_t row, int64_t num_lookups) {
-  return parts_for(num_lookups) == 1 ? 0 : static_cast<int>(scramble(row) >> kPartShift);
+  return parts_for(num_lookups) == 1 ? 0 : static_cast<int>(spread(row) >> kPartShift);
 }
 
 Requests::Requests(const std::vector<Lookups>& lookups, int64_t dim, bool mean) : dim_(dim) {
@@ -72,9 +72,6 @@ void Requests::read(const std::vector<Lookups>& lookups, bool mean) {
 void Requests::group() {
   const int64_t n = static_cast<int64_t>(lookups_.size());
   const int parts = parts_for(n);
-  const auto part_of = [&](int64_t row) {
-    return parts == 1 ? 0 : static_cast<int>(scramble(row) >> kPartShift);
-  };
 
   // A stable counting sort by part.
   const int64_t blocks = std::max<int64_t>(1, (n + kBlock - 1) / kBlock);
@@ -82,7 +79,7 @@ void Requests::group() {
   pieces(blocks, [&](int64_t block) {
     place[block].fill(0);
     const int64_t end = std::min(n, (block + 1) * kBlock);
-    for (int64_t i = block * kBlock; i < end; ++i) ++place[block][part_of(lookups_[i].row)];
+    for (int64_t i = block * kBlock; i < end; ++i) ++place[block][part_of(lookups_[i].row, n)];
   });
   std::array<int64_t, kParts + 1> bounds{};
   int64_t total = 0;
@@ -100,7 +97,7 @@ void Requests::group() {
     pieces(blocks, [&](int64_t block) {
       const int64_t end = std::min(n, (block + 1) * kBlock);
       for (int64_t i = block * kBlock; i < end; ++i)
-        sorted[place[block][part_of(lookups_[i].row)]++] = lookups_[i];
+        sorted[place[block][part_of(lookups_[i].row, n)]++] = lookups_[i];
     });
     lookups_.swap(sorted);
   }
@@ -119,7 +116,7 @@ void Requests::group() {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = lookups_[i].row;
       // The top bits chose the part.
-      uint64_t slot = (scramble(row) << (parts == 1 ? 0 : 64 - kPartShift)) >> down;
+      uint64_t slot = (spread(row) << (parts == 1 ? 0 : 64 - kPartShift)) >> down;
       while (table[slot] >= 0 && part.rows[table[slot]] != row) slot = (slot + 1) & (slots - 1);
       if (table[slot] < 0) {
         table[slot] = static_cast<int32_t>(part.rows.size());
