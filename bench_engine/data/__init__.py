@@ -1,7 +1,7 @@
 """Data sets for click models: the form they are handed over in. Light: neither torch nor numpy is imported here."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,6 +48,28 @@ class ClickData:
             )
         self._check("training", self.train_ids, self.train_labels)
         self._check("test", self.test_ids, self.test_labels)
+
+    @classmethod
+    def split(
+        cls,
+        name: str,
+        field_rows: tuple[int, ...],
+        ids: "np.ndarray",
+        labels: "np.ndarray",
+        test: "np.ndarray",
+        **about: Any,
+    ) -> "ClickData":
+        """All examples, ids (n, T) and labels (n,), parted by `test`, bool (n,); `about` are the other attributes."""
+        return cls(
+            name=name,
+            num_rows=sum(field_rows),
+            field_rows=field_rows,
+            train_ids=ids[~test],
+            train_labels=labels[~test],
+            test_ids=ids[test],
+            test_labels=labels[test],
+            **about,
+        )
 
     @property
     def num_tables(self) -> int:

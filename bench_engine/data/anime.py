@@ -35,14 +35,12 @@ def load() -> ClickData:
     about = [info["genre"], first, info["type"], info["episodes"]]
     rows, ids = joint_ids([users, titles, *attributes(titles, info["anime_ids"].astype(np.int64), about)], ~test)
     labels = (stars >= LIKED).astype(np.float32)
-    return ClickData(
-        name="anime",
-        num_rows=sum(rows),
-        field_rows=rows,
-        train_ids=ids[~test],
-        train_labels=labels[~test],
-        test_ids=ids[test],
-        test_labels=labels[test],
+    return ClickData.split(
+        "anime",
+        rows,
+        ids,
+        labels,
+        test,
         note=f"MyAnimeList, liked = {LIKED} or more out of 10; tested on a random fifth of each user's ratings",
     )
 

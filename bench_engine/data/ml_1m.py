@@ -39,14 +39,12 @@ def load() -> ClickData:
     users, movies, labels = users[order], movies[order], labels[order]
     test = last_fifth(2 * users + (labels > 0))
     rows, ids = joint_ids([users, movies, *_user_features(users), *_movie_features(movies)], ~test)
-    return ClickData(
-        name="ml-1m",
-        num_rows=sum(rows),
-        field_rows=rows,
-        train_ids=ids[~test],
-        train_labels=labels[~test],
-        test_ids=ids[test],
-        test_labels=labels[test],
+    return ClickData.split(
+        "ml-1m",
+        rows,
+        ids,
+        labels,
+        test,
         note="MovieLens 1M pairs, each with a movie its user did not rate; tested on a random fifth of each user",
     )
 

@@ -44,14 +44,12 @@ def load() -> ClickData:
     ]
     rows, ids = joint_ids(fields, ~test)
     labels = (stars >= LIKED).astype(np.float32)
-    return ClickData(
-        name="ml-206k",
-        num_rows=sum(rows),
-        field_rows=rows,
-        train_ids=ids[~test],
-        train_labels=labels[~test],
-        test_ids=ids[test],
-        test_labels=labels[test],
+    return ClickData.split(
+        "ml-206k",
+        rows,
+        ids,
+        labels,
+        test,
         note=f"MovieLens, liked = {LIKED:g} stars or more; tested on the last fifth of each user's ratings",
         train_order="user_time",
     )

@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from bench_engine.kernels.fiited import budget, pruning, saved, storage
+from bench_engine.kernels.fiited import arguments, budget, pruning, saved, storage
 from bench_engine.kernels.fiited.pruning import Policy, PruneEvent, PruneForecast
 from bench_engine.kernels.fiited.saved import State
 
@@ -103,26 +102,26 @@ class FIITEDEmbeddingBag(nn.Module):
         if not rows:
             raise ValueError("num_embeddings is empty: give the rows of at least one table")
         for number in rows:
-            _whole("num_embeddings", number, 1, MAX_ROWS)
-        _whole("embedding_dim", embedding_dim, 1)
-        _whole("num_chunks", num_chunks, 1, MAX_CHUNKS)
+            arguments.whole("num_embeddings", number, 1, MAX_ROWS)
+        arguments.whole("embedding_dim", embedding_dim, 1)
+        arguments.whole("num_chunks", num_chunks, 1, MAX_CHUNKS)
         if embedding_dim % num_chunks:
             raise ValueError(f"embedding_dim {embedding_dim} is not divisible by num_chunks {num_chunks}")
-        _fraction("pruning_ratio", pruning_ratio, below_one=True)
-        _whole("interval", interval, 1)
-        if not _is_number(decay) or not LEAST_DECAY <= decay <= 1:
+        arguments.fraction("pruning_ratio", pruning_ratio, below_one=True)
+        arguments.whole("interval", interval, 1)
+        if not arguments.is_number(decay) or not LEAST_DECAY <= decay <= 1:
             raise ValueError(f"decay must be a number from {LEAST_DECAY} to 1, not {decay!r}")
-        _fraction("min_turnover", min_turnover)
-        if not _is_number(candidate_share) or not 0 <= candidate_share < math.inf:
+        arguments.fraction("min_turnover", min_turnover)
+        if not arguments.is_number(candidate_share) or not 0 <= candidate_share < math.inf:
             raise ValueError(f"candidate_share must be a number of at least 0, not {candidate_share!r}")
-        _whole("admission_filter", admission_filter, 0, 255)
-        _whole("ttl", ttl, 0, 65534)
-        _whole("seed", seed, 0, 2**63 - 1)
-        _choice("scope", scope, budget.SCOPES)
-        _choice("score", score, SCORES)
-        _choice("mode", mode, ("sum", "mean"))
-        _choice("layout", layout, storage.LAYOUTS)
-        _choice("init", init, ("uniform", "normal"))
+        arguments.whole("admission_filter", admission_filter, 0, 255)
+        arguments.whole("ttl", ttl, 0, 65534)
+        arguments.whole("seed", seed, 0, 2**63 - 1)
+        arguments.choice("scope", scope, budget.SCOPES)
+        arguments.choice("score", score, SCORES)
+        arguments.choice("mode", mode, ("sum", "mean"))
+        arguments.choice("layout", layout, storage.LAYOUTS)
+        arguments.choice("init", init, ("uniform", "normal"))
         for name, flag in (("hashed_ids", hashed_ids), ("joint_ids", joint_ids)):
             if not isinstance(flag, bool):
                 raise ValueError(f"{name} must be True or False, not {flag!r}")
@@ -281,7 +280,7 @@ class FIITEDEmbeddingBag(nn.Module):
 
     def dry_run(self, pruning_ratio: float) -> PruneForecast:
         """What would be pruned at this ratio, if an event were now; changes nothing. Raises ValueError."""
-        _fraction("pruning_ratio", pruning_ratio, below_one=True)
+        arguments.fraction("pruning_ratio", pruning_ratio, below_one=True)
         budgets = budget.budgets(self.rows_of_tables, self.num_chunks, pruning_ratio, self.scope)
         chunks = self.num_embeddings * self.num_chunks
         return pruning.forecast(self._storage, budgets, chunks, float(pruning_ratio), self.utility_scale, self._reduce)
@@ -527,23 +526,3 @@ class _Lookup(torch.autograd.Function):
 
 def _counted(values: Any) -> str:
     return "one tensor" if isinstance(values, Tensor) else str(len(values))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _whole(name: str, value: Any, low: int, high: int | None = None) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= (high or int(value)):
-        limits = f"of at least {low}" if high is None else f"from {low} to {high}"
-        raise ValueError(f"{name} must be a whole number {limits}, not {value!r}")
-
-
-def _fraction(name: str, value: Any, below_one: bool = False) -> None:
-    if not _is_number(value) or not (0 <= value < 1 if below_one else 0 <= value <= 1):
-        raise ValueError(f"{name} must be a number in [0, 1{')' if below_one else ']'}, not {value!r}")
-
-
-def _choice(name: str, value: Any, known: Sequence[str]) -> None:
-    if value not in known:
-        raise ValueError(f"{name} must be {', '.join(known[:-1])} or {known[-1]}, not {value!r}")

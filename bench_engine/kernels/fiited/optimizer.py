@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from numbers import Real
 from typing import Any
 
 import torch
 from torch import nn
 
+from bench_engine.kernels.fiited import arguments
 from bench_engine.kernels.fiited.bag import FIITEDEmbeddingBag
 
 METHODS = ("sgd", "adagrad", "rowwise_adagrad", "adam")
@@ -45,12 +45,12 @@ class FIITEDOptimizer(torch.optim.Optimizer):
             raise ValueError(f"method must be {', '.join(METHODS[:-1])} or {METHODS[-1]}, not {method!r}")
         eps = _EPS[method] if eps is None else eps
         for name, value in (("lr", lr), ("eps", eps), ("initial_accumulator_value", initial_accumulator_value)):
-            if not _is_number(value) or not 0 <= value < math.inf:
+            if not arguments.is_number(value) or not 0 <= value < math.inf:
                 raise ValueError(f"{name} must be a number of at least 0, not {value!r}")
         if (
             not isinstance(betas, Sequence)
             or len(betas) != 2
-            or not all(_is_number(beta) and 0 <= beta < 1 for beta in betas)
+            or not all(arguments.is_number(beta) and 0 <= beta < 1 for beta in betas)
         ):
             raise ValueError(f"betas must be two numbers in [0, 1), not {betas!r}")
         roots = [modules] if isinstance(modules, nn.Module) else list(modules)
@@ -73,7 +73,7 @@ class FIITEDOptimizer(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            if not _is_number(group["lr"]) or not 0 <= group["lr"] < math.inf:
+            if not arguments.is_number(group["lr"]) or not 0 <= group["lr"] < math.inf:
                 raise ValueError(f"lr must be a number of at least 0, not {group['lr']!r}")
         for bag in self._bags.values():
             if bag.anchor.grad is None:  # nothing was recorded, or zero_grad of the model has dropped it
@@ -119,7 +119,3 @@ class FIITEDOptimizer(torch.optim.Optimizer):
         if bags is not None:  # a copy, and no state of load_state_dict
             self._bags = {bag.anchor: bag for bag in bags}
         super().__setstate__(state)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
