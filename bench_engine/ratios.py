@@ -151,7 +151,7 @@ def by_seed(a: Sequence[float], b: Sequence[float]) -> Ratio:
     if values_a.size == 1 or not mean:
         return Ratio(value, 0.0, math.inf)
     deviation = float((values_b - values_a).std(ddof=1))
-    half = _student(values_a.size - 1) * deviation / math.sqrt(values_a.size) / mean
+    half = student(values_a.size - 1) * deviation / math.sqrt(values_a.size) / mean
     return Ratio(value, max(0.0, value - half), value + half)
 
 
@@ -260,11 +260,11 @@ def _variance(logs: np.ndarray, turns: int) -> float:
 
 
 def _around(value: float, variance: float, freedom: float) -> Ratio:
-    factor = _exp(_student(freedom) * math.sqrt(variance))
+    factor = _exp(student(freedom) * math.sqrt(variance))
     return Ratio(value, value / factor, value * factor)
 
 
-def _student(freedom: float) -> float:
+def student(freedom: float) -> float:
     """Quantile of Student's t that leaves 2.5 % above it."""
     from scipy.special import stdtrit  # here, since it takes longer to import than all of the engine
 

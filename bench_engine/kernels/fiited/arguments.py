@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
+from torch import Tensor
+
 
 def is_number(value: Any) -> bool:
     """Whether it is a real number, and not True or False."""
@@ -27,3 +29,22 @@ def choice(name: str, value: Any, known: Sequence[str]) -> None:
     """Raises ValueError unless it is one of the known words."""
     if value not in known:
         raise ValueError(f"{name} must be {', '.join(known[:-1])} or {known[-1]}, not {value!r}")
+
+
+def per_table(input: Any, offsets: Any, tables: int | None) -> tuple[list[Tensor], list[Tensor | None]]:
+    """Ids and offsets of each table; `tables` is None where one tensor is given, not a list. Raises ValueError and
+    TypeError."""
+    if tables is None:
+        inputs, starts = [input], [offsets]
+    else:
+        inputs = [] if isinstance(input, Tensor) else list(input)
+        starts = [offsets] if isinstance(offsets, Tensor) else list(offsets or ())
+        for name, given, values in (("inputs", input, inputs), ("offsets", offsets, starts)):
+            if len(values) != tables and (values or name == "inputs"):
+                number = "one tensor" if isinstance(given, Tensor) else len(values)
+                raise ValueError(f"there are {tables} tables: give a list of {tables} {name}, not {number}")
+    for name, values in (("input", inputs), ("offsets", starts)):
+        for tensor in values:
+            if not isinstance(tensor, Tensor) and not (tensor is None and name == "offsets"):
+                raise TypeError(f"{name} must be a tensor of ids, not {type(tensor).__name__}")
+    return inputs, starts

@@ -147,7 +147,7 @@ class FIITEDEmbeddingBag(nn.Module):
         self._told: dict[str, float] = {}  # of the last event
         self.rule = ""  # of the optimizer that the slots belong to
         self.anchor = nn.Parameter(torch.empty(0, device=where))  # empty: makes outputs ask for a gradient
-        self._several = several and not joint_ids
+        self.listed_tables = len(self.rows_of_tables) if several and not joint_ids else None
         self._optimized, self._slot_value = False, 0.0
         self._recorded: list[Lookups] = []
         self._callbacks: dict[int, Callable[[PruneEvent], None]] = {}
@@ -168,11 +168,7 @@ class FIITEDEmbeddingBag(nn.Module):
 
         Raises IndexError naming an id out of range and its position, ValueError and TypeError.
         """
-        inputs, starts = self._per_table(input, offsets) if self._several else ([input], [offsets])
-        for name, given in (("input", inputs), ("offsets", starts)):
-            for tensor in given:
-                if not isinstance(tensor, Tensor) and not (tensor is None and name == "offsets"):
-                    raise TypeError(f"{name} must be a tensor of ids, not {type(tensor).__name__}")
+        inputs, starts = arguments.per_table(input, offsets, self.listed_tables)
         if torch.is_grad_enabled():
             if self.anchor.grad is None:  # as zero_grad of a model leaves it
                 self.forget_gradients()
@@ -180,7 +176,7 @@ class FIITEDEmbeddingBag(nn.Module):
             output = _Lookup.apply(self.anchor, self, inputs, starts, counts)
         else:
             output, _, _, counts = self._look_up(inputs, starts)
-        return list(output.split(counts)) if self._several else output
+        return list(output.split(counts)) if self.listed_tables else output
 
     @torch.no_grad()
     def materialize(self, rows: Tensor | Sequence[int] | None = None) -> Tensor:
@@ -476,16 +472,6 @@ class FIITEDEmbeddingBag(nn.Module):
             )
         self._recorded.append(lookups)
 
-    def _per_table(self, input: Any, offsets: Any) -> tuple[list[Tensor], list[Tensor | None]]:
-        tables = len(self.rows_of_tables)
-        inputs: list[Tensor] = [] if isinstance(input, Tensor) else list(input)
-        starts: list[Tensor | None] = [offsets] if isinstance(offsets, Tensor) else list(offsets or ())
-        if len(inputs) != tables:
-            raise ValueError(f"there are {tables} tables: give a list of {tables} inputs, not {_counted(input)}")
-        if len(starts) not in (0, tables):
-            raise ValueError(f"there are {tables} tables: give a list of {tables} offsets, not {_counted(offsets)}")
-        return inputs, starts
-
     def _rows(self, rows: Tensor | Sequence[int] | None) -> Tensor:
         if rows is None:
             return torch.arange(self.num_embeddings)
@@ -522,7 +508,3 @@ class _Lookup(torch.autograd.Function):
         # A copy: whoever made the gradient may write to it before the step.
         ctx.bag._record(Lookups(ctx.rows, ctx.ends, grad.clone(memory_format=torch.contiguous_format)))
         return ctx.bag.anchor.new_zeros(0), None, None, None, None
-
-
-def _counted(values: Any) -> str:
-    return "one tensor" if isinstance(values, Tensor) else str(len(values))

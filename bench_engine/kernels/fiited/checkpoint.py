@@ -27,7 +27,8 @@ def save(path: str | Path, parts: Mapping[str, HasState]) -> None:
     """Write the state of named parts, such as `{"model": model, "optimizer": optimizer, "tables": table_optimizer}`.
 
     Training goes on from it exactly as if it had never stopped, where it draws the same batches. Whatever happens while
-    it is written, a file that was there stays whole until the new one is. Raises CheckpointError.
+    it is written, a file that was there stays whole until the new one is; a process that is killed leaves what it had
+    written beside it, under a name with a dot in front. Raises CheckpointError.
     """
     target = Path(path)
     part: Path | None = None
@@ -53,7 +54,7 @@ def save(path: str | Path, parts: Mapping[str, HasState]) -> None:
 
 def load(path: str | Path, parts: Mapping[str, HasState]) -> None:
     """Put back what `save` wrote; all parts of the file must be given. Raises CheckpointError, and ValueError where a
-    part does not fit."""
+    part does not fit; parts before it have their states by then."""
     put(read(path), parts, Path(path).name)
 
 

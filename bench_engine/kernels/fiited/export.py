@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bench_engine.kernels.fiited import storage
+from bench_engine.kernels.fiited import arguments, storage
 from bench_engine.kernels.fiited.bag import FIITEDEmbeddingBag
 from bench_engine.kernels.fiited.saved import State
 
@@ -44,7 +44,7 @@ class FrozenFIITEDEmbeddingBag(nn.Module):
 
     def __init__(self, bag: FIITEDEmbeddingBag) -> None:
         super().__init__()
-        self._several = bag._several
+        self._listed_tables = bag.listed_tables
         self._seed = bag.seed if bag.hashed_ids else None
         self._joint, self._mean = bag.joint_ids, bag.mode == "mean"
         self._made_with: tuple[Any, ...] = (
@@ -63,9 +63,9 @@ class FrozenFIITEDEmbeddingBag(nn.Module):
     @torch.no_grad()
     def forward(self, input: Any, offsets: Any = None) -> Any:
         """As FIITEDEmbeddingBag.forward."""
-        inputs, starts = (list(input), list(offsets or ())) if self._several else ([input], [offsets])
+        inputs, starts = arguments.per_table(input, offsets, self._listed_tables)
         output, _, _, counts = self._storage.lookup(inputs, starts, self._seed, self._joint, self._mean)
-        return list(output.split(counts)) if self._several else output
+        return list(output.split(counts)) if self._listed_tables else output
 
     def bytes_by_kind(self) -> dict[str, int]:
         """Bytes in use: weights, index, owners (rows of blocks of chunks)."""

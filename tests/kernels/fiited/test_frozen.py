@@ -91,3 +91,17 @@ def test_the_trained_table_goes_on_as_if_nothing_was_exported():
     to_dense(bag)
     assert equal(bag.materialize(), other.materialize())
     assert torch.equal(bag.utilities(), other.utilities())
+
+
+def test_a_frozen_table_refuses_what_the_trained_one_refuses():
+    frozen = to_frozen(trained([150, 40]))
+    ids = torch.zeros(2, 3, dtype=torch.int64)
+    for wrong, message in (
+        (ids, "give a list of 2 inputs, not one tensor"),
+        ([ids], "give a list of 2 inputs, not 1"),
+        ([ids, [1, 2]], "input must be a tensor of ids, not list"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            frozen(wrong)
+    with pytest.raises(ValueError, match="give a list of 2 offsets, not 1"):
+        frozen([ids.flatten()] * 2, [torch.zeros(1, dtype=torch.int64)])
