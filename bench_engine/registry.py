@@ -363,6 +363,11 @@ DATA_SETS: dict[str, DataSet] = {
             "bench_engine.data.planted_drift",
         ),
         DataSet(
+            "planted_turnover",
+            "the planted clicks in order of time: midway new ids take the place of frequent ones",
+            "bench_engine.data.planted_turnover",
+        ),
+        DataSet(
             "frappe",
             "Frappe app usage, 10 context fields (libfm files)",
             "bench_engine.data.frappe",

@@ -16,6 +16,7 @@ from bench_engine.data.planted_truth import kept_share, live_dims, regret, resto
 from bench_engine.data.quality import auc
 
 Curve = tuple[str, int, float]
+CLOSELY, EVERY = 150, 10  # for so many steps after a swap what is kept is told so often
 
 
 class PlantedCourse:
@@ -48,7 +49,7 @@ class PlantedCourse:
 
     def points(self, step: int) -> Iterator[Curve]:
         """What is kept after a step: of all that matters now and, after a swap, of the ids that matter only since."""
-        if not self.live_mask:
+        if not self.live_mask or self.steps[-1:] == [step]:
             return
         live = self._live()
         swapped = self.swap_step is not None and step > self.swap_step
@@ -61,8 +62,12 @@ class PlantedCourse:
         if swapped:
             yield "restored_share", step, self.gained[-1]
 
-    def probed(self, step: int, predict: Any) -> Iterator[Curve]:
-        """AUC on examples of this moment, where the data change with time; `predict` gives logits of ids."""
+    def after_step(self, step: int, predict: Any) -> Iterator[Curve]:
+        """AUC on examples of this moment, where the data change with time, and after a swap points at short intervals;
+        `predict` gives logits of ids."""
+        since = 0 if self.swap_step is None else step - self.swap_step
+        if 0 < since <= CLOSELY and since % EVERY == 0:
+            yield from self.points(step)
         while self.probes and step >= self._step_of(self.probes[0].position):
             probe = self.probes.pop(0)
             reached = auc(probe.labels, predict(probe.ids))

@@ -250,7 +250,7 @@ class Training:
                     losses.clear()
                     self._tell_of_the_embedding(step)
                 if self.course:
-                    self.curves += self.course.probed(step, lambda probe_ids: predict(self.model, probe_ids))
+                    self.curves += self.course.after_step(step, lambda probe_ids: predict(self.model, probe_ids))
                 if step % self.steps_per_epoch == 0:
                     self._end_pass(step)
                 yield step_us

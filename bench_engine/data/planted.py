@@ -7,8 +7,9 @@ their rank, down to 0 for the rarest; but a share of the frequent ids is useless
 as much as any, so frequency alone does not tell what deserves memory.
 
 At the position `swap_at` of the training part, pairs of a useful and a useless id exchange their effects. The two are
-neighbours in popularity, so that nothing but the labels gives the swap away. With drift, pairs of ids exchange their
-popularity step by step over the training part.
+neighbours in popularity, so that nothing but the labels gives the swap away. With `swap_popularity` frequent useful ids
+exchange their popularity too, with rare useless ones: old items go, and new ones take their place. With drift, pairs of
+ids exchange their popularity step by step over the training part.
 
 How long the tail of SPEC is follows what is published of click logs, and no method:
 
@@ -178,7 +179,7 @@ def truth(spec: Spec) -> Truth:
         vector=rng.normal(0.0, spec.latent_std, (rows, spec.max_dim - 1)) * (np.arange(1, spec.max_dim) < dim[:, None]),
         swap=swap,
         popularity=popularity,
-        popularity_after=popularity[drift],
+        popularity_after=popularity[drift][swap] if spec.swap_popularity else popularity[drift],
         drift=drift,
         rare_important=rare & (dim == spec.max_dim),
         rare_important_after=rare & (dim[swap] == spec.max_dim),
@@ -200,7 +201,11 @@ def _plant_field(spec: Spec, rng: np.random.Generator, rows: int) -> tuple[np.nd
     dim[~rare & (surprise < spec.useless_frequent)] = 0
     dim[rare & (surprise < spec.important_rare)] = spec.max_dim
     swap = np.arange(rows)
-    if spec.swap_at is not None:
+    if spec.swap_popularity:
+        useful, useless = by_rank[~rare[by_rank] & (dim[by_rank] > 0)], by_rank[rare[by_rank] & (dim[by_rank] == 0)]
+        useful = useful[rng.random(len(useful)) < spec.swap_share][: len(useless)]
+        _exchange(swap, np.stack([useful, rng.permutation(useless)[: len(useful)]], 1))
+    elif spec.swap_at is not None:
         pairs = by_rank[: rows // 2 * 2].reshape(-1, 2)
         one_is_useless = (dim[pairs] > 0).sum(1) == 1
         _exchange(swap, pairs[one_is_useless & (rng.random(len(pairs)) < spec.swap_share)])
@@ -238,7 +243,11 @@ def _blocks(spec: Spec, key: int, examples: int, position: float | None = None) 
             ids = np.where(rng.random(ids.shape) < now[:, None], planted.drift[ids], ids).astype(np.int32)
         rows_of_effects = ids
         if spec.swap_at is not None:
-            rows_of_effects = np.where((now >= spec.swap_at)[:, None], planted.swap[ids], ids)
+            swapped = np.where((now >= spec.swap_at)[:, None], planted.swap[ids], ids)
+            if spec.swap_popularity:  # what was drawn has another name now, and the effects that it had
+                ids = swapped
+            else:
+                rows_of_effects = swapped
         probabilities = _click_probability(spec, planted, rows_of_effects)
         labels = (rng.random(BLOCK) < probabilities).astype(np.float32)
         n = min(BLOCK, examples - start)

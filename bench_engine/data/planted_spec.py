@@ -20,6 +20,8 @@ class Spec:
         seed: of everything that is drawn.
         swap_at: position from which on ids have exchanged their effects; None for never.
         swap_share: share of the pairs of a useful and a useless neighbour in popularity that exchange their effects.
+        swap_popularity: the pairs are of a frequent useful and a rare useless id, and exchange their popularity too, as
+            where new items take the place of old ones; swap_share is then that of the frequent useful ids.
         drift_share: share of the ids that gradually exchange their popularity with another one, fully at position 1.
 
     Raises ValueError with one sentence when a number is out of its range.
@@ -40,6 +42,7 @@ class Spec:
     seed: int = 2010
     swap_at: float | None = None
     swap_share: float = 1.0
+    swap_popularity: bool = False
     drift_share: float = 0.0
 
     def __post_init__(self) -> None:
@@ -57,6 +60,8 @@ class Spec:
             self._check(share, getattr(self, share), 0, 1)
         if self.swap_at is not None:
             self._check("swap_at", self.swap_at, 0, 1)
+        elif self.swap_popularity:
+            raise ValueError(f"{self.name}: swap_popularity needs swap_at, the position of the swap.")
 
     def _check(self, what: str, value: float, low: float, high: float) -> None:
         if not low <= value <= high or not math.isfinite(value):

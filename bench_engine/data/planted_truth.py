@@ -50,6 +50,8 @@ def restoration_lag(
 ) -> int | None:
     """Steps from the swap until ids that have become important are kept as well as their predecessors were.
 
+    0 where they were kept as well before the swap already; the steps that were left where they never are.
+
     Args:
         steps: ascending steps at which the shares were taken.
         gained: kept_share of truth.gained, with the dimensions planted after the swap.
@@ -57,21 +59,21 @@ def restoration_lag(
         swap_step: last step before the swap.
         level: part of the last value of `lost` up to `swap_step` that `gained` must reach.
 
-    None when that never happens, or none of the ids were kept before. Raises ValueError when the lengths differ,
-    nothing was taken before the swap or the level is not above 0.
+    None when none of their predecessors were kept. Raises ValueError when the lengths differ, nothing was taken before
+    the swap or the level is not above 0.
     """
     if not len(steps) == len(gained) == len(lost):
         raise ValueError(f"One share per step is needed: {len(steps)} steps, {len(gained)} and {len(lost)} shares.")
     if not level > 0:
         raise ValueError(f"level must be above 0, not {level}.")
-    before = [share for step, share in zip(steps, lost, strict=True) if step <= swap_step]
+    before = sum(step <= swap_step for step in steps)
     if not before:
         raise ValueError(f"No share was taken up to the swap at step {swap_step}.")
-    wanted = level * before[-1]
-    reached = (
-        step - swap_step for step, share in zip(steps, gained, strict=True) if step > swap_step and share >= wanted
-    )
-    return next(reached, None) if wanted > 0 else None
+    wanted = level * lost[before - 1]
+    if not wanted > 0:
+        return None
+    reached = (step for step, share in zip(steps[before - 1 :], gained[before - 1 :], strict=True) if share >= wanted)
+    return max(0, next(reached, steps[-1]) - swap_step)
 
 
 def regret(auc: float, bayes_auc: float) -> float:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bench_engine.data import planted, planted_drift
+from bench_engine.data import planted, planted_drift, planted_turnover
 from bench_engine.data.planted import BLOCK, TEST, TRAIN, stream
 from bench_engine.data.planted_spec import Spec
 from bench_engine.data.quality import auc
@@ -53,12 +53,13 @@ def test_the_bayes_auc_is_that_of_the_probabilities():
     assert data.bayes_auc == auc(labels, probabilities)
 
 
-def test_the_drift_set_is_in_order_and_tested_after_the_swap():
-    data = planted_drift.load()
+@pytest.mark.parametrize("dataset", [planted_drift, planted_turnover])
+def test_sets_that_change_are_in_order_and_tested_after_the_swap(dataset):
+    data = dataset.load()
     assert data.train_order == "time"
     assert 0.75 < data.bayes_auc < 0.85
-    truth = planted.truth(planted_drift.SPEC)
-    before, after = (scores(planted_drift.SPEC, truth, data.test_ids, swapped) for swapped in (False, True))
+    truth = planted.truth(dataset.SPEC)
+    before, after = (scores(dataset.SPEC, truth, data.test_ids, swapped) for swapped in (False, True))
     assert auc(data.test_labels, after) == data.bayes_auc
     assert auc(data.test_labels, before) < data.bayes_auc - 0.03
 
@@ -165,6 +166,27 @@ def test_the_swap_takes_place_at_its_position():
     assert (planted.truth(still).swap == np.arange(sum(spec.field_rows))).all()
 
 
+def test_with_their_popularity_rare_useless_ids_take_the_place_of_frequent_useful_ones():
+    spec = replace(SMALL, drift_share=0.0, swap_popularity=True, swap_share=0.5)
+    truth = planted.truth(spec)
+    moved = truth.swap != np.arange(len(truth.swap))
+    assert np.array_equal(truth.swap[truth.swap], np.arange(len(truth.swap)))
+    assert np.array_equal(moved, truth.gained | truth.lost)
+    rows = spec.field_rows[0]
+    lost, gained = (truth.popularity[:rows][moving[:rows]] for moving in (truth.lost, truth.gained))
+    assert lost.min() > gained.max()
+    assert np.array_equal(truth.popularity_after, truth.popularity[truth.swap])
+    ids, _, probabilities = joined(stream(spec, TRAIN, spec.train_examples))
+    half = spec.train_examples // 2
+    for part, then, popularity in (
+        (slice(half), False, truth.popularity),
+        (slice(half, None), True, truth.popularity_after),
+    ):
+        assert np.allclose(probabilities[part], scores(spec, truth, ids[part], then))
+        expected = half * popularity[truth.lost].sum()
+        assert abs(truth.lost[ids[part]].sum() - expected) < 5 * np.sqrt(expected)
+
+
 def test_popularity_drifts_from_that_of_the_first_position_to_that_of_the_last():
     spec = replace(SMALL, test_examples=40_000)
     truth, rows = planted.truth(spec), spec.field_rows[0]
@@ -202,6 +224,7 @@ def test_probes_cover_the_time_and_know_their_bayes_auc():
         ({"useless_frequent": 1.5}, "useless_frequent must be between 0 and 1, not 1.5"),
         ({"drift_share": -0.1}, "drift_share must be"),
         ({"swap_at": 2.0}, "swap_at must be between 0 and 1, not 2.0"),
+        ({"swap_at": None, "swap_popularity": True}, "swap_popularity needs swap_at"),
     ],
 )
 def test_a_bad_spec_is_refused_with_one_sentence(change, words):

@@ -72,9 +72,10 @@ STEPS = [10, 20, 30, 40, 50]
     [
         ([0.1, 0.1, 0.2, 0.73, 0.9], 0.9, 15),  # 0.72 = 0.9 of 0.8 is passed at step 40
         ([0.1, 0.1, 0.2, 0.71, 0.9], 0.9, 25),
-        ([0.1, 0.1, 0.2, 0.3, 0.4], 0.9, None),
+        ([0.1, 0.1, 0.2, 0.3, 0.4], 0.9, 25),  # never: the steps that were left
         ([0.1, 0.1, 0.2, 0.3, 0.4], 0.5, 25),
-        ([0.9, 0.9, 0.1, 0.1, 0.1], 0.9, None),  # what was kept before the swap does not count
+        ([0.1, 0.9, 0.9, 0.9, 0.9], 0.9, 0),  # kept before the swap already
+        ([0.9, 0.1, 0.1, 0.9, 0.9], 0.9, 15),  # long before it does not count
     ],
 )
 def test_restoration_lag(gained, level, expected):

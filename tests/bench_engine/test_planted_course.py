@@ -65,11 +65,25 @@ def test_the_lag_ends_where_what_was_swapped_in_is_kept_as_what_it_took_the_plac
     assert followed.metrics() == {"kept_share": 1.0, "restoration_lag_steps": 10}
 
 
+def test_what_is_kept_is_told_often_after_a_swap(data, truth):
+    followed = PlantedCourse(SPEC, data, Kept(of_four(truth.effective_dim)), BATCH)
+    told = [
+        (name, at)
+        for step in range(1, 41)
+        for name, at, _ in (
+            *(followed.points(step) if step == 30 else ()),
+            *followed.after_step(step, lambda ids: np.arange(len(ids))),
+        )
+        if name == "restored_share"
+    ]
+    assert told == [("restored_share", 30), ("restored_share", 40)]  # 30 once
+
+
 def test_what_keeps_all_has_a_course_of_its_auc_alone(data):
     followed = PlantedCourse(SPEC, data, nn.Linear(1, 1), BATCH)
     assert list(followed.points(30)) == []
     assert followed.metrics() == {}
-    seen = [point for step in range(1, 41) for point in followed.probed(step, lambda ids: np.arange(len(ids)))]
+    seen = [point for step in range(1, 41) for point in followed.after_step(step, lambda ids: np.arange(len(ids)))]
     assert [step for name, step, _ in seen if name == "probe_auc"] == [2, 6, 10, 14, 18, 22, 26, 30, 34, 38]
     assert all(value > 0 for name, _, value in seen if name == "probe_regret")
 
