@@ -170,7 +170,7 @@ COLUMNS: tuple[Column, ...] = (
     _metric("latency_p99_us", f"99th percentile of the samples; {_SAMPLE}", "µs", "lower"),
     _metric(
         "prune_share",
-        "time of a prune event over the time of the 1000 steps from one to the next, a fraction",
+        "time of a prune event over the time of the steps from one event to the next, a fraction",
         "",
         "lower",
     ),
@@ -213,5 +213,7 @@ AXES: tuple[str, ...] = tuple(c.name for c in COLUMNS if c.role == "axis")
 METRICS: tuple[str, ...] = tuple(c.name for c in COLUMNS if c.role == "metric")
 # Axes that two trials may differ in and still be compared for speed (seed and size are what is varied).
 GROUP_AXES: tuple[str, ...] = tuple(a for a in AXES if BY_NAME[a].workload)
+# What the same work can be done with, beside the method: trials that differ in them are never taken together.
+CHOICE_AXES: tuple[str, ...] = tuple(a for a in AXES if a not in (*GROUP_AXES, "method", "seed"))
 IMPLIED: dict[str, tuple[str, str]] = {c.name: c.implied for c in COLUMNS if c.implied}
 STATUSES: tuple[str, ...] = ("ok", "failed", "timeout", "oom", "cancelled", "skipped")

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from db.columns import BY_NAME, COLUMNS, IMPLIED
+from db.columns import BY_NAME, CHOICE_AXES, COLUMNS, IMPLIED
 
 _TYPES: dict[str, type[sa.types.TypeEngine]] = {
     # sa.Float would become a 32-bit FLOAT in DuckDB.
@@ -155,10 +155,7 @@ _NEAREST = f"""timed AS (SELECT t.trial_id, t.comparison, t.machine_id, t.sweep,
 _COMPARED = f"LEFT JOIN nearest AS b ON t.trial_id = b.trial_id {_MACHINE}"
 
 # What tells the trials of the view `curves` apart.
-CURVE_AXES: tuple[str, ...] = (
-    "method", "dataset", "split", "compression", "embedding_dim", "batch_size", "num_chunks", "prune_interval",
-    "decay", "prune_scope", "utility_score", "layout",
-)  # fmt: skip
+CURVE_AXES: tuple[str, ...] = ("method", "dataset", "split", "embedding_dim", "batch_size", *CHOICE_AXES)
 
 # Created in this order; each may use those before it.
 VIEWS: dict[str, str] = {

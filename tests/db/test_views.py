@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 from make_records import make_record
 
+from bench_engine import registry
+from db.columns import CHOICE_AXES
 from db.record import Record
+from db.schema import CURVE_AXES
 from db.store import Store
 
 
@@ -115,6 +118,11 @@ def test_a_later_attempt_is_newer_whatever_the_clock_said(store: Store) -> None:
     store.add([make_record(4, identity="bb", seed=0)])
     assert store.rows("SELECT trial_id FROM results") == [{"trial_id": "bb-1"}]
     assert store.rows("SELECT trial_id FROM failures") == []
+
+
+def test_curves_are_told_apart_by_all_that_a_training_is_planned_with() -> None:
+    planned = {axis.name for axis in registry.benchmark("training").axes} - {"seed", "threads"}
+    assert {"method", *planned, *CHOICE_AXES} == set(CURVE_AXES)
 
 
 def test_what_was_implied_before_there_was_an_axis_is_filled_in(store: Store) -> None:
