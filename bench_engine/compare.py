@@ -10,8 +10,9 @@ interval, so that a difference stays unclear, except where the value is a count 
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,12 @@ from bench_engine.pairs import Row, filters, group_by, join, join_methods, newes
 from bench_engine.ratios import Ratio
 from bench_engine.registry import nearest
 from bench_engine.sides import CompareError, Side, UsageError, resolve
-from db.columns import AXES, BY_NAME
+from db.columns import AXES, BY_NAME, CHOICE_AXES
 from db.store import Store
 
+_SIZE_AXES = ("compression", "block_size")
 _FOLLOWING = ("op", "num_tables", "num_rows")  # from the benchmark and the data set, as a rule
+_AxesOf = Callable[[Row, Row], dict[str, Any]]
 TRIALS_AT_ONCE = 100  # whose samples are in memory at the same time
 
 
@@ -67,17 +70,20 @@ class Metric:
     def verdict(self, ratio: Ratio) -> str:
         """One of the metric's words, same or unclear."""
         said = ratios.verdict(ratio, self.margin, ratios.BETWEEN_PROCESSES if self.is_time else 0.0)
+        if said != "same" and ratio.low < 1 < ratio.high:  # something against nothing, of which seeds tell too little
+            return "unclear"
         return {"faster": self.words[0], "slower": self.words[1]}.get(said, said)
 
 
 def _metrics() -> Iterator[Metric]:
     for name in ("latency_us", "latency_p10_us", "latency_p90_us", "latency_p95_us", "latency_p99_us"):
         yield Metric(name, ("faster", "slower"), is_time=True, margin=ratios.MARGIN)
-    for name in ("memory_mb", "optimizer_mb", "peak_rss_mb"):
+    for name in ("memory_mb", "metadata_mb", "optimizer_mb", "peak_rss_mb"):
         exact = name != "peak_rss_mb"
         yield Metric(name, ("larger", "smaller"), margin=0.0 if exact else Metric.margin, exact=exact)
-    for name in ("auc", "logloss"):
+    for name in ("auc", "logloss", "kept_share", "restoration_lag_steps"):
         yield Metric(name, ("higher", "lower"))
+    yield Metric("prune_share", ("higher", "lower"), margin=ratios.MARGIN)  # of times, which differ between processes
 
 
 METRICS: dict[str, Metric] = {m.name: m for m in _metrics()}
@@ -89,7 +95,7 @@ class Compared:
 
     Attributes:
         axes: its axes that apply, the seed only where it was compared alone; of two methods those of the second but for
-            its name, and as `compared_with` the first with its size; `machine` where it is one.
+            its name, and as `compared_with` the first with its size and what varies; `machine` where it is one.
         a, b: the metric; its mean where there are several seeds.
         ratio: A / B for times, else B / A.
         relative: the ratio of the speedups over the baselines that took turns with A and with B, where there are such.
@@ -247,7 +253,7 @@ def compare(
             )
         raise CompareError(nothing_in_common(side_a, rows_a, side_b, rows_b))
     usable = [
-        pair for pair in pairs if all((row[of.name] or 0) > 0 or (of.exact and row[of.name] == 0) for row in pair)
+        pair for pair in pairs if all((row[of.name] or 0) > 0 or (row[of.name] == 0 and not of.is_time) for row in pair)
     ]
     judged_by = _speedups(store, usable) if of.sampled else {}
     if by_baseline:
@@ -256,10 +262,11 @@ def compare(
         lack = "a baseline that took turns with it on both sides" if by_baseline else f"{of.name} on both sides"
         raise CompareError(f"None of the {len(pairs)} configurations in common has {lack}.")
     names = {row["machine_id"]: row["name"] for row in store.rows("SELECT machine_id, name FROM machines")}
+    axes = partial(_axes, named=_named(usable), machines=names)
     if of.sampled:
-        found = list(_by_samples(store, usable, of, judged_by, by_baseline, names))
+        found = list(_by_samples(store, usable, of, judged_by, by_baseline, axes))
     else:
-        found = list(_by_values(usable, of, names))
+        found = list(_by_values(usable, of, axes))
     return Comparison(
         side_a,
         side_b,
@@ -304,7 +311,7 @@ def _by_samples(
     of: Metric,
     speedups: Mapping[str, Ratio],
     by_baseline: bool,
-    machines: Mapping[str, str],
+    axes: _AxesOf,
 ) -> Iterator[Compared]:
     for first in range(0, len(pairs), TRIALS_AT_ONCE // 2):
         some = pairs[first : first + TRIALS_AT_ONCE // 2]
@@ -315,7 +322,7 @@ def _by_samples(
             over = [speedups.get(row["trial_id"]) for row in (b, a)]
             relative = ratios.quotient(over[0], over[1]) if over[0] and over[1] else None
             verdict = of.verdict(relative if by_baseline and relative else ratio)
-            yield Compared(_axes(a, b, machines), a[of.name], b[of.name], ratio, relative, verdict, in_turns=in_turns)
+            yield Compared(axes(a, b), a[of.name], b[of.name], ratio, relative, verdict, in_turns=in_turns)
 
 
 def _samples(store: Store, trial_ids: Iterable[str]) -> dict[str, list[np.ndarray]]:
@@ -342,7 +349,7 @@ def _of_samples(a: Row, b: Row, samples: Mapping[str, list[np.ndarray]], in_turn
         raise CompareError(f"The samples of the trials {trials} cannot be compared. {error}") from error
 
 
-def _by_values(pairs: Sequence[tuple[Row, Row]], of: Metric, machines: Mapping[str, str]) -> Iterator[Compared]:
+def _by_values(pairs: Sequence[tuple[Row, Row]], of: Metric, axes: _AxesOf) -> Iterator[Compared]:
     """Pairs that differ in the seed alone are one configuration."""
     grouped: dict[Any, list[tuple[Row, Row]]] = defaultdict(list)
     for a, b in pairs:
@@ -355,7 +362,7 @@ def _by_values(pairs: Sequence[tuple[Row, Row]], of: Metric, machines: Mapping[s
             ratio = Ratio(ratio.value, ratio.value, ratio.value)
         if of.is_time:
             ratio = ratios.inverse(ratio)
-        axes_shown = _axes(*group[0], machines)
+        axes_shown = axes(*group[0])
         if len(group) > 1:
             axes_shown.pop("seed", None)
         mean_a, mean_b = float(np.mean(values_a)), float(np.mean(values_b))
@@ -367,12 +374,20 @@ def _took_turns(a: Row, b: Row) -> bool:
     return a["group_id"] is not None and a["group_id"] == b["group_id"]
 
 
-def _axes(a: Row, b: Row, machines: Mapping[str, str]) -> dict[str, Any]:
+def _named(pairs: Iterable[tuple[Row, Row]]) -> list[str]:
+    """Axes that tell one `compared_with` from another, or from what it is compared with: of those that have one value
+    wherever they apply, only the size is named."""
+    rows = [row for pair in pairs for row in pair]
+    return [axis for axis in CHOICE_AXES if axis in _SIZE_AXES or len({row[axis] for row in rows} - {None}) > 1]
+
+
+def _axes(a: Row, b: Row, named: Sequence[str], machines: Mapping[str, str]) -> dict[str, Any]:
     axes = {axis: b[axis] for axis in AXES if b[axis] is not None}
     if a["method"] != b["method"]:
         del axes["method"]
-        size = [f"{axis} {a[axis]:g}" for axis in ("compression", "block_size") if a[axis] is not None]
-        axes["compared_with"] = f"{a['method']}{' at ' if size else ''}{' and '.join(size)}"
+        told = {axis: a[axis] for axis in named if a[axis] is not None}
+        at = [f"{axis} {f'{value:g}' if isinstance(value, float) else value}" for axis, value in told.items()]
+        axes["compared_with"] = f"{a['method']}{' at ' if at else ''}{' and '.join(at)}"
     if a["machine_id"] == b["machine_id"] and a["machine_id"]:
         axes["machine"] = machines.get(a["machine_id"], a["machine_id"])
     return axes

@@ -198,7 +198,7 @@ def _factor(value: float, places: int) -> str:
 
 def _amount(value: float, metric: Metric) -> str:
     if not metric.unit:
-        return f"{value:.4f}"
+        return f"{value:.4f}" if value >= 0.1 or value == 0 else f"{value:.3g}"
     unit = metric.unit
     if unit == "µs":
         divisor, unit = next(((d, u) for d, u in ((1e6, "s"), (1e3, "ms")) if value >= d), (1.0, unit))

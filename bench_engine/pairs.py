@@ -85,10 +85,10 @@ def newest(store: Store, letter: str, side: Side, metric: str, wanted: Filters) 
 
     Raises CompareError where there is none; `letter` says of which side.
     """
-    names = ", ".join((*_COLUMNS, metric))
+    names = ", ".join(f"{told(name)} AS {name}" for name in (*_COLUMNS, metric))
     sql = f"""SELECT {names} FROM (SELECT t.*, row_number() OVER (PARTITION BY t.configuration, t.machine_id
         ORDER BY t.started_at DESC, t.trial_id DESC) AS age FROM trials AS t
-        WHERE t.status = 'ok' AND {side.condition("side")}{wanted.sql}) AS x WHERE age = 1"""
+        WHERE t.status = 'ok' AND {side.condition("side")}{wanted.sql}) AS t WHERE age = 1"""
     rows = store.rows(sql, side=side.value, **wanted.parameters)
     if not rows:
         such = f" with {' and '.join(wanted.given)}" if wanted.given else ""

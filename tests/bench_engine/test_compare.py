@@ -18,6 +18,7 @@ from bench_engine.pairs import filters
 from bench_engine.ratios import Ratio
 from bench_engine.sides import CompareError
 from bench_engine.trial import Trial
+from db.columns import COLUMNS
 from db.record import Record
 from db.store import Store
 
@@ -239,6 +240,23 @@ def test_a_method_of_one_size_is_compared_with_all_sizes_of_another(store: Store
     ]  # fmt: skip
 
 
+def test_choices_in_which_the_first_method_differs_are_told(store: Store) -> None:
+    """Those of one value wherever they apply are not, but for the size."""
+    pruned = {"compression": 0.1, "prune_interval": 2_000_000, "layout": "flat", "block_size": 8}
+    store.add([record(method="fiited", config={**pruned, "num_chunks": n, "decay": 0.5}) for n in (1, 4)])
+    store.add([record(method="fiited", config={**pruned, "num_chunks": 4, "decay": 0.25})])
+    store.add([record(method="dense"), record(method="adaembed", config={**pruned, "layout": "compact"})])
+    found = compare(store, "method:fiited", "method:dense")
+    assert [c.axes["compared_with"] for c in found.configurations] == [
+        "fiited at compression 0.1 and block_size 8 and num_chunks 1 and decay 0.5",
+        "fiited at compression 0.1 and block_size 8 and num_chunks 4 and decay 0.25",
+        "fiited at compression 0.1 and block_size 8 and num_chunks 4 and decay 0.5",
+    ]
+    found = compare(store, "method:adaembed", "method:fiited")
+    told = {c.axes["compared_with"] for c in found.configurations}
+    assert (len(found.configurations), told) == (3, {"adaembed at compression 0.1 and block_size 8 and layout compact"})
+
+
 def test_samples_without_turns_are_resampled_in_stretches(store: Store) -> None:
     (only,) = compared(store, [record("old", turns=0), record("new", us=150, turns=0)]).configurations
     assert only.verdict == "slower"
@@ -322,6 +340,16 @@ def seeds(sweep: str, *values: float, column: str = "auc") -> list[Record]:
         ("optimizer_mb", [0.0], [0.0], "same"),
         ("optimizer_mb", [0.0], [1.0], "larger"),
         ("peak_rss_mb", [100.0], [900.0], "unclear"),
+        ("metadata_mb", [0.4], [0.2], "smaller"),
+        ("metadata_mb", [0.0], [0.2], "larger"),
+        ("kept_share", [0.5, 0.51, 0.49], [0.8, 0.81, 0.79], "higher"),
+        ("kept_share", [0.5, 0.51, 0.49], [0.0, 0.0, 0.0], "lower"),
+        ("kept_share", [0.5], [0.0], "unclear"),
+        ("kept_share", [0.0, 0.0], [0.5, 0.6], "unclear"),
+        ("restoration_lag_steps", [40, 50], [40, 50], "same"),
+        ("restoration_lag_steps", [100, 102, 98], [50, 51, 49], "lower"),
+        ("prune_share", [0.010, 0.0101, 0.0099], [0.0102, 0.0103, 0.0101], "same"),
+        ("prune_share", [0.010, 0.0101, 0.0099], [0.020, 0.0201, 0.0199], "higher"),
         ("latency_p99_us", [100.0, 101.0, 99.0], [200.0, 202.0, 198.0], "slower"),
     ],
 )
@@ -332,6 +360,26 @@ def test_values_are_compared_over_seeds(
     (only,) = compared(store, records, of=METRICS[column]).configurations
     assert (only.verdict, only.seeds) == (verdict, len(a))
     assert (only.a, only.b) == pytest.approx((np.mean(a), np.mean(b)))
+
+
+def test_seeds_from_before_an_axis_are_seeds_of_what_it_implied(store: Store) -> None:
+    records = []
+    for sweep, auc in (("old", 0.7), ("new", 0.6)):
+        for seed, split in enumerate([None, "test", None]):
+            made = record(sweep, config={"seed": seed}, auc=auc + seed / 1000)
+            axes = {"batch_size": 64, "compression": 1.0, "seed": seed, **({"split": split} if split else {})}
+            trial = Trial("training", "dense", axes)
+            told = {"benchmark": "training", "split": split, "configuration": trial.configuration()}
+            records.append(Record({**made.trial, **told}, made.samples_us, (), made.machine))
+    (only,) = compared(store, records, of=METRICS["auc"]).configurations
+    assert (only.verdict, only.seeds, only.axes["split"]) == ("lower", 3, "test")
+
+
+def test_every_metric_can_be_compared_or_is_known_not_to_be() -> None:
+    of_others = {"samples_per_s", "bandwidth_gb_s", "speedup", "speedup_ci_low", "speedup_ci_high"}
+    of_measuring = {"latency_ci_low_us", "latency_ci_high_us", "max_abs_error", "sample_count", "noise"}
+    signed = {c.name for c in COLUMNS if c.signed}
+    assert set(METRICS) == {c.name for c in COLUMNS if c.role == "metric"} - of_others - of_measuring - signed
 
 
 def test_sizes_are_not_taken_for_seeds(store: Store) -> None:
