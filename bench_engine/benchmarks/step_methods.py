@@ -157,8 +157,6 @@ def build(trial: Trial) -> TorchBag | PrunedBag:
     config = trial.config
     num_rows, dim, rule = int(config["num_rows"]), int(config["embedding_dim"]), str(config["optimizer"])
     if trial.method in ("dense", "dense_gradient"):
-        if config["direction"] == "prune":
-            raise OutOfReachError(f"{trial.method} has no prune events.")
         return TorchBag(num_rows, dim, rule, sparse=trial.method == "dense")
     entry = registry.method(trial.method)
     keywords: dict[str, Any] = {k: config[axis] for axis, k in entry.arguments.items() if axis in config}
