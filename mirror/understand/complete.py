@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from db.columns import AXES, BY_NAME, GROUP_AXES
+from db.columns import BY_NAME, CHOICE_AXES
 from mirror import catalog
 from mirror.numbers import describe
 from mirror.profile import Profile
@@ -20,7 +20,7 @@ _IMPLIED = {"dataset": ("num_rows", "num_tables"), "benchmark": ("op",)}
 _SIZE_AXES = ("compression", "block_size")
 _MOST_VALUES = 8  # that a refusal names
 # What the same work can be done with: never averaged over either.
-_CHOICES = ("method", *(a for a in AXES if a not in (*GROUP_AXES, "method", "seed")))
+_CHOICES = ("method", *CHOICE_AXES)
 
 
 def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
