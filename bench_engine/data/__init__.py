@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from bench_engine.data.problems import too_few
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -26,6 +28,8 @@ class ClickData:
         bayes_auc: AUC on the test part of the probabilities the labels were drawn from; None for real data.
         train_order: in what order the rows of the training part stand: all by time, the rows of each user (field 0) by
             time, or none. bench_engine.data.validation cuts by it.
+        shared_rows: rows at the start of each field that stand for no value of their own where rare values share the
+            first of them; 0 where none do.
 
     Raises ValueError when the parts do not fit together.
     """
@@ -40,6 +44,7 @@ class ClickData:
     note: str = ""
     bayes_auc: float | None = None
     train_order: TrainOrder = "none"
+    shared_rows: int = 0
 
     def __post_init__(self) -> None:
         if self.num_rows != sum(self.field_rows):
@@ -59,7 +64,12 @@ class ClickData:
         test: "np.ndarray",
         **about: Any,
     ) -> "ClickData":
-        """All examples, ids (n, T) and labels (n,), parted by `test`, bool (n,); `about` are the other attributes."""
+        """All examples, ids (n, T) and labels (n,), parted by `test`, bool (n,); `about` are the other attributes.
+
+        Raises DataFileError where one of the parts would be empty.
+        """
+        if test.all() or not test.any():
+            raise too_few(name)
         return cls(
             name=name,
             num_rows=sum(field_rows),

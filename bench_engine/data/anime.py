@@ -5,18 +5,15 @@ genres, first genre, type, episodes. The average rating and the number of member
 the ratings of the test part. The rows of a field are the values that occur in training, and one row for all others.
 """
 
-import zipfile
-
 import numpy as np
-import pyarrow as pa
 
 from bench_engine.data import ClickData
-from bench_engine.data.delimited import Layout, read
+from bench_engine.data.delimited import Layout, table
 from bench_engine.data.fields import attributes, joint_ids, last_fifth
 from bench_engine.data.files import find
 from bench_engine.data.layouts import ANIME_INFO, ANIME_RATINGS
 from bench_engine.data.problems import DataFileError
-from bench_engine.data.source import Source
+from bench_engine.data.source import Source, open_zip
 
 FILE = "anime/anime.zip"
 RATINGS, INFO = "anime/anime_ratings.dat", "anime/anime_info.dat"
@@ -26,7 +23,9 @@ DATA_SEED = 123
 
 def load() -> ClickData:
     """The data. Raises DataMissingError or DataFileError."""
-    users, titles, stars = (column.astype(np.int64) for column in _columns(RATINGS, ANIME_RATINGS).values())
+    ratings = _columns(RATINGS, ANIME_RATINGS)
+    users, titles = (ratings[name].astype(np.int64) for name in ("User_ID", "Anime_ID"))
+    stars = ratings["Feedback"].astype(np.float64)
     order = np.lexsort((np.random.default_rng(DATA_SEED).random(len(users)), users))
     users, titles, stars = users[order], titles[order], stars[order]
     test = last_fifth(users)
@@ -47,12 +46,8 @@ def load() -> ClickData:
 
 def _columns(member: str, layout: Layout) -> dict[str, np.ndarray]:
     """The columns of a file in the archive, as bytes."""
-    name = f"{FILE}: {member}"
-    try:
-        with zipfile.ZipFile(find(FILE)) as archive, archive.open(member) as raw, Source(raw, name) as source:
-            whole = pa.Table.from_batches(read(source, layout))
-    except KeyError:
-        raise DataFileError(f"{FILE} holds no {member}: give the archive with that file.") from None
-    except (zipfile.BadZipFile, OSError) as error:
-        raise DataFileError(f"{FILE} is cut off or damaged ({error}): fetch it again.") from error
-    return {column: np.array(whole[column].to_pylist(), np.bytes_) for column in whole.column_names}
+    with open_zip(find(FILE), FILE) as archive:
+        if member not in archive.namelist():
+            raise DataFileError(f"{FILE} holds no {member}: give the archive with that file.")
+        with Source(archive.open(member), f"{FILE}: {member}") as source:
+            return table(source, layout)

@@ -7,7 +7,7 @@ comparable: the last day is tested; of a file with one day its last hour, and of
 Where the rows are not in order of time, they are put into it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,9 +17,8 @@ from bench_engine.data import ClickData
 from bench_engine.data.criteo import labels
 from bench_engine.data.delimited import Layout, read
 from bench_engine.data.fields import TRAIN_SHARE
-from bench_engine.data.files import find
 from bench_engine.data.layouts import avazu, recognise
-from bench_engine.data.source import Source, open_text
+from bench_engine.data.source import open_data
 from bench_engine.data.two_pass import Chunk, build
 from bench_engine.data.vocabulary import keys_of_numbers, keys_of_texts
 
@@ -33,7 +32,7 @@ def load() -> ClickData:
     layout = _layout()
     rows_of_hour: dict[int, int] = {}
     ordered, latest = True, 0
-    with _source() as source:
+    with open_data(FILE) as source:
         for batch in read(source, layout, only=["hour"]):
             hours = _hours(batch["hour"])
             ordered = ordered and hours[0] >= latest and bool((np.diff(hours) >= 0).all())
@@ -68,29 +67,29 @@ def _cut(hours: list[int]) -> tuple[int | None, str]:
 
 def _chunks(layout: Layout, first_tested: int | None, train_rows: int) -> Iterator[Chunk]:
     categories = [name for name, kind in layout.columns if kind == "short"]
-    start = 0
-    with _source() as source:
-        for batch in read(source, layout):
-            hours = _hours(batch["hour"])
-            times = tuple(keys_of_numbers(values) for values in time_fields(hours))
-            place = np.arange(start, start + len(hours))
-            start += len(hours)
-            train = place < train_rows if first_tested is None else hours < first_tested
-            yield Chunk((*times, *(keys_of_texts(batch[name]) for name in categories)), labels(batch["click"]), train)
+    for batch, hours, train in _parted(layout, first_tested, train_rows):
+        times = tuple(keys_of_numbers(values) for values in time_fields(hours))
+        yield Chunk((*times, *(keys_of_texts(batch[name]) for name in categories)), labels(batch["click"]), train)
 
 
 def _sorted(data: ClickData, layout: Layout, first_tested: int | None, train_rows: int) -> ClickData:
     """The training part in order of time."""
-    parts = []
-    with _source() as source:
-        start = 0
-        for batch in read(source, layout, only=["hour"]):
+    hours = np.concatenate([h[train] for _, h, train in _parted(layout, first_tested, train_rows, ["hour"])])
+    order = np.argsort(hours, kind="stable")
+    return replace(data, train_ids=data.train_ids[order], train_labels=data.train_labels[order])
+
+
+def _parted(
+    layout: Layout, first_tested: int | None, train_rows: int, only: Sequence[str] = ()
+) -> Iterator[tuple[pa.RecordBatch, np.ndarray, np.ndarray]]:
+    """(batch, its hours, which of its rows are for training)."""
+    start = 0
+    with open_data(FILE) as source:
+        for batch in read(source, layout, only=only):
             hours = _hours(batch["hour"])
             place = np.arange(start, start + len(hours))
             start += len(hours)
-            parts.append(hours[place < train_rows if first_tested is None else hours < first_tested])
-    order = np.argsort(np.concatenate(parts), kind="stable")
-    return replace(data, train_ids=data.train_ids[order], train_labels=data.train_labels[order])
+            yield batch, hours, place < train_rows if first_tested is None else hours < first_tested
 
 
 def _hours(column: pa.Array) -> np.ndarray:
@@ -102,11 +101,7 @@ def _hours(column: pa.Array) -> np.ndarray:
 
 
 def _layout() -> Layout:
-    with _source() as source:
+    with open_data(FILE) as source:
         found = recognise(source.read(1 << 16).partition(b"\n")[0])
     # What is something else is told by its first line that does not fit.
     return found if isinstance(found, Layout) and found.label == "click" else avazu(labels=True, header=True)
-
-
-def _source() -> Source:
-    return open_text(find(FILE), FILE)

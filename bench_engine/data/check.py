@@ -1,10 +1,10 @@
 """What a data file is, by its content, and whether it is whole; streamed, however long the file is."""
 
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +15,8 @@ from bench_engine.data.check_libfm import check_libfm
 from bench_engine.data.delimited import Layout, read
 from bench_engine.data.distinct import Distinct
 from bench_engine.data.layouts import ANIME_INFO, ANIME_RATINGS, LIBFM, recognise
-from bench_engine.data.problems import DataFileError, Problems
-from bench_engine.data.source import Source, open_text
+from bench_engine.data.problems import DataFileError, Problems, reason
+from bench_engine.data.source import Source, open_text, open_zip
 
 HEAD = 1 << 16  # bytes that a format is recognised by
 _FIRST_LINES = 5  # of a file without header, the first may be the one that is damaged
@@ -25,6 +25,7 @@ _PARQUET = {
     ("genres", "movieId", "title"): "MovieLens movies (Parquet)",
     ("movieID", "userID"): "MovieLens user-movie pairs (Parquet)",
 }
+_BINARY = {b"PAR1": "Parquet", b"PK\x03\x04": "zip", b"PK\x05\x06": "zip"}
 _KNOWN = "Criteo, Avazu, libfm, MovieLens as .dat, .csv or .parquet, typed headers such as user_id:token, the anime zip"
 
 
@@ -85,6 +86,7 @@ def check(path: Path) -> Report:
 def _check(path: Path, report: Report, problems: Problems) -> None:
     try:
         there, is_file, is_folder = path.exists(), path.is_file(), path.is_dir()
+        report.size = path.stat().st_size if is_file else 0
     except OSError as error:
         raise DataFileError(f"{report.file} cannot be opened ({error.strerror}).") from error
     if not there:
@@ -93,14 +95,18 @@ def _check(path: Path, report: Report, problems: Problems) -> None:
         raise DataFileError(f"{report.file} is a folder: name a file in it.")
     if not is_file:
         raise DataFileError(f"{report.file} is no regular file: name a file on a disk.")
-    report.size = path.stat().st_size
     with open_text(path) as source:
-        if not report.size:
-            raise DataFileError(f"{report.file} is empty: fetch it again.")
-        head = source.read(HEAD)
-    if head.startswith(b"PAR1"):
+        head, packed = source.read(HEAD), source.packed
+    if not head:
+        raise DataFileError(f"{report.file} is empty: fetch it again.")
+    binary = next((form for start, form in _BINARY.items() if head.startswith(start)), "")
+    if binary and packed:
+        raise DataFileError(
+            f"{report.file} is {binary} packed with gzip: unpack it with gunzip and check what comes out."
+        )
+    if binary == "Parquet":
         _check_parquet(path, report, problems)
-    elif head.startswith(b"PK\x03\x04"):
+    elif binary:
         _check_zip(path, report, problems)
     else:
         _check_text(path, head, report, problems)
@@ -164,6 +170,10 @@ def _check_parquet(path: Path, report: Report, problems: Problems) -> None:
             names = parquet.schema_arrow.names
             report.format = _PARQUET.get(tuple(sorted(names)), "Parquet, no table that is known here")
             counted = {name: Distinct() for name in names}
+            rated = "rating" in names and "MovieLens" in report.format
+            if rated and not _is_number(parquet.schema_arrow.field("rating").type):
+                rated = False
+                problems.complain(None, "has no numbers in column rating: give a file with them.")
             empty = dict.fromkeys(names, 0)
             clicks = 0
             for batch in parquet.iter_batches():
@@ -171,20 +181,24 @@ def _check_parquet(path: Path, report: Report, problems: Problems) -> None:
                 for name, column in zip(names, batch.columns, strict=True):
                     empty[name] += column.null_count
                     counted[name].add(_as_texts(column))
-                if "rating" in names and "MovieLens" in report.format:
-                    clicks += int(np.nansum(np.asarray(batch["rating"], float) >= 4))
+                if rated:
+                    clicks += int((np.asarray(batch["rating"].fill_null(0)) >= 4).sum())
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DataFileError(
-            f"{report.file} cannot be read as Parquet; it is cut off or damaged ({_first_line(error)}): fetch it again."
+            f"{report.file} cannot be read as Parquet; it is cut off or damaged ({reason(error)}): fetch it again."
         ) from error
     report.columns = _columns(counted)
     if not report.rows:
         problems.complain(None, "holds no rows: fetch it again.")
-    elif "rating" in names and "MovieLens" in report.format:
+    elif rated:
         report.label_share = clicks / report.rows
     for name, nulls in empty.items():
         if nulls:
             problems.complain(None, f"has {nulls:,} empty values in column {name}: give a file where rows are whole.")
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _as_texts(column: pa.Array) -> pa.Array:
@@ -196,16 +210,11 @@ def _as_texts(column: pa.Array) -> pa.Array:
 
 def _check_zip(path: Path, report: Report, problems: Problems) -> None:
     report.format = "zip"
-    try:
-        with zipfile.ZipFile(path) as archive:
-            _check_members(archive, report, problems)
-    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
-        raise DataFileError(
-            f"{report.file} cannot be read as zip; it is cut off or damaged ({_first_line(error)}): fetch it again."
-        ) from error
+    with open_zip(path, report.file) as archive:
+        _check_members(archive, report, problems)
 
 
-def _check_members(archive: zipfile.ZipFile, report: Report, problems: Problems) -> None:
+def _check_members(archive: ZipFile, report: Report, problems: Problems) -> None:
     ratings, info = (_member(archive, f"anime_{part}.dat") for part in ("ratings", "info"))
     if not ratings:
         count = len([name for name in archive.namelist() if not name.endswith("/")])
@@ -215,8 +224,8 @@ def _check_members(archive: zipfile.ZipFile, report: Report, problems: Problems)
     for member, layout in ((info, ANIME_INFO), (ratings, ANIME_RATINGS)):  # what is told of columns is the latter's
         if member:
             found = Report(report.file)
-            inner = Problems(f"{report.file}: {member}")
-            with archive.open(member) as raw, Source(raw, inner.name) as source:
+            inner = Problems(f"{report.file}: {ascii(member)[1:-1]}")
+            with Source(archive.open(member), inner.name) as source:
                 try:
                     _check_layout(source, layout, found, inner)
                 finally:
@@ -224,15 +233,11 @@ def _check_members(archive: zipfile.ZipFile, report: Report, problems: Problems)
                     report.rows, report.columns, report.label_share = found.rows, found.columns, found.label_share
     report.format = "anime ratings and titles (zip)"
     if bad := archive.testzip():
-        problems.complain(None, f"is damaged in its part {bad}: fetch the file again.")
+        problems.complain(None, f"is damaged in its part {bad!a}: fetch the file again.")
 
 
-def _member(archive: zipfile.ZipFile, ending: str) -> str:
+def _member(archive: ZipFile, ending: str) -> str:
     return next((name for name in archive.namelist() if name.split("/")[-1] == ending), "")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0].rstrip(".")
 
 
 def lines(report: Report) -> Iterator[str]:

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bench_engine.data.delimited import shown
 from bench_engine.data.distinct import Distinct
-from bench_engine.data.problems import MEND, Problems
+from bench_engine.data.libfm import LABELS
+from bench_engine.data.problems import MEND, NO_NEWLINE, Problems, shown
 from bench_engine.data.source import Source
 
 _FEATURE = re.compile(rb"([0-9]{1,18}):[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?")
-_CLICK, _NO_CLICK = {b"1", b"+1", b"1.0"}, {b"-1", b"0", b"-1.0", b"0.0"}
 _WAITING = 1 << 16
 
 
@@ -59,6 +58,8 @@ def check_libfm(source: Source, problems: Problems) -> Libfm:
             problems.complain(held[0], "the file is cut off in this line: fetch it again.")
         else:
             _tell(found, held, problems)
+            if source.open_line and held[0] > 1:
+                problems.complain(held[0], NO_NEWLINE)
     return found
 
 
@@ -71,12 +72,12 @@ def _tell(found: Libfm, held: tuple[int, list[bytes], str], problems: Problems) 
     found.fewest = min(found.fewest, features) if found.rows else features
     found.most = max(found.most, features)
     found.rows += 1
-    found.clicks += tokens[0] in _CLICK
+    found.clicks += LABELS[tokens[0]] == 1
 
 
 def _wrong(tokens: list[bytes]) -> tuple[str, list[int]]:
     """(what is wrong with a line, its features)."""
-    if tokens[0] not in _CLICK and tokens[0] not in _NO_CLICK:
+    if tokens[0] not in LABELS:
         return f"the label is {shown(tokens[0])}, not -1, 0 or 1", []
     features = []
     for token in tokens[1:]:

@@ -14,9 +14,8 @@ import pyarrow as pa
 
 from bench_engine.data import ClickData
 from bench_engine.data.delimited import count, read
-from bench_engine.data.files import find
 from bench_engine.data.layouts import CRITEO
-from bench_engine.data.source import Source, open_text
+from bench_engine.data.source import open_data
 from bench_engine.data.two_pass import Chunk, build
 from bench_engine.data.vocabulary import keys_of_log_squared, keys_of_texts
 
@@ -27,7 +26,7 @@ DAYS = 7
 
 def load() -> ClickData:
     """The data. Raises DataMissingError or DataFileError."""
-    with _source() as source:
+    with open_data(FILE) as source:
         rows = count(source, CRITEO)
     train_rows = rows - rows // DAYS
     return build(
@@ -53,12 +52,8 @@ def labels(column: pa.Array) -> np.ndarray:
 
 def _chunks(train_rows: int) -> Iterator[Chunk]:
     start = 0
-    with _source() as source:
+    with open_data(FILE) as source:
         for batch in read(source, CRITEO):
             keys, clicked = columns(batch)
             yield Chunk(keys, clicked, np.arange(start, start + len(clicked)) < train_rows)
             start += len(clicked)
-
-
-def _source() -> Source:
-    return open_text(find(FILE), FILE)

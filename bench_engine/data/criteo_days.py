@@ -6,14 +6,15 @@ bytes.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
+
+import numpy as np
 
 from bench_engine.data import ClickData
 from bench_engine.data.criteo import MIN_COUNT, columns
 from bench_engine.data.delimited import count, read
-from bench_engine.data.files import data_dir, find
+from bench_engine.data.files import find, located
 from bench_engine.data.layouts import CRITEO
-from bench_engine.data.source import open_text
+from bench_engine.data.source import open_data
 from bench_engine.data.two_pass import Chunk, build
 
 FOLDER = "criteo-1tb"
@@ -22,8 +23,10 @@ MAX_ROWS = 20_000_000
 
 def load() -> ClickData:
     """The data. Raises DataMissingError or DataFileError."""
-    days = [find(f"{FOLDER}/day_{day}") for day in (0, 1)]
-    while (following := data_dir() / FOLDER / f"day_{len(days)}").is_file():
+    days = [f"{FOLDER}/day_{day}" for day in (0, 1)]
+    for day in days:
+        find(day)
+    while located(following := f"{FOLDER}/day_{len(days)}"):
         days.append(following)
     rows = sum(_count(day) for day in days)
     step = -(-rows // MAX_ROWS)
@@ -36,19 +39,19 @@ def load() -> ClickData:
     )
 
 
-def _count(day: Path) -> int:
-    with open_text(day, f"{FOLDER}/{day.name}") as source:
+def _count(day: str) -> int:
+    with open_data(day) as source:
         return count(source, CRITEO)
 
 
-def _chunks(days: list[Path], step: int) -> Iterator[Chunk]:
+def _chunks(days: list[str], step: int) -> Iterator[Chunk]:
     for day in days:
         start = 0
-        with open_text(day, f"{FOLDER}/{day.name}") as source:
+        with open_data(day) as source:
             for batch in read(source, CRITEO):
                 keys, clicked = columns(batch)
                 kept = slice(-start % step, None, step)
                 start += len(clicked)
                 clicked = clicked[kept]
-                train = clicked > -1 if day != days[-1] else clicked < 0
+                train = np.full(len(clicked), day != days[-1])
                 yield Chunk(tuple(column[kept] for column in keys), clicked, train)

@@ -5,6 +5,10 @@ from pathlib import Path
 from bench_engine.registry import data_set
 from db.settings import ROOT, setting
 
+# Names that files have where they are published; text may be packed besides, with or without the ending .gz.
+_PUBLISHED = {"criteo/train.tsv": "criteo/train.txt", "avazu/train.csv": "avazu/train.gz"}
+_BINARY = (".parquet", ".zip")
+
 
 class DataMissingError(FileNotFoundError):
     """A data file is not there; the message is one sentence that says what to do."""
@@ -18,12 +22,20 @@ def data_dir() -> Path:
     return own if own.is_dir() or not shared.is_dir() else shared
 
 
+def located(file: str) -> Path | None:
+    """Path of a file given relative to the data folder, also under its published name; None where it is not there."""
+    names = [file, *([_PUBLISHED[file]] if file in _PUBLISHED else [])]
+    if not file.endswith(_BINARY):
+        names += [f"{name}.gz" for name in names]
+    paths = (data_dir() / name for name in names)
+    return next((path for path in paths if path.is_file()), None)
+
+
 def find(file: str) -> Path:
-    """Path of a file given relative to the data folder. Raises DataMissingError."""
-    path = data_dir() / file
-    if not path.is_file():
-        raise DataMissingError(_absent(file))
-    return path
+    """Path of a file as `located` gives it. Raises DataMissingError."""
+    if path := located(file):
+        return path
+    raise DataMissingError(_absent(file))
 
 
 def missing(dataset: str) -> str:
@@ -32,7 +44,7 @@ def missing(dataset: str) -> str:
     Raises bench_engine.registry.UnknownNameError for a name that is not registered.
     """
     for file in data_set(dataset).files:
-        if not (data_dir() / file).is_file():
+        if not located(file):
             return _absent(file)
     return ""
 

@@ -10,6 +10,9 @@ import pyarrow.compute as pc
 
 _HEX = np.zeros(256, bool)
 _HEX[list(b"0123456789abcdefABCDEF")] = True
+_DECIMAL = np.zeros(256, bool)
+_DECIMAL[list(b"-0123456789")] = True
+_DIGITS = 18  # of a whole number, so that it fits into 64 bits
 
 
 @dataclass(frozen=True)
@@ -61,11 +64,15 @@ def _not_hex(column: pa.Array) -> np.ndarray:
 
 
 def _not_integer(column: pa.Array) -> np.ndarray:
-    try:  # many times faster than the pattern, which is for finding the culprit
-        integers(column)
-    except pa.ArrowInvalid:
-        return _unlike("(-?[0-9]{1,18})?")(column)
-    return _nothing(column)
+    lengths, data = texts(column)
+    if _DECIMAL[data].all() and (lengths <= _DIGITS).all():  # Arrow reads hexadecimal and longer numbers too
+        try:  # many times faster than the pattern, which is for finding the culprit
+            integers(column)
+        except pa.ArrowInvalid:
+            pass
+        else:
+            return _nothing(column)
+    return _unlike(f"(-?[0-9]{{1,{_DIGITS}}})?")(column)
 
 
 def _not_short(column: pa.Array) -> np.ndarray:
@@ -91,7 +98,7 @@ KINDS = {
     "label": Kind("0 or 1", _unlike("[01]")),
     "hex": Kind("8 hexadecimal digits or nothing", _not_hex),
     "integer": Kind("a whole number or nothing", _not_integer),
-    "id": Kind("a number such as 17", _unlike("[0-9]{1,18}")),
+    "id": Kind("a number such as 17", _unlike(f"[0-9]{{1,{_DIGITS}}}")),
     "number": Kind("a number", _unlike(r"-?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?")),
     "short": Kind("1 to 8 characters", _not_short),
     "hour": Kind("an hour as YYMMDDHH", _not_hour),

@@ -71,7 +71,7 @@ def typed(header: bytes) -> Layout:
     """A TAB-separated file whose header gives the type of each column, such as `user_id:token`."""
     columns = [part.partition(":")[::2] for part in header.decode("utf-8", "replace").rstrip("\r\n").split("\t")]
     kinds = {"float": "number", "token": "token"}
-    rating = next((name for name, _ in columns if name == "rating"), "")
+    rating = "rating" if ("rating", "float") in columns else ""
     return Layout(
         f"typed header ({len(columns)} columns)",
         tuple((name, kinds.get(kind, "text")) for name, kind in columns),
@@ -86,7 +86,8 @@ def recognise(line: bytes) -> Layout | str | None:
     line = line.rstrip(b"\r\n")
     tabs, commas, colons = line.count(b"\t"), line.count(b","), line.count(b"::")
     if _TYPED.match(line):
-        return typed(line)
+        found = typed(line)
+        return found if len(dict(found.columns)) == len(found.columns) else None
     if tabs >= 30:
         return _criteo(line, tabs)
     if commas >= 20:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bench_engine.data.problems import DataFileError
+from bench_engine.data.problems import DataFileError, shown
 from bench_engine.data.source import open_text
 
-_LABELS = {b"-1": 0.0, b"0": 0.0, b"1": 1.0}
+LABELS = {b"1": 1.0, b"+1": 1.0, b"1.0": 1.0, b"0": 0.0, b"-1": 0.0, b"0.0": 0.0, b"-1.0": 0.0}
 
 
 class LibfmError(DataFileError):
@@ -52,9 +52,9 @@ def read(path: Path, field_rows: Sequence[int], chunk_rows: int = 8192) -> Itera
 
 
 def _label(token: bytes) -> float:
-    if token not in _LABELS:
-        raise ValueError(f"the label is {_shown(token)}, not -1, 0 or 1")
-    return _LABELS[token]
+    if token not in LABELS:
+        raise ValueError(f"the label is {shown(token)}, not -1, 0 or 1")
+    return LABELS[token]
 
 
 def _features(tokens: list[bytes], ranges: list[tuple[int, int]]) -> list[int]:
@@ -64,13 +64,9 @@ def _features(tokens: list[bytes], ranges: list[tuple[int, int]]) -> list[int]:
     for token, (first, end) in zip(tokens, ranges, strict=True):
         index, _, value = token.partition(b":")
         if value != b"1" or not index.isdigit():
-            raise ValueError(f"{_shown(token)} is not a feature such as 17:1")
+            raise ValueError(f"{shown(token)} is not a feature such as 17:1")
         feature = int(index) if len(index) < 19 else -1
         if not first <= feature < end:
-            raise ValueError(f"feature {_shown(token)} is outside its field, {first} to {end - 1}")
+            raise ValueError(f"feature {shown(token)} is outside its field, {first} to {end - 1}")
         features.append(feature)
     return features
-
-
-def _shown(token: bytes) -> str:
-    return repr(token[:20].decode("ascii", "replace"))

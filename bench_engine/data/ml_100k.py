@@ -6,20 +6,20 @@ values that occur in training, and one row for all others.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 
 from bench_engine.data import ClickData
-from bench_engine.data.delimited import Layout, read
+from bench_engine.data.delimited import Layout, table
 from bench_engine.data.fields import attributes, joint_ids, last_fifth
-from bench_engine.data.files import find
 from bench_engine.data.layouts import recognise
 from bench_engine.data.problems import DataFileError
-from bench_engine.data.source import open_text
+from bench_engine.data.source import open_data
 
 RATINGS, USERS, MOVIES = "ml-100k/ml-100k.inter", "ml-100k/ml-100k.user", "ml-100k/ml-100k.item"
 LIKED = 4.0
+_NUMBERS = ("rating", "timestamp")
 
 
 def load() -> ClickData:
@@ -51,13 +51,17 @@ def load() -> ClickData:
 
 
 def _columns(file: str, names: Sequence[str]) -> list[np.ndarray]:
-    """Columns of a file with a typed header, as bytes. Raises DataFileError where one is not there."""
-    with open_text(find(file), file) as source:
+    """Columns of a file with a typed header, as bytes. Raises DataFileError where one is not there.
+
+    _NUMBERS have to hold numbers, whatever the header says.
+    """
+    with open_data(file) as source:
         layout = recognise(source.read(1 << 16).partition(b"\n")[0])
     if not isinstance(layout, Layout):
         raise DataFileError(f"{file} has no header such as user_id:token: fetch the file again.")
     if lacking := [name for name in names if name not in dict(layout.columns)]:
         raise DataFileError(f"{file} lacks the column {lacking[0]}: give a file with {', '.join(names)}.")
-    with open_text(find(file), file) as source:
-        whole = pa.Table.from_batches(read(source, layout))
-    return [np.array(whole[name].to_pylist(), np.bytes_) for name in names]
+    kinds = tuple((name, "number" if name in _NUMBERS else kind) for name, kind in layout.columns)
+    with open_data(file) as source:
+        whole = table(source, replace(layout, columns=kinds))
+    return [whole[name] for name in names]

@@ -11,16 +11,13 @@ a field are the values that occur in training, and one row for all others.
 import re
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from bench_engine.data import ClickData
-from bench_engine.data.delimited import Layout, read
+from bench_engine.data.delimited import table
 from bench_engine.data.fields import attributes, joint_ids, last_fifth
-from bench_engine.data.files import find
 from bench_engine.data.layouts import ML_MOVIES, ML_USERS
-from bench_engine.data.problems import DataFileError
-from bench_engine.data.source import open_text
+from bench_engine.data.parquet import columns
+from bench_engine.data.source import open_data
 
 PAIRS, USERS, MOVIES = "ml-1m/ratings.parquet", "ml-1m/users.dat", "ml-1m/movies.dat"
 DATA_SEED = 1997
@@ -51,21 +48,10 @@ def load() -> ClickData:
 
 def _pairs() -> tuple[np.ndarray, np.ndarray]:
     """(users, movies), int64 (n,), sorted by user."""
-    users, movies = [], []
-    try:
-        with pq.ParquetFile(find(PAIRS)) as parquet:
-            if lacking := {"userID", "movieID"} - set(parquet.schema_arrow.names):
-                raise DataFileError(f"{PAIRS} lacks the column {min(lacking)}: give a file with userID and movieID.")
-            for batch in parquet.iter_batches(columns=["userID", "movieID"]):
-                users.append(np.asarray(batch["userID"].cast(pa.int64())))
-                movies.append(np.asarray(batch["movieID"].cast(pa.int64())))
-    except (pa.ArrowException, OSError) as error:
-        raise DataFileError(f"{PAIRS} cannot be read; it may be cut off: fetch it again ({error}).") from error
-    if not users:
-        raise DataFileError(f"{PAIRS} holds no rows: fetch it again.")
-    all_users, all_movies = np.concatenate(users), np.concatenate(movies)
-    order = np.argsort(all_users, kind="stable")
-    return all_users[order], all_movies[order]
+    parts = list(columns(PAIRS, {"userID": "id", "movieID": "id"}))
+    users, movies = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(users, kind="stable")
+    return users[order], movies[order]
 
 
 def _negatives(users: np.ndarray, movies: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -82,19 +68,14 @@ def _negatives(users: np.ndarray, movies: np.ndarray, rng: np.random.Generator) 
 
 
 def _user_features(users: np.ndarray) -> list[np.ndarray]:
-    table = _table(USERS, ML_USERS)
-    return attributes(users, table["user"].astype(np.int64), [table[c] for c in ("gender", "age", "occupation", "zip")])
+    with open_data(USERS, double_colon=True) as source:
+        known = table(source, ML_USERS)
+    return attributes(users, known["user"].astype(np.int64), [known[c] for c in ("gender", "age", "occupation", "zip")])
 
 
 def _movie_features(movies: np.ndarray) -> list[np.ndarray]:
-    table = _table(MOVIES, ML_MOVIES)
-    first = np.array([genres.split(b"|")[0] for genres in table["genres"].tolist()])
-    years = np.array([found[1] if (found := _YEAR.search(title)) else b"" for title in table["title"].tolist()])
-    return attributes(movies, table["movie"].astype(np.int64), [table["genres"], first, years])
-
-
-def _table(file: str, layout: Layout) -> dict[str, np.ndarray]:
-    """The columns of a small file, as bytes."""
-    with open_text(find(file), file, double_colon=True) as source:
-        whole = pa.Table.from_batches(read(source, layout))
-    return {name: np.array(whole[name].to_pylist(), np.bytes_) for name in whole.column_names}
+    with open_data(MOVIES, double_colon=True) as source:
+        known = table(source, ML_MOVIES)
+    first = np.array([genres.split(b"|")[0] for genres in known["genres"].tolist()])
+    years = np.array([found[1] if (found := _YEAR.search(title)) else b"" for title in known["title"].tolist()])
+    return attributes(movies, known["movie"].astype(np.int64), [known["genres"], first, years])

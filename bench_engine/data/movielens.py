@@ -9,15 +9,12 @@ values that occur in training, and one row for all others, so that nothing of th
 """
 
 import re
-from collections.abc import Iterator, Sequence
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from bench_engine.data import ClickData
 from bench_engine.data.fields import joint_ids, last_fifth
-from bench_engine.data.files import find
+from bench_engine.data.parquet import columns
 from bench_engine.data.problems import DataFileError
 
 RATINGS, MOVIES = "ml-206k/ratings.parquet", "ml-206k/movies.parquet"
@@ -26,12 +23,8 @@ LIKED = 4.0
 _YEAR = re.compile(r"\((\d{4})\)\s*$")
 
 
-class MovieLensError(DataFileError):
-    """A Parquet file that cannot be used; the message names it."""
-
-
 def load() -> ClickData:
-    """The data. Raises DataMissingError or MovieLensError."""
+    """The data. Raises DataMissingError or DataFileError."""
     users, movies, stars, times = _ratings()
     order = np.lexsort((times, users))  # by user, then time; equal times keep the order of the file
     users, movies, stars, times = (column[order] for column in (users, movies, stars, times))
@@ -55,30 +48,14 @@ def load() -> ClickData:
     )
 
 
-def _batches(file: str, columns: Sequence[str]) -> Iterator[tuple[pa.Array, ...]]:
-    """The columns of a Parquet file, some ten thousand rows at a time."""
-    path = find(file)
-    try:
-        with pq.ParquetFile(path) as parquet:
-            if lacking := [c for c in columns if c not in parquet.schema_arrow.names]:
-                raise MovieLensError(f"{file} lacks the column {lacking[0]}: give a file with {', '.join(columns)}.")
-            for batch in parquet.iter_batches(columns=list(columns)):
-                if any(batch[c].null_count for c in columns):
-                    raise MovieLensError(f"{file} has empty values: give a file where every row is whole.")
-                yield tuple(batch[c] for c in columns)
-    except (pa.ArrowException, OSError) as error:
-        raise MovieLensError(f"{file} cannot be read; it may be cut off: fetch the file again ({error}).") from error
-
-
 def _ratings() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """(users, movies, stars, times in s) of the ratings that are young enough."""
     parts = []
-    for batch in _batches(RATINGS, ("userId", "movieId", "rating", "timestamp")):
-        columns = [np.asarray(column) for column in batch]
-        young = columns[3] >= OLDEST
-        parts.append([column[young] for column in columns])
+    for batch in columns(RATINGS, {"userId": "id", "movieId": "id", "rating": "number", "timestamp": "id"}):
+        young = batch[3] >= OLDEST
+        parts.append([column[young] for column in batch])
     if not any(len(part[0]) for part in parts):
-        raise MovieLensError(f"{RATINGS} holds no ratings after May 1995: give a file with timestamps in seconds.")
+        raise DataFileError(f"{RATINGS} holds no ratings after May 1995: give a file with timestamps in seconds.")
     users, movies, stars, times = (np.concatenate(column) for column in zip(*parts, strict=True))
     return users, movies, stars, times
 
@@ -88,8 +65,8 @@ def _movie_features(rated: np.ndarray) -> list[np.ndarray]:
     genres: dict[str, int] = {}
     features: dict[int, tuple[int, int, int]] = {}
     wanted = set(np.unique(rated).tolist())
-    for batch in _batches(MOVIES, ("movieId", "title", "genres")):
-        for movie, title, listed in zip(*(column.to_pylist() for column in batch), strict=True):
+    for batch in columns(MOVIES, {"movieId": "id", "title": "text", "genres": "text"}):
+        for movie, title, listed in zip(*(column.tolist() for column in batch), strict=True):
             if movie in wanted:
                 year = _YEAR.search(title)
                 numbers = [genres.setdefault(text, len(genres) + 1) for text in (listed, listed.split("|")[0])]

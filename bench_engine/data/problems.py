@@ -4,6 +4,9 @@ from collections.abc import Callable
 
 SHOWN = 5  # problems told in full; a file of the wrong kind has one in every line
 MEND = "; mend the line or fetch the file again."
+NO_NEWLINE = (
+    "it is the last line and has no newline, so the file may be cut off: fetch it again, or end a whole line with one."
+)
 
 Complain = Callable[[int | None, str], None]
 """Takes the line (None for the whole file) and what is wrong with it, up to the full stop."""
@@ -11,6 +14,21 @@ Complain = Callable[[int | None, str], None]
 
 class DataFileError(ValueError):
     """A data file that cannot be used; the message names the file, the line where there is one, and what to do."""
+
+
+def shown(value: bytes) -> str:
+    """A value for a message: quoted, short, and harmless to a terminal."""
+    return ascii(value[:20].decode("utf-8", "replace"))
+
+
+def reason(error: Exception) -> str:
+    """What a library says of a file, for the brackets of a message: one line, short, and harmless to a terminal."""
+    return ascii(str(error).partition("\n")[0].rstrip("."))[1:-1][:200]
+
+
+def too_few(name: str) -> DataFileError:
+    """The error for data of which one part would be empty."""
+    return DataFileError(f"{name} has too few rows for a training and a test part: give a longer file.")
 
 
 def sentence(name: str, line: int | None, what: str) -> str:

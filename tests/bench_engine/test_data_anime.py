@@ -50,6 +50,31 @@ def test_parts_that_cannot_be_used_are_one_sentence(write):
         anime.load()
 
 
+def test_ratings_may_be_written_as_fractions(write):
+    write()
+    whole = anime.load()
+    write(ratings=RATINGS.replace("\n", ".0\n").replace("Feedback.0", "Feedback"))
+    data = anime.load()
+    assert (data.train_labels == whole.train_labels).all()
+    assert (data.train_ids == whole.train_ids).all()
+
+
+@pytest.mark.parametrize("form", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_damaged_and_encrypted_parts_are_one_sentence(write, form):
+    path = write()
+    with zipfile.ZipFile(path, "w", form) as archive:
+        archive.writestr("anime/anime_ratings.dat", RATINGS)
+        start = archive.getinfo("anime/anime_ratings.dat").header_offset + 60
+    whole = path.read_bytes()
+    path.write_bytes(whole[:start] + b"\xff" * 12 + whole[start + 12 :])
+    with pytest.raises(DataFileError, match=r"anime/anime\.zip.* is cut off or damaged \(.*\): fetch it again\."):
+        anime.load()
+    directory = whole.index(b"PK\x01\x02")
+    path.write_bytes(whole[: directory + 8] + b"\x01" + whole[directory + 9 :])
+    with pytest.raises(DataFileError, match=r"anime/anime\.zip is encrypted"):
+        anime.load()
+
+
 def test_an_archive_cut_off_is_one_sentence(write):
     path = write()
     path.write_bytes(path.read_bytes()[:-50])

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -94,7 +95,18 @@ def test_the_columns_and_how_many_values_they_have(tmp_path):
         ("1 3:1 5:1\n" * 3 + "1 3:1", "file, line 4: the file is cut off in this line: fetch it again."),
         ("1 3:1\n2 3:1\n1 3:1\n", "file, line 2: the label is '2', not -1, 0 or 1"),
         ("1 3:1\n1 x:1\n1 3:1\n", "file, line 2: 'x:1' is not a feature such as 17:1"),
+        ("1 3:1\n0 3:12\n0 3:1", "file, line 3: it is the last line and has no newline, so the file may be cut off"),
+        ((AVAZU_HEADER + AVAZU * 2)[:-3], "file, line 3: it is the last line and has no newline"),
+        (CRITEO + CRITEO[:-1], "file, line 2: it is the last line and has no newline"),
+        (CRITEO + CRITEO[:-1] + "0123", "file, line 2: the file is cut off in this line (C26 is '0123', not 8 hexadec"),
+        (INTER[:-2], "file, line 3: it is the last line and has no newline"),
+        (gzip.compress(INTER[:-2].encode(), mtime=0), "file, line 3: it is the last line and has no newline"),
         ("1::10::5::978300760\n1::11::3\n", "file, line 2: it has 3 fields, not 4"),
+        (CRITEO[2:] + "\t" * 37 + "\n", "file, line 2: it has 38 fields, not 39"),
+        (CRITEO + CRITEO.replace("\t5\t", "\t0x1f\t", 1), "file, line 2: I2 is '0x1f', not a whole number or nothing"),
+        ("a:token\ta:token\n1\t2\n", "file is text of no format"),
+        (gzip.compress(b"", mtime=0), "file is empty: fetch it again."),
+        (gzip.compress(b"PAR1" + b"\0" * 100, mtime=0), "file is Parquet packed with gzip: unpack it with gunzip"),
         (INTER + "1\t2", "file, line 4: the file is cut off in this line (2 of 4 fields)"),
         (INTER + "1\t2\tx\t4\n", "file, line 4: rating is 'x', not a number"),
         ("", "file is empty: fetch it again."),
@@ -102,7 +114,7 @@ def test_the_columns_and_how_many_values_they_have(tmp_path):
         (bytes(range(256)) * 40, "file is binary data of no format"),
         (gzip.compress((CRITEO * 500).encode())[:-9], "file is cut off or damaged"),
         (b"PAR1" + b"\0" * 100, "file cannot be read as Parquet; it is cut off or damaged"),
-        (b"PK\x03\x04" + b"\0" * 100, "file cannot be read as zip; it is cut off or damaged"),
+        (b"PK\x03\x04" + b"\0" * 100, "file is cut off or damaged"),
     ],
 )
 def test_one_sentence_for_what_is_wrong(tmp_path, text, words):
@@ -112,6 +124,31 @@ def test_one_sentence_for_what_is_wrong(tmp_path, text, words):
     assert report.problems[0].startswith(words)
     assert report.problems[0].endswith(".")
     assert str(tmp_path) not in report.problems[0]
+
+
+def test_lines_that_are_no_utf_8_are_told_of_and_hide_nothing(tmp_path, capfd):
+    damaged = b"\xff\xfe\x1b[31mRED\x9b\tx\n"
+    report = check(write(tmp_path, CRITEO.encode() * 300 + damaged + CRITEO.encode() + b"7\n"))
+    assert report.rows == 301
+    assert [p.partition(";")[0] for p in report.problems] == [
+        "file, line 301: it has 2 fields, not 40",
+        "file, line 303: it has 1 field, not 40",
+    ]
+    movies = "1::Café::Comedy\n21::Café :: au lait::Comedy::x\n2::Café::War\n".encode("latin-1")
+    report = check(write(tmp_path, movies))
+    assert report.rows == 2
+    assert [p.partition(";")[0] for p in report.problems] == ["file, line 2: it has 5 fields, not 3"]
+    assert capfd.readouterr().err == ""
+
+
+def test_a_rating_that_is_no_number_is_no_label(tmp_path):
+    for kind, value in (("token", "bad"), ("float_seq", "1 2 3")):
+        report = check(write(tmp_path, f"user_id:token\trating:{kind}\n1\t{value}\n"))
+        assert (report.rows, report.label_share, report.problems) == (1, None, ())
+
+
+def test_empty_lines_are_no_rows(tmp_path):
+    assert check(write(tmp_path, CRITEO[2:] + "\n\r\n" + CRITEO[2:] + "\n")).rows == 2
 
 
 def test_many_problems_are_counted_and_the_good_rows_too(tmp_path):
@@ -132,6 +169,13 @@ def test_places_where_there_is_no_file(tmp_path):
     assert check(tmp_path).problems == (f"{tmp_path.name} is a folder: name a file in it.",)
     os.mkfifo(tmp_path / "pipe")
     assert check(tmp_path / "pipe").problems == ("pipe is no regular file: name a file on a disk.",)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="there is no /proc")
+def test_a_file_that_cannot_be_read_from_its_first_byte_on():
+    assert check(Path("/proc/self/mem")).problems == (
+        "mem cannot be opened (Input/output error): see whether the disk is well.",
+    )
 
 
 def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
@@ -157,6 +201,8 @@ def test_parquet(tmp_path):
     assert check(path).problems[0].startswith("file cannot be read as Parquet; it is cut off")
     pq.write_table(pa.table({**ratings, "movieId": [2, None]}), path)
     assert check(path).problems[0].startswith("file has 1 empty values in column movieId")
+    pq.write_table(pa.table({**ratings, "rating": ["4", "x"]}), path)
+    assert check(path).problems == ("file has no numbers in column rating: give a file with them.",)
     pq.write_table(pa.table({"a": [[1], [2, 3]], "b": [None, "x"]}), path)
     assert check(path).format == "Parquet, no table that is known here"
 
@@ -178,6 +224,25 @@ def test_the_anime_archive_and_other_archives(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("train.txt", CRITEO)
     assert check(path).problems == ("file is a zip of 1 other files: unpack it and check those.",)
+
+
+@pytest.mark.parametrize("form", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_an_archive_with_damaged_or_encrypted_parts_is_one_sentence(tmp_path, form):
+    path = tmp_path / "file"
+    with zipfile.ZipFile(path, "w", form) as archive:
+        archive.writestr("anime_ratings.dat", TEXTS["anime ratings"])
+        archive.writestr("anime_info.dat", "anime_ids\tname\tgenre\ttype\tepisodes\trating\tmembers\n1\t\t\t\t\t\t\n")
+        archive.writestr("other", bytes(range(256)) * 9)
+        parts = {info.filename: info.header_offset + 30 + len(info.filename) for info in archive.infolist()}
+    whole = path.read_bytes()
+    for name, start in parts.items():
+        path.write_bytes(whole[:start] + b"\xff" * 12 + whole[start + 12 :])
+        problems = check(path).problems
+        assert len([p for p in problems if " damaged " in p]) == 1, name
+        assert all(p.startswith("file") and p.endswith(" again.") for p in problems)
+    directory = whole.index(b"PK\x01\x02")
+    path.write_bytes(whole[: directory + 8] + b"\x01" + whole[directory + 9 :])
+    assert check(path).problems == ("file is encrypted: give an archive without a password.",)
 
 
 def test_text_and_json(tmp_path, capsys):

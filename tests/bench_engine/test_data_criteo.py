@@ -81,6 +81,19 @@ def test_the_last_of_the_days_is_the_test_part(folder):
     assert "days 0 to 2, one of 1 rows" in data.note
 
 
+def test_files_may_keep_their_published_names_which_messages_use(folder):
+    text = "".join(line(i % 2) for i in range(70))
+    (folder / "criteo" / "train.txt").write_text(text)
+    assert len(criteo.load().test_ids) == 10
+    (folder / "criteo" / "train.txt").write_text(text + "x\n")
+    with pytest.raises(DataFileError, match=r"criteo/train\.txt, line 71"):
+        criteo.load()
+    for day in range(3):
+        (folder / "criteo-1tb" / f"day_{day}.gz").write_bytes(gzip.compress(text.encode()))
+    assert missing("criteo-1tb") == ""
+    assert "days 0 to 2" in criteo_days.load().note
+
+
 def test_of_many_rows_every_kth_is_taken_over_all_days(folder, monkeypatch):
     monkeypatch.setattr(criteo_days, "MAX_ROWS", 10)
     for day in range(2):

@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from bench_engine.data import delimited
+from bench_engine.data import source
 from bench_engine.data.delimited import Layout, read
 from bench_engine.data.problems import DataFileError
 from bench_engine.data.source import open_text
@@ -26,7 +26,7 @@ def write(tmp_path, text, name="clicks.tsv"):
     return path
 
 
-@pytest.mark.parametrize("text", [GOOD, GOOD[:-1], GOOD.replace("\n", "\r\n"), f"\n{GOOD}\n"])
+@pytest.mark.parametrize("text", [GOOD, GOOD[:-1], GOOD.replace("\n", "\r\n"), f"\n{GOOD}\r\n\n"])
 def test_reads_fields_as_texts(tmp_path, text):
     assert rows(write(tmp_path, text)) == [(b"1", b"-3", b"0123abcd"), (b"0", b"", b"")]
 
@@ -39,7 +39,7 @@ def test_a_packed_file_is_known_by_its_content(tmp_path):
 
 @pytest.mark.parametrize("block", [64, 100, 1000])
 def test_blocks_lose_nothing_and_keep_the_numbers_of_lines(tmp_path, block, monkeypatch):
-    monkeypatch.setattr(delimited, "BLOCK", block)
+    monkeypatch.setattr(source, "BLOCK", block)
     lines = [f"{i % 2}\t{i}\t" for i in range(100)]
     lines[40], lines[41], lines[70], lines[90] = "1\t2", "", "2\t3\t", "1\tx\t"
     found = []
@@ -62,6 +62,10 @@ def test_blocks_lose_nothing_and_keep_the_numbers_of_lines(tmp_path, block, monk
         ("1\t2\t0123abc", "hex is '0123abc', not 8 hexadecimal digits"),
         ("1\t2\t0123abcg", "hex is '0123abcg'"),
         ("1\t2\t\xff\x1b[2J", r"hex is '\ufffd\x1b[2J'"),
+        ("1\t0x1f\t", "number is '0x1f', not a whole number or nothing"),
+        ("1\t1234567890123456789\t", "number is '1234567890123456789', not a whole number"),
+        ("\xff\x1b[31m", "it has 1 field, not 3; mend the line or fetch the file again."),
+        ("1\t2\r0\t\t", "it has a carriage return or an odd quotation mark inside; mend"),
     ],
 )
 def test_a_bad_line_is_named_and_stops_the_reading(tmp_path, line, words):
@@ -82,6 +86,27 @@ def test_a_file_cut_mid_line_says_so(tmp_path):
         rows(write(tmp_path, f"{GOOD}1\t2"))
 
 
+def test_a_file_cut_in_its_last_field_says_so(tmp_path):
+    with pytest.raises(DataFileError, match=r"line 3: the file is cut off in this line \(hex is '0123', not 8 hexadec"):
+        rows(write(tmp_path, f"{GOOD}1\t2\t0123"))
+    with pytest.raises(DataFileError, match=r"line 3: number is 'x', not a whole number or nothing; mend the line"):
+        rows(write(tmp_path, f"{GOOD}1\tx\t"))
+    found = []
+    assert len(rows(write(tmp_path, GOOD[:-1]), on_problem=lambda line, what: found.append((line, what[:38])))) == 2
+    assert found == [(2, "it is the last line and has no newline")]
+    assert len(rows(write(tmp_path, GOOD[:-4]), on_problem=pytest.fail)) == 1  # one line, which may be made so
+
+
+def test_quoted_fields_may_hold_delimiters_and_quotation_marks(tmp_path):
+    layout = Layout("titles", (("id", "id"), ("title", "text"), ("genre", "text")), ",", quoted=True)
+    good = ['1,"A, The ""Old"" One",War', '2,5" x,War', '3,"",War']
+    found = []
+    path = write(tmp_path, "\n".join([*good, '4,"B,War', "5,B,C,War", "6,B,War", ""]))
+    kept = rows(path, layout, on_problem=lambda line, what: found.append((line, what[:25])))
+    assert [title for _, title, _ in kept] == [b'A, The "Old" One', b'5" x', b"", b"B"]
+    assert found == [(4, "it has a carriage return "), (5, "it has 4 fields, not 3; m")]
+
+
 @pytest.mark.parametrize("text", ["", "\n\n"])
 def test_a_file_without_rows_is_an_error(tmp_path, text):
     with pytest.raises(DataFileError, match="holds no rows"):
@@ -94,7 +119,8 @@ def test_a_header_alone_is_an_error(tmp_path):
 
 
 def test_a_line_without_end_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "BLOCK", 64)
+    monkeypatch.setattr(source, "BLOCK", 64)
+    monkeypatch.setattr(source, "LONGEST", 64)
     with pytest.raises(DataFileError, match="has a line of more than"):
         rows(write(tmp_path, "1" * 1000))
 
@@ -114,7 +140,7 @@ def test_a_file_that_is_not_there_is_one_sentence(tmp_path):
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "BLOCK", 1 << 14)
+    monkeypatch.setattr(source, "BLOCK", 1 << 14)
 
     def peak(lines):
         path = write(tmp_path, GOOD * lines)

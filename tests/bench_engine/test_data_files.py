@@ -44,6 +44,30 @@ def test_generated_data_need_no_file(nowhere):
     assert files.missing("synthetic") == ""
 
 
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("criteo/train.tsv", "criteo/train.txt"),
+        ("criteo/train.tsv", "criteo/train.tsv.gz"),
+        ("criteo/train.tsv", "criteo/train.txt.gz"),
+        ("criteo-1tb/day_1", "criteo-1tb/day_1.gz"),
+        ("avazu/train.csv", "avazu/train.gz"),
+    ],
+)
+def test_files_may_keep_the_name_they_are_published_under(nowhere, monkeypatch, file, name):
+    monkeypatch.setenv("MIRROR_DATA_DIR", str(nowhere))
+    put(nowhere, name)
+    assert files.find(file) == nowhere / name
+    put(nowhere, file)
+    assert files.find(file) == nowhere / file
+
+
+def test_binary_files_have_one_name(nowhere, monkeypatch):
+    monkeypatch.setenv("MIRROR_DATA_DIR", str(nowhere))
+    put(nowhere, "anime/anime.zip.gz")
+    assert files.missing("anime")
+
+
 def test_unknown_data_set_lists_the_known(nowhere):
     with pytest.raises(UnknownNameError, match="frappe"):
         files.missing("frape")

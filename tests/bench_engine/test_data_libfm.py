@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from bench_engine.data import frappe
+from bench_engine.data.check import check
 from bench_engine.data.files import missing
-from bench_engine.data.libfm import LibfmError, read
+from bench_engine.data.libfm import LABELS, LibfmError, read
 
 ROWS = (3, 2)  # features 0-2 and 3-4
 
@@ -28,6 +29,7 @@ def whole(path, **kwargs):
         "0 0:1 3:1\n1 2:1 4:1\n",
         "-1 0:1 3:1\n1 2:1 4:1",  # no newline at the end
         "-1 0:1 3:1\r\n1\t2:1  4:1\r\n\r\n",
+        "-1.0 0:1 3:1\n+1 2:1 4:1\n",
     ],
 )
 def test_reads_ids_and_labels(tmp_path, text):
@@ -74,6 +76,15 @@ def test_a_bad_line_is_named(tmp_path, line, words):
 def test_a_file_without_lines_is_an_error(tmp_path, text):
     with pytest.raises(LibfmError, match="holds no lines"):
         whole(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("label", [*LABELS, b"2", b"x"])
+def test_the_check_takes_the_labels_that_the_reader_takes(tmp_path, label):
+    path = tmp_path / "clicks.libfm"
+    path.write_bytes(b"1 0:1 3:1\n" + label + b" 0:1 3:1\n")
+    assert check(path).whole == (label in LABELS)
+    if label in LABELS:
+        assert whole(path)[1] == [1.0, LABELS[label]]
 
 
 def test_frappe_keeps_the_joint_feature_numbers(tmp_path, monkeypatch):

@@ -50,6 +50,18 @@ def test_attributes_follow_their_ids(folder):
             "user_id:token\titem_id:token\trating:float\ttimestamp:float\n1\t2\tx\t4\n",
             "line 2: rating is 'x'",
         ),
+        (
+            "user_id:token\titem_id:token\trating:token\ttimestamp:float\n1\t2\tx\t4\n",
+            "line 2: rating is 'x', not a number",
+        ),
+        (
+            "user_id:token\titem_id:token\trating:float\ttimestamp:token\n1\t2\t3\ttoday\n",
+            "line 2: timestamp is 'today', not a number",
+        ),
+        (
+            "user_id:token\titem_id:token\trating:float\ttimestamp:float\n1\t2\t3\t4\n",
+            "ml-100k has too few rows for a training and a test part",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence(folder, text, words):

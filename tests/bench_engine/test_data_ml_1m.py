@@ -70,6 +70,34 @@ def test_a_missing_column_is_named(folder, names):
         ml_1m.load()
 
 
+@pytest.mark.parametrize(
+    ("users", "words"),
+    [
+        (["1", None], "has empty values in column userID: give a file where every row is whole"),
+        ([1, None], "has empty values in column userID"),
+        (["1", "0x1f"], "has '0x1f' in column userID, not a number such as 17"),
+        (["1", "\x1b[31m"], r"has '\\x1b\[31m' in column userID"),
+        ([1.0, 1.5], r"has other values \(double\) in column userID than whole numbers"),
+        ([[1], [2]], "in column userID than whole numbers"),
+    ],
+)
+def test_values_that_are_no_ids_are_refused(folder, users, words):
+    pq.write_table(pa.table({"userID": users, "movieID": ["1", "2"]}), folder / "ratings.parquet")
+    with pytest.raises(DataFileError, match=words):
+        ml_1m.load()
+
+
+def test_too_few_pairs_are_one_sentence(folder):
+    write(folder, [(1, 1), (1, 2), (2, 3)])
+    with pytest.raises(DataFileError, match="ml-1m has too few rows for a training and a test part"):
+        ml_1m.load()
+    pq.write_table(
+        pa.table({"userID": pa.array([], pa.int64()), "movieID": pa.array([], pa.int64())}), folder / "ratings.parquet"
+    )
+    with pytest.raises(DataFileError, match=r"ml-1m/ratings\.parquet holds no rows"):
+        ml_1m.load()
+
+
 def test_files_cut_off_are_one_sentence(folder):
     (folder / "users.dat").write_text("1::F::25::1::90210\n2::M::2")
     with pytest.raises(DataFileError, match=r"ml-1m/users\.dat, line 2: the file is cut off in this line \(3 of 5 fie"):

@@ -7,6 +7,7 @@ import pytest
 
 from bench_engine.data import movielens
 from bench_engine.data.files import DataMissingError, missing
+from bench_engine.data.problems import DataFileError
 
 START = 1_000_000_000  # 2001-09-09
 YEAR = 31_557_600
@@ -91,7 +92,7 @@ def test_dates_before_movielens_are_dropped(folder):
 
 def test_only_old_dates_are_an_error(folder):
     write_ratings(folder, [(1, 10, 5, 1000)])
-    with pytest.raises(movielens.MovieLensError, match="no ratings after May 1995"):
+    with pytest.raises(DataFileError, match="no ratings after May 1995"):
         movielens.load()
 
 
@@ -101,7 +102,7 @@ def test_a_file_cut_off_is_one_sentence(folder, keep):
     path = folder / "ml-206k" / "ratings.parquet"
     whole = path.read_bytes()
     path.write_bytes(whole[: int(keep if keep >= 1 else keep * len(whole))])
-    with pytest.raises(movielens.MovieLensError, match=r"ml-206k/ratings\.parquet cannot be read") as error:
+    with pytest.raises(DataFileError, match=r"ml-206k/ratings\.parquet cannot be read") as error:
         movielens.load()
     assert str(folder) not in str(error.value)
 
@@ -111,20 +112,46 @@ def test_a_file_damaged_in_the_middle_is_one_sentence(folder):
     path = folder / "ml-206k" / "ratings.parquet"
     whole = path.read_bytes()
     path.write_bytes(whole[:20] + b"\xff" * 200 + whole[220:])
-    with pytest.raises(movielens.MovieLensError, match="cannot be read"):
+    with pytest.raises(DataFileError, match="cannot be read"):
         movielens.load()
 
 
 def test_a_missing_column_is_named(folder):
     pq.write_table(pa.table({"userId": [1], "movieId": [10]}), folder / "ml-206k" / "ratings.parquet")
-    with pytest.raises(movielens.MovieLensError, match="lacks the column rating"):
+    with pytest.raises(DataFileError, match="lacks the column rating"):
         movielens.load()
 
 
 def test_empty_values_are_refused(folder):
     table = {"userId": [1, 2], "movieId": [10, None], "rating": [5.0, 5.0], "timestamp": [START, START]}
     pq.write_table(pa.table(table), folder / "ml-206k" / "ratings.parquet")
-    with pytest.raises(movielens.MovieLensError, match="empty values"):
+    with pytest.raises(DataFileError, match="empty values"):
+        movielens.load()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"timestamp": ["today", "now"]}, "has 'today' in column timestamp, not a number such as 17"),
+        ({"rating": ["good", "5"]}, "has 'good' in column rating, not a number: give a file of numbers"),
+        ({"rating": [float("nan"), 5.0]}, r"has other values \(double\) in column rating than numbers"),
+        ({"rating": [True, False]}, r"has other values \(bool\) in column rating than numbers"),
+        ({"movieId": [10.5, 10.0]}, r"has other values \(double\) in column movieId than whole numbers"),
+        ({}, "ml-206k has too few rows for a training and a test part"),
+    ],
+)
+def test_values_of_other_kinds_are_one_sentence(folder, change, words):
+    table = {"userId": [1, 2], "movieId": [10, 10], "rating": [5.0, 5.0], "timestamp": [START, START], **change}
+    pq.write_table(pa.table(table), folder / "ml-206k" / "ratings.parquet")
+    with pytest.raises(DataFileError, match=words):
+        movielens.load()
+
+
+def test_titles_have_to_be_text(folder):
+    write_ratings(folder, ten(1))
+    movies = {"movieId": [10], "title": [7], "genres": ["War"]}
+    pq.write_table(pa.table(movies), folder / "ml-206k" / "movies.parquet")
+    with pytest.raises(DataFileError, match=r"has other values \(int64\) in column title than text"):
         movielens.load()
 
 
