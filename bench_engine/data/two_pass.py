@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench_engine.data import ClickData, TrainOrder
-from bench_engine.data.problems import DataFileError
-from bench_engine.data.vocabulary import Counter, Vocabulary
+from bench_engine.data.problems import too_few
+from bench_engine.data.vocabulary import FIRST_ROW, Counter, Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ def build(
         sizes[True] += int(chunk.train.sum())
         sizes[False] += int((~chunk.train).sum())
     if not all(sizes.values()):
-        raise DataFileError(f"{name} has too few rows for a training and a test part: give a longer file.")
+        raise too_few(name)
 
     vocabularies = [Vocabulary(counter.keys(min_count)) for counter in counters]
     field_rows = tuple(vocabulary.rows for vocabulary in vocabularies)
@@ -71,4 +71,5 @@ def build(
         test_labels=labels[False],
         note=note,
         train_order=train_order,
+        shared_rows=FIRST_ROW,
     )

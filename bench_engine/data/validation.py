@@ -17,15 +17,28 @@ def validation_cut(data: ClickData) -> ClickData:
     seeded random fifth. The rows of the table stay, so sizes can be compared with those of the whole data set.
     """
     last = _last(data)
+    train_ids, test_ids = data.train_ids[~last], data.train_ids[last]
+    if data.shared_rows:
+        test_ids = _to_rare(data, train_ids, test_ids)
     return replace(
         data,
-        train_ids=data.train_ids[~last],
+        train_ids=train_ids,
         train_labels=data.train_labels[~last],
-        test_ids=data.train_ids[last],
+        test_ids=test_ids,
         test_labels=data.train_labels[last],
         note=f"validation: the last fifth of the training part of: {data.note}",
         bayes_auc=None,  # that of the test part
     )
+
+
+def _to_rare(data: ClickData, train_ids: np.ndarray, test_ids: np.ndarray) -> np.ndarray:
+    """`test_ids` with the first row of a field in place of each value of its own that `train_ids` lack."""
+    first = np.cumsum([0, *data.field_rows[:-1]], dtype=test_ids.dtype)
+    kept = np.zeros(data.num_rows, bool)
+    kept[train_ids] = True
+    for row in range(data.shared_rows):
+        kept[first + row] = True
+    return np.where(kept[test_ids], test_ids, first)
 
 
 def _last(data: ClickData) -> np.ndarray:

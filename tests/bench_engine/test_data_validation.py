@@ -45,3 +45,13 @@ def test_both_parts_are_the_training_part_and_the_table_stays(order):
     assert data.field_rows == DATA.field_rows
     assert data.bayes_auc is None
     assert data.note == "validation: the last fifth of the training part of: note"
+
+
+def test_values_that_only_the_last_fifth_has_are_rare_in_it_where_rare_values_share_a_row():
+    train = np.array([[1, 4], [2, 6], [2, 6], [0, 6], [3, 7]])  # fields of rows 0 to 3 and 4 to 7; 2, 3, 6, 7: values
+    data = ClickData("tiny", 8, (4, 4), train, np.arange(5) % 2, train, np.arange(5) % 2, train_order="time")
+    assert validation_cut(data).test_ids.tolist() == [[3, 7]]
+    assert validation_cut(replace(data, shared_rows=2)).test_ids.tolist() == [[0, 4]]
+    assert validation_cut(replace(data, shared_rows=2)).test_ids.dtype == train.dtype
+    known = replace(data, shared_rows=2, train_ids=np.array([[3, 4], *train[1:4].tolist(), [3, 5]]))
+    assert validation_cut(known).test_ids.tolist() == [[3, 5]]  # 5 is the row of empty values
