@@ -14,7 +14,8 @@ def validation_cut(data: ClickData) -> ClickData:
     """The training part alone: trained on its first four fifths, tested on its last.
 
     What is last goes by `train_order`, as the data set's own split does: the latest rows, the latest of each user, or a
-    seeded random fifth. The rows of the table stay, so sizes can be compared with those of the whole data set.
+    seeded random fifth. The rows of the table stay, so sizes can be compared with those of the whole data set. Where
+    rare values share a row, a value that only the last part has takes it, as it would in the data set's test part.
     """
     last = _last(data)
     train_ids, test_ids = data.train_ids[~last], data.train_ids[last]
