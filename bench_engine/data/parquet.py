@@ -38,6 +38,7 @@ def columns(file: str, kinds: Mapping[str, str]) -> Iterator[tuple[np.ndarray, .
 
 
 def _values(file: str, name: str, column: pa.Array, kind: str) -> np.ndarray:
+    column.validate(full=True)  # texts that are no UTF-8 are damage
     if column.null_count:
         raise DataFileError(f"{file} has empty values in column {name}: give a file where every row is whole.")
     if pa.types.is_dictionary(column.type):

@@ -155,6 +155,15 @@ def test_titles_have_to_be_text(folder):
         movielens.load()
 
 
+def test_titles_that_are_no_utf_8_are_one_sentence(folder):
+    write_ratings(folder, ten(1))
+    titles = pa.array([b"Caf\xe9\x1b[31m"]).view(pa.string())
+    movies = pa.table({"movieId": [10], "title": titles, "genres": ["War"]})
+    pq.write_table(movies, folder / "ml-206k" / "movies.parquet")
+    with pytest.raises(DataFileError, match=r"ml-206k/movies\.parquet cannot be read; it may be cut off \(Invalid"):
+        movielens.load()
+
+
 def test_an_absent_file_is_a_missing_one(folder):
     with pytest.raises(DataMissingError, match="MIRROR_DATA_DIR"):
         movielens.load()
