@@ -14,6 +14,8 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from bench_engine.ratios import by_seed, student
 from db.settings import db_url
 from db.store import Store
@@ -62,6 +64,8 @@ def quality(store: Store) -> None:
         )
     print("AUC of FIITED with four chunks minus that of the other, at equal budgets: higher / lower / within noise\n")
     _table(["than", *(_sizes := [0.5, 0.25, 0.1, 0.05, 0.02, 0.01]), "at 0.25 and less"], _against(rows, _sizes))
+    print("The same at equal MB in place of budgets, those of the other between its own: at 0.25, 0.1, 0.05 and 0.02\n")
+    _table(["data set", "D", *_RIVALS], _at_equal_memory(rows))
     print(f"Least memory within {_CLOSE} AUC of dense\n")
     _table(["data set", "D", "dense", "its MB", "method", "compression", "AUC", "MB", "saved"], _near_dense(rows))
 
@@ -88,6 +92,25 @@ def _verdict(ours: Sequence[Row], theirs: Sequence[Row]) -> str:
 
 def _counts(words: Sequence[str]) -> str:
     return " / ".join(str(words.count(word)) for word in ("higher", "lower", "noise")) if words else ""
+
+
+def _at_equal_memory(rows: Sequence[Row]) -> Iterable[list[Any]]:
+    for (dataset, dim), of_both in _groups(rows, "dataset", "embedding_dim").items():
+        means = {key: _mean(cell) for key, cell in _groups(of_both, "method", "compression").items()}
+        line = []
+        for rival in _RIVALS:
+            curve = sorted((mb, auc) for (name, _), (auc, mb) in means.items() if name == rival)
+            ours = [means.get(("fiited, k=4", size)) for size in (0.25, 0.1, 0.05, 0.02)]
+            line.append(", ".join(_difference(its, curve) for its in ours) if curve else "")
+        yield [dataset, dim, *line]
+
+
+def _difference(ours: tuple[float, float] | None, curve: Sequence[tuple[float, float]]) -> str:
+    """AUC above that of a curve of (MB, AUC) at the same memory; a dash outside of the curve."""
+    if not ours or not curve[0][0] <= ours[1] <= curve[-1][0]:
+        return "-"
+    memory, aucs = zip(*curve, strict=True)
+    return f"{ours[0] - float(np.interp(math.log(ours[1]), np.log(memory), aucs)):+.4f}"
 
 
 def _near_dense(rows: Sequence[Row]) -> Iterable[list[Any]]:
