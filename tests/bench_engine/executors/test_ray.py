@@ -117,7 +117,7 @@ def test_a_node_that_is_lost_loses_nothing_and_one_that_comes_is_used(engine, no
 def test_a_run_that_is_ended_ends_all_workers_and_is_taken_up_again(engine, nodes: Machines, number: int) -> None:
     path = sweep(engine, "ok", "sleep")
     run = engine.start(*arguments(engine, nodes, path, "-p", "batch_size=1,2", "-p", "methods=fake"))
-    until(lambda: len(nodes.workers()) == 2 and rows(engine))
+    until(lambda: len(nodes.workers()) == 2 and len(rows(engine)) == 2)  # both of `ok`
     kept = rows(engine)
     run.send_signal(number)
     out, said = run.communicate(timeout=15)
