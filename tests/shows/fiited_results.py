@@ -149,7 +149,7 @@ def study(store: Store) -> None:
 def drift(store: Store) -> None:
     """Chunks that the truth asks for, kept and restored, and what the swap costs."""
     rows = store.rows("SELECT * FROM results WHERE sweep = 'fiited_drift' AND auc IS NOT NULL")
-    axes = ("method", "compression", "decay", "prune_interval")
+    axes = ("dataset", "method", "compression", "decay", "prune_interval")
     metrics = ("auc", "regret", "kept_share", "restoration_lag_steps")
     _table(
         [*axes, *metrics],
