@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mirror.change import change_columns
+from mirror.run_plan import RunPlan
 
 Value = str | int | float | bool
 Operator = Literal["=", "<>", "<", "<=", ">", ">=", "in", "not in"]
@@ -156,7 +157,7 @@ class Answer:
     """What `ask` returns.
 
     Attributes:
-        status: answered, ambiguous (a question back, see suggestions), refused, or error.
+        status: answered, ambiguous (a question back, see suggestions), action (see plan), refused, or error.
         question: the question as asked.
         read_as: how it was read, in words.
         sql: the statement that ran, or None.
@@ -166,11 +167,13 @@ class Answer:
         suggestions: questions to click.
         engine: grammar, llm, or sql for edited SQL.
         spec: the QuerySpec behind the SQL; None for edited SQL.
+        asked: the same before it was completed with what the results leave open: what a follow-up question changes.
+        plan: for an action: what would be run. Nothing runs until a person starts it.
         note: what the person must know besides (the language model did not answer ...).
         sent: what a language model was sent for it, word for word; empty when none was asked.
     """
 
-    status: Literal["answered", "ambiguous", "refused", "error"]
+    status: Literal["answered", "ambiguous", "action", "refused", "error"]
     question: str
     read_as: str = ""
     sql: str | None = None
@@ -180,5 +183,7 @@ class Answer:
     suggestions: tuple[str, ...] = ()
     engine: Literal["grammar", "llm", "sql"] = "grammar"
     spec: QuerySpec | None = None
+    asked: QuerySpec | None = None
+    plan: RunPlan | None = None
     note: str = ""
     sent: str = ""

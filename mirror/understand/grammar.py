@@ -34,7 +34,12 @@ _CANNOT = {
 
 
 def read(question: str, profile: Profile, now: datetime | None = None) -> QuerySpec:
-    """The QuerySpec of a question, completed with what the results leave open.
+    """The QuerySpec of a question, completed with what the results leave open; arguments and errors as for `parse`."""
+    return complete(parse(question, profile, now), profile, question)
+
+
+def parse(question: str, profile: Profile, now: datetime | None = None) -> QuerySpec:
+    """The bare QuerySpec: what the question itself says.
 
     Args:
         question: in plain words.
@@ -45,6 +50,11 @@ def read(question: str, profile: Profile, now: datetime | None = None) -> QueryS
         Refusal: a word is not known, or the question asks for nothing the results hold.
         Ambiguity: several readings are equally likely.
     """
+    return spec_of(slots_of(question, profile, now))
+
+
+def slots_of(question: str, profile: Profile, now: datetime | None = None) -> Slots:
+    """What the words of a question, or of a part of one, say; arguments and errors as for `parse`."""
     words = tokens(question)
     if words and words[0] in ACTIONS:
         raise Refusal(
@@ -70,7 +80,7 @@ def read(question: str, profile: Profile, now: datetime | None = None) -> QueryS
     slots.verdicts_known = bool(profile.values("verdict"))
     slots.one_baseline = profile.baselines == (catalog.words()["baseline"],)
     slots.notes[:0] = [*notes, *assumed]
-    return complete(spec_of(slots), profile, question)
+    return slots
 
 
 def known_sentence() -> str:
