@@ -13,7 +13,11 @@ from db.columns import BY_NAME, COLUMNS
 # Columns of a result that hold a number of trials.
 COUNT_NAMES = ("n", "trials", "count", "count_star()")
 # Columns of a change: what stands before the name of a metric, or of a count, and the words for it.
-_CHANGE_WORDS = {"before": "{} before", "since": "{} since", "ratio": "ratio of {}", "difference": "difference of {}"}
+_CHANGE_WORDS = {
+    "before": "{} before", "since": "{} since", "ratio": "ratio of {}", "difference": "difference of {}",
+    "reference": "{} of the reference", "reduction": "times less {}",
+}  # fmt: skip
+_OPPOSITE = {"higher": "lower", "lower": "higher", "": ""}
 _CHANGE_COUNTS = {"n_before": "trials before", "n_since": "trials since"}
 AGGREGATE_WORDS = {
     "avg": "mean",
@@ -115,8 +119,9 @@ def entry(column: str) -> Entry:
         return Entry(column, label, base.unit, better, "metric", base.type, base.text, base.aggregate)
     if prefix in _CHANGE_WORDS and rest in known:
         base = known[rest]
-        unit = "x" if prefix == "ratio" else base.unit
-        return Entry(column, _CHANGE_WORDS[prefix].format(base.label), unit, base.better, "metric", "real", base.text)
+        unit = "x" if prefix in ("ratio", "reduction") else base.unit
+        better = _OPPOSITE[base.better] if prefix == "reduction" else base.better
+        return Entry(column, _CHANGE_WORDS[prefix].format(base.label), unit, better, "metric", "real", base.text)
     return Entry(column, column.replace("_", " "), type="real" if column not in BY_NAME else BY_NAME[column].type)
 
 

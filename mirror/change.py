@@ -1,4 +1,4 @@
-"""The columns of a result that tells how a metric changed: before and since a moment."""
+"""The columns of a result that holds a metric twice: before and since a moment, or beside a reference."""
 
 from dataclasses import dataclass
 
@@ -38,3 +38,21 @@ def change_columns(metric: str) -> ChangeColumns:
 def is_ratio(metric: str) -> bool:
     """Whether a change of the metric is told as a ratio."""
     return bool(BY_NAME[metric].unit)
+
+
+@dataclass(frozen=True)
+class RelativeColumns:
+    """Names of the columns: the reference's value, and what came of both."""
+
+    reference: str
+    outcome: str
+
+
+def relative_columns(metric: str, inverse: bool) -> RelativeColumns:
+    """The columns for a metric beside that of a reference.
+
+    What has a unit is told as a ratio (value / reference), or how many times less it is (reference / value); anything
+    else as a difference (value - reference).
+    """
+    kind = "difference" if not is_ratio(metric) else "reduction" if inverse else "ratio"
+    return RelativeColumns(f"reference_{metric}", f"{kind}_{metric}")

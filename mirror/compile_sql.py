@@ -1,8 +1,10 @@
 """QuerySpec -> SQL. One clause a line, so that a person can read and edit it."""
 
+from dataclasses import replace
+
 from db.columns import GROUP_AXES
 from mirror import catalog
-from mirror.change import TIMED, change_columns, is_ratio
+from mirror.change import TIMED, change_columns, is_ratio, relative_columns
 from mirror.query_spec import Filter, Metric, Order, QuerySpec, Value
 
 _AGGREGATE_SQL = {"stddev": "stddev_samp"}
@@ -18,15 +20,65 @@ _LINE = 88
 
 def compile_sql(spec: QuerySpec) -> str:
     """The SELECT statement of a spec, in SQL that DuckDB's own shell runs unchanged."""
+    if spec.shape not in ("front", "relative"):
+        return "\n".join([*_body(spec), *_tail(spec)])
+    compared = _front(spec) if spec.shape == "front" else _relative(spec)
+    # The groups as a table of their own, to be compared with one another.
+    return "\n".join(["WITH groups AS (", *(f"  {line}" for line in "\n".join(_body(spec)).splitlines()), ")", *compared])
+
+
+def _body(spec: QuerySpec) -> list[str]:
+    """All but the order and what follows from it."""
     lines = [_select(_columns(spec) or ["*"]), f"FROM {spec.source}"]
     if conditions := _conditions(spec):
         lines.append("WHERE " + "\n  AND ".join(conditions))
-    if spec.dimensions and spec.shape in ("groups", "ranking", "best", "count", "change"):
+    if spec.dimensions and spec.shape not in ("points", "rows"):
         lines.append("GROUP BY " + ", ".join(spec.dimensions))
     if spec.within is not None and spec.shape != "points":
         lines.append(f"HAVING avg(auc) {_as_good_as_the_baseline(spec)}")
-    lines += _tail(spec)
-    return "\n".join(lines)
+    return lines
+
+
+def _front(spec: QuerySpec) -> list[str]:
+    """Of each partition the groups that no other beats: at least as good in both metrics and better in one."""
+    names = [m.alias for m in spec.metrics[:2]]
+    better = ["<" if catalog.entry(m.column).better == "lower" else ">" for m in spec.metrics[:2]]
+    same = [f"other.{p} IS NOT DISTINCT FROM groups.{p}" for p in spec.partitions]
+    as_good = [f"other.{n} {sign}= groups.{n}" for n, sign in zip(names, better, strict=True)]
+    one_better = " OR ".join(f"other.{n} {sign} groups.{n}" for n, sign in zip(names, better, strict=True))
+    beaten = "\n      AND ".join([*same, *as_good, f"({one_better})"])
+    lines = ["SELECT *", "FROM groups", "WHERE NOT EXISTS (", "    SELECT 1 FROM groups AS other", f"    WHERE {beaten}"]
+    return [*lines, "  )", *_order_by([*spec.partitions, names[0]])]
+
+
+def _relative(spec: QuerySpec) -> list[str]:
+    """Each group beside the reference at the same work, and what comes of both."""
+    assert spec.against
+    columns = [f"groups.{d}" for d in spec.dimensions]
+    for m in spec.metrics:
+        names = relative_columns(m.column, spec.inverse)
+        value, reference = f"groups.{m.alias}", f"reference.{m.alias}"
+        outcome = f"{value} - {reference}"
+        if is_ratio(m.column):
+            above, below = (reference, value) if spec.inverse else (value, reference)
+            outcome = f"{above} / nullif({below}, 0)"
+        columns += [value, f"{reference} AS {names.reference}", f"{outcome} AS {names.outcome}"]
+    same = [f"reference.{p} IS NOT DISTINCT FROM groups.{p}" for p in spec.partitions]
+    chosen = condition(replace(spec.against, column=f"reference.{spec.against.column}"))
+    others = [f"groups.{spec.against.column} <> {literal(spec.against.values[0])}"]
+    if spec.claim:
+        leading = spec.metrics[0]
+        above = (catalog.entry(leading.column).better == "lower") == (spec.claim in ("worse", "slower"))
+        others.append(f"groups.{leading.alias} {'>' if above else '<'} reference.{leading.alias}")
+    order = [_sort_key(o, spec) for o in spec.order] or list(spec.dimensions)
+    return [
+        _select([*columns, "groups.n"]),
+        "FROM groups",
+        "JOIN groups AS reference\n  ON " + "\n  AND ".join([chosen, *same]),
+        "WHERE " + "\n  AND ".join(others),
+        *_order_by(order),
+        *[f"LIMIT {spec.limit}"] * bool(spec.limit),
+    ]
 
 
 def _select(columns: list[str]) -> str:
@@ -46,6 +98,8 @@ def _columns(spec: QuerySpec) -> list[str]:
         columns += [m.column for m in spec.metrics if m.column not in columns]
         return columns + [c for c in _VERDICTS if spec.verdicts and c not in columns]
     if spec.shape == "count":
+        if spec.distinct:
+            return [*columns, f"count(DISTINCT {spec.distinct}) AS count_{spec.distinct}"]
         return [*columns, "count(*) AS trials"]
     if spec.shape == "change":
         return columns + _change(spec)
@@ -88,11 +142,12 @@ def _conditions(spec: QuerySpec) -> list[str]:
     for f in spec.filters:
         text = condition(f)
         if spec.keep_baseline and f.column in ("compression", "block_size"):
-            text = f"({text} OR is_baseline)"
+            reference = condition(spec.against) if spec.against else "is_baseline"
+            text = f"({text} OR {reference})"
         conditions.append(text)
     filtered = {f.column for f in spec.filters}
     # An overview of several metrics keeps rows that lack one of them; a trade-off needs both.
-    needed = spec.metrics if spec.shape == "points" else spec.metrics[:1]
+    needed = spec.metrics if spec.shape in ("points", "front") else spec.metrics[:1]
     if len(spec.metrics) <= 2 or spec.shape in ("ranking", "best"):
         conditions += [f"{m.column} IS NOT NULL" for m in needed if m.column not in filtered]
     if spec.within is not None and spec.shape == "points":

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mirror.change import change_columns
+from mirror.change import change_columns, relative_columns
 from mirror.run_plan import RunPlan
 
 Value = str | int | float | bool
 Operator = Literal["=", "<>", "<", "<=", ">", ">=", "in", "not in"]
 Aggregate = Literal["avg", "min", "max", "median", "stddev", "count", "sum"]
-Shape = Literal["points", "groups", "ranking", "best", "count", "rows", "change"]
+Shape = Literal["points", "groups", "ranking", "best", "front", "relative", "count", "rows", "change"]
 Claim = Literal["faster", "slower", "better", "worse"]
 ChartType = Literal["scatter", "line", "bar", "box", "histogram", "heatmap", "tiles", "table"]
 
@@ -64,11 +64,13 @@ class QuerySpec:
 
     Attributes:
         shape: points (one row per trial), groups (metrics per group), ranking (groups in order, the first `limit`),
-            best (the first of each partition, ties included), count (a number of trials), rows (whole trials),
-            change (the leading metric of each group before and since `split`).
+            best (the first of each partition, ties included), front (of each partition the groups that no other beats in
+            both metrics), relative (metrics per group beside those of the reference `against`), count (a number of
+            trials), rows (whole trials), change (the leading metric of each group before and since `split`).
         metrics: the metrics asked for, the leading one first.
         dimensions: columns to group by or to show beside the metrics, the asked ones first.
-        partitions: for `ranking` and `best`: dimensions within which the ranking is made anew (never compare across).
+        partitions: for `ranking`, `best` and `front`: dimensions within which the ranking is made anew (never compare
+            across); for `relative`: dimensions in which a group and its reference agree.
         filters: all must hold.
         keep_baseline: keep the rows of the baseline method, whatever a filter on size (compression) says, as reference.
         order: sort order, before the default one.
@@ -77,7 +79,13 @@ class QuerySpec:
         split: for `change`: the time, ISO text in UTC, that parts before from since.
         verdicts: show the interval and the verdict of the speedup beside it.
         within: keep only what has a mean AUC at most so far below the baseline's at the same work; None for all.
-        claim: what a yes/no question asks: of methods against the baseline (faster, slower), or of a change.
+        claim: what a yes/no question asks: of methods against the baseline (faster, slower), or of a change; for
+            `relative` only the groups that are better, or worse, are left.
+        against: for `relative`: the dimension and its one value that the other groups are compared with.
+        inverse: for `relative`: how many times less, the reference over the group, not the group over the reference.
+        averaged: axes that are averaged over on purpose.
+        distinct: for `count`: the column whose different values are counted, instead of trials.
+        explain: whether the question is why: all metrics that are known stand beside the leading one.
         chart: chart wish.
         notes: what the reading fixed or assumed, one phrase each; shown to the person.
     """
@@ -95,6 +103,11 @@ class QuerySpec:
     verdicts: bool = False
     within: float | None = None
     claim: Claim | None = None
+    against: Filter | None = None
+    inverse: bool = False
+    averaged: tuple[str, ...] = ()
+    distinct: str | None = None
+    explain: bool = False
     chart: ChartWish = field(default_factory=ChartWish)
     notes: tuple[str, ...] = ()
 
@@ -103,6 +116,8 @@ class QuerySpec:
         """Names of the result's columns that answer, the leading one first: metrics, or what became of one."""
         if self.shape == "change":
             return (change_columns(self.metrics[0].column).change,)
+        if self.shape == "relative":
+            return tuple(relative_columns(m.column, self.inverse).outcome for m in self.metrics)
         return tuple(m.alias for m in self.metrics)
 
 

@@ -18,6 +18,11 @@ from mirror.wording import filter_in_words
 # Axes that another one decides: a data set has its own tables and rows.
 _IMPLIED = {"dataset": ("num_rows", "num_tables"), "benchmark": ("op",)}
 _SIZE_AXES = ("compression", "block_size")
+# What may tell why one is slower, larger or worse than another.
+_EXPLAINING = (
+    "latency_us", "latency_p99_us", "bandwidth_gb_s", "memory_mb", "metadata_mb", "optimizer_mb", "peak_rss_mb", "auc",
+    "logloss", "max_abs_error", "noise",
+)  # fmt: skip
 _MOST_VALUES = 8  # that a refusal names
 # What the same work can be done with: never averaged over either.
 _CHOICES = ("method", *CHOICE_AXES)
@@ -40,11 +45,15 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
         return _with_machine(spec, profile)
     if spec.source == "history" and spec.shape == "rows":
         return spec
+    if spec.distinct and spec.distinct not in KNOWN_COLUMNS[spec.source]:
+        raise Refusal(f"The {spec.source} do not hold {catalog.entry(spec.distinct).label}: ask how many trials there are.")
     if profile.rows("results") == 0:
         raise Refusal("There are no results yet: start a run on the page New run, or load the example results.")
     spec = _with_benchmark(_without_unmeasured(spec, profile), profile, question)
     if spec.shape == "count":
         return spec
+    if spec.explain:
+        spec = _with_explanations(spec, profile)
     if not spec.metrics:
         spec = _with_overview(spec, profile)
     spec = _with_verdicts(_with_defaults(_with_implied(spec), profile), profile)
@@ -53,6 +62,11 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
         return replace(spec, dimensions=_unique(*spec.dimensions, "method", *workload, *choices, "seed"))
     if spec.shape == "points":
         return _points(spec, workload, choices, profile)
+    if spec.shape == "front":
+        partitions = _unique(*spec.partitions, *workload)
+        return replace(spec, dimensions=_unique(*partitions, *spec.dimensions, *choices), partitions=partitions)
+    if spec.shape == "relative":
+        return _relative(spec, workload, choices, profile)
     if spec.shape in ("best", "ranking"):
         if "machine" in spec.dimensions and len(_values(spec, profile, "machine")) == 1:
             # Of one machine there is no ranking: what it has measured is shown.
@@ -63,6 +77,26 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
     spec = replace(spec, dimensions=dimensions)
     compared = spec.shape == "groups" and any(f.column == "method" and f.operator == "in" for f in spec.filters)
     return _with_baseline(spec, profile) if compared else spec
+
+
+def _relative(spec: QuerySpec, workload: list[str], choices: list[str], profile: Profile) -> QuerySpec:
+    """Groups and their reference agree in the work, and in all but what the reference is named by."""
+    assert spec.against
+    baseline = Filter("method", "=", (catalog.words()["baseline"],))
+    dimensions = _unique(spec.against.column, *spec.dimensions, *workload, *choices)
+    # The baseline has one size; another method is the reference at the size of the group.
+    free = _CHOICES if spec.against == baseline else ("num_chunks",) if spec.against.column == "method" else ()
+    same = tuple(d for d in dimensions if d != spec.against.column and d not in free)
+    sized = spec.against == baseline and any(f.column in _SIZE_AXES for f in spec.filters)
+    return replace(spec, dimensions=dimensions, partitions=same, keep_baseline=sized)
+
+
+def _with_explanations(spec: QuerySpec, profile: Profile) -> QuerySpec:
+    """Beside the leading metric every other that both of the methods may differ in."""
+    asked = _benchmarks_asked(spec) or set(profile.benchmarks)
+    known = [m for m in _EXPLAINING if any(m in profile.metrics(str(b)) for b in asked)]
+    names = _unique(*(m.column for m in spec.metrics), *known)
+    return replace(spec, metrics=tuple(Metric(m, "avg") for m in names))
 
 
 def _curves(spec: QuerySpec, profile: Profile) -> QuerySpec:
@@ -182,7 +216,7 @@ def _with_place(dimensions: tuple[str, ...], column: str) -> tuple[str, ...]:
 
 def _with_machine(spec: QuerySpec, profile: Profile) -> QuerySpec:
     """Apart by machine, where trials of several would become one number."""
-    together = spec.shape in ("groups", "best", "ranking") and "machine" in KNOWN_COLUMNS[spec.source]
+    together = spec.shape in ("groups", "best", "ranking", "front", "relative") and "machine" in KNOWN_COLUMNS[spec.source]
     fixed = any(f.column in ("machine", "machine_id") and f.operator == "=" for f in spec.filters)
     if not together or fixed or profile.machines < 2 or "machine" in spec.dimensions:
         return spec
@@ -192,7 +226,7 @@ def _with_machine(spec: QuerySpec, profile: Profile) -> QuerySpec:
 
 def _with_verdicts(spec: QuerySpec, profile: Profile) -> QuerySpec:
     """Interval and verdict beside a speedup that leads, where any trial has them."""
-    if spec.shape == "change" or spec.metrics[0].column != "speedup":
+    if spec.shape in ("change", "front", "relative") or spec.metrics[0].column != "speedup":
         return replace(spec, verdicts=False)
     asked = [str(b) for b in _benchmarks_asked(spec) or profile.benchmarks]
     known = any("speedup_ci_low" in profile.metrics(b) or profile.values("verdict", b) for b in asked)
@@ -239,7 +273,7 @@ def _with_implied(spec: QuerySpec) -> QuerySpec:
 def _with_defaults(spec: QuerySpec, profile: Profile) -> QuerySpec:
     assumed = []
     for column, value in catalog.words()["defaults"].items():
-        named = column in spec.dimensions or any(f.column == column for f in spec.filters)
+        named = column in (*spec.dimensions, *spec.averaged) or any(f.column == column for f in spec.filters)
         values = _values(spec, profile, column)
         everywhere = all(profile.values(column, str(b)) for b in _benchmarks_asked(spec) or profile.benchmarks)
         if not named and len(values) > 1 and value in values and everywhere:
@@ -257,7 +291,7 @@ def _open_axes(spec: QuerySpec, profile: Profile) -> tuple[list[str], list[str]]
     fixed = {f.column for f in spec.filters if f.operator == "="}
 
     def is_open(axis: str) -> bool:
-        if axis in spec.dimensions or axis in fixed:
+        if axis in spec.dimensions or axis in fixed or axis in spec.averaged:
             return False
         return any(is_open_in(axis, benchmarks) for benchmarks in within)
 

@@ -15,14 +15,14 @@ from mirror.understand import quality_cues, time_cues
 from mirror.understand.binding import SUPERLATIVES, bind
 from mirror.understand.complete import complete
 from mirror.understand.errors import Ambiguity, Refusal
-from mirror.understand.lexicon import ACTIONS, Item, Lexicon, tokens
+from mirror.understand.lexicon import Item, Lexicon, tokens
+from mirror.understand.rephrase import rephrase
 from mirror.understand.shapes import spec_of
 from mirror.understand.slots import COMPARATIVES, Slots
 
+_OVER_ALL = ("over", "across", "for all", "at all", "on all", "over all", "across all")  # "average AUC over data sets"
 _AGGREGATES: tuple[str, ...] = get_args(Aggregate)
 _CANNOT = {
-    "difference": "A difference to the baseline is not a column: ask “memory vs AUC”, which shows the baseline beside "
-    "the others, or “best AUC” under a limit.",
     "curves": "Training is followed by its steps, as in “loss over training for hashed”; anything else can be asked "
     "with SQL, such as SELECT step, value FROM curves WHERE metric = 'loss'.",
     "commit": "Times are understood (since 2026-11-01, yesterday), commits are not: a commit is a value of the column "
@@ -56,13 +56,9 @@ def parse(question: str, profile: Profile, now: datetime | None = None) -> Query
 def slots_of(question: str, profile: Profile, now: datetime | None = None) -> Slots:
     """What the words of a question, or of a part of one, say; arguments and errors as for `parse`."""
     words = tokens(question)
-    if words and words[0] in ACTIONS:
-        raise Refusal(
-            "Asking never starts a run: open the page New run, choose a sweep or fill the form, and press Start."
-        )
     if {"commit", "commits"} & set(words):  # before "since commit ..." is taken for a time
         raise Refusal(_CANNOT["commit"])
-    times, rest = time_cues.find(question, now or datetime.now(UTC).replace(tzinfo=None))
+    times, rest = time_cues.find(rephrase(question), now or datetime.now(UTC).replace(tzinfo=None))
     within, rest = quality_cues.find(rest)
     lexicon = Lexicon(profile)
     items, notes = lexicon.items(rest)
@@ -109,6 +105,8 @@ class _Reader:
         self.at = 0
         self.filled = Slots()
         self.grouping = False  # after `by`: columns become dimensions
+        self.collapsing = False  # after `averaged over`: columns are averaged over
+        self.referring = False  # after `relative to` or `than`: the value is what others are compared with
         self.negated = ""  # after `not`: the column whose values are excluded, "?" until it is known
 
     def peek(self, ahead: int = 0) -> Item:
@@ -130,10 +128,20 @@ class _Reader:
             elif item.kind == "limit":
                 self.filled.limit = int(item.value or 0)
             else:
-                for f in item.filters:
-                    self._add_filter(f.column, f.operator, f.values)
-                self.negated = ""
+                self._filters(item)
         return self.filled
+
+    def _filters(self, item: Item) -> None:
+        for f in item.filters:
+            if self.referring and f.operator == "=" and len(item.filters) == 1:
+                self._refer(f)
+            self._add_filter(f.column, f.operator, f.values)
+        self.negated, self.referring = "", False
+
+    def _refer(self, f: Filter) -> None:
+        """The value is the reference: what else the question names of the column is compared with it."""
+        self.filled.against = f
+        self.referring = False
 
     # -- cues ------------------------------------------------------------------------------------------------------
 
@@ -143,9 +151,22 @@ class _Reader:
             return
         if name not in ("by", "to"):
             self.grouping = False
+        self.collapsing = name == "collapse"
+        self.referring = name in ("than", "relative", "beats") or (self.referring and name in ("<", ">", "="))
         self.negated = "?" if name == "not" else ""
         if name == "by":
             self.grouping = True
+            self.collapsing = slots.aggregate == "avg" and item.text in _OVER_ALL
+            self.grouping = not self.collapsing
+        elif name == "relative":
+            slots.relative = True
+        elif name == "drop:auc":
+            slots.relative = True
+            self._add_metric("auc")
+        elif name in ("drop", "ratio", "saves"):
+            slots.told.add(name)
+        elif name == "beats":
+            slots.comparative = "better"
         elif name in SUPERLATIVES:
             self._superlative(name)
         elif name in COMPARATIVES:
@@ -168,14 +189,14 @@ class _Reader:
         elif name == "failed":
             slots.failures = True
         elif name == "why":
-            slots.named.append("error")
+            slots.explain = True
         elif name == "vs":
             slots.tradeoff = True
         elif name == "training":
             slots.over_training = True
         elif name in ("improved", "regressed"):
             slots.changed, slots.comparative = True, {"improved": "better", "regressed": "worse"}[name]
-        elif name in ("compare", "trials", "log", "count", "changed", "significant"):
+        elif name in ("compare", "trials", "log", "count", "changed", "significant", "front", "newest", "exist"):
             setattr(slots, name, True)
 
     def _superlative(self, name: str) -> None:
@@ -228,6 +249,9 @@ class _Reader:
         if self.negated:
             self._without(item)
             return
+        if self.collapsing and catalog.entry(item.name).role != "metric":
+            slots.averaged.append(item.name)
+            return
         if catalog.entry(item.name).role == "metric":
             if item.value == "filtered":
                 slots.filtered_metrics.append(item.name)
@@ -241,6 +265,9 @@ class _Reader:
                     slots.count = False
         elif self.grouping or self.peek(-2).is_cue("vs"):
             slots.grouped.append(item.name)
+        elif self.peek(-2).is_cue("count") and not slots.counted:
+            slots.counted = item.name
+            self._add_named(item.name)
         else:
             self._add_named(item.name)
 
@@ -260,10 +287,12 @@ class _Reader:
         excluded = self.negated == item.name
         if not excluded:
             self.negated = ""
-        if item.name == "method" and not excluded and before.is_cue("than", "by", "vs"):
-            if before.is_cue("than"):
+        if self.referring and not excluded:
+            self._refer(Filter(item.name, "=", (item.value,)))
+        if item.name == "method" and not excluded and before.is_cue("than", "relative", "by", "vs"):
+            if before.is_cue("than", "relative"):
                 slots.than = str(item.value)
-            if before.is_cue("than") or "speedup" in slots.metrics:
+            if before.is_cue("than", "relative") or "speedup" in slots.metrics:
                 slots.over_baseline = item.value == catalog.words()["baseline"]
                 if slots.over_baseline and "speedup" in slots.metrics:
                     return  # a speedup is over the baseline already

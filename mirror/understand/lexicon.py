@@ -25,26 +25,83 @@ CUES: dict[str, tuple[str, ...]] = {
     "vs": ("vs", "versus", "against"),
     "by": (
         "by", "per", "across", "as a function of", "for each", "for every", "for all", "for different", "over",
-        "in each", "on each", "grouped by", "group by", "broken down by", "depending on", "for any",
+        "in each", "on each", "grouped by", "group by", "broken down by", "depending on", "for any", "along",
+        "broken out by", "split by", "separated by", "separately for", "for each of", "for the different",
+        "for various", "for several", "with increasing", "with growing", "scale with", "scales with", "scaled with",
+        "scaling with", "scale across", "scale over", "scales across", "scaling over", "grow with", "grows with",
+        "growing with", "vary with", "varies with", "vary across", "vary by", "varies across", "change with",
+        "changes with", "change across", "depend on", "depends on", "when varying", "as we vary", "at each",
+        "at every", "at all", "at different", "on every", "on all", "on different", "in every", "within each", "on a per",
     ),
     "and": ("and", "or", ",", "plus"),
     "to": ("to",),
-    "than": ("than", "relative to", "compared to", "compared with", "in comparison to", "in comparison with"),
+    "than": ("than",),
+    "relative": (
+        "relative to", "compared to", "compared with", "compared against", "in comparison to", "in comparison with",
+        "normalized to", "normalised to", "normalized by", "normalised by", "as a fraction of", "as a share of",
+        "as a multiple of", "with respect to", "in relation to", "next to", "off from", "away from",
+    ),
+    "ratio": (
+        "ratio", "ratio of", "ratio between", "ratios", "how many times", "how many x", "how many times more",
+        "how much", "by how much", "by what factor", "what factor", "times as", "x as", "factor",
+    ),
+    "drop": (
+        "lose", "loses", "lost", "losing", "drop", "drops", "dropping", "gap", "difference", "differences", "delta",
+        "gain", "gains", "gained", "penalty", "overhead", "degradation", "drop in", "loss in", "loss of", "gap in",
+        "difference in", "drop of", "gap to", "change in", "sacrifice", "sacrifices", "give up", "gives up",
+    ),
+    "saves": (
+        "save", "saves", "saved", "saving", "savings", "reduce", "reduces", "reduced", "reduction", "shrink",
+        "shrinks", "cut", "cuts",
+    ),
+    "beats": (
+        "beat", "beats", "beating", "outperform", "outperforms", "outperforming", "win against", "wins against",
+        "win over", "wins over", "ahead of", "superior to", "stronger than",
+    ),
+    "front": (
+        "pareto", "pareto front", "pareto frontier", "pareto optimal", "pareto optimality", "pareto efficient",
+        "on the pareto front", "on the front", "efficient frontier", "not dominated", "non dominated", "nondominated",
+        "undominated", "not dominated by any", "not dominated by any other", "never dominated", "best tradeoff",
+        "best tradeoffs", "best tradeoff between", "non dominated on", "not pareto dominated", "frontier", "pareto set",
+        "best compromise", "best compromise between",
+    ),
+    "collapse": (
+        "averaged over", "averaged across", "average over", "average across", "averaging over", "averaging across",
+        "mean over", "mean across", "regardless of", "irrespective of", "ignoring", "pooled over", "pooled across",
+        "no matter the", "no matter which", "no matter what", "aggregated over", "aggregated across", "independent of",
+        "averaged over all", "averaged across all", "average over all", "average across all", "mean over all",
+    ),
+    "newest": (
+        "newest", "latest", "most recent", "most recently", "recent", "recently", "when was the last", "last run",
+        "last runs", "last trial", "last trials",
+    ),
+    "exist": (
+        "are there", "is there", "do we have", "do you have", "do i have", "have we", "available", "exist", "exists",
+        "have results", "has results", "were tested", "were measured", "were benchmarked", "were run", "been run",
+        "been measured", "been tested", "been benchmarked", "are available", "are known", "measured so far",
+        "do you know", "in the results", "in the database", "are covered", "were used", "was used", "are included",
+        "have been run", "have been measured", "have been tested", "have been benchmarked", "we have",
+    ),
     "not": ("not", "except", "except for", "without", "excluding", "other than", "but not", "no", "<>", "!=", "≠"),
-    "compare": ("compare", "comparison", "comparison of", "difference between", "comparing"),
+    "compare": (
+        "compare", "comparison", "comparison of", "difference between", "comparing", "differences between", "compares",
+        "compared", "stack up", "side by side", "head to head", "differ", "differs",
+    ),
     "between": ("between", "from"),
-    "best": ("best",),
-    "worst": ("worst",),
-    "highest": ("highest", "most", "greatest"),
-    "lowest": ("lowest", "least", "fewest"),
-    "fastest": ("fastest", "quickest"),
-    "slowest": ("slowest",),
-    "smallest": ("smallest", "tiniest"),
-    "largest": ("largest", "biggest"),
-    "faster": ("faster", "quicker"),
+    "best": ("best", "winner", "winners", "wins", "win", "optimal", "strongest", "winning", "leader", "leads", "ideal"),
+    "worst": ("worst", "weakest", "poorest"),
+    "highest": ("highest", "most", "greatest", "maximal"),
+    "lowest": ("lowest", "least", "fewest", "minimal"),
+    "fastest": ("fastest", "quickest", "speediest"),
+    "slowest": ("slowest", "laggard"),
+    "smallest": ("smallest", "tiniest", "cheapest", "lightest", "leanest", "most compact", "most memory efficient"),
+    "largest": ("largest", "biggest", "heaviest", "most memory hungry"),
+    "faster": ("faster", "quicker", "speedier"),
     "slower": ("slower",),
-    "smaller": ("smaller",),
-    "larger": ("larger", "bigger"),
+    "smaller": ("smaller", "lighter", "more compact", "leaner", "more memory efficient"),
+    "larger": ("larger", "bigger", "heavier"),
+    "less": ("less", "lower", "fewer"),
+    "more": ("more", "higher", "greater"),
     "significant": ("significantly", "statistically significantly", "clearly", "measurably", "reliably"),
     "better": ("better",),
     "worse": ("worse",),
@@ -53,15 +110,18 @@ CUES: dict[str, tuple[str, ...]] = {
     "regressed": ("regressed", "regress", "regresses", "degraded", "degrade", "worsened", "worsen"),
     "top": ("top", "first"),
     "bottom": ("bottom", "last"),
-    "sort": ("sorted by", "sort by", "ordered by", "order by", "ranked by", "rank by"),
-    "ascending": ("ascending",),
-    "descending": ("descending",),
+    "sort": (
+        "sorted by", "sort by", "ordered by", "order by", "ranked by", "rank by", "sorted on", "sort on", "sorting by",
+        "in order of",
+    ),
+    "ascending": ("ascending", "asc", "increasing", "lowest first", "smallest first", "from low to high"),
+    "descending": ("descending", "desc", "decreasing", "highest first", "largest first", "from high to low"),
     "avg": ("average", "mean", "avg", "averaged"),
     "median": ("median",),
     "max": ("maximum", "max"),
     "min": ("minimum", "min"),
     "stddev": ("standard deviation", "std", "stddev", "deviation"),
-    "count": ("how many", "number of", "count", "count of", "how often"),
+    "count": ("how many", "number of", "count", "count of", "how often", "total number of", "the number of"),
     "<": ("<", "under", "below", "less than", "fewer than", "smaller than", "lower than"),
     "<=": ("<=", "≤", "at most", "up to", "no more than", "not more than"),
     ">": (">", "above", "more than", "greater than", "larger than", "exceeding", "higher than"),
@@ -73,7 +133,7 @@ CUES: dict[str, tuple[str, ...]] = {
     "status:oom": ("out of memory", "oom", "ran out of memory"),
     "status:cancelled": ("cancelled", "canceled"),
     "trials": ("trial", "trials", "run", "runs", "configuration", "configurations", "result", "results"),
-    "why": ("why",),
+    "why": ("why", "explain", "explain why", "how come", "reason why", "the reason why", "what makes", "what explains"),
     "compressed": ("compressed",),
     "chart:scatter": ("scatter", "scatter plot", "scatter chart", "scatterplot"),
     "chart:line": ("line", "lines", "line chart", "line plot", "line graph"),
@@ -83,21 +143,22 @@ CUES: dict[str, tuple[str, ...]] = {
     "chart:heatmap": ("heatmap", "heat map"),
     "chart:table": ("table",),
     "log": ("log scale", "logarithmic", "logarithmic scale", "log axis", "log axes"),
-    # Things people ask that the form of a query cannot hold: refused with the way there is.
-    "cannot:difference": (
+    "drop:auc": (
         "auc loss", "quality loss", "accuracy loss", "auc drop", "quality drop", "accuracy drop", "loss in auc",
         "drop in auc", "loss of auc", "loss of quality", "drop in quality", "auc difference", "auc gain",
-        "losing quality", "auc gap",
+        "losing quality", "auc gap", "loss of accuracy", "drop in accuracy", "auc penalty", "quality penalty",
+        "accuracy penalty", "auc delta", "quality gap", "auc hit", "quality hit", "accuracy hit",
     ),
     "training": (
         "by step", "per step", "over steps", "over the steps", "by training step", "over training steps",
         "training curve", "training curves", "curve", "curves", "learning curve", "learning curves", "over training",
         "over the training", "during training", "during the training", "while training", "while it trains",
     ),
+    # Things people ask that the form of a query cannot hold: refused with the way there is.
     "cannot:curves": ("steps", "epoch", "epochs"),
     # What `time_cues` has left, misspelt days among it.
     "cannot:time": (
-        "since", "recently", "recent", "newest", "latest", "oldest", "until", "before", "after", "ago", "today",
+        "since", "oldest", "until", "before", "after", "ago", "today",
         "yesterday", "tomorrow", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
         "last week", "last month", "last year", "this week", "this month", "this year",
     ),
@@ -106,10 +167,23 @@ CUES: dict[str, tuple[str, ...]] = {
 FILLERS = """
 a an the of for at with in on is are was were be been do does did has have had having what which who where when how
 show me plot give list display draw chart graph see get find tell us i we you want like would please can could let its
-it this that these those there their my our your as using use used when if then only just all each every any some
-value values number numbers level levels different same respect terms look much many one ones embedding embeddings
-model models got gotten become becomes became gone need needs take takes took cost costs make makes made still reach
-reaches bag bags hold holds holding keep keeps keeping stay stays staying
+it this that these those there their my our your as using used use if then only just all each every any some value
+values number numbers level levels different same respect terms look much many one ones embedding embeddings model
+models got gotten become becomes became gone need needs take takes took cost costs make makes made still reach reaches
+bag bags hold holds holding keep keeps keeping stay stays staying hey hi hello thanks thank pls plz kindly wonder
+wondering know curious interested question about overview quick really actually right now currently so far ever also
+too both either well okay ok yes basically roughly approximately around perform performs performed performing
+performance behave behaves behavior doing go goes going come comes s t re d ve should will may might must shall am
+being he they them he's whats hows lets wants wanted looking trying try achieve achieves achieved achieving obtain
+obtained deliver delivers provide provides offer offers gives given regarding concerning wrt setting settings set case
+cases scenario scenarios point points measure measured measurements benchmarked tested possible overall general
+generally usually typically here anyway simply print return report reports summarize summary breakdown break entries
+while via whose whom into onto out up off own such kind kinds type types variant variants option options choice
+choices config configs setup setups system systems world real life practice something anything everything bit little
+lot rather quite very even yet again once people team someone means meant actual true nice fine great fair enough
+important matter matters care happen happens happened pick choose chosen recommend recommended suggest rely work works
+working consume consumes consumed consumption occupy occupies uses usage require requires required spend spends spent
+eat eats looks fit fits fitting within budget constraint constraints limit limits limited restrict restricted
 """
 
 ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")

@@ -17,7 +17,7 @@ def read_back(spec: QuerySpec) -> str:
     if spec.source in _SOURCES:
         parts.append(_SOURCES[spec.source])
     if spec.shape == "count":
-        parts.append("number of trials")
+        parts.append(f"number of different {catalog.entry(spec.distinct).label}" if spec.distinct else "number of trials")
     elif spec.metrics:
         leading = spec.metrics[0]
         word = catalog.AGGREGATE_WORDS[leading.aggregate] + " " if leading.aggregate and spec.shape != "change" else ""
@@ -29,6 +29,8 @@ def read_back(spec: QuerySpec) -> str:
         parts.append("with interval and verdict against the baseline")
     if spec.within is not None:
         parts.append(f"AUC at most {spec.within:g} below {catalog.words()['baseline']} at the same work")
+    if spec.averaged:
+        parts.append(f"averaged over {', '.join(catalog.entry(a).label for a in spec.averaged)}")
     if spec.filters:
         parts.append("where " + ", ".join(filter_in_words(f) for f in spec.filters))
     parts += _shape(spec)
@@ -48,6 +50,12 @@ def _shape(spec: QuerySpec) -> list[str]:
         order = "highest" if spec.order[0].descending else "lowest"
         ranked = ", ".join(catalog.entry(d).label for d in spec.dimensions if d not in spec.partitions)
         return [f"{first}{within}, {order} first", f"ranked: {ranked}", "mean over seeds"]
+    if spec.shape == "front":
+        within = f" for each {', '.join(catalog.entry(p).label for p in spec.partitions)}" if spec.partitions else ""
+        return [f"what no other beats in both{within}", "mean over seeds"]
+    if spec.shape == "relative":
+        which = f"only what is {spec.claim}" if spec.claim else ""
+        return [p for p in (f"by {', '.join(labels)}", which) if p]
     if spec.shape == "change":
         return [f"same {', '.join(labels)} on both sides"] if labels else []
     return [f"by {', '.join(labels)}"] if labels else []

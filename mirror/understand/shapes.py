@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from mirror import catalog
 from mirror.query_spec import Claim, Filter, Metric, Order, QuerySpec
-from mirror.understand import over_time, over_training
+from mirror.understand import comparisons, over_time, over_training
 from mirror.understand.errors import Ambiguity, Refusal
 from mirror.understand.slots import COMPARATIVES, Slots, bare, nothing_asked
 
@@ -30,17 +30,25 @@ def spec_of(slots: Slots) -> QuerySpec:
     in_training = over_training.spec_of(slots)
     if in_training:
         return in_training
+    if slots.front:
+        return comparisons.front(slots)
+    if slots.explain and not slots.failures:
+        return comparisons.explanation(slots)
     if slots.within is not None:
         _as_good_as_the_baseline(slots)
     in_time = over_time.spec_of(slots)
     if in_time:
         return in_time
+    if slots.newest:
+        return _newest(slots)
     if slots.significant:
         _check_significant(slots)
-    if _asks_for_verdicts(slots):
+    if _asks_for_verdicts(slots) and not comparisons.asks_how_much_slower(slots):
         return _verdicts(slots)
     if slots.count and _tells_of_verdicts(slots):
         return _count_of_verdicts(slots)
+    if comparisons.is_relative(slots):
+        return comparisons.relative(slots)
     if slots.comparative:
         _comparative(slots)
     if slots.extreme and slots.filtered_metrics and not slots.metrics and not slots.superlative:
@@ -53,11 +61,10 @@ def spec_of(slots: Slots) -> QuerySpec:
     if slots.failures or "error" in slots.named or "status" in (*slots.named, *slots.grouped):
         return _failures(slots)
     if slots.superlative:
-        return _superlative(slots)
+        return comparisons.least_loss(slots) or _superlative(slots)
     dimensions = slots.dimensions()
-    if slots.count:
-        counted = bare(slots, "count", (), dimensions)
-        return replace(counted, source="history") if slots.times.asked else counted
+    if slots.count or (slots.exist and dimensions and not slots.metrics):
+        return _count(slots)
     if slots.compare and "machine" in dimensions and not slots.metrics:
         slots.metrics = ["latency_us"]  # what differs between machines
     asked = slots.metrics or len(slots.methods()) >= 2 or slots.trials or (slots.compare and slots.filters)
@@ -71,6 +78,29 @@ def spec_of(slots: Slots) -> QuerySpec:
     elif not slots.grouped and "method" not in dimensions:
         dimensions = ("method", *dimensions)
     return bare(slots, "groups", _aggregated(slots, slots.metrics), dimensions)
+
+
+def _count(slots: Slots) -> QuerySpec:
+    """How many trials, per group; or how many different values: "how many methods are there"."""
+    dimensions = slots.dimensions()
+    first = slots.counted if slots.counted in dimensions and not slots.trials else None
+    if first:
+        counted = replace(bare(slots, "count", (), tuple(d for d in dimensions if d != first)), distinct=first)
+    else:
+        counted = bare(slots, "count", (), dimensions)
+    return replace(counted, source="history") if slots.times.asked else counted
+
+
+def _newest(slots: Slots) -> QuerySpec:
+    """The latest trials, superseded ones too, newest first."""
+    if slots.superlative not in ("", "top") or slots.metrics or slots.count:
+        raise Refusal(
+            "The newest trials are listed whole: ask “latest 10 trials of hashed”, or for a metric “over time” or "
+            "“since monday”."
+        )
+    source = "failures" if slots.failures else "history"
+    spec = bare(slots, "rows", (), slots.dimensions())
+    return replace(spec, source=source, order=(Order("started_at", True),), limit=slots.limit or 10)
 
 
 def _as_good_as_the_baseline(slots: Slots) -> None:
@@ -199,6 +229,9 @@ def _comparative(slots: Slots) -> None:
         slots.filters.append(Filter("speedup", ">" if slots.comparative == "faster" else "<", (1,)))
         slots.metrics = [*dict.fromkeys([*slots.metrics, "speedup"])]
         return
+    if "machine" in slots.dimensions() or any(f.column == "machine" and len(f.values) > 1 for f in slots.filters):
+        slots.compare = True  # "is the laptop slower than the server"
+        return
     raise Refusal(
         f"It is not clear what is compared with what by “{slots.comparative}”: name two methods, as in "
         "“is hashed faster than dense at batch size 512”, a limit, as in “memory under 5 MB”, or a time, as in “did "
@@ -213,7 +246,7 @@ def _failures(slots: Slots) -> QuerySpec:
     dimensions = slots.dimensions()
     if not any(f.column == "status" for f in slots.filters):
         slots.filters.append(Filter("status", "<>", ("skipped",)))  # "failed" means every status but skipped
-    listing = not slots.count and ("error" in dimensions or not dimensions)
+    listing = not slots.count and ("error" in dimensions or slots.explain or not dimensions)
     shown = ("status", "benchmark", "method", "dataset", "compression", "embedding_dim", "batch_size", "seed", "error")
     spec = bare(slots, "rows" if listing else "count", (), shown if listing else dimensions)
     return replace(spec, source="failures")

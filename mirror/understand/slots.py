@@ -9,7 +9,7 @@ from mirror.understand.time_cues import Times
 # comparative -> metric it compares, where it names one
 COMPARATIVES = {
     "faster": "latency_us", "slower": "latency_us", "smaller": "memory_mb", "larger": "memory_mb", "better": None,
-    "worse": None,
+    "worse": None, "less": None, "more": None,
 }  # fmt: skip
 
 
@@ -44,6 +44,15 @@ class Slots:
     times: Times = field(default_factory=Times)
     verdicts_known: bool = False  # whether the results hold any
     one_baseline: bool = False  # whether all of them are against the baseline that the catalogue names
+    front: bool = False  # "not dominated"
+    relative: bool = False  # "relative to dense", "auc loss"
+    told: set[str] = field(default_factory=set)  # words of a comparison: ratio ("how many times"), drop, saves
+    newest: bool = False
+    exist: bool = False  # "which methods are there"
+    counted: str = ""  # the column of "how many methods"
+    against: Filter | None = None  # what is compared with: `method = dense`, `machine = laptop`
+    averaged: list[str] = field(default_factory=list)  # "averaged over data sets"
+    explain: bool = False  # "why is hashed slower than dense"
     chart: ChartType | None = None
     log: bool = False
     notes: list[str] = field(default_factory=list)
@@ -66,6 +75,7 @@ def bare(slots: Slots, shape: Shape, metrics: tuple[Metric, ...], dimensions: tu
         filters=tuple(slots.filters),
         order=tuple(slots.sort),
         within=slots.within,
+        averaged=tuple(slots.averaged),
         chart=ChartWish(slots.chart, log_x=slots.log, log_y=slots.log and slots.chart != "scatter"),
         notes=tuple(slots.notes),
     )

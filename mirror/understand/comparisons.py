@@ -1,0 +1,161 @@
+"""Questions that hold groups against one another: relative to a reference, the Pareto front, why two of them differ."""
+
+from dataclasses import replace
+
+from mirror import catalog
+from mirror.query_spec import Claim, Filter, Metric, Order, QuerySpec
+from mirror.understand.errors import Ambiguity, Refusal
+from mirror.understand.slots import COMPARATIVES, Slots, bare, nothing_asked
+
+_TRADE_OFF = ("memory_mb", "auc")
+# Comparatives that name an end of the metric, and whether it is the lower one.
+_LOWER = {"less": True, "more": False, "smaller": True, "larger": False, "faster": True, "slower": False}
+
+
+# -- the Pareto front --------------------------------------------------------------------------------------------------
+
+
+def front(slots: Slots) -> QuerySpec:
+    """What no other beats in two metrics, per data set and other work. Raises Refusal or Ambiguity."""
+    metrics = list(slots.metrics)
+    if not metrics:
+        metrics = list(_TRADE_OFF)
+        slots.notes.append("memory and AUC, the usual trade-off")
+    if len(metrics) == 1:
+        other = "latency" if metrics[0] == "memory_mb" else "memory"
+        label = catalog.entry(metrics[0]).label
+        raise Ambiguity(
+            f"A Pareto front needs two metrics: {label} and what else?",
+            (f"pareto front of {other} and {label}", f"which method has the best {label}?"),
+        )
+    if len(metrics) > 2 or slots.superlative or slots.count or slots.failures:
+        raise Refusal("A Pareto front is of two metrics: ask “which methods are not dominated on memory and AUC”.")
+    for metric in metrics:
+        if not catalog.entry(metric).better:
+            raise Refusal(f"It is not known which direction of {catalog.entry(metric).label} is better.")
+    partitions = tuple(d for d in dict.fromkeys(slots.grouped) if d != "method")
+    dimensions = tuple(dict.fromkeys([*partitions, "method", *slots.named]))
+    spec = bare(slots, "front", tuple(Metric(m, "avg") for m in metrics), dimensions)
+    return replace(spec, partitions=partitions, order=())
+
+
+# -- relative to a reference -------------------------------------------------------------------------------------------
+
+
+def is_relative(slots: Slots) -> bool:
+    """Whether the question asks for more than both values: how many times, how far below, which are better."""
+    if slots.superlative or slots.count or slots.failures or slots.times.course or slots.changed:
+        return False
+    if slots.relative or slots.told & {"drop", "saves"}:
+        return True
+    if "ratio" in slots.told and (slots.comparative or slots.against or len(slots.methods()) == 2):
+        return True
+    # "which methods need less memory than hashed": those that do, unless two are named to be compared
+    against = slots.against
+    return bool(slots.comparative and against and len(_named(slots, against.column)) == 1 and not slots.over_baseline) or (
+        bool(slots.comparative and against and slots.over_baseline)
+        and slots.comparative not in ("faster", "slower")
+        and len(slots.methods()) == 1
+    )
+
+
+def asks_how_much_slower(slots: Slots) -> bool:
+    """Whether a ratio of the times is asked for, and not whether one is faster: the speedup tells it the other way."""
+    return "ratio" in slots.told and slots.comparative == "slower"
+
+
+def relative(slots: Slots) -> QuerySpec:
+    """Metrics per group beside those of the reference. Raises Refusal or Ambiguity."""
+    metrics = list(slots.metrics)
+    own = COMPARATIVES.get(slots.comparative)
+    if not metrics:
+        metrics = [own] if own else ["memory_mb"] if "saves" in slots.told else []
+    if not metrics:
+        raise nothing_asked(slots)
+    against = slots.against or _second_of_two(slots) or Filter("method", "=", (catalog.words()["baseline"],))
+    column, reference = against.column, against.values[0]
+    others = [v for v in _named(slots, column) if v != reference]
+    if column != "method" and not catalog.entry(column).role == "axis" and column != "machine":
+        raise Refusal(f"A comparison cannot be relative to a {catalog.entry(column).label}: name a method or a machine.")
+    filters = [f for f in slots.filters if f.column != column or f.operator in ("<>", "not in")]
+    if others:
+        filters.append(Filter(column, "in", (*others, reference)))
+    slots.filters[:] = filters
+    inverse = "saves" in slots.told or ("ratio" in slots.told and _tells_less(slots, metrics[0]))
+    label = catalog.entry(column).label
+    named = reference if isinstance(reference, str) else f"{label} {reference:g}"
+    slots.notes.append(f"relative to {named}" + (", reference / value" if inverse else ""))
+    claim: Claim | None = None
+    if slots.comparative and "ratio" not in slots.told and not others:
+        better = catalog.entry(metrics[0]).better or "lower"
+        if slots.comparative in ("better", "worse"):
+            claim = "better" if slots.comparative == "better" else "worse"
+        else:
+            claim = "better" if _LOWER[slots.comparative] == (better == "lower") else "worse"
+    dimensions = tuple(dict.fromkeys([column, *slots.dimensions()]))
+    spec = bare(slots, "relative", tuple(Metric(m, slots.aggregate or "avg") for m in metrics), dimensions)
+    return replace(spec, against=against, inverse=inverse, claim=claim, limit=slots.limit)
+
+
+def least_loss(slots: Slots) -> QuerySpec | None:
+    """ "the lowest AUC loss": whoever has the best AUC beside the reference; None where no loss is asked for."""
+    if not (slots.relative or slots.told & {"drop", "saves"}) or not slots.metrics:
+        return None
+    metric = slots.metrics[0]
+    against = slots.against or Filter("method", "=", (catalog.words()["baseline"],))
+    least = slots.superlative in ("lowest", "smallest", "best", "bottom") and "saves" not in slots.told
+    better = catalog.entry(metric).better or "higher"
+    descending = (better == "higher") == (least or "saves" in slots.told)
+    slots.filters[:] = [f for f in slots.filters if f.column != against.column]
+    slots.filters.append(Filter(against.column, "<>", against.values))
+    end = "highest" if descending else "lowest"
+    slots.notes.append(f"against {against.values[0]}, which is the same for all: {end} {catalog.entry(metric).label}")
+    partitions = tuple(d for d in dict.fromkeys(slots.grouped) if d != "method")
+    dimensions = tuple(dict.fromkeys([*partitions, "method", *slots.named]))
+    spec = bare(slots, "ranking" if slots.limit else "best", (Metric(metric, "avg"),), dimensions)
+    return replace(spec, partitions=partitions, order=(Order(metric, descending),), limit=slots.limit)
+
+
+def _tells_less(slots: Slots, metric: str) -> bool:
+    """Whether the ratio is asked for from the reference to the value: "how many times smaller, faster"."""
+    if slots.comparative in ("", "better", "worse"):
+        return False
+    return _LOWER[slots.comparative] and catalog.entry(metric).better == "lower"
+
+
+def _named(slots: Slots, column: str) -> list[object]:
+    return [v for f in slots.filters if f.column == column and f.operator in ("=", "in") for v in f.values]
+
+
+def _second_of_two(slots: Slots) -> Filter | None:
+    """ "AUC gap between hashed and dense": the second is the reference, or the baseline wherever it stands."""
+    methods = slots.methods()
+    baseline = str(catalog.words()["baseline"])
+    if baseline in methods or not methods:
+        return None
+    return Filter("method", "=", (methods[-1],)) if len(methods) == 2 else None
+
+
+# -- why ---------------------------------------------------------------------------------------------------------------
+
+
+def explanation(slots: Slots) -> QuerySpec:
+    """All that is known of two methods or machines at the same work: what differs may be why."""
+    methods = slots.methods()
+    machines = _named(slots, "machine")
+    if len(methods) < 2 and len(machines) < 2 and slots.comparative and methods:
+        baseline = str(catalog.words()["baseline"])
+        if methods != [baseline]:
+            slots.filters[:] = [f for f in slots.filters if f.column != "method"]
+            slots.filters.append(Filter("method", "in", (*methods, baseline)))
+            methods = [*methods, baseline]
+            slots.notes.append(f"compared with {baseline}")
+    if len(methods) < 2 and len(machines) < 2:
+        raise Refusal(
+            "Why needs two to compare, as in “why is hashed slower than dense at batch size 512”, or failures, as in "
+            "“why did trials fail”."
+        )
+    leading = slots.metrics or [COMPARATIVES.get(slots.comparative) or "latency_us"]
+    first = "machine" if len(machines) >= 2 else "method"
+    spec = bare(slots, "groups", tuple(Metric(m, "avg") for m in leading), slots.dimensions(first))
+    return replace(spec, explain=True)

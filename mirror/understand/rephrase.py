@@ -1,0 +1,125 @@
+"""Ways of saying that people of the field have, put into the words of the lexicon before the question is cut up.
+
+Each rule is a frame of a sentence: "95 % pruned" is compression 0.05, "the effect of A on B" is B by A. What a rule
+assumes is told in a note.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+_FRACTIONS = {
+    "half": "1/2", "a half": "1/2", "one half": "1/2", "a third": "1/3", "one third": "1/3", "a quarter": "1/4",
+    "one quarter": "1/4", "a fourth": "1/4", "a fifth": "1/5", "one fifth": "1/5", "a tenth": "1/10",
+    "one tenth": "1/10", "a twentieth": "1/20", "one twentieth": "1/20", "a fiftieth": "1/50", "one fiftieth": "1/50",
+    "a hundredth": "1/100", "one hundredth": "1/100",
+}  # fmt: skip
+_COUNTS = {
+    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",
+    "nine": "9", "ten": "10", "twelve": "12", "sixteen": "16", "twenty": "20", "fifty": "50", "hundred": "100",
+}  # fmt: skip
+_NUMBER = r"\d+(?:\.\d+)?|\.\d+"
+_COUNT = rf"(?:{_NUMBER}|{'|'.join(_COUNTS)})"
+_SHARE = r"(?P<share>\d+(?:\.\d+)?)\s*(?:%|percent|per cent|pct)"
+_PRUNED = r"(?:pruned|pruning|sparse|sparsity|prune rate|pruning rate|pruned away|of (?:the )?(?:weights|parameters|params|rows|chunks)? ?pruned)"
+_WHOLE = r"(?:of (?:the )?)?(?:original |dense |full |uncompressed )?(?:size|memory|parameters|params|weights|footprint|budget|table|capacity)"
+
+
+def _count(text: str) -> str:
+    return _COUNTS.get(text, text)
+
+
+def _kept(pruned: str, percent: bool) -> str:
+    """The fraction kept where this much is pruned."""
+    return f"{1 - float(pruned) / (100 if percent else 1):.10g}"
+
+
+def _pruned_percent(match: re.Match[str]) -> str:
+    return f" compression {_kept(match['share'], True)} " if float(match["share"]) < 100 else match[0]
+
+
+def _pruned_fraction(match: re.Match[str]) -> str:
+    return f" compression {_kept(match['ratio'], False)} " if 0 < float(match["ratio"]) < 1 else match[0]
+
+
+def _kept_percent(match: re.Match[str]) -> str:
+    return f" compression {match['share']}% "
+
+
+def _fold(match: re.Match[str]) -> str:
+    number = _count(match["n"])
+    return f" {number}x smaller " if match["word"] in _LESS else f" {number}x {match['word']} "
+
+
+def _percentile(match: re.Match[str]) -> str:
+    return f" p{match['p']} "
+
+
+_LESS = ("smaller", "less", "fewer", "reduction", "lighter", "tinier", "reduced")
+
+Rule = tuple[str, str | Callable[[re.Match[str]], str]]
+_RULES: tuple[Rule, ...] = (
+    # What is cut off in speech.
+    (r"\b(is|are|was|were|does|do|did|has|have|had|would|could|should)n['’]?t\b", r"\1 not"),
+    (r"\b(can['’]?t|cannot|won['’]t)\b", "can not"),
+    (r"(?<=\w)['’](s|re|ll|d|ve|m)\b", " "),
+    # Percentiles: "99th percentile", "90 %ile".
+    (r"\b(?:the )?(?P<p>10|90|95|99)(?:th)?[- ]?(?:percentile|%ile|percent ile|pctile|pctl)\b(?: latency)?", _percentile),
+    (r"\bp(?:50|\.50) latency\b", "latency"),
+    (r"\b(?:p\s?99\.?0?|p-99)\b", "p99"),
+    # What is pruned, and what is kept.
+    (rf"\b{_SHARE}\s*{_PRUNED}\b", _pruned_percent),
+    (rf"\b(?:pruned?|pruning(?: ratio| rate| level)?|sparsity|sparse|prunes)(?: (?:by|to|of|at|away|is|=|the))*\s*{_SHARE}", _pruned_percent),
+    (r"\b(?:pruning ratio|prune ratio|pruning rate|sparsity|pruned)(?: (?:of|at|is|=))?\s*(?P<ratio>0?\.\d+)", _pruned_fraction),
+    (rf"\b(?:keep(?:s|ing)?|kept|retain(?:s|ing)?|with only|only)\s+{_SHARE}\s*{_WHOLE}", _kept_percent),
+    (rf"\b(?:keep(?:s|ing)?|retain(?:s|ing)?)\s+{_SHARE}", _kept_percent),
+    (rf"\b{_SHARE}\s*{_WHOLE}", _kept_percent),
+    (rf"\b{_SHARE}\s*(?:kept|retained|remaining|left|compression|compressed)\b", _kept_percent),
+    (
+        rf"\b(?:at|with|to|for|using|in|only)\s+(?:only |just )?(?P<fraction>{'|'.join(_FRACTIONS)})\s+{_WHOLE}",
+        lambda m: f" compression {_FRACTIONS[m['fraction']]} ",
+    ),
+    (
+        rf"\b(?P<fraction>{'|'.join(_FRACTIONS)})\s+(?:the|its|of the|of its)\s+(?:original |dense |full )?(?:size|memory|parameters|params|weights|footprint)",
+        lambda m: f" compression {_FRACTIONS[m['fraction']]} ",
+    ),
+    (rf"\bcompression\s+(?:of |to |ratio |level )?(?P<fraction>{'|'.join(_FRACTIONS)})\b", lambda m: f" compression {_FRACTIONS[m['fraction']]} "),
+    # "10-fold smaller", "ten times smaller", "20:1", "10x compression".
+    (r"\b(?P<n>\d+)\s*:\s*1\b(?:\s+compress\w*)?", lambda m: f" {m['n']}x smaller "),
+    (r"\bcompress(?:ed|ion)(?: of| by| to| factor| ratio|ed)*\s+(?P<n>\d+)\s*(?:x|fold|times)\b", lambda m: f" {m['n']}x smaller "),
+    (
+        rf"\b(?P<n>{_COUNT})\s*(?:-?\s?fold|x|times)\s+(?P<word>{'|'.join(_LESS)})\b(?:\s+(?:memory|parameters|params|weights))?(?!\s+than)",
+        _fold,
+    ),
+    # "single-threaded", "on two threads".
+    (r"\b(?:single|one)[- ]?thread(?:ed)?\b", "1 thread"),
+    (r"\b(?:dual|two)[- ]?thread(?:ed|s)?\b", "2 threads"),
+    (r"\bmulti[- ]?thread(?:ed|ing)?\b", "threads above 1"),
+    # Names glued to their number: bs512, d64, dim=64, b=64.
+    (r"\b(bs|batch|dim|d|dims|comp|threads?|l|k)[=_]?(\d+(?:\.\d+)?)\b(?!\s*(?:bit))", r" \1 \2 "),
+    (r"\b(\w+)\s*=\s*(?=[\w.])", r"\1 = "),
+    # Sentences turned around.
+    (
+        r"\b(?:what(?: is|'s)? )?(?:the )?(?:effect|impact|influence)s? of (?:the )?(?P<a>[\w\s-]+?) on (?:the )?(?P<b>[\w\s-]+?)"
+        r"(?= for\b| at\b| in\b| with\b| when\b|[?.,!]|$)",
+        lambda m: f" {m['b']} by {m['a']} ",
+    ),
+    (
+        r"\bhow (?:do|does|did) (?:the )?(?P<a>[\w\s-]+?) (?:affect|influence|impact|change|drive)s? (?:the )?(?P<b>[\w\s-]+?)"
+        r"(?= for\b| at\b| in\b| with\b| when\b|[?.,!]|$)",
+        lambda m: f" {m['b']} by {m['a']} ",
+    ),
+    # Few words of everyday that the lexicon holds in another form.
+    (r"\btrade[- ]?offs?\b", "tradeoff"),
+    (r"\bmovie ?lens[- ](1m|206k|100k)\b", r"ml-\1"),
+    (r"\be\.g\.|\bi\.e\.", " "),
+)
+_COMPILED = tuple((re.compile(pattern), by) for pattern, by in _RULES)
+
+
+def rephrase(question: str) -> str:
+    """The question in the lexicon's words, lower case; what no rule knows stays as it is."""
+    text = unicodedata.normalize("NFKC", question).lower()
+    for pattern, by in _COMPILED:
+        text = pattern.sub(by, text)
+    return text
