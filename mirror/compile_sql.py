@@ -48,7 +48,7 @@ def _front(spec: QuerySpec) -> list[str]:
     one_better = " OR ".join(f"other.{n} {sign} groups.{n}" for n, sign in zip(names, better, strict=True))
     beaten = "\n      AND ".join([*same, *as_good, f"({one_better})"])
     lines = ["SELECT *", "FROM groups", "WHERE NOT EXISTS (", "    SELECT 1 FROM groups AS other", f"    WHERE {beaten}"]
-    return [*lines, "  )", *_order_by([*spec.partitions, names[0]])]
+    return [*lines, "  )", *_order_by([*spec.partitions, names[0]]), *[f"LIMIT {spec.limit}"] * bool(spec.limit)]
 
 
 def _relative(spec: QuerySpec) -> list[str]:

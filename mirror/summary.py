@@ -13,6 +13,7 @@ from mirror.numbers import describe, format_value
 from mirror.query_spec import ChartSpec, Filter, QuerySpec, Table, Value
 from mirror.roles import Roles, differing, distinct, is_number, sort_key, sort_roles
 from mirror.summary_changes import change_sentences, course_sentences, machine_sentences
+from mirror.summary_relative import difference_sentences, front_sentences, relative_sentences
 from mirror.summary_verdicts import has_verdicts, verdict_counts, verdict_sentences
 from mirror.wording import (
     MOST_NAMED,
@@ -67,6 +68,12 @@ def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, ro
     if spec and spec.verdicts and has_verdicts(table) and shape in ("groups", "points") and len(table.rows) > 1:
         *usual, basis = _sentences(table, replace(spec, verdicts=False), chart, roles)
         return [*usual, *verdict_sentences(table, spec), basis]
+    if spec and shape == "relative":
+        return relative_sentences(table, spec)
+    if spec and shape == "front":
+        return front_sentences(table, spec, roles)
+    if spec and spec.explain and (differences := difference_sentences(table, spec, roles)):
+        return differences
     if spec and shape == "points" and table.columns[0] == "started_at":
         return course_sentences(table, spec)
     if shape == "count" or (roles.count and roles.metrics == (roles.count,)):
@@ -109,6 +116,8 @@ def _count(table: Table, spec: QuerySpec | None, roles: Roles) -> list[str]:
     if spec and "verdict" in spec.dimensions:
         return [verdict_counts(table)]
     counter = roles.metrics[0]
+    if spec and spec.distinct:
+        return _distinct(table, spec, counter)
     found = configurations(table, roles, (counter,))
     total = int(sum(c.means[counter] for c in found))
     failed = spec is not None and spec.source == "failures" and Filter("status", "<>", ("skipped",)) in spec.filters
@@ -126,6 +135,15 @@ def _count(table: Table, spec: QuerySpec | None, roles: Roles) -> list[str]:
         f"{counted(total, unit)}{of} in {len(found):,} groups: most for {name_of(most)} ({most.means[counter]:,.0f}), "
         f"fewest for {name_of(fewest)} ({fewest.means[counter]:,.0f})."
     ]
+
+
+def _distinct(table: Table, spec: QuerySpec, counter: str) -> list[str]:
+    """How many different values there are."""
+    what = label(spec.distinct)
+    numbers = [v for v in table.column(counter) if is_number(v)]
+    if len(numbers) == 1:
+        return [f"{counted(int(numbers[0]), 'different value')} of {what}."]
+    return [f"From {min(numbers):,} to {max(numbers):,} different values of {what} in {len(numbers):,} groups."]
 
 
 def _single(table: Table, roles: Roles) -> list[str]:

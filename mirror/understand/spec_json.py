@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from mirror.change import change_columns
+from db.columns import BY_NAME
+from mirror import catalog
+from mirror.change import change_columns, relative_columns
 from mirror.query_spec import (
     Aggregate,
     ChartType,
@@ -127,6 +129,11 @@ def from_json(data: Any) -> QuerySpec:
         verdicts=_flag(fields.get("verdicts", False), "verdicts"),
         within=_margin(fields.get("within")),
         claim=None if fields.get("claim") is None else _word(fields["claim"], "claim", get_args(Claim)),
+        against=None if fields.get("against") is None else _filter(fields["against"], "against", columns),
+        inverse=_flag(fields.get("inverse", False), "inverse"),
+        averaged=tuple(columns.name(x, f"averaged[{i}]") for i, x in _items(fields, "averaged", MAX_COLUMNS)),
+        distinct=None if fields.get("distinct") is None else columns.name(fields["distinct"], "distinct"),
+        explain=_flag(fields.get("explain", False), "explain"),
         chart=_chart(fields.get("chart", {})),
         notes=tuple(_text(x, f"notes[{i}]") for i, x in _items(fields, "notes", MAX_NOTES)),
     )
@@ -264,7 +271,8 @@ def _margin(value: Any) -> float | None:
 def _check_shape(spec: QuerySpec, columns: _Columns) -> None:
     """A shape has the fields that it cannot do without."""
     needed = {"points": ("metrics",), "groups": ("metrics",), "best": ("metrics", "order")}
-    needed |= {"ranking": ("metrics", "order", "limit"), "change": ("metrics", "split")}
+    needed |= {"ranking": ("metrics", "order", "limit"), "change": ("metrics", "split"), "front": ("metrics",)}
+    needed |= {"relative": ("metrics", "against")}
     for name in needed.get(spec.shape, ()):
         if not getattr(spec, name):
             raise SpecError(f"{name} is missing, and the shape {spec.shape} needs it.")
@@ -300,10 +308,31 @@ def _check_comparison(spec: QuerySpec, columns: _Columns) -> None:
         raise SpecError(f"verdicts is false for the shape {spec.shape} of {spec.source}.")
     if spec.within is not None and ("auc" not in columns.types or spec.shape in ("count", "rows", "change")):
         raise SpecError(f"within is null for the shape {spec.shape} of {spec.source}.")
-    if spec.claim and not (spec.verdicts if spec.claim in ("faster", "slower") else spec.shape == "change"):
+    told = ("change", "relative")
+    if spec.claim and not (spec.verdicts if spec.claim in ("faster", "slower") else spec.shape in told):
         raise SpecError(
-            f"claim: {spec.claim} does not fit; faster and slower go with verdicts, better and worse with change."
+            f"claim: {spec.claim} does not fit; faster and slower go with verdicts, better and worse with change and "
+            "relative."
         )
+    _check_groups(spec)
+
+
+def _check_groups(spec: QuerySpec) -> None:
+    """Groups that are held against one another, counted or explained have what that takes."""
+    if spec.shape == "front" and (len(spec.metrics) != 2 or not all(catalog.entry(m.column).better for m in spec.metrics)):
+        raise SpecError("metrics: the shape front takes two metrics, each with a direction that is better.")
+    if spec.against and (spec.shape != "relative" or spec.against.operator != "="):
+        raise SpecError("against goes with the shape relative, and has the operator =.")
+    if spec.shape == "relative" and spec.against and spec.against.column not in spec.dimensions:
+        raise SpecError(f"against: {spec.against.column} is not among the dimensions; add it there too.")
+    if spec.shape == "relative" and (bad := [m.column for m in spec.metrics if m.column not in BY_NAME]):
+        raise SpecError(f"metrics: {bad[0]} is no metric of a trial, which the shape relative compares.")
+    if spec.inverse and spec.shape != "relative":
+        raise SpecError(f"inverse is false for the shape {spec.shape}; it goes with relative.")
+    if spec.distinct and spec.shape != "count":
+        raise SpecError(f"distinct is null for the shape {spec.shape}; it goes with count.")
+    if spec.explain and spec.shape != "groups":
+        raise SpecError(f"explain is false for the shape {spec.shape}; it goes with groups.")
 
 
 def _check_names(spec: QuerySpec, columns: _Columns) -> None:
@@ -318,7 +347,7 @@ def _check_names(spec: QuerySpec, columns: _Columns) -> None:
         raise SpecError(f"{both[0]} is among the metrics and the dimensions: keep it in one of them.")
     results = list(spec.dimensions)
     if spec.shape == "count":
-        results.append("trials")
+        results.append(f"count_{spec.distinct}" if spec.distinct else "trials")
     elif spec.shape == "change":
         results += vars(change_columns(spec.metrics[0].column)).values()
     elif spec.shape in ("points", "rows"):
@@ -328,6 +357,8 @@ def _check_names(spec: QuerySpec, columns: _Columns) -> None:
         leading = spec.metrics[0]
         results += [f"stddev_{leading.name or leading.column}"] if spec.metrics[0].aggregate in (None, "avg") else []
         results += ["speedup_ci_low", "speedup_ci_high", "verdict"] if spec.verdicts else []
+        if spec.shape == "relative":
+            results += [n for m in spec.metrics for n in vars(relative_columns(m.column, spec.inverse)).values()]
     for i, order in enumerate(spec.order):
         if order.column not in results:
             raise SpecError(

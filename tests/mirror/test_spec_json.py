@@ -8,7 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from db import schema
+from db.columns import BY_NAME, METRICS
 from db.store import Store
+from mirror.change import relative_columns
 from mirror.compile_sql import compile_sql
 from mirror.query_spec import ChartType, ChartWish, Filter, Metric, Operator, Order, QuerySpec, Shape
 from mirror.sandbox import Sandbox
@@ -25,6 +27,7 @@ from mirror.understand.spec_json import (
 )
 
 NUMERIC = sorted(c for c, kind in KNOWN_COLUMNS["results"].items() if kind in ("integer", "real"))
+DIRECTED = sorted(c for c in METRICS if BY_NAME[c].better)
 NOMINAL = sorted(c for c in KNOWN_COLUMNS["results"] if c not in NUMERIC)
 
 words = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), max_size=30)
@@ -62,10 +65,41 @@ def changes(draw):
 
 
 @st.composite
+def fronts(draw):
+    dimensions = tuple(draw(st.lists(st.sampled_from(NOMINAL), min_size=1, max_size=4, unique=True)))
+    columns = draw(st.lists(st.sampled_from(DIRECTED), min_size=2, max_size=2, unique=True))
+    metrics = tuple(Metric(c, draw(st.sampled_from(["avg", "max", "median"]))) for c in columns)
+    return QuerySpec("front", metrics, dimensions, partitions=dimensions[:-1], limit=draw(st.none() | st.just(3)))
+
+
+@st.composite
+def relatives(draw):
+    dimensions = tuple(draw(st.lists(st.sampled_from(sorted(KNOWN_COLUMNS["results"])), max_size=3, unique=True)))
+    columns = [c for c in draw(st.lists(st.sampled_from(METRICS), min_size=1, max_size=3, unique=True))]
+    assume(not set(columns) & {"method", *dimensions})
+    dimensions = tuple(dict.fromkeys(["method", *dimensions]))
+    inverse = draw(st.booleans())
+    outcome = relative_columns(columns[0], inverse).outcome
+    return QuerySpec(
+        "relative",
+        tuple(Metric(c, draw(st.sampled_from(["avg", "max", "median"]))) for c in columns),
+        dimensions,
+        partitions=dimensions[1:],
+        filters=(*draw(st.lists(filters(), max_size=2)), Filter("compression", "=", (0.1,))),
+        keep_baseline=draw(st.booleans()),
+        order=tuple(draw(st.sampled_from([(), (Order(outcome, True),), (Order("method"),)]))),
+        against=Filter("method", "=", (draw(words),)),
+        inverse=inverse,
+        claim=draw(st.sampled_from([None, "better", "worse"])),
+    )
+
+
+@st.composite
 def specs(draw):
     shape = draw(st.sampled_from(get_args(Shape)))
-    if shape == "change":
-        return draw(changes())
+    other = {"change": changes, "front": fronts, "relative": relatives}
+    if shape in other:
+        return draw(other[shape]())
     aggregates = st.none() if shape in ("points", "rows") else st.sampled_from([None, "avg", "max", "count", "stddev"])
     columns = draw(st.lists(st.sampled_from(NUMERIC), min_size=1, max_size=4, unique=True))
     metrics = tuple(Metric(c, draw(aggregates)) for c in columns)
@@ -79,6 +113,8 @@ def specs(draw):
         metrics,
         dimensions,
         partitions=dimensions[:1],
+        averaged=tuple(draw(st.sampled_from([(), ("dataset",)]))),
+        explain=shape == "groups" and draw(st.booleans()),
         filters=tuple(draw(st.lists(filters(), max_size=4))),
         keep_baseline=draw(st.booleans()),
         order=tuple(order),
@@ -117,6 +153,7 @@ BY_LATENCY = {"metrics": [{"column": "latency_us", "aggregate": "median"}], "ord
         {"shape": "ranking", "limit": 3, **BY_LATENCY},
         {"shape": "groups", "dimensions": ["method"], **BY_LATENCY},
         {"shape": "groups", "source": "curves", "metrics": [{"column": "value"}], "dimensions": ["metric", "step"]},
+        {"shape": "count", "distinct": "method", "order": [{"column": "count_method"}]},
         {"shape": "best", "metrics": [{"column": "auc"}, {"column": "auc", "aggregate": "stddev"}],
          "order": [{"column": "auc"}]},
     ],
@@ -167,15 +204,29 @@ def ranking(**changes):
     return points(shape="ranking", dimensions=["method"], order=[{"column": "auc"}], limit=3) | changes
 
 
+def relative(**changes):
+    against = {"column": "method", "operator": "=", "values": ["dense"]}
+    return points(shape="relative", dimensions=["method"], against=against) | changes
+
+
 def where(column, operator, *values):
     return points(filters=[{"column": column, "operator": operator, "values": list(values)}])
 
 
 BAD = [
+    (points(shape="front"), "metrics: the shape front takes two metrics"),
+    (points(shape="front", metrics=[{"column": "auc"}, {"column": "sample_count"}]), "with a direction"),
+    (points(shape="relative"), "against is missing, and the shape relative needs it"),
+    (relative(dimensions=["dataset"]), "against: method is not among the dimensions"),
+    (relative(against={"column": "method", "operator": "<>", "values": ["dense"]}), "has the operator ="),
+    (relative(metrics=[{"column": "duration_s", "aggregate": "avg"}], shape="groups"), "against goes with"),
+    (points(inverse=True), "inverse is false for the shape points"),
+    (points(distinct="method"), "distinct is null for the shape points"),
+    (points(explain=True), "explain is false for the shape points"),
     ([], "the query is an object with the keys shape, metrics"),
     ("SELECT 1", "not 'SELECT 1'"),
     ({}, "shape is missing: it is one of points"),
-    (points(shape="pie"), "shape is one of points, groups, ranking, best, count, rows, change, not 'pie'"),
+    (points(shape="pie"), "shape is one of points, groups, ranking, best, front, relative, count, rows, change, not 'pie'"),
     (points(shape=["points"]), "shape is one of"),
     (points(sql="DROP TABLE trials"), "the query has no key 'sql'"),
     (points(dimension=["method"]), "the nearest is dimensions"),
