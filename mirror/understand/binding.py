@@ -11,6 +11,7 @@ from mirror.understand.errors import Ambiguity, Refusal
 from mirror.understand.lexicon import SCALES, UNITS, Item
 
 SUPERLATIVES = ("best", "worst", "highest", "lowest", "fastest", "slowest", "smallest", "largest", "top", "bottom")
+_LIMITED = (*SUPERLATIVES, "newest")  # what may have a number of rows beside it
 _COMPARISONS: dict[str, Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "="}
 _NEGATED: dict[Operator, Operator] = {"=": "<>", "in": "not in", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -91,10 +92,10 @@ class _Binder:
         """`top 5`, `best 3`, and `3 fastest` where the number belongs to no axis before it."""
         if item.unit:
             return False
-        if self.out and self.out[-1].is_cue(*SUPERLATIVES) and not self._is_axis(after):
+        if self.out and self.out[-1].is_cue(*_LIMITED) and not self._is_axis(after):
             self._limit(item)
             return True
-        if after.is_cue(*SUPERLATIVES) and not self._before_is_axis():
+        if after.is_cue(*_LIMITED) and not self._before_is_axis():
             self._limit(item)
             return True
         return False

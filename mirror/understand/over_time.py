@@ -27,7 +27,7 @@ def spec_of(slots: Slots) -> QuerySpec | None:
         return _change(slots)
     if times.course:
         return _course(slots)
-    if times.start is None:
+    if times.start is None and times.end is None:
         return None
     _add_span(slots)
     over = times.end is not None and not slots.failures and not slots.count
@@ -39,7 +39,7 @@ def _course(slots: Slots) -> QuerySpec:
     _refuse_what_has_no_course(slots)
     if not slots.metrics:
         raise nothing_asked(slots)
-    if slots.times.course and slots.times.start:
+    if slots.times.course and (slots.times.start or slots.times.end):
         _add_span(slots)
     if slots.aggregate:
         slots.notes.append("each trial is shown, none is averaged")
@@ -74,13 +74,14 @@ def _change(slots: Slots) -> QuerySpec:
 
 def _add_span(slots: Slots) -> None:
     start, end = slots.times.start, slots.times.end
-    assert start is not None
-    slots.filters.append(Filter("started_at", ">=", (in_sql(start),)))
-    until = ""
+    ends = []
+    if start:
+        slots.filters.append(Filter("started_at", ">=", (in_sql(start),)))
+        ends.append(f"from {in_sql(start)}")
     if end:
         slots.filters.append(Filter("started_at", "<", (in_sql(end),)))
-        until = f" to {in_sql(end)}"
-    slots.notes.append(f"“{slots.times.phrase}” is from {in_sql(start)}{until} UTC")
+        ends.append(f"{'to' if start else 'before'} {in_sql(end)}")
+    slots.notes.append(f"“{slots.times.phrase}” is {' '.join(ends)} UTC")
 
 
 def _refuse_what_has_no_course(slots: Slots) -> None:

@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from mirror.understand.errors import Refusal
 
 HOW_TO_SAY = (
-    "say since 2026-11-01, since monday, since last week, yesterday, in the last 3 days (days are UTC), or over time"
+    "say since 2026-11-01, since monday, since last week, yesterday, in the last 3 days (days are UTC), before "
+    "2026-11-10, in november, or over time"
 )
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -20,6 +21,10 @@ _UNITS = ("hour", "day", "week", "month", "year")
 _NUMBERS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
 }  # fmt: skip
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
 _DATE = r"\d{4}-\d{1,2}-\d{1,2}(?:[t ]\d{1,2}:\d{2}(?::\d{2})?)?(?:z| utc)?"
 _AMOUNT = rf"(?P<amount>\d{{1,6}}|{'|'.join(_NUMBERS)})\s+(?P<unit>{'|'.join(_UNITS)})s?"
 _NAMED = rf"today|yesterday|(?:this|last)\s+(?:{'|'.join(_UNITS[1:])})|(?:last\s+)?(?:{'|'.join(_DAYS)})"
@@ -27,6 +32,22 @@ _NAMED = rf"today|yesterday|(?:this|last)\s+(?:{'|'.join(_UNITS[1:])})|(?:last\s
 _START = r"(?<![\w-])"  # not within a name such as run-2026-11-01
 _END = r"(?:'s)?(?![\w-])"
 
+# A date in words, which becomes an ISO date first; `may` and `march` alone are everyday words.
+_MONTH = rf"(?P<month>{'|'.join(f'{m[:3]}(?:{m[3:]})?' if len(m) > 3 else m for m in _MONTHS)}|sept)\.?"
+_YEAR = r"(?:,?\s+(?P<year>20\d\d))?"
+_WRITTEN = (
+    re.compile(rf"{_START}{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?!\d){_YEAR}(?![\w-])"),
+    re.compile(rf"{_START}(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}{_YEAR}(?![\w-])"),
+)
+_WHOLE_MONTH = re.compile(rf"{_START}(?:in|during|for|of)\s+{_MONTH}{_YEAR}(?![\w-])")
+_WHOLE_YEAR = re.compile(rf"{_START}(?:in|during)\s+(?P<number>20\d\d)(?![\w-])")
+_RANGE = re.compile(
+    rf"{_START}(?:between|from)\s+(?P<from>{_DATE})\s+(?:and|to|until|till|through|-)\s+(?P<to>{_DATE}){_END}"
+)
+_UNTIL = re.compile(
+    rf"{_START}(?P<how>before|until|till|up\s+to|prior\s+to)\s+(?:(?P<date>{_DATE})|(?P<named>{_NAMED})){_END}"
+)
+_AFTER = re.compile(rf"{_START}(?:after|from|starting|starting\s+from|beginning)\s+(?P<date>{_DATE})(?:\s+on)?{_END}")
 _COURSE = re.compile(rf"{_START}(?:(?:over|through|with)\s+time|(?:the\s+)?(?:history|trends?)){_END}")
 _SINCE = re.compile(rf"{_START}(?:ever\s+)?since\s+(?:(?P<date>{_DATE})|{_AMOUNT}\s+ago|(?P<named>{_NAMED})){_END}")
 _BEFORE_A_SPAN = r"(?:(?:in|within|over|during|for|of|on|from)\s+)?"
@@ -44,7 +65,7 @@ class Times:
 
     Attributes:
         course: it asks for a course over time.
-        start: from this moment on (naive UTC), or None.
+        start: from this moment on (naive UTC), or None where nothing or only an end is said.
         end: before this moment, or None for up to now.
         phrase: the words for it, as they were written.
     """
@@ -56,7 +77,7 @@ class Times:
 
     @property
     def asked(self) -> bool:
-        return self.course or self.start is not None
+        return self.course or self.start is not None or self.end is not None
 
 
 def find(question: str, now: datetime) -> tuple[Times, str]:
@@ -70,13 +91,14 @@ def find(question: str, now: datetime) -> tuple[Times, str]:
     """
     text = unicodedata.normalize("NFKC", question).lower()
     text, courses = _COURSE.subn(" ", text)
-    found: list[tuple[str, datetime, datetime | None]] = []
+    text = _with_iso_dates(text, now)
+    found: list[tuple[str, datetime | None, datetime | None]] = []
 
     def take(match: re.Match[str]) -> str:
         found.append((match[0].strip(), *_span(match, now)))
         return " "
 
-    for pattern in (_SINCE, _RECENT, _WINDOW):
+    for pattern in (_RANGE, _SINCE, _UNTIL, _AFTER, _RECENT, _WINDOW, _WHOLE_MONTH, _WHOLE_YEAR):
         text = pattern.sub(take, text)
     if left := _LEFT.search(text):
         raise Refusal(f"“{left[0].strip()}” is not understood as a time: {HOW_TO_SAY}.")
@@ -95,10 +117,47 @@ def in_sql(moment: datetime) -> str:
     return moment.isoformat(" ", "seconds" if moment.second else "minutes")
 
 
-def _span(match: re.Match[str], now: datetime) -> tuple[datetime, datetime | None]:
-    """(start, end) of a phrase; a span that reaches to now has no end."""
+def _with_iso_dates(text: str, now: datetime) -> str:
+    """Dates in words as ISO dates; without a year the last one that is not to come."""
+
+    def iso(match: re.Match[str]) -> str:
+        return f"{_of_month(match, now, int(match['day'])):%Y-%m-%d}"
+
+    for pattern in _WRITTEN:
+        text = pattern.sub(iso, text)
+    return text
+
+
+def _of_month(match: re.Match[str], now: datetime, day: int) -> datetime:
+    month = next(i for i, name in enumerate(_MONTHS, 1) if name.startswith(match["month"][:3]))
+    year = int(match["year"]) if match["year"] else now.year
+    try:
+        moment = datetime(year, month, day)
+        return moment if match["year"] or moment <= now else datetime(year - 1, month, day)
+    except ValueError as error:
+        raise Refusal(f"“{match[0].strip()}” is no date of the calendar: write it like 2026-11-01.") from error
+
+
+def _span(match: re.Match[str], now: datetime) -> tuple[datetime | None, datetime | None]:
+    """(start, end) of a phrase; a span that reaches to now has no end, and one from the first results no start."""
     since = match.re is _SINCE
     parts = match.groupdict()
+    if match.re is _RANGE:
+        return _date(parts["from"]), _end_of(parts["to"])
+    if match.re is _UNTIL:
+        inclusive = parts["how"] in ("until", "till")
+        if parts["date"]:
+            return None, _end_of(parts["date"]) if inclusive else _date(parts["date"])
+        first, after = _named(" ".join(parts["named"].split()), now)
+        return None, after if inclusive else first
+    if match.re is _AFTER:
+        whole_day = match[0].startswith("after") and not re.search(r"\d:\d", parts["date"])
+        return _date(parts["date"]) + timedelta(days=whole_day), None
+    if match.re is _WHOLE_MONTH:
+        first = _of_month(match, now, 1)
+        return first, _back(first, -1, "month")
+    if number := parts.get("number"):
+        return datetime(int(number), 1, 1), datetime(int(number) + 1, 1, 1)
     if date := parts.get("date"):
         start = _date(date)
         return start, None if since else start + timedelta(days=1)
@@ -147,6 +206,11 @@ def _back(moment: datetime, amount: int, unit: str) -> datetime:
     following = (first + timedelta(days=31)).replace(day=1)
     last = (following - timedelta(days=1)).day
     return first.replace(day=min(moment.day, last))
+
+
+def _end_of(text: str) -> datetime:
+    """The end of a date, or the moment itself where it has a time."""
+    return _date(text) + timedelta(days=not re.search(r"\d:\d", text))
 
 
 def _date(text: str) -> datetime:
