@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
-import yaml
-
 from db.columns import BY_NAME, COLUMNS
+from db.settings import setting
+from mirror import catalog_file
 
 # Columns of a result that hold a number of trials.
 COUNT_NAMES = ("n", "trials", "count", "count_star()")
@@ -66,20 +67,13 @@ class Entry:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
-class CatalogError(ValueError):
-    """catalog.yaml is wrong; the message names the entry."""
-
-
 @cache
 def words() -> Mapping[str, Any]:
-    """The parsed catalog.yaml. Raises CatalogError with the line of a mistake."""
+    """The parsed catalog.yaml, with the words of the file that MIRROR_CATALOG names. Raises CatalogError."""
     text = resources.files("mirror").joinpath("catalog.yaml").read_text(encoding="utf-8")
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}" if mark else "the file"
-        raise CatalogError(f"catalog.yaml: {where} is not YAML: {getattr(error, 'problem', error)}") from error
+    found = catalog_file.read(text, "catalog.yaml")
+    own = setting("MIRROR_CATALOG")
+    return catalog_file.merged(found, catalog_file.read_file(Path(own).expanduser())) if own else found
 
 
 @cache
@@ -93,12 +87,9 @@ def entries() -> Mapping[str, Entry]:
         found[c.name] = Entry(
             c.name, label, c.unit, c.better, c.role, c.type, c.text, c.aggregate, tuple(row.get("synonyms", ()))
         )
-    for name in ("status", "error"):  # columns of the view `failures`
+    for name in catalog_file.OTHER_COLUMNS:
         row = extra[name]
         found[name] = Entry(name, row["label"], type="text", synonyms=tuple(row["synonyms"]))
-    unknown = sorted(set(extra) - set(found))
-    if unknown:
-        raise CatalogError(f"catalog.yaml: columns.{unknown[0]} is no column of the results")
     return found
 
 

@@ -46,6 +46,7 @@ def sandbox() -> Sandbox:
     """The sandbox of the configured results; ends the page with one sentence where they cannot be used."""
     try:
         settings.check()
+        catalog.words()
         url = db_url()
         _ready(url)
         return shared(url)
