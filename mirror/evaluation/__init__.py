@@ -1,0 +1,1 @@
+"""How good are the answers? Questions with known answers, asked of seeded results and scored."""
