@@ -37,9 +37,10 @@ def configurations(
     method = ["method"] if "method" in table.columns else []
     keys = list(dict.fromkeys([*method, *compared(table, roles), *named]))
     groups: dict[tuple[Value | None, ...], list[int]] = defaultdict(list)
+    measured, named_by = ([table.columns.index(c) for c in columns] for columns in (metrics, keys))
     for i, row in enumerate(table.rows):
-        if all(is_number(row[table.columns.index(m)]) for m in metrics):
-            key = tuple(row[table.columns.index(k)] for k in keys)
+        if all(is_number(row[m]) for m in measured):
+            key = tuple(row[k] for k in named_by)
             groups[key if roles.raw else (*key, i)].append(i)
     found = []
     for values, rows in groups.items():

@@ -1,6 +1,7 @@
 """QuerySpec: the one form between words and SQL. Both front ends emit it, compile_sql, chart and summary read it."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from mirror.change import change_columns, relative_columns
@@ -11,7 +12,7 @@ Operator = Literal["=", "<>", "<", "<=", ">", ">=", "in", "not in"]
 Aggregate = Literal["avg", "min", "max", "median", "stddev", "count", "sum"]
 Shape = Literal["points", "groups", "ranking", "best", "front", "relative", "count", "rows", "change"]
 Claim = Literal["faster", "slower", "better", "worse"]
-ChartType = Literal["scatter", "line", "bar", "box", "histogram", "heatmap", "tiles", "table"]
+ChartType = Literal["scatter", "line", "bar", "box", "histogram", "heatmap", "parallel", "tiles", "table"]
 
 
 @dataclass(frozen=True)
@@ -137,10 +138,13 @@ class Table:
     truncated: bool = False
     milliseconds: float = 0.0
 
-    def column(self, name: str) -> list[Value | None]:
+    def column(self, name: str) -> tuple[Value | None, ...]:
         """The values of one column."""
-        i = self.columns.index(name)
-        return [row[i] for row in self.rows]
+        return self._by_column[self.columns.index(name)] if self.rows else ()
+
+    @cached_property
+    def _by_column(self) -> tuple[tuple[Value | None, ...], ...]:
+        return tuple(zip(*self.rows, strict=True))  # a chart asks for the same column a thousand times
 
 
 @dataclass(frozen=True)
@@ -150,8 +154,13 @@ class ChartSpec:
     Attributes:
         type: kind of chart; `table` means that none fits, and `reason` says why.
         x, y, color, symbol, facet: column names, or None. For a heatmap `color` is the value.
+        metrics: for bars and lines several columns with a panel and a scale each, the first of them y; for `parallel`
+            the columns of the axes.
         log_x, log_y: logarithmic axes.
         pareto: draw the Pareto front of x and y.
+        fronts: columns whose values are different work within a panel: a Pareto front for each, instead of one.
+        ideal: draw how lines along threads would run if twice the threads did twice the work.
+        only: (column, value) of what would make too many lines: other values are not drawn, rows without one are.
         reason: why this chart, or why none.
     """
 
@@ -161,9 +170,13 @@ class ChartSpec:
     color: str | None = None
     symbol: str | None = None
     facet: str | None = None
+    metrics: tuple[str, ...] = ()
     log_x: bool = False
     log_y: bool = False
     pareto: bool = False
+    fronts: tuple[str, ...] = ()
+    ideal: bool = False
+    only: tuple[tuple[str, Value], ...] = ()
     reason: str = ""
 
 

@@ -1,6 +1,6 @@
 """Which of the ready sweeps measure a value, so that an answer can say what to run for it."""
 
-from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,17 @@ def measuring(column: str, value: Value, folder: Path = ROOT / "sweeps") -> dict
     return found
 
 
-def _parts(path: Path) -> Iterator[dict[str, Any]]:
+def _parts(path: Path) -> tuple[dict[str, Any], ...]:
     try:
-        documents = list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+        told = path.stat()
+        return _read(path, told.st_mtime_ns, told.st_size)
     except (OSError, ValueError, yaml.YAMLError):
-        return
-    yield from (d for d in documents if isinstance(d, dict))
+        return ()
+
+
+@lru_cache(maxsize=256)  # a question waits 10 ms for each file that is read anew
+def _read(path: Path, changed_ns: int, size: int) -> tuple[dict[str, Any], ...]:
+    return tuple(d for d in yaml.safe_load_all(path.read_text(encoding="utf-8")) if isinstance(d, dict))
 
 
 def _values(part: dict[str, Any], column: str) -> list[Any]:

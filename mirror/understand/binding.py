@@ -279,7 +279,7 @@ class _Binder:
     def _replace_column(self, column: str) -> None:
         """The column that only names the number is no dimension or metric of the question as well."""
         if self.out and self.out[-1].kind == "column" and self.out[-1].name == column:
-            last = self.out.pop()
-            if catalog.entry(column).role == "metric":
-                # "auc above 0.78": asked for too, when nothing else is (see grammar).
-                self.out.append(Item("column", last.text, column, value="filtered"))
+            self.out.pop()
+        if catalog.entry(column).role == "metric":
+            # "auc above 0.78", "under 5 MB": asked for too, when nothing else is (see grammar).
+            self.out.append(Item("column", column, column, value="filtered"))

@@ -84,8 +84,9 @@ def _relative(spec: QuerySpec, workload: list[str], choices: list[str], profile:
     assert spec.against
     baseline = Filter("method", "=", (catalog.words()["baseline"],))
     dimensions = _unique(spec.against.column, *spec.dimensions, *workload, *choices)
-    # The baseline has one size; another method is the reference at the size of the group.
-    free = _CHOICES if spec.against == baseline else ("num_chunks",) if spec.against.column == "method" else ()
+    # The baseline has one size; another method is the reference at the size of the group, and has choices of its own.
+    free = _CHOICES if spec.against.column == "method" else ()
+    free = free if spec.against == baseline else tuple(c for c in free if c != "compression")
     same = tuple(d for d in dimensions if d != spec.against.column and d not in free)
     sized = spec.against == baseline and any(f.column in _SIZE_AXES for f in spec.filters)
     return replace(spec, dimensions=dimensions, partitions=same, keep_baseline=sized)

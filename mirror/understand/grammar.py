@@ -15,7 +15,7 @@ from mirror.understand import quality_cues, time_cues
 from mirror.understand.binding import SUPERLATIVES, bind
 from mirror.understand.complete import complete
 from mirror.understand.errors import Ambiguity, Refusal
-from mirror.understand.lexicon import Item, Lexicon, tokens
+from mirror.understand.lexicon import Item, Lexicon, lexicon_of, tokens
 from mirror.understand.rephrase import rephrase
 from mirror.understand.shapes import spec_of
 from mirror.understand.slots import COMPARATIVES, Slots
@@ -60,14 +60,14 @@ def slots_of(question: str, profile: Profile, now: datetime | None = None) -> Sl
         raise Refusal(_CANNOT["commit"])
     times, rest = time_cues.find(rephrase(question), now or datetime.now(UTC).replace(tzinfo=None))
     within, rest = quality_cues.find(rest)
-    lexicon = Lexicon(profile)
+    lexicon = lexicon_of(profile)
     items, notes = lexicon.items(rest)
     for item in items:
         if item.kind == "cue" and item.name.startswith("cannot:"):
             raise Refusal(_CANNOT[item.name.removeprefix("cannot:")])
     if unknown := [i.text for i in items if i.kind == "unknown"]:
         raise Refusal(_unknown_sentence(unknown, lexicon))
-    if all(i.kind == "filler" for i in items) and within is None:
+    if all(i.kind == "filler" for i in items) and within is None and times.start is None:
         raise Refusal(f"No word of this question names a result. {known_sentence()}")
     bound, assumed = bind([i for i in items if i.kind != "filler"], profile)
     slots = _Reader(bound, profile).slots()

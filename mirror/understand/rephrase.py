@@ -55,6 +55,11 @@ def _percentile(match: re.Match[str]) -> str:
     return f" p{match['p']} "
 
 
+def _turned(match: re.Match[str]) -> str:
+    """ "does a larger batch help throughput" as "throughput by batch"."""
+    return f" {match['b']} by {match['a'].strip()} "
+
+
 _LESS = ("smaller", "less", "fewer", "reduction", "lighter", "tinier", "reduced")
 
 Rule = tuple[str, str | Callable[[re.Match[str]], str]]
@@ -109,6 +114,32 @@ _RULES: tuple[Rule, ...] = (
         r"(?= for\b| at\b| in\b| with\b| when\b|[?.,!]|$)",
         lambda m: f" {m['b']} by {m['a']} ",
     ),
+    (
+        r"\b(?:does|do|did|will|would|can) (?:increasing|decreasing|raising|lowering|growing|a larger|a smaller|larger|smaller|more|fewer|the)?\s*"
+        r"(?P<a>[\w\s-]+?) (?:help|hurt|affect|matter for|increase|reduce|lower|raise|influence|impact)s? (?:the )?"
+        r"(?P<b>[\w\s-]+?)(?= for\b| at\b| in\b| with\b| when\b| of\b|[?.,!]|$)",
+        _turned,
+    ),
+    (
+        r"\bas (?:the )?(?P<a>[\w-]+(?: [\w-]+)?) (?:gets?|grows?|increases?|decreases?|shrinks?|rises?|falls?|goes|drops?)"
+        r"(?: (?:up|down|smaller|larger|bigger|higher|lower))?\b",
+        lambda m: f" by {m['a']} ",
+    ),
+    # What is ranked, and by what.
+    (
+        r"\b(?:rank|sort|order)(?:ing)?\s+(?:of\s+)?(?:all |the |every )*(?P<what>[\w\s-]+?)\s+by\s+",
+        lambda m: f" {m['what']} sorted by ",
+    ),
+    # Limits that are crossed.
+    (r"\b(?:fall|drop|dip|go|sink|stay|remain|keep|get|lie|come|end)s?\s+(?:below|under)\b", "below"),
+    (r"\b(?:rise|go|climb|stay|remain|keep|get|lie|come|end|reach)(?:e?s)?\s+(?:above|over)\b", "above"),
+    (r"\bexceeds?\b", "above"),
+    (r"\bno (?:larger|bigger|more|higher|slower|longer) than\b", "at most"),
+    (r"\bno (?:smaller|less|lower|fewer) than\b", "at least"),
+    # What a trial as a whole takes is not what a call takes.
+    (r"\bhow long (?:did|do|does|will) (?P<what>.*?\b(?:trials?|runs?|sweeps?)\b)", lambda m: f" duration of {m['what']}"),
+    # Over seeds a mean or a spread is always taken.
+    (r"\b(?:over|across|between|among) (?:all |the |different |several )*(?:seeds?|repeats?|repetitions|replicates)\b", " "),
     # Few words of everyday that the lexicon holds in another form.
     (r"\btrade[- ]?offs?\b", "tradeoff"),
     (r"\bmovie ?lens[- ](1m|206k|100k)\b", r"ml-\1"),

@@ -39,7 +39,7 @@ def spec_of(slots: Slots) -> QuerySpec:
     in_time = over_time.spec_of(slots)
     if in_time:
         return in_time
-    if slots.newest:
+    if slots.newest or _only_a_time(slots):
         return _newest(slots)
     if slots.significant:
         _check_significant(slots)
@@ -63,7 +63,8 @@ def spec_of(slots: Slots) -> QuerySpec:
     if slots.superlative:
         return comparisons.least_loss(slots) or _superlative(slots)
     dimensions = slots.dimensions()
-    if slots.count or (slots.exist and dimensions and not slots.metrics):
+    listed = dimensions and not slots.metrics and not slots.filters and not slots.compare
+    if slots.count or (slots.exist and dimensions and not slots.metrics) or listed:
         return _count(slots)
     if slots.compare and "machine" in dimensions and not slots.metrics:
         slots.metrics = ["latency_us"]  # what differs between machines
@@ -89,6 +90,12 @@ def _count(slots: Slots) -> QuerySpec:
     else:
         counted = bare(slots, "count", (), dimensions)
     return replace(counted, source="history") if slots.times.asked else counted
+
+
+def _only_a_time(slots: Slots) -> bool:
+    """ "what did we measure last week": a time and nothing that a number could be of."""
+    asked = slots.metrics or slots.filtered_metrics or slots.count or slots.failures or slots.comparative
+    return slots.times.asked and not (asked or slots.superlative or slots.dimensions() or slots.methods())
 
 
 def _newest(slots: Slots) -> QuerySpec:

@@ -9,6 +9,12 @@ from mirror import catalog
 from mirror.answer import ask
 from mirror.catalog_file import CatalogError, read
 from mirror.sandbox import Sandbox
+from mirror.understand import lexicon
+
+
+def _forget() -> None:
+    for cached in (catalog.words, catalog.entries, lexicon._lexicon):
+        cached.cache_clear()
 
 
 @pytest.fixture
@@ -16,11 +22,9 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A file of one's own, not yet written; the catalogue is read anew before and after."""
     path = tmp_path / "words.yaml"
     monkeypatch.setenv("MIRROR_CATALOG", str(path))
-    for cached in (catalog.words, catalog.entries):
-        cached.cache_clear()
+    _forget()
     yield path
-    for cached in (catalog.words, catalog.entries):
-        cached.cache_clear()
+    _forget()
 
 
 def test_words_of_ones_own_are_understood(own: Path, box: Sandbox) -> None:
