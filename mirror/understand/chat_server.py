@@ -4,33 +4,40 @@ import ipaddress
 import json
 import math
 import queue
+import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from db.settings import setting
+from mirror.understand.tokens import NO_TOKENS, Tokens, counted
 
 OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_TIME_LIMIT_S = 20.0
 MAX_TIME_LIMIT_S = 3600.0
 MAX_BODY_BYTES = 2_000_000
 MAX_DETAIL = 200  # characters of a server's own message that are passed on
+# How local servers name what they cannot take when they answer 500 to it, and not 400: Ollama "invalid JSON schema in
+# format", llama-cpp-python the path body.response_format, llama.cpp its grammar or samplers.
+_OF_FORMAT = re.compile(r"response_format|schema|grammar|sampler", re.IGNORECASE)
 
 
 class LlmError(Exception):
     """The language model gave nothing usable; the message is one sentence without secrets.
 
-    `sent` is what it was sent before, word for word; empty when nothing was.
+    `sent` is what it was sent before, word for word, empty when nothing was; `tokens` is what that took.
     """
 
     sent: str = ""
+    tokens: Tokens = NO_TOKENS
 
 
 class RequestRefused(LlmError):
-    """The server does not take the request as it is (400, 422); `detail` is what it says about it."""
+    """The server does not take the request as it is (400, 422, or 500 for its format); `detail` is what it says."""
 
     def __init__(self, sentence: str, detail: str) -> None:
         super().__init__(sentence)
@@ -78,10 +85,12 @@ class Completion:
     Attributes:
         text: the message, possibly empty.
         cut: whether the token limit ended it.
+        tokens: what it took, as far as the server says.
     """
 
     text: str
     cut: bool
+    tokens: Tokens = NO_TOKENS
 
 
 def configured() -> bool:
@@ -158,6 +167,15 @@ class ChatServer:
             raise result
         return result
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop the clock while something else is done with an answer: the time limit is the model's."""
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self._deadline += time.monotonic() - start
+
     def _remaining(self) -> float:
         return self._deadline - time.monotonic()
 
@@ -196,6 +214,12 @@ class ChatServer:
 
         body = bytearray()
         try:
+            packed = response.headers.get("content-encoding", "identity").strip().lower()
+            if packed not in ("identity", ""):
+                # A few kilobytes of it can be gigabytes once unpacked, which the package does without a limit.
+                raise self._error(
+                    f"packs its answers ({self._detail(packed)[:40]}) though asked not to: turn that off."
+                )
             for chunk in response.stream:
                 body += chunk
                 if len(body) > MAX_BODY_BYTES:
@@ -227,10 +251,10 @@ class ChatServer:
             raise self._error("sent JSON that is no chat completion: check MIRROR_LLM_BASE_URL.")
         if not content and refusal:
             raise self._error(f"declined to answer: {self._detail(refusal)}")
-        return Completion(content, choice.get("finish_reason") == "length")
+        return Completion(content, choice.get("finish_reason") == "length", counted(data.get("usage")))
 
     def _status(self, status: int, message: str) -> LlmError:
-        if status in (400, 422):
+        if status in (400, 422) or (status >= 500 and _OF_FORMAT.search(message)):
             detail = self._detail(message.removeprefix(f"Error code: {status} - "))
             return RequestRefused(self._sentence(f"refused the request (HTTP {status}): {detail}"), message)
         reasons = {
