@@ -24,7 +24,9 @@ def compile_sql(spec: QuerySpec) -> str:
         return "\n".join([*_body(spec), *_tail(spec)])
     compared = _front(spec) if spec.shape == "front" else _relative(spec)
     # The groups as a table of their own, to be compared with one another.
-    return "\n".join(["WITH groups AS (", *(f"  {line}" for line in "\n".join(_body(spec)).splitlines()), ")", *compared])
+    return "\n".join(
+        ["WITH groups AS (", *(f"  {line}" for line in "\n".join(_body(spec)).splitlines()), ")", *compared]
+    )
 
 
 def _body(spec: QuerySpec) -> list[str]:
@@ -47,7 +49,13 @@ def _front(spec: QuerySpec) -> list[str]:
     as_good = [f"other.{n} {sign}= groups.{n}" for n, sign in zip(names, better, strict=True)]
     one_better = " OR ".join(f"other.{n} {sign} groups.{n}" for n, sign in zip(names, better, strict=True))
     beaten = "\n      AND ".join([*same, *as_good, f"({one_better})"])
-    lines = ["SELECT *", "FROM groups", "WHERE NOT EXISTS (", "    SELECT 1 FROM groups AS other", f"    WHERE {beaten}"]
+    lines = [
+        "SELECT *",
+        "FROM groups",
+        "WHERE NOT EXISTS (",
+        "    SELECT 1 FROM groups AS other",
+        f"    WHERE {beaten}",
+    ]
     return [*lines, "  )", *_order_by([*spec.partitions, names[0]]), *[f"LIMIT {spec.limit}"] * bool(spec.limit)]
 
 
@@ -68,8 +76,8 @@ def _relative(spec: QuerySpec) -> list[str]:
     others = [f"groups.{spec.against.column} <> {literal(spec.against.values[0])}"]
     if spec.claim:
         leading = spec.metrics[0]
-        above = (catalog.entry(leading.column).better == "lower") == (spec.claim in ("worse", "slower"))
-        others.append(f"groups.{leading.alias} {'>' if above else '<'} reference.{leading.alias}")
+        more = (catalog.entry(leading.column).better == "lower") == (spec.claim in ("worse", "slower"))
+        others.append(f"groups.{leading.alias} {'>' if more else '<'} reference.{leading.alias}")
     order = [_sort_key(o, spec) for o in spec.order] or list(spec.dimensions)
     return [
         _select([*columns, "groups.n"]),
@@ -98,7 +106,7 @@ def _columns(spec: QuerySpec) -> list[str]:
         columns += [m.column for m in spec.metrics if m.column not in columns]
         return columns + [c for c in _VERDICTS if spec.verdicts and c not in columns]
     if spec.shape == "count":
-        if spec.distinct:
+        if spec.distinct and spec.distinct not in spec.dimensions:
             return [*columns, f"count(DISTINCT {spec.distinct}) AS count_{spec.distinct}"]
         return [*columns, "count(*) AS trials"]
     if spec.shape == "change":
@@ -152,6 +160,8 @@ def _conditions(spec: QuerySpec) -> list[str]:
         conditions += [f"{m.column} IS NOT NULL" for m in needed if m.column not in filtered]
     if spec.within is not None and spec.shape == "points":
         conditions.append(f"auc {_as_good_as_the_baseline(spec)}")
+    if spec.distinct in spec.dimensions:
+        conditions.append(f"{spec.distinct} IS NOT NULL")
     if spec.shape == "count" and "verdict" in spec.dimensions and "verdict" not in filtered:
         conditions.append("verdict IS NOT NULL")  # the baseline has none
     return conditions

@@ -85,7 +85,8 @@ class QuerySpec:
         against: for `relative`: the dimension and its one value that the other groups are compared with.
         inverse: for `relative`: how many times less, the reference over the group, not the group over the reference.
         averaged: axes that are averaged over on purpose.
-        distinct: for `count`: the column whose different values are counted, instead of trials.
+        distinct: for `count`: the column whose different values are counted, instead of trials; among the dimensions,
+            they are listed.
         explain: whether the question is why: all metrics that are known stand beside the leading one.
         chart: chart wish.
         notes: what the reading fixed or assumed, one phrase each; shown to the person.

@@ -116,7 +116,7 @@ def _count(table: Table, spec: QuerySpec | None, roles: Roles) -> list[str]:
     if spec and "verdict" in spec.dimensions:
         return [verdict_counts(table)]
     counter = roles.metrics[0]
-    if spec and spec.distinct:
+    if spec and spec.distinct and spec.distinct not in spec.dimensions:
         return _distinct(table, spec, counter)
     found = configurations(table, roles, (counter,))
     total = int(sum(c.means[counter] for c in found))

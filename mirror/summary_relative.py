@@ -10,7 +10,7 @@ from mirror.change import is_ratio, relative_columns
 from mirror.configurations import configurations
 from mirror.drawable import label
 from mirror.numbers import describe, format_value
-from mirror.query_spec import QuerySpec, Table
+from mirror.query_spec import QuerySpec, Table, Value
 from mirror.roles import Roles, differing, is_number
 from mirror.wording import capital, counted, join, members, shortened, where
 
@@ -39,7 +39,10 @@ def relative_sentences(table: Table, spec: QuerySpec) -> list[str]:
     more = [m.column for m in spec.metrics[1:]]
     besides = f" The table holds {join(label(m) for m in more)} as well." if more else ""
     pairs = sum(map(len, found.values()))
-    return [f"{head}: {shortened(parts, _MOST_NAMED, '; ')}.{besides}", f"Rests on {counted(pairs, 'pair')} at equal work."]
+    return [
+        f"{head}: {shortened(parts, _MOST_NAMED, '; ')}.{besides}",
+        f"Rests on {counted(pairs, 'pair')} at equal work.",
+    ]
 
 
 def _ranked(metric: str, inverse: bool, found: dict[str, list[float]]) -> list[tuple[str, list[float]]]:
@@ -99,7 +102,8 @@ def difference_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[st
     pairs = [(found[a], found[b]) for found in rows.values() if a in found and b in found]
     if not pairs:
         return [f"{describe(first, a)} and {describe(first, b)} were never measured at the same work."]
-    differ, alike = [], []
+    differ: list[str] = []
+    alike: list[str] = []
     for metric in roles.metrics:
         column = table.column(metric)
         both = [(float(column[i]), float(column[j])) for i, j in pairs if is_number(column[i]) and is_number(column[j])]  # type: ignore[arg-type]
@@ -129,6 +133,6 @@ def _tells_apart(table: Table, column: str, first: str) -> bool:
     return len(pairs) == len(set(table.column(first))) and len({v for _, v in pairs}) > 1
 
 
-def _apart(table: Table, column: str, first: str, a: object, b: object) -> str:
+def _apart(table: Table, column: str, first: str, a: Value | None, b: Value | None) -> str:
     of = dict(zip(table.column(first), table.column(column), strict=True))
     return f"{label(column)} ({describe(column, of[a])} against {describe(column, of[b])})"

@@ -62,8 +62,8 @@ def verdict_counts(table: Table) -> str:
 
 
 def _told(table: Table) -> list[_Told]:
-    def column(name: str) -> list[Value | None]:
-        return table.column(name) if name in table.columns else [None] * len(table.rows)
+    def column(name: str) -> tuple[Value | None, ...]:
+        return table.column(name) if name in table.columns else (None,) * len(table.rows)
 
     parts = zip(*map(column, ("verdict", "speedup", "speedup_ci_low", "speedup_ci_high")), strict=True)
     return [

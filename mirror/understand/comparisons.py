@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from mirror import catalog
-from mirror.query_spec import Claim, Filter, Metric, Order, QuerySpec
+from mirror.query_spec import Claim, Filter, Metric, Order, QuerySpec, Value
 from mirror.understand.errors import Ambiguity, Refusal
 from mirror.understand.slots import COMPARATIVES, Slots, bare, nothing_asked
 
@@ -52,7 +52,9 @@ def is_relative(slots: Slots) -> bool:
         return True
     # "which methods need less memory than hashed": those that do, unless two are named to be compared
     against = slots.against
-    return bool(slots.comparative and against and len(_named(slots, against.column)) == 1 and not slots.over_baseline) or (
+    return bool(
+        slots.comparative and against and len(_named(slots, against.column)) == 1 and not slots.over_baseline
+    ) or (
         bool(slots.comparative and against and slots.over_baseline)
         and slots.comparative not in ("faster", "slower")
         and len(slots.methods()) == 1
@@ -76,7 +78,9 @@ def relative(slots: Slots) -> QuerySpec:
     column, reference = against.column, against.values[0]
     others = [v for v in _named(slots, column) if v != reference]
     if column != "method" and not catalog.entry(column).role == "axis" and column != "machine":
-        raise Refusal(f"A comparison cannot be relative to a {catalog.entry(column).label}: name a method or a machine.")
+        raise Refusal(
+            f"A comparison cannot be relative to a {catalog.entry(column).label}: name a method or a machine."
+        )
     filters = [f for f in slots.filters if f.column != column or f.operator in ("<>", "not in")]
     if others:
         filters.append(Filter(column, "in", (*others, reference)))
@@ -123,7 +127,7 @@ def _tells_less(slots: Slots, metric: str) -> bool:
     return _LOWER[slots.comparative] and catalog.entry(metric).better == "lower"
 
 
-def _named(slots: Slots, column: str) -> list[object]:
+def _named(slots: Slots, column: str) -> list[Value]:
     return [v for f in slots.filters if f.column == column and f.operator in ("=", "in") for v in f.values]
 
 

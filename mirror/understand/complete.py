@@ -46,7 +46,9 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
     if spec.source == "history" and spec.shape == "rows":
         return spec
     if spec.distinct and spec.distinct not in KNOWN_COLUMNS[spec.source]:
-        raise Refusal(f"The {spec.source} do not hold {catalog.entry(spec.distinct).label}: ask how many trials there are.")
+        raise Refusal(
+            f"The {spec.source} do not hold {catalog.entry(spec.distinct).label}: ask how many trials there are."
+        )
     if profile.rows("results") == 0:
         raise Refusal("There are no results yet: start a run on the page New run, or load the example results.")
     spec = _with_benchmark(_without_unmeasured(spec, profile), profile, question)
@@ -217,7 +219,9 @@ def _with_place(dimensions: tuple[str, ...], column: str) -> tuple[str, ...]:
 
 def _with_machine(spec: QuerySpec, profile: Profile) -> QuerySpec:
     """Apart by machine, where trials of several would become one number."""
-    together = spec.shape in ("groups", "best", "ranking", "front", "relative") and "machine" in KNOWN_COLUMNS[spec.source]
+    together = (
+        spec.shape in ("groups", "best", "ranking", "front", "relative") and "machine" in KNOWN_COLUMNS[spec.source]
+    )
     fixed = any(f.column in ("machine", "machine_id") and f.operator == "=" for f in spec.filters)
     if not together or fixed or profile.machines < 2 or "machine" in spec.dimensions:
         return spec

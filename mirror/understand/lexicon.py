@@ -32,7 +32,7 @@ CUES: dict[str, tuple[str, ...]] = {
         "scaling with", "scale across", "scale over", "scales across", "scaling over", "grow with", "grows with",
         "growing with", "vary with", "varies with", "vary across", "vary by", "varies across", "change with",
         "changes with", "change across", "depend on", "depends on", "when varying", "as we vary", "at each",
-        "at every", "at all", "at different", "on every", "on all", "on different", "in every", "within each", "on a per",
+        "at every", "at all", "at different", "on every", "on all", "on different", "in every", "within each",
     ),
     "and": ("and", "or", ",", "plus"),
     "to": ("to",),

@@ -17,7 +17,8 @@ def read_back(spec: QuerySpec) -> str:
     if spec.source in _SOURCES:
         parts.append(_SOURCES[spec.source])
     if spec.shape == "count":
-        parts.append(f"number of different {catalog.entry(spec.distinct).label}" if spec.distinct else "number of trials")
+        counted = spec.distinct if spec.distinct not in spec.dimensions else None
+        parts.append(f"number of different {catalog.entry(counted).label}" if counted else "number of trials")
     elif spec.metrics:
         leading = spec.metrics[0]
         word = catalog.AGGREGATE_WORDS[leading.aggregate] + " " if leading.aggregate and spec.shape != "change" else ""

@@ -21,8 +21,14 @@ _COUNTS = {
 _NUMBER = r"\d+(?:\.\d+)?|\.\d+"
 _COUNT = rf"(?:{_NUMBER}|{'|'.join(_COUNTS)})"
 _SHARE = r"(?P<share>\d+(?:\.\d+)?)\s*(?:%|percent|per cent|pct)"
-_PRUNED = r"(?:pruned|pruning|sparse|sparsity|prune rate|pruning rate|pruned away|of (?:the )?(?:weights|parameters|params|rows|chunks)? ?pruned)"
-_WHOLE = r"(?:of (?:the )?)?(?:original |dense |full |uncompressed )?(?:size|memory|parameters|params|weights|footprint|budget|table|capacity)"
+_WEIGHTS = r"(?:size|memory|parameters|params|weights|footprint|budget|table|capacity)"
+_WHOLE = rf"(?:of (?:the )?)?(?:original |dense |full |uncompressed )?{_WEIGHTS}"
+_PRUNED = rf"(?:pruned|pruning|sparse|sparsity|prune rate|pruning rate|of (?:the )?(?:{_WEIGHTS} )?pruned)"
+_PRUNE = r"(?:pruned?|pruning(?: ratio| rate| level)?|sparsity|sparse|prunes)"
+# Where the second half of a sentence that is turned around ends.
+_REST = r"(?= for\b| at\b| in\b| with\b| when\b| of\b|[?.,!]|$)"
+_A, _B = r"(?P<a>[\w\s-]+?)", r"(?P<b>[\w\s-]+?)"
+_GROWING = r"(?:increasing|decreasing|raising|lowering|growing|a larger|a smaller|larger|smaller|more|fewer|the)"
 
 
 def _count(text: str) -> str:
@@ -69,13 +75,22 @@ _RULES: tuple[Rule, ...] = (
     (r"\b(can['’]?t|cannot|won['’]t)\b", "can not"),
     (r"(?<=\w)['’](s|re|ll|d|ve|m)\b", " "),
     # Percentiles: "99th percentile", "90 %ile".
-    (r"\b(?:the )?(?P<p>10|90|95|99)(?:th)?[- ]?(?:percentile|%ile|percent ile|pctile|pctl)\b(?: latency)?", _percentile),
+    (
+        r"\b(?:the )?(?P<p>10|90|95|99)(?:th)?[- ]?(?:percentile|%ile|percent ile|pctile|pctl)\b(?: latency)?",
+        _percentile,
+    ),
     (r"\bp(?:50|\.50) latency\b", "latency"),
     (r"\b(?:p\s?99\.?0?|p-99)\b", "p99"),
     # What is pruned, and what is kept.
     (rf"\b{_SHARE}\s*{_PRUNED}\b", _pruned_percent),
-    (rf"\b(?:pruned?|pruning(?: ratio| rate| level)?|sparsity|sparse|prunes)(?: (?:by|to|of|at|away|is|=|the))*\s*{_SHARE}", _pruned_percent),
-    (r"\b(?:pruning ratio|prune ratio|pruning rate|sparsity|pruned)(?: (?:of|at|is|=))?\s*(?P<ratio>0?\.\d+)", _pruned_fraction),
+    (
+        rf"\b{_PRUNE}(?: (?:by|to|of|at|away|is|=|the))*\s*{_SHARE}",
+        _pruned_percent,
+    ),
+    (
+        r"\b(?:pruning ratio|prune ratio|pruning rate|sparsity|pruned)(?: (?:of|at|is|=))?\s*(?P<ratio>0?\.\d+)",
+        _pruned_fraction,
+    ),
     (rf"\b(?:keep(?:s|ing)?|kept|retain(?:s|ing)?|with only|only)\s+{_SHARE}\s*{_WHOLE}", _kept_percent),
     (rf"\b(?:keep(?:s|ing)?|retain(?:s|ing)?)\s+{_SHARE}", _kept_percent),
     (rf"\b{_SHARE}\s*{_WHOLE}", _kept_percent),
@@ -85,15 +100,21 @@ _RULES: tuple[Rule, ...] = (
         lambda m: f" compression {_FRACTIONS[m['fraction']]} ",
     ),
     (
-        rf"\b(?P<fraction>{'|'.join(_FRACTIONS)})\s+(?:the|its|of the|of its)\s+(?:original |dense |full )?(?:size|memory|parameters|params|weights|footprint)",
+        rf"\b(?P<fraction>{'|'.join(_FRACTIONS)})\s+(?:the|its|of the|of its)\s+(?:original |dense |full )?{_WEIGHTS}",
         lambda m: f" compression {_FRACTIONS[m['fraction']]} ",
     ),
-    (rf"\bcompression\s+(?:of |to |ratio |level )?(?P<fraction>{'|'.join(_FRACTIONS)})\b", lambda m: f" compression {_FRACTIONS[m['fraction']]} "),
+    (
+        rf"\bcompression\s+(?:of |to |ratio |level )?(?P<fraction>{'|'.join(_FRACTIONS)})\b",
+        lambda m: f" compression {_FRACTIONS[m['fraction']]} ",
+    ),
     # "10-fold smaller", "ten times smaller", "20:1", "10x compression".
     (r"\b(?P<n>\d+)\s*:\s*1\b(?:\s+compress\w*)?", lambda m: f" {m['n']}x smaller "),
-    (r"\bcompress(?:ed|ion)(?: of| by| to| factor| ratio|ed)*\s+(?P<n>\d+)\s*(?:x|fold|times)\b", lambda m: f" {m['n']}x smaller "),
     (
-        rf"\b(?P<n>{_COUNT})\s*(?:-?\s?fold|x|times)\s+(?P<word>{'|'.join(_LESS)})\b(?:\s+(?:memory|parameters|params|weights))?(?!\s+than)",
+        r"\bcompress(?:ed|ion)(?: of| by| to| factor| ratio|ed)*\s+(?P<n>\d+)\s*(?:x|fold|times)\b",
+        lambda m: f" {m['n']}x smaller ",
+    ),
+    (
+        rf"\b(?P<n>{_COUNT})\s*(?:-?\s?fold|x|times)\s+(?P<word>{'|'.join(_LESS)})\b(?:\s+{_WEIGHTS})?(?!\s+than)",
         _fold,
     ),
     # "single-threaded", "on two threads".
@@ -105,23 +126,21 @@ _RULES: tuple[Rule, ...] = (
     (r"\b(\w+)\s*=\s*(?=[\w.])", r"\1 = "),
     # Sentences turned around.
     (
-        r"\b(?:what(?: is|'s)? )?(?:the )?(?:effect|impact|influence)s? of (?:the )?(?P<a>[\w\s-]+?) on (?:the )?(?P<b>[\w\s-]+?)"
-        r"(?= for\b| at\b| in\b| with\b| when\b|[?.,!]|$)",
-        lambda m: f" {m['b']} by {m['a']} ",
-    ),
-    (
-        r"\bhow (?:do|does|did) (?:the )?(?P<a>[\w\s-]+?) (?:affect|influence|impact|change|drive)s? (?:the )?(?P<b>[\w\s-]+?)"
-        r"(?= for\b| at\b| in\b| with\b| when\b|[?.,!]|$)",
-        lambda m: f" {m['b']} by {m['a']} ",
-    ),
-    (
-        r"\b(?:does|do|did|will|would|can) (?:increasing|decreasing|raising|lowering|growing|a larger|a smaller|larger|smaller|more|fewer|the)?\s*"
-        r"(?P<a>[\w\s-]+?) (?:help|hurt|affect|matter for|increase|reduce|lower|raise|influence|impact)s? (?:the )?"
-        r"(?P<b>[\w\s-]+?)(?= for\b| at\b| in\b| with\b| when\b| of\b|[?.,!]|$)",
+        rf"\b(?:what(?: is)? )?(?:the )?(?:effect|impact|influence)s? of (?:the )?{_A} on (?:the )?{_B}{_REST}",
         _turned,
     ),
     (
-        r"\bas (?:the )?(?P<a>[\w-]+(?: [\w-]+)?) (?:gets?|grows?|increases?|decreases?|shrinks?|rises?|falls?|goes|drops?)"
+        rf"\bhow (?:do|does|did) (?:the )?{_A} (?:affect|influence|impact|change|drive)s? (?:the )?{_B}{_REST}",
+        _turned,
+    ),
+    (
+        rf"\b(?:does|do|did|will|would|can) {_GROWING}?\s*{_A} "
+        rf"(?:help|hurt|affect|matter for|increase|reduce|lower|raise|influence|impact)s? (?:the )?{_B}{_REST}",
+        _turned,
+    ),
+    (
+        r"\bas (?:the )?(?P<a>[\w-]+(?: [\w-]+)?) "
+        r"(?:gets?|grows?|increases?|decreases?|shrinks?|rises?|falls?|goes|drops?)"
         r"(?: (?:up|down|smaller|larger|bigger|higher|lower))?\b",
         lambda m: f" by {m['a']} ",
     ),
@@ -137,9 +156,15 @@ _RULES: tuple[Rule, ...] = (
     (r"\bno (?:larger|bigger|more|higher|slower|longer) than\b", "at most"),
     (r"\bno (?:smaller|less|lower|fewer) than\b", "at least"),
     # What a trial as a whole takes is not what a call takes.
-    (r"\bhow long (?:did|do|does|will) (?P<what>.*?\b(?:trials?|runs?|sweeps?)\b)", lambda m: f" duration of {m['what']}"),
+    (
+        r"\bhow long (?:did|do|does|will) (?P<what>.*?\b(?:trials?|runs?|sweeps?)\b)",
+        lambda m: f" duration of {m['what']}",
+    ),
     # Over seeds a mean or a spread is always taken.
-    (r"\b(?:over|across|between|among) (?:all |the |different |several )*(?:seeds?|repeats?|repetitions|replicates)\b", " "),
+    (
+        r"\b(?:over|across|between|among) (?:all |the |different )*(?:seeds?|repeats?|repetitions|replicates)\b",
+        " ",
+    ),
     # Few words of everyday that the lexicon holds in another form.
     (r"\btrade[- ]?offs?\b", "tradeoff"),
     (r"\bmovie ?lens[- ](1m|206k|100k)\b", r"ml-\1"),

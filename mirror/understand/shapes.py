@@ -85,7 +85,9 @@ def _count(slots: Slots) -> QuerySpec:
     """How many trials, per group; or how many different values: "how many methods are there"."""
     dimensions = slots.dimensions()
     first = slots.counted if slots.counted in dimensions and not slots.trials else None
-    if first:
+    if not slots.count:  # what there is
+        counted = replace(bare(slots, "count", (), dimensions), distinct=dimensions[0])
+    elif first:
         counted = replace(bare(slots, "count", (), tuple(d for d in dimensions if d != first)), distinct=first)
     else:
         counted = bare(slots, "count", (), dimensions)

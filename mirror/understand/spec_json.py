@@ -319,7 +319,9 @@ def _check_comparison(spec: QuerySpec, columns: _Columns) -> None:
 
 def _check_groups(spec: QuerySpec) -> None:
     """Groups that are held against one another, counted or explained have what that takes."""
-    if spec.shape == "front" and (len(spec.metrics) != 2 or not all(catalog.entry(m.column).better for m in spec.metrics)):
+    if spec.shape == "front" and (
+        len(spec.metrics) != 2 or not all(catalog.entry(m.column).better for m in spec.metrics)
+    ):
         raise SpecError("metrics: the shape front takes two metrics, each with a direction that is better.")
     if spec.against and (spec.shape != "relative" or spec.against.operator != "="):
         raise SpecError("against goes with the shape relative, and has the operator =.")
@@ -347,7 +349,7 @@ def _check_names(spec: QuerySpec, columns: _Columns) -> None:
         raise SpecError(f"{both[0]} is among the metrics and the dimensions: keep it in one of them.")
     results = list(spec.dimensions)
     if spec.shape == "count":
-        results.append(f"count_{spec.distinct}" if spec.distinct else "trials")
+        results.append("trials" if spec.distinct in (None, *spec.dimensions) else f"count_{spec.distinct}")
     elif spec.shape == "change":
         results += vars(change_columns(spec.metrics[0].column)).values()
     elif spec.shape in ("points", "rows"):

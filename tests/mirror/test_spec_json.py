@@ -75,7 +75,7 @@ def fronts(draw):
 @st.composite
 def relatives(draw):
     dimensions = tuple(draw(st.lists(st.sampled_from(sorted(KNOWN_COLUMNS["results"])), max_size=3, unique=True)))
-    columns = [c for c in draw(st.lists(st.sampled_from(METRICS), min_size=1, max_size=3, unique=True))]
+    columns = draw(st.lists(st.sampled_from(METRICS), min_size=1, max_size=3, unique=True))
     assume(not set(columns) & {"method", *dimensions})
     dimensions = tuple(dict.fromkeys(["method", *dimensions]))
     inverse = draw(st.booleans())
@@ -164,7 +164,7 @@ def test_every_source_and_shape_runs(box: Sandbox, data):
     assert len(set(table.columns)) == len(table.columns)
     if data["shape"] == "groups" and data.get("source") is None:
         medians = table.column("median_latency_us")
-        assert medians == sorted(medians)
+        assert list(medians) == sorted(medians)
 
 
 def test_the_default_of_everything_but_shape():
@@ -226,7 +226,7 @@ BAD = [
     ([], "the query is an object with the keys shape, metrics"),
     ("SELECT 1", "not 'SELECT 1'"),
     ({}, "shape is missing: it is one of points"),
-    (points(shape="pie"), "shape is one of points, groups, ranking, best, front, relative, count, rows, change, not 'pie'"),
+    (points(shape="pie"), "best, front, relative, count, rows, change, not 'pie'"),
     (points(shape=["points"]), "shape is one of"),
     (points(sql="DROP TABLE trials"), "the query has no key 'sql'"),
     (points(dimension=["method"]), "the nearest is dimensions"),
