@@ -24,7 +24,7 @@ MAX_BYTES = 4_000_000
 MAX_QUESTION = 1_000
 MAX_SQL = 20_000
 MAX_NOTE = 1_000
-LEAST_ALIKE = 0.2  # below that, questions have little more than everyday words in common
+LEAST_ALIKE = 0.35  # below that, questions have little more than everyday words in common
 _PATIENCE_S = 5.0  # another process needs milliseconds to write the file
 
 _WORD = re.compile(r"\d+(?:\.\d+)?%?|[^\W\d_]+|[<>=]+")
