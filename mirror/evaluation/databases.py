@@ -1,5 +1,6 @@
 """The seeded databases as files, and what gold SQL says of them: read by DuckDB alone, without Mirror's own path."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import duckdb
@@ -9,7 +10,7 @@ from db.schema import CURVE_AXES
 from db.store import Store
 from mirror.evaluation.trials import records
 from mirror.evaluation.worlds import World
-from mirror.query_spec import Table
+from mirror.query_spec import Table, Value
 
 # Axes that say which trials a row stands for; a seed is a replicate, and numbers of two machines are never one.
 _APART = (*(a for a in AXES if a != "seed"), "machine")
@@ -25,8 +26,8 @@ def _means(apart: tuple[str, ...]) -> str:
 # What every gold may read beside the views.
 NAMED = {
     # What a question means that is silent on what docs/results.md gives a default.
-    "runs": "SELECT * FROM results WHERE coalesce(split, 'test') = 'test' AND coalesce(bag_sizes, 'uniform') = 'uniform'"
-    " AND coalesce(structure, 'plain') = 'plain' AND coalesce(model, 'op') = 'op'",
+    "runs": "SELECT * FROM results WHERE coalesce(split, 'test') = 'test' AND coalesce(bag_sizes, 'uniform') = "
+    "'uniform' AND coalesce(structure, 'plain') = 'plain' AND coalesce(model, 'op') = 'op'",
     # One row per configuration and machine: every metric's mean over seeds, and their number n.
     "cfg": _means(_APART),
     # The points of trainings that are tested on the test part, and their means over seeds.
@@ -57,11 +58,15 @@ def build(world: World, folder: Path) -> Path:
     return path
 
 
-def gold_statement(sql: str) -> str:
-    """A gold as one statement: what is short in it written out, the named queries before it."""
+def gold_statement(sql: str, fixed: Mapping[str, Value] | None = None) -> str:
+    """A gold as one statement: what is short in it written out, the named queries before it.
+
+    `fixed` are axes at the one value that `runs`, and what is made of it, are kept to.
+    """
     for name, text in SHORT.items():
         sql = sql.replace("{" + name + "}", text)
-    named = ", ".join(f"{name} AS ({text})" for name, text in NAMED.items())
+    kept = "".join(f" AND {column} = {_quoted(value)}" for column, value in (fixed or {}).items())
+    named = ", ".join(f"{name} AS ({text}{kept if name == 'runs' else ''})" for name, text in NAMED.items())
     begins = sql.lstrip()
     if begins[:5].lower() == "with ":
         return f"WITH {named}, {begins[5:]}"
@@ -78,9 +83,9 @@ class Golds:
             self._connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {name}_arrow")
             self._connection.unregister(f"{name}_arrow")
 
-    def table(self, sql: str) -> Table:
+    def table(self, sql: str, fixed: Mapping[str, Value] | None = None) -> Table:
         """The rows of a gold; times as ISO text. Raises duckdb.Error where the gold is no SQL over the views."""
-        result = self._connection.execute(gold_statement(sql))
+        result = self._connection.execute(gold_statement(sql, fixed))
         names = tuple(c[0] for c in result.description or ())
         return Table(names, tuple(tuple(map(_plain, row)) for row in result.fetchall()))
 
@@ -92,6 +97,10 @@ class Golds:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _quoted(value: Value) -> str:
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
 
 
 def _plain(value: object) -> str | int | float | bool | None:

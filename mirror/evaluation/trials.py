@@ -106,7 +106,8 @@ def _comparison(axes: Mapping[str, Any]) -> str:
 def _machine_row(machine: Machine, machine_id: str) -> dict[str, Any]:
     return {
         "machine_id": machine_id, "name": machine.name, "cpu": machine.cpu, "cores": machine.cores,
-        "l2_kb": machine.l2_kb, "l3_kb": machine.l3_kb, "memory_gb": machine.memory_gb, "gpu": machine.gpu, "os": "Linux",
+        "l2_kb": machine.l2_kb, "l3_kb": machine.l3_kb, "memory_gb": machine.memory_gb, "gpu": machine.gpu,
+        "os": "Linux",
     }  # fmt: skip
 
 
@@ -118,7 +119,7 @@ def _sweep_row(sweep: str, start: datetime) -> dict[str, Any]:
 
 
 def _trainings(world: World) -> Iterator[dict[str, Any]]:
-    for (name, data), dim in itertools.product(world.data.items(), (16, 64)):
+    for name, dim in itertools.product(world.data, (16, 64)):
         for method, sizes in _TRAIN_SIZES.items():
             for size, chunks in itertools.product(sizes, world.chunks if method == "fiited" else (None,)):
                 for seed in range(world.train_seeds):
@@ -190,7 +191,7 @@ def _lookups(world: World, turn: Pass, machine: Machine) -> Iterator[dict[str, A
     """The grid, and on the first machine, when everything is measured, one axis varied at a time."""
     dims = turn.dims or (16, 64)
     for method, dim, batch, seed in itertools.product(world.paces, dims, (64, 512, 2048), range(world.lookup_seeds)):
-        if turn.methods and method not in turn.methods or method == "jax" and batch != 512:
+        if (turn.methods and method not in turn.methods) or (method == "jax" and batch != 512):
             continue
         for size, direction in itertools.product(
             (1.0,) if method in _ONE else _LOOKUP_SIZES.get(method, (0.1,)), ("forward", "forward_backward")
@@ -318,6 +319,7 @@ def _step(
     us *= 1 + 0.5 * chance(world.name, method, layout, "step")  # who wins differs
     us = round(us * (1 + 0.1 * chance(*key)), 3)
     weights = rows * 64 * 4 / 1e6 * size
+    slots = None if optimizer == "sgd" else weights / (64 if optimizer == "rowwise_adagrad" else 1)
     return {
         "benchmark": "embedding_step", "op": "embedding_bag", "method": method, "is_baseline": method == "dense",
         "dtype": "float32", "num_tables": 1, "num_rows": rows, "embedding_dim": 64, "compression": size,
@@ -325,7 +327,7 @@ def _step(
         "batch_size": batch, "direction": direction, "zipf_s": 1.05, "cache": "warm", "threads": 1, "seed": 0,
         "memory_mb": round(weights * (1.6 if layout == "flat" else 1.15 if layout else 1.0), 6),
         "metadata_mb": round(weights * (0.6 if layout == "flat" else 0.15), 6) if layout else None,
-        "optimizer_mb": None if optimizer == "sgd" else round(weights / (64 if optimizer == "rowwise_adagrad" else 1), 6),
+        "optimizer_mb": None if slots is None else round(slots, 6),
         "prune_share": round(0.02 + 0.015 * chance(*key, "share"), 5) if direction == "prune" else None,
         **_timing(us, batch, key),
     }  # fmt: skip

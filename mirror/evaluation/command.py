@@ -1,0 +1,59 @@
+"""`python -m mirror eval`: asks the questions of the evaluation and prints what the answers are worth."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from mirror.evaluation.questions import Question, QuestionError, load
+from mirror.evaluation.report import as_json, as_text, failures_as_text
+from mirror.evaluation.runner import EvaluationError, run
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """The command `eval` and its options."""
+    parser = commands.add_parser("eval", help="ask questions with known answers and count the right ones")
+    parser.add_argument(
+        "--engine", choices=("grammar", "llm"), default="grammar", help="who reads the questions (default: grammar)"
+    )
+    parser.add_argument("--category", metavar="C", help="only the questions of one category (default: all)")
+    parser.add_argument(
+        "--questions",
+        choices=("all", "open", "held_out"),
+        default="all",
+        help="all, those that may be looked at, or those held out (default: all)",
+    )
+    parser.add_argument("--failures", action="store_true", help="list what went wrong; held-out questions are left out")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def evaluate(given: argparse.Namespace) -> int:
+    """Run the command. Returns the exit status: 0 when all was asked, 1 for an error."""
+    try:
+        scored = run(_chosen(load(), given.category, given.questions), given.engine, progress=_progress)
+    except (EvaluationError, QuestionError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    if given.json:
+        print(json.dumps(as_json(scored, given.engine), ensure_ascii=False))
+        return 0
+    print(as_text(scored, given.engine))
+    if given.failures:
+        print("\n" + failures_as_text(scored))
+    return 0
+
+
+def _chosen(questions: Sequence[Question], category: str | None, which: str) -> list[Question]:
+    known = list(dict.fromkeys(q.category for q in questions))
+    if category is not None and category not in known:
+        raise EvaluationError(f"There is no category {category!r}: name one of {', '.join(known)}.")
+    return [
+        q
+        for q in questions
+        if category in (None, q.category) and (which == "all" or q.held_out == (which == "held_out"))
+    ]
+
+
+def _progress(done: int, of: int) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{done + 1} of {of} questions", end="\n" if done + 1 == of else "", file=sys.stderr, flush=True)

@@ -1,0 +1,131 @@
+"""Asks every question in every world and scores what comes back."""
+
+import contextlib
+import inspect
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from mirror.answer import ask
+from mirror.evaluation.databases import Golds, build
+from mirror.evaluation.questions import Question
+from mirror.evaluation.scoring import Outcome, Rights, Verdict, score, worst
+from mirror.evaluation.worlds import NOW, WORLDS, World
+from mirror.query_spec import Answer
+from mirror.sandbox import Sandbox
+from mirror.understand.llm import LlmFrontEnd
+
+Engine = Literal["grammar", "llm"]
+Progress = Callable[[int, int], None]
+_WARM_UP = "SELECT count(*) AS n FROM results"
+_FOLLOWS = "after" in inspect.signature(ask).parameters
+
+
+class EvaluationError(RuntimeError):
+    """The questions cannot be asked; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One question and what came of it.
+
+    Attributes:
+        question: the question.
+        outcomes: one for each world it was asked in.
+        seconds: what each answer took, in the same order.
+        fallbacks: worlds in which the grammar answered in the place of the model.
+    """
+
+    question: Question
+    outcomes: tuple[Outcome, ...]
+    seconds: tuple[float, ...]
+    fallbacks: int = 0
+
+    @property
+    def verdict(self) -> Verdict:
+        """Right only where it is right in every world."""
+        return worst([o.verdict for o in self.outcomes])
+
+    @property
+    def chart(self) -> bool | None:
+        """Whether the charts of a right answer all fit; None where there are none."""
+        if self.verdict != "right":
+            return None
+        known = [o.chart for o in self.outcomes if o.chart is not None]
+        return all(known) if known else None
+
+
+def run(
+    questions: Sequence[Question],
+    engine: Engine = "grammar",
+    worlds: Sequence[World] = WORLDS,
+    progress: Progress | None = None,
+) -> list[Scored]:
+    """Ask the questions of freshly built worlds. Raises EvaluationError."""
+    if engine == "llm" and not LlmFrontEnd().configured():
+        raise EvaluationError("No language model is configured: set MIRROR_LLM_MODEL (docs/settings.md).")
+    scored = []
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mirror-eval-")))
+        rooms = [stack.enter_context(_room(world, folder, engine)) for world in worlds]
+        for number, question in enumerate(questions):
+            if progress:
+                progress(number, len(questions))
+            if found := _scored(question, rooms):
+                scored.append(found)
+    return scored
+
+
+class _Room:
+    """One world, ready to be asked."""
+
+    def __init__(self, world: World, golds: Golds, sandbox: Sandbox, engine: Engine) -> None:
+        self.name = world.name
+        self.golds = golds
+        self.engine = engine
+        self._sandbox = sandbox
+        self._before: dict[str, Answer] = {}  # first questions of follow-ups
+        self._ask(_WARM_UP)  # loads the results, which no question is to be charged with
+
+    def answer(self, question: Question) -> tuple[Answer, float]:
+        """The answer and the seconds that it took; the question before, where there is one, is not counted."""
+        after = {}
+        if question.after:
+            if question.after not in self._before:
+                self._before[question.after] = self._ask(question.after)
+            after = {"after": self._before[question.after]}
+        began = time.perf_counter()
+        answer = self._ask(question.ask, **after)
+        return answer, time.perf_counter() - began
+
+    def _ask(self, words: str, **after: Any) -> Answer:
+        if after and not _FOLLOWS:
+            return Answer("refused", words, summary="Follow-up questions are not known yet.")
+        return ask(words, sandbox=self._sandbox, use_model=self.engine == "llm", now=NOW, **after)
+
+
+@contextlib.contextmanager
+def _room(world: World, folder: Path, engine: Engine) -> Iterator[_Room]:
+    path = build(world, folder)
+    with Golds(path) as golds, Sandbox(str(path)) as sandbox:
+        yield _Room(world, golds, sandbox, engine)
+
+
+def _scored(question: Question, rooms: Sequence[_Room]) -> Scored | None:
+    """A question asked in all worlds in which it can be; None where there is none."""
+    outcomes: list[Outcome] = []
+    seconds: list[float] = []
+    fallbacks = 0
+    for room in rooms:
+        rights = Rights(question, room.golds)
+        chosen = not question.worlds or room.name in question.worlds
+        if not chosen or (question.expect == "answered" and not rights.answerable):
+            continue
+        answer, took = room.answer(question)
+        fallbacks += room.engine == "llm" and answer.engine == "grammar"
+        outcomes.append(score(rights, answer, room.name))
+        seconds.append(took)
+    return Scored(question, tuple(outcomes), tuple(seconds), fallbacks) if outcomes else None
