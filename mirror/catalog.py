@@ -85,7 +85,16 @@ def entries() -> Mapping[str, Entry]:
         row = extra.get(c.name, {})
         label = row.get("label", c.name.replace("_", " "))
         found[c.name] = Entry(
-            c.name, label, c.unit, c.better, c.role, c.type, c.text, c.aggregate, tuple(row.get("synonyms", ()))
+            # What adds up over trials can be asked for like what was measured.
+            c.name,
+            label,
+            c.unit,
+            c.better,
+            "metric" if c.aggregate == "sum" else c.role,
+            c.type,
+            c.text,
+            c.aggregate,
+            tuple(row.get("synonyms", ())),
         )
     for name in catalog_file.OTHER_COLUMNS:
         row = extra[name]

@@ -74,10 +74,9 @@ def _relative(spec: QuerySpec) -> list[str]:
     same = [f"reference.{p} IS NOT DISTINCT FROM groups.{p}" for p in spec.partitions]
     chosen = condition(replace(spec.against, column=f"reference.{spec.against.column}"))
     others = [f"groups.{spec.against.column} <> {literal(spec.against.values[0])}"]
-    if spec.claim:
-        leading = spec.metrics[0]
-        more = (catalog.entry(leading.column).better == "lower") == (spec.claim in ("worse", "slower"))
-        others.append(f"groups.{leading.alias} {'>' if more else '<'} reference.{leading.alias}")
+    for m in spec.metrics if spec.claim else ():
+        more = (catalog.entry(m.column).better == "lower") == (spec.claim in ("worse", "slower"))
+        others.append(f"groups.{m.alias} {'>' if more else '<'} reference.{m.alias}")
     order = [_sort_key(o, spec) for o in spec.order] or list(spec.dimensions)
     return [
         _select([*columns, "groups.n"]),

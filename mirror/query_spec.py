@@ -81,7 +81,7 @@ class QuerySpec:
         verdicts: show the interval and the verdict of the speedup beside it.
         within: keep only what has a mean AUC at most so far below the baseline's at the same work; None for all.
         claim: what a yes/no question asks: of methods against the baseline (faster, slower), or of a change; for
-            `relative` only the groups that are better, or worse, are left.
+            `relative` only the groups that are better, or worse, in all metrics are left.
         against: for `relative`: the dimension and its one value that the other groups are compared with.
         inverse: for `relative`: how many times less, the reference over the group, not the group over the reference.
         averaged: axes that are averaged over on purpose.

@@ -77,8 +77,11 @@ class _Binder:
         if after.is_cue("to") and self.peek(2).kind == "number":
             self._range()
             return
-        if after.is_cue("smaller") and item.unit in ("x", ""):
+        if self._smaller_follows(item):
             self._emit("compression", "=", (self._fraction(item),), used=2)
+            return
+        if after.is_cue("faster", "slower") and item.unit == "x":
+            self._times_faster(">=")
             return
         numbers = self._list()
         column, used = self._column(numbers, None)
@@ -87,6 +90,23 @@ class _Binder:
             raise Refusal(f"“{item.text}” alone says too little about {label}: say under or above {item.text}.")
         values = self._values(numbers, column)
         self._emit(column, "=" if len(values) == 1 else "in", values, used)
+
+    def _smaller_follows(self, item: Item) -> bool:
+        """Whether "10x" is what something is smaller by; "smaller than" leaves the "than" behind."""
+        after = self.peek(1)
+        if after.is_cue("<") and after.text == "smaller than" and self.peek(2).kind == "value" and item.unit == "x":
+            self.items[self.at + 1 : self.at + 2] = [Item("cue", "smaller", "smaller"), Item("cue", "than", "than")]
+            after = self.peek(1)
+        return after.is_cue("smaller") and item.unit in ("x", "")
+
+    def _times_faster(self, operator: Operator) -> None:
+        """ "2x faster" is a speedup of 2 or more, "2x slower" one of a half or less."""
+        item, slower = self.peek(), self.peek(1).is_cue("slower")
+        assert isinstance(item.value, (int, float))
+        if item.value <= 0:
+            raise Refusal(f"“{item.text} faster” is no speedup: say 2x faster, or speedup above 2.")
+        value = float(f"{1 / item.value:.6g}") if slower else item.value
+        self._emit("speedup", _MIRRORED[operator] if slower else operator, (value,), used=2)
 
     def _takes_limit(self, item: Item, after: Item) -> bool:
         """`top 5`, `best 3`, and `3 fastest` where the number belongs to no axis before it."""
@@ -129,6 +149,12 @@ class _Binder:
         if ahead_column:
             self.at += 1
         numbers = [self.peek()]
+        if numbers[0].unit == "x" and self.peek(1).is_cue("faster", "slower"):
+            self._times_faster(operator if operator in _MIRRORED else ">=")
+            return
+        if self._smaller_follows(numbers[0]):
+            self._emit("compression", _MIRRORED.get(operator, operator), (self._fraction(numbers[0]),), used=2)
+            return
         column, used = self._column(numbers, ahead_column, compared=True)
         value = self._values(numbers, column)[0]
         if column == "compression" and self._is_factor(numbers[0]):

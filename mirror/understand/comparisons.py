@@ -86,11 +86,13 @@ def relative(slots: Slots) -> QuerySpec:
         filters.append(Filter(column, "in", (*others, reference)))
     slots.filters[:] = filters
     inverse = "saves" in slots.told or ("ratio" in slots.told and _tells_less(slots, metrics[0]))
+    claim: Claim | None = None
     label = catalog.entry(column).label
     named = reference if isinstance(reference, str) else f"{label} {reference:g}"
     slots.notes.append(f"relative to {named}" + (", reference / value" if inverse else ""))
-    claim: Claim | None = None
-    if slots.comparative and "ratio" not in slots.told and not others:
+    if slots.comparatives:
+        metrics, claim = _all_compared(slots, metrics)
+    elif slots.comparative and "ratio" not in slots.told and not others:
         better = catalog.entry(metrics[0]).better or "lower"
         if slots.comparative in ("better", "worse"):
             claim = "better" if slots.comparative == "better" else "worse"
@@ -99,6 +101,25 @@ def relative(slots: Slots) -> QuerySpec:
     dimensions = tuple(dict.fromkeys([column, *slots.dimensions()]))
     spec = bare(slots, "relative", tuple(Metric(m, slots.aggregate or "avg") for m in metrics), dimensions)
     return replace(spec, against=against, inverse=inverse, claim=claim, limit=slots.limit)
+
+
+def _all_compared(slots: Slots, metrics: list[str]) -> tuple[list[str], Claim]:
+    """ "smaller and more accurate than dense": a metric for each, and all of them better. Raises Refusal."""
+    words = [*slots.comparatives, slots.comparative]
+    own = [m for m in map(COMPARATIVES.get, words) if m]
+    found = list(dict.fromkeys([*own, *metrics]))
+    free = [m for m in found if m not in own]
+    wants_better = []
+    for word in words:
+        metric = COMPARATIVES.get(word) or (free[0] if free else found[0])
+        lower_is_better = catalog.entry(metric).better != "higher"
+        wants_better.append(word == "better" if word in ("better", "worse") else _LOWER[word] == lower_is_better)
+    if len(found) < len(words) or len(set(wants_better)) > 1:
+        raise Refusal(
+            f"“{' and '.join(words)}” cannot be asked at once: ask “which methods are not dominated on memory and AUC”, "
+            "or for one of them with a limit."
+        )
+    return found, "better" if wants_better[0] else "worse"
 
 
 def least_loss(slots: Slots) -> QuerySpec | None:

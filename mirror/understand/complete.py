@@ -51,9 +51,12 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
         )
     if profile.rows("results") == 0:
         raise Refusal("There are no results yet: start a run on the page New run, or load the example results.")
+    if spec.metrics and all(BY_NAME[m.column].role == "info" for m in spec.metrics):
+        return spec  # what trials took is of all trials, whatever they measured
     spec = _with_benchmark(_without_unmeasured(spec, profile), profile, question)
     if spec.shape == "count":
         return spec
+    spec = replace(spec, dimensions=tuple(d for d in spec.dimensions if _has_values(spec, profile, d)))
     if spec.explain:
         spec = _with_explanations(spec, profile)
     if not spec.metrics:
@@ -79,6 +82,13 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
     spec = replace(spec, dimensions=dimensions)
     compared = spec.shape == "groups" and any(f.column == "method" and f.operator == "in" for f in spec.filters)
     return _with_baseline(spec, profile) if compared else spec
+
+
+def _has_values(spec: QuerySpec, profile: Profile, column: str) -> bool:
+    """Whether a column is of any use in the benchmarks that answer: "the smallest model" means no column there."""
+    asked = [str(b) for b in _benchmarks_asked(spec) or profile.benchmarks]
+    workload = column in BY_NAME and BY_NAME[column].role == "axis" and column not in spec.partitions
+    return not workload or any(profile.values(column, b) or _is_many(profile, column, b) for b in asked)
 
 
 def _relative(spec: QuerySpec, workload: list[str], choices: list[str], profile: Profile) -> QuerySpec:
@@ -125,6 +135,7 @@ def _with_benchmark(spec: QuerySpec, profile: Profile, question: str) -> QuerySp
         return spec
     wanted = [m.column for m in spec.metrics]
     wanted += [f.column for f in spec.filters if BY_NAME[f.column].role == "metric"]
+    wanted = [m for m in wanted if BY_NAME[m].role == "metric"]  # the rest is there for every trial
     able = [b for b in profile.benchmarks if all(m in profile.metrics(b) for m in wanted)]
     if spec.verdicts:
         able = [b for b in able if profile.values("verdict", b)] or able

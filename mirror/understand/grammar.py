@@ -11,7 +11,7 @@ from typing import get_args
 from mirror import catalog
 from mirror.profile import Profile
 from mirror.query_spec import Aggregate, Filter, Operator, Order, QuerySpec, Value
-from mirror.understand import quality_cues, time_cues
+from mirror.understand import definitions, quality_cues, time_cues
 from mirror.understand.binding import SUPERLATIVES, bind
 from mirror.understand.complete import complete
 from mirror.understand.errors import Ambiguity, Refusal
@@ -58,6 +58,8 @@ def slots_of(question: str, profile: Profile, now: datetime | None = None) -> Sl
     words = tokens(question)
     if {"commit", "commits"} & set(words):  # before "since commit ..." is taken for a time
         raise Refusal(_CANNOT["commit"])
+    if meant := definitions.find(question):
+        raise Refusal(meant)
     times, rest = time_cues.find(rephrase(question), now or datetime.now(UTC).replace(tzinfo=None))
     within, rest = quality_cues.find(rest)
     lexicon = lexicon_of(profile)
@@ -170,6 +172,8 @@ class _Reader:
         elif name in SUPERLATIVES:
             self._superlative(name)
         elif name in COMPARATIVES:
+            if slots.comparative and slots.comparative != name:
+                slots.comparatives.append(slots.comparative)
             slots.comparative = name
         elif name in ("<", ">"):  # binding leaves these only before a value: "smaller than dense"
             slots.comparative = {"<": "smaller", ">": "larger"}[name]
@@ -177,6 +181,11 @@ class _Reader:
             self._sort()
         elif name in ("ascending", "descending") and slots.sort:
             slots.sort[-1] = Order(slots.sort[-1].column, name == "descending")
+        elif name == "sum":
+            slots.summed = True
+        elif name in ("longest", "shortest"):
+            self._superlative({"longest": "highest", "shortest": "lowest"}[name])
+            slots.leading = "duration_s"
         elif name in _AGGREGATES and name != "count":
             slots.aggregate = name  # type: ignore[assignment]
         elif name.startswith("chart:"):
@@ -294,7 +303,8 @@ class _Reader:
                 slots.than = str(item.value)
             if before.is_cue("than", "relative") or "speedup" in slots.metrics:
                 slots.over_baseline = item.value == catalog.words()["baseline"]
-                if slots.over_baseline and "speedup" in slots.metrics:
+                told = "speedup" in (*slots.metrics, *slots.filtered_metrics) or self._factor_said(before)
+                if slots.over_baseline and told:
                     return  # a speedup is over the baseline already
             if before.is_cue("by") and not slots.over_baseline:
                 self.grouping = False
@@ -307,6 +317,12 @@ class _Reader:
             for names in (slots.named, slots.grouped):
                 if item.name in names:
                     names.remove(item.name)
+
+    def _factor_said(self, before: Item) -> bool:
+        """Whether "than dense" only ends a factor that is a filter already: "2x smaller than dense"."""
+        slots = self.filled
+        sized = any(f.column == "compression" for f in slots.filters)
+        return before.is_cue("than") and not slots.comparative and sized
 
     def _add_metric(self, column: str) -> None:
         if column not in self.filled.metrics:

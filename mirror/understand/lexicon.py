@@ -48,7 +48,7 @@ CUES: dict[str, tuple[str, ...]] = {
     ),
     "drop": (
         "lose", "loses", "lost", "losing", "drop", "drops", "dropping", "gap", "difference", "differences", "delta",
-        "gain", "gains", "gained", "penalty", "overhead", "degradation", "drop in", "loss in", "loss of", "gap in",
+        "gain", "gains", "gained", "penalty", "hurt", "hurts", "hurting", "degradation", "drop in", "loss in", "loss of", "gap in",
         "difference in", "drop of", "gap to", "change in", "sacrifice", "sacrifices", "give up", "gives up",
     ),
     "saves": (
@@ -121,6 +121,9 @@ CUES: dict[str, tuple[str, ...]] = {
     "median": ("median",),
     "max": ("maximum", "max"),
     "min": ("minimum", "min"),
+    "sum": ("total", "sum", "sum of", "summed", "in total"),
+    "longest": ("longest",),
+    "shortest": ("shortest",),
     "stddev": ("standard deviation", "std", "stddev", "deviation"),
     "count": ("how many", "number of", "count", "count of", "how often", "total number of", "the number of"),
     "<": ("<", "under", "below", "less than", "fewer than", "smaller than", "lower than"),
@@ -166,26 +169,26 @@ CUES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 FILLERS = """
-gimme thing things stuff fall falls help helps hurt hurts thanks listing bunch overall everyone gonna
-a an the of for at with in on is are was were be been do does did has have had having what which who where when how
-show me plot give list display draw chart graph see get find tell us i we you want like would please can could let its
-it this that these those there their my our your as using used use if then only just all each every any some value
-values number numbers level levels different same respect terms look much many one ones embedding embeddings model
-models got gotten become becomes became gone need needs take takes took cost costs make makes made still reach reaches
-bag bags hold holds holding keep keeps keeping stay stays staying hey hi hello thanks thank pls plz kindly wonder
-wondering know curious interested question about overview quick really actually right now currently so far ever also
-too both either well okay ok yes basically roughly approximately around perform performs performed performing
-performance behave behaves behavior doing go goes going come comes s t re d ve should will may might must shall am
-being he they them he's whats hows lets wants wanted looking trying try achieve achieves achieved achieving obtain
-obtained deliver delivers provide provides offer offers gives given regarding concerning wrt setting settings set case
-cases scenario scenarios point points measure measured measurements benchmarked tested possible overall general
-generally usually typically here anyway simply print return report reports summarize summary breakdown break entries
-while via whose whom into onto out up off own such kind kinds type types variant variants option options choice
-choices config configs setup setups system systems world real life practice something anything everything bit little
-lot rather quite very even yet again once people team someone means meant actual true nice fine great fair enough
-important matter matters care happen happens happened pick choose chosen recommend recommended suggest rely work works
-working consume consumes consumed consumption occupy occupies uses usage require requires required spend spends spent
-eat eats looks fit fits fitting within budget constraint constraints limit limits limited restrict restricted
+plain gimme thing things stuff fall falls help helps thanks listing bunch overall everyone gonna a an the of for at with in
+on is are was were be been do does did has have had having what which who where when how show me plot give list
+display draw chart graph see get find tell us i we you want like would please can could let its it this that these
+those there their my our your as using used use if then only just all each every any some value values number numbers
+level levels different same respect terms look much many one ones embedding embeddings model models got gotten become
+becomes became gone need needs take takes took cost costs make makes made still reach reaches bag bags hold holds
+holding keep keeps keeping stay stays staying hey hi hello thank pls plz kindly wonder wondering know curious
+interested question about overview quick really actually right now currently so far ever also too both either well
+okay ok yes basically roughly approximately around perform performs performed performing performance behave behaves
+behavior doing go goes going come comes s t re d ve should will may might must shall am being he they them he's whats
+hows lets wants wanted looking trying try achieve achieves achieved achieving obtain obtained deliver delivers provide
+provides offer offers gives given regarding concerning wrt setting settings set case cases scenario scenarios point
+points measure measured measurements benchmarked tested possible general generally usually typically here anyway
+simply print return report reports summarize summary breakdown break entries while via whose whom into onto out up off
+own such kind kinds type types variant variants option options choice choices config configs setup setups system
+systems world real life practice something anything everything bit little lot rather quite very even yet again once
+people team someone means meant actual true nice fine great fair enough important matter matters care happen happens
+happened pick choose chosen recommend recommended suggest rely work works working consume consumes consumed
+consumption occupy occupies uses usage require requires required spend spends spent eat eats looks fit fits fitting
+budget constraint constraints limit limits limited restrict restricted overhead mine said say tells
 """
 
 ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")
@@ -201,10 +204,17 @@ UNITS: dict[str, tuple[str, float]] = {
 SCALES = {"k": 1e3, "m": 1e6, "%": 1e-2, "percent": 1e-2, "x": 1.0, "": 1.0}
 # Names that people choose, and values that are everyday words: they count only beside the name of their column.
 _NAMED_VALUES = (
-    "sweep", "machine", "pooling_mode", "dtype", "op", "verdict", "prune_scope", "utility_score", "layout",
+    "sweep", "machine", "pooling_mode", "dtype", "op", "verdict", "prune_scope", "utility_score", "layout", "structure",
 )  # fmt: skip
 _BESIDE = ("", " is", " are", " was", " were", " is the", " are the", " =")  # between such a column and its value
-_TELLING = ("unclear", "compact", "flat")  # those of them that say by themselves what they are of
+_TELLING = (
+    "unclear",
+    "compact",
+    "flat",
+    "interleaved",
+    "split_in",
+    "concat_out",
+)  # those of them that say by themselves what they are of
 
 
 @dataclass(frozen=True)

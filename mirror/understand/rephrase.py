@@ -61,6 +61,10 @@ def _percentile(match: re.Match[str]) -> str:
     return f" p{match['p']} "
 
 
+def _at_least(match: re.Match[str]) -> str:
+    return f"{match['auc'] or ''}at least "
+
+
 def _turned(match: re.Match[str]) -> str:
     """ "does a larger batch help throughput" as "throughput by batch"."""
     return f" {match['b']} by {match['a'].strip()} "
@@ -74,6 +78,16 @@ _RULES: tuple[Rule, ...] = (
     (r"\b(is|are|was|were|does|do|did|has|have|had|would|could|should)n['’]?t\b", r"\1 not"),
     (r"\b(can['’]?t|cannot|won['’]t)\b", "can not"),
     (r"(?<=\w)['’](s|re|ll|d|ve|m)\b", " "),
+    # Signs: "10 %", "64..2048".
+    (r"(?<=\d)\s*(?:%|percent|per cent|pct)(?![\w])", "%"),
+    (r"(?<=\d)\s*\.\.+\s*(?=\d)", " to "),
+    # Limits: "within 5 MB", "reaches 0.94 AUC".
+    (r"\bwithin (?:an? |the )?(?:budget |limit )?(?:of )?(?=\d[\d.,]*\s*(?:[kmg]i?b|us|µs|ms|ns|s)\b)", "under "),
+    (
+        r"\b(?:reach|achieve|attain|hit|get|manage)(?:e?s|ing)?\s+(?:an? |to )?(?P<auc>auc )?(?:of )?(?=0?\.\d)",
+        _at_least,
+    ),
+    (r"\b(?:after|at|for|in|on) (?:each|every) (?:training )?step\b", "per step"),
     # Percentiles: "99th percentile", "90 %ile".
     (
         r"\b(?:the )?(?P<p>10|90|95|99)(?:th)?[- ]?(?:percentile|%ile|percent ile|pctile|pctl)\b(?: latency)?",
@@ -135,7 +149,7 @@ _RULES: tuple[Rule, ...] = (
     ),
     (
         rf"\b(?:does|do|did|will|would|can) {_GROWING}?\s*{_A} "
-        rf"(?:help|hurt|affect|matter for|increase|reduce|lower|raise|influence|impact)s? (?:the )?{_B}{_REST}",
+        rf"(?:help|affect|matter for|increase|reduce|lower|raise|influence|impact)s? (?:the )?{_B}{_REST}",
         _turned,
     ),
     (

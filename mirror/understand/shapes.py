@@ -126,7 +126,11 @@ _OWN = tuple(name for name, (own, _) in _MEANING.items() if own)
 
 
 def _aggregated(slots: Slots, metrics: list[str]) -> tuple[Metric, ...]:
-    return tuple(Metric(m, slots.aggregate or "avg") for m in metrics)
+    summed = slots.summed or ("sweep" in slots.dimensions() and slots.aggregate is None)
+    return tuple(
+        Metric(m, "sum" if summed and catalog.entry(m).aggregate == "sum" else slots.aggregate or "avg")
+        for m in metrics
+    )
 
 
 def _check_contradictions(filters: list[Filter]) -> None:

@@ -26,6 +26,8 @@ class Slots:
     leading: str = ""  # the metric that the superlative stands before
     extreme: str = ""  # the axis of "at the largest batch size"
     comparative: str = ""  # a key of COMPARATIVES
+    comparatives: list[str] = field(default_factory=list)  # those before it: "smaller and more accurate"
+    summed: bool = False  # "total duration"
     over_baseline: bool = False  # "speedup over dense"
     than: str = ""  # the method of "faster than hashed"
     limit: int | None = None
