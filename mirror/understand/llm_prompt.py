@@ -192,13 +192,12 @@ def messages_of(
     saved: Sequence[SavedQuestion],
 ) -> list[dict[str, str]]:
     """The same for any task about the results: what to do, the catalogue, examples; then the data and the question."""
-    sources = "\n".join(f"- {source}: {', '.join(columns)}" for source, columns in KNOWN_COLUMNS.items())
     shown = "\n".join(f"Q: {q}\nA: {json.dumps(answer)}" for q, answer in examples)
     system = "\n\n".join(
         (
             task,
             f"Today is {today.isoformat()} (UTC).",
-            f"Sources and their columns:\n{sources}",
+            f"Sources and their columns:\n{_sources()}",
             f"What the columns mean:\n{catalog_text}",
             f"Examples:\n{shown}",
         )
@@ -209,6 +208,14 @@ def messages_of(
     # ASCII: no character of the data can pose as the end of its string or turn the reading direction.
     content = json.dumps({**user, "question": question})
     return [{"role": "system", "content": system}, {"role": "user", "content": content}]
+
+
+def _sources() -> str:
+    """The views with their columns, those that several have named once."""
+    named: dict[tuple[str, ...], list[str]] = {}
+    for source, columns in KNOWN_COLUMNS.items():
+        named.setdefault(tuple(columns), []).append(source)
+    return "\n".join(f"- {' and '.join(sources)}: {', '.join(columns)}" for columns, sources in named.items())
 
 
 def _listed(values: Sequence[Any]) -> list[Any]:
