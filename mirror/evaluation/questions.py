@@ -50,6 +50,7 @@ class PlanGold:
         benchmark, methods, parameters: what the question names; a baseline may join the methods.
         seeds: how many; None where the question is silent.
         free: axes that the plan may set as it likes.
+        default: axes among the parameters that are asked for at their default, so that a plan may leave them out.
     """
 
     sweep: str = ""
@@ -58,6 +59,7 @@ class PlanGold:
     parameters: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
     seeds: int | None = None
     free: tuple[str, ...] = ()
+    default: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,6 @@ def _golds(entry: str | Mapping[str, Any]) -> list[Gold]:
 
 def _plan(entry: Mapping[str, Any]) -> PlanGold:
     parameters = {axis: tuple(values) for axis, values in entry.get("parameters", {}).items()}
-    tuples = {k: tuple(entry.get(k, ())) for k in ("methods", "free")}
+    tuples = {k: tuple(entry.get(k, ())) for k in ("methods", "free", "default")}
     return PlanGold(entry.get("sweep", ""), entry.get("benchmark", ""), parameters=parameters,
                     seeds=entry.get("seeds"), **tuples)  # fmt: skip

@@ -21,7 +21,6 @@ from mirror.understand.llm import LlmFrontEnd
 Engine = Literal["grammar", "llm"]
 Progress = Callable[[int, int], None]
 _WARM_UP = "SELECT count(*) AS n FROM results"
-_FOLLOWS = "after" in inspect.signature(ask).parameters
 
 
 class EvaluationError(RuntimeError):
@@ -102,7 +101,7 @@ class _Room:
         return answer, time.perf_counter() - began
 
     def _ask(self, words: str, **after: Any) -> Answer:
-        if after and not _FOLLOWS:
+        if after and "after" not in inspect.signature(ask).parameters:
             return Answer("refused", words, summary="Follow-up questions are not known yet.")
         return ask(words, sandbox=self._sandbox, use_model=self.engine == "llm", now=NOW, **after)
 

@@ -191,6 +191,8 @@ def plan_problem(gold: PlanGold, plan: RunPlan | None) -> str:
         return f"the methods are {', '.join(plan.methods)}, not {', '.join(gold.methods)}"
     planned = dict(plan.parameters)
     for axis, values in gold.parameters.items():
+        if axis in gold.default and axis not in planned:
+            continue
         if not _same_values(values, planned.pop(axis, ())):
             return f"{axis} is {dict(plan.parameters).get(axis, 'not set')}, not {values}"
     if extra := sorted(set(planned) - set(gold.free)):

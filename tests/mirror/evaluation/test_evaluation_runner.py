@@ -1,0 +1,87 @@
+"""Questions really asked, of real worlds, and the command around it."""
+
+import argparse
+import json
+
+import pytest
+
+from mirror.evaluation import runner
+from mirror.evaluation.command import add_parser, evaluate
+from mirror.evaluation.questions import Gold, Question
+from mirror.evaluation.runner import EvaluationError, run
+from mirror.evaluation.worlds import ALPHA, DELTA, NOW
+from mirror.query_spec import Answer, ChartSpec, Table
+
+SQL = "SELECT count(*) AS n FROM results"
+
+
+def question(id: str, words: str, gold: str = SQL, **more: object) -> Question:
+    return Question(id, "c", words, golds=(Gold(gold),), charts=frozenset({"tiles"}), **more)  # type: ignore[arg-type]
+
+
+def test_asked_in_every_world() -> None:
+    """One is asked as it stands, one is wrong in one world alone, one is asked where it can be answered."""
+    alpha = "SELECT count(*) AS n FROM results WHERE benchmark = 'grouped_lookup'"
+    steps = "SELECT method FROM results WHERE benchmark = 'grouped_lookup'"
+    right, wrong, seldom = run(
+        [question("a", SQL), question("b", alpha), question("c", steps, steps)], worlds=(ALPHA, DELTA)
+    )
+    assert [o.world for o in right.outcomes] == ["alpha", "delta"]
+    assert right.verdict == "right"
+    assert right.chart is True
+    assert wrong.verdict == "wrong"
+    assert [o.world for o in seldom.outcomes] == ["alpha"]
+    assert len(right.seconds) == 2
+
+
+def test_words_are_read_with_the_present_of_the_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = []
+
+    def deaf(words: str, **given: object) -> Answer:
+        heard.append((words, given))
+        return Answer("answered", words, table=Table(("n",), ((1,),)), chart=ChartSpec("tiles"))
+
+    monkeypatch.setattr(runner, "ask", deaf)
+    run([question("a", "how many?")], worlds=(DELTA,))
+    words, given = heard[-1]
+    assert words == "how many?"
+    assert given["now"] == NOW
+    assert given["use_model"] is False
+
+
+def test_a_follow_up_is_asked_after_its_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = []
+
+    def ask(words: str, after: Answer | None = None, **given: object) -> Answer:
+        heard.append((words, after.question if after else None))
+        return Answer("refused", words)
+
+    monkeypatch.setattr(runner, "ask", ask)
+    run([question("a", "and this?", after="first"), question("b", "and that?", after="first")], worlds=(DELTA,))
+    assert heard[1:] == [("first", None), ("and this?", "first"), ("and that?", "first")]
+
+
+def test_no_model_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MIRROR_LLM_MODEL", "MIRROR_LLM_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(EvaluationError, match="No language model is configured"):
+        run([], engine="llm")
+
+
+def command(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    add_parser(parser.add_subparsers())
+    return parser.parse_args(["eval", *words])
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert evaluate(command("--category", "unanswerable", "--questions", "held_out", "--json")) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert [c["name"] for c in printed["categories"]] == ["unanswerable"]
+    assert printed["totals"][0]["n"] == printed["totals"][1]["n"] == 4
+    assert printed["failures"] == []
+
+
+def test_an_unknown_category_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert evaluate(command("--category", "pareto front")) == 1
+    assert "There is no category 'pareto front': name one of lookup" in capsys.readouterr().err

@@ -1,0 +1,123 @@
+"""The scorer's comparison: right answers in other clothes, subtly wrong ones, and order and ties where they count."""
+
+import pytest
+
+from mirror.evaluation.questions import Gold
+from mirror.evaluation.same_rows import difference
+from mirror.query_spec import Table
+
+PLAIN = Gold("")
+BEST = Table(("method", "auc", "_dataset"), (("dense", 0.93, "frappe"), ("hashed", 0.79, "ml")))
+
+
+def table(columns: str, *rows: tuple[object, ...]) -> Table:
+    return Table(tuple(columns.split()), rows)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        table("method auc dataset", ("dense", 0.93, "frappe"), ("hashed", 0.79, "ml")),
+        table("dataset n quality who", ("ml", 3, 0.79, "hashed"), ("frappe", 3, 0.93, "dense")),
+        table("method auc stddev_auc", ("dense", 0.93000001, None), ("hashed", 0.79, 0.1)),  # the method tells apart
+    ],
+)
+def test_the_same_rows_in_other_clothes(answer: Table) -> None:
+    assert difference(PLAIN, BEST, answer) == ""
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (table("method auc", ("dense", 0.93)), "1 rows where 2"),
+        (table("method auc", ("dense", 0.93), ("hashed", 0.79), ("hashed", 0.79)), "3 rows where 2"),
+        (table("method auc", ("dense", 0.93001), ("hashed", 0.79)), "no column holds auc"),
+        (table("method auc", ("dense", 0.79), ("hashed", 0.93)), "do not belong together"),
+        (table("auc dataset", (0.93, "frappe"), (0.79, "ml")), "no column holds method"),
+        (table("method auc", ("dense", None), ("hashed", 0.79)), "no column holds auc"),
+        (table("method auc", ("dense", "0.93"), ("hashed", "0.79")), "no column holds auc"),
+    ],
+)
+def test_what_is_subtly_wrong(answer: Table, why: str) -> None:
+    assert why in difference(PLAIN, BEST, answer)
+
+
+def test_one_column_stands_for_one() -> None:
+    gold = table("before since", (2.0, 2.0), (3.0, 3.0))
+    assert "do not belong together" in difference(PLAIN, gold, table("x", (2.0,), (3.0,)))
+    assert difference(PLAIN, gold, table("x y", (2.0, 2.0), (3.0, 3.0))) == ""
+
+
+def test_rows_must_be_told_apart() -> None:
+    gold = table("method auc _embedding_dim", ("dense", 0.9, 16), ("dense", 0.8, 64), ("hashed", 0.7, 16))
+    bare = table("method auc", ("dense", 0.9), ("dense", 0.8), ("hashed", 0.7))
+    assert "do not say which embedding_dim" in difference(PLAIN, gold, bare)
+    told = table("method auc dim", ("dense", 0.9, 16), ("dense", 0.8, 64), ("hashed", 0.7, 16))
+    assert difference(PLAIN, gold, told) == ""
+    # A metric tells nothing apart, though its values differ.
+    swapped = table("method auc dim", ("dense", 0.9, 64), ("dense", 0.8, 16), ("hashed", 0.7, 16))
+    assert "do not say which embedding_dim" in difference(PLAIN, gold, swapped)
+
+
+def test_what_another_key_decides_may_be_missing() -> None:
+    gold = table("auc _dataset _num_rows", (0.9, "frappe", 5), (0.8, "ml", 7), (0.7, "anime", 7))
+    assert difference(PLAIN, gold, table("auc data", (0.9, "frappe"), (0.8, "ml"), (0.7, "anime"))) == ""
+    assert "which dataset" in difference(PLAIN, gold, table("auc rows", (0.9, 5), (0.8, 7), (0.7, 7)))
+
+
+def test_nulls_booleans_and_moments() -> None:
+    gold = table("day ok x", ("2026-11-10T00:00:00", True, None), ("2026-11-11T00:00:00", False, 1))
+    assert difference(PLAIN, gold, table("d o y", ("2026-11-10", True, None), ("2026-11-11", False, 1.0))) == ""
+    assert difference(PLAIN, gold, table("d o y", ("2026-11-10", True, 0), ("2026-11-11", False, 1))) != ""
+    assert difference(PLAIN, gold, table("d o y", ("2026-11-10", 1, None), ("2026-11-11", 0, 1))) != ""
+
+
+def test_points_may_repeat() -> None:
+    gold = table("method auc", ("dense", 0.9), ("dense", 0.9), ("hashed", 0.8))
+    assert difference(PLAIN, gold, table("m a", ("dense", 0.9), ("hashed", 0.8), ("dense", 0.9))) == ""
+    assert difference(PLAIN, gold, table("m a", ("dense", 0.9), ("hashed", 0.8), ("hashed", 0.8))) != ""
+
+
+# -- order and the first so many ---------------------------------------------------------------------------------------
+
+RANKED = table("method auc", ("a", 0.9), ("b", 0.8), ("c", 0.8), ("d", 0.7), ("e", None))
+
+
+def test_order_counts_where_the_gold_has_one() -> None:
+    gold = Gold("", order="auc desc")
+    four = table("method auc", *RANKED.rows[:4])
+    tied = table("m x", ("a", 0.9), ("c", 0.8), ("b", 0.8), ("d", 0.7))
+    turned = table("m x", ("a", 0.9), ("d", 0.7), ("b", 0.8), ("c", 0.8))
+    assert difference(gold, four, tied) == ""
+    assert "not sorted by auc desc" in difference(gold, four, turned)
+    assert difference(PLAIN, four, turned) == ""
+
+
+@pytest.mark.parametrize(
+    ("rows", "right"),
+    [
+        ([("a", 0.9), ("b", 0.8)], True),
+        ([("a", 0.9), ("c", 0.8)], True),  # either of a tie
+        ([("a", 0.9), ("b", 0.8), ("c", 0.8)], True),  # or both
+        ([("b", 0.8), ("c", 0.8)], False),
+        ([("a", 0.9)], False),
+        ([("a", 0.9), ("d", 0.7)], False),
+        ([("b", 0.8), ("a", 0.9)], False),
+        ([("a", 0.9), ("b", 0.8), ("d", 0.7)], False),
+    ],
+)
+def test_the_first_two_with_a_tie_at_the_end(rows: list[tuple[str, float]], right: bool) -> None:
+    gold = Gold("", order="auc desc", top=2)
+    assert (difference(gold, RANKED, Table(("m", "x"), tuple(rows))) == "") is right
+
+
+def test_more_than_there_are() -> None:
+    gold = Gold("", order="auc", top=10)
+    assert difference(gold, RANKED, table("m x", ("d", 0.7), ("c", 0.8), ("b", 0.8), ("a", 0.9))) == ""
+
+
+def test_the_first_of_each_work() -> None:
+    rows = (("a", 0.9, 16), ("b", 0.8, 16), ("a", 0.5, 64), ("b", 0.6, 64))
+    gold, right = Gold("", order="auc desc", top=1, per=True), Table(("method", "auc", "_embedding_dim"), rows)
+    assert difference(gold, right, table("m x dim", ("b", 0.6, 64), ("a", 0.9, 16))) == ""
+    assert difference(gold, right, table("m x dim", ("a", 0.9, 16), ("b", 0.8, 16))) != ""
