@@ -1,13 +1,12 @@
 """Asks every question in every world and scores what comes back."""
 
 import contextlib
-import inspect
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from mirror.answer import ask
 from mirror.evaluation.databases import Golds, build
@@ -91,19 +90,17 @@ class _Room:
 
     def answer(self, question: Question) -> tuple[Answer, float]:
         """The answer and the seconds that it took; the question before, where there is one, is not counted."""
-        after = {}
+        before = None
         if question.after:
             if question.after not in self._before:
                 self._before[question.after] = self._ask(question.after)
-            after = {"after": self._before[question.after]}
+            before = self._before[question.after]
         began = time.perf_counter()
-        answer = self._ask(question.ask, **after)
+        answer = self._ask(question.ask, before)
         return answer, time.perf_counter() - began
 
-    def _ask(self, words: str, **after: Any) -> Answer:
-        if after and "after" not in inspect.signature(ask).parameters:
-            return Answer("refused", words, summary="Follow-up questions are not known yet.")
-        return ask(words, sandbox=self._sandbox, use_model=self.engine == "llm", now=NOW, **after)
+    def _ask(self, words: str, after: Answer | None = None) -> Answer:
+        return ask(words, sandbox=self._sandbox, use_model=self.engine == "llm", now=NOW, after=after)
 
 
 @contextlib.contextmanager
