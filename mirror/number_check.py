@@ -19,6 +19,7 @@ _COLUMNS = {
     "method": "method", "dataset": "dataset", "machine": "machine", "seed": "seed", "sweep": "sweep",
     "benchmark": "benchmark",
 }  # fmt: skip
+_LONGEST = 200  # characters of a text in the result that may stand in a summary
 _ISO = re.compile(r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?:[T ](?P<time>\d\d:\d\d)(?::\d\d(?:\.\d+)?)?)?")
 
 
@@ -47,7 +48,8 @@ class _Held:
     def __init__(self, table: Table, computed: str) -> None:
         self._table = table
         self._computed = one_spelling(computed)
-        self._texts = sorted({one_spelling(v) for row in table.rows for v in row if isinstance(v, str)})
+        texts = {v for row in table.rows for v in row if isinstance(v, str) and len(v) <= _LONGEST}
+        self._texts = sorted(map(one_spelling, texts))
         self._moments = [m for t in (*self._texts, self._computed) for m in _ISO.finditer(t)]
         self.dates = {(int(m["month"]), int(m["day"]), y) for m in self._moments for y in (None, int(m["year"]))}
 
@@ -102,7 +104,7 @@ class _Held:
             facts |= {Number(float(v), v * size, kind) for v in values if _is_finite(v)}
             if not self._table.truncated:
                 facts.add(_whole(len(values)))
-        for text in self._texts:  # a number that stands in a column of texts
+        for text in (t for t in self._texts if t[:1].isdigit()):  # perhaps a number in a column of texts
             facts |= {n for w in in_digits(text) if w.text == text for n in w.readings}
         facts |= {n for w in numbers(self.without_names(self._computed)) for n in w.readings}
         return frozenset(facts)

@@ -165,8 +165,8 @@ def numbers(text: str) -> list[Written]:
     text = blanked(_DASHED, blanked(_PERCENTILE, text))
     found += in_digits(text)
     text = blanked(_NUMBER, text)
-    odd = [*re.finditer(r"\S*\d\S*", text), *(m for m in re.finditer(r"[^\x00-\x7f]", text) if m[0].isnumeric())]
-    found += [_unknown(m) for m in odd]
+    # What is left of the digits, and signs that are numbers by themselves, as in Chinese.
+    found += [_unknown(m) for m in re.finditer(r"\S+", text) if any(map(str.isnumeric, m[0]))]
     found += _in_words(text)
     return sorted(found, key=lambda w: w.start)
 

@@ -135,6 +135,8 @@ def test_values_that_are_no_numbers_are_none():
 def test_a_hostile_cell_does_not_break_the_search():
     table = Table(("machine",), (("((([a-z]+)+)+$ \\1 5",), ("9" * 5000,), ("٣" * 100,), ("\ud800 5",)))
     assert unsupported("((([a-z]+)+)+$ \\1 5 and 6", table, "5") == ("6",)
+    long = Table(("machine", "latency_us"), tuple(("a" * 9000 + str(i), 1.5) for i in range(300)))
+    assert unsupported("1.5 µs, not 2.5 " + "b" * 700, long, "") == ("2.5",)
 
 
 @pytest.mark.parametrize(
