@@ -254,7 +254,7 @@ class ChatServer:
         return Completion(content, choice.get("finish_reason") == "length", counted(data.get("usage")))
 
     def _status(self, status: int, message: str) -> LlmError:
-        if status in (400, 422) or (status >= 500 and _OF_FORMAT.search(message)):
+        if status in (400, 422) or (status in (500, 501) and _OF_FORMAT.search(message)):
             detail = self._detail(message.removeprefix(f"Error code: {status} - "))
             return RequestRefused(self._sentence(f"refused the request (HTTP {status}): {detail}"), message)
         reasons = {

@@ -143,7 +143,10 @@ def problem_of(error: Exception) -> str:
 
 
 def read(text: str, check: Callable[[str], None]) -> tuple[str, tuple[str, ...]]:
-    """(SQL that passes the check, notes) of a model's answer. Raises Unusable or Declined, and StoreError as it is."""
+    """(SQL that passes the check, notes) of a model's answer.
+
+    Raises Unusable or Declined; and what a check raises that no repair mends, such as StoreError.
+    """
     data = _answer(text)
     if why := reason_of(data, "cannot_answer"):
         raise declined(why)
@@ -154,6 +157,8 @@ def read(text: str, check: Callable[[str], None]) -> tuple[str, tuple[str, ...]]
     try:
         check(sql)
     except (GuardError, SqlProblem, QueryError, QueryStopped) as error:
+        if isinstance(error, QueryStopped) and type(error) is not QueryStopped:
+            raise  # a person stopped it, and does not wait for a repair
         raise Unusable(problem_of(error)) from error
     return sql, notes_of(data.get("notes"))
 

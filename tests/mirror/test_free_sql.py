@@ -9,7 +9,7 @@ import pytest
 from chat_stub import KEY, Server, asks_for, fails, refuses, running, says, stalls
 
 from db.record import Record
-from db.store import Store
+from db.store import Store, StoreError
 from mirror.guard import GuardError
 from mirror.sandbox import QueryError, QueryStopped, Sandbox, UnreadableError
 from mirror.saved import SavedQuestion
@@ -164,6 +164,21 @@ def test_a_query_that_takes_too_long_is_repaired(server, box):
     server.replies = [says(answer(endless)), says(answer())]
     assert write(box, check=check_in(box, time_limit_s=0.3)).sql == SQL
     assert "stopped after 0.3 s" in server.requests[1]["messages"][-1]["content"]
+
+
+class Cancelled(QueryStopped):
+    """A person stopped the query."""
+
+
+@pytest.mark.parametrize("error", [Cancelled("cancelled"), StoreError("no results")], ids=repr)
+def test_what_no_repair_mends_ends_it(server, box, error):
+    def check(sql: str) -> None:
+        raise error
+
+    server.replies = [says(answer())]
+    with pytest.raises(type(error)):
+        write(box, check=check)
+    assert len(server.requests) == 1
 
 
 def test_the_time_of_the_check_is_not_the_models(server, box, monkeypatch):

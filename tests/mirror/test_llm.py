@@ -437,7 +437,7 @@ FAILURES = [
     (fails(413, "no"), "refused the request (HTTP 413)."),
     (fails(429, "slow down"), "is asked too often or its quota is used up (HTTP 429)"),
     (fails(500, "boom"), "failed (HTTP 500): see the server's log"),
-    (raw(503, "<html>sorry</html>", "text/html"), "failed (HTTP 503)"),
+    (raw(503, "<html itemscope='https://schema.org'>sorry</html>", "text/html"), "failed (HTTP 503)"),
     (redirects_back, "has moved (HTTP 307): put its new address in MIRROR_LLM_BASE_URL."),
     (
         raw(200, "<html>hello</html>", "text/html"),
