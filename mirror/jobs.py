@@ -22,8 +22,8 @@ import yaml
 from db import runs as run_states
 from db.runs import RunState
 from db.settings import ROOT, db_url, journal_dir
+from mirror.run_plan import RunPlan, Scalar, document
 
-Scalar = str | int | float | bool
 _LIMIT_S = 60.0  # of a command that only reads
 _LOG_BYTES = 20_000
 _FAILED = ("failed", "timeout", "oom")
@@ -182,16 +182,32 @@ def sweep_text(
     time_limit_s: float | None = None,
 ) -> str:
     """A sweep made in a form, as YAML text for `plan` and `start`."""
-    document: dict[str, Any] = {
-        "name": name,
-        "benchmark": benchmark,
-        "methods": list(methods),
-        "baseline": baseline or None,
-        "parameters": {axis: {"values": list(values)} for axis, values in parameters.items()},
-        "seeds": seeds,
-        "time_limit_s": time_limit_s,
-    }
-    return yaml.safe_dump({k: v for k, v in document.items() if v is not None}, sort_keys=False, allow_unicode=True)
+    made = document(name, benchmark, methods, parameters, baseline, seeds, time_limit_s)
+    return yaml.safe_dump(made, sort_keys=False, allow_unicode=True)
+
+
+def form_of(plan: RunPlan, options: Options) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What the widgets of the page New run hold for a plan, by key; and what of it is not known here, such as a method
+    of an older plan."""
+    known: dict[str, Any] = {"quick": plan.quick, "force": plan.again, "retry": plan.retry_failed}
+    if plan.sweep:
+        if plan.sweep not in [s.name for s in options.sweeps]:
+            return known, (plan.sweep,)
+        return {**known, "way": "Preset", "preset": plan.sweep, "overrides": " ".join(plan.overrides)}, ()
+    bench = next((b for b in options.benchmarks if b.name == plan.benchmark), None)
+    if bench is None:
+        return known, (plan.benchmark or "a plan without a benchmark",)
+    methods = [m for m in plan.methods if m in bench.methods]
+    unknown = [m for m in plan.methods if m not in methods]
+    known |= {"way": "Form", "form_benchmark": bench.name, f"form_methods_{bench.name}": methods}
+    axes = {a.name: a for a in bench.axes if a.name != "seed"}
+    for name, values in plan.parameters:
+        allowed = [v for v in values if name in axes and (not axes[name].choices or v in axes[name].choices)]
+        unknown += [f"{name} {v}" for v in values if v not in allowed]
+        if allowed:
+            known[f"form_{bench.name}_{name}"] = allowed if axes[name].choices else ", ".join(map(str, allowed))
+    known[f"form_{bench.name}_seed"] = min(max(plan.seeds or 1, 1), 100)
+    return known, tuple(unknown)
 
 
 def plan(

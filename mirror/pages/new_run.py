@@ -1,4 +1,8 @@
-"""The page New run: a preset or a form, its plan with an estimate, Start, and the runs that are going."""
+"""The page New run: a preset or a form, its plan with an estimate, Start, and the runs that are going.
+
+A plan that a question has asked for is taken from `st.session_state["plan"]` and fills the preset or the form; Start
+stays a person's click.
+"""
 
 import contextlib
 from collections.abc import Iterator
@@ -12,6 +16,7 @@ from mirror import catalog, jobs
 from mirror.numbers import format_value
 from mirror.pages.common import heading, local_time, plain, sandbox, show_status, show_table
 from mirror.query_spec import Table
+from mirror.run_plan import RunPlan
 from mirror.sandbox import QueryError, QueryStopped, Sandbox
 from mirror.trials import filled, newest
 
@@ -57,28 +62,58 @@ def _errors_shown() -> Iterator[None]:
 def _choose() -> tuple[str, tuple[str, ...]]:
     """(sweep name or text, overrides) from a preset or the form."""
     options = jobs.options()
-    way = st.segmented_control("What to run", ["Preset", "Form"], default="Preset", key="way") or "Preset"
+    state = st.session_state
+    _fill(options)
+    state.setdefault("way", "Preset")
+    way = st.segmented_control("What to run", ["Preset", "Form"], key="way") or "Preset"
     if way == "Form":
-        return _form(options), ()
+        text = _form(options)
+        _tell_plan()
+        return text, ()
     names = [s.name for s in options.sweeps]
-    first = names.index("quick") if "quick" in names else 0
-    name = st.selectbox("Sweep", names, index=first, key="preset")
+    state.setdefault("preset", "quick" if "quick" in names else names[0])
+    name = st.selectbox("Sweep", names, key="preset")
     st.markdown(plain(next(s.text for s in options.sweeps if s.name == name)))
     text = st.text_input(
         "Change axes (optional)", key="overrides", placeholder="batch_size=64,512 seeds=1", help="axis=value,value …"
     )
+    _tell_plan()
     return name, tuple(text.split())
+
+
+def _fill(options: jobs.Options) -> None:
+    """Put a plan that was asked for into the widgets, once: what a person changes afterwards stays."""
+    state = st.session_state
+    plan = state.pop("plan", None)
+    if plan is None and "planned" in state and "way" not in state:
+        plan = state["planned"][0]  # Streamlit forgets what widgets hold while another page is shown
+    if isinstance(plan, RunPlan):
+        values, unknown = jobs.form_of(plan, options)
+        state.update(values)
+        state["planned"] = (plan, unknown)
+
+
+def _tell_plan() -> None:
+    """What the question asked for, what was assumed, and what of it cannot be filled in."""
+    if "planned" not in st.session_state:
+        return
+    plan, unknown = st.session_state["planned"]
+    st.info(plain(" · ".join([f"Asked for: {plan.words}", *plan.notes])), icon=":material/chat:")
+    if unknown:
+        st.warning(plain(f"This cannot be chosen here and is left out: {', '.join(unknown)}."))
+    with st.expander("The same in a terminal", icon=":material/terminal:"):
+        st.code(plan.command, language="bash", wrap_lines=True)
 
 
 def _form(options: jobs.Options) -> str:
     """A sweep made of widgets, as YAML text."""
     benches = {b.name: b for b in options.benchmarks}
+    state = st.session_state
     bench = benches[st.selectbox("Benchmark", list(benches), key="form_benchmark", help="what is measured")]
     st.caption(plain(bench.text))
     known = {m.name: m for m in options.methods}
-    methods = st.multiselect(
-        "Methods", bench.methods, default=bench.methods[:2], key=f"form_methods_{bench.name}", format_func=str
-    )
+    state.setdefault(f"form_methods_{bench.name}", list(bench.methods[:2]))
+    methods = st.multiselect("Methods", bench.methods, key=f"form_methods_{bench.name}", format_func=str)
     for name in methods:
         if known[name].missing:
             st.warning(plain(known[name].missing))
@@ -90,22 +125,17 @@ def _form(options: jobs.Options) -> str:
         key = f"form_{bench.name}_{axis.name}"
         column = (first, second)[i % 2]
         if axis.name == "seed":
-            seeds = int(
-                column.number_input("seeds", 1, 100, 1, key=key, help="how many repeats, each with its own seed")
-            )
+            seeds = int(column.number_input("seeds", 1, 100, key=key, help="how many repeats, each with its own seed"))
         elif axis.choices:
-            parameters[axis.name] = list(
-                column.multiselect(axis.name, axis.choices, default=[axis.default], key=key, help=plain(axis.text))
-            )
+            state.setdefault(key, [axis.default])
+            parameters[axis.name] = list(column.multiselect(axis.name, axis.choices, key=key, help=plain(axis.text)))
         else:
-            text = column.text_input(
-                axis.name,
-                str(axis.default),
-                key=key,
-                help=plain(f"{axis.text}, {axis.low:g} to {axis.high:g}; several with commas"),
-            )
+            state.setdefault(key, str(axis.default))
+            ends = plain(f"{axis.text}, {axis.low:g} to {axis.high:g}; several with commas")
+            text = column.text_input(axis.name, key=key, help=ends)
             parameters[axis.name] = [_scalar(part) for part in text.split(",") if part.strip()]
-    baseline = catalog.words()["baseline"] if catalog.words()["baseline"] in methods else ""
+    plan, _ = state.get("planned", (RunPlan(), ()))
+    baseline = next((m for m in (plan.baseline, catalog.words()["baseline"]) if m in methods), "")
     return jobs.sweep_text("custom", bench.name, methods, parameters, baseline=baseline, seeds=seeds)
 
 
@@ -146,6 +176,7 @@ def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
             numbers.metric(name, value, width="content")
     if st.button("Start", type="primary", disabled=todo == 0, icon=":material/play_arrow:"):
         jobs.start(sweep, overrides, retry_failed=retry, force=again, quick=quick)
+        st.session_state.pop("planned", None)
         _planned.clear()
         st.toast("Started. It goes on when this page is closed.")
     if todo == 0 and done and not failed:
