@@ -1,17 +1,32 @@
 """Which chart shows a result: the first rule that fits; a wish comes before the rules where it can be drawn."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from db.columns import GROUP_AXES
 from mirror import catalog
 from mirror.configurations import has_direction, repeats
-from mirror.drawable import MOST_COLORS, MOST_FACETS, fits, is_unique, label, left_out
+from mirror.drawable import MOST_COLORS, MOST_METRICS, axes, fits, hardly_differ, is_unique, label, narrowed, spans
+from mirror.left_out import left_out
+from mirror.places import (
+    OWN_PANEL,
+    alike,
+    for_bars,
+    for_lines,
+    for_points,
+    keys_in_order,
+    one_value,
+    own_panel,
+    rest_of_lines,
+    telling,
+)
 from mirror.query_spec import ChartSpec, ChartType, ChartWish, QuerySpec, Table, Value
-from mirror.roles import Roles, compared, differing, distinct, distinct_numbers, is_number, is_numeric, sort_roles
-from mirror.wording import filter_in_words
+from mirror.roles import Roles, differing, distinct, distinct_numbers, sort_roles
+from mirror.scaling import scales
+from mirror.wording import capital, filter_in_words, join
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -20,10 +35,12 @@ __all__ = ["choose", "figure", "fits", "left_out", "no_rows", "redrawn", "tiles"
 
 _MOST_TILES = 4
 _MOST_CELLS_OF_BARS = 36  # above 6 x 6 a heatmap is easier to read than grouped bars
+_MOST_BARS_OF_ROWS = 20  # a bar per row, named by all that differs; with more, metrics have axes instead of panels
+_MOST_HISTOGRAMS = 3  # in one panel
+_MOST_FRONTS = 3  # in one panel
 _REPEATS_OF_A_BOX = 5
 _VALUES_OF_A_LINE = 3
-# What must not share an axis: each value gets a panel of its own.
-_OWN_PANEL = ("metric", "benchmark", "op", "dataset", "device", "direction", "machine")
+_TWO_DECADES = 100.0
 
 
 def choose(table: Table, spec: QuerySpec | None, wish: ChartWish | None = None) -> ChartSpec:
@@ -37,20 +54,19 @@ def choose(table: Table, spec: QuerySpec | None, wish: ChartWish | None = None) 
     wish = wish or (spec.chart if spec else ChartWish())
     roles = sort_roles(table, spec)
     chart = _first_that_fits(table, spec.shape if spec else None, roles, spec)
-    if wish.type and wish.type != chart.type:
-        wished = _build(wish.type, table, roles)
+    # The distribution of what has no groups is told by a histogram.
+    kind = "histogram" if wish.type == "box" and not keys_in_order(table, roles) else wish.type
+    if kind and kind != chart.type:
+        wished = _build(kind, table, roles)
         problem = fits(wished, table)
         chart = replace(chart, reason=f"{problem} {chart.reason}") if problem else wished
-    chart = _with_wished_scales(chart, table, wish)
-    reason = f"{chart.reason} {left_out(chart, table)}".strip()
-    return replace(chart, reason=reason[:1].upper() + reason[1:])
+    chart = replace(chart, dots=chart.dots and wish.type != "bar")
+    return _told(_with_wished_scales(chart, table, wish), table, spec)
 
 
 def redrawn(chart: ChartSpec, table: Table, spec: QuerySpec | None) -> ChartSpec:
     """A chart whose type, columns or scales a person has changed, with what follows from them as `choose` has it."""
-    chart = _completed(chart, table, sort_roles(table, spec))
-    reason = f"{chart.reason} {left_out(chart, table)}".strip()
-    return replace(chart, reason=reason[:1].upper() + reason[1:])
+    return _told(_completed(chart, table, sort_roles(table, spec)), table, spec)
 
 
 def tiles(table: Table, spec: QuerySpec | None = None) -> list[tuple[str, Value | None]]:
@@ -74,6 +90,12 @@ def no_rows(spec: QuerySpec | None) -> str:
     return f"No rows match {' and '.join(filter_in_words(f) for f in spec.filters)}."
 
 
+def _told(chart: ChartSpec, table: Table, spec: QuerySpec | None) -> ChartSpec:
+    dots = "Dots, since bars from zero would look alike." if chart.dots else ""
+    told = (chart.reason, dots, left_out(chart, table, edited=spec is None))
+    return replace(chart, reason=capital(" ".join(filter(None, told))))
+
+
 # -- rules -------------------------------------------------------------------------------------------------------------
 
 
@@ -89,7 +111,7 @@ def _first_that_fits(table: Table, shape: str | None, roles: Roles, spec: QueryS
         if len(metrics) <= _MOST_TILES:
             return ChartSpec("tiles", reason="One row: its numbers.")
         return ChartSpec("table", reason=f"One row with {len(metrics)} numbers is easiest to read as a table.")
-    if shape is None and len(metrics) > _MOST_TILES:
+    if shape is None and len(metrics) > MOST_METRICS:
         return ChartSpec("table", reason=f"The rows hold {len(metrics)} numbers: choose x and y to draw two of them.")
     for kind in _candidates(table, shape, roles):
         chart = _build(kind, table, roles, ranked=shape in ("best", "ranking"))
@@ -100,21 +122,28 @@ def _first_that_fits(table: Table, shape: str | None, roles: Roles, spec: QueryS
 
 def _candidates(table: Table, shape: str | None, roles: Roles) -> Iterable[ChartType]:
     """The kinds of chart, in the order in which they are tried."""
-    keys = compared(table, roles)
+    keys = keys_in_order(table, roles)
     parameters, times = _parameters(table, roles), differing(table, roles.times)
+    first, metrics = table.columns[0], len(roles.metrics)
     if shape in ("best", "ranking", "count", "change"):
         yield "bar"
+    if shape == "groups" and first in keys and first in roles.parameters and first not in parameters:
+        yield "bar"  # what was asked for first has two values, too few for a line: no other takes its place
     # Edited SQL that starts with a parameter or a time asks for a course, whatever else it selects.
-    course = shape is None and table.columns[0] in (*parameters, *times)
-    if len(roles.metrics) >= 2 and roles.raw and not course:
+    single = roles.raw and not (shape is None and first in (*parameters, *times))
+    if single and metrics == 2:
         yield "scatter"
+    if single and metrics > 2:
+        yield _of_several(table)
     if roles.raw and not times and len(keys) <= 2 and repeats(table, keys) >= _REPEATS_OF_A_BOX:
         yield "box" if keys else "histogram"
-    if len(parameters) >= 2 and len(keys) == 2 and len(distinct(table, parameters[1])) > MOST_COLORS:
+    if len(keys) == len(parameters) == 2:
         yield "heatmap"
     if parameters or times:
         yield "line"
-    if len(roles.metrics) == 2 and len(table.rows) > 2:
+    if metrics > 2:
+        yield _of_several(table)
+    if metrics == 2 and len(table.rows) > 2:
         yield "scatter"
     if len(keys) == 2 and math.prod(len(distinct(table, k)) for k in keys) > _MOST_CELLS_OF_BARS:
         yield "heatmap"
@@ -122,13 +151,18 @@ def _candidates(table: Table, shape: str | None, roles: Roles) -> Iterable[Chart
         yield "bar"
 
 
+def _of_several(table: Table) -> ChartType:
+    """What shows three or more metrics: a panel for each where the rows are few, else an axis for each."""
+    return "bar" if len(table.rows) <= _MOST_BARS_OF_ROWS else "parallel"
+
+
 def _build(kind: ChartType, table: Table, roles: Roles, ranked: bool = False) -> ChartSpec:
     """A chart of the kind with the columns that suit it best; `fits` says whether it can be drawn."""
-    return _completed(_placed(kind, table, roles, ranked), table, roles)
+    return _scaled(_completed(_placed(kind, table, roles, ranked), table, roles), table)
 
 
 def _placed(kind: ChartType, table: Table, roles: Roles, ranked: bool) -> ChartSpec:
-    keys = compared(table, roles)
+    keys = keys_in_order(table, roles)
     y = roles.metrics[0] if roles.metrics else None
     if kind == "scatter":
         return _scatter(table, roles, keys)
@@ -137,30 +171,32 @@ def _placed(kind: ChartType, table: Table, roles: Roles, ranked: bool) -> ChartS
     if kind == "bar":
         return _bars(table, roles, keys, ranked)
     if kind == "box":
-        x, color, facet = _slots(table, [k for k in keys if k != "dataset"] if len(keys) > 1 else keys)
-        facet = "dataset" if "dataset" in keys and x != "dataset" else facet
-        x = "machine" if "machine" in keys and "machine" not in (color, facet) else x  # boxes never hold two machines
-        return ChartSpec("box", x=x, y=y, color=color, facet=facet)
+        return _boxes(table, y, keys)
     if kind == "histogram":
-        return ChartSpec("histogram", x=y, color=_color(table, keys), facet="machine" if "machine" in keys else None)
+        facet = next((k for k in OWN_PANEL if k in keys), None)
+        few = [k for k in telling(table, keys) if k != facet and len(distinct(table, k)) <= _MOST_HISTOGRAMS]
+        color = next((k for k in ("method", "machine", *keys[:1]) if k in few), None)
+        return ChartSpec("histogram", x=y, color=color, facet=facet)
     if kind == "heatmap":
         x = next(iter(_parameters(table, roles)), keys[0] if keys else None)
         return ChartSpec("heatmap", x=x, y=next((k for k in keys if k != x), None), color=y)
+    if kind == "parallel":
+        facet = own_panel(keys)
+        color = for_points(table, [k for k in keys if k != facet])
+        return ChartSpec("parallel", color=color, facet=facet, metrics=roles.metrics[:MOST_METRICS])
     return ChartSpec(kind)
 
 
 def _scatter(table: Table, roles: Roles, keys: list[str]) -> ChartSpec:
-    axes = [*roles.metrics[:2]]
-    if len(axes) == 1:  # one metric along a parameter is a scatter as well
-        axes = [*_parameters(table, roles)[:1], *axes]
-    if len(axes) < 2:
-        return ChartSpec("scatter", y=axes[0] if axes else None)
-    x, y = axes
-    keys = [k for k in keys if k != x]
-    color = _color(table, keys)
-    facet = next((k for k in _OWN_PANEL if k in keys and k != color), None)
-    log_x, log_y = (_spans(table, c, 100, facet) for c in (x, y))
-    return ChartSpec("scatter", x=x, y=y, color=color, facet=facet, log_x=log_x, log_y=log_y)
+    columns = [*roles.metrics[:2]]
+    if len(columns) == 1:  # one metric along a parameter is a scatter as well
+        columns = [*_parameters(table, roles)[:1], *columns]
+    if len(columns) < 2:
+        return ChartSpec("scatter", y=columns[0] if columns else None)
+    x, y = columns
+    color = for_points(table, [k for k in keys if k != x])
+    facet = next((k for k in OWN_PANEL if k in keys and k not in (x, color)), None)
+    return ChartSpec("scatter", x=x, y=y, color=color, facet=facet)
 
 
 def _line(table: Table, roles: Roles, keys: list[str]) -> ChartSpec:
@@ -169,114 +205,156 @@ def _line(table: Table, roles: Roles, keys: list[str]) -> ChartSpec:
     along_time = times and (not parameters or not roles.raw or table.columns[0] == times[0])
     few = [k for k in keys if k in roles.parameters]  # two values make a line only where it is wished
     x = next(iter(times if along_time else [*parameters, *times, *few]), None)
-    y = roles.metrics[0] if roles.metrics else None
-    keys = [k for k in keys if k != x]
-    facet = "metric" if "metric" in keys else None
-    color = _color(table, [k for k in keys if k != facet])
-    rest = [k for k in keys if k not in (color, facet)]
-    if facet is None:
-        facet = next((k for k in [*_OWN_PANEL, *rest] if k in rest and len(distinct(table, k)) <= MOST_FACETS), None)
-    numbers = distinct_numbers(table, x) if x else []
-    doubling = len(numbers) >= _VALUES_OF_A_LINE and all(v > 0 and math.log2(v).is_integer() for v in numbers)
-    log_x = doubling or (_is_axis(x) and _spans(table, x, 10, facet))
-    return ChartSpec("line", x=x, y=y, color=color, facet=facet, log_x=log_x, log_y=_spans(table, y, 100, facet))
+    metrics = roles.metrics[:MOST_METRICS]
+    color, facet = for_lines(table, [k for k in keys if k != x], panels=len(metrics) < 2)
+    if along_time and roles.raw:
+        facet = own_panel([k for k in keys if k not in (x, "machine")])  # machines side by side on one time axis
+        color = for_points(table, [k for k in keys if k not in (x, facet)])
+    several = metrics if len(metrics) > 1 and facet is None else ()
+    return ChartSpec("line", x=x, y=metrics[0] if metrics else None, color=color, facet=facet, metrics=several)
 
 
 def _bars(table: Table, roles: Roles, keys: list[str], ranked: bool) -> ChartSpec:
     y = roles.metrics[0] if roles.metrics else None
-    x, color, facet = _slots(table, keys)
+    several = len(roles.metrics) > 1 and len(table.rows) <= _MOST_BARS_OF_ROWS
+    metrics = roles.metrics[:MOST_METRICS] if several else ()
     if ranked:
-        facet = None
         others = [k for k in keys if k != "method"]
         name = others[0] if len(others) == 1 and others[0] in roles.names else None
         x = keys[0] if len(keys) == 1 else name
         color = "method" if "method" in roles.names else None  # who won is told even where it is always the same
-        x = x if x and is_unique(table, [x]) else None
-    elif len(keys) > 3 or not is_unique(table, [c for c in (x, color, facet) if c]):
-        x, facet, color = None, None, "method" if "method" in keys else None
-    return ChartSpec("bar", x=x, y=y, color=color, facet=facet)
+        return ChartSpec("bar", x=x if x and is_unique(table, [x]) else None, y=y, color=color, metrics=metrics)
+    x, color, facet = for_bars(table, keys, panels=not several)
+    chart = ChartSpec("bar", x=x, y=y, color=color, facet=facet, metrics=metrics)
+    if is_unique(table, _cell(chart)):
+        return chart
+    if len(table.rows) > _MOST_BARS_OF_ROWS and not fits(_completed(chart, table, roles), table):
+        return chart
+    return ChartSpec("bar", y=y, color="method" if "method" in keys else None, metrics=metrics)
+
+
+def _boxes(table: Table, y: str | None, keys: list[str]) -> ChartSpec:
+    facet = own_panel(keys)
+    rest = [k for k in keys if k != facet]
+    x, color, _ = for_bars(table, rest, panels=False)
+    if len(rest) > 2:
+        color = "method" if "method" in rest else rest[0]
+        x = "machine" if "machine" in rest else color  # boxes never hold two machines
+    if color and len(distinct(table, color)) > MOST_COLORS:
+        color = None
+    return ChartSpec("box", x=x, y=y, color=color, facet=facet)
 
 
 # -- what follows from the places --------------------------------------------------------------------------------------
 
 
 def _completed(chart: ChartSpec, table: Table, roles: Roles) -> ChartSpec:
-    """The chart with the symbols, the Pareto front and the reason that its columns bring about."""
-    keys = [k for k in compared(table, roles) if k not in (chart.x, chart.y, chart.color, chart.facet)]
-    x, y = label(chart.x), label(chart.y)
-    others = [m for m in roles.metrics if m not in (chart.x, chart.y, chart.color)]
+    """The chart with the symbols, the fronts, what is drawn alone, and the reason that its columns bring about."""
+    keys = [k for k in keys_in_order(table, roles) if k not in (chart.x, chart.y)]
+    several = chart.type in ("bar", "line") and chart.metrics[:1] == (chart.y,) and chart.facet is None
+    metrics = chart.metrics if several else axes(chart, table) if chart.type == "parallel" else ()
+    chart = replace(chart, symbol=None, metrics=metrics, pareto=False, fronts=(), dots=False, ideal=False, only=())
     if chart.type == "scatter" and chart.x and chart.y:
-        reason = f"{x} against {y}, one point per {'trial' if roles.raw else 'row'}."
-        two_sided = has_direction(chart.x) and has_direction(chart.y)
-        # Neither different work nor what has a panel of its own can be on one front, whatever its colour.
-        apart = dict.fromkeys((*GROUP_AXES, *_OWN_PANEL))
-        mixed = [k for k in apart if k in compared(table, roles) and k != chart.facet]
-        if two_sided and mixed:
-            differ = "differs" if len(mixed) == 1 else "differ"
-            reason += f" No Pareto front, since {' and '.join(label(k) for k in mixed)} {differ} as well."
-        symbol = "machine" if "machine" in keys else chart.color
-        chart = replace(chart, symbol=symbol, pareto=two_sided and not mixed)
+        chart = _with_fronts(chart, table, keys, "trial" if roles.raw else "row")
     elif chart.type == "line" and chart.x:
-        few = [k for k in keys if len(distinct(table, k)) <= MOST_COLORS]
-        symbol = "machine" if "machine" in few else next(iter(few), chart.color)
-        alike = [label(k) for k in keys if k != symbol]
-        reason = f"{y} along {x}."
-        reason += f" Lines that look alike differ in {' and '.join(alike)}." if alike else ""
-        chart = replace(chart, symbol=symbol, pareto=False)
+        # Trials along time are of all kinds of work: each is drawn, and lines join those that are alike.
+        chart = _with_series(chart, table, keys, narrow=not (roles.raw and chart.x in roles.times))
     else:
-        reason = {
-            "bar": f"{y} by {x}." if x else f"{y} of each row.",
-            "box": f"How {y} is distributed.",
-            "histogram": f"How {x} is distributed.",
-            "heatmap": f"{label(chart.color)} for every {x} and {y}.",
-            "table": "Shown as a table.",
-        }.get(chart.type, "")
-        chart = replace(chart, symbol=None, pareto=False)
+        rest = telling(table, [k for k in keys if k not in (chart.facet, chart.color)])
+        if chart.type == "heatmap":
+            chart = replace(chart, only=one_value(table, rest, (chart.x, chart.y)))
+        elif chart.type == "bar" and chart.x and not is_unique(table, _cell(chart)):
+            chart = replace(chart, only=one_value(table, rest, _cell(chart)))
+        chart = replace(chart, dots=chart.type == "bar" and _would_look_alike(chart, table), reason=_what(chart))
+    others = [label(m) for m in roles.metrics if m not in (chart.x, chart.y, chart.color, *metrics)]
     if others and chart.type in ("scatter", "line", "bar"):
-        reason += f" The table holds {' and '.join(label(m) for m in others)} as well."
+        chart = replace(chart, reason=f"{chart.reason} The table holds {join(others)} as well.")
+    return chart
+
+
+def _with_fronts(chart: ChartSpec, table: Table, keys: list[str], row: str) -> ChartSpec:
+    """A scatter with its symbols and its Pareto front: different work has a front each, or none where it is much."""
+    by_machine = "machine" in keys and "machine" not in (chart.color, chart.facet)
+    reason = f"{label(chart.x)} against {label(chart.y)}, one point per {row}."
+    chart = replace(chart, symbol="machine" if by_machine else chart.color, reason=reason)
+    if not (has_direction(chart.x or "") and has_direction(chart.y or "")):
+        return chart
+    # Neither different work nor what has a panel of its own can be on one front, whatever its colour.
+    mixed = telling(table, [k for k in keys if k in (*GROUP_AXES, *OWN_PANEL) and k != chart.facet])
+    if not mixed:
+        return replace(chart, pareto=True)
+    values = [table.column(chart.facet) if chart.facet else [None] * len(table.rows), *map(table.column, mixed)]
+    rows = Counter(zip(*values, strict=True))
+    panels = Counter(panel for panel, *_ in rows)
+    if max(panels.values()) <= _MOST_FRONTS and max(rows.values()) > 1:
+        reason += f" Each {' and '.join(map(label, mixed))} has a Pareto front of its own."
+        return replace(chart, fronts=tuple(mixed), reason=reason)
+    differ = "differs" if len(mixed) == 1 else "differ"
+    return replace(chart, reason=f"{reason} No Pareto front, since {' and '.join(map(label, mixed))} {differ} as well.")
+
+
+def _with_series(chart: ChartSpec, table: Table, keys: list[str], narrow: bool) -> ChartSpec:
+    """Lines with their symbols, what is drawn alone, and the ideal course along threads."""
+    symbol, only = rest_of_lines(table, keys, chart.x or "", chart.color, chart.facet)
+    chart = replace(chart, symbol=symbol or chart.color, only=only if narrow else ())
+    chart = replace(chart, ideal=scales(chart, narrowed(table, chart.only)))
+    reason = f"{join([label(m) for m in chart.metrics or (chart.y or '',)])} along {label(chart.x)}."
+    if chart.ideal:
+        reason += " Dotted: every thread does as much as the first ones."
+    if same := alike(table, keys, chart):
+        reason += f" Lines that look alike differ in {join([label(k) for k in same])}."
     return replace(chart, reason=reason)
 
 
-def _slots(table: Table, keys: list[str]) -> tuple[str | None, str | None, str | None]:
-    """Places for up to three dimensions: (category, colour, panel)."""
-    if len(keys) <= 1:
-        return (keys[0] if keys else None), ("method" if "method" in keys else None), None
-    color = "method" if "method" in keys else keys[1]
-    rest = [k for k in keys if k != color]
-    panels = [k for k in (*_OWN_PANEL, *reversed(rest)) if k in rest and len(distinct(table, k)) <= MOST_FACETS]
-    facet = panels[0] if len(rest) > 1 and panels else None
-    return next(k for k in rest if k != facet), color, facet
+def _what(chart: ChartSpec) -> str:
+    """What a chart shows that has neither fronts nor series, as a sentence."""
+    x, y = label(chart.x), join([label(m) for m in chart.metrics or (chart.y or "",)])
+    if chart.type == "parallel":
+        up = "better is up" if all(map(has_direction, chart.metrics)) else "better is up where it is known"
+        return f"{y}: a line for each row, an axis for each number; {up}."
+    return {
+        "bar": f"{y} by {x}." if chart.x else f"{y} of each row.",
+        "box": f"How {y} is distributed.",
+        "histogram": f"How {x} is distributed.",
+        "heatmap": f"{label(chart.color)} for every {x} and {y}.",
+        "table": "Shown as a table.",
+    }.get(chart.type, "")
 
 
-def _color(table: Table, keys: Sequence[str]) -> str | None:
-    """Methods first, since they keep their colours; machines, data sets, then the first with few values."""
-    few = [k for k in keys if len(distinct(table, k)) <= MOST_COLORS]
-    return next((k for k in ("method", "machine", "dataset") if k in keys), None) or next(iter([*few, *keys]), None)
+def _would_look_alike(chart: ChartSpec, table: Table) -> bool:
+    """Whether some number that is drawn differs too little for bars from zero; a number of trials is no such number."""
+    shown = narrowed(table, chart.only)
+    columns = [m for m in chart.metrics or (chart.y or "",) if m not in catalog.COUNT_NAMES]
+    return any(hardly_differ(shown, c) for c in columns)
+
+
+def _cell(chart: ChartSpec) -> list[str]:
+    return [c for c in (chart.x, chart.color, chart.facet) if c]
 
 
 def _parameters(table: Table, roles: Roles) -> list[str]:
     """Parameters with enough values for an axis."""
-    return [p for p in compared(table, roles) if p in roles.parameters and _enough(table, p)]
+    keys = [k for k in keys_in_order(table, roles) if k in roles.parameters]
+    return [k for k in keys if len(distinct_numbers(table, k)) >= _VALUES_OF_A_LINE]
 
 
-def _enough(table: Table, column: str) -> bool:
-    return len(distinct_numbers(table, column)) >= _VALUES_OF_A_LINE
+# -- scales ------------------------------------------------------------------------------------------------------------
 
 
-def _spans(table: Table, column: str | None, ratio: float, facet: str | None) -> bool:
-    """Whether all numbers are above zero and, in some panel, the largest is at least `ratio` times the smallest."""
-    if column is None or not is_numeric(table, column):
-        return False
-    panels: dict[Value | None, list[float]] = {}
-    values, places = table.column(column), table.column(facet) if facet else [None] * len(table.rows)
-    for value, place in zip(values, places, strict=True):
-        if is_number(value):
-            panels.setdefault(place, []).append(float(value))
-    return all(min(p) > 0 for p in panels.values()) and any(max(p) / min(p) >= ratio for p in panels.values())
-
-
-def _is_axis(column: str | None) -> bool:
-    return column is not None and catalog.entry(column).role == "axis"
+def _scaled(chart: ChartSpec, table: Table) -> ChartSpec:
+    """The chart with logarithmic axes where the numbers ask for them."""
+    shown = narrowed(table, chart.only)
+    if chart.type == "scatter":
+        log_x, log_y = (spans(shown, c, _TWO_DECADES, chart.facet) for c in (chart.x, chart.y))
+        return replace(chart, log_x=log_x, log_y=log_y)
+    if chart.type == "line" and chart.x:
+        numbers = distinct_numbers(shown, chart.x)
+        doubling = len(numbers) >= _VALUES_OF_A_LINE and all(v > 0 and math.log2(v).is_integer() for v in numbers)
+        axis = catalog.entry(chart.x).role == "axis"
+        log_x = doubling or (axis and spans(shown, chart.x, 10, chart.facet))
+        log_y = any(spans(shown, m, _TWO_DECADES, chart.facet) for m in chart.metrics or (chart.y,))
+        return replace(chart, log_x=log_x, log_y=log_y)
+    return chart
 
 
 def _with_wished_scales(chart: ChartSpec, table: Table, wish: ChartWish) -> ChartSpec:

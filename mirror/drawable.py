@@ -1,15 +1,19 @@
-"""Whether a chart can be drawn from a table, and what it leaves out. Sentences for people."""
+"""Whether a chart can be drawn from a table, and which part of the table it draws. Sentences for people."""
 
+from collections import Counter
 from dataclasses import replace
 
+from db.columns import CHOICE_AXES
 from mirror import catalog
 from mirror.numbers import plain_text
-from mirror.query_spec import ChartSpec, Table
-from mirror.roles import distinct, is_number, is_numeric, is_temporal
+from mirror.query_spec import ChartSpec, Table, Value
+from mirror.roles import distinct, distinct_numbers, is_number, is_numeric, is_temporal, sort_roles
 
 MOST_COLORS = 8
 MOST_FACETS = 6
 MOST_BARS = 40
+MOST_METRICS = 6  # with a panel or an axis each
+_ALIKE = 1.25  # largest / smallest up to which bars from zero look alike
 _NEEDS = {
     "scatter": "A scatter needs two numeric columns, on x and on y.",
     "line": "A line needs a numeric or time column on x and a numeric one on y.",
@@ -17,6 +21,7 @@ _NEEDS = {
     "box": "A box plot needs a numeric column.",
     "histogram": "A histogram needs a numeric column.",
     "heatmap": "A heatmap needs two columns that differ, and a numeric one for the colour.",
+    "parallel": "Parallel coordinates need three numeric columns and two rows that hold all of them.",
 }
 
 
@@ -33,16 +38,48 @@ def fits(chart: ChartSpec, table: Table) -> str:
         return "There are no rows to draw."
     if chart.type == "tiles":
         return "" if len(table.rows) == 1 else f"Number tiles show one row; there are {len(table.rows):,}."
-    for c in (chart.x, chart.y, chart.color, chart.symbol, chart.facet):
+    columns = (chart.x, chart.y, chart.color, chart.symbol, chart.facet, *chart.metrics, *(c for c, _ in chart.only))
+    for c in columns:
         if c is not None and c not in table.columns:
             return f"The result has no column {plain_text(c)}."
     return _fits_columns(chart, table) or _fits_scales(chart, table) or _fits_cells(chart, table)
 
 
+def narrowed(table: Table, only: tuple[tuple[str, Value], ...]) -> Table:
+    """The rows that hold the values (see `ChartSpec.only`), and those that have none.
+
+    A method that has one setting of its own, as the baseline that is not compressed, keeps it.
+    """
+    if not only:
+        return table
+    methods = table.column("method") if "method" in table.columns else [None] * len(table.rows)
+    keep = [True] * len(table.rows)
+    for column, wanted in only:
+        values = table.column(column)
+        settings = Counter(m for m, _ in {(m, v) for m, v in zip(methods, values, strict=True) if v is not None})
+        own = {m for m, n in settings.items() if n == 1 and m is not None} if column in CHOICE_AXES else set()
+        keep = [k and (v is None or v == wanted or m in own) for k, v, m in zip(keep, values, methods, strict=True)]
+    return replace(table, rows=tuple(r for r, k in zip(table.rows, keep, strict=True) if k))
+
+
+def panels(chart: ChartSpec, shown: Table) -> list[Value | None]:
+    """The values of `facet` that get a panel, in their order: those with the most rows where they are too many."""
+    values = distinct(shown, chart.facet or "")
+    often = Counter(shown.column(chart.facet or ""))
+    kept = sorted(values, key=lambda v: (v is None, -often[v]))[:MOST_FACETS]
+    return [v for v in values if v in kept]
+
+
+def axes(chart: ChartSpec, table: Table) -> tuple[str, ...]:
+    """The columns of the axes of parallel coordinates: as chosen, else all that are metrics."""
+    return chart.metrics or sort_roles(table).metrics[:MOST_METRICS]
+
+
 def drawn_part(chart: ChartSpec, table: Table) -> Table:
-    """The rows with a value in every place of the chart (above zero on a logarithmic axis)."""
+    """The rows that are drawn: with a value in every place of the chart (above zero on a logarithmic axis)."""
+    table = narrowed(table, chart.only)
     rows = list(table.rows)
-    for c in _values(chart):
+    for c in axes(chart, table) if chart.type == "parallel" else placed(chart):
         at = table.columns.index(c)
         if is_numeric(table, c):
             positive = c in _log_columns(chart)
@@ -53,24 +90,22 @@ def drawn_part(chart: ChartSpec, table: Table) -> Table:
     return replace(table, rows=tuple(tuple(None if v != v else v for v in r) for r in rows))
 
 
-def left_out(chart: ChartSpec, table: Table) -> str:
-    """What the rows hold and the chart does not show, in sentences; empty when it shows everything."""
-    if chart.type in ("table", "tiles") or fits(chart, table):
-        return ""
-    sentences = []
-    shown = drawn_part(chart, table)
-    if missing := len(table.rows) - len(shown.rows):
-        names = " or no ".join(label(c) for c in _values(chart))
-        sentences.append(f"{missing:,} {'row has' if missing == 1 else 'rows have'} no {names} to draw.")
-    if chart.facet and (facets := len(distinct(shown, chart.facet))) > MOST_FACETS:
-        sentences.append(f"The first {MOST_FACETS} of {facets:,} panels by {label(chart.facet)} are drawn.")
-    if chart.type == "bar" and not chart.facet:
-        bars = len(distinct(shown, chart.x)) if chart.x else len(shown.rows)
-        if bars > MOST_BARS:
-            sentences.append(f"The first {MOST_BARS} of {bars:,} bars are drawn.")
-    if chart.color and chart.type != "heatmap" and len(distinct(shown, chart.color)) > MOST_COLORS:
-        sentences.append(f"Only {MOST_COLORS} values of {label(chart.color)} have a colour, the rest is grey.")
-    return " ".join(sentences)
+def spans(table: Table, column: str | None, ratio: float, facet: str | None = None) -> bool:
+    """Whether all numbers are above zero and, in some panel, the largest is at least `ratio` times the smallest."""
+    if column is None or not is_numeric(table, column):
+        return False
+    parts: dict[Value | None, list[float]] = {}
+    values, places = table.column(column), table.column(facet) if facet else [None] * len(table.rows)
+    for value, place in zip(values, places, strict=True):
+        if is_number(value):
+            parts.setdefault(place, []).append(float(value))
+    return all(min(p) > 0 for p in parts.values()) and any(max(p) / min(p) >= ratio for p in parts.values())
+
+
+def hardly_differ(table: Table, column: str) -> bool:
+    """Whether numbers above zero differ so little that bars from zero would look alike."""
+    numbers = distinct_numbers(table, column) if column in table.columns else []
+    return len(numbers) > 1 and numbers[0] > 0 and numbers[-1] / numbers[0] <= _ALIKE
 
 
 def is_unique(table: Table, columns: list[str]) -> bool:
@@ -79,8 +114,12 @@ def is_unique(table: Table, columns: list[str]) -> bool:
     return len({tuple(r[p] for p in places) for r in table.rows}) == len(table.rows)
 
 
-def _values(chart: ChartSpec) -> list[str]:
+def placed(chart: ChartSpec) -> list[str]:
     """The columns whose value decides where a row is drawn; a category may be NULL."""
+    if chart.type == "parallel":
+        return list(chart.metrics)
+    if chart.metrics:  # a row that lacks one of them has its place in the other panels
+        return [chart.x] if chart.type == "line" and chart.x else []
     if chart.type in ("scatter", "line"):
         places = [chart.x, chart.y]
     elif chart.type == "histogram":
@@ -94,18 +133,23 @@ def _values(chart: ChartSpec) -> list[str]:
 
 def _fits_columns(chart: ChartSpec, table: Table) -> str:
     needed = _NEEDS[chart.type]
-    placed = _values(chart)
-    if len(placed) < (2 if chart.type in ("scatter", "line") else 1) or len(set(placed)) < len(placed):
+    if chart.type == "parallel":
+        numeric = [c for c in dict.fromkeys(axes(chart, table)) if is_numeric(table, c)]
+        whole = len(numeric) == len(axes(chart, table)) > 2
+        return "" if whole and len(drawn_part(chart, table).rows) > 1 else needed
+    columns = placed(replace(chart, metrics=()))
+    if len(columns) < (2 if chart.type in ("scatter", "line") else 1) or len(set(columns)) < len(columns):
         return needed
     along = chart.x if chart.type == "line" else None
-    if not all(is_numeric(table, c) or (c == along and is_temporal(table, c)) for c in placed):
+    if not all(is_numeric(table, c) or (c == along and is_temporal(table, c)) for c in (*columns, *chart.metrics)):
         return needed
     if chart.type == "heatmap" and (not chart.x or not chart.y or len({chart.x, chart.y, chart.color}) < 3):
         return needed
-    if chart.type == "line" and len(distinct(table, chart.x or "")) < 2:
+    shown = drawn_part(chart, table)
+    if not shown.rows:
+        return f"No row has {' and '.join(label(c) for c in columns)} to draw."
+    if chart.type == "line" and len(distinct(shown, chart.x or "")) < 2:
         return f"A line needs two points; all rows have the same {label(chart.x)}."
-    if not drawn_part(chart, table).rows:
-        return f"No row has {' and '.join(label(c) for c in placed)} to draw."
     return ""
 
 

@@ -27,9 +27,18 @@ def format_value(column: str, value: Value | None) -> str:
         return value
     if not math.isfinite(value):
         return format_number(value)
+    if is_year(column) and value == int(value):
+        return str(int(value))
     divisor, unit = _scale(column, value)
     scaled = value if divisor == 1 else value / divisor  # a large whole number stays whole
     return with_unit(_digits(column, scaled, unit), unit)
+
+
+def format_plain(column: str, value: Value | None) -> str:
+    """The value of a column without its unit, for a place where the unit is told already; empty for no number."""
+    if value is None or isinstance(value, bool | str) or not math.isfinite(value):
+        return ""
+    return _digits(column, value, catalog.entry(column).unit)
 
 
 def format_spread(column: str, value: float, deviation: float) -> str:
@@ -75,12 +84,18 @@ def format_number(value: float, exact: bool = False, fraction: bool = False) -> 
     if size >= 1e6:
         return _short(value)
     if exact:
-        return f"{value:,.10g}"
+        short = f"{value:,.7g}"  # what a float32 has of digits: 0.1 and not 0.1000000015
+        return short if abs(float(short.replace(",", "")) - value) <= 1e-7 * size else f"{value:,.10g}"
     if size < 1e-3:
         return f"{value:.2g}"
     if fraction and size < 10:
         return f"{value:.4f}"
     return f"{value:,.{max(0, 2 - math.floor(math.log10(size)))}f}"
+
+
+def is_year(column: str) -> bool:
+    """Whether a column is named for years, which have no thousands separator."""
+    return column.lower().rpartition("_")[2] == "year"
 
 
 def format_tick(value: float) -> str:
@@ -107,6 +122,14 @@ def plain_text(value: object, longest: int = 60) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
+def cut_middle(text: str, longest: int) -> str:
+    """The text, without its middle where it is longer: names that begin alike often differ at the end."""
+    if len(text) <= longest:
+        return text
+    tail = (longest - 1) // 3
+    return f"{text[: longest - 1 - tail].rstrip()}…{text[len(text) - tail :].lstrip()}"
+
+
 def describe(column: str, value: Value | None) -> str:
     """A value that names a row: `hashed`, `batch size 512`, `no data set`."""
     label = catalog.entry(column).label
@@ -116,7 +139,8 @@ def describe(column: str, value: Value | None) -> str:
         return plain_text(label) if value else f"not {plain_text(label)}"
     if isinstance(value, str):
         return plain_text(value) or f"empty {plain_text(label)}"
-    return f"{plain_text(label)} {format_number(value, exact=True)}"
+    number = str(value) if is_year(column) else format_number(value, exact=True)
+    return f"{plain_text(label)} {number}"
 
 
 def _short(value: float) -> str:

@@ -160,6 +160,7 @@ class ChartSpec:
         log_x, log_y: logarithmic axes.
         pareto: draw the Pareto front of x and y.
         fronts: columns whose values are different work within a panel: a Pareto front for each, instead of one.
+        dots: dots instead of bars, where bars from zero would hardly differ.
         ideal: draw how lines along threads would run if twice the threads did twice the work.
         only: (column, value) of what would make too many lines: other values are not drawn, rows without one are.
         reason: why this chart, or why none.
@@ -176,6 +177,7 @@ class ChartSpec:
     log_y: bool = False
     pareto: bool = False
     fronts: tuple[str, ...] = ()
+    dots: bool = False
     ideal: bool = False
     only: tuple[tuple[str, Value], ...] = ()
     reason: str = ""

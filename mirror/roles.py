@@ -1,13 +1,16 @@
 """What each column of a result is for: metrics, parameters, names, times, spreads and counts."""
 
+import itertools
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeGuard
 
-from db.columns import BY_NAME
+from db.columns import BY_NAME, CHOICE_AXES
 from mirror import catalog
+from mirror.calendar_names import place_in_year
 from mirror.query_spec import QuerySpec, Table, Value
 
 # Places along a run in the views `curves` and `samples`, which the catalogue of trials does not hold.
@@ -19,6 +22,14 @@ _BESIDE = {"machine_id": "machine", "verdict": "speedup"}
 _INTERVALS = {
     "latency_us": ("latency_ci_low_us", "latency_ci_high_us"), "speedup": ("speedup_ci_low", "speedup_ci_high"),
 }  # fmt: skip
+# Last words of the names of numbers that are places along something or name something, in tables of any kind.
+_PLACES = (
+    "year", "quarter", "month", "week", "weekday", "day", "hour", "minute", "epoch", "iteration", "bucket", "bin",
+    "rank", "age",
+)  # fmt: skip
+_MEASURED = ("avg", "average", "mean", "median", "sum", "total", "min", "max", "count", "number", "num", "per")
+_IDENTIFIERS = ("id", "key", "code", "zip", "postcode", "uuid")
+_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 _PERCENTILES = ("latency_p10_us", "latency_p90_us", "latency_p95_us", "latency_p99_us")
 
 
@@ -65,8 +76,17 @@ def is_temporal(table: Table, column: str) -> bool:
 
 
 def distinct(table: Table, column: str) -> list[Value | None]:
-    """The distinct values of a column: numbers by value, then text by name, then NULL."""
-    return sorted(set(table.column(column)), key=sort_key)
+    """The distinct values of a column: numbers by value, then text by name (months in their order), then NULL."""
+    values = set(table.column(column))
+    if is_calendar(table, column):
+        return sorted(values, key=lambda v: (v is None, place_in_year(v) or (0, 0), str(v)))
+    return sorted(values, key=sort_key)
+
+
+def is_calendar(table: Table, column: str) -> bool:
+    """Whether a column holds names of months, of weekdays or of quarters, and nothing else."""
+    values = {v for v in table.column(column) if v is not None}
+    return bool(values) and all(place_in_year(v) is not None for v in values)
 
 
 def distinct_numbers(table: Table, column: str) -> list[float]:
@@ -95,10 +115,10 @@ def sort_roles(table: Table, spec: QuerySpec | None = None) -> Roles:
             continue
         if is_temporal(table, c):
             times.append(c)
-        elif not is_numeric(table, c):
+        elif not is_numeric(table, c) or (c not in dimensions and _is_identifier(c)):
             if any(v is not None for v in table.column(c)) and entry.role != "metric":
                 names.append(c)
-        elif c in dimensions or entry.role == "axis" or c in _POSITIONS:
+        elif c in dimensions or entry.role == "axis" or c in _POSITIONS or _is_place(table, c):
             parameters.append(c)
         elif entry.role == "metric" or c not in BY_NAME:
             inferred.append(c)
@@ -136,7 +156,7 @@ def spread(table: Table, metric: str) -> tuple[list[float], list[float]] | None:
 
 
 def _implied(table: Table, column: str, others: list[str]) -> bool:
-    """Whether the others fix a column that says nothing new: tables of a data set, the baseline's own compression."""
+    """Whether another column fixes one that then says nothing new: tables of a data set, settings that a method has."""
     if column in ("num_rows", "num_tables"):
         others = [c for c in others if c == "dataset"]
     elif column == "op":
@@ -145,10 +165,38 @@ def _implied(table: Table, column: str, others: list[str]) -> bool:
         if len(set(table.column(column)) - {1, None}) > 1:
             return False
         others = [c for c in others if c == "method"]
+    elif column in CHOICE_AXES:
+        others = [c for c in others if c == "method"]
     else:
         return False
-    keys = [table.column(c) for c in others]
-    return bool(others) and len(set(zip(*keys, strict=True))) == len(set(zip(*keys, table.column(column), strict=True)))
+    return bool(others) and is_fixed_by(table, column, others)
+
+
+def is_fixed_by(table: Table, column: str, others: Sequence[str]) -> bool:
+    """Whether rows that agree in all of the others agree in the column too."""
+    keys = list(zip(*(table.column(c) for c in others), strict=True)) or [()] * len(table.rows)
+    return len(set(keys)) == len(set(zip(keys, table.column(column), strict=True)))
+
+
+def _is_place(table: Table, column: str) -> bool:
+    """Whether numbers of an unknown column are places along something: a year, or 1, 2, 3 in the first column."""
+    values = table.column(column)
+    if column in BY_NAME or not all(v is None or (is_number(v) and float(v).is_integer()) for v in values):
+        return False
+    words = _words(column)
+    if words[-1] in _PLACES and not set(words) & set(_MEASURED):
+        return True
+    numbers = [float(v) for v in values if is_number(v)]
+    steps = {b - a for a, b in itertools.pairwise(numbers)}
+    return column == table.columns[0] and len(numbers) > 2 and len(steps) == 1 and steps.pop() > 0
+
+
+def _is_identifier(column: str) -> bool:
+    return column not in BY_NAME and _words(column)[-1] in _IDENTIFIERS
+
+
+def _words(column: str) -> list[str]:
+    return re.findall(r"[^\W_]+", column.lower()) or [""]
 
 
 def _spread_columns(metric: str) -> tuple[str, ...]:
@@ -161,6 +209,8 @@ def _gap(low: Value | None, high: Value | None) -> float:
 
 
 def _is_timestamp(text: str) -> bool:
+    if _MONTH.fullmatch(text):
+        return True
     try:
         datetime.fromisoformat(text)
     except ValueError:

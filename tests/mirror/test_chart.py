@@ -63,9 +63,9 @@ GOLDEN = {
     "ranking of methods": (
         table("method auc n", ("dense", 0.8, 3), ("hashed", 0.7, 3)),
         replace(FASTEST, metrics=(MEAN_AUC,), dimensions=("method",)),
-        ChartSpec("bar", x="method", y="auc", color="method"),
+        ChartSpec("bar", x="method", y="auc", color="method", dots=True),
     ),
-    "best per data set": (best(), BEST, ChartSpec("bar", x="dataset", y="auc", color="method")),
+    "best per data set": (best(), BEST, ChartSpec("bar", x="dataset", y="auc", color="method", dots=True)),
     "best per data set, tied": (
         table("dataset method auc n", ("a", "hashed", 0.9, 3), ("a", "dense", 0.9, 3), ("b", "dense", 0.7, 3)),
         BEST,
@@ -117,7 +117,7 @@ GOLDEN = {
     "edited SQL that starts with a parameter": (
         table("batch_size latency_us memory_mb", (1, 5.0, 1.0), (2, 6.0, 1.0), (4, 7.0, 2.0)),
         None,
-        ChartSpec("line", x="batch_size", y="latency_us", log_x=True),
+        ChartSpec("line", x="batch_size", y="latency_us", metrics=("latency_us", "memory_mb"), log_x=True),
     ),
     "edited SQL along time": (
         table("day auc", ("2026-01-01", 0.7), ("2026-01-02", 0.8), ("2026-01-03", 0.8)),
@@ -130,7 +130,7 @@ GOLDEN = {
         ChartSpec("line", x="step", y="value", color="method", symbol="method", facet="metric"),
     ),
     "edited SQL of many numbers": (
-        table("method auc logloss memory_mb latency_us noise", ("a", 1, 1, 1, 1, 1), ("b", 2, 2, 2, 2, 2)),
+        table("method a b c d e f g", ("a", 1, 1, 1, 1, 1, 1, 1), ("b", 2, 2, 2, 2, 2, 2, 2)),
         None,
         ChartSpec("table"),
     ),
@@ -206,10 +206,16 @@ def test_what_is_left_out_is_said():
 
 
 def test_metrics_beyond_the_drawn_ones_are_in_the_table():
-    spec = QuerySpec("groups", (MEAN_AUC, Metric("memory_mb", "avg")), ("method",))
-    chart = choose(table("method auc memory_mb", ("dense", 0.8, 3.0), ("hashed", 0.7, 1.0)), spec)
-    assert (chart.type, chart.y) == ("bar", "auc")
-    assert chart.reason == "AUC by method. The table holds memory as well."
+    spec = QuerySpec("groups", (MEAN_AUC, Metric("memory_mb", "avg")), ("compression", "dataset"))
+    rows = table("compression dataset auc memory_mb", *((c, d, c, c) for c in (0.1, 0.2, 0.5) for d in "ab"))
+    assert choose(rows, spec).reason == "AUC and memory along compression."
+    apart = table(
+        "compression method dataset auc memory_mb",
+        *((c, m, d, c, c) for c in (0.1, 0.2, 0.5) for d in "ab" for m in ("dense", "hashed")),
+    )
+    chart = choose(apart, replace(spec, dimensions=("compression", "method", "dataset")))
+    assert (chart.y, chart.facet, chart.metrics) == ("auc", "dataset", ())
+    assert chart.reason == "AUC along compression. The table holds memory as well."
 
 
 def test_tiles_hold_the_metrics_and_then_the_names():
@@ -230,8 +236,8 @@ def test_what_a_change_brings_about_is_what_choosing_brings_about():
     chosen = choose(rows, TRADE_OFF)
     assert redrawn(chosen, rows, TRADE_OFF) == chosen
     one_panel = redrawn(replace(chosen, facet=None), rows, TRADE_OFF)
-    assert not one_panel.pareto
-    assert "No Pareto front, since data set differs as well." in one_panel.reason
+    assert (one_panel.pareto, one_panel.fronts) == (False, ("dataset",))
+    assert "Each data set has a Pareto front of its own." in one_panel.reason
     other_axis = redrawn(replace(chosen, x="seed"), rows, TRADE_OFF)
     assert (other_axis.pareto, other_axis.reason) == (
         False, "Seed against AUC, one point per trial. The table holds memory as well."

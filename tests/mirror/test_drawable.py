@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from result_tables import by_batch, by_compression, fastest, trade_off
 
-from mirror.drawable import drawn_part, fits, left_out
+from mirror.drawable import drawn_part, fits
+from mirror.left_out import left_out
 from mirror.query_spec import ChartSpec, Table
 
 SCATTER = ChartSpec("scatter", x="memory_mb", y="auc", color="method")
@@ -95,6 +96,6 @@ def test_panels_bars_and_colours_beyond_the_most_are_said():
         "The first 40 of 50 bars are drawn. Only 8 values of method have a colour, the rest is grey."
     )
     assert left_out(ChartSpec("box", y="auc", facet="dataset"), table) == (
-        "The first 6 of 50 panels by data set are drawn."
+        "6 of 50 panels by data set are drawn; add “on d14” for another."
     )
     assert left_out(ChartSpec("table"), table) == ""

@@ -43,10 +43,15 @@ def test_a_log_axis_ignores_what_it_cannot_hold():
     assert "tickvals" not in value_axis(numbers(-1, 0), "latency_us", log=True)
 
 
-def test_labels_at_the_values_are_thinned_out():
+def test_labels_at_the_values_are_thinned_out_to_the_room_that_there_is():
     table = Table(("batch_size",), tuple((b,) for b in (1, 2, 3, 1000, 1024)))
-    ticks = value_axis(table, "batch_size", log=True, at_values=True)["tickvals"]
-    assert ticks == [1.0, 3.0, 1024.0]
+
+    def ticks(room: int) -> list[float]:
+        return value_axis(table, "batch_size", log=True, at_values=True, room=room)["tickvals"]
+
+    assert ticks(700) == [1.0, 2.0, 3.0, 1024.0]
+    assert ticks(200) == [1.0, 3.0, 1024.0]
+    assert ticks(20) == [1024.0]
 
 
 def test_many_values_on_a_linear_axis_are_left_to_plotly():
@@ -69,7 +74,7 @@ def test_a_long_row_label_takes_two_lines():
     rows = (("quotient_remainder", "forward_backward", 64, 1.0), ("dense", "forward", 16, 2.0))
     table = Table(("method", "direction", "embedding_dim", "latency_us"), rows)
     label = Style(table, ChartSpec("bar", y="latency_us")).row_label(table, 0)
-    assert label == "quotient_remainder · forward_backward<br>dim 64"
+    assert label == "quotient_remainder<br>forward_backward · dim 64"
 
 
 def test_hover_leaves_out_what_does_not_apply_and_caps_wide_rows():
