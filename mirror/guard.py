@@ -8,7 +8,7 @@ little. The statement's type is not asked for: DuckDB 2.0 says SELECT of a DELET
 import difflib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -19,10 +19,11 @@ from mirror.sql_functions import FUNCTIONS, TABLE_FUNCTIONS, TYPES
 MAX_LENGTH = 20_000
 MAX_DEPTH = 200
 
-# Control characters, spaces other than the plain ones, marks without width, halves of surrogate pairs.
-_INVISIBLE = re.compile(
-    r"[^\S \t\r\n]|[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+# Letters and marks that are drawn as nothing, or as a space; what is no letter or mark `str.isprintable` knows.
+_DRAWN_AS_NOTHING = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
 )
+_LONGEST_GUESS = 60  # a longer name gets no "did you mean": to compare two takes the product of their lengths
 
 _READABLE = f"{', '.join(EXPOSED[:-1])} and {EXPOSED[-1]}"
 
@@ -40,10 +41,7 @@ def check(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
 
     The connection only parses; nothing of `sql` is executed.
     """
-    if len(sql) > MAX_LENGTH:
-        raise GuardError(f"The SQL is too long: {len(sql):,} characters, where {MAX_LENGTH:,} are allowed.")
-    if _INVISIBLE.search(sql):
-        raise GuardError("The SQL holds an invisible character: type it anew, with plain spaces.")
+    check_text(sql)
     statements = _parse(connection, sql)
     if not statements:
         raise GuardError("There is no SQL to run: write a SELECT.")
@@ -59,6 +57,15 @@ def check(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
         raise _unknown("a new layout") from error
     if set(statements[0]) - {"node", "named_param_map"}:
         raise _unknown("statement")
+
+
+def check_text(sql: str) -> None:
+    """Raise GuardError for a text that is too long to be parsed, or that holds what a reader of it would not see."""
+    if len(sql) > MAX_LENGTH:
+        raise GuardError(f"The SQL is too long: {len(sql):,} characters, where {MAX_LENGTH:,} are allowed.")
+    lines = sql.translate({ord(c): " " for c in "\t\r\n"})
+    if not lines.isprintable() or _DRAWN_AS_NOTHING.search(lines):
+        raise GuardError("The SQL holds an invisible character: type it anew, with plain spaces.")
 
 
 def _parse(connection: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
@@ -133,7 +140,7 @@ _QUERIES = ("SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE")
 # Keys that hold names, numbers and switches, in any node.
 _PLAIN = _words(
     """alias aggregate_handling aliases collation column_name_alias column_names columns comparison_type cte_name
-    delim_flipped distinct end exclude_clause exclude_list export_state group_sets has_ignore_nulls ignore_nulls index
+    delim_flipped distinct end exclude_clause exclude_list group_sets has_ignore_nulls ignore_nulls index
     is_implicit is_operator join_type key limit_type materialized name nearest_approx nearest_count nearest_order_type
     null_order query_location query_location_length ref_type relation_name setop_all setop_type start subquery_type
     syntax_type try_cast type class union_all using_columns with_ordinality"""
@@ -163,6 +170,11 @@ _CHECKED: Mapping[str, frozenset[str]] = {
 _KNOWN = {
     label: keys | _INERT.get(label, _words("")) | _CHECKED.get(label, _words("")) for label, keys in _NODES.items()
 }
+
+# Names that DuckDB takes for a function of the session where no column has them.
+_SESSION = _words(
+    "current_catalog current_database current_role current_schema current_user session_user system_user user"
+)
 
 _OPERATORS = _words(
     """ARRAY_CONSTRUCTOR ARRAY_EXTRACT ARRAY_SLICE COMPARE_IN COMPARE_NOT_IN GROUPING_FUNCTION OPERATOR_COALESCE
@@ -194,6 +206,8 @@ def _walk(value: Any, ctes: frozenset[str], depth: int) -> None:
         _function(value)
     elif label == "TABLE_FUNCTION":
         _table_function(value.get("function"))
+    elif label == "COLUMN_REF":
+        _column(value)
     elif label == "CAST":
         _cast(value)
     elif label == "OPERATOR" and value.get("type") not in _OPERATORS:
@@ -227,8 +241,8 @@ def _table(node: dict[str, Any], ctes: frozenset[str]) -> None:
     if node.get("schema_name") or node.get("catalog_name") or _path(node, name) != [name]:
         raise _qualified(name)
     if _fold(name) not in ctes and _fold(name) not in EXPOSED:
-        near = difflib.get_close_matches(_fold(name), [*EXPOSED, *ctes], n=1, cutoff=0.7)
-        hint = f"did you mean {near[0]}?" if near else f"questions can read only {_READABLE}."
+        near = _near(name, [*EXPOSED, *sorted(ctes)], 0.7)
+        hint = f"did you mean {near}?" if near else f"questions can read only {_READABLE}."
         raise GuardError(f"There is no table called {_shown(name)}: {hint}")
 
 
@@ -238,8 +252,8 @@ def _function(node: dict[str, Any]) -> None:
     if schema != "main" or node.get("catalog") or _path(node, name) not in ([name], ["main", name]):
         raise _qualified(name)
     if _fold(name) not in FUNCTIONS:
-        near = difflib.get_close_matches(_fold(name), FUNCTIONS, n=1, cutoff=0.75)
-        hint = f"did you mean {near[0]}?" if near else "only everyday functions are, such as avg or round."
+        near = _near(name, sorted(FUNCTIONS), 0.75)
+        hint = f"did you mean {near}?" if near else "only everyday functions are, such as avg or round."
         raise GuardError(f"{_shown(name)} is not available here: {hint}")
 
 
@@ -249,6 +263,14 @@ def _table_function(node: Any) -> None:
     name = _name(node, "function_name")
     if _fold(name) not in TABLE_FUNCTIONS:
         raise GuardError(f"{_shown(name)} is not available here: questions can read only {_READABLE}.")
+
+
+def _column(node: dict[str, Any]) -> None:
+    names = node.get("column_names")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise _unknown("column")
+    if len(names) == 1 and _fold(names[0]) in _SESSION:
+        raise GuardError(f"{_shown(names[0])} is not available here: questions can read only {_READABLE}.")
 
 
 def _cast(node: dict[str, Any]) -> None:
@@ -293,6 +315,14 @@ def _path(node: dict[str, Any], name: str) -> Any:
 def _fold(name: str) -> str:
     """Lower case as DuckDB compares names: ASCII letters only."""
     return name.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+
+
+def _near(name: str, known: Sequence[str], cutoff: float) -> str:
+    """The known name that a slip of the pen stands for, or nothing."""
+    if len(name) > _LONGEST_GUESS:
+        return ""
+    known = [k for k in known if len(k) <= _LONGEST_GUESS]
+    return next(iter(difflib.get_close_matches(_fold(name), known, n=1, cutoff=cutoff)), "")
 
 
 def _is_plain(value: Any) -> bool:

@@ -6,22 +6,37 @@ import json
 import logging
 import os
 import queue
+import re
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import weakref
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
+from db.schema import EXPOSED
 from db.settings import ROOT, db_url
 from db.store import Store, StoreBusyError, StoreError
-from mirror.guard import GuardError
+from mirror.guard import GuardError, check_text
 from mirror.profile import Profile
 from mirror.query_spec import Table
 
 INTERRUPT_S = 0.5
+_TICK_S = 0.05  # between two looks at a query that runs
+
+# The one view that holds many rows of each trial, and that few questions read: it is loaded when one names it. A name
+# is compared in ASCII, so that a statement without these letters cannot read it.
+_LARGE = "samples"
+_READS_LARGE = re.compile(rf"\b{_LARGE}\b", re.IGNORECASE)
+# What the process needs of the environment: to start, to reach a PostgreSQL server, to tell the time. No other setting
+# of this process and no key is there to be found.
+_ENVIRONMENT = re.compile(
+    "PATH|HOME|USERPROFILE|SYSTEMROOT|TZ|TMPDIR|TEMP|TMP|LANG|VIRTUAL_ENV|(LC_|LD_|DYLD_|KRB5|SSL_|PG|PYTHON).*"
+)
 
 _log = logging.getLogger(__name__)
 
@@ -36,6 +51,13 @@ class UnreadableError(QueryError):
 
 class QueryStopped(RuntimeError):
     """The query did not end by itself: time limit, memory, or a crash. The message is a sentence."""
+
+
+class QueryCancelled(QueryStopped):
+    """Somebody stopped the query: see Sandbox.cancel."""
+
+    def __init__(self) -> None:
+        super().__init__("The query was cancelled.")
 
 
 @dataclass(frozen=True)
@@ -53,38 +75,69 @@ class Limits:
     load_s: float = 120.0
 
 
+@dataclass(eq=False)
+class _Turn:
+    """One call that needs the process. `thread` is the caller's."""
+
+    thread: int
+    cancelled: bool = False
+
+
 class Sandbox:
     """One warm process with a snapshot of the results at a SQLAlchemy URL. Safe to share between threads.
 
-    Queries take turns. When the results have changed, the next query starts a process with a new snapshot.
+    Queries take turns, in the order in which they come. When the results have changed, the next query starts a process
+    with a new snapshot.
     """
 
     def __init__(self, url: str | None = None, limits: Limits = Limits()) -> None:
         self._store = Store(url)
         self._limits = limits
-        self._turn = threading.Lock()
+        self._turns: list[_Turn] = []  # the first one has the process
+        self._changed = threading.Condition()
         self._child: _Child | None = None
         self._version = ""
 
     def run(self, sql: str, row_cap: int = 1000, time_limit_s: float = 10.0) -> Table:
         """Check and run one SELECT; at most `row_cap` rows come back.
 
-        Raises GuardError (may not run), QueryError (wrong SQL), QueryStopped (limit, crash) or StoreError (no results
-        to read).
+        Raises GuardError (may not run), QueryError (wrong SQL), QueryStopped (limit, crash), QueryCancelled, or
+        StoreError (no results to read).
         """
-        with self._turn:
-            child = self._current()
+        check_text(sql)
+        with self._turn() as turn:
+            child = self._current(turn, large=bool(_READS_LARGE.search(sql)))
             try:
-                reply = child.ask({"sql": sql, "row_cap": row_cap}, time_limit_s)
-                return _table(reply)
+                return _table(child.ask({"sql": sql, "row_cap": row_cap}, time_limit_s, turn))
             finally:
                 if not child.healthy:
                     self._end()
 
+    def cancel(self, thread: int | None = None) -> None:
+        """Stop the query that runs now, if any: it raises QueryCancelled. To be called from another thread.
+
+        Never stops a later query, however often it is called. What does not stop by itself within INTERRUPT_S is ended
+        with its process.
+
+        Args:
+            thread: stop only what this thread (`threading.get_ident()`) asked, also where it still waits for its turn:
+                a sandbox may be shared between people.
+        """
+        with self._changed:
+            for turn in self._turns:
+                if turn.thread == thread or (thread is None and turn is self._turns[0]):
+                    turn.cancelled = True
+            self._changed.notify_all()
+
+    @property
+    def url(self) -> str:
+        """SQLAlchemy URL of the results."""
+        return self._store.url
+
     def profile(self) -> Profile:
-        """What the results hold now. Raises StoreError."""
-        with self._turn:
-            return self._current().profile
+        """What the results hold now. Raises StoreError, or QueryCancelled."""
+        with self._turn() as turn:
+            return self._current(turn).profile
 
     def version(self) -> str:
         """A text that changes whenever the results may have changed; cheap. Raises StoreError."""
@@ -92,7 +145,7 @@ class Sandbox:
 
     def close(self) -> None:
         """End the process once its query is done; a later query starts a new one."""
-        with self._turn:
+        with self._turn():
             self._end()
 
     def __enter__(self) -> "Sandbox":
@@ -101,13 +154,32 @@ class Sandbox:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _current(self) -> "_Child":
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[_Turn]:
+        """Wait until the process is free, and have it for the context. Raises QueryCancelled."""
+        turn = _Turn(threading.get_ident())
+        with self._changed:
+            self._turns.append(turn)
+        try:
+            with self._changed:
+                self._changed.wait_for(lambda: turn.cancelled or self._turns[0] is turn)
+                if turn.cancelled:
+                    raise QueryCancelled
+            yield turn
+        finally:
+            with self._changed:
+                self._turns.remove(turn)
+                self._changed.notify_all()
+
+    def _current(self, turn: _Turn, large: bool = False) -> "_Child":
         version = self._store.version()  # before the load: a change meanwhile is then seen by the next query
-        if self._child is None or not self._child.alive or version != self._version:
+        child = self._child
+        if child is None or not child.alive or version != self._version or (large and _LARGE not in child.views):
             self._end()
-            self._child = _Child(self._store.url, self._limits)
+            views = tuple(view for view in EXPOSED if large or view != _LARGE)
+            self._child = child = _Child(self._store.url, views, self._limits, turn)
             self._version = version
-        return self._child
+        return child
 
     def _end(self) -> None:
         if self._child:
@@ -126,10 +198,12 @@ def shared(url: str | None = None) -> Sandbox:
 
 
 class _Child:
-    """The other process. `healthy` is False once it must not be asked again."""
+    """The other process, with a snapshot of `views`. `healthy` is False once it must not be asked again."""
 
-    def __init__(self, url: str, limits: Limits) -> None:
+    def __init__(self, url: str, views: tuple[str, ...], limits: Limits, turn: _Turn) -> None:
         self.healthy = True
+        self.views = views
+        self._most_mb = float("inf")
         self._ids = itertools.count()
         self._replies: queue.Queue[bytes | None] = queue.Queue()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by the finalizer)
@@ -146,51 +220,68 @@ class _Child:
         assert self._process.stdout
         threading.Thread(target=_read_lines, args=(self._process.stdout, self._replies), daemon=True).start()
         try:
-            hello = {"url": url, "threads": limits.threads, "memory_mb": limits.memory_mb}
-            reply = self.ask(hello, limits.load_s)
+            hello = {"url": url, "views": views, "threads": limits.threads, "memory_mb": limits.memory_mb}
+            reply = self.ask(hello, limits.load_s, turn)
             if "error" in reply:
                 raise _error(reply)
         except QueryStopped as error:
             self.kill()
+            if isinstance(error, QueryCancelled):
+                raise
             raise StoreError(
                 "The results could not be loaded for queries: the log says why; try again, or a smaller results file."
             ) from error
         except BaseException:
             self.kill()
             raise
+        self._most_mb = self._resident_mb() + 2 * limits.memory_mb
         self.profile = Profile.from_dict(reply["profile"])
 
     @property
     def alive(self) -> bool:
         return self.healthy and self._process.poll() is None
 
-    def ask(self, request: dict[str, Any], time_limit_s: float) -> dict[str, Any]:
-        """Send a request and wait for the reply. Raises QueryStopped."""
+    def ask(self, request: dict[str, Any], time_limit_s: float, turn: _Turn) -> dict[str, Any]:
+        """Send a request and wait for the reply. Raises QueryStopped or QueryCancelled."""
         number = next(self._ids)
         self.healthy = False  # until a reply is in: whatever is raised meanwhile leaves a process in an unknown state
         self._send({"id": number, **request})
-        reply = self._wait(number, time_limit_s)
+        reply = self._wait(number, time_limit_s, turn)
         self.healthy = reply.get("error") not in ("memory", "crash")
         return reply
 
-    def _wait(self, number: int, time_limit_s: float) -> dict[str, Any]:
-        reason = ""
+    def _wait(self, number: int, time_limit_s: float, turn: _Turn) -> dict[str, Any]:
+        """The reply; one that says "stopped" is told why. A result that was quicker than what should stop it counts."""
+        stop: QueryStopped | None = None
         deadline = time.monotonic() + time_limit_s
         while True:
-            try:
-                line = self._replies.get(timeout=max(0.0, deadline - time.monotonic()))
-            except queue.Empty:
-                if reason:
-                    raise QueryStopped(reason) from None
-                reason = (
-                    f"The query was stopped after {time_limit_s:g} s: ask for less, by a filter or fewer joined rows."
-                )
-            else:
+            with contextlib.suppress(queue.Empty):
+                line = self._replies.get(timeout=max(0.0, min(_TICK_S, deadline - time.monotonic())))
                 if line is None:
-                    raise QueryStopped(reason or self._crash_sentence())
-                return _finished(json.loads(line), reason)
-            self._send({"interrupt": number})
-            deadline = time.monotonic() + INTERRUPT_S
+                    raise stop or QueryStopped(self._crash_sentence())
+                reply: dict[str, Any] = json.loads(line)
+                if reply.get("error") == "stopped" and stop:
+                    self.healthy = True
+                    raise stop
+                return reply
+            late = time.monotonic() >= deadline
+            if (stop and late) or self._resident_mb() > self._most_mb:
+                raise stop or QueryStopped(_MEMORY)
+            if not stop and (turn.cancelled or late):
+                stop = QueryCancelled() if turn.cancelled else QueryStopped(_late_sentence(time_limit_s))
+                deadline = time.monotonic() + INTERRUPT_S
+            if stop:  # at every tick: between two statements of a query an interrupt finds nothing to stop
+                self._send({"interrupt": number})
+
+    def _resident_mb(self) -> float:
+        """Memory that the process holds / 1e6 bytes; 0 where the system does not tell.
+
+        The system's own cap counts addresses, of which a process that has loaded much keeps many that it can fill.
+        """
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
+            return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+        return 0.0
 
     def kill(self) -> None:
         self._finalizer()
@@ -214,11 +305,8 @@ class _Child:
 _MEMORY = "The query needed more memory than it may use: ask for fewer rows or shorter text."
 
 
-def _finished(reply: dict[str, Any], reason: str) -> dict[str, Any]:
-    """A reply, `reason` being why the query was told to stop, if it was; a result that was quicker counts."""
-    if reply.get("error") == "stopped":
-        return {"error": "stopped", "message": reason}
-    return reply
+def _late_sentence(time_limit_s: float) -> str:
+    return f"The query was stopped after {time_limit_s:g} s: ask for less, by a filter or fewer joined rows."
 
 
 def _table(reply: dict[str, Any]) -> Table:
@@ -243,16 +331,15 @@ def _error(reply: dict[str, Any]) -> Exception:
         return StoreError(message)
     if kind == "memory":
         return QueryStopped(_MEMORY)
-    if kind == "stopped":
-        return QueryStopped(message)
     _log.warning("DuckDB failed inside: %s", message)
     return QueryStopped("DuckDB failed on this query by a fault of its own: write it in another way.")
 
 
 def _environment() -> dict[str, str]:
     path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH")) if p)
+    needed = {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name.upper())}
     # Fewer reserved but unused addresses: the cap on the process counts them.
-    return {**os.environ, "PYTHONPATH": path, "MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    return {**needed, "PYTHONPATH": path, "MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
 def _read_lines(pipe: IO[bytes], lines: "queue.Queue[bytes | None]") -> None:

@@ -1,6 +1,7 @@
 """The sandbox answers, refuses, stops what does not end, and is there for the next query."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,12 +14,13 @@ from pathlib import Path
 import pytest
 
 from db.record import Record
+from db.schema import EXPOSED
 from db.settings import ROOT
 from db.store import Store, StoreBusyError, StoreError
 from mirror import sandbox, sandbox_child
 from mirror.guard import GuardError
 from mirror.profile import Profile
-from mirror.sandbox import Limits, QueryError, QueryStopped, Sandbox
+from mirror.sandbox import Limits, QueryCancelled, QueryError, QueryStopped, Sandbox
 
 ENDLESS = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"
 
@@ -115,7 +117,7 @@ def test_values_become_plain(small):
     )
     assert table.rows[0] == (
         None, True, 7, 1.5, None, None, "2026-11-01T12:00:00", "2026-11-01", "2026-11-01T10:00:00", "[1.5, NULL]",
-        "{a: 2026-11-01}", 27_000_000_000_000_000_000,
+        "{a: 2026-11-01}", 2.7e19,
     )  # fmt: skip
     assert [type(v) for v in table.rows[0][1:4]] == [bool, int, float]
 
@@ -124,6 +126,8 @@ def test_values_become_plain(small):
     ("value", "expected"),
     [
         (Decimal("0.25"), 0.25),
+        (2**63 - 1, 2**63 - 1),
+        (-(2**63) - 1, -(2.0**63)),
         (float("-inf"), None),
         (b"\x00\xff", "00ff"),
         (date(2026, 1, 2), "2026-01-02"),
@@ -139,6 +143,30 @@ def test_plain(value, expected):
 
 def test_columns_of_one_name_are_told_apart(small):
     assert small.run("SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS a").columns == ("a", "a_2", "a_2_2", "a_3")
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [
+        ("<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>"),  # whoever shows it escapes it
+        ("two\nlines\tand more", "two lines and more"),
+        ("x" * 500, "x" * 199 + "…"),
+        (" ", "unnamed"),
+    ],
+    ids=lambda s: s[:20],
+)
+def test_names_of_columns_are_one_short_line(small, alias, name):
+    assert small.run(f'SELECT 1 AS "{alias}", 2 AS "{alias}"').columns == (name, f"{name}_2")
+
+
+@pytest.mark.parametrize("sql", ["SELECT INTERVAL 999999999 DAY * 2", "SELECT [to_days(2147483647)]"])
+def test_a_value_that_python_does_not_have_is_a_mistake_and_no_crash(small, sql):
+    small.run("SELECT 1")
+    before = pid_of(small)
+    with pytest.raises(QueryError, match="cast it to VARCHAR"):
+        small.run(sql)
+    assert small.run(f"SELECT ({sql})::VARCHAR").rows
+    assert pid_of(small) == before
 
 
 def test_an_answer_too_wide_for_a_page_is_cut(small):
@@ -217,12 +245,64 @@ def test_a_bomb_is_stopped_and_the_next_query_works(small, sql):
     assert answers(small)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the operating system's cap is for Linux")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="the operating system tells and caps it on Linux")
+
+
+@linux
 def test_the_process_is_capped_by_the_operating_system(small):
     small.run("SELECT 1")
-    limits = Path(f"/proc/{pid_of(small)}/limits").read_text().splitlines()
-    cap = next(line.split()[3] for line in limits if line.startswith("Max address space"))
-    assert int(cap) < 4e9
+    limits = Path(f"/proc/{pid_of(small)}/limits").read_text()
+    assert int(re.search(r"Max address space +(\d+)", limits)[1]) < 4e9
+    assert re.search(r"Max open files +0 +0", limits)
+    assert re.search(r"Max core file size +0", limits)
+
+
+@linux
+def test_memory_that_the_caps_on_addresses_allow_is_seen_to(small, monkeypatch):
+    """What a load has freed counts as in use to the operating system's cap, and can be filled again."""
+    small.run("SELECT 1")
+    monkeypatch.setattr(small._child, "_most_mb", small._child._resident_mb() + 50)
+    with pytest.raises(QueryStopped, match="more memory than it may use"):
+        small.run("SELECT count(DISTINCT i || 'x') FROM range(100000000) AS t(i)", time_limit_s=60)
+    assert answers(small)
+
+
+def test_the_process_knows_no_key_of_its_parent(tmp_path, monkeypatch):
+    for name in ("OPENAI_API_KEY", "MIRROR_DB", "AWS_SECRET_ACCESS_KEY", "A_TOKEN_OF_SOMETHING"):
+        monkeypatch.setenv(name, "canary-in-the-environment")
+    monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pgpass"))
+    assert "canary-in-the-environment" not in sandbox._environment().values()
+    assert sandbox._environment()["PGPASSFILE"] == str(tmp_path / "pgpass")
+    assert sandbox._environment()["PATH"] == os.environ["PATH"]
+    if sys.platform == "linux":
+        with Sandbox(store_at(tmp_path / "results.duckdb", record(1)).url) as box:
+            box.run("SELECT 1")
+            assert b"canary" not in Path(f"/proc/{pid_of(box)}/environ").read_bytes()
+
+
+@linux
+def test_nothing_can_be_opened_from_inside(tmp_path):
+    """What holds when all else has failed: even Python code in the process reads, writes and connects to nothing."""
+    (tmp_path / "secret.txt").write_text("canary")
+    store = store_at(tmp_path / "results.duckdb", record(1))
+    inside = (
+        "import os, socket, sys\n"
+        "from mirror import sandbox_child as child\n"
+        "request = {'url': sys.argv[1], 'views': child.EXPOSED, 'threads': 1, 'memory_mb': 200}\n"
+        "connection, reply = child._start(request)\n"
+        "for attempt in (lambda: open(sys.argv[2]), lambda: open(sys.argv[2] + '.new', 'w'), os.pipe, socket.socket,\n"
+        "                lambda: connection.execute(f\"SELECT * FROM read_text('{sys.argv[2]}')\").fetchall()):\n"
+        "    try:\n"
+        "        print('got in:', attempt())\n"
+        "    except Exception as error:\n"
+        "        print(type(error).__name__)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", inside, store.url, str(tmp_path / "secret.txt")],
+        cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["OSError", "OSError", "OSError", "OSError", "PermissionException"]
+    assert not (tmp_path / "secret.txt.new").exists()
 
 
 def test_a_crash_is_one_sentence_and_the_next_query_works(small):
@@ -241,6 +321,118 @@ def test_a_process_that_died_between_queries_is_replaced(small):
     os.kill(pid_of(small), signal.SIGKILL)
     small._child._process.wait()
     assert answers(small)
+
+
+# -- cancelling --------------------------------------------------------------------------------------------------------
+
+
+class Asking(threading.Thread):
+    """Runs one query in a thread of its own and keeps what came of it."""
+
+    def __init__(self, box: Sandbox, sql: str, time_limit_s: float = 60.0) -> None:
+        super().__init__()
+        self.box, self.sql, self.time_limit_s = box, sql, time_limit_s
+        self.outcome: object = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self.outcome = self.box.run(self.sql, time_limit_s=self.time_limit_s).rows
+        except Exception as error:
+            self.outcome = error
+
+    def ended(self) -> object:
+        self.join(timeout=30)
+        assert not self.is_alive()
+        return self.outcome
+
+
+def until(condition) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_query_that_runs_is_cancelled_and_the_process_stays(small):
+    small.run("SELECT 1")
+    before = pid_of(small)
+    canceller = when_busy(small, small.cancel)
+    with pytest.raises(QueryCancelled, match=r"^The query was cancelled\.$"):
+        small.run(ENDLESS, time_limit_s=60)
+    canceller.join()
+    assert answers(small)
+    assert pid_of(small) == before  # an interrupt was enough
+
+
+def test_what_does_not_listen_is_ended_with_its_process(small):
+    small.run("SELECT 1")
+    before = pid_of(small)
+    deaf = "SELECT levenshtein(repeat('a', 150000), repeat('b', 150000))"
+    canceller = when_busy(small, small.cancel)
+    with pytest.raises(QueryCancelled):
+        small.run(deaf, time_limit_s=60)
+    canceller.join()
+    assert answers(small)
+    assert pid_of(small) != before
+
+
+def test_a_cancel_hits_no_later_query(small):
+    small.cancel()
+    small.cancel(threading.get_ident())
+    assert answers(small)
+    canceller = when_busy(small, lambda: [small.cancel(), small.cancel()])
+    with pytest.raises(QueryCancelled):
+        small.run(ENDLESS, time_limit_s=60)
+    canceller.join()
+    small.cancel()
+    assert all(answers(small) for _ in range(20))
+
+
+def test_cancels_at_any_moment_stop_only_what_runs(small):
+    """Queries short and long under a hail of cancels: each answers rightly or says that it was cancelled."""
+    small.run("SELECT 1")
+    over = threading.Event()
+    hail = threading.Thread(target=lambda: [small.cancel() for _ in iter(lambda: over.wait(0.03), True)])
+    hail.start()
+    outcomes = []
+    for i in range(60):
+        size = 10 ** (2 + i % 7)
+        try:
+            rows = small.run(f"SELECT {i}, count(*) FROM range({size}) AS t(n) WHERE sqrt(n) >= 0").rows
+            outcomes.append(rows == ((i, size),))
+        except QueryCancelled:
+            outcomes.append(None)
+    over.set()
+    hail.join()
+    assert set(outcomes) == {True, None}
+    assert answers(small)
+
+
+def test_one_thread_cancels_its_own_query_and_no_other(small):
+    first = Asking(small, ENDLESS)
+    until(lambda: len(small._turns) == 1)
+    second, third = (Asking(small, f"SELECT {i}") for i in (2, 3))
+    until(lambda: len(small._turns) == 3)
+    small.cancel(second.ident)  # waits for its turn, and need not wait on
+    assert isinstance(second.ended(), QueryCancelled)
+    assert first.is_alive()
+    assert third.is_alive()
+    small.cancel(first.ident)
+    assert isinstance(first.ended(), QueryCancelled)
+    assert third.ended() == ((3,),)
+    assert small._turns == []
+
+
+def test_a_load_can_be_cancelled(tmp_path, monkeypatch):
+    monkeypatch.setattr(sandbox, "INTERRUPT_S", 0.0)  # a load does not listen, and this one is short
+    store = store_at(tmp_path / "results.duckdb", record(1))
+    with Sandbox(store.url) as box:
+        asking = Asking(box, "SELECT count(*) FROM results")
+        until(lambda: box._turns)
+        box.cancel()
+        assert isinstance(asking.ended(), QueryCancelled)
+        assert box.run("SELECT count(*) FROM results").rows == ((1,),)
 
 
 def test_threads_take_turns(small):
@@ -269,6 +461,45 @@ def test_new_results_are_seen_by_the_next_query(tmp_path):
         store.add([record(2), record(3, status="failed")])
         assert box.run("SELECT count(*) FROM results").rows == ((2,),)
         assert (box.profile().rows("results"), box.profile().rows("failures")) == (2, 1)
+
+
+def test_the_snapshot_holds_what_the_views_of_the_store_hold(again):
+    """Superseded trials are in `history` alone; samples are read when they are asked for."""
+    store = Store(again._store.url)
+    assert again.profile().row_counts.keys() == set(EXPOSED)
+    for view in EXPOSED:
+        columns = ", ".join(store.rows(f"SELECT * FROM {view} LIMIT 1")[0])
+        expected = [tuple(map(sandbox_child.plain, r.values())) for r in store.rows(f"SELECT {columns} FROM {view}")]
+        table = again.run(f"SELECT * FROM {view}", row_cap=100_000)
+        assert ", ".join(table.columns) == columns
+        assert sorted(table.rows, key=repr) == sorted(expected, key=repr)
+        assert len(expected) == again.profile().rows(view) > 0
+    assert again.profile().rows("history") > again.profile().rows("results")
+
+
+@pytest.mark.parametrize("sql", ["SELECT count(*) FROM samples", 'SELECT count(*) FROM results, "SAMPLES"'])
+def test_samples_are_loaded_by_the_first_query_that_names_them(tmp_path, sql):
+    store = store_at(tmp_path / "results.duckdb", record(1))
+    with Sandbox(store.url) as box:
+        assert box.run("SELECT samples_per_s, 'no sample' FROM results").rows == ((None, "no sample"),)
+        before = pid_of(box)
+        assert "samples" not in box._child.views
+        assert box.profile().rows("samples") == 2
+        assert box.run(sql).rows == ((2,),)
+        assert pid_of(box) != before
+        after = pid_of(box)
+        assert box.run("SELECT count(*) FROM results").rows == ((1,),)
+        assert box.profile().rows("samples") == 2
+        assert pid_of(box) == after
+
+
+def test_samples_stand_as_they_were_taken(tmp_path, monkeypatch):
+    monkeypatch.setattr("db.store.BATCH_ROWS", 2)
+    monkeypatch.setattr(sandbox_child, "_BATCHES", 1)
+    store = store_at(tmp_path / "results.duckdb", *(record(i) for i in (3, 1, 2)))
+    connection = sandbox_child.load(sandbox_child.read(store, EXPOSED), threads=2)
+    rows = connection.execute("SELECT trial_id, sample FROM samples").fetchall()
+    assert rows == [(f"t{i}-1", n) for i in (3, 1, 2) for n in (0, 1)]
 
 
 def test_the_file_is_free_while_the_sandbox_is_warm(tmp_path):
