@@ -4,10 +4,10 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from mirror.evaluation.questions import Question, QuestionError, load
-from mirror.evaluation.report import as_json, as_text, failures_as_text
-from mirror.evaluation.runner import EvaluationError, run
+if TYPE_CHECKING:
+    from mirror.evaluation.questions import Question
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -28,12 +28,17 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def evaluate(given: argparse.Namespace) -> int:
-    """Run the command. Returns the exit status: 0 when all was asked, 1 for an error."""
+    """Run the command. Returns the exit status: 0 all asked, 2 no language model is configured, 1 another error."""
+    # Here, so that --help is quick.
+    from mirror.evaluation.questions import QuestionError, load
+    from mirror.evaluation.report import as_json, as_text, failures_as_text
+    from mirror.evaluation.runner import NoModelError, run
+
     try:
         scored = run(_chosen(load(), given.category, given.questions), given.engine, progress=_progress)
-    except (EvaluationError, QuestionError) as error:
+    except (_NoCategoryError, NoModelError, QuestionError) as error:
         print(error, file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, NoModelError) else 1
     if given.json:
         print(json.dumps(as_json(scored, given.engine), ensure_ascii=False))
         return 0
@@ -43,10 +48,14 @@ def evaluate(given: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(questions: Sequence[Question], category: str | None, which: str) -> list[Question]:
+class _NoCategoryError(ValueError):
+    """A category that there is not; the message names those that there are."""
+
+
+def _chosen(questions: "Sequence[Question]", category: str | None, which: str) -> "list[Question]":
     known = list(dict.fromkeys(q.category for q in questions))
     if category is not None and category not in known:
-        raise EvaluationError(f"There is no category {category!r}: name one of {', '.join(known)}.")
+        raise _NoCategoryError(f"There is no category {category!r}: name one of {', '.join(known)}.")
     return [
         q
         for q in questions

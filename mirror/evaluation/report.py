@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from db.settings import setting
 from mirror.evaluation.runner import Scored
 from mirror.evaluation.scoring import VERDICTS, Verdict
 
@@ -158,6 +159,7 @@ def as_json(scored: Sequence[Scored], engine: str) -> dict[str, Any]:
     parts, totals = tallies(scored)
     return {
         "engine": engine,
+        "model": setting("MIRROR_LLM_MODEL") if engine == "llm" else None,
         "categories": [_entry(t) for t in parts],
         "totals": [_entry(t) for t in totals],
         "seconds": [t for s in scored for t in s.seconds],

@@ -22,8 +22,8 @@ Progress = Callable[[int, int], None]
 _WARM_UP = "SELECT count(*) AS n FROM results"
 
 
-class EvaluationError(RuntimeError):
-    """The questions cannot be asked; the message says what to do."""
+class NoModelError(RuntimeError):
+    """A language model is to read the questions and none is configured; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ def run(
     worlds: Sequence[World] = WORLDS,
     progress: Progress | None = None,
 ) -> list[Scored]:
-    """Ask the questions of freshly built worlds. Raises EvaluationError."""
+    """Ask the questions of freshly built worlds. Raises NoModelError."""
     if engine == "llm" and not LlmFrontEnd().configured():
-        raise EvaluationError("No language model is configured: set MIRROR_LLM_MODEL (docs/settings.md).")
+        raise NoModelError("No language model is configured: set MIRROR_LLM_MODEL (docs/settings.md).")
     scored = []
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mirror-eval-")))

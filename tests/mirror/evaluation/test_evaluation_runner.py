@@ -8,7 +8,7 @@ import pytest
 from mirror.evaluation import runner
 from mirror.evaluation.command import add_parser, evaluate
 from mirror.evaluation.questions import Gold, Question
-from mirror.evaluation.runner import EvaluationError, run
+from mirror.evaluation.runner import NoModelError, run
 from mirror.evaluation.worlds import ALPHA, DELTA, NOW
 from mirror.query_spec import Answer, ChartSpec, Table
 
@@ -64,7 +64,7 @@ def test_a_follow_up_is_asked_after_its_question(monkeypatch: pytest.MonkeyPatch
 def test_no_model_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("MIRROR_LLM_MODEL", "MIRROR_LLM_BASE_URL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(EvaluationError, match="No language model is configured"):
+    with pytest.raises(NoModelError, match="No language model is configured"):
         run([], engine="llm")
 
 
@@ -72,6 +72,13 @@ def command(*words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     add_parser(parser.add_subparsers())
     return parser.parse_args(["eval", *words])
+
+
+def test_the_command_without_a_model(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("MIRROR_LLM_MODEL", "MIRROR_LLM_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    assert evaluate(command("--engine", "llm")) == 2
+    assert "No language model is configured" in capsys.readouterr().err
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
