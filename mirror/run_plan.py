@@ -55,7 +55,7 @@ class RunPlan:
     def command(self) -> str:
         """The line that runs it in a terminal (bash, zsh)."""
         flags = (("--retry-failed", self.retry_failed), ("--force", self.again), ("--quick", self.quick))
-        words = ["python -m bench_engine run", self.sweep or "-"]
+        words = ["python -m bench_engine run", shlex.quote(self.sweep) if self.sweep else "-"]
         words += [f"-p {shlex.quote(text)}" for text in self.overrides]
         words += [flag for flag, wanted in flags if wanted]
         if not self.sweep:

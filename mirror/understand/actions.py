@@ -109,7 +109,7 @@ class _Planner:
         """Whether a sweep is meant by a name that a method or a benchmark may have too: no method is named as well."""
         if name in [m.name for m in self.options.methods]:
             return not rest.strip() or bool(_ASSIGNMENTS.fullmatch(rest))
-        if name not in [b.name for b in self.options.benchmarks] or re.search(r"\bmethods\s*=", rest):
+        if name not in [b.name for b in self.options.benchmarks] or re.search(r"\bmethods\b", rest):
             return True
         try:
             return not slots_of(f"{name} {rest}", self._profile(rest)).methods()

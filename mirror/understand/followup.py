@@ -195,7 +195,7 @@ def _is_whole(slots: Slots) -> bool:
     shown = (
         slots.failures or slots.newest or slots.curves or slots.exist or (slots.front and metrics)
         or (slots.superlative and own and (columns or of_work))
-        or (slots.count and (slots.trials or slots.filters or columns))
+        or (slots.count and (slots.trials or slots.counted or verdicts))
         or ((slots.trials or slots.within is not None) and slots.filters)
         or (slots.compare and (two or columns))
         or (slots.explain and (two or slots.comparative))

@@ -29,6 +29,7 @@ class Draft:
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.before = self.spec
         self.spec = replace(self.spec, notes=())
 
     @property

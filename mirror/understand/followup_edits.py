@@ -34,6 +34,7 @@ def apply(
     draft: Draft, said: Sequence[Said], direction: Direction, wishes: frozenset[str], within: float | None
 ) -> None:
     """Change the draft by all that a follow-up says (see followup_words.Cut). Raises Refusal or Ambiguity."""
+    said = sorted(said, key=lambda part: part.mode in ("without", "drop"))  # "without AUC but with memory"
     for part in said:
         draft.notes += part.slots.notes
     _join_ranking(said)
@@ -167,8 +168,10 @@ def _metrics(draft: Draft, part: Said) -> None:
         _curves(draft, part, [*slots.curves, *names])
         return
     if part.mode in ("without", "drop"):
+        gone = {m.column for m in draft.before.metrics} - {m.column for m in draft.spec.metrics}
         for name in names:
-            draft.leave_out(name, part.mode)
+            if name not in gone:
+                draft.leave_out(name, part.mode)
         return
     if slots.superlative and draft.spec.metrics and slots.leading in names and part.mode != "add":
         names = []  # "the lowest memory": the ranking says it

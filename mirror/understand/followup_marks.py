@@ -23,7 +23,7 @@ def whole(words: str) -> "re.Pattern[str]":
 
 # Words around a follow-up that say nothing.
 POLITE = whole(
-    "please|thanks|thank you|ok(?:ay)?|well|hm+|great|nice|cool|again|maybe|perhaps|actually|i mean|let'?s see"
+    "please|thanks|thank you|ok(?:ay)?|so|well|hm+|great|nice|cool|again|maybe|perhaps|actually|i mean|let'?s see"
     "|(?:can|could|would|will) (?:you|we|i)|i(?:'d| would)? (?:want|like|need)(?: to (?:see|know))?"
     "|do (?:that|it|the same)|(?:does|do|did|would) (?:it|that|this|they) look(?: like)?|look(?:s)? like|(?:be )?true"
     "|the case|which ones?|that one|what(?:'s| is| was| are)(?: it| that| this)?"

@@ -14,6 +14,7 @@ from db import runs as run_states
 from db.runs import RunState
 from mirror import jobs
 from mirror.jobs import JobError
+from mirror.run_plan import RunPlan
 
 
 @pytest.fixture(autouse=True)
@@ -74,6 +75,58 @@ def test_a_form_becomes_a_sweep(engine) -> None:
     text = jobs.sweep_text("my sweep", "fake", ["fake"], {"batch_size": [1, 2], "pooling_mode": ["ok"]}, "fake", 2)
     made = jobs.plan(text)
     assert (made.sweep, len(made.trials)) == ("my sweep", 4)
+
+
+LOOKUP = RunPlan(
+    benchmark="lookup",
+    methods=("hashed", "dense"),
+    parameters=(("batch_size", (64, 512)), ("direction", ("forward",)), ("num_chunks", (4,))),
+    seeds=3,
+    quick=True,
+)
+
+
+def test_a_plan_fills_the_form_as_far_as_it_is_known(engine) -> None:
+    values, unknown = jobs.form_of(LOOKUP, jobs.options())
+    assert values == {
+        "quick": True,
+        "force": False,
+        "retry": False,
+        "way": "Form",
+        "form_benchmark": "lookup",
+        "form_methods_lookup": ["hashed", "dense"],
+        "form_lookup_batch_size": "64, 512",
+        "form_lookup_direction": ["forward"],
+        "form_lookup_seed": 3,
+    }
+    assert unknown == ("num_chunks 4",)
+
+
+def test_a_plan_of_a_ready_sweep_fills_the_preset(engine) -> None:
+    plan = RunPlan("quick", methods=("dense",), parameters=(("batch_size", (64,)),), again=True)
+    values, unknown = jobs.form_of(plan, jobs.options())
+    assert (values["way"], values["preset"], values["force"]) == ("Preset", "quick", True)
+    assert values["overrides"] == "batch_size=64 methods=dense"
+    assert unknown == ()
+
+
+@pytest.mark.parametrize(
+    ("plan", "unknown"),
+    [
+        (RunPlan("nightly"), ("nightly",)),
+        (RunPlan(benchmark="mining", methods=("dense",)), ("mining",)),
+        (RunPlan(), ("a plan without a benchmark",)),
+        (RunPlan(benchmark="lookup", methods=("dense", "gone")), ("gone",)),
+        (
+            RunPlan(benchmark="lookup", methods=("dense",), parameters=(("direction", ("forward", "sideways")),)),
+            ("direction sideways",),
+        ),
+    ],
+)
+def test_what_an_old_plan_names_and_is_gone_is_left_out(engine, plan: RunPlan, unknown: tuple[str, ...]) -> None:
+    values, left_out = jobs.form_of(plan, jobs.options())
+    assert left_out == unknown
+    assert not any("gone" in str(v) or "sideways" in str(v) for v in values.values())
 
 
 def test_a_run_that_is_started_ends_and_its_results_are_there(engine) -> None:
