@@ -1,0 +1,179 @@
+"""A question about other data becomes an answer: source, words, form, SQL, rows, chart and sentence."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from mirror.chart import choose
+from mirror.guard import GuardError
+from mirror.outside import spans
+from mirror.outside.asked import Asked
+from mirror.outside.build import Built, build
+from mirror.outside.examples import examples
+from mirror.outside.lexicon import MONEY, Words
+from mirror.outside.picking import Picker
+from mirror.outside.process import OutsideData, shared
+from mirror.outside.read_back import read_back
+from mirror.outside.reading import Walk, known_sentence, prepared
+from mirror.outside.resolve import Resolver
+from mirror.outside.revenue import revenue
+from mirror.outside.source import SourceError, find
+from mirror.outside.tables import Database
+from mirror.query_spec import Answer, ChartSpec, Metric, Order, QuerySpec, Table
+from mirror.sandbox import QueryError, QueryStopped
+from mirror.summary import summarize
+from mirror.understand.errors import Ambiguity, Refusal
+from mirror.wording import counted, in_words
+
+MAX_QUESTION = 1_000
+_OPENING = re.compile(r"\s*(select\b|with\s+(recursive\s+)?\w+\s*(\([^()]*\)\s*)?as\s*\()", re.IGNORECASE)
+_SIGNS = re.compile(r"[*(=;,]|\bfrom\b", re.IGNORECASE)
+
+
+def data(url: str) -> OutsideData:
+    """What can be asked about at a URL or path. Raises SourceError."""
+    return shared(find(url))
+
+
+def ask(question: str, url: str, now: datetime | None = None) -> Answer:
+    """Answer a question about a database or files that are no results of Mirror's.
+
+    Never raises for anything that a person can type or a database can do. A text that begins as a SELECT does, and
+    holds a sign or word of SQL, is taken for one.
+
+    Args:
+        question: plain words, or a SELECT statement.
+        url: SQLAlchemy URL, path, folder, glob, or paths with commas between them.
+        now: the present that "last month" is told from, naive UTC; by default the clock's.
+    """
+    try:
+        if len(question) > MAX_QUESTION and not _is_sql(question):
+            raise Refusal(f"The question is {len(question):,} characters long: ask in at most {MAX_QUESTION:,}.")
+        source = data(url)
+        database = source.database()
+        if not question.strip():
+            return _refused(question, "Ask something, for example one of these questions.", database)
+        if _is_sql(question):
+            return run_sql(question, url, question)
+        return _in_words(question, source, database, now or datetime.now(UTC).replace(tzinfo=None))
+    except Refusal as error:
+        return Answer("refused", question[:MAX_QUESTION], summary=str(error))
+    except (SourceError, QueryStopped) as error:
+        return Answer("error", question[:MAX_QUESTION], summary=str(error))
+
+
+def run_sql(sql: str, url: str, question: str = "") -> Answer:
+    """Run an edited statement through the guard; chart and sentence follow from its columns alone. Never raises."""
+    blank = Answer("error", question, "SQL as written", sql, engine="sql")
+    try:
+        table, odd = data(url).run(sql)
+    except GuardError as error:
+        return replace(blank, status="refused", summary=str(error))
+    except (QueryError, QueryStopped, SourceError) as error:
+        return replace(blank, summary=str(error))
+    chart = choose(table, None)
+    return _told(replace(blank, status="answered", table=table, chart=chart), summarize(table, None, chart), odd)
+
+
+def understood(question: str, database: Database, now: datetime) -> Asked:
+    """The form of a question in plain words. Raises Refusal or Ambiguity."""
+    text, quotes = prepared(question)
+    times, course, rest = spans.find(text, now)
+    known = Words(database)
+    items, words, notes = known.items(rest)
+    picker = Picker(known, words, times, quotes)
+    if earned := next((i for i in items if i.kind == "unknown" and i.text in MONEY), None):
+        raise revenue(earned, picker)
+    if unknown := [i.text for i in items if i.kind == "unknown"]:
+        raise Refusal(_unknown(unknown, known))
+    slots = Walk(items, words, times, quotes, known).slots()
+    slots.course = course
+    slots.notes[:0] = notes
+    return Resolver(slots, picker).asked()
+
+
+def _is_sql(text: str) -> bool:
+    return bool(_OPENING.match(text) and _SIGNS.search(text)) and not text.rstrip().endswith("?")
+
+
+def _in_words(question: str, source: OutsideData, database: Database, now: datetime) -> Answer:
+    try:
+        asked = understood(question, database, now)
+        built = build(asked, database)
+    except Refusal as error:
+        return _refused(question, str(error), database)
+    except Ambiguity as error:
+        return Answer("ambiguous", question, summary=str(error), suggestions=error.choices)
+    blank = Answer("error", question, read_back(asked, built, database), built.sql)
+    try:
+        table, odd = source.run(built.sql)
+    except GuardError as error:
+        return replace(blank, status="refused", summary=str(error))
+    except (QueryError, QueryStopped, SourceError) as error:
+        return replace(blank, summary=str(error))
+    if not asked.measures:
+        chart = ChartSpec("table", reason="The rows are listed as they are.")
+        more = "the first " if table.truncated else ""
+        rows = f"{more}{counted(len(table.rows), 'row')}" if table.rows else "No rows match"
+        answer = replace(blank, status="answered", table=table, chart=chart)
+        return _told(answer, f"{rows[:1].upper()}{rows[1:]}.", odd, database, built)
+    spec = _spec(asked, built)
+    chart = choose(table, spec)
+    answer = replace(blank, status="answered", table=table, chart=chart, spec=spec)
+    return _told(answer, _sentence(table, spec, chart), odd, database, built)
+
+
+def _spec(asked: Asked, built: Built) -> QuerySpec:
+    """The result's columns by use, as chart and sentence ask for them; not a question that could be compiled."""
+    ranked = asked.order is not None and (asked.ties or asked.limit is not None)
+    metrics = list(built.metrics)
+    order: tuple[Order, ...] = ()
+    if asked.order and not asked.count_groups:
+        leading = metrics.pop(asked.order[0])
+        metrics.insert(0, leading)
+        order = (Order(leading, asked.order[1]),)
+    return QuerySpec(
+        "ranking" if ranked else "groups",
+        tuple(Metric(name) for name in metrics),
+        built.dimensions,
+        order=order,
+        limit=asked.limit,
+        chart=asked.chart,
+    )
+
+
+def _sentence(table: Table, spec: QuerySpec, chart: ChartSpec) -> str:
+    """The sentence of a result whose rows are groups; what a single row is about comes first."""
+    text = summarize(table, spec, chart)
+    # It counts the rows of the result, which here say nothing of how many rows were added up.
+    text = text.removesuffix(f" Rests on {counted(len(table.rows), 'row')}.")
+    if len(table.rows) == 1 and spec.dimensions:
+        key = {d: table.column(d)[0] for d in spec.dimensions if d in table.columns}
+        return f"{in_words(key)}: {text[:1].lower()}{text[1:]}"
+    return text
+
+
+def _told(
+    answer: Answer, summary: str, odd: int, database: Database | None = None, built: Built | None = None
+) -> Answer:
+    """The answer with its sentence, and with what the person must know besides."""
+    notes = [note for note in database.notes if built and _concerns(note, built)] if database else []
+    if odd:
+        notes.append(f"{counted(odd, 'number')} of the result {'is' if odd == 1 else 'are'} none (NaN or infinite).")
+    return replace(answer, summary=summary, note=" ".join(notes))
+
+
+def _concerns(note: str, built: Built) -> bool:
+    return any(re.search(rf"(?<!\w){re.escape(table)}(?!\w)", note) for table in built.tables)
+
+
+def _refused(question: str, why: str, database: Database) -> Answer:
+    return Answer("refused", question[:MAX_QUESTION], summary=why, suggestions=examples(database)[:3])
+
+
+def _unknown(unknown: list[str], known: Words) -> str:
+    words = ", ".join(f"“{w[:40]}”" for w in dict.fromkeys(unknown[:6]))
+    more = f" and {len(unknown) - 6} more words" if len(unknown) > 6 else ""
+    near = list(dict.fromkeys(label for w in unknown[:6] for label in known.nearest(w)))
+    hint = f" Did you mean {' or '.join(near[:3])}?" if near else ""
+    return f"The data say nothing about {words}{more}.{hint} {known_sentence(known)}"

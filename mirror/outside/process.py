@@ -1,0 +1,215 @@
+"""The other side of `mirror.outside.child`: one process per source, asked in turns, ended when it misbehaves."""
+
+import contextlib
+import json
+import logging
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from typing import IO, Any
+
+from db.settings import ROOT
+from mirror.guard import GuardError
+from mirror.outside.reader import ROW_CAP, TIME_LIMIT_S
+from mirror.outside.source import Source, SourceError
+from mirror.outside.tables import Database
+from mirror.query_spec import Table
+from mirror.sandbox import QueryError, QueryStopped, UnreadableError
+
+MEMORY_MB = 2048  # the operating system's cap is at twice that
+START_S = 120.0  # to read CSV files, or to count the values of a large database
+GRACE_S = 3.0  # beyond the limit that the database keeps itself
+MOST_PROCESSES = 4
+
+_log = logging.getLogger(__name__)
+_MEMORY = "The query needed more memory than it may use: ask for fewer rows or shorter text."
+
+
+class OutsideData:
+    """What can be asked about at one source, and what comes of asking. Safe to share between threads."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._turn = threading.Lock()
+        self._child: _Child | None = None
+        self._version = ""
+        self._stamp = ""
+        self._database: Database | None = None
+
+    def database(self) -> Database:
+        """The tables, as of now. Raises SourceError or QueryStopped."""
+        with self._turn:
+            return self._described()
+
+    def _described(self) -> Database:
+        reply = self._ask({"what": "database", "have": self._stamp}, START_S)
+        if reply["database"] is not None:
+            self._database = Database.from_dict(reply["database"])
+            self._stamp = reply["stamp"]
+        assert self._database
+        return self._database
+
+    def run(self, sql: str, row_cap: int = ROW_CAP, time_limit_s: float = TIME_LIMIT_S) -> tuple[Table, int]:
+        """Check and run one SELECT. Returns its rows, and how many of their numbers are none (NaN, infinity).
+
+        Raises GuardError, QueryError, QueryStopped or SourceError.
+        """
+        with self._turn:
+            self._described()
+            request = {"what": "query", "sql": sql, "row_cap": row_cap, "time_limit_s": time_limit_s}
+            reply = self._ask(request, time_limit_s + GRACE_S)
+        rows = tuple(tuple(row) for row in reply["rows"])
+        return Table(tuple(reply["columns"]), rows, reply["truncated"], reply["milliseconds"]), reply["not_finite"]
+
+    def close(self) -> None:
+        """End the process once its question is done; a later one starts a new one."""
+        with self._turn:
+            self._end()
+
+    def _ask(self, request: dict[str, Any], time_limit_s: float) -> dict[str, Any]:
+        child = self._current()
+        try:
+            reply = child.ask(request, time_limit_s)
+        finally:
+            if not child.healthy:
+                self._end()
+        if "error" in reply:
+            raise _error(reply)
+        return reply
+
+    def _current(self) -> "_Child":
+        version = self.source.version()
+        if self._child is None or not self._child.alive or version != self._version:
+            self._end()
+            self._child = _Child(self.source)
+            self._version = version
+        return self._child
+
+    def _end(self) -> None:
+        if self._child:
+            self._child.kill()
+        self._child = None
+        self._stamp = ""
+
+
+_shared: dict[tuple[str, str], OutsideData] = {}
+_shared_lock = threading.Lock()
+
+
+def shared(source: Source) -> OutsideData:
+    """The one process of a source; the one that was asked longest ago ends where there are too many."""
+    key = (source.url, "/".join(map(str, source.paths)))
+    with _shared_lock:
+        data = _shared.pop(key, None) or OutsideData(source)
+        _shared[key] = data
+        old = [_shared.pop(next(iter(_shared))) for _ in range(len(_shared) - MOST_PROCESSES)]
+    for data_of_old in old:
+        data_of_old.close()
+    return data
+
+
+class _Child:
+    """The process. `healthy` is False once it must not be asked again."""
+
+    def __init__(self, source: Source) -> None:
+        self.healthy = True
+        self._source = source
+        self._number = 0
+        self._replies: queue.Queue[bytes | None] = queue.Queue()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by the finalizer)
+        path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH")) if p)
+        self._process = subprocess.Popen(
+            # -P: a file of the working directory must not stand in for a module.
+            [sys.executable, "-P", "-m", "mirror.outside.child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            # Fewer reserved but unused addresses: the cap on the process counts them.
+            env={**os.environ, "PYTHONPATH": path, "MALLOC_ARENA_MAX": "2"},
+            start_new_session=True,  # Ctrl-C in a terminal is the parent's to handle
+        )
+        self._finalizer = weakref.finalize(self, _end_process, self._process, self._errors)
+        assert self._process.stdout
+        threading.Thread(target=_read_lines, args=(self._process.stdout, self._replies), daemon=True).start()
+        given = {"kind": source.kind, "url": source.url, "paths": [str(p) for p in source.paths], "name": source.name}
+        try:
+            self._send({"source": given, "memory_mb": MEMORY_MB})
+            reply = self._wait(START_S)
+            if "error" in reply:
+                raise _error(reply)
+        except BaseException:
+            self.kill()
+            raise
+
+    @property
+    def alive(self) -> bool:
+        return self.healthy and self._process.poll() is None
+
+    def ask(self, request: dict[str, Any], time_limit_s: float) -> dict[str, Any]:
+        """Send a request and wait for the reply. Raises QueryStopped."""
+        self._number += 1
+        self.healthy = False  # until a reply is in: whatever is raised meanwhile leaves a process in an unknown state
+        self._send({"id": self._number, **request})
+        reply = self._wait(time_limit_s)
+        self.healthy = reply.get("error") != "memory"
+        return reply
+
+    def kill(self) -> None:
+        self._finalizer()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin
+        with contextlib.suppress(OSError):  # it has died: the end of its replies says so, with the reason
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.flush()
+
+    def _wait(self, time_limit_s: float) -> dict[str, Any]:
+        try:
+            line = self._replies.get(timeout=time_limit_s)
+        except queue.Empty:
+            raise QueryStopped(
+                f"The database did not answer within {time_limit_s:g} s: ask for less, by a filter or fewer joins."
+            ) from None
+        if line is None:
+            raise QueryStopped(self._crash_sentence())
+        return dict(json.loads(line))
+
+    def _crash_sentence(self) -> str:
+        code = self._process.wait()
+        self._errors.seek(0)
+        text = self._source.without_password(self._errors.read(100_000).decode(errors="replace"))
+        _log.warning("The process that reads other data ended with status %d: %s", code, text)
+        if "bad_alloc" in text or "MemoryError" in text or "allocate" in text:
+            return _MEMORY
+        return "Reading the data failed by a fault of its own: nothing is lost, ask in another way."
+
+
+def _error(reply: dict[str, Any]) -> Exception:
+    kind, message = reply["error"], reply["message"]
+    if kind == "memory":
+        return QueryStopped(_MEMORY)
+    known = {
+        "guard": GuardError, "unreadable": UnreadableError, "query": QueryError, "stopped": QueryStopped,
+        "source": SourceError,
+    }  # fmt: skip
+    return known[kind](message)
+
+
+def _read_lines(pipe: IO[bytes], lines: "queue.Queue[bytes | None]") -> None:
+    with pipe:
+        for line in pipe:
+            lines.put(line)
+    lines.put(None)
+
+
+def _end_process(process: "subprocess.Popen[bytes]", errors: IO[bytes]) -> None:
+    process.kill()
+    process.wait()
+    if process.stdin:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    errors.close()

@@ -1,0 +1,212 @@
+"""Which database or files a text names: PostgreSQL, MySQL, SQLite, DuckDB, CSV or Parquet; and how to call it safely."""
+
+import re
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote, unquote
+
+import sqlalchemy as sa
+
+from db.store import Store
+
+Kind = Literal["postgresql", "mysql", "sqlite", "duckdb", "files"]
+
+DIALECTS: dict[Kind, str] = {
+    "postgresql": "postgres", "mysql": "mysql", "sqlite": "sqlite", "duckdb": "duckdb", "files": "duckdb",
+}  # fmt: skip
+READABLE = "PostgreSQL, MySQL or MariaDB, SQLite, DuckDB, CSV and Parquet"
+MOST_FILES = 100
+
+_SERVERS: dict[str, tuple[Kind, str]] = {
+    "postgresql": ("postgresql", "postgresql+psycopg"), "postgres": ("postgresql", "postgresql+psycopg"),
+    "mysql": ("mysql", "mysql+pymysql"), "mariadb": ("mysql", "mysql+pymysql"),
+}  # fmt: skip
+_TABLES = re.compile(r"\.(csv|tsv|parquet|pq)$|\.(csv|tsv)\.gz$", re.IGNORECASE)
+_SQLITE = re.compile(r"\.(sqlite3?|s3db|db3)$", re.IGNORECASE)
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
+
+
+class SourceError(RuntimeError):
+    """The database or file cannot be read; the message is a sentence that says what to do, and holds no password."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One place with tables.
+
+    Attributes:
+        kind: what it is.
+        url: SQLAlchemy URL of a server, with its password; empty for files.
+        paths: the files; empty for a server.
+        name: what to call it in a message, without a password.
+    """
+
+    kind: Kind
+    url: str = ""
+    paths: tuple[Path, ...] = ()
+    name: str = ""
+
+    @property
+    def dialect(self) -> str:
+        """Its SQL, as sqlglot names it."""
+        return DIALECTS[self.kind]
+
+    def version(self) -> str:
+        """A text that changes whenever the files change; empty for a server. Raises SourceError for a missing file."""
+        parts = []
+        for path in self.paths:
+            parts.append(_stamp(path))
+            parts += [_stamp(log) for log in _logs(path) if log.exists()]
+        return "/".join(parts)
+
+    def without_password(self, text: str) -> str:
+        """A message of a driver without the password, however it was written, and without the folders of files."""
+        for secret in _secrets(self.url):
+            text = text.replace(secret, "***")
+        for path in self.paths:
+            text = text.replace(str(path), path.name)
+        return text
+
+
+def find(text: str) -> Source:
+    """The source of a URL, a path, a folder, a glob such as `data/*.csv`, or paths with commas between them.
+
+    Whether a DuckDB file is there is not looked at. Raises SourceError.
+    """
+    text = text.strip()
+    if not text:
+        raise SourceError(f"Name a database or a file: {READABLE} can be read.")
+    scheme = _SCHEME.match(text)
+    if scheme:
+        return _of_url(text, scheme[1].lower())
+    return _of_paths(_expanded(text))
+
+
+def _of_url(text: str, scheme: str) -> Source:
+    base = scheme.partition("+")[0]
+    if base in _SERVERS:
+        kind, driver = _SERVERS[base]
+        url = driver + text[len(scheme) :]
+        return Source(kind, url, name=_name_of(url))
+    if base in ("sqlite", "duckdb", "file"):
+        rest = unquote(text[len(scheme) + 3 :].partition("?")[0])
+        path = Path(rest.removeprefix("/") if base != "file" else rest).expanduser()
+        if base == "file":
+            return _of_paths([path])
+        if not rest or rest.endswith(":memory:"):
+            raise SourceError(f"A {base} database in memory holds nothing yet: name a file.")
+        return _file(base, path)  # type: ignore[arg-type]
+    raise SourceError(f"Tables of {base} cannot be read: {READABLE} can be.")
+
+
+def _name_of(url: str) -> str:
+    try:
+        sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):
+        raise SourceError(
+            "The URL of the database cannot be taken apart: write it as scheme://user:password@host:port/database, "
+            "with an @ or / of the password as %40 or %2F."
+        ) from None
+    name = Store(url).name
+    if name == "the URL given":  # an @ in the host: part of a password that would be shown
+        raise SourceError("The password of the URL must have its @ written as %40.")
+    return name.replace("+psycopg", "").replace("+pymysql", "")
+
+
+def _secrets(url: str) -> Iterable[str]:
+    if not url:
+        return
+    parts = sa.make_url(url)
+    texts = [str(parts.password or ""), *(str(v) for k, v in parts.query.items() if "pass" in k.lower())]
+    for secret in texts:
+        if secret:
+            yield from dict.fromkeys((secret, quote(secret), quote(secret, safe="")))
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def _expanded(text: str) -> list[Path]:
+    """The paths that a text names: one, those of a glob, or several with commas between them."""
+    whole = Path(text).expanduser()
+    if whole.exists() or "," not in text:
+        if not whole.exists() and re.search(r"[*?\[]", whole.name):
+            found = sorted(whole.parent.glob(whole.name)) if whole.parent.is_dir() else []
+            if not found:
+                raise SourceError(f"No file is called like {whole.name} in {whole.parent.name or 'this folder'}/.")
+            return found
+        return [whole]
+    return [path for part in text.split(",") if part.strip() for path in _expanded(part.strip())]
+
+
+def _of_paths(paths: list[Path]) -> Source:
+    if len(paths) == 1:
+        path = paths[0]
+        if path.is_dir():
+            return _folder(path)
+        if not _TABLES.search(path.name):
+            return _file(_kind_of_file(path), path)
+    for path in paths:
+        if not _TABLES.search(path.name):
+            raise SourceError(f"{path.name} is neither CSV nor Parquet: only such files can be read together.")
+        if not path.is_file():
+            raise SourceError(f"There is no file {path.name}: mend the path.")
+    if len(paths) > MOST_FILES:
+        raise SourceError(f"These are {len(paths):,} files, where {MOST_FILES} can be read together: name fewer.")
+    resolved = tuple(path.resolve() for path in paths)
+    return Source("files", paths=resolved, name=_named(resolved))
+
+
+def _named(paths: tuple[Path, ...]) -> str:
+    if len(paths) == 1:
+        return paths[0].name
+    folders = {path.parent.name for path in paths}
+    return f"{len(paths)} files of {folders.pop()}/" if len(folders) == 1 else f"{len(paths)} files"
+
+
+def _folder(path: Path) -> Source:
+    found = sorted(p for p in path.iterdir() if p.is_file() and _TABLES.search(p.name))
+    if not found:
+        raise SourceError(f"The folder {path.name}/ holds no CSV and no Parquet file.")
+    return _of_paths(found)
+
+
+def _kind_of_file(path: Path) -> Kind:
+    """By its first bytes where the file is there, else by its suffix; what nobody knows is taken for DuckDB."""
+    start = b""
+    if path.is_file():
+        try:
+            with path.open("rb") as file:
+                start = file.read(16)
+        except OSError as error:
+            raise SourceError(f"{path.name} cannot be read: {error.strerror}.") from error
+    if start.startswith(b"SQLite format 3\0") or (not start[8:12] == b"DUCK" and _SQLITE.search(path.name)):
+        return "sqlite"
+    return "duckdb"
+
+
+def _file(kind: Kind, path: Path) -> Source:
+    if kind == "sqlite" and not path.is_file():
+        raise SourceError(f"There is no file {path.name}: mend the path.")
+    return Source(kind, paths=(path.resolve(),), name=path.name)
+
+
+def _stamp(path: Path) -> str:
+    try:
+        stat = path.stat()
+    except OSError:
+        raise SourceError(f"The file {path.name} is not there any more.") from None
+    return f"{path.name}-{stat.st_ino}-{stat.st_mtime_ns}-{stat.st_size}"
+
+
+def _logs(path: Path) -> list[Path]:
+    """Files beside a database that hold its newest changes."""
+    return [path.with_name(f"{path.name}{suffix}") for suffix in (".wal", "-wal")]
+
+
+def upload_folder() -> Path:
+    """A new folder of the person's own for files that a page was given."""
+    return Path(tempfile.mkdtemp(prefix="mirror-data-"))
