@@ -1,4 +1,4 @@
-"""Command line: python -m mirror ask "memory vs AUC at compression 0.1" [--json] [--db URL]."""
+"""Command line: python -m mirror ask "memory vs AUC at compression 0.1" [--json] [--db URL], and python -m mirror eval."""
 
 import argparse
 import json
@@ -7,22 +7,26 @@ import sys
 from collections.abc import Sequence
 
 from db.plain_text import printable
+from mirror.evaluation import command as evaluation
 from mirror.numbers import format_value
 from mirror.query_spec import Answer
 
-_EXIT = {"answered": 0, "ambiguous": 2, "refused": 2, "error": 1}
+_EXIT = {"answered": 0, "ambiguous": 2, "action": 2, "refused": 2, "error": 1}
 _SHOWN_ROWS = 40
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns the exit status: 0 answered, 2 refused or a question back, 1 error."""
+    """Returns the exit status: 0 answered, 2 refused, a question back or a run that a person must start, 1 error."""
     parser = argparse.ArgumentParser(prog="python -m mirror", description="Ask about the results in plain words.")
     commands = parser.add_subparsers(dest="command", required=True)
     ask_parser = commands.add_parser("ask", help="answer one question")
     ask_parser.add_argument("question", help='for example "memory vs AUC at compression 0.1", or a SELECT statement')
     ask_parser.add_argument("--json", action="store_true", help="print one JSON object")
     ask_parser.add_argument("--db", metavar="URL", help="results: SQLAlchemy URL or DuckDB file (default: MIRROR_DB)")
+    evaluation.add_parser(commands)
     given = parser.parse_args(arguments)
+    if given.command == "eval":
+        return evaluation.evaluate(given)
 
     from mirror.answer import ask, to_json  # here, so that --help is quick
 
@@ -45,6 +49,10 @@ def as_text(answer: Answer) -> str:
         parts.insert(0, f"Read as: {answer.read_as}")
     if answer.sql:
         parts.append(answer.sql)
+    if answer.plan:
+        parts.append(f"Nothing has been started. To start it:\n  {answer.plan.command}")
+    if answer.agreement and answer.agreement.sentence:
+        parts.append(answer.agreement.sentence)
     if answer.suggestions:
         parts.append("Try:\n" + "\n".join(f"  {s}" for s in answer.suggestions))
     return "\n\n".join(parts)

@@ -1,24 +1,22 @@
 """The whole flow as one call: question -> QuerySpec -> SQL -> rows -> chart and sentence."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import Literal
 
 from db.journal import open_results
 from db.settings import SettingsError
 from db.store import StoreError
-from mirror import catalog
+from mirror import catalog, llm_summary
 from mirror.chart import choose
 from mirror.compile_sql import compile_sql
 from mirror.guard import GuardError
 from mirror.query_spec import Answer, ChartWish, Filter, QuerySpec
+from mirror.reading import Reading, Unread, read
 from mirror.sandbox import QueryError, QueryStopped, Sandbox, UnreadableError, shared
 from mirror.sources import KNOWN_COLUMNS
 from mirror.summary import summarize
-from mirror.understand import Ambiguity, Refusal, grammar
-from mirror.understand.complete import complete
-from mirror.understand.llm import LlmError, LlmFrontEnd
+from mirror.understand import Ambiguity, Refusal, actions
 from mirror.understand.read_back import read_back
 
 MAX_QUESTION = 1_000
@@ -38,6 +36,7 @@ def ask(
     db: str | None = None,
     use_model: bool = True,
     now: datetime | None = None,
+    after: Answer | None = None,
 ) -> Answer:
     """Answer a question about the results. Never raises for anything that a person can type or a model can answer.
 
@@ -50,24 +49,21 @@ def ask(
         db: SQLAlchemy URL or DuckDB file of the results; by default the MIRROR_DB setting.
         use_model: whether a language model, where one is configured, may read the question.
         now: the present that the grammar tells "yesterday" from, naive UTC; by default the clock's.
+        after: the answer before, which a follow-up such as "and for 0.05?" changes; None for a first question.
     """
     if not question.strip():
         return _refused(question, "Ask something, for example one of these questions.")
-    account = _Account()
     try:
         if sandbox is None:
             open_results(db)
             sandbox = shared(db)
-        answer = _as_sql(question, sandbox)
-        if answer is None:
-            answer = _in_words(question, sandbox, use_model, account, now)
+        return _as_sql(question, sandbox) or _in_words(question, sandbox, use_model, now, after)
     except Refusal as error:
-        answer = _refused(question, str(error))
+        return _refused(question, str(error))
     except Ambiguity as error:
-        answer = Answer("ambiguous", question, summary=str(error), suggestions=error.choices)
+        return _asked_back(question, error)
     except (StoreError, SettingsError, QueryError, QueryStopped) as error:
-        answer = Answer("error", question, summary=str(error))
-    return replace(answer, engine=account.engine or answer.engine, note=account.note, sent=account.sent)
+        return Answer("error", question, summary=str(error))
 
 
 def run_sql(
@@ -96,17 +92,12 @@ def run_sql(
     return replace(blank, status="answered", table=table, chart=chart, summary=summary)
 
 
-@dataclass
-class _Account:
-    """How a question came to be read; the fields are those of Answer. Filled while reading, whatever becomes of it."""
-
-    engine: Literal["grammar", "llm", ""] = ""
-    note: str = ""
-    sent: str = ""
-
-
 def _refused(question: str, why: str) -> Answer:
     return Answer("refused", question[:MAX_QUESTION], summary=why, suggestions=catalog.examples()[:3])
+
+
+def _asked_back(question: str, error: Ambiguity) -> Answer:
+    return Answer("ambiguous", question, summary=str(error), suggestions=error.choices)
 
 
 def _as_sql(text: str, sandbox: Sandbox) -> Answer | None:
@@ -128,34 +119,49 @@ def _can_be_parsed(text: str, sandbox: Sandbox) -> bool:
     return True
 
 
-def _in_words(question: str, sandbox: Sandbox, use_model: bool, account: _Account, now: datetime | None) -> Answer:
+def _in_words(question: str, sandbox: Sandbox, use_model: bool, now: datetime | None, after: Answer | None) -> Answer:
     """The answer of a question in plain words. Raises Refusal or Ambiguity."""
     if len(question) > MAX_QUESTION:
         raise Refusal(f"The question is {len(question):,} characters long: ask in at most {MAX_QUESTION:,}.")
-    spec = _understood(question, sandbox, use_model, account, now)
-    return run_sql(compile_sql(spec), sandbox, question=question, spec=spec)
-
-
-def _understood(question: str, sandbox: Sandbox, use_model: bool, account: _Account, now: datetime | None) -> QuerySpec:
-    """By the language model where one is configured and wanted, by the grammar where none is or it fails."""
-    profile = sandbox.profile()
-    model = LlmFrontEnd()
-    if not use_model or not model.configured():
-        return grammar.read(question, profile, now)
-    values = {e.name: profile.values(e.name) for e in catalog.entries().values() if e.role in ("axis", "info")}
-    values["metric"] = profile.curves
-    account.engine = "llm"
+    if plan := actions.read(question, sandbox.profile()):
+        return Answer("action", question, summary=plan.words, plan=plan)
     try:
-        reading = model.read(question, catalog.describe(), {k: v for k, v in values.items() if v})
-    except Refusal as error:
-        account.sent = error.sent
-        raise
-    except LlmError as error:
-        account.engine, account.sent = "grammar", error.sent
-        account.note = f"{error} The built-in grammar read the question instead."
-        return grammar.read(question, profile, now)
-    account.sent = reading.sent
-    return complete(reading.spec, profile, question)
+        reading = read(question, sandbox, use_model, now, after)
+    except Unread as unread:
+        cause = unread.cause
+        answer = _asked_back(question, cause) if isinstance(cause, Ambiguity) else _refused(question, str(cause))
+        return _told(answer, unread.reading)
+    if reading.spec:
+        answer = run_sql(compile_sql(reading.spec), sandbox, question=question, spec=reading.spec)
+        return _reworded(_told(replace(answer, asked=reading.asked), reading))
+    answer = replace(run_sql(reading.sql or "", sandbox, question=question), read_as=reading.read_as)
+    return _reworded(_told(answer, reading))
+
+
+def _told(answer: Answer, reading: Reading) -> Answer:
+    """The answer with how it came about."""
+    return replace(
+        answer,
+        engine=reading.engine,
+        note=reading.note,
+        sent=reading.sent,
+        tokens=reading.tokens,
+        agreement=reading.agreement,
+    )
+
+
+def _reworded(answer: Answer) -> Answer:
+    """The sentence in the words of the language model that read the question, where rows may be sent to it."""
+    if answer.engine != "llm" or answer.status != "answered" or answer.table is None:
+        return answer
+    worded = llm_summary.worded(answer.question, answer.table, answer.summary, answer.read_as)
+    return replace(
+        answer,
+        summary=worded.text,
+        note=" ".join(filter(None, (answer.note, worded.note))),
+        sent="\n\n".join(filter(None, (answer.sent, worded.sent))),
+        tokens=answer.tokens + worded.tokens,
+    )
 
 
 def _failed(spec: QuerySpec, sandbox: Sandbox) -> int:
@@ -181,4 +187,7 @@ def to_json(answer: Answer) -> dict[str, object]:
         "suggestions": list(answer.suggestions),
         "engine": answer.engine,
         "note": answer.note,
+        "action": {"words": answer.plan.words, "command": answer.plan.command} if answer.plan else None,
+        "agreement": vars(answer.agreement) if answer.agreement else None,
+        "tokens": {"read": answer.tokens.prompt, "written": answer.tokens.completion},
     }

@@ -11,7 +11,7 @@ from db.settings import SettingsError
 
 # Columns of the view `failures` that people ask about, besides those of a trial.
 OTHER_COLUMNS = ("status", "error")
-_SECTIONS = ("columns", "curves", "values", "defaults", "implied", "baseline", "overview", "examples")
+_SECTIONS = ("columns", "curves", "machine_facts", "values", "defaults", "implied", "baseline", "overview", "examples")
 # What a file of one's own may hold: words, and nothing that changes what a question means.
 _OWN_SECTIONS = ("columns", "curves", "values", "examples")
 
@@ -67,8 +67,8 @@ class _File:
                 raise self._wrong(section, f"there is no section {section.value}; there are {_listed(self._sections)}")
             if section.value == "columns":
                 self._columns(node)
-            elif section.value == "curves":
-                for _, words in self._pairs(node, "curves"):
+            elif section.value in ("curves", "machine_facts"):
+                for _, words in self._pairs(node, section.value):
                     self._texts(words)
             elif section.value == "values":
                 for column, values in self._pairs(node, "values"):

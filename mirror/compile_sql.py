@@ -48,11 +48,12 @@ def _front(spec: QuerySpec) -> list[str]:
     same = [f"other.{p} IS NOT DISTINCT FROM groups.{p}" for p in spec.partitions]
     as_good = [f"other.{n} {sign}= groups.{n}" for n, sign in zip(names, better, strict=True)]
     one_better = " OR ".join(f"other.{n} {sign} groups.{n}" for n, sign in zip(names, better, strict=True))
+    beaten_by = "" if spec.claim == "worse" else "NOT "
     beaten = "\n      AND ".join([*same, *as_good, f"({one_better})"])
     lines = [
         "SELECT *",
         "FROM groups",
-        "WHERE NOT EXISTS (",
+        f"WHERE {beaten_by}EXISTS (",
         "    SELECT 1 FROM groups AS other",
         f"    WHERE {beaten}",
     ]
@@ -159,6 +160,11 @@ def _conditions(spec: QuerySpec) -> list[str]:
         conditions += [f"{m.column} IS NOT NULL" for m in needed if m.column not in filtered]
     if spec.within is not None and spec.shape == "points":
         conditions.append(f"auc {_as_good_as_the_baseline(spec)}")
+    if spec.last:
+        conditions.append(
+            f"step = (SELECT max(step) FROM {spec.source} AS same\n"
+            f"      WHERE same.trial_id = {spec.source}.trial_id AND same.metric = {spec.source}.metric)"
+        )
     if spec.distinct in spec.dimensions:
         conditions.append(f"{spec.distinct} IS NOT NULL")
     if spec.shape == "count" and "verdict" in spec.dimensions and "verdict" not in filtered:
@@ -207,6 +213,9 @@ def _tail(spec: QuerySpec) -> list[str]:
     if spec.shape in ("ranking", "best"):
         return _first(spec)
     order = [_sort_key(o, spec) for o in spec.order]
+    if spec.shape == "count" and spec.limit and spec.order:  # ties count
+        end = " DESC" if spec.order[0].descending else ""
+        return [f"QUALIFY rank() OVER (ORDER BY count(*){end}) <= {spec.limit}", *_order_by([*order, *spec.dimensions])]
     if spec.shape in ("groups", "count"):
         order = order or list(spec.dimensions)
     if spec.shape == "change":  # what cannot be compared stands last

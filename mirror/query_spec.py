@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from mirror.change import change_columns, relative_columns
 from mirror.run_plan import RunPlan
+from mirror.understand.tokens import NO_TOKENS, Tokens
+
+if TYPE_CHECKING:
+    from mirror.agreement import Agreement
 
 Value = str | int | float | bool
 Operator = Literal["=", "<>", "<", "<=", ">", ">=", "in", "not in"]
@@ -66,7 +70,7 @@ class QuerySpec:
     Attributes:
         shape: points (one row per trial), groups (metrics per group), ranking (groups in order, the first `limit`),
             best (the first of each partition, ties included), front (of each partition the groups that no other beats in
-            both metrics), relative (metrics per group beside those of the reference `against`), count (a number of
+            both metrics; with the claim worse, those that another does beat), relative (metrics per group beside those of the reference `against`), count (a number of
             trials), rows (whole trials), change (the leading metric of each group before and since `split`).
         metrics: the metrics asked for, the leading one first.
         dimensions: columns to group by or to show beside the metrics, the asked ones first.
@@ -87,6 +91,7 @@ class QuerySpec:
         averaged: axes that are averaged over on purpose.
         distinct: for `count`: the column whose different values are counted, instead of trials; among the dimensions,
             they are listed.
+        last: of training curves only the last step of each trial.
         explain: whether the question is why: all metrics that are known stand beside the leading one.
         chart: chart wish.
         notes: what the reading fixed or assumed, one phrase each; shown to the person.
@@ -110,6 +115,7 @@ class QuerySpec:
     averaged: tuple[str, ...] = ()
     distinct: str | None = None
     explain: bool = False
+    last: bool = False
     chart: ChartWish = field(default_factory=ChartWish)
     notes: tuple[str, ...] = ()
 
@@ -196,12 +202,14 @@ class Answer:
         chart: which chart, or None.
         summary: the sentence; for a refusal or an error, what was not understood and what to do.
         suggestions: questions to click.
-        engine: grammar, llm, or sql for edited SQL.
+        engine: grammar, llm, saved for a question that was saved with its SQL, or sql for SQL that was asked or edited.
         spec: the QuerySpec behind the SQL; None for edited SQL.
         asked: the same before it was completed with what the results leave open: what a follow-up question changes.
         plan: for an action: what would be run. Nothing runs until a person starts it.
         note: what the person must know besides (the language model did not answer ...).
         sent: what a language model was sent for it, word for word; empty when none was asked.
+        tokens: what that took.
+        agreement: whether the grammar reads the question as the language model did; None where it was not compared.
     """
 
     status: Literal["answered", "ambiguous", "action", "refused", "error"]
@@ -212,9 +220,11 @@ class Answer:
     chart: ChartSpec | None = None
     summary: str = ""
     suggestions: tuple[str, ...] = ()
-    engine: Literal["grammar", "llm", "sql"] = "grammar"
+    engine: Literal["grammar", "llm", "saved", "sql"] = "grammar"
     spec: QuerySpec | None = None
     asked: QuerySpec | None = None
     plan: RunPlan | None = None
     note: str = ""
     sent: str = ""
+    tokens: Tokens = NO_TOKENS
+    agreement: "Agreement | None" = None

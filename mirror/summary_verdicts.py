@@ -38,7 +38,7 @@ def verdict_sentences(table: Table, spec: QuerySpec) -> list[str]:
     if spec.claim is None:
         parts = [f"{name} {_kinds(rows)}".strip() for name, rows in found.items()]
         sentences = [f"Verdicts against the baseline: {shortened(parts, _MOST_NAMED, '; ')}."]
-    elif len(found) == 1:
+    elif len(found) == 1 and all(f.column != "verdict" for f in spec.filters):
         ((name, rows),) = found.items()
         sentences = [_yes_or_no(name, baseline, spec.claim, rows, noun), _speedups(rows)]
     else:
@@ -109,7 +109,10 @@ def _who_is(found: dict[str, list[_Told]], baseline: str, claim: str, noun: str)
     """Which of several are what is claimed, the most often first."""
     wins = {name: sum(row.verdict == claim for row in rows) for name, rows in found.items()}
     ordered = sorted(found, key=lambda name: (-wins[name] / len(found[name]), name))
-    often = [f"{name} in {wins[name]} of {counted(len(found[name]), noun)}" for name in ordered if wins[name]]
+    if sum(wins.values()) == sum(map(len, found.values())):  # only those were asked for
+        often = [f"{name} in {counted(wins[name], noun)}" for name in ordered]
+    else:
+        often = [f"{name} in {wins[name]} of {counted(len(found[name]), noun)}" for name in ordered if wins[name]]
     never = shortened([f"{name} ({_kinds(found[name])})" for name in ordered if not wins[name]] or [""], _MOST_NAMED)
     if not often:
         return f"None is {claim} than {baseline}: {never}."

@@ -136,10 +136,19 @@ class _Binder:
                 break  # "batch size 64 and 2 threads"
             if self.peek(ahead + 1).unit != numbers[0].unit or self.peek(ahead + 2).is_cue(*SUPERLATIVES):
                 break
+            if not self._goes_with(numbers[0], self.peek(ahead + 1)):
+                break  # "dim 16 and 0.1"
             numbers.append(self.peek(ahead + 1))
             ahead += 2
         self.at += len(numbers) * 2 - 2  # now at the last number
         return numbers
+
+    def _goes_with(self, first: Item, other: Item) -> bool:
+        """Whether two numbers may be of one column: a whole one and a fraction only where it holds real numbers."""
+        whole = [float(n.value or 0).is_integer() for n in (first, other)]
+        before = self._before()
+        real = before.kind == "column" and catalog.entry(before.name).type == "real"
+        return whole[0] == whole[1] or real
 
     def _comparison(self) -> None:
         cue = self.peek()

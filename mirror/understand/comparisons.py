@@ -28,7 +28,7 @@ def front(slots: Slots) -> QuerySpec:
             f"A Pareto front needs two metrics: {label} and what else?",
             (f"pareto front of {other} and {label}", f"which method has the best {label}?"),
         )
-    if len(metrics) > 2 or slots.superlative or slots.count or slots.failures:
+    if len(metrics) > 2 or slots.superlative or slots.failures:
         raise Refusal("A Pareto front is of two metrics: ask “which methods are not dominated on memory and AUC”.")
     for metric in metrics:
         if not catalog.entry(metric).better:
@@ -36,7 +36,7 @@ def front(slots: Slots) -> QuerySpec:
     partitions = tuple(d for d in dict.fromkeys(slots.grouped) if d != "method")
     dimensions = tuple(dict.fromkeys([*partitions, "method", *slots.named]))
     spec = bare(slots, "front", tuple(Metric(m, "avg") for m in metrics), dimensions)
-    return replace(spec, partitions=partitions, order=())
+    return replace(spec, partitions=partitions, order=(), claim="worse" if slots.dominated else None)
 
 
 # -- relative to a reference -------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def _all_compared(slots: Slots, metrics: list[str]) -> tuple[list[str], Claim]:
         wants_better.append(word == "better" if word in ("better", "worse") else _LOWER[word] == lower_is_better)
     if len(found) < len(words) or len(set(wants_better)) > 1:
         raise Refusal(
-            f"“{' and '.join(words)}” cannot be asked at once: ask “which methods are not dominated on memory and AUC”, "
+            f"“{' and '.join(words)}” cannot be asked at once: ask “which methods are not dominated on memory and AUC” "
             "or for one of them with a limit."
         )
     return found, "better" if wants_better[0] else "worse"

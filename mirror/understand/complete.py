@@ -62,6 +62,8 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
     if not spec.metrics:
         spec = _with_overview(spec, profile)
     spec = _with_verdicts(_with_defaults(_with_implied(spec), profile), profile)
+    if spec.metrics and all(m.aggregate in ("min", "max") for m in spec.metrics) and spec.shape == "groups":
+        return replace(spec, notes=(*spec.notes, "over all that is not named"))
     workload, choices = _open_axes(spec, profile)
     if spec.shape == "points" and spec.source == "history":
         return replace(spec, dimensions=_unique(*spec.dimensions, "method", *workload, *choices, "seed"))
@@ -292,7 +294,13 @@ def _with_defaults(spec: QuerySpec, profile: Profile) -> QuerySpec:
         named = column in (*spec.dimensions, *spec.averaged) or any(f.column == column for f in spec.filters)
         values = _values(spec, profile, column)
         everywhere = all(profile.values(column, str(b)) for b in _benchmarks_asked(spec) or profile.benchmarks)
-        if not named and len(values) > 1 and value in values and everywhere:
+        # "lookups that take longer than 5 ms": of every direction, or some would be hidden.
+        searched = (
+            column in ("direction", "cache", "output")
+            and spec.shape == "groups"
+            and any(f.column == spec.metrics[0].column for f in spec.filters)
+        )
+        if not named and not searched and len(values) > 1 and value in values and everywhere:
             assumed.append(catalog.entry(column).label)
             spec = replace(spec, filters=(*spec.filters, Filter(column, "=", (value,))))
     return replace(spec, notes=(*spec.notes, f"{' and '.join(assumed)} as usual")) if assumed else spec
@@ -337,7 +345,8 @@ def _points(spec: QuerySpec, workload: list[str], choices: list[str], profile: P
 def _with_baseline(spec: QuerySpec, profile: Profile) -> QuerySpec:
     """Keep the baseline as reference where a filter on size alone would drop it: dense exists at compression 1 only."""
     baseline = catalog.words()["baseline"]
-    sized = any(f.column in _SIZE_AXES for f in spec.filters)
+    # "the compressed ones" leaves the baseline out on purpose.
+    sized = any(f.column in _SIZE_AXES and f != Filter("compression", "<", (1.0,)) for f in spec.filters)
     methods = [f for f in spec.filters if f.column == "method"]
     wanted = all(f.operator == "in" and baseline in f.values for f in methods)
     if not sized or not wanted or baseline not in _values(spec, profile, "method"):
@@ -352,17 +361,18 @@ def _with_baseline(spec: QuerySpec, profile: Profile) -> QuerySpec:
 
 def _ranked(spec: QuerySpec, workload: list[str], choices: list[str]) -> QuerySpec:
     entities = [d for d in spec.dimensions if d != "method"]
-    if "method" in spec.dimensions:
+    if "method" in spec.dimensions and "method" not in spec.partitions:
         # "which method is best": one ranking per workload that must not be compared across.
         partitions = _unique(*spec.partitions, *workload)
         dimensions = _unique(*partitions, "method", *entities, *choices)
     elif "machine" in entities and "machine" not in spec.partitions:
         # "which machine is fastest": machines are compared at the same work, done in the same way.
-        partitions = _unique(*spec.partitions, *workload, *choices)
-        dimensions = _unique(*partitions, *entities)
+        # The device is the machine's: a GPU may well be why it wins.
+        partitions = _unique(*spec.partitions, *(w for w in workload if w != "device"), *choices)
+        dimensions = _unique(*partitions, *entities, *(w for w in workload if w == "device"))
     else:
         partitions = spec.partitions
-        dimensions = _unique(*entities, "method", *workload, *choices)
+        dimensions = _unique(*partitions, *entities, "method", *workload, *choices)
     return replace(spec, dimensions=dimensions, partitions=partitions)
 
 

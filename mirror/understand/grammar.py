@@ -127,6 +127,10 @@ class _Reader:
                 self._value(item)
             elif item.kind == "curve":
                 self.filled.curves.append(item.name)
+                if self.peek(-2).is_cue("count"):  # "how many dimensions are alive" asks for the curve
+                    self.filled.count = False
+            elif item.kind == "fact":
+                self.filled.facts.append(item.name)
             elif item.kind == "limit":
                 self.filled.limit = int(item.value or 0)
             else:
@@ -199,13 +203,29 @@ class _Reader:
             slots.failures = True
         elif name == "why":
             slots.explain = True
-        elif name == "vs":
+        elif name in ("vs", "tradeoff"):
             slots.tradeoff = True
+        elif name == "trials":
+            slots.trials = True
+            slots.whole_trials = slots.whole_trials or item.text.startswith(("trial", "run"))
         elif name == "training":
             slots.over_training = True
         elif name in ("improved", "regressed"):
             slots.changed, slots.comparative = True, {"improved": "better", "regressed": "worse"}[name]
-        elif name in ("compare", "trials", "log", "count", "changed", "significant", "front", "newest", "exist"):
+        elif name in (
+            "compare",
+            "log",
+            "count",
+            "changed",
+            "significant",
+            "front",
+            "newest",
+            "exist",
+            "dominated",
+            "final",
+            "often",
+            "extent",
+        ):
             setattr(slots, name, True)
 
     def _superlative(self, name: str) -> None:
@@ -274,6 +294,7 @@ class _Reader:
                     slots.count = False
         elif self.grouping or self.peek(-2).is_cue("vs"):
             slots.grouped.append(item.name)
+            slots.each_method = slots.each_method or (item.name == "method" and bool(slots.superlative))
         elif self.peek(-2).is_cue("count") and not slots.counted:
             slots.counted = item.name
             self._add_named(item.name)
@@ -296,6 +317,8 @@ class _Reader:
         excluded = self.negated == item.name
         if not excluded:
             self.negated = ""
+        if before.is_cue("by") and before.text == "over" and self._has_filter(item.name) and not excluded:
+            self.referring = slots.relative = True  # "forward_backward over forward"
         if self.referring and not excluded:
             self._refer(Filter(item.name, "=", (item.value,)))
         if item.name == "method" and not excluded and before.is_cue("than", "relative", "by", "vs"):
@@ -317,6 +340,9 @@ class _Reader:
             for names in (slots.named, slots.grouped):
                 if item.name in names:
                     names.remove(item.name)
+
+    def _has_filter(self, column: str) -> bool:
+        return any(f.column == column and f.operator in ("=", "in") for f in self.filled.filters)
 
     def _factor_said(self, before: Item) -> bool:
         """Whether "than dense" only ends a factor that is a filter already: "2x smaller than dense"."""

@@ -12,7 +12,7 @@ from mirror import catalog
 from mirror.profile import Profile
 from mirror.query_spec import Filter, Value
 
-Kind = Literal["column", "value", "curve", "cue", "filler", "number", "filter", "limit", "unknown"]
+Kind = Literal["column", "value", "curve", "fact", "cue", "filler", "number", "filter", "limit", "unknown"]
 
 # A number keeps what is written with it: 0.1, 1e-3, 2,048, 1/2, 10 %, 5MB, 10x.
 _NUMBER = re.compile(
@@ -46,9 +46,14 @@ CUES: dict[str, tuple[str, ...]] = {
         "ratio", "ratio of", "ratio between", "ratios", "how many times", "how many x", "how many times more",
         "how much", "by how much", "by what factor", "what factor", "times as", "x as", "factor",
     ),
+    "tradeoff": (
+        "tradeoff", "tradeoffs", "tradeoff between", "tradeoff of", "balance between", "relationship between",
+        "relation between", "correlation between", "interplay of", "against each other",
+    ),
     "drop": (
         "lose", "loses", "lost", "losing", "drop", "drops", "dropping", "gap", "difference", "differences", "delta",
-        "gain", "gains", "gained", "penalty", "hurt", "hurts", "hurting", "degradation", "drop in", "loss in", "loss of", "gap in",
+        "gain", "gains", "gained", "penalty", "hurt", "hurts", "hurting", "degradation", "drop in", "loss in",
+        "loss of", "gap in",
         "difference in", "drop of", "gap to", "change in", "sacrifice", "sacrifices", "give up", "gives up",
     ),
     "saves": (
@@ -66,6 +71,12 @@ CUES: dict[str, tuple[str, ...]] = {
         "best tradeoffs", "best tradeoff between", "non dominated on", "not pareto dominated", "frontier", "pareto set",
         "best compromise", "best compromise between",
     ),
+    "dominated": ("dominated", "pareto dominated", "dominated by another", "beaten in both"),
+    "final": (
+        "final", "at the end", "in the end", "at the end of training", "after training", "at the end of the training",
+        "when training ends", "once trained", "last step", "at the last step", "finally",
+    ),
+    "often": ("often", "frequently"),
     "collapse": (
         "averaged over", "averaged across", "average over", "average across", "averaging over", "averaging across",
         "mean over", "mean across", "regardless of", "irrespective of", "ignoring", "pooled over", "pooled across",
@@ -124,11 +135,12 @@ CUES: dict[str, tuple[str, ...]] = {
     "sum": ("total", "sum", "sum of", "summed", "in total"),
     "longest": ("longest",),
     "shortest": ("shortest",),
+    "extent": ("range of", "min and max", "minimum and maximum", "lowest and highest", "highest and lowest"),
     "stddev": ("standard deviation", "std", "stddev", "deviation"),
-    "count": ("how many", "number of", "count", "count of", "how often", "total number of", "the number of"),
-    "<": ("<", "under", "below", "less than", "fewer than", "smaller than", "lower than"),
+    "count": ("how many", "number of", "count", "count of", "how often", "total number of"),
+    "<": ("<", "under", "below", "shorter than", "less than", "fewer than", "smaller than", "lower than"),
     "<=": ("<=", "≤", "at most", "up to", "no more than", "not more than"),
-    ">": (">", "above", "more than", "greater than", "larger than", "exceeding", "higher than"),
+    ">": (">", "above", "longer than", "more than", "greater than", "larger than", "exceeding", "higher than"),
     ">=": (">=", "≥", "at least", "no less than", "not less than"),
     "=": ("=", "equals", "equal to", "exactly"),
     "failed": ("failed", "fail", "failing", "failures", "failure", "crashed", "went wrong", "errors"),
@@ -169,8 +181,8 @@ CUES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 FILLERS = """
-plain gimme thing things stuff fall falls help helps thanks listing bunch overall everyone gonna a an the of for at with in
-on is are was were be been do does did has have had having what which who where when how show me plot give list
+plain gimme thing things stuff fall falls help helps thanks listing bunch overall everyone gonna a an the of for at
+with in on is are was were be been do does did has have had having what which where when how show me plot give list
 display draw chart graph see get find tell us i we you want like would please can could let its it this that these
 those there their my our your as using used use if then only just all each every any some value values number numbers
 level levels different same respect terms look much many one ones embedding embeddings model models got gotten become
@@ -182,19 +194,22 @@ behavior doing go goes going come comes s t re d ve should will may might must s
 hows lets wants wanted looking trying try achieve achieves achieved achieving obtain obtained deliver delivers provide
 provides offer offers gives given regarding concerning wrt setting settings set case cases scenario scenarios point
 points measure measured measurements benchmarked tested possible general generally usually typically here anyway
-simply print return report reports summarize summary breakdown break entries while via whose whom into onto out up off
-own such kind kinds type types variant variants option options choice choices config configs setup setups system
-systems world real life practice something anything everything bit little lot rather quite very even yet again once
-people team someone means meant actual true nice fine great fair enough important matter matters care happen happens
-happened pick choose chosen recommend recommended suggest rely work works working consume consumes consumed
-consumption occupy occupies uses usage require requires required spend spends spent eat eats looks fit fits fitting
-budget constraint constraints limit limits limited restrict restricted overhead mine said say tells
+simply print return report reports summarize summary breakdown break entries while via into onto out up off own such
+kind kinds type types variant variants option options choice choices config configs setup setups system systems world
+real life practice something anything everything bit little lot rather quite very even yet again once people team
+someone means meant actual true nice fine great fair enough important matter matters care happen happens happened pick
+choose chosen recommend recommended suggest rely work works working consume consumes consumed consumption occupy
+occupies uses usage require requires required spend spends spent eat eats looks fit fits fitting budget constraint
+constraints limit limits limited restrict restricted overhead mine said say tells among ran looked select develop
+develops evolve evolves progress progresses trained whose
 """
 
 ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")
 
 UNITS: dict[str, tuple[str, float]] = {
-    "b": ("memory_mb", 1e-6), "bytes": ("memory_mb", 1e-6), "kb": ("memory_mb", 1e-3), "mb": ("memory_mb", 1.0),
+    "b": ("memory_mb", 1e-6), "megabyte": ("memory_mb", 1.0), "gigabyte": ("memory_mb", 1e3),
+    "millisecond": ("latency_us", 1e3), "microsecond": ("latency_us", 1.0), "msec": ("latency_us", 1e3),
+    "bytes": ("memory_mb", 1e-6), "kb": ("memory_mb", 1e-3), "mb": ("memory_mb", 1.0),
     "megabytes": ("memory_mb", 1.0), "gb": ("memory_mb", 1e3), "gigabytes": ("memory_mb", 1e3),
     "kib": ("memory_mb", 1024e-6), "mib": ("memory_mb", 1024**2 / 1e6), "gib": ("memory_mb", 1024**3 / 1e6),
     "ns": ("latency_us", 1e-3), "us": ("latency_us", 1.0), "µs": ("latency_us", 1.0),
@@ -222,7 +237,8 @@ class Item:
     """One phrase of the question.
 
     Attributes:
-        kind: column, value (of a column), curve (what training records step by step), cue, number, filler or unknown;
+        kind: column, value (of a column), curve (what training records step by step), fact (what a machine is), cue,
+            number, filler or unknown;
             filter and limit are made from numbers.
         text: as written.
         name: column name, name of a curve, cue (a key of CUES), or the column a value belongs to.
@@ -299,18 +315,25 @@ class Lexicon:
                                 self._add(f"{word}s{between} {phrase}", item)
                     if column not in _NAMED_VALUES or phrase in _TELLING:
                         self._add(phrase, item)
+        bare_machines = [(str(m), Item("value", str(m), "machine", m)) for m in profile.values("machine")]
         for phrase, machines in _machine_names(profile).items():
             one = len(machines) == 1
             listed = Filter("machine", "in", machines)
             item = Item("value", phrase, "machine", machines[0]) if one else Item("filter", phrase, filters=(listed,))
             self._add(f"machine {phrase}", item)
             self._add(f"{phrase} machine", item)
+            bare_machines.append((phrase, item))
         synonyms_of = catalog.curve_synonyms()
         for curve in dict.fromkeys([*profile.curves, *synonyms_of]):
             for phrase in (curve, curve.replace("_", " "), *synonyms_of.get(curve, ())):
                 self._add(phrase, Item("curve", phrase, curve))
+        for fact, phrases in catalog.words()["machine_facts"].items():
+            for phrase in phrases:
+                self._add(phrase, Item("fact", phrase, fact))
         for word in FILLERS.split():
             self._add(word, Item("filler", word))
+        for phrase, item in bare_machines:  # last: a machine that is called `auc` is asked for as machine auc
+            self._add(phrase, item)
         self._longest = max(map(len, self._phrases))
         # Short words are too close to each other for a typo to be told from another word.
         self._correctable = sorted({w for phrase in self._phrases for w in phrase if len(w) >= 4 and w.isalpha()})

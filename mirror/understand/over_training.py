@@ -34,10 +34,14 @@ def spec_of(slots: Slots) -> QuerySpec | None:
         )
     slots.filters[:] = [f for f in slots.filters if f != Filter("benchmark", "=", (BENCHMARK,))]
     slots.filters.insert(0, Filter("metric", "=" if len(names) == 1 else "in", names))
+    ends = slots.final and not slots.over_training
     several = ("metric",) if len(names) > 1 else ()
     named = None if several or not is_curve_name(names[0]) else names[0]
     metric = Metric("value", slots.aggregate or "avg", named)
-    spec = bare(slots, "groups", (metric,), slots.dimensions("step", *several))
+    dimensions = slots.dimensions(*several) if ends else slots.dimensions("step", *several)
+    spec = bare(slots, "groups", (metric,), dimensions)
+    if ends:
+        return replace(spec, source="curves", last=True)
     chart = spec.chart if spec.chart.type else replace(spec.chart, type="line")
     return replace(spec, source="curves", chart=chart)
 

@@ -23,11 +23,14 @@ _COUNT = rf"(?:{_NUMBER}|{'|'.join(_COUNTS)})"
 _SHARE = r"(?P<share>\d+(?:\.\d+)?)\s*(?:%|percent|per cent|pct)"
 _WEIGHTS = r"(?:size|memory|parameters|params|weights|footprint|budget|table|capacity)"
 _WHOLE = rf"(?:of (?:the )?)?(?:original |dense |full |uncompressed )?{_WEIGHTS}"
+_LEFT = r"(?: (?:kept|left|retained|remaining))?"
 _PRUNED = rf"(?:pruned|pruning|sparse|sparsity|prune rate|pruning rate|of (?:the )?(?:{_WEIGHTS} )?pruned)"
 _PRUNE = r"(?:pruned?|pruning(?: ratio| rate| level)?|sparsity|sparse|prunes)"
 # Where the second half of a sentence that is turned around ends.
 _REST = r"(?= for\b| at\b| in\b| with\b| when\b| of\b|[?.,!]|$)"
 _A, _B = r"(?P<a>[\w\s-]+?)", r"(?P<b>[\w\s-]+?)"
+_TIME = r"\d[\d.,]*\s*(?:ns|us|µs|ms|s|msec|microseconds?|milliseconds?|seconds?)\b"
+_ENDS = r"(?:best|worst|fastest|slowest|smallest|largest|highest|lowest|biggest|quickest|cheapest|newest|latest|most)"
 _GROWING = r"(?:increasing|decreasing|raising|lowering|growing|a larger|a smaller|larger|smaller|more|fewer|the)"
 
 
@@ -81,6 +84,37 @@ _RULES: tuple[Rule, ...] = (
     # Signs: "10 %", "64..2048".
     (r"(?<=\d)\s*(?:%|percent|per cent|pct)(?![\w])", "%"),
     (r"(?<=\d)\s*\.\.+\s*(?=\d)", " to "),
+    (r"(?<=\d)\s*gb\s*(?:/|per)\s*s(?:ec|econd)?\b", "gb/s"),
+    (r"\bhalf a (?:gigabyte|gb)\b", "500 mb"),
+    (r"\b(?:a|one) (gigabyte|megabyte|millisecond|microsecond)\b", r"1 \1"),
+    # "five fastest", "the three worst".
+    (rf"\b(?P<n>{'|'.join(list(_COUNTS)[1:])})\s+(?={_ENDS}\b)", lambda m: f"{_count(m['n'])} "),
+    # Open ends: "from 512 up", "64 or more".
+    (r"\bfrom (?P<n>\d[\d.,]*\s*(?:[a-zµ%/]+)?) (?:up|upwards?|on|onwards?)\b", r"at least \g<n>"),
+    (
+        r"(?P<n>\d[\d.,]*[a-zµ%]*) (?:and|or) (?:up|upwards?|above|more|larger|higher|over)\b(?!\s*\d)",
+        r"at least \g<n>",
+    ),
+    (r"(?P<n>\d[\d.,]*[a-zµ%]*) (?:and|or) (?:below|less|smaller|fewer|lower|under)\b(?!\s*\d)", r"at most \g<n>"),
+    # A time that is compared with is a limit: "faster than 20 µs".
+    (rf"\b(?:faster|quicker|shorter) than (?={_TIME})", "latency under "),
+    (rf"\b(?:slower|longer) than (?={_TIME})", "latency above "),
+    (r"\bnot (?:nearly )?as (?:fast|quick) as\b", "slower than"),
+    (r"\bnot (?:nearly )?as (?:small|compact) as\b", "larger than"),
+    (r"\bnot (?:nearly )?as (?:good|accurate) as\b", "worse than"),
+    # "before and after 2026-11-01"; "since the beginning of November".
+    (r"\bbefore (?:and|vs\.?|versus) (?:after|since)\b", "changed since"),
+    (r"\b(?:the )?(?:beginning|start) of (?=\w)", ""),
+    # Who: a method, unless it is a person that is asked for.
+    (r"\bwho (?=is|has|wins|gives|needs|takes|uses|leads|beats|comes)", "which method "),
+    # How far something scatters.
+    (
+        r"\bhow much (?:do|does|did) (?:the )?(?P<what>[\w\s%.-]+?) (?:vary|fluctuate|scatter|spread|differ)s?\b",
+        lambda m: f"std of {m['what']}",
+    ),
+    (r"\bverdict (?:is|are|was) not\b", "not verdict"),
+    (r"\b(?:and )?colou?r(?:ed)? by (?:the )?\w+\b", " "),
+    (r"\b(?:that|which|who) (?:do|does|are|is) not compress(?:ed)?\b", "without compression"),
     # Limits: "within 5 MB", "reaches 0.94 AUC".
     (r"\bwithin (?:an? |the )?(?:budget |limit )?(?:of )?(?=\d[\d.,]*\s*(?:[kmg]i?b|us|µs|ms|ns|s)\b)", "under "),
     (
@@ -110,7 +144,7 @@ _RULES: tuple[Rule, ...] = (
     (rf"\b{_SHARE}\s*{_WHOLE}", _kept_percent),
     (rf"\b{_SHARE}\s*(?:kept|retained|remaining|left|compression|compressed)\b", _kept_percent),
     (
-        rf"\b(?:at|with|to|for|using|in|only)\s+(?:only |just )?(?P<fraction>{'|'.join(_FRACTIONS)})\s+{_WHOLE}",
+        rf"\b(?:at|with|to|for|using|in|only)\s+(?:only |just )?(?P<fraction>{'|'.join(_FRACTIONS)})\s+{_WHOLE}{_LEFT}",
         lambda m: f" compression {_FRACTIONS[m['fraction']]} ",
     ),
     (
@@ -189,7 +223,7 @@ _COMPILED = tuple((re.compile(pattern), by) for pattern, by in _RULES)
 
 def rephrase(question: str) -> str:
     """The question in the lexicon's words, lower case; what no rule knows stays as it is."""
-    text = unicodedata.normalize("NFKC", question).lower()
+    text = unicodedata.normalize("NFKC", question).lower().replace("μ", "µ")
     for pattern, by in _COMPILED:
         text = pattern.sub(by, text)
     return text

@@ -30,7 +30,9 @@ def spec_of(slots: Slots) -> QuerySpec:
     in_training = over_training.spec_of(slots)
     if in_training:
         return in_training
-    if slots.front:
+    if slots.facts:
+        return _machine_facts(slots)
+    if slots.front or slots.dominated:
         return comparisons.front(slots)
     if slots.explain and not slots.failures:
         return comparisons.explanation(slots)
@@ -60,6 +62,8 @@ def spec_of(slots: Slots) -> QuerySpec:
         slots.metrics = list(dict.fromkeys(slots.filtered_metrics))
     if slots.failures or "error" in slots.named or "status" in (*slots.named, *slots.grouped):
         return _failures(slots)
+    if slots.extent and not slots.superlative:
+        return _extent(slots)
     if slots.superlative:
         return comparisons.least_loss(slots) or _superlative(slots)
     dimensions = slots.dimensions()
@@ -72,7 +76,8 @@ def spec_of(slots: Slots) -> QuerySpec:
     if not asked and not any(f.column == "benchmark" for f in slots.filters):
         raise nothing_asked(slots)
     points = len(slots.metrics) >= 2 and (slots.tradeoff or slots.chart == "scatter") and slots.aggregate is None
-    if points or slots.chart in ("box", "histogram"):
+    whole = slots.whole_trials and bool(slots.metrics) and not slots.grouped and slots.aggregate is None
+    if points or whole or slots.chart in ("box", "histogram"):
         return bare(slots, "points", tuple(Metric(m) for m in slots.metrics), dimensions)
     if "machine" in dimensions:  # what is compared stands first
         dimensions = slots.dimensions("machine")
@@ -92,6 +97,27 @@ def _count(slots: Slots) -> QuerySpec:
     else:
         counted = bare(slots, "count", (), dimensions)
     return replace(counted, source="history") if slots.times.asked else counted
+
+
+def _extent(slots: Slots) -> QuerySpec:
+    """ "lowest and highest AUC per data set": both ends of a metric, over all that is not asked to be apart."""
+    if len(slots.metrics) != 1:
+        raise nothing_asked(slots)
+    ends = (Metric(slots.metrics[0], "min"), Metric(slots.metrics[0], "max"))
+    return bare(slots, "groups", ends, slots.dimensions())
+
+
+def _machine_facts(slots: Slots) -> QuerySpec:
+    """What machines are, from the view `machines`. Raises Refusal where numbers of trials are asked for as well."""
+    if slots.metrics or slots.superlative or slots.grouped or slots.count:
+        raise Refusal(
+            "What machines are is listed by itself, as in “which CPU and how many cores does each machine have”; "
+            "results are grouped by machine, as in “latency by machine”."
+        )
+    names = [v for f in slots.filters if f.column == "machine" and f.operator in ("=", "in") for v in f.values]
+    named = (Filter("name", "=" if len(names) == 1 else "in", tuple(names)),) if names else ()
+    spec = bare(slots, "rows", (), ("name", *dict.fromkeys(slots.facts)))
+    return replace(spec, source="machines", filters=named)
 
 
 def _only_a_time(slots: Slots) -> bool:
@@ -223,6 +249,8 @@ def _verdicts(slots: Slots) -> QuerySpec:
     claim = _claim(slots)
     _leave_out_the_baseline(slots)
     dimensions = tuple(d for d in slots.dimensions("method") if d != "verdict")
+    if claim and not slots.methods():  # "which methods are slower": those, and no others
+        slots.filters.append(Filter("verdict", "=", (claim,)))
     order = () if slots.sort else (Order("speedup", slots.comparative != "slower"),)
     spec = bare(slots, "groups", (Metric("speedup", "avg"),), dimensions)
     return replace(spec, verdicts=True, claim=claim, order=spec.order or order)
@@ -257,12 +285,24 @@ def _failures(slots: Slots) -> QuerySpec:
         label = catalog.entry(slots.metrics[0]).label
         raise Refusal(f"A failed trial has no {label}: ask how many failed, or why.")
     dimensions = slots.dimensions()
+    if slots.often and slots.superlative in ("highest", "lowest", "best", "worst"):
+        return _most_often(slots)
     if not any(f.column == "status" for f in slots.filters):
         slots.filters.append(Filter("status", "<>", ("skipped",)))  # "failed" means every status but skipped
     listing = not slots.count and ("error" in dimensions or slots.explain or not dimensions)
     shown = ("status", "benchmark", "method", "dataset", "compression", "embedding_dim", "batch_size", "seed", "error")
     spec = bare(slots, "rows" if listing else "count", (), shown if listing else dimensions)
     return replace(spec, source="failures")
+
+
+def _most_often(slots: Slots) -> QuerySpec:
+    """ "which method failed most often": the first by the number of trials, ties included."""
+    if not any(f.column == "status" for f in slots.filters):
+        slots.filters.append(Filter("status", "<>", ("skipped",)))
+    dimensions = slots.dimensions() or ("method",)
+    counted = bare(slots, "count", (), dimensions)
+    order = (Order("trials", slots.superlative in ("highest", "worst")),)
+    return replace(counted, source="failures", order=order, limit=slots.limit or 1)
 
 
 def _superlative(slots: Slots) -> QuerySpec:
@@ -288,10 +328,10 @@ def _superlative(slots: Slots) -> QuerySpec:
         "descending": True, "ascending": False, "better": better == "higher", "worse": better == "lower",
     }[end]  # fmt: skip
     # "per data set": one winner for each; "which method": the winner is a method, not a group.
-    partitions = tuple(d for d in dict.fromkeys(slots.grouped) if d != "method")
+    partitions = tuple(d for d in dict.fromkeys(slots.grouped) if d != "method" or slots.each_method)
     named = tuple(d for d in slots.named if d not in partitions)
     of_methods = "method" in (*slots.grouped, *slots.named) or slots.within is not None
-    entities = ("method",) if of_methods or partitions else ()
+    entities = ("method",) if (of_methods or partitions) and "method" not in partitions else ()
     spec = bare(
         slots,
         "ranking" if slots.limit else "best",

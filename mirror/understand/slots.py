@@ -47,6 +47,13 @@ class Slots:
     verdicts_known: bool = False  # whether the results hold any
     one_baseline: bool = False  # whether all of them are against the baseline that the catalogue names
     front: bool = False  # "not dominated"
+    dominated: bool = False  # "which are dominated"
+    final: bool = False  # "at the end of training"
+    often: bool = False  # "which failed most often"
+    extent: bool = False  # "lowest and highest"
+    whole_trials: bool = False  # "trials with an AUC above 0.7", not what they come to
+    each_method: bool = False  # "the worst p99 of each method"
+    facts: list[str] = field(default_factory=list)  # what machines are: cores, cpu
     relative: bool = False  # "relative to dense", "auc loss"
     told: set[str] = field(default_factory=set)  # words of a comparison: ratio ("how many times"), drop, saves
     newest: bool = False

@@ -133,6 +133,7 @@ def from_json(data: Any) -> QuerySpec:
         inverse=_flag(fields.get("inverse", False), "inverse"),
         averaged=tuple(columns.name(x, f"averaged[{i}]") for i, x in _items(fields, "averaged", MAX_COLUMNS)),
         distinct=None if fields.get("distinct") is None else columns.name(fields["distinct"], "distinct"),
+        last=_flag(fields.get("last", False), "last"),
         explain=_flag(fields.get("explain", False), "explain"),
         chart=_chart(fields.get("chart", {})),
         notes=tuple(_text(x, f"notes[{i}]") for i, x in _items(fields, "notes", MAX_NOTES)),
@@ -308,7 +309,7 @@ def _check_comparison(spec: QuerySpec, columns: _Columns) -> None:
         raise SpecError(f"verdicts is false for the shape {spec.shape} of {spec.source}.")
     if spec.within is not None and ("auc" not in columns.types or spec.shape in ("count", "rows", "change")):
         raise SpecError(f"within is null for the shape {spec.shape} of {spec.source}.")
-    told = ("change", "relative")
+    told = ("change", "relative", "front")
     if spec.claim and not (spec.verdicts if spec.claim in ("faster", "slower") else spec.shape in told):
         raise SpecError(
             f"claim: {spec.claim} does not fit; faster and slower go with verdicts, better and worse with change and "
@@ -333,6 +334,8 @@ def _check_groups(spec: QuerySpec) -> None:
         raise SpecError(f"inverse is false for the shape {spec.shape}; it goes with relative.")
     if spec.distinct and spec.shape != "count":
         raise SpecError(f"distinct is null for the shape {spec.shape}; it goes with count.")
+    if spec.last and spec.source != "curves":
+        raise SpecError(f"last is false for the source {spec.source}; it goes with curves.")
     if spec.explain and spec.shape != "groups":
         raise SpecError(f"explain is false for the shape {spec.shape}; it goes with groups.")
 

@@ -49,7 +49,9 @@ _UNTIL = re.compile(
 )
 _AFTER = re.compile(rf"{_START}(?:after|from|starting|starting\s+from|beginning)\s+(?P<date>{_DATE})(?:\s+on)?{_END}")
 _COURSE = re.compile(rf"{_START}(?:(?:over|through|with)\s+time|(?:the\s+)?(?:history|trends?)){_END}")
-_SINCE = re.compile(rf"{_START}(?:ever\s+)?since\s+(?:(?P<date>{_DATE})|{_AMOUNT}\s+ago|(?P<named>{_NAMED})){_END}")
+_SINCE = re.compile(
+    rf"{_START}(?:ever\s+)?since\s+(?:(?P<date>{_DATE})|{_AMOUNT}\s+ago|(?P<named>{_NAMED})|{_MONTH}{_YEAR}){_END}"
+)
 _BEFORE_A_SPAN = r"(?:(?:in|within|over|during|for|of|on|from)\s+)?"
 _RECENT = re.compile(
     rf"{_START}{_BEFORE_A_SPAN}(?:the\s+)?(?:last|past)\s+{_AMOUNT}{_END}"
@@ -153,6 +155,8 @@ def _span(match: re.Match[str], now: datetime) -> tuple[datetime | None, datetim
     if match.re is _AFTER:
         whole_day = match[0].startswith("after") and not re.search(r"\d:\d", parts["date"])
         return _date(parts["date"]) + timedelta(days=whole_day), None
+    if since and parts["month"]:
+        return _of_month(match, now, 1), None
     if match.re is _WHOLE_MONTH:
         first = _of_month(match, now, 1)
         return first, _back(first, -1, "month")

@@ -16,8 +16,7 @@ from mirror.__main__ import main
 from mirror.answer import ask, run_sql, to_json
 from mirror.query_spec import Answer, Filter, Metric, Order, QuerySpec
 from mirror.sandbox import Sandbox
-from mirror.understand import Refusal
-from mirror.understand.llm import LlmError, LlmFrontEnd, LlmReading
+from mirror.understand.llm import Declined, LlmError, LlmFrontEnd, LlmReading
 
 
 @pytest.fixture(autouse=True)
@@ -206,7 +205,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     return says
 
 
-def failing(error: LlmError | Refusal) -> Exception:
+def failing(error: LlmError | Declined) -> Exception:
     error.sent = "what was sent"
     return error
 
@@ -236,7 +235,7 @@ def test_whatever_a_model_answers_is_an_answer_and_shows_what_was_sent(
 
 
 def test_what_was_sent_is_shown_when_the_model_declines(box: Sandbox, model: Model) -> None:
-    model(failing(Refusal("no such thing")))
+    model(failing(Declined("no such thing")))
     answer = ask("memory vs AUC", sandbox=box)
     assert (answer.status, answer.engine, answer.sent) == ("refused", "llm", "what was sent")
 

@@ -175,8 +175,7 @@ def test_warm_and_cold_stand_side_by_side(again: Sandbox) -> None:
         ),
         (
             "which methods are faster than dense?",
-            f"Faster than dense: small_dim on {M1} in 3 of 6 configurations; not hashed on {M1} (6 slower) and "
-            f"quotient_remainder on {M1} (6 slower).",
+            "Faster than dense: small_dim in 3 configurations.",
         ),
     ],
 )  # fmt: skip
@@ -235,7 +234,7 @@ def test_verdicts_are_counted(question: str, summary: str, again: Sandbox) -> No
 
 def test_significantly_faster_is_told_by_verdicts(again: Sandbox) -> None:
     answer, _ = answered("which method is significantly faster than dense", again)
-    assert answer.summary.startswith(f"Faster than dense: small_dim on {M1} in 3 of 6 configurations; not ")
+    assert answer.summary.startswith("Faster than dense: small_dim in 3 configurations.")
 
 
 def test_latency_with_cold_caches(again: Sandbox) -> None:
