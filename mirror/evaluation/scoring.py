@@ -21,7 +21,6 @@ FIXABLE = frozenset(
     )
 )  # fmt: skip
 _BASELINES = ("dense", "eager")
-_MOST_TILES = 4
 
 
 @dataclass(frozen=True)
@@ -68,11 +67,9 @@ class Rights:
         why = self._nearest(self._tables, answer)
         if not why:
             return "", False
-        fixed = _fixed(answer)
-        if fixed:
+        if fixed := _fixed(answer):
             narrowed = [self._golds.table(g.sql, fixed) for g in self.question.golds]
-            if not self._nearest([t if t.rows else Table((), ()) for t in narrowed], answer):
-                return "", True
+            return ("", True) if not self._nearest(narrowed, answer) else (why, False)
         return why, False
 
     def _nearest(self, tables: Sequence[Table], answer: Answer) -> str:
