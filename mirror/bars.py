@@ -1,7 +1,6 @@
 """The marks that fill an area, for one panel: bars, boxes, histograms and heatmaps, as Plotly traces."""
 
 import itertools
-import math
 from typing import Any
 
 import plotly.graph_objects as go
@@ -115,7 +114,7 @@ def box(table: Table, chart: ChartSpec, style: Style) -> Panel:
                 **style.legend(color),
             )
         )
-    axis = category_axis(table, chart.x, values) if chart.x else {"showticklabels": False}
+    axis = category_axis(table, chart.x, values, style.letters) if chart.x else {"showticklabels": False}
     scale = value_axis(table, chart.y or "", chart.log_y, room=None if upright else style.room)
     if upright:
         return Panel(traces, axis, scale, mode=mode)
@@ -138,8 +137,7 @@ def histogram(table: Table, chart: ChartSpec, style: Style) -> Panel:
             go.Bar(
                 x=ends[:-1],
                 y=found,
-                # Plotly measures widths on a logarithmic axis in decades.
-                width=[math.log10(high / low) if log else high - low for low, high in pairs],
+                width=[high - low for low, high in pairs],
                 offset=0,
                 marker={"color": style.look(color).color, "line": OUTLINE},
                 opacity=1.0 if len(series) == 1 else 0.6,
@@ -178,7 +176,7 @@ def heatmap(table: Table, chart: ChartSpec, style: Style) -> Panel:
             **HOVER,
         )
     ]
-    x_axis, y_axis = (category_axis(table, c or "", v) for c, v in ((chart.x, across), (chart.y, down)))
+    x_axis, y_axis = (category_axis(table, c or "", v, style.letters) for c, v in ((chart.x, across), (chart.y, down)))
     return Panel(traces, x_axis, y_axis)
 
 
@@ -209,4 +207,6 @@ def _places(table: Table, chart: ChartSpec, style: Style) -> tuple[dict[int, int
     values = (distinct(style.table, chart.x) if is_ordered(table, chart.x) else values)[:MOST_BARS]
     place = {v: k for k, v in enumerate(values)}
     column = table.column(chart.x)
-    return {i: place[column[i]] for i in rows if column[i] in place}, category_axis(table, chart.x, values)
+    return {i: place[column[i]] for i in rows if column[i] in place}, category_axis(
+        table, chart.x, values, style.letters
+    )

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 from db.columns import GROUP_AXES
 from mirror import catalog
 from mirror.configurations import has_direction, repeats
-from mirror.drawable import MOST_COLORS, MOST_METRICS, axes, fits, hardly_differ, is_unique, label, narrowed, spans
+from mirror.drawable import (
+    MOST_COLORS,
+    MOST_METRICS,
+    axes,
+    drawn_part,
+    fits,
+    hardly_differ,
+    is_unique,
+    label,
+    narrowed,
+    spans,
+)
 from mirror.left_out import left_out
 from mirror.places import (
     OWN_PANEL,
@@ -24,7 +35,7 @@ from mirror.places import (
     telling,
 )
 from mirror.query_spec import ChartSpec, ChartType, ChartWish, QuerySpec, Table, Value
-from mirror.roles import Roles, differing, distinct, distinct_numbers, sort_roles
+from mirror.roles import Roles, differing, distinct, distinct_numbers, sort_roles, spread_in_words
 from mirror.scaling import scales
 from mirror.wording import capital, filter_in_words, join
 
@@ -92,8 +103,18 @@ def no_rows(spec: QuerySpec | None) -> str:
 
 def _told(chart: ChartSpec, table: Table, spec: QuerySpec | None) -> ChartSpec:
     dots = "Dots, since bars from zero would look alike." if chart.dots else ""
-    told = (chart.reason, dots, left_out(chart, table, edited=spec is None))
+    told = (chart.reason, dots, _how_far(chart, table), left_out(chart, table, edited=spec is None))
     return replace(chart, reason=capital(" ".join(filter(None, told))))
+
+
+def _how_far(chart: ChartSpec, table: Table) -> str:
+    """What the whiskers and bands of a chart mean, as a sentence; empty where it has none."""
+    if chart.type not in ("scatter", "line", "bar") or fits(chart, table):
+        return ""
+    shown = drawn_part(chart, table)
+    found = (spread_in_words(shown, m) for m in chart.metrics or (chart.x or "", chart.y or "") if m in table.columns)
+    words = next(filter(None, found), "")
+    return f"Whiskers or bands show {words}." if words else ""
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
@@ -255,7 +276,8 @@ def _completed(chart: ChartSpec, table: Table, roles: Roles) -> ChartSpec:
     metrics = chart.metrics if several else axes(chart, table) if chart.type == "parallel" else ()
     chart = replace(chart, symbol=None, metrics=metrics, pareto=False, fronts=(), dots=False, ideal=False, only=())
     if chart.type == "scatter" and chart.x and chart.y:
-        chart = _with_fronts(chart, table, keys, "trial" if roles.raw else "row")
+        trials = roles.raw and not {"method", "seed", "trial_id"}.isdisjoint(table.columns)
+        chart = _with_fronts(chart, table, keys, "trial" if trials else "row")
     elif chart.type == "line" and chart.x:
         # Trials along time are of all kinds of work: each is drawn, and lines join those that are alike.
         chart = _with_series(chart, table, keys, narrow=not (roles.raw and chart.x in roles.times))
@@ -310,8 +332,10 @@ def _what(chart: ChartSpec) -> str:
     """What a chart shows that has neither fronts nor series, as a sentence."""
     x, y = label(chart.x), join([label(m) for m in chart.metrics or (chart.y or "",)])
     if chart.type == "parallel":
-        up = "better is up" if all(map(has_direction, chart.metrics)) else "better is up where it is known"
-        return f"{y}: a line for each row, an axis for each number; {up}."
+        known = [label(m) for m in chart.metrics if has_direction(m)]
+        up = "; better is up" if known else ""
+        up += f" for {join(known)}" if 0 < len(known) < len(chart.metrics) else ""
+        return f"{y}: a line for each row, an axis for each number{up}."
     return {
         "bar": f"{y} by {x}." if chart.x else f"{y} of each row.",
         "box": f"How {y} is distributed.",
@@ -352,7 +376,9 @@ def _scaled(chart: ChartSpec, table: Table) -> ChartSpec:
         doubling = len(numbers) >= _VALUES_OF_A_LINE and all(v > 0 and math.log2(v).is_integer() for v in numbers)
         axis = catalog.entry(chart.x).role == "axis"
         log_x = doubling or (axis and spans(shown, chart.x, 10, chart.facet))
-        log_y = any(spans(shown, m, _TWO_DECADES, chart.facet) for m in chart.metrics or (chart.y,))
+        # The ideal course is straight where both axes are logarithmic.
+        ratio = 1.0 if chart.ideal and log_x else _TWO_DECADES
+        log_y = any(spans(shown, m, ratio, chart.facet) for m in chart.metrics or (chart.y,))
         return replace(chart, log_x=log_x, log_y=log_y)
     return chart
 

@@ -76,7 +76,23 @@ def axes(chart: ChartSpec, table: Table) -> tuple[str, ...]:
 
 
 def drawn_part(chart: ChartSpec, table: Table) -> Table:
-    """The rows that are drawn: with a value in every place of the chart (above zero on a logarithmic axis)."""
+    """The rows that are drawn: complete ones, of at most MOST_BARS boxes and as many on each side of a heatmap."""
+    part = complete_part(chart, table)
+    for c in crowded(chart, part):
+        values = part.column(c)
+        kept = {v for v, _ in sorted(Counter(values).items(), key=lambda item: -item[1])[:MOST_BARS]}
+        part = replace(part, rows=tuple(r for r, v in zip(part.rows, values, strict=True) if v in kept))
+    return part
+
+
+def crowded(chart: ChartSpec, part: Table) -> list[str]:
+    """The columns that have more categories than boxes or the sides of a heatmap can show."""
+    sides = {"box": (chart.x,), "heatmap": (chart.x, chart.y)}.get(chart.type, ())
+    return [c for c in sides if c and len(set(part.column(c))) > MOST_BARS]
+
+
+def complete_part(chart: ChartSpec, table: Table) -> Table:
+    """The rows with a value in every place of the chart (above zero on a logarithmic axis)."""
     table = narrowed(table, chart.only)
     rows = list(table.rows)
     for c in axes(chart, table) if chart.type == "parallel" else placed(chart):

@@ -3,7 +3,19 @@
 from collections.abc import Sequence
 
 from mirror.compile_sql import condition
-from mirror.drawable import MOST_BARS, MOST_COLORS, MOST_FACETS, drawn_part, fits, label, narrowed, panels, placed
+from mirror.drawable import (
+    MOST_BARS,
+    MOST_COLORS,
+    MOST_FACETS,
+    complete_part,
+    crowded,
+    drawn_part,
+    fits,
+    label,
+    narrowed,
+    panels,
+    placed,
+)
 from mirror.numbers import describe
 from mirror.query_spec import ChartSpec, Filter, Table, Value
 from mirror.roles import distinct
@@ -27,9 +39,12 @@ def left_out(chart: ChartSpec, table: Table, edited: bool = False) -> str:
         column, value = next((o for o in chart.only if o[0] != "machine"), chart.only[0])
         hint = _hint(column, distinct(table, column), [value], edited)
         sentences.append(f"Only {drawn} {'is' if len(chart.only) == 1 else 'are'} drawn{hint}.")
-    if missing := len(narrowed(table, chart.only).rows) - len(shown.rows):
+    complete = complete_part(chart, table)
+    if missing := len(narrowed(table, chart.only).rows) - len(complete.rows):
         names = " or no ".join(label(c) for c in placed(chart))
         sentences.append(f"{missing:,} {'row has' if missing == 1 else 'rows have'} no {names} to draw.")
+    for c in crowded(chart, complete):
+        sentences.append(f"{MOST_BARS} of {len(distinct(complete, c)):,} values of {label(c)} are drawn.")
     if chart.facet and (facets := len(distinct(shown, chart.facet))) > MOST_FACETS:
         hint = _hint(chart.facet, distinct(shown, chart.facet), panels(chart, shown), edited)
         sentences.append(f"{MOST_FACETS} of {facets:,} panels by {label(chart.facet)} are drawn{hint}.")

@@ -26,7 +26,7 @@ from mirror.roles import (
 
 GREY = "#666666"
 ROOM = 700  # pixels that a panel has for the labels of its x axis, if nobody says otherwise
-_PIXELS_OF_A_LETTER, _PIXELS_OF_A_DATE = 8, 110
+_PIXELS_OF_A_LETTER, _PIXELS_OF_A_DATE = 8, 85
 _SMALL = 1e-3
 _MIDNIGHT = re.compile(r"(?<=^\d{4}-\d\d-\d\d)T(00:00:00$)?")
 _MOST_TICKS = 8
@@ -34,7 +34,7 @@ _MOST_HOVER_LINES = 24
 _LONG_LABEL = 30
 _MOST_LABEL_LINES = 4
 _LONGEST_NAME = 40  # what a phone shows in one line of the legend
-_LONGEST_TEXT = 1_000
+_LONGEST_TEXT = 1_000_000
 _DASHES = ("solid", "dash", "dashdot", "longdash")  # dots are for guides
 _MOST_ENTRIES = 8  # of the legend that name a colour and a symbol at once
 
@@ -84,6 +84,7 @@ class Style:
         roles, keys: what the columns are for, and the dimensions in which the rows differ.
         color, symbol: the columns that colours and symbols tell; None where nothing is told.
         room: pixels that a panel has for the labels of its x axis.
+        letters: length of a line of the names beside lying bars.
     """
 
     def __init__(self, table: Table, chart: ChartSpec, room: int = ROOM) -> None:
@@ -91,6 +92,7 @@ class Style:
         self.roles = sort_roles(table)
         self.keys = compared(table, self.roles)
         self.room = room
+        self.letters = min(_LONG_LABEL, room // _PIXELS_OF_A_LETTER // 2)
         self.color = chart.color if chart.type != "heatmap" else None
         self.symbol = chart.symbol if chart.type in ("scatter", "line") and chart.symbol != self.color else None
         names = keys_in_order(table, self.roles)
@@ -149,11 +151,10 @@ class Style:
     def row_label(self, table: Table, row: int) -> str:
         """What names a row: its values in the dimensions that differ and apply, on up to four lines when long."""
         values = {c: table.column(c)[row] for c in self._names}
-        letters = min(_LONG_LABEL, self.room // _PIXELS_OF_A_LETTER // 2)
-        parts = [cut_middle(_raw_name(c, v), letters) for c, v in values.items() if v is not None]
+        parts = [cut_middle(_raw_name(c, v), self.letters) for c, v in values.items() if v is not None]
         lines = [""]
         for part in parts or [f"row {row + 1}"]:
-            if lines[-1] and len(lines[-1]) + len(part) > letters:
+            if lines[-1] and len(lines[-1]) + len(part) > self.letters:
                 lines.append("")
             lines[-1] += f" · {part}" if lines[-1] else part
         more = " …" if len(lines) > _MOST_LABEL_LINES else ""
@@ -210,12 +211,15 @@ def value_axis(
     return {**axis, "tickmode": "array", "tickvals": ticks, "ticktext": texts, "tickangle": 0}
 
 
-def category_axis(table: Table, column: str, values: list[Value | None]) -> dict[str, Any]:
-    """Axis of categories at 0, 1, 2 ...: positions, since Plotly would merge or reinterpret some names."""
+def category_axis(table: Table, column: str, values: list[Value | None], letters: int) -> dict[str, Any]:
+    """Axis of categories at 0, 1, 2 ...: positions, since Plotly would merge or reinterpret some names.
+
+    `letters` is how long a name may be (see `Style.letters`).
+    """
     axis: dict[str, Any] = {"tickmode": "array", "tickvals": list(range(len(values))), "showgrid": False}
     if not is_ordered(table, column):
-        return {**axis, "ticktext": [named(column, v) for v in values]}
-    texts = [_category(column, v) if is_number(v) else named(column, v) for v in values]
+        return {**axis, "ticktext": [named(column, v, letters) for v in values]}
+    texts = [_category(column, v) if is_number(v) else named(column, v, letters) for v in values]
     return {**axis, "title": {"text": title(column)}, "ticktext": texts}
 
 

@@ -29,6 +29,7 @@ _PLACES = (
 )  # fmt: skip
 _MEASURED = ("avg", "average", "mean", "median", "sum", "total", "min", "max", "count", "number", "num", "per")
 _IDENTIFIERS = ("id", "key", "code", "zip", "postcode", "uuid")
+_DIGITS, _MOST_DIGITS = re.compile(r"\d+"), 20
 _MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 _PERCENTILES = ("latency_p10_us", "latency_p90_us", "latency_p95_us", "latency_p99_us")
 
@@ -108,16 +109,18 @@ def sort_roles(table: Table, spec: QuerySpec | None = None) -> Roles:
     count = next((c for c in rest if c in catalog.COUNT_NAMES and is_numeric(table, c)), None)
     spreads = {s for c in columns for s in _spread_columns(c) if s in rest}
     inferred: list[str] = []
-    parameters, names, times = [], [], []
+    parameters, names, times, identifiers = [], [], [], []
     for c in dimensions + rest:
         entry = catalog.entry(c)
         if c == count or c in spreads or entry.role == "key":
             continue
         if is_temporal(table, c):
             times.append(c)
-        elif not is_numeric(table, c) or (c not in dimensions and _is_identifier(c)):
+        elif not is_numeric(table, c):
             if any(v is not None for v in table.column(c)) and entry.role != "metric":
                 names.append(c)
+        elif c not in dimensions and _is_identifier(c):
+            identifiers.append(c)
         elif c in dimensions or entry.role == "axis" or c in _POSITIONS or _is_place(table, c):
             parameters.append(c)
         elif entry.role == "metric" or c not in BY_NAME:
@@ -128,6 +131,8 @@ def sort_roles(table: Table, spec: QuerySpec | None = None) -> Roles:
         metrics = [c for c in metrics if is_numeric(table, c)]
     if not metrics and not asked and count:
         metrics = [count]
+    if not (names or parameters or times) and len(metrics) == 1:
+        names = identifiers  # numbers that only name a row, where nothing else does
     raw = spec.shape in ("points", "rows") if spec else count is None and not spreads
     return Roles(tuple(metrics), tuple(parameters), tuple(names), tuple(times), count, raw)
 
@@ -143,16 +148,27 @@ def compared(table: Table, roles: Roles) -> list[str]:
 def spread(table: Table, metric: str) -> tuple[list[float], list[float]] | None:
     """How far each value reaches down and up: its standard deviation or its interval; None where no column says so."""
     values = table.column(metric)
-    if f"stddev_{metric}" in table.columns:
+    if _has_deviation(table, metric):
         deviations = [float(v) if is_number(v) else 0.0 for v in table.column(f"stddev_{metric}")]
-        if any(deviations):
-            return deviations, deviations
+        return deviations, deviations
     low, high = _INTERVALS.get(metric, ("", ""))
     if low in table.columns and high in table.columns:
         below = [_gap(low, value) for low, value in zip(table.column(low), values, strict=True)]
         above = [_gap(value, high) for value, high in zip(values, table.column(high), strict=True)]
-        return below, above
+        return (below, above) if any(below) or any(above) else None
     return None
+
+
+def spread_in_words(table: Table, metric: str) -> str:
+    """What `spread` tells: `the standard deviation over trials`, `the 95 % interval`; empty where there is none."""
+    if spread(table, metric) is None:
+        return ""
+    return "the standard deviation over trials" if _has_deviation(table, metric) else "the 95 % interval"
+
+
+def _has_deviation(table: Table, metric: str) -> bool:
+    name = f"stddev_{metric}"
+    return name in table.columns and any(is_number(v) and v for v in table.column(name))
 
 
 def _implied(table: Table, column: str, others: list[str]) -> bool:
@@ -219,9 +235,9 @@ def _is_timestamp(text: str) -> bool:
 
 
 def sort_key(value: Value | None) -> tuple[int, float, str]:
-    """Order of values of one column: numbers, then text, then NULL."""
+    """Order of values of one column: numbers, then text (`part 2` before `part 10`), then NULL."""
     if value is None:
         return 2, 0.0, ""
     if isinstance(value, str):
-        return 1, 0.0, value
+        return 1, 0.0, _DIGITS.sub(lambda digits: digits[0].zfill(_MOST_DIGITS), value)
     return 0, float(value), ""

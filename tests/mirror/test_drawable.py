@@ -96,6 +96,6 @@ def test_panels_bars_and_colours_beyond_the_most_are_said():
         "The first 40 of 50 bars are drawn. Only 8 values of method have a colour, the rest is grey."
     )
     assert left_out(ChartSpec("box", y="auc", facet="dataset"), table) == (
-        "6 of 50 panels by data set are drawn; add “on d14” for another."
+        "6 of 50 panels by data set are drawn; add “on d6” for another."
     )
     assert left_out(ChartSpec("table"), table) == ""
