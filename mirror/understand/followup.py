@@ -18,6 +18,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from mirror import catalog
+from mirror.numbers import describe
 from mirror.profile import Profile
 from mirror.query_spec import QuerySpec, Table
 from mirror.understand import followup_edits, followup_words, outliers, time_cues
@@ -65,7 +66,7 @@ def read(
         draft.notes = told
     parts = [Said(p.mode, reader.slots(p.text), reader.slots(p.instead_of)) for p in cut.parts]
     followup_edits.apply(draft, parts, cut.direction, cut.wishes, cut.within)
-    return _in_its_benchmark(draft.done(), before, profile)
+    return _at_its_work(draft.done(), before, profile)
 
 
 class _Reader:
@@ -152,23 +153,30 @@ class _Reader:
             return False
 
 
-def _in_its_benchmark(spec: QuerySpec, before: QuerySpec, profile: Profile) -> QuerySpec:
-    """The question in the benchmark of the one before, where several could answer it."""
+def _at_its_work(spec: QuerySpec, before: QuerySpec, profile: Profile) -> QuerySpec:
+    """The question about the work that the one before was about, where what has changed leaves that open: in its
+    benchmark where several could answer, and with the usual values that were assumed for it."""
     try:
-        complete(spec, profile, "")
-    except Ambiguity:
-        pass
+        whole = complete(before, profile, "")
+    except (Refusal, Ambiguity):
+        return spec
+    assumed = [f for f in whole.filters if f not in before.filters and f.operator == "="]
+    try:
+        now = complete(spec, profile, "")
     except Refusal:
         return spec
+    except Ambiguity:
+        same = [f for f in assumed if f.column == "benchmark"]
     else:
-        return spec
+        known = {f.column for f in now.filters}
+        same = [f for f in assumed if f.column in catalog.words()["defaults"] and f.column not in known]
+        same = [f for f in same if f.column in now.dimensions and f.column not in spec.dimensions]
+    staying = replace(spec, filters=(*same, *spec.filters))
     try:
-        same = next(f for f in complete(before, profile, "").filters if f.column == "benchmark")
-        staying = replace(spec, filters=(same, *spec.filters), notes=(*spec.notes, f"in {same.values[0]} as before"))
         complete(staying, profile, "")
-    except (Refusal, Ambiguity, StopIteration):
+    except (Refusal, Ambiguity):
         return spec
-    return staying
+    return replace(staying, notes=(*spec.notes, *(f"{describe(f.column, f.values[0])} as before" for f in same)))
 
 
 def _suits(number: str, column: str) -> bool:
@@ -205,8 +213,8 @@ def _is_whole(slots: Slots) -> bool:
     )  # fmt: skip
     about = (
         columns or slots.filters or slots.than or slots.against or slots.compare or slots.changed or slots.times.asked
-        or slots.over_training or slots.relative or slots.told or slots.averaged or slots.within is not None
-        or len(metrics) > 1
+        or slots.over_training or slots.relative or slots.told - {"ratio"} or slots.averaged
+        or slots.within is not None or ((slots.tradeoff or slots.superlative) and len(metrics) > 1)
     )  # fmt: skip
     return bool(
         (metrics and about) or (shown and (about or slots.failures or slots.trials or slots.exist or slots.count))

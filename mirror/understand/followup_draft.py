@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from mirror import catalog
 from mirror.numbers import describe
 from mirror.profile import Profile
-from mirror.query_spec import Aggregate, Filter, Metric, QuerySpec
+from mirror.query_spec import Aggregate, Filter, Metric, QuerySpec, Value
 from mirror.sources import KNOWN_COLUMNS
 from mirror.understand import followup_filters
 from mirror.understand.errors import Ambiguity, Refusal
@@ -92,6 +92,9 @@ class Draft:
             filters, notes = followup_filters.excluded(before, said)
         elif mode in ("add", "by"):
             self._check_measured(said)
+            for column in dict.fromkeys(f.column for f in said):
+                if (usual := self.usual(column)) is not None:
+                    before = (*before, Filter(column, "=", (usual,)))
             filters, notes = followup_filters.added(before, said)
         elif instead_of:
             filters, notes = followup_filters.exchanged(before, said, instead_of)
@@ -103,6 +106,12 @@ class Draft:
             raise Refusal(f"Nothing would be left to compare with {reference[0]}.")
         self.spec = replace(self.spec, filters=filters)
         self.notes += notes
+
+    def usual(self, column: str) -> Value | None:
+        """The value that the question means without saying so; None for none."""
+        spec, value = self.spec, catalog.words()["defaults"].get(column)
+        named = column in (*spec.dimensions, *spec.averaged) or any(f.column == column for f in spec.filters)
+        return None if named or value not in self.profile.values(column) else value
 
     def compare_with(self, said: Sequence[Filter]) -> None:
         """Another value beside those that were asked for; the reference of what is relative to one."""
@@ -179,13 +188,13 @@ class Draft:
     def aggregate(self, name: Aggregate) -> None:
         """Median instead of the mean."""
         spec = self.spec
-        word = catalog.AGGREGATE_WORDS[name]
+        word = catalog.AGGREGATE_WORDS[name].removesuffix(" of")
         if self.is_course:
             self.notes.append("each trial is shown, none is averaged")
             return
         if not spec.metrics or spec.shape in ("count", "rows", "change"):
             raise Refusal(f"It is not clear of what the {word} is meant: name the metric, as in “median latency”.")
-        was = catalog.AGGREGATE_WORDS[spec.metrics[0].aggregate or "avg"]
+        was = catalog.AGGREGATE_WORDS[spec.metrics[0].aggregate or "avg"].removesuffix(" of")
         if spec.shape == "points":
             self.reshape(aggregate=name, tradeoff=False, chart=None)
             was = "single trials"

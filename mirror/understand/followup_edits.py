@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mirror import catalog
-from mirror.query_spec import ChartWish, Claim, Filter, Metric
+from mirror.query_spec import ChartType, ChartWish, Claim, Filter, Metric
 from mirror.sources import KNOWN_COLUMNS
 from mirror.understand import followup_ranking, over_time
 from mirror.understand.errors import Refusal
@@ -63,7 +63,7 @@ def apply(
     if direction:
         followup_ranking.direct(draft, direction)
     for part in said:
-        _chart(draft, part.slots)
+        _chart(draft, part)
     _scales(draft, wishes)
 
 
@@ -142,6 +142,8 @@ def _lift(draft: Draft, column: str, mode: Mode) -> None:
         return
     if mode == "regardless":
         draft.merge([column])
+    elif draft.usual(column) is not None:
+        draft.group("by", [column])  # or the usual value would be assumed
     else:
         draft.notes.append(f"any {catalog.entry(column).label} as before")
 
@@ -253,7 +255,7 @@ def _shape(draft: Draft, part: Said) -> None:
         _count(draft, slots)
     elif slots.told and draft.spec.verdicts and not slots.against:
         draft.notes.append("the speedup tells by how much")
-    elif slots.relative or slots.told or slots.against or slots.than:
+    elif slots.relative or slots.told - {"ratio"} or slots.against or slots.than:
         draft.reshape(
             relative=slots.relative, told=slots.told, against=slots.against, than=slots.than,
             comparative=slots.comparative, over_baseline=slots.over_baseline, sort=[], tradeoff=False,
@@ -340,6 +342,11 @@ def _claim(draft: Draft, slots: Slots) -> None:
         order = flipped if claim != spec.claim else spec.order
         draft.spec = replace(spec, claim=claim, order=order)
         draft.notes.append(f"{claim} instead of {_OPPOSITE[claim]}" if claim != spec.claim else f"{claim} as before")
+    elif slots.comparative in ("less", "more") and not slots.metrics:
+        raise Refusal(
+            f"It is not clear what “{slots.comparative}” is of: name the metric, as in “which needs less memory?”, or "
+            "ask to “show all”."
+        )
     else:
         followup_ranking.rank(draft, replace(slots, superlative=_END[slots.comparative]))
 
@@ -347,9 +354,14 @@ def _claim(draft: Draft, slots: Slots) -> None:
 # -- the chart -----------------------------------------------------------------------------------------------------
 
 
-def _chart(draft: Draft, slots: Slots) -> None:
-    spec, kind = draft.spec, slots.chart
+def _chart(draft: Draft, part: Said) -> None:
+    spec, kind = draft.spec, part.slots.chart
     if kind is None:
+        return
+    if part.mode in ("without", "drop"):
+        if spec.chart.type == kind:
+            draft.spec = replace(spec, chart=replace(spec.chart, type=None))
+        draft.notes.append(f"not as {_named(kind)}")
         return
     single = kind in ("box", "histogram") or (kind == "scatter" and len(spec.metrics) > 1)
     if single and spec.shape in ("groups", *RANKED) and spec.source == "results" and spec.metrics:
@@ -362,7 +374,11 @@ def _chart(draft: Draft, slots: Slots) -> None:
         draft.reshape(chart=kind, tradeoff=False)
         draft.notes.append("means instead of single trials")
     draft.spec = replace(draft.spec, chart=replace(draft.spec.chart, type=kind))
-    draft.notes.append(f"as {'an' if kind[0] in 'aeiou' else 'a'} {kind}{' chart' if kind in ('bar', 'line') else ''}")
+    draft.notes.append(f"as {_named(kind)}")
+
+
+def _named(kind: ChartType) -> str:
+    return f"a {kind}{' plot' if kind in ('scatter', 'box') else ' chart' if kind in ('bar', 'line') else ''}"
 
 
 def _scales(draft: Draft, wishes: frozenset[str]) -> None:

@@ -23,7 +23,8 @@ def whole(words: str) -> "re.Pattern[str]":
 
 # Words around a follow-up that say nothing.
 POLITE = whole(
-    "please|thanks|thank you|ok(?:ay)?|so|well|hm+|great|nice|cool|again|maybe|perhaps|actually|i mean|let'?s see"
+    "please|thanks|thank you|ok(?:ay)?|so|(?<!as )well|hm+|great|nice|cool|again|maybe|perhaps|actually|i mean"
+    "|let'?s see"
     "|(?:can|could|would|will) (?:you|we|i)|i(?:'d| would)? (?:want|like|need)(?: to (?:see|know))?"
     "|do (?:that|it|the same)|(?:does|do|did|would) (?:it|that|this|they) look(?: like)?|look(?:s)? like|(?:be )?true"
     "|the case|which ones?|that one|what(?:'s| is| was| are)(?: it| that| this)?"
@@ -49,7 +50,8 @@ WISHES = {
         ),
         (
             "everything",
-            "(?:(?:show|list|give|see|display|get) )?(?:me )?(?:all of (?:them|it|these)|them all|everything"
+            "(?:(?:show|list|give|see|display|get) )?(?:me )?(?:all of (?:them|it|these)(?! (?:but|except))"
+            "|them all|everything(?! (?:but|except|else|other))"
             "|all (?:the )?(?:rows|results|groups|ones|others)"
             "|the (?:whole|full|complete|entire) (?:list|table|ranking|result|lot)|the rest|the others|the other ones)"
             rf"|(?:show|list|see|display|give) (?:me )?all{_END}|^all$"
@@ -90,12 +92,14 @@ DIRECTIONS: dict[Direction, "re.Pattern[str]"] = {
     "best": whole("(?:the )?(?:best|fastest|quickest)(?: ones?)? first"),
     "worst": whole("(?:the )?(?:worst|slowest)(?: ones?)? first"),
     "descending": whole(
-        "(?:in )?(?:descending|decreasing|falling)(?: order)?|(?:from )?(?:high(?:est)?|large(?:st)?|big(?:gest)?) to "
-        "(?:low(?:est)?|small(?:est)?)|(?:the )?(?:largest|biggest|highest)(?: ones?)? first"
+        "(?:sort(?:ed)? )?(?:in )?(?:descending|decreasing|falling)(?: order)?"
+        "|(?:from )?(?:high(?:est)?|large(?:st)?|big(?:gest)?) to (?:low(?:est)?|small(?:est)?)"
+        "|(?:the )?(?:largest|biggest|highest)(?: ones?)? first"
     ),
     "ascending": whole(
-        "(?:in )?(?:ascending|increasing|rising)(?: order)?|(?:from )?(?:low(?:est)?|small(?:est)?) to "
-        "(?:high(?:est)?|large(?:st)?|big(?:gest)?)|(?:the )?(?:smallest|lowest|tiniest)(?: ones?)? first"
+        "(?:sort(?:ed)? )?(?:in )?(?:ascending|increasing|rising)(?: order)?"
+        "|(?:from )?(?:low(?:est)?|small(?:est)?) to (?:high(?:est)?|large(?:st)?|big(?:gest)?)"
+        "|(?:the )?(?:smallest|lowest|tiniest)(?: ones?)? first"
     ),
 }
 _SORTING = f"(?:sort(?:ed|ing)?|order(?:ed)?|rank(?:ed)?|arranged?){IT} (?:by|on)"
@@ -112,7 +116,7 @@ FREED = re.compile(
 MERGED = re.compile(
     rf"(?<![\w-])(?:{_NO_LONGER} (?:(?:group(?:ed|ing)?|split(?:ting)?|separat(?:e|ed|ing)|broken|break(?:ing)?)"
     rf"{IT}(?: (?:up|down))? )?(?:by|per|for each)|ungroup(?:ed)?(?: by)?"
-    rf"|(?:average[ds]?|averaging|mean){IT} (?:over|across)"
+    rf"|(?<!not )(?<!n't )(?<!without )(?<!longer )(?:average[ds]?|averaging|mean){IT} (?:over|across)"
     r"|(?:combined?|merged?|pool(?:ed)?|collapsed?|aggregated?|lump)(?: (?:over|across|together))?)"
     rf" (?:(?:all|the|different|of) )*(?P<what>{_WHAT})(?: together)?{_END}"
     rf"|(?<![\w-])(?:drop|remove) the (?P<named>{_WHAT}) (?:grouping|split|breakdown|dimension)(?![\w-])"
@@ -129,10 +133,10 @@ _MARKS = (
     ("target", "instead of|rather than|in place of"),
     ("instead", "instead|rather"),
     ("alone", "(?:only|alone)(?= ?(?:[,;]|$))"),
-    ("too", "too|as well(?! as)|(?:also|additionally)(?= ?(?:[,;]|$))"),
+    ("too", "too|as well(?! as)|(?:also|additionally|added|included)(?= ?(?:[,;]|$))"),
     (
         "by",
-        "(?:and|then) (?:also )?(?:by|per|for each)"
+        f"(?:and|then) (?:also )?(?:by|per|for each)|{_NO_LONGER} averag(?:e|ed|ing){IT} (?:over|across)(?: all)?"
         f"|split(?:ting)?{IT}(?: up)?(?: further)? (?:by|per|into|on|across)"
         f"|(?:broken|break(?:ing)?){IT} (?:down|out|up)(?: (?:by|per|into))|separat(?:e|ed|ely){IT} (?:by|for|per)"
         f"|facet(?:ed)? by|colou?r(?:ed)?{IT} by|for each|for every|per",
@@ -142,7 +146,7 @@ _MARKS = (
     (
         "add",
         "and also|also|as well as|additionally|together with|along(?:side)? with|alongside|add(?:ing)?|includ(?:e|ing)"
-        "|plus|append",
+        "|plus|append|its|their",
     ),
     ("beside", f"next to|beside|compare{IT} (?:to|with|against)"),
     (
@@ -153,7 +157,8 @@ _MARKS = (
     ("drop", "drop(?:ping)?|remov(?:e|ing)|delete|take (?:out|away)|get rid of|throw (?:out|away)|discard"),
     (
         "without",
-        "(?:but )?not|without|exclud(?:e|ing)|except(?: for)?|apart from|other than|leav(?:e|ing) out|hid(?:e|ing)"
+        "(?:all|everything|anything|everyone) (?:but|except(?: for)?|other than)"
+        "|(?:but )?not|without|exclud(?:e|ing)|except(?: for)?|apart from|other than|leav(?:e|ing) out|hid(?:e|ing)"
         "|omit(?:ting)?|ignor(?:e|ing)|minus|filter(?:ing)? out|skip(?:ping)?|no",
     ),
     ("all", "(?:(?:for|over|across|on|at|in|with|of) )?(?:all|any)(?: (?:of|the|possible|other|kinds of))*"),

@@ -116,6 +116,10 @@ FILTERS: list[tuple[str, str, Parts]] = [
     (HASHED, "replace hashed by dense", {"filters": {eq("method", "dense")}, "notes": "dense instead of hashed"}),
     (HASHED, "exclude failures", {"filters": {METHOD}, "notes": "left out already"}),
     (HASHED, "drop the method filter", {"filters": set()}),
+    (HASHED, "all but frappe", {"filters": {METHOD, but("dataset", "frappe")}}),
+    (HASHED, "everything except frappe", {"filters": {METHOD, but("dataset", "frappe")}}),
+    (TOP, "backward too", {"filters": {LOOKUP, eq("direction", "forward", "forward_backward")}}),
+    (TOP, "all directions", {"partitions": ["direction"], "filters": {LOOKUP}}),
     (HASHED, "at the highest compression", {"filters": {METHOD, eq("compression", 0.02)}}),
     (HASHED, "onlyy on movielens, please", {"filters": {METHOD, eq("dataset", "ml-206k")}}),
     (HASHED, "What does it look like for frappe?", {"filters": {METHOD, eq("dataset", "frappe")}}),
@@ -160,6 +164,7 @@ DIMENSIONS: list[tuple[str, str, Parts]] = [
     (HASHED, "group by method", {"dimensions": ["method"], "filters": set()}),
     (HASHED, "by data set, only frappe", {"dimensions": ["dataset"], "filters": {METHOD, eq("dataset", "frappe")}}),
     (HASHED, "don't group by compression", {"dimensions": [], "averaged": ["compression"]}),
+    (HASHED, "don't average over data sets", {"dimensions": ["compression", "dataset"], "averaged": []}),
     (HASHED, "average over data sets", {"dimensions": ["compression"], "averaged": ["dataset"]}),
     (HASHED, "regardless of dim", {"averaged": ["embedding_dim"]}),
     (BATCHES, "by dim instead of batch size", {"dimensions": ["method", "embedding_dim"]}),
@@ -185,6 +190,8 @@ METRICS: list[tuple[str, str, Parts]] = [
     (HASHED, "and the logloss?", {"metrics": ["logloss"]}),
     (HASHED, "and memory too", {"metrics": ["auc", "memory_mb"], "notes": "memory as well"}),
     (HASHED, "add memory", {"metrics": ["auc", "memory_mb"]}),
+    (HASHED, "can I see memory as well?", {"metrics": ["auc", "memory_mb"]}),
+    (BEST, "show its memory", {"shape": "best", "metrics": ["auc", "memory_mb"], "order": [("auc", True)]}),
     (HASHED, "and its memory", {"metrics": ["auc", "memory_mb"]}),
     (HASHED, "p99 instead of the median", {"metrics": ["latency_p99_us"]}),
     (HASHED, "what about throughput?", {"metrics": ["samples_per_s"]}),
@@ -259,6 +266,7 @@ CHARTS: list[tuple[str, str, Parts]] = [
     (HASHED, "log scale", {"log": (True, True)}),
     (HASHED, "log scale on the y axis", {"log": (False, True)}),
     ("memory vs AUC as a scatter on a log scale", "linear", {"chart": "scatter", "log": (False, False)}),
+    ("AUC by method as bars", "not as bars", {"chart": None}),
     (HASHED, "only dense, as bars", {"chart": "bar", "filters": {eq("method", "dense")}}),
     (COUNTED, "only frappe and as bars", {"chart": "bar", "filters": {eq("dataset", "frappe")}}),
 ]
@@ -440,6 +448,7 @@ def test_a_question_of_its_own_is_no_follow_up(question: str, profile: Profile) 
         (HASHED, "for all time", ("no certain time",)),
         (HASHED, "swap the axes", ("axes",)),
         (WHY, "the best", ("no ranking",)),
+        (HASHED, "more", ("“more”", "show all")),
         (HASHED, "drop the outliers", ("no result",)),
     ],
 )
@@ -475,9 +484,16 @@ def test_a_question_back_offers_follow_ups(question: str, then: str, profile: Pr
 def test_the_benchmark_of_the_question_before_stays_where_several_could_answer(profile: Profile) -> None:
     spec = follow(asked(HASHED, profile), "memory instead", profile)
     assert TRAINING in spec.filters
-    assert "in training as before" in spec.notes
+    assert "training as before" in spec.notes
     with pytest.raises(Ambiguity):
         complete(asked("memory by compression for hashed", profile), profile, "memory by compression for hashed")
+
+
+def test_a_limit_on_what_is_shown_keeps_the_usual_direction(profile: Profile) -> None:
+    """A question with such a limit searches all directions; a follow-up stays with what the one before was about."""
+    spec = follow(asked("latency by method in lookup", profile), "only under 500 us", profile)
+    assert eq("direction", "forward") in spec.filters
+    assert "forward as before" in spec.notes
 
 
 def test_typos_in_the_marks_are_corrected_and_told(profile: Profile) -> None:
