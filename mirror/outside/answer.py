@@ -10,13 +10,15 @@ from mirror.outside import spans
 from mirror.outside.asked import Asked
 from mirror.outside.build import Built, build
 from mirror.outside.examples import examples
-from mirror.outside.lexicon import MONEY, Words
+from mirror.outside.lexicon import MONEY, Item, Words
+from mirror.outside.names import singular
 from mirror.outside.picking import Picker
 from mirror.outside.process import OutsideData, shared
 from mirror.outside.read_back import read_back
-from mirror.outside.reading import Walk, known_sentence, prepared
+from mirror.outside.reading import Walk
 from mirror.outside.resolve import Resolver
 from mirror.outside.revenue import revenue
+from mirror.outside.slots import known_sentence, prepared
 from mirror.outside.source import SourceError, find
 from mirror.outside.tables import Database
 from mirror.query_spec import Answer, ChartSpec, Metric, Order, QuerySpec, Table
@@ -86,10 +88,19 @@ def understood(question: str, database: Database, now: datetime) -> Asked:
         raise revenue(earned, picker)
     if unknown := [i.text for i in items if i.kind == "unknown"]:
         raise Refusal(_unknown(unknown, known))
+    _no_arithmetic(text, items)
     slots = Walk(items, words, times, quotes, known).slots()
     slots.course = course
     slots.notes[:0] = notes
     return Resolver(slots, picker).asked()
+
+
+def _no_arithmetic(text: str, items: list[Item]) -> None:
+    """Raises Refusal for `amount/quantity`: as words alone it would be two numbers side by side."""
+    names = {word for i in items if i.kind in ("column", "table") for word in i.text.split()}
+    for left, sign, right in re.findall(r"(\w+)\s*([/+])\s*(?=(\w+))", text.lower()):
+        if {singular(left), left} & names and {singular(right), right} & names:
+            raise Refusal(f"“{left}{sign}{right}” is not read: only “times” joins two columns, or write the SQL.")
 
 
 def _is_sql(text: str) -> bool:

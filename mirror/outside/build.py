@@ -1,15 +1,14 @@
 """The form becomes SQL: joins along foreign keys, conditions on the many as EXISTS, two tables added up apart."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from mirror.outside import dialects, paths
-from mirror.outside.asked import Asked, Condition, Group, Measure, Place, Presence
-from mirror.outside.names import GENERIC, column_words, label_columns, many, one, table_words, words_of
-from mirror.outside.paths import Path, Step
+from mirror.outside.asked import Asked, Measure, Place
+from mirror.outside.joins import Joins, Part
+from mirror.outside.names import label_columns, many, words_of
 from mirror.outside.tables import Database
-from mirror.query_spec import Value
 from mirror.understand.errors import Refusal
 
 
@@ -38,27 +37,12 @@ def build(asked: Asked, database: Database) -> Built:
     return Built(sql, tuple(metrics), tuple(dimensions), tuple(dict.fromkeys(builder.read)))
 
 
-@dataclass
-class _Part:
-    """One SELECT in the making: its base and the tables joined to it, by the way that leads there."""
-
-    base: str
-    alias: str
-    joined: dict[Path, str] = field(default_factory=dict)
-    joins: list[exp.Join] = field(default_factory=list)
-    taken: set[str] = field(default_factory=set)
-
-
-class _Builder:
-    def __init__(self, asked: Asked, database: Database) -> None:
-        self._asked = asked
-        self._database = database
-        self._dialect = database.dialect
-        self.read: list[str] = []
+class _Builder(Joins):
+    """The statement, from the inside out."""
 
     # -- statements ------------------------------------------------------------------------------------------------
 
-    def statement(self) -> tuple[exp.Expression, list[str], list[str]]:
+    def statement(self) -> tuple[exp.Expr, list[str], list[str]]:
         asked = self._asked
         if not asked.measures and not asked.groups:
             return self._list()
@@ -74,7 +58,7 @@ class _Builder:
             tree = self._first(tree, metrics[asked.order[0]], asked.order[1], tree.named_selects)
         return tree, metrics, dimensions
 
-    def _list(self) -> tuple[exp.Expression, list[str], list[str]]:
+    def _list(self) -> tuple[exp.Expr, list[str], list[str]]:
         asked = self._asked
         part = self._part(asked.table)
         names = self._names([(p.table, p.column, p) for p in asked.columns])
@@ -144,7 +128,7 @@ class _Builder:
             return tree, dimensions
         return self._sorted(tree, names, metrics), dimensions
 
-    def _counted(self, tree: exp.Select) -> tuple[exp.Expression, list[str], list[str]]:
+    def _counted(self, tree: exp.Select) -> tuple[exp.Expr, list[str], list[str]]:
         """How many groups there are."""
         group = self._asked.groups[0]
         what = many(group.table) if group.place is None else " ".join(words_of(group.place.column))
@@ -178,8 +162,8 @@ class _Builder:
         tree = self._ordered(tree, order)
         return tree.limit(asked.limit) if asked.limit else tree
 
-    def _ordered(self, tree: exp.Select, keys: list[tuple[exp.Expression, bool]]) -> exp.Select:
-        """Sorted by the keys; a number that is missing comes last, names that are missing where the database has them."""
+    def _ordered(self, tree: exp.Select, keys: list[tuple[exp.Expr, bool]]) -> exp.Select:
+        """Sorted by the keys; a missing number comes last, a missing name where the database has it."""
         small = self._dialect in ("mysql", "sqlite")  # to these NULL is less than anything
         metrics = set(self._metric_names())
         ordered = []
@@ -190,16 +174,14 @@ class _Builder:
 
     # -- groups and measures ---------------------------------------------------------------------------------------
 
-    def _groups(
-        self, part: _Part, keys_shown: bool
-    ) -> tuple[list[exp.Expression], list[str], list[exp.Expression], list[str]]:
+    def _groups(self, part: Part, keys_shown: bool) -> tuple[list[exp.Expr], list[str], list[exp.Expr], list[str]]:
         """What is selected, under which names, and what is grouped by besides: keys of rows whose names may repeat.
 
         Last come the names without those of keys that stand beside a name.
         """
-        keys: list[exp.Expression] = []
+        keys: list[exp.Expr] = []
         named: list[tuple[str, str, Place | None]] = []
-        hidden: list[exp.Expression] = []
+        hidden: list[exp.Expr] = []
         beside: set[int] = set()
         for group in self._asked.groups:
             if group.place is not None:
@@ -225,7 +207,7 @@ class _Builder:
         names = self._names(named)
         return keys, names, hidden, [n for i, n in enumerate(names) if i not in beside]
 
-    def _measured(self, part: _Part, measure: Measure) -> exp.Expression:
+    def _measured(self, part: Part, measure: Measure) -> exp.Expr:
         repeated = any(
             paths.multiplies(self._way(part.base, g.table, g.place.role if g.place else g.role))
             for g in self._asked.groups
@@ -250,10 +232,10 @@ class _Builder:
             raise Refusal("SQLite has no standard deviation: ask for the lowest and the highest.")
         return kinds[measure.aggregate](this=number)
 
-    def _distinct(self, column: exp.Expression) -> exp.Expression:
+    def _distinct(self, column: exp.Expr) -> exp.Expr:
         return exp.Count(this=exp.Distinct(expressions=[column]))
 
-    def _number(self, part: _Part, place: Place) -> exp.Expression:
+    def _number(self, part: Part, place: Place) -> exp.Expr:
         column = self._place(part, place)
         known = self._database.relation(place.table).column(place.column)
         return dialects.without_nan(column, self._dialect) if known.nan else column
@@ -272,177 +254,3 @@ class _Builder:
                 name = f"{name}_of_{many(m.table).replace(' ', '_')}"
             names.append(name)
         return names
-
-    def _names(self, columns: list[tuple[str, str, Place | None]]) -> list[str]:
-        """A name for each column of the result: its own where that says enough, else with its table's."""
-        own = [name for _, name, _ in columns]
-        names: list[str] = []
-        for table, name, place in columns:
-            vague = bool(set(words_of(name)) <= GENERIC | {"id", "first", "last"})
-            several = own.count(name) > 1 or (vague and (table != self._asked.table or bool(self._asked.measures)))
-            role = place.role.columns[0] if place and place.role and len(place.role.columns) == 1 else ""
-            prefix = "_".join(words_of(role.removesuffix("_id"))) if role else "_".join(table_words(table))
-            words = "_".join(words_of(name))
-            wanted = name if not several or words.startswith(prefix) else f"{prefix}_{words}"
-            while wanted in names:
-                wanted += "_2"
-            names.append(wanted)
-        return names
-
-    # -- tables and joins ------------------------------------------------------------------------------------------
-
-    def _part(self, table: str) -> _Part:
-        self.read.append(table)
-        return _Part(table, table, taken={table})
-
-    def _way(self, start: str, table: str, role: object) -> Path:
-        return paths.shortest(self._database, start, table, role, self._asked.via)[0]  # type: ignore[arg-type]
-
-    def _place(self, part: _Part, place: Place) -> exp.Expression:
-        """A column of a table that is joined, now at the latest."""
-        return self._column(self._reach(part, self._way(part.base, place.table, place.role)), place.column)
-
-    def _reach(self, part: _Part, way: Path) -> str:
-        """The alias of the table at the end of a way, with the joins that it takes."""
-        alias = part.alias
-        for i, step in enumerate(way):
-            taken = way[: i + 1]
-            if taken not in part.joined:
-                # Rows without a partner stay in what is counted; downwards only the partners are asked for.
-                outer = step.up and (step.link.optional or any(j.side == "LEFT" for j in part.joins))
-                name = self._free(part, step)
-                part.joined[taken] = name
-                part.joins.append(
-                    exp.Join(
-                        this=self._table(step.to, name),
-                        side="LEFT" if outer else None,
-                        on=self._on(step, alias, name),
-                    )
-                )
-            alias = part.joined[taken]
-        return alias
-
-    def _free(self, part: _Part, step: Step) -> str:
-        self.read.append(step.to)
-        name = step.to
-        if name in part.taken and step.up:
-            name = "_".join(words_of(step.link.columns[0].removesuffix("_id")))
-        while name in part.taken:
-            name += "_2"
-        part.taken.add(name)
-        return name
-
-    def _on(self, step: Step, here: str, there: str) -> exp.Expression:
-        own, to = (here, there) if step.up else (there, here)
-        pairs = zip(step.link.columns, step.link.to_columns, strict=True)
-        return exp.and_(*(exp.EQ(this=self._column(own, a), expression=self._column(to, b)) for a, b in pairs))
-
-    def _from(self, tree: exp.Select, part: _Part, where: list[exp.Expression]) -> exp.Select:
-        tree = tree.from_(self._table(part.base, part.alias))
-        for join in part.joins:
-            tree.append("joins", join)
-        return tree.where(*where) if where else tree
-
-    def _table(self, name: str, alias: str) -> exp.Table:
-        table = exp.Table(this=self._identifier(name))
-        if alias != name:
-            table.set("alias", exp.TableAlias(this=self._identifier(alias)))
-        return table
-
-    def _key(self, part: _Part) -> list[tuple[exp.Expression, bool]]:
-        return [(self._column(part.alias, k), False) for k in self._database.relation(part.base).key]
-
-    # -- conditions ------------------------------------------------------------------------------------------------
-
-    def _where(self, part: _Part) -> list[exp.Expression]:
-        found: list[exp.Expression] = []
-        apart: dict[Path, list[tuple[Path, Condition]]] = {}
-        for condition in self._asked.conditions:
-            way = self._way(part.base, condition.place.table, condition.place.role)
-            down = next((i for i, step in enumerate(way) if step.multiplies), None)
-            if down is None:
-                found.append(self._condition(self._place(part, condition.place), condition))
-            elif condition.operator in ("<>", "not in"):
-                # "not product Lamp": no row with it may be there.
-                turned = {"<>": "=", "not in": "in"}[condition.operator]
-                positive = Condition(condition.place, turned, condition.values)  # type: ignore[arg-type]
-                found.append(exp.not_(self._exists(part, way[: down + 1], [(way, positive)])))
-            else:
-                apart.setdefault(way[: down + 1], []).append((way, condition))
-        for head, inside in apart.items():
-            found.append(self._exists(part, head, inside))
-        for presence in self._asked.presences:
-            exists = self._presence(part, presence)
-            found.append(exp.not_(exists) if presence.absent else exists)
-        return found
-
-    def _presence(self, part: _Part, presence: Presence) -> exp.Expression:
-        before = self._way(part.base, presence.owner, None)
-        way = (*before, *self._way(presence.owner, presence.table, None))
-        down = next((i for i, step in enumerate(way) if i >= len(before) and not step.up), len(way) - 1)
-        inside: list[tuple[Path, Condition | None]] = []
-        for condition in presence.conditions:
-            further = self._way(presence.table, condition.place.table, condition.place.role)
-            inside.append(((*way, *further), condition))
-        return self._exists(part, way[: down + 1], inside or [(way, None)])
-
-    def _exists(self, part: _Part, head: Path, inside: list[tuple[Path, Condition | None]]) -> exp.Expression:
-        """Whether rows at the end of `head` are there for a row of the part, with conditions on them and beyond."""
-        outer = self._reach(part, head[:-1])
-        step = head[-1]
-        self.read.append(step.to)
-        alias = step.to
-        while alias in part.taken:
-            alias += "_2"
-        within = _Part(step.to, alias, taken={*part.taken, alias})
-        where = [self._on(step, outer, alias)]
-        for way, condition in inside:
-            end = self._reach(within, way[len(head) :])
-            if condition is not None:
-                where.append(self._condition(self._column(end, condition.place.column), condition))
-        for join in within.joins:
-            join.set("side", None)
-        tree = self._from(exp.select(exp.Literal.number(1)), within, where)
-        return exp.Exists(this=tree)
-
-    def _condition(self, column: exp.Expression, condition: Condition) -> exp.Expression:
-        return self._test(column, condition.operator, condition.values)
-
-    def _test(self, tested: exp.Expression, operator: str, values: tuple[Value, ...]) -> exp.Expression:
-        if operator in ("is null", "is not null"):
-            null = exp.Is(this=tested, expression=exp.null())
-            return exp.not_(null) if operator == "is not null" else null
-        if operator in ("in", "not in"):
-            found = exp.In(this=tested, expressions=[self._value(v) for v in values])
-            return exp.not_(found) if operator == "not in" else found
-        kinds = {"=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
-        return kinds[operator](this=tested, expression=self._value(values[0]))
-
-    def _value(self, value: Value) -> exp.Expression:
-        if isinstance(value, bool):
-            return exp.Boolean(this=value)
-        if isinstance(value, str):
-            return exp.Literal.string(value)
-        if value < 0:
-            return exp.Neg(this=exp.Literal.number(repr(-value)))
-        return exp.Literal.number(repr(value))
-
-    # -- names -----------------------------------------------------------------------------------------------------
-
-    def _identifier(self, name: str) -> exp.Identifier:
-        return exp.to_identifier(name, quoted=dialects.needs_quotes(name, self._dialect))
-
-    def _column(self, table: str | None, name: str) -> exp.Expression:
-        return exp.Column(this=self._identifier(name), table=self._identifier(table) if table else None)
-
-    def _as(self, expression: exp.Expression, name: str) -> exp.Expression:
-        if isinstance(expression, exp.Column) and expression.name == name:
-            return expression.copy()
-        return exp.Alias(this=expression.copy(), alias=self._identifier(name))
-
-
-def said(group: Group, database: Database) -> str:
-    """What a group is, in words."""
-    if group.place is None:
-        return one(group.table)
-    return f"{group.bucket} of {column_words(group.place.column)}" if group.bucket else column_words(group.place.column)

@@ -7,7 +7,7 @@ from mirror.outside.asked import Condition, Operator, Place, Presence
 from mirror.outside.lexicon import Item
 from mirror.outside.names import is_measure, is_year, many, one, qualified, usual_aggregate
 from mirror.outside.picking import Picker
-from mirror.outside.reading import Belonging, Test
+from mirror.outside.slots import Belonging, Test
 from mirror.outside.spans import Span
 from mirror.outside.tables import Column, Relation
 from mirror.query_spec import Value

@@ -40,19 +40,19 @@ _NAN = {"postgres": "NULLIF(x, 'NaN')", "duckdb": "NULLIF(x, CAST('NaN' AS DOUBL
 _NO_MEDIAN = {"sqlite": "SQLite", "mysql": "MySQL"}
 
 
-def bucket(span: Bucket, date: exp.Expression, dialect: str) -> exp.Expression:
+def bucket(span: Bucket, date: exp.Expr, dialect: str) -> exp.Expr:
     """The span of time that a date is in."""
     return _filled(_BUCKETS[dialect][span], "d", date, dialect)
 
 
-def median(number: exp.Expression, dialect: str) -> exp.Expression:
+def median(number: exp.Expr, dialect: str) -> exp.Expr:
     """Raises Refusal where the database has none."""
     if dialect not in _MEDIANS:
         raise Refusal(f"{_NO_MEDIAN[dialect]} has no median: ask for the average, or for the lowest and the highest.")
     return _filled(_MEDIANS[dialect], "x", number, dialect)
 
 
-def without_nan(number: exp.Expression, dialect: str) -> exp.Expression:
+def without_nan(number: exp.Expr, dialect: str) -> exp.Expr:
     """The number, or NULL where it is none: one NaN would make a whole sum none."""
     return _filled(_NAN[dialect], "x", number, dialect) if dialect in _NAN else number
 
@@ -69,10 +69,10 @@ _RESERVED = frozenset(
 )
 
 
-def _filled(template: str, name: str, expression: exp.Expression, dialect: str) -> exp.Expression:
+def _filled(template: str, name: str, expression: exp.Expr, dialect: str) -> exp.Expr:
     tree = sqlglot.parse_one(template, read=dialect)
 
-    def put(node: exp.Expression) -> exp.Expression:
+    def put(node: exp.Expr) -> exp.Expr:
         return expression.copy() if isinstance(node, exp.Column) and node.name == name else node
 
     return tree.transform(put)

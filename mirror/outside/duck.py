@@ -1,4 +1,4 @@
-"""DuckDB files, read in place, and CSV and Parquet files, which a DuckDB in memory holds or reads; locked either way."""
+"""DuckDB files, read in place, and CSV and Parquet files, which a DuckDB in memory holds or reads; all locked."""
 
 import contextlib
 import csv
@@ -121,8 +121,8 @@ class FilesReader:
         ).fetchone()
         assert first
         return (
-            f"{relation.name}.{column.name} is read as text and not as numbers, since row {first[0]:,} below the header "
-            f"holds “{str(first[1])[:40]}”."
+            f"{relation.name}.{column.name} is read as text and not as numbers, since row {first[0]:,} below the "
+            f"header holds “{str(first[1])[:40]}”."
         )
 
     def version(self) -> str:
@@ -215,7 +215,7 @@ def quoted(name: str) -> str:
 
 
 def _schema(source: Source, connection: duckdb.DuckDBPyConnection) -> str:
-    """The one schema with tables where `main` has none; empty for `main`. Raises SourceError where there are several."""
+    """The one schema with tables where `main` has none; empty for `main`. Raises SourceError for several."""
     there = [
         name
         for (name,) in connection.execute(
@@ -302,7 +302,10 @@ def _table_names(paths: tuple[Path, ...]) -> dict[str, Path]:
 
 
 def _csv_options(path: Path) -> tuple[list[str], str]:
-    """The names of its header, and how a CSV file is to be read. Left to guess, DuckDB takes a file with one bad row for one of a single column."""
+    """The names of its header, and how a CSV file is to be read.
+
+    Left to guess, DuckDB takes a file with one bad row for one of a single column.
+    """
     head = _head(path)
     header, *rest = head.splitlines() or [""]
     if not header.strip():

@@ -129,10 +129,11 @@ class _Counter:
         most, place = self._reader.sample(relation)
         other_most, other_place = self._reader.sample(self._links.relation(other))
         own, to = self._name(column), self._name(key)
+        keys_there = f"SELECT {to} FROM (SELECT {to} FROM {other_place} LIMIT {other_most}) AS there"
         row = self._row(
             relation,
-            f"SELECT count(*), sum(CASE WHEN v IN (SELECT {to} FROM (SELECT {to} FROM {other_place} LIMIT {other_most}) "
-            f"AS there) THEN 1 ELSE 0 END) FROM (SELECT DISTINCT {own} AS v FROM (SELECT {own} FROM {place} "
+            f"SELECT count(*), sum(CASE WHEN v IN ({keys_there}) THEN 1 ELSE 0 END) FROM "
+            f"(SELECT DISTINCT {own} AS v FROM (SELECT {own} FROM {place} "
             f"LIMIT {most}) AS part WHERE {own} IS NOT NULL LIMIT 10000) AS here",
         )
         if not row or not row[0]:

@@ -53,13 +53,13 @@ def check(sql: str, database: Database, row_cap: int | None = None) -> str:
     return written
 
 
-def _parsed(sql: str, dialect: str) -> exp.Expression:
+def _parsed(sql: str, dialect: str) -> exp.Expr:
     try:
         statements = [s for s in sqlglot.parse(sql, read=dialect) if s is not None]
     except SqlglotError as error:
         if verb := _verb(sql):
             raise GuardError(_only_select(verb)) from None
-        first = next(iter(getattr(error, "errors", None) or ({},)))
+        first: dict[str, Any] = next(iter(getattr(error, "errors", None) or ({},)))
         near = f" near “{_shown(first['highlight'])}”" if first.get("highlight") else ""
         raise UnreadableError(f"This SQL cannot be read{near}: mend it, or ask in plain words.") from None
     except (ValueError, TypeError, AttributeError, IndexError, KeyError):  # a slip of the parser itself
@@ -75,7 +75,7 @@ def _parsed(sql: str, dialect: str) -> exp.Expression:
     return tree
 
 
-def _capped(tree: exp.Expression, row_cap: int) -> exp.Expression:
+def _capped(tree: exp.Expr, row_cap: int) -> exp.Expr:
     """A limit of the whole statement that is higher than what is shown becomes what is shown."""
     limit = tree.args.get("limit")
     number = limit.expression if isinstance(limit, exp.Limit) else None
@@ -88,16 +88,16 @@ def _capped(tree: exp.Expression, row_cap: int) -> exp.Expression:
 class _Walk:
     """One statement. `ctes` are the names that WITH has given so far, which only what stands below may use."""
 
-    def __init__(self, database: Database, tree: exp.Expression) -> None:
+    def __init__(self, database: Database, tree: exp.Expr) -> None:
         self._tables = {r.name.lower(): r.name for r in database.relations}
         self._columns = {c.name.lower(): c.name for r in database.relations for c in r.columns}
         self._columns |= {name.lower(): name for name in _given_names(tree)}
 
-    def query(self, tree: exp.Expression) -> None:
+    def query(self, tree: exp.Expr) -> None:
         """Raises GuardError."""
         self._node(tree, frozenset(), 0)
 
-    def _node(self, node: exp.Expression, ctes: frozenset[str], depth: int) -> None:
+    def _node(self, node: exp.Expr, ctes: frozenset[str], depth: int) -> None:
         if depth > MAX_DEPTH:
             raise RecursionError
         self._known(node)
@@ -111,22 +111,25 @@ class _Walk:
             if key == "with_":
                 continue
             for part in held if isinstance(held, list) else [held]:
-                if isinstance(part, exp.Expression):
+                if isinstance(part, exp.Expr):
                     self._node(part, ctes, depth + 1)
                 elif not (_is_plain(part) or (key == "this" and isinstance(node, _TEXTS))):
                     raise _unknown(key)
 
-    def _known(self, node: exp.Expression) -> None:
+    def _known(self, node: exp.Expr) -> None:
         name = type(node).__name__
         if isinstance(node, exp.Anonymous):
             if str(node.this).lower() not in NAMED or not isinstance(node.this, str):
-                raise _no_function(str(node.name or node.this))
+                raise _no_function(str(node.name or node.this).lower())
         elif name not in NODES and name not in FUNCTIONS:
             if isinstance(node, exp.Func):
                 raise _no_function(node.sql_name().lower())
             raise _refused(node)
         if name in ARGUMENTS and (more := [k for k, v in node.args.items() if v and k not in ARGUMENTS[name]]):
-            raise _unknown(more[0].strip("_").upper())
+            held = node.args[more[0]]
+            first = held[0] if isinstance(held, list) else held
+            known = not isinstance(first, exp.Expr) or type(first).__name__ in NODES
+            raise _unknown(more[0].strip("_").upper()) if known else _refused(first)
         if isinstance(node, exp.Identifier | exp.Var) and not node.args.get("quoted"):
             if not _WORD.fullmatch(str(node.this)):
                 raise _unknown(str(node.this))
@@ -185,7 +188,7 @@ class _Walk:
             raise GuardError(f"There is no column called {_shown(node.name)}: {_hint(node.name, self._columns)}")
 
 
-def _given_names(tree: exp.Expression) -> set[str]:
+def _given_names(tree: exp.Expr) -> set[str]:
     """Names of columns that the statement itself gives: aliases, and columns of CTEs and subqueries."""
     names = {alias.alias for alias in tree.find_all(exp.Alias) if alias.alias}
     for alias in tree.find_all(exp.TableAlias):
@@ -223,7 +226,7 @@ def _no_function(name: str, instead: str = "only everyday functions are, such as
     return GuardError(f"{_shown(name)} is not available here: {instead}.")
 
 
-def _refused(node: exp.Expression) -> GuardError:
+def _refused(node: exp.Expr) -> GuardError:
     if isinstance(node, exp.Into):
         return GuardError("SELECT ... INTO writes, so it cannot run here: leave INTO out.")
     if isinstance(node, exp.Lock):

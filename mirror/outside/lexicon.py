@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from mirror.outside import comments
 from mirror.outside.asked import Place
 from mirror.outside.names import column_words, qualified, singular, table_words, words_of
 from mirror.outside.spans import MARK
@@ -49,7 +50,7 @@ _CUES: dict[str, tuple[str, ...]] = {
 _OWN = frozenset(
     """embedding embeddings model models bag bags cost costs value values number numbers level levels hold holds holding
     keep keeps keeping stay stays staying reach reaches take takes took make makes made terms use used using one ones
-    difference look""".split()
+    difference look""".split()  # noqa: SIM905 (a list of that length is harder to read)
 )
 _FILLERS = frozenset(lexicon.FILLERS.split()) - _OWN | {
     "s",
@@ -76,6 +77,7 @@ class Item:
         cue: name of the cue; also of a column or value whose word is a cue as well.
         tables: the tables it may mean.
         places: the columns it may mean.
+        factors: the columns that those are multiplied by, where a comment says so.
         values: (column, value) pairs it may mean.
         value: a number, a quoted text, or the place of a span in the list of spans.
     """
@@ -87,6 +89,7 @@ class Item:
     cue: str = ""
     tables: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
+    factors: tuple[Place, ...] = ()
     values: tuple[tuple[Place, str], ...] = ()
     value: Value | None = None
 
@@ -103,19 +106,19 @@ class Words:
         self._tables: dict[tuple[str, ...], list[str]] = {}
         self._places: dict[tuple[str, ...], list[Place]] = {}
         self._values: dict[tuple[str, ...], list[tuple[Place, str]]] = {}
+        self._told = comments.words(database)
         for cue, phrases in {**{name: lexicon.CUES[name] for name in _REUSED}, **_CUES}.items():
             for phrase in phrases:
                 # Later ones are this module's own: "without" is no "not", "or" is no "and".
                 self._cues[tuple(lexicon.tokens(phrase))] = cue
         self._add_schema()
-        for phrase, cue in list(self._cues.items()):
-            if cue == "sort" and _folded(phrase[:1]) in self._tables:  # "amount per order by month" sorts nothing
-                del self._cues[phrase]
-        known = [self._cues, self._tables, self._places, self._values]
-        self._longest = max(len(phrase) for phrases in known for phrase in phrases)
-        words = {w for phrases in (self._tables, self._places) for phrase in phrases for w in phrase}
-        words |= {w for phrase, cue in self._cues.items() if not cue.startswith(("chart:", "log")) for w in phrase}
-        self._correctable = sorted(w for w in words if len(w) >= 4 and w.isalpha())
+        for words, cue in list(self._cues.items()):
+            if cue == "sort" and _folded(words[:1]) in self._tables:  # "amount per order by month" sorts nothing
+                del self._cues[words]
+        named = [*self._tables, *self._places]
+        self._longest = max(map(len, [*named, *self._cues, *self._values]))
+        cues = [words for words, cue in self._cues.items() if not cue.startswith(("chart:", "log"))]
+        self._correctable = sorted({w for words in [*named, *cues] for w in words if len(w) >= 4 and w.isalpha()})
 
     def _add_schema(self) -> None:
         roles = _roles(self.database)
@@ -168,6 +171,9 @@ class Words:
                 return item
         if word in _FILLERS:
             return Item("filler", **one)  # type: ignore[arg-type]
+        if told := self._told.get(singular(word)):
+            places, factors = told
+            return Item("column", **one, places=places, factors=factors)  # type: ignore[arg-type]
         return _number(words, start) or Item("unknown", **one)  # type: ignore[arg-type]
 
     def _phrase(self, words: list[str], start: int, length: int) -> Item | None:
@@ -190,8 +196,8 @@ class Words:
             return Item("value", **at, values=values)  # type: ignore[arg-type]
         return None
 
-    def value_at(self, words: list[str], start: int, places: Iterable[Place]) -> tuple[tuple[Place, str], ...] | int:
-        """The values of some columns that the words from `start` on name, longest first; 0 where they name none.
+    def value_at(self, words: list[str], start: int, places: Iterable[Place]) -> tuple[tuple[Place, str], ...]:
+        """The values of some columns that the words from `start` on name, longest first; empty where they name none.
 
         Right behind its column a value may be any word: "grade a", "status open".
         """
@@ -202,7 +208,7 @@ class Words:
                 found = tuple(v for v in self._values.get(phrase, ()) if (v[0].table, v[0].column) in columns)
                 if found:
                     return found
-        return 0
+        return ()
 
     def length_of(self, value: str) -> int:
         """How many words a value has."""

@@ -6,15 +6,20 @@ from collections.abc import Sequence
 
 from mirror.outside.tables import Column, Database, Relation
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # Numbers that are added up where nobody says how, and numbers of which only a mean tells something.
-_ADDED = frozenset(
+_ADDED = _words(
     """amount amounts quantity qty total totals subtotal revenue sales turnover cost costs tax fee fees payment paid
     profit income expense expenses spend spent budget units count clicks visits impressions views downloads minutes
-    hours seconds duration bytes volume weight distance points""".split()
+    hours seconds duration bytes volume weight distance points"""
 )
-_AVERAGED = frozenset(
+_AVERAGED = _words(
     """price rate ratio percent percentage pct share score rating age temperature latitude longitude lat lon lng speed
-    height width length depth index average avg mean median discount probability grade level rank""".split()
+    height width length depth index average avg mean median discount probability grade level rank"""
 )
 # A price of a whole line or order is a sum already.
 _WHOLE = frozenset({"total", "line", "extended", "subtotal"})

@@ -162,7 +162,7 @@ class Picker:
         if not ways:
             through = f" through {shown(map(many, self.via))}" if self.via else ""
             raise Refusal(
-                f"No foreign key leads from {start} to {table}{through}, so they cannot be joined: ask about one of them."
+                f"No foreign key leads from {start} to {table}{through}, so they cannot be joined: ask about one."
             )
         if len(ways) == 1:
             return ways[0], role

@@ -1,151 +1,20 @@
-"""Words -> what each of them asks for, left to right; what they mean in the database is settled in `resolve`."""
+"""Words -> slots: what each of them asks for, left to right; what they mean in the database is settled in `resolve`."""
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import get_args
 
-from mirror.outside.asked import Aggregate, Bucket, Operator, Place
-from mirror.outside.lexicon import QUOTED, Item, Words
-from mirror.outside.names import is_year, label_columns
-from mirror.outside.spans import Span
-from mirror.outside.tables import shown
-from mirror.query_spec import ChartWish, Value
+from mirror.outside.asked import Aggregate, Bucket, Place
+from mirror.outside.comparisons import COMPARISONS, Comparisons
+from mirror.outside.lexicon import Item
+from mirror.outside.names import label_columns
+from mirror.outside.slots import DOWNWARD, UPWARD, Belonging, By, Slots, Test, Wanted
 from mirror.understand.errors import Refusal
 
 _AGGREGATES: tuple[str, ...] = get_args(Aggregate)
-_COMPARISONS: dict[str, Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "="}
-_NEGATED: dict[str, Operator] = {"=": "<>", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in"}
-DOWNWARD = ("best", "highest", "largest", "top")
-UPWARD = ("worst", "lowest", "smallest", "bottom")
-_QUOTES = re.compile(r"\"([^\"]{1,200})\"|“([^”]{1,200})”|(?<!\w)'([^']{1,200})'(?!\w)")
-_ARITHMETIC = re.compile(r"\s[/+%]\s|(?<=\w)\s-\s(?=\w)")
 
 
-@dataclass
-class Wanted:
-    """A number that is asked for: of a column, of two that are multiplied, or of the rows of a table."""
-
-    aggregate: Aggregate | None
-    item: Item
-    times: Item | None = None
-
-
-@dataclass
-class By:
-    """Something to group by: a column, a table, or a span of time, perhaps of a date that is named."""
-
-    item: Item | None = None
-    bucket: Bucket | None = None
-
-
-@dataclass
-class Test:
-    """A condition: of a column, of values that name their column, or of a number that names none.
-
-    Attributes:
-        item: the column, or the values; None for a number without a column.
-        of: the table whose usual number is compared, where no column is named.
-        inside: the table that the condition is about, where it follows `without`.
-        at: where a comparison without a column stands in the words.
-    """
-
-    operator: Operator
-    values: tuple[Value, ...] = ()
-    item: Item | None = None
-    of: Item | None = None
-    span: Span | None = None
-    inside: "Belonging | None" = None
-    at: int = 0
-
-
-@dataclass
-class Belonging:
-    """Rows of another table that must (not) be there for those of `owner`, or of what is asked about."""
-
-    item: Item
-    absent: bool
-    owner: Item | None = None
-
-
-@dataclass
-class Limit:
-    """A condition on a number of each group: on a measure, or on how many rows of a table there are."""
-
-    operator: Operator
-    value: Value
-    measure: int
-
-
-@dataclass
-class Slots:
-    """What the words say."""
-
-    measures: list[Wanted] = field(default_factory=list)
-    groups: list[By] = field(default_factory=list)
-    named: list[Item] = field(default_factory=list)
-    context: list[Item] = field(default_factory=list)
-    tests: list[Test] = field(default_factory=list)
-    belongings: list[Belonging] = field(default_factory=list)
-    limits: list[Limit] = field(default_factory=list)
-    superlative: str = ""
-    sorted: bool = False
-    leading: int | None = None
-    limit: int | None = None
-    ascending: bool | None = None
-    distinct: bool = False
-    course: bool = False
-    via: list[Item] = field(default_factory=list)
-    chart: str = ""
-    log: bool = False
-    notes: list[str] = field(default_factory=list)
-
-
-def prepared(question: str) -> tuple[str, list[str]]:
-    """The question with marks in place of quoted texts, which are returned, and with minus signs as a word.
-
-    Raises Refusal for arithmetic that would get lost.
-    """
-    quotes: list[str] = []
-
-    def take(match: re.Match[str]) -> str:
-        quotes.append(next(g for g in match.groups() if g is not None))
-        return f" {QUOTED}{len(quotes) - 1} "
-
-    text = _QUOTES.sub(take, question.replace("’", "'"))
-    text = re.sub(r"\s[*×]\s", " times ", text)
-    text = re.sub(r"(\w)n't\b", r"\1 not", text)
-    if sign := _ARITHMETIC.search(text):
-        raise Refusal(
-            f"“{sign[0].strip()}” is not read: only “times” joins two columns, as in “total quantity times unit price”; "
-            "anything else can be asked with SQL."
-        )
-    return re.sub(r"(?<![\w.])[-−](?=\.?\d)", "minus ", text), quotes
-
-
-class Walk:
+class Walk(Comparisons):
     """Walks the items once and fills the slots. Raises Refusal."""
-
-    def __init__(self, items: list[Item], words: list[str], spans: list[Span], quotes: list[str], known: Words) -> None:
-        self._all = items
-        self._items = [i for i in items if i.kind != "filler" and not i.is_cue("of")]
-        self._words = words
-        self._spans = spans
-        self._quotes = quotes
-        self._known = known
-        self._at = 0
-        self._slots = Slots()
-        self._aggregate: Aggregate | None = None
-        self._more: list[Aggregate] = []  # "lowest and highest price": the first of them, and those before it
-        self._grouping = False
-        self._negated = False
-        self._without = False
-        self._owner: Item | None = None
-        self._sorting = False
-        self._or = False
-        self._inside: Belonging | None = None
-        # What the item before was: the number of a measure, or a table; a bare comparison is about that.
-        self._before: int | Item | None = None
-        self._now: int | Item | None = None
 
     def slots(self) -> Slots:
         """What the words say."""
@@ -155,7 +24,7 @@ class Walk:
             self._at += 1
             if self._or and item.kind not in ("value", "quoted", "number"):
                 raise Refusal(
-                    f"“or” is read between values of one column, as in “in Germany or France”, and not before “{item.text}”."
+                    f"“or” stands between values of one column, as in “Germany or France”, not before “{item.text}”."
                 )
             self._before, self._now = self._now, None
             getattr(self, f"_read_{item.kind}")(item)
@@ -168,15 +37,6 @@ class Walk:
                 "It is not said what is left out: name a value, a column or a table behind “without” or “not”."
             )
         return self._slots
-
-    # -- helpers ---------------------------------------------------------------------------------------------------
-
-    def _peek(self, ahead: int = 0) -> Item:
-        i = self._at + ahead
-        return self._items[i] if 0 <= i < len(self._items) else Item("filler", "")
-
-    def _between(self, first: Item, second: Item) -> list[str]:
-        return self._words[first.end : second.start]
 
     def _join_tables(self) -> None:
         """`name of the customer` and `customer's name`: the table says which column is meant."""
@@ -222,8 +82,8 @@ class Walk:
         if name == "between" and self._peek().kind == "number":
             self._range(None)
             return
-        if name in _COMPARISONS and name != "=":
-            self._compare(_COMPARISONS[name])
+        if name in COMPARISONS and name != "=":
+            self._compare(COMPARISONS[name])
             return
         if self._grouping and name in _AGGREGATES and slots.named and not slots.measures:
             slots.sorted = True  # "customers by total amount"
@@ -260,6 +120,8 @@ class Walk:
             slots.log = True
         elif name == "called":
             self._called(item)
+        elif name == "=":
+            raise Refusal(f"“{item.text}” needs a column before it and a known value or a number behind it.")
         elif name == "empty":
             raise Refusal(f"It is not said which column is “{item.text}”: name it before.")
         elif name == "times":
@@ -346,9 +208,6 @@ class Walk:
     def _read_quoted(self, item: Item) -> None:
         raise Refusal(f"It is not said which column holds “{self._quote(item)}”: name it before, as in name “Lamp”.")
 
-    def _quote(self, item: Item) -> str:
-        return self._quotes[int(item.value or 0)]
-
     def _read_table(self, item: Item) -> None:
         slots = self._slots
         following = self._peek()
@@ -425,7 +284,8 @@ class Walk:
             self._negated = False
             return
         if self._aggregate:
-            self._measure(Wanted("distinct" if self._aggregate == "count" else self._aggregate, item))
+            counted = self._aggregate == "count" and not item.factors
+            self._measure(Wanted("distinct" if counted else self._aggregate, item))
             self._after_measure()
             return
         if self._negated:
@@ -437,7 +297,7 @@ class Walk:
         if self._boolean(item) and not self._grouping:
             slots.tests.append(Test("=", (True,), item, inside=self._inside))
             return
-        if self._peek().is_cue("times"):
+        if self._peek().is_cue("times") or item.factors:
             self._measure(Wanted(None, item))
             self._after_measure()
             return
@@ -486,231 +346,16 @@ class Walk:
     def _after_measure(self) -> None:
         """A second factor, or a condition on the number itself."""
         wanted = self._slots.measures[-1]
-        if self._peek().is_cue("times"):
+        if wanted.item.factors:
+            wanted.times = replace(wanted.item, places=wanted.item.factors)
+        elif self._peek().is_cue("times"):
             if self._peek(1).kind != "column":
                 raise Refusal("“times” stands between two columns, as in “total quantity times unit price”.")
             wanted.times = self._peek(1)
             self._at += 2
-
-    # -- conditions ------------------------------------------------------------------------------------------------
-
-    def _condition(self, item: Item) -> bool:
-        """Reads what follows a column when it is a condition on it."""
-        start = self._at
-        equals = self._peek().is_cue("=")
-        if equals:
-            self._at += 1
-        negated = self._negated
-        if self._peek().is_cue("not"):
-            negated = True
-            self._at += 1
-        following = self._peek()
-        before = self._items[self._at - 1]
-        said = equals or bool({"is", "are", "was", "were"} & set(self._between(before, following)))
-        if not self._aggregate and self._value_condition(item, following, negated, said):
-            return True
-        if following.kind == "number" and (equals or (self._numeric(item) and not self._aggregate)):
-            values = self._numbers()
-            operator: Operator = "=" if len(values) == 1 else "in"
-            self._test(_NEGATED[operator] if negated else operator, values, item)
-            return True
-        if not self._aggregate and following.is_cue(*_COMPARISONS) and self._number_at(1):
-            self._at += 1
-            operator = _COMPARISONS[following.cue]
-            self._test(_NEGATED[operator] if negated else operator, (self._number(),), item)
-            return True
-        if not self._aggregate and following.is_cue("by") and following.text == "over" and self._number_at(1):
-            self._at += 1
-            self._test("<=" if negated else ">", (self._number(),), item)
-            return True
-        if not self._aggregate and following.is_cue("between") and self._number_at(1):
-            self._at += 1
-            self._range(item)
-            return True
-        if following.is_cue("empty"):
-            self._at += 1
-            self._test("is not null" if negated else "is null", (), item)
-            return True
-        if following.kind == "span" and not self._aggregate and not self._grouping:
-            span = self._spans[int(following.value or 0)]
-            signed = span.operator == "between" or not span.phrase[:1].isalpha()
-            if self._temporal(item) or (span.years and self._numeric(item) and (signed or self._years(item))):
-                self._at += 1
-                self._slots.tests.append(Test("=", item=item, span=span, inside=self._inside))
-                return True
-        self._at = start
-        return False
-
-    def _value_condition(self, item: Item, following: Item, negated: bool, said: bool) -> bool:
-        if following.kind == "quoted":
-            values: list[Value] = [self._quote(following)]
-            self._at += 1
-            while self._peek().is_cue("and", "or") and self._peek(1).kind == "quoted":
-                values.append(self._quote(self._peek(1)))
-                self._at += 2
-            operator: Operator = "=" if len(values) == 1 else "in"
-            self._test(_NEGATED[operator] if negated else operator, tuple(values), item)
-            return True
-        if not following.text or (following.kind not in ("value", "unknown", "number") and not said):
-            return False
-        found = self._known.value_at(self._words, following.start, item.places)
-        if not found:
-            return False
-        pairs = self._values_from(following.start, item)
-        values_item = Item("value", following.text, item.start, self._items[self._at - 1].end, values=pairs)
-        self._slots.tests.append(Test("<>" if negated else "=", item=values_item, inside=self._inside))
-        return True
-
-    def _values_from(self, start: int, item: Item) -> tuple:
-        """All values of the column's that `and`, `or` and commas join, from a place in the words on."""
-        pairs: list = []
-        while found := self._known.value_at(self._words, start, item.places):
-            pairs += found
-            end = start + max(self._known.length_of(value) for _, value in found)
-            while self._at < len(self._items) and self._items[self._at].start < end:
-                self._at += 1
-            if not self._peek().is_cue("and", "or"):
-                break
-            start = self._peek(1).start
-            if not self._peek(1).text or not self._known.value_at(self._words, start, item.places):
-                break
-            self._at += 1
-        return tuple(dict.fromkeys(pairs))
-
-    def _read_value(self, item: Item) -> None:
-        """A value names its column; those that `and`, `or` and commas join with it are of the same."""
-        pairs = list(item.values)
-        columns = {p for p, _ in pairs}
-        while self._peek().is_cue("and", "or") and self._peek(1).kind == "value":
-            shared = columns & {p for p, _ in self._peek(1).values}
-            if not shared:
-                break
-            columns = shared
-            pairs += self._peek(1).values
-            self._at += 2
-        if self._peek().kind == "column" and (own := columns & set(self._peek().places)) and not self._grouping:
-            columns = own  # "open status"
-            if self._peek().places and not self._condition_follows(1):
-                self._at += 1
-        kept = tuple((p, v) for p, v in dict.fromkeys(pairs) if p in columns)
-        meant = Item("value", item.text, item.start, self._items[self._at - 1].end, values=kept)
-        inside = self._inside
-        self._slots.tests.append(Test("<>" if self._negated or self._without else "=", item=meant, inside=inside))
-        self._negated = self._without = False
-        self._grouping = False
-
-    def _condition_follows(self, ahead: int) -> bool:
-        return self._peek(ahead).is_cue(*_COMPARISONS, "between")
-
-    def _test(self, operator: Operator, values: tuple[Value, ...], item: Item) -> None:
-        self._slots.tests.append(Test(operator, values, item, inside=self._inside))
-        self._negated = False
-
-    def _number_at(self, ahead: int) -> bool:
-        return self._peek(ahead).kind == "number"
-
-    def _number(self) -> Value:
-        item = self._peek()
-        self._at += 1
-        assert item.value is not None
-        return item.value
-
-    def _numbers(self) -> tuple[Value, ...]:
-        values = [self._number()]
-        while self._peek().is_cue("and", "or") and self._number_at(1):
-            self._at += 1
-            values.append(self._number())
-        return tuple(values)
-
-    def _range(self, item: Item | None) -> None:
-        at = self._peek(-1).start
-        if self._negated:
-            raise Refusal("“not between” is not read: say under the one number or over the other.")
-        low = self._number()
-        if not (self._peek().is_cue("and", "to") and self._number_at(1)):
-            raise Refusal("“between” needs two numbers, as in “between 10 and 20”.")
-        self._at += 1
-        high = self._number()
-        if isinstance(low, int | float) and isinstance(high, int | float) and low > high:
-            low, high = high, low
-        bounds: tuple[tuple[Operator, Value], ...] = ((">=", low), ("<=", high))
-        for operator, value in bounds:
-            if item is None:
-                self._compared(operator, value, at)
-            else:
-                self._test(operator, (value,), item)
-
-    def _compare(self, operator: Operator) -> None:
-        """`over 100`: of the column behind it, of the number before it, of the table before it, or of what is usual."""
-        negated, self._negated = self._negated, False
-        operator = _NEGATED[operator] if negated else operator
-        if not self._number_at(0):
-            raise Refusal(f"“{self._peek(-1).text}” needs a number behind it, as in “over 100”.")
-        at, number_item = self._peek(-1).start, self._peek()
-        value = self._number()
-        following = self._peek()
-        close = following.text and not set(self._between(number_item, following)) - {"of", "different"}
-        if close and following.kind == "table" and not following.places:
-            self._at += 1
-            self._slots.measures.append(Wanted("count", following))
-            self._slots.limits.append(Limit(operator, value, len(self._slots.measures) - 1))
-        elif close and following.kind == "column" and self._numeric(following) and self._before is None:
-            self._at += 1
-            self._test(operator, (value,), following)
-        else:
-            self._compared(operator, value, at)
-
-    def _compared(self, operator: Operator, value: Value, at: int) -> None:
-        """A comparison that names no column."""
-        if isinstance(self._before, int):
-            wanted = self._slots.measures[self._before]
-            if wanted.aggregate is not None:
-                self._slots.limits.append(Limit(operator, value, self._before))
-            else:
-                self._test(operator, (value,), wanted.item)
-            return
-        of = self._before or (self._inside.item if self._inside else None)
-        self._slots.tests.append(Test(operator, (value,), None, of, inside=self._inside, at=at))
-
-    # -- kinds of columns ------------------------------------------------------------------------------------------
-
-    def _types(self, item: Item) -> set[str]:
-        database = self._known.database
-        return {database.relation(p.table).column(p.column).type for p in item.places}
-
-    def _numeric(self, item: Item) -> bool:
-        return bool(self._types(item) & {"integer", "real"})
-
-    def _temporal(self, item: Item) -> bool:
-        return bool(self._types(item) & {"date", "timestamp"})
-
-    def _ordered(self, item: Item) -> bool:
-        return self._numeric(item) or self._temporal(item)
-
-    def _boolean(self, item: Item) -> bool:
-        return self._types(item) == {"boolean"}
-
-    def _years(self, item: Item) -> bool:
-        database = self._known.database
-        return any(is_year(database.relation(p.table).column(p.column)) for p in item.places)
-
-
-def wish(slots: Slots) -> ChartWish:
-    """What was asked of the chart."""
-    return ChartWish(slots.chart or None, slots.log, slots.log)  # type: ignore[arg-type]
 
 
 def _word(aggregate: str) -> str:
     return {"sum": "total", "avg": "average", "count": "number", "distinct": "number", "stddev": "deviation"}.get(
         aggregate, {"min": "minimum", "max": "maximum"}.get(aggregate, aggregate)
     )
-
-
-def known_sentence(known: Words) -> str:
-    """What can be asked about, in one sentence."""
-    parts = []
-    for relation in [r for r in known.database.relations if not r.view][:8]:
-        columns = [c.name for c in relation.columns if c.type != "other"]
-        parts.append(f"{relation.name} ({shown(columns, 6)})")
-    more = len(known.database.relations) - len(parts)
-    return f"Known are the tables {', '.join(parts)}{f' and {more} more' if more > 0 else ''}."

@@ -3,23 +3,21 @@
 from dataclasses import dataclass, replace
 
 from mirror.outside import paths
-from mirror.outside.asked import AGGREGATE_WORDS, Aggregate, Asked, Group, Having, Measure, Place, Presence
+from mirror.outside.asked import Asked, Group, Having, Measure, Place, Presence
 from mirror.outside.conditions import rows_of, said, settled
 from mirror.outside.lexicon import Item
+from mirror.outside.measures import Measures
 from mirror.outside.names import (
     column_words,
-    is_key,
     is_measure,
-    is_year,
     label_columns,
     many,
     plural,
     qualified,
     usual_aggregate,
 )
-from mirror.outside.picking import Picker
-from mirror.outside.reading import DOWNWARD, By, Limit, Slots, Wanted, known_sentence, wish
-from mirror.outside.tables import Column, Relation
+from mirror.outside.slots import DOWNWARD, By, Limit, Wanted, known_sentence, wish
+from mirror.outside.tables import Column
 from mirror.understand.errors import Ambiguity, Refusal
 
 _MEANS = ("sum", "avg", "median", "stddev")
@@ -34,17 +32,8 @@ class _Leading:
     ties: bool
 
 
-class Resolver:
+class Resolver(Measures):
     """One question. Raises Refusal or Ambiguity."""
-
-    def __init__(self, slots: Slots, picker: Picker) -> None:
-        self._slots = slots
-        self._pick = picker
-        self._notes = list(slots.notes)
-        self._database = picker.database
-        self._tables = [i for i in slots.named if i.tables]
-        self._columns = [i for i in slots.named if not i.tables]
-        self._count_groups = False
 
     def asked(self) -> Asked:
         """The form of the question."""
@@ -65,10 +54,7 @@ class Resolver:
         if slots.course and not any(by.bucket for by in slots.groups):
             slots.groups.append(By(None, "month"))
             self._notes.append("over time is by month")
-        if self._is_list():
-            asked = self._list()
-        else:
-            asked = self._grouped()
+        asked = self._list() if self._is_list() else self._grouped()
         return replace(asked, notes=tuple(dict.fromkeys(self._notes)), via=pick.via, chart=wish(slots))
 
     def _rows_of_tests(self) -> None:
@@ -81,10 +67,6 @@ class Resolver:
         self._tables = [Item("table", table, tables=(table,))]
 
     # -- what is grouped, ranked or listed -------------------------------------------------------------------------
-
-    @property
-    def _ranked(self) -> bool:
-        return bool(self._slots.superlative) or self._slots.sorted
 
     def _entities(self) -> None:
         """Whose ranking, or whose number, is asked for: the first table or column that is named."""
@@ -163,11 +145,11 @@ class Resolver:
             columns = self._all(base)
         columns = list(dict.fromkeys([*columns, *([order] if order else [])]))
         for place in columns:
-            way, role = pick.way(base, place, None)
+            way, _ = pick.way(base, place, None)
             if paths.multiplies(way):
                 raise Refusal(
-                    f"{rows_of(base).capitalize()} has several {many(place.table)}, so {said(place)} cannot stand beside "
-                    f"it: ask for {many(place.table)}."
+                    f"{rows_of(base).capitalize()} has several {many(place.table)}, so {said(place)} cannot stand "
+                    f"beside it: ask for {many(place.table)}."
                 )
         conditions, presences = settled(slots.tests, slots.belongings, base, pick)
         presences = [*presences, *self._there(base, self._tables, {c.place.table for c in conditions})]
@@ -328,94 +310,6 @@ class Resolver:
         _, role = self._pick.way(self._pick.base, place, item)
         return replace(place, role=role)
 
-    # -- measures --------------------------------------------------------------------------------------------------
-
-    def _measure(self, wanted: Wanted, grouped: bool) -> Measure:
-        pick, item = self._pick, wanted.item
-        if item.tables and wanted.aggregate == "count":
-            return Measure("count", pick.table(item))
-        if wanted.times is not None:
-            return self._product(wanted)
-        aggregate = wanted.aggregate
-        if aggregate == "distinct":
-            place = pick.place(item, lambda *_: True, "")
-            relation, column = pick.relation(place.table), pick.column(place)
-            if relation.key == (column.name,):
-                return Measure("count", place.table)
-            return Measure("distinct", place.table, (place,))
-        place = self._number(item, aggregate)
-        column = pick.column(place)
-        if aggregate is None:
-            aggregate = self._usual_aggregate(item, place, column, grouped)
-        if aggregate == "sum" and usual_aggregate(column) == "avg":
-            self._notes.append(f"{said(place)} is added up as it is, not times a quantity")
-        return Measure(aggregate, place.table, (place,))
-
-    def _usual_aggregate(self, item: Item, place: Place, column: Column, grouped: bool) -> Aggregate:
-        slots = self._slots
-        alone = not any(by.item and by.item in slots.named for by in slots.groups)
-        if slots.superlative in ("highest", "largest", "lowest", "smallest") and alone and slots.limit is None:
-            slots.superlative, largest = "", slots.superlative in DOWNWARD
-            slots.leading = None
-            return "max" if largest else "min"
-        usual = usual_aggregate(column)
-        if usual == "sum":
-            self._notes.append(f"{column_words(place.column)} is the total")
-            return "sum"
-        if usual == "avg":
-            self._notes.append(f"{column_words(place.column)} is the average")
-            return "avg"
-        raise self._pick.back(item, [f"total {item.text}", f"average {item.text}"], "column")
-
-    def _number(self, item: Item, aggregate: str | None = None) -> Place:
-        """The column of numbers that an item names; what is a key, a year or a text is refused by its reason."""
-        database = self._database
-
-        def fits(relation: Relation, column: Column) -> bool:
-            if aggregate in ("min", "max") or (aggregate is None and self._ranked):
-                return column.numeric or column.temporal
-            if not column.numeric or is_key(database, relation, column):
-                return False
-            return not (aggregate == "sum" and is_year(column))
-
-        return self._pick.place(item, fits, self._why_no_number(item, aggregate))
-
-    def _why_no_number(self, item: Item, aggregate: str | None) -> str:
-        place = item.places[0] if item.places else None
-        if place is None:
-            return f"“{item.text}” is no column of numbers: name one."
-        relation, column = self._pick.relation(place.table), self._pick.column(place)
-        if is_key(self._database, relation, column):
-            return (
-                f"{said(place)} only tells rows apart, so it is counted and never added up: ask for the number of "
-                f"{many(place.table)}."
-            )
-        if is_year(column):
-            return f"{said(place)} holds years, which are never added up: ask for the lowest or highest."
-        notes = [note for note in self._database.notes if note.startswith(f"{said(place)} ")]
-        return " ".join([f"{said(place)} holds {column.type} and no numbers, so it has no {_word(aggregate)}.", *notes])
-
-    def _product(self, wanted: Wanted) -> Measure:
-        """Two columns, multiplied row by row: of one table, or of one and another that its rows name."""
-        assert wanted.times is not None
-        first, second = wanted.item, wanted.times
-        pairs = [(p, q) for p in first.places for q in second.places if p.table == q.table and p != q]
-        numbers = [(p, q) for p, q in pairs if all(is_measure(self._database, *self._of(x)) for x in (p, q))]
-        if len(numbers) == 1:
-            p, q = numbers[0]
-        else:
-            p, q = self._number(first, "sum"), self._number(second, "sum")
-        if paths.reaches_up(self._database, p.table, q.table):
-            base = p.table
-        elif paths.reaches_up(self._database, q.table, p.table):
-            base = q.table
-        else:
-            raise Refusal(f"{said(p)} and {said(q)} do not stand in one row, so they cannot be multiplied.")
-        return Measure(wanted.aggregate or "sum", base, (p, q))
-
-    def _of(self, place: Place) -> tuple[Relation, Column]:
-        return self._pick.relation(place.table), self._pick.column(place)
-
     # -- counted once ----------------------------------------------------------------------------------------------
 
     def _check(self, measure: Measure, groups: list[Group]) -> None:
@@ -434,8 +328,8 @@ class Resolver:
             if measure.aggregate in _MEANS:
                 what = column_words(measure.factors[0].column) if measure.factors else "number"
                 raise Refusal(
-                    f"{rows_of(measure.table).capitalize()} has several {many(several)}, so its {what} would be counted "
-                    f"once for each of them: ask for a number of {many(several)}, or for the number of "
+                    f"{rows_of(measure.table).capitalize()} has several {many(several)}, so its {what} would be "
+                    f"counted once for each of them: ask for a number of {many(several)}, or for the number of "
                     f"{many(measure.table)}."
                 )
             if measure.aggregate == "count":
@@ -462,7 +356,3 @@ class Resolver:
             if any(step.multiplies for step in way) and not passed:
                 found.append(Presence(table, base))
         return found
-
-
-def _word(aggregate: str | None) -> str:
-    return AGGREGATE_WORDS.get(aggregate, "total").removesuffix(" of")  # type: ignore[call-overload]

@@ -3,7 +3,7 @@
 from mirror.outside.lexicon import Item
 from mirror.outside.names import column_words, is_measure, qualified, usual_aggregate, words_of
 from mirror.outside.picking import Picker
-from mirror.outside.reading import known_sentence
+from mirror.outside.slots import known_sentence
 from mirror.outside.tables import Database, Relation
 from mirror.understand.errors import Ambiguity, Refusal
 

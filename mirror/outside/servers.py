@@ -45,7 +45,8 @@ _VERSION = {
         ORDER BY c.oid, a.attnum), '')) FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
         JOIN pg_namespace n ON n.oid = c.relnamespace WHERE a.attnum > 0 AND NOT a.attisdropped
         AND c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'""",
-    "mysql": """SELECT concat(count(*), '-', coalesce(sum(crc32(concat_ws(':', table_name, column_name, column_type))), 0))
+    "mysql": """SELECT concat(count(*), '-',
+        coalesce(sum(crc32(concat_ws(':', table_name, column_name, column_type))), 0))
         FROM information_schema.columns WHERE table_schema = database()""",
 }
 _NAMES = """SELECT table_name FROM information_schema.tables
@@ -124,14 +125,14 @@ class ServerReader:
         """Names of all tables and views, of every schema."""
         with self._connection() as connection:
             rows = connection.exec_driver_sql(_NAMES)
-            return {str(name) for (name,) in rows}
+            return {str(row[0]) for row in rows}
 
     def structure(self) -> Structure:
         """Tables, columns and keys of the search path's schema (PostgreSQL) or the database (MySQL)."""
         with self._connection() as connection:
             skipped = set()
             if self.source.kind == "postgresql":
-                skipped = {name for (name,) in connection.exec_driver_sql(_PARTITIONS)}
+                skipped = {str(row[0]) for row in connection.exec_driver_sql(_PARTITIONS)}
             schema = None
             if self.source.kind == "postgresql":
                 row = connection.exec_driver_sql("SELECT current_schema()").fetchone()
@@ -170,7 +171,7 @@ class ServerReader:
     def failure(self, error: sa.exc.DBAPIError, time_limit_s: float) -> Exception:
         """What a failed statement means for the person who asked."""
         cause = error.orig
-        arguments = getattr(cause, "args", ())
+        arguments: tuple[object, ...] = getattr(cause, "args", ())
         state = getattr(cause, "sqlstate", None) or (arguments[0] if arguments else None)
         if state in _STOPPED:
             return too_slow(time_limit_s)

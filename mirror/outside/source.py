@@ -1,4 +1,4 @@
-"""Which database or files a text names: PostgreSQL, MySQL, SQLite, DuckDB, CSV or Parquet; and how to call it safely."""
+"""Which database or files a text names, from PostgreSQL to CSV, and how to call them without a password."""
 
 import re
 import tempfile
@@ -183,7 +183,7 @@ def _kind_of_file(path: Path) -> Kind:
                 start = file.read(16)
         except OSError as error:
             raise SourceError(f"{path.name} cannot be read: {error.strerror}.") from error
-    if start.startswith(b"SQLite format 3\0") or (not start[8:12] == b"DUCK" and _SQLITE.search(path.name)):
+    if start.startswith(b"SQLite format 3\0") or (start[8:12] != b"DUCK" and _SQLITE.search(path.name)):
         return "sqlite"
     return "duckdb"
 

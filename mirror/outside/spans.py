@@ -23,7 +23,9 @@ _MONTHS = (
 )  # fmt: skip
 _MONTH = "|".join(f"{m[:3]}(?:{m[3:]})?" for m in _MONTHS) + "|sept"
 _YEAR = r"(?:19|20)\d\d"
-_PERIOD = rf"\d{{4}}-\d{{1,2}}-\d{{1,2}}|{_YEAR}-\d{{2}}(?![\d-])|(?:{_MONTH})\.?\s+{_YEAR}|q[1-4]\s*(?:of\s+)?{_YEAR}|{_YEAR}"
+_DAY = r"\d{4}-\d{1,2}-\d{1,2}"
+_NAMED = rf"(?:{_MONTH})\.?\s+{_YEAR}|q[1-4]\s*(?:of\s+)?{_YEAR}"
+_PERIOD = rf"{_DAY}|{_YEAR}-\d{{2}}(?![\d-])|{_NAMED}|{_YEAR}"
 _START, _END = r"(?<![\w.,-])", r"(?![\w-]|[.,]\d)"
 _THE = r"(?:the\s+)?(?:year\s+|month\s+|months\s+|quarter\s+|years\s+)?(?:of\s+)?"
 
@@ -35,9 +37,7 @@ _BOUND = re.compile(
     rf"(?:{_START}(?P<word>since|starting(?:\s+in|\s+from)?|after|before|until|till|through|from|in|during|for|of|on"
     rf"|within)\s+|(?P<sign>>=|<=|<>|!=|[<>=≤≥])\s*){_THE}(?P<period>{_PERIOD}){_END}"
 )
-_BARE = re.compile(
-    rf"{_START}(?P<period>\d{{4}}-\d{{1,2}}-\d{{1,2}}|(?:{_MONTH})\.?\s+{_YEAR}|q[1-4]\s*(?:of\s+)?{_YEAR}){_END}"
-)
+_BARE = re.compile(rf"{_START}(?P<period>{_DAY}|{_NAMED}){_END}")
 _NO_YEAR = re.compile(rf"{_START}(?:in|during|since|before|after|until|of)\s+(?P<month>{'|'.join(_MONTHS)}){_END}")
 
 _FROM_START = (">=", "≥", "since", "starting", "starting in", "starting from")

@@ -24,25 +24,25 @@ def read(inspector: Inspector, schema: str | None, skipped: Iterable[str] = ()) 
     if hasattr(inspector, "get_materialized_view_names"):
         with_stored = _tolerant(lambda: inspector.get_materialized_view_names(schema=schema))
         views |= set(with_stored)
-    kinds = {"schema": schema, "kind": ObjectKind.ANY}
+    kinds: dict[str, Any] = {"schema": schema, "kind": ObjectKind.ANY}
     columns = inspector.get_multi_columns(**kinds)
     keys = inspector.get_multi_pk_constraint(**kinds)
     foreign = inspector.get_multi_foreign_keys(**kinds)
     unique = inspector.get_multi_unique_constraints(**kinds)
     indexes = inspector.get_multi_indexes(**kinds)
-    comments = _tolerant(lambda: inspector.get_multi_table_comment(**kinds)) or {}
+    comments: dict[Any, Any] = dict(_tolerant(lambda: inspector.get_multi_table_comment(**kinds)))
     names = sorted({name for _, name in columns} - set(skipped), key=lambda name: (name in views, name))
     names = [name for name in names if not name.startswith(("pg_", "sqlite_"))]
-    notes = ()
+    notes: tuple[str, ...] = ()
     if len(names) > MOST_TABLES:
         notes = (f"Only the first {MOST_TABLES} of {len(names):,} tables are known here.",)
         names = names[:MOST_TABLES]
     relations, links = [], []
     for name in names:
         at = (schema, name)
-        key = tuple(keys.get(at, {}).get("constrained_columns") or ())
+        key = _key_of(keys, schema, name)
         alone = {key} | {tuple(u["column_names"]) for u in unique.get(at, ())}
-        alone |= {tuple(i["column_names"]) for i in indexes.get(at, ()) if i.get("unique") and not _is_partial(i)}
+        alone |= {_columns_of(i) for i in indexes.get(at, ()) if i.get("unique") and not _is_partial(i)}
         found = tuple(_column(c, key, alone) for c in columns[at])
         comment = (comments.get(at) or {}).get("text") or ""
         relations.append(Relation(name, found, key, comment, view=name in views))
@@ -58,13 +58,17 @@ def read(inspector: Inspector, schema: str | None, skipped: Iterable[str] = ()) 
 
 
 def _key_of(keys: Mapping[Any, Any], schema: str | None, table: str) -> tuple[str, ...]:
-    """SQLite lets a foreign key leave out which columns it means: the primary key's."""
+    """The primary key; a foreign key of SQLite may leave out that it means this one."""
     return tuple((keys.get((schema, table)) or {}).get("constrained_columns") or ())
 
 
 def _is_partial(index: Mapping[str, Any]) -> bool:
     where = any("where" in str(option) and value is not None for option, value in _options(index).items())
     return where or any(name is None for name in index["column_names"])
+
+
+def _columns_of(index: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(name) for name in index["column_names"])
 
 
 def _options(index: Mapping[str, Any]) -> Mapping[str, Any]:
