@@ -146,6 +146,8 @@ def _candidates(table: Table, shape: str | None, roles: Roles) -> Iterable[Chart
     keys = keys_in_order(table, roles)
     parameters, times = _parameters(table, roles), differing(table, roles.times)
     first, metrics = table.columns[0], len(roles.metrics)
+    if shape == "front":  # what two metrics trade against each other, however many parameters tell the points apart
+        yield "scatter"
     if shape in ("best", "ranking", "count", "change"):
         yield "bar"
     if shape == "groups" and first in keys and first in roles.parameters and first not in parameters:

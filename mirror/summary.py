@@ -61,6 +61,8 @@ def summarize(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, fai
 
 def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, roles: Roles) -> list[str]:
     shape = spec.shape if spec else None
+    if spec and spec.source == "machines" and shape == "rows" and spec.dimensions:
+        return [_facts(table)]
     if shape == "rows" or not roles.metrics:
         return [f"{counted(len(table.rows), 'row')}."]
     if spec and spec.claim and has_verdicts(table):
@@ -110,6 +112,15 @@ def _one_machine(table: Table, spec: QuerySpec | None, machines: int) -> list[st
 
 
 # -- kinds of results --------------------------------------------------------------------------------------------------
+
+
+def _facts(table: Table) -> str:
+    """What is known of the first machines: `epyc-01: cpu AMD EPYC`."""
+    told = []
+    for name, *values in table.rows:
+        facts = [f"{label(c)} {format_value(c, v)}" for c, v in zip(table.columns[1:], values, strict=True)]
+        told.append(f"{describe('machine', name)}: {join(facts)}")
+    return f"{shortened(told, separator='; ')}."
 
 
 def _count(table: Table, spec: QuerySpec | None, roles: Roles) -> list[str]:

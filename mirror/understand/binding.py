@@ -205,6 +205,8 @@ class _Binder:
         number, before, after = numbers[0], given or self._before(), self.peek(1)
         if number.unit in UNITS:
             column = UNITS[number.unit][0]
+            if before.name == "duration_s" and column == "latency_us":
+                return "duration_s", 1
             for near in (before, after):
                 if near.kind == "column" and catalog.entry(near.name).unit == catalog.entry(column).unit:
                     return near.name, 2 if near is after else 1
@@ -281,6 +283,8 @@ class _Binder:
         if column == "compression" and self._is_factor(number):
             return self._fraction(number)
         scale = UNITS[number.unit][1] if number.unit in UNITS else SCALES[number.unit]
+        if column == "duration_s" and number.unit in UNITS:
+            scale /= 1e6  # units of time are in µs
         value = float(f"{number.value * scale:.12g}")  # 10 * 0.01 is 0.1, not 0.1 and a bit
         return int(value) if value.is_integer() and column not in ("compression", "zipf_s") else value
 

@@ -48,7 +48,7 @@ def is_relative(slots: Slots) -> bool:
         return False
     if slots.relative or slots.told & {"drop", "saves"}:
         return True
-    if "ratio" in slots.told and (slots.comparative or slots.against or len(slots.methods()) == 2):
+    if "ratio" in slots.told and (slots.against or (slots.methods() and (slots.comparative or len(slots.methods()) == 2))):
         return True
     # "which methods need less memory than hashed": those that do, unless two are named to be compared
     against = slots.against

@@ -224,6 +224,7 @@ class _Reader:
             "dominated",
             "final",
             "often",
+            "recommend",
             "extent",
         ):
             setattr(slots, name, True)

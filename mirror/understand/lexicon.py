@@ -52,8 +52,8 @@ CUES: dict[str, tuple[str, ...]] = {
     ),
     "drop": (
         "lose", "loses", "lost", "losing", "drop", "drops", "dropping", "gap", "difference", "differences", "delta",
-        "gain", "gains", "gained", "penalty", "hurt", "hurts", "hurting", "degradation", "drop in", "loss in",
-        "loss of", "gap in",
+        "gain", "gains", "gained", "penalty", "hurt", "hurts", "hurting", "degradation", "drop in",
+        "gap in",
         "difference in", "drop of", "gap to", "change in", "sacrifice", "sacrifices", "give up", "gives up",
     ),
     "saves": (
@@ -75,6 +75,11 @@ CUES: dict[str, tuple[str, ...]] = {
     "final": (
         "final", "at the end", "in the end", "at the end of training", "after training", "at the end of the training",
         "when training ends", "once trained", "last step", "at the last step", "finally",
+    ),
+    "recommend": (
+        "should i use", "should we use", "should i pick", "should i choose", "should i take", "would you use",
+        "would you pick", "would you choose", "would you recommend", "do you recommend", "recommend", "recommended",
+        "recommendation", "suggest", "to use", "best choice", "go for", "go with",
     ),
     "often": ("often", "frequently"),
     "collapse": (
@@ -198,7 +203,7 @@ simply print return report reports summarize summary breakdown break entries whi
 kind kinds type types variant variants option options choice choices config configs setup setups system systems world
 real life practice something anything everything bit little lot rather quite very even yet again once people team
 someone means meant actual true nice fine great fair enough important matter matters care happen happens happened pick
-choose chosen recommend recommended suggest rely work works working consume consumes consumed consumption occupy
+choose chosen recommended rely work works working consume consumes consumed consumption occupy
 occupies uses usage require requires required spend spends spent eat eats looks fit fits fitting budget constraint
 constraints limit limits limited restrict restricted overhead mine said say tells among ran looked select develop
 develops evolve evolves progress progresses trained whose
@@ -214,6 +219,10 @@ UNITS: dict[str, tuple[str, float]] = {
     "kib": ("memory_mb", 1024e-6), "mib": ("memory_mb", 1024**2 / 1e6), "gib": ("memory_mb", 1024**3 / 1e6),
     "ns": ("latency_us", 1e-3), "us": ("latency_us", 1.0), "µs": ("latency_us", 1.0),
     "microseconds": ("latency_us", 1.0), "ms": ("latency_us", 1e3), "milliseconds": ("latency_us", 1e3),
+    "s": ("latency_us", 1e6), "sec": ("latency_us", 1e6), "second": ("latency_us", 1e6),
+    "seconds": ("latency_us", 1e6),
+    "min": ("latency_us", 60e6), "minutes": ("latency_us", 60e6), "minute": ("latency_us", 60e6),
+    "hours": ("latency_us", 3600e6), "hour": ("latency_us", 3600e6),
     "gb/s": ("bandwidth_gb_s", 1.0),
 }  # fmt: skip
 SCALES = {"k": 1e3, "m": 1e6, "%": 1e-2, "percent": 1e-2, "x": 1.0, "": 1.0}

@@ -4,7 +4,9 @@ from mirror import catalog
 from mirror.query_spec import QuerySpec
 from mirror.wording import filter_in_words
 
+_ROWS = {"machines": "machine", "sweeps": "sweep", "samples": "sample", "curves": "step"}
 _SOURCES = {
+    "machines": "machines",
     "failures": "trials that are not ok",
     "history": "all trials, superseded ones too",
     "curves": "training curves",
@@ -21,8 +23,10 @@ def read_back(spec: QuerySpec) -> str:
         parts.append(f"number of different {catalog.entry(counted).label}" if counted else "number of trials")
     elif spec.metrics:
         leading = spec.metrics[0]
+        alike = len({m.aggregate for m in spec.metrics}) == 1
         word = catalog.AGGREGATE_WORDS[leading.aggregate] + " " if leading.aggregate and spec.shape != "change" else ""
-        names = ", ".join(catalog.entry(m.name or m.column).title for m in spec.metrics)
+        word = word if alike else ""
+        names = ", ".join(catalog.entry(m.name or m.column if alike else m.alias).title for m in spec.metrics)
         parts.append(f"metrics {names}" if spec.shape == "points" else f"{word}{names}")
     if spec.split:
         parts.append(f"medians before and since {spec.split} UTC")
@@ -44,7 +48,7 @@ def _shape(spec: QuerySpec) -> list[str]:
         along = [f"along {labels[0]}"] if spec.dimensions[:1] == ("started_at",) else []
         return ["points = trials", *along, "colour = method"]
     if spec.shape == "rows":
-        return ["one row per trial"]
+        return [f"one row per {_ROWS.get(spec.source, 'trial')}", *([f"only {', '.join(labels)}"] if labels else [])]
     if spec.shape in ("best", "ranking"):
         first = f"the first {spec.limit}" if spec.limit else "the first, ties included"
         within = f" for each {', '.join(catalog.entry(p).label for p in spec.partitions)}" if spec.partitions else ""

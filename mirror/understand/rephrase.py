@@ -96,6 +96,13 @@ _RULES: tuple[Rule, ...] = (
         r"at least \g<n>",
     ),
     (r"(?P<n>\d[\d.,]*[a-zµ%]*) (?:and|or) (?:below|less|smaller|fewer|lower|under)\b(?!\s*\d)", r"at most \g<n>"),
+    # What a whole trial takes.
+    (
+        rf"\b(?P<who>trials?|runs?|trainings?)\b(?P<between>[^?.!]*?)\b(?P<how>longer|shorter|more|less) than (?={_TIME})",
+        lambda m: f"{m['who']}{m['between']} duration {'above' if m['how'] in ('longer', 'more') else 'under'} ",
+    ),
+    # A budget: "with 1 MB".
+    (r"\b(?:with|for|in|given|on) (?:a |an |only |just )?(?:budget of )?(?=\d[\d.,]*\s*(?:[kmg]i?b|megabytes?|gigabytes?)\b(?!/))", "at most "),
     # A time that is compared with is a limit: "faster than 20 µs".
     (rf"\b(?:faster|quicker|shorter) than (?={_TIME})", "latency under "),
     (rf"\b(?:slower|longer) than (?={_TIME})", "latency above "),

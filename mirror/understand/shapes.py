@@ -32,6 +32,8 @@ def spec_of(slots: Slots) -> QuerySpec:
         return in_training
     if slots.facts:
         return _machine_facts(slots)
+    if slots.recommend and not slots.superlative and not slots.metrics:
+        raise _best_by_what("the best")
     if slots.front or slots.dominated:
         return comparisons.front(slots)
     if slots.explain and not slots.failures:
@@ -109,7 +111,8 @@ def _extent(slots: Slots) -> QuerySpec:
 
 def _machine_facts(slots: Slots) -> QuerySpec:
     """What machines are, from the view `machines`. Raises Refusal where numbers of trials are asked for as well."""
-    if slots.metrics or slots.superlative or slots.grouped or slots.count:
+    measured = set(slots.metrics) - {"memory_mb"}  # "how big is the cache" is no question of memory
+    if measured or slots.superlative or set(slots.dimensions()) - {"machine"}:
         raise Refusal(
             "What machines are is listed by itself, as in “which CPU and how many cores does each machine have”; "
             "results are grouped by machine, as in “latency by machine”."
@@ -305,6 +308,17 @@ def _most_often(slots: Slots) -> QuerySpec:
     return replace(counted, source="failures", order=order, limit=slots.limit or 1)
 
 
+def _best_by_what(what: str) -> Ambiguity:
+    return Ambiguity(
+        f"By what should {what} be chosen?",
+        (
+            "which method has the best AUC?",
+            "which method has the smallest memory?",
+            "which method has the fastest lookups?",
+        ),
+    )
+
+
 def _superlative(slots: Slots) -> QuerySpec:
     own, end = _MEANING[slots.superlative]
     metrics = slots.metrics
@@ -314,15 +328,7 @@ def _superlative(slots: Slots) -> QuerySpec:
     if not leading and len(slots.filtered_metrics) == 1:
         leading = slots.filtered_metrics[0]
     if not leading:
-        what = f"the {slots.superlative}{f' {slots.limit}' if slots.limit else ''}"
-        raise Ambiguity(
-            f"By what should {what} be chosen?",
-            (
-                "which method has the best AUC?",
-                "which method has the smallest memory?",
-                "which method has the fastest lookups?",
-            ),
-        )
+        raise _best_by_what(f"the {slots.superlative}{f' {slots.limit}' if slots.limit else ''}")
     better = catalog.entry(leading).better or "higher"
     descending = {
         "descending": True, "ascending": False, "better": better == "higher", "worse": better == "lower",

@@ -53,6 +53,7 @@ class Slots:
     extent: bool = False  # "lowest and highest"
     whole_trials: bool = False  # "trials with an AUC above 0.7", not what they come to
     each_method: bool = False  # "the worst p99 of each method"
+    recommend: bool = False  # "which should I use"
     facts: list[str] = field(default_factory=list)  # what machines are: cores, cpu
     relative: bool = False  # "relative to dense", "auc loss"
     told: set[str] = field(default_factory=set)  # words of a comparison: ratio ("how many times"), drop, saves
