@@ -28,10 +28,8 @@ from mirror.query_spec import Table
 INTERRUPT_S = 0.5
 _TICK_S = 0.05  # between two looks at a query that runs
 
-# The one view that holds many rows of each trial, and that few questions read: it is loaded when one names it. A name
-# is compared in ASCII, so that a statement without these letters cannot read it.
+# The view that holds many rows of each trial, and that few questions read: it is loaded for the first that does.
 _LARGE = "samples"
-_READS_LARGE = re.compile(rf"\b{_LARGE}\b", re.IGNORECASE)
 # What the process needs of the environment: to start, to reach a PostgreSQL server, to tell the time. No other setting
 # of this process and no key is there to be found.
 _ENVIRONMENT = re.compile(
@@ -105,12 +103,15 @@ class Sandbox:
         StoreError (no results to read).
         """
         check_text(sql)
+        request = {"sql": sql, "row_cap": row_cap}
         with self._turn() as turn:
-            child = self._current(turn, large=bool(_READS_LARGE.search(sql)))
             try:
-                return _table(child.ask({"sql": sql, "row_cap": row_cap}, time_limit_s, turn))
+                reply = self._current(turn).ask(request, time_limit_s, turn)
+                if reply.get("error") == "unloaded":
+                    reply = self._current(turn, large=True).ask(request, time_limit_s, turn)
+                return _table(reply)
             finally:
-                if not child.healthy:
+                if self._child and not self._child.healthy:
                     self._end()
 
     def cancel(self, thread: int | None = None) -> None:

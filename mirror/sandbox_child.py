@@ -11,6 +11,7 @@ import json
 import math
 import os
 import queue
+import re
 import sys
 import threading
 import time
@@ -194,7 +195,9 @@ def profile(connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int]
         for benchmark, values in found.items():
             if len(values) <= MAX_VALUES:
                 by_benchmark[benchmark][column] = tuple(values)
-    baselines = tuple(m for (m,) in rows("SELECT DISTINCT method FROM results WHERE is_baseline ORDER BY 1"))
+    baselines: dict[str, tuple[str, ...]] = {}
+    for benchmark, method in rows("SELECT DISTINCT benchmark, method FROM results WHERE is_baseline ORDER BY ALL"):
+        baselines[benchmark] = (*baselines.get(benchmark, ()), method)
     oldest, newest, machines = rows("SELECT min(started_at), max(started_at), count(DISTINCT machine_id) FROM results")[
         0
     ]
@@ -206,11 +209,18 @@ def profile(connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int]
 # -- a query -----------------------------------------------------------------------------------------------------------
 
 
-def answer(connection: duckdb.DuckDBPyConnection, sql: str, row_cap: int) -> dict[str, Any]:
-    """Run one statement; the reply is the result or what was wrong."""
+def answer(
+    connection: duckdb.DuckDBPyConnection, sql: str, row_cap: int, views: Collection[str] = EXPOSED
+) -> dict[str, Any]:
+    """Run one statement; the reply is the result or what was wrong: `unloaded` where it may run but needs more views.
+
+    Names are compared in ASCII: a statement that lacks the letters of a view cannot read it.
+    """
     started = time.perf_counter()
     try:
         guard.check(connection, sql)
+        if any(re.search(rf"\b{view}\b", sql, re.IGNORECASE) for view in EXPOSED if view not in views):
+            return _error("unloaded", "")
         connection.execute("EXPLAIN " + sql.lstrip("; \t\r\n"))
         connection.execute(sql)
         columns = _unique([plain_name(d[0]) for d in connection.description or []])
@@ -227,10 +237,8 @@ def answer(connection: duckdb.DuckDBPyConnection, sql: str, row_cap: int) -> dic
         return _error("crash", str(error))
     except duckdb.Error as error:
         return _error("memory" if "bad_alloc" in str(error) else "query", sentence(str(error)))
-    except (ArithmeticError, ValueError, OSError, ImportError) as error:  # no value of Python's: 2,000,000,000 days
-        return _error(
-            "query", f"A value of the result cannot be shown ({sentence(str(error))[:-1]}): cast it to VARCHAR."
-        )
+    except (ArithmeticError, ValueError, OSError, ImportError):  # no value of Python's, such as 2,000,000,000 days
+        return _error("query", "A value of the result cannot be shown as it is: cast it to VARCHAR.")
     return {
         "columns": columns,
         "rows": rows,
@@ -343,11 +351,13 @@ class _Requests:
     def next(self) -> dict[str, Any]:
         return self._waiting.get()
 
-    def run(self, request: dict[str, Any], connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    def run(
+        self, request: dict[str, Any], connection: duckdb.DuckDBPyConnection, views: Collection[str]
+    ) -> dict[str, Any]:
         with self._lock:
             self._running = (request["id"], connection)
         try:
-            return answer(connection, request["sql"], request["row_cap"])
+            return answer(connection, request["sql"], request["row_cap"], views)
         finally:
             with self._lock:
                 self._running = None
@@ -378,13 +388,14 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = _Requests(sys.stdin.buffer)
-    connection, reply = _start(requests.next())
+    hello = requests.next()
+    connection, reply = _start(hello)
     while True:
         replies.write(json.dumps(reply, allow_nan=False).encode() + b"\n")
         replies.flush()
         if connection is None:
             return
-        reply = requests.run(requests.next(), connection)
+        reply = requests.run(requests.next(), connection, hello["views"])
 
 
 if __name__ == "__main__":
