@@ -3,8 +3,8 @@
 Loads without torch; the worker imports what an entry names. To add a method, a benchmark, an axis or a data set, write
 its module and add its entry here (that of a rival in bench_engine/rivals): it then shows up in sweeps, on the New run
 page, in `list` and in questions. A method goes with the benchmarks that can run it: _OWN with lookup and training,
-_TRAINED with training, _STEPS with embedding_step, _GROUPED with grouped_lookup. An axis that is no column yet needs
-one in db/columns.py too.
+_TRAINED with training, _STEPS with embedding_step, _GROUPED with grouped_lookup, _READERS with answering. An axis that
+is no column yet needs one in db/columns.py too.
 """
 
 import difflib
@@ -332,7 +332,36 @@ _GROUPED = {
         ),
     )
 }
-METHODS: dict[str, Method] = {**_OWN, **_TRAINED, **_STEPS, **_GROUPED, **{m.name: m for m in RIVALS}}
+
+# What Mirror's answers come from; its pages only show them.
+_MIRROR_SOURCES = tuple(
+    path.relative_to(_ROOT).as_posix()
+    for path in sorted((*(_ROOT / "mirror").rglob("*.*"), *(_ROOT / "db").glob("*.py")))
+    if path.suffix in (".py", ".yaml") and "pages" not in path.parts
+)
+# Who reads the questions that Mirror is asked.
+_READERS = {
+    m.name: m
+    for m in (
+        Method(
+            "grammar",
+            "Mirror's embedded grammar reads the questions",
+            "mirror.evaluation.runner:run",
+            compressible=False,
+            sources=_MIRROR_SOURCES,
+        ),
+        Method(
+            "llm",
+            "the language model that is configured reads the questions; --force runs them anew with another one",
+            "mirror.evaluation.runner:run",
+            compressible=False,
+            sources=_MIRROR_SOURCES,
+        ),
+    )
+}
+METHODS: dict[str, Method] = {
+    **_OWN, **_TRAINED, **_STEPS, **_GROUPED, **{m.name: m for m in RIVALS}, **_READERS,
+}  # fmt: skip
 
 # For bench_engine.selfcheck alone: they stand in no list, and no sweep knows them.
 SELF_CHECK_METHODS: dict[str, Method] = {
@@ -450,6 +479,11 @@ _DIRECTION = Axis("direction", str, "forward", "what is timed", choices=_DIRECTI
 _ZIPF = Axis("zipf_s", float, 1.05, "exponent of the ids' Zipf law, 0 is uniform", low=0.0, high=10.0)
 _THREADS = Axis("threads", int, 1, "threads of the worker", low=1, high=1024)
 _SEED = Axis("seed", int, 0, "seed of data order, initial weights and requests", low=0, high=2**31 - 1)
+
+# The questions that Mirror is asked stand in a file for each category (docs/evaluation.md).
+_QUESTION_FILES = sorted((_ROOT / "mirror" / "evaluation" / "questions").glob("*.yaml"))
+_CATEGORIES = ("all_categories", *(path.stem.partition("_")[2] for path in _QUESTION_FILES))
+_QUESTION_SETS = ("all_questions", "open", "held_out")
 
 BENCHMARKS: dict[str, Benchmark] = {
     b.name: b
@@ -572,6 +606,21 @@ BENCHMARKS: dict[str, Benchmark] = {
             measurement=3,
             seconds=8.0,
             methods=(*_OWN, *_TRAINED),  # rivals run lookups only
+        ),
+        Benchmark(
+            name="answering",
+            op="answer",
+            text="questions with known answers, asked of Mirror: how many are answered right, and how fast",
+            module="bench_engine.benchmarks.answering",
+            axes=(
+                # No value is called "all": a question that says the word would mean it.
+                Axis("category", str, _CATEGORIES[0], "kind of question", choices=_CATEGORIES),
+                Axis("question_set", str, _QUESTION_SETS[0], "which questions", choices=_QUESTION_SETS),
+                Axis("seed", int, 0, "number of the repeat; the questions are the same", low=0, high=2**31 - 1),
+            ),
+            measurement=1,
+            seconds=15.0,
+            methods=tuple(_READERS),
         ),
     )
 }

@@ -68,7 +68,8 @@ COLUMNS: tuple[Column, ...] = (
         "benchmark",
         "text",
         "kind of experiment: lookup (one call timed), embedding_step (an embedding bag with its optimizer), "
-        "grouped_lookup (many tables looked up together) or training (a click model trained and tested)",
+        "grouped_lookup (many tables looked up together), training (a click model trained and tested) or answering "
+        "(questions with known answers, asked of Mirror itself)",
     ),
     _axis("op", "text", "what is computed"),
     _axis("method", "text", "one way to compute the op: dense, hashed, quotient_remainder ...", workload=False),
@@ -131,6 +132,8 @@ COLUMNS: tuple[Column, ...] = (
     _axis("zipf_s", "real", "exponent of the Zipf law the ids are drawn from; 0 is uniform"),
     _axis("cache", "text", "warm (as the calls before left the caches) or cold (flushed before every call)"),
     _axis("output", "text", "fresh (each call allocates its output) or preallocated (its memory is used again)"),
+    _axis("category", "text", "kind of question that Mirror was asked (docs/evaluation.md), or all_categories"),
+    _axis("question_set", "text", "which questions Mirror was asked: open, held_out or all_questions"),
     _axis("seed", "integer", "seed of data order, initial weights and requests", workload=False),
     _metric("auc", "area under the ROC curve on the test part", "", "higher"),
     _metric("logloss", "mean binary cross entropy on the test part", "", "lower"),
@@ -163,7 +166,9 @@ COLUMNS: tuple[Column, ...] = (
         "MB",
         "lower",
     ),
-    _metric("latency_us", "median time of one call at batch_size (training: one step)", "µs", "lower"),
+    _metric(
+        "latency_us", "median time of one call at batch_size (training: one step, answering: one answer)", "µs", "lower"
+    ),
     _metric("latency_p10_us", f"10th percentile of the samples; {_SAMPLE}", "µs", "lower"),
     _metric("latency_p90_us", f"90th percentile of the samples; {_SAMPLE}", "µs", "lower"),
     _metric("latency_p95_us", f"95th percentile of the samples; {_SAMPLE}", "µs", "lower"),
@@ -197,6 +202,12 @@ COLUMNS: tuple[Column, ...] = (
         "against the baseline in paired turns: faster, slower, same, or unclear where the interval leaves it open",
     ),
     _metric("max_abs_error", "largest absolute difference from the float64 reference", "", "lower"),
+    _metric("right_share", "share of questions whose answer is right in every seeded world", "", "higher"),
+    _metric("right_ci_low", "lower end of the 95 % interval (Wilson) of the share of right answers", "", "higher"),
+    _metric("right_ci_high", "upper end of the 95 % interval (Wilson) of the share of right answers", "", "higher"),
+    _metric("wrong_share", "share of questions with a wrong answer; a refusal is none", "", "lower"),
+    _metric("chart_share", "share of right answers with a chart that fits", "", "higher"),
+    _metric("question_count", "number of questions that Mirror was asked", "questions", "", "integer"),
     _metric("sample_count", f"number of timed samples; {_SAMPLE}", "samples", "", "integer"),
     _metric("noise", "IQR / median of the timed samples, a fraction", "", "lower"),
     Column("stop_reason", "text", "info", "why sampling stopped: noise_target, noise_stable, time_cap or fixed_count"),

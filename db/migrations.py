@@ -52,6 +52,14 @@ def add_embedding_steps(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} {kind}")
 
 
+def add_answering(connection: sa.Connection) -> None:
+    """What Mirror was asked, and how much of it it answered right."""
+    shares = ("right_share", "right_ci_low", "right_ci_high", "wrong_share", "chart_share")
+    kinds = {"category": "TEXT", "question_set": "TEXT", **dict.fromkeys(shares, "DOUBLE PRECISION")}
+    for name, kind in {**kinds, "question_count": "BIGINT"}.items():
+        connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} {kind}")
+
+
 # Append only. A later step that adds a column says IF NOT EXISTS, since a new file starts from today's tables.
 MIGRATIONS: tuple[tuple[str, Callable[[sa.Connection], None]], ...] = (
     ("0001_create_tables", create_tables),
@@ -59,6 +67,7 @@ MIGRATIONS: tuple[tuple[str, Callable[[sa.Connection], None]], ...] = (
     ("0003_add_grouped_lookups", add_grouped_lookups),
     ("0004_add_pruned_embeddings", add_pruned_embeddings),
     ("0005_add_embedding_steps", add_embedding_steps),
+    ("0006_add_answering", add_answering),
 )
 
 _APPLIED = sa.Table(
