@@ -19,7 +19,7 @@ class Profile:
         distinct_by_benchmark: benchmark -> column -> the same among the rows of that benchmark.
         filled_metrics: benchmark -> metric columns with any value.
         partly_filled: benchmark -> axes that some of its rows have a value of and some have not.
-        baselines: methods that the others are compared with.
+        baselines: benchmark -> methods that the others are compared with there.
         started: time of the oldest and of the newest trial of `results`, ISO text in UTC, or None.
         machines: number of machines in `results`.
         curves: names of what training has recorded step by step.
@@ -30,7 +30,7 @@ class Profile:
     distinct_by_benchmark: Mapping[str, Mapping[str, tuple[Value, ...]]] = field(default_factory=dict)
     filled_metrics: Mapping[str, frozenset[str]] = field(default_factory=dict)
     partly_filled: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    baselines: tuple[str, ...] = ()
+    baselines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     started: tuple[str, str] | None = None
     machines: int = 0
     curves: tuple[str, ...] = ()
@@ -58,6 +58,10 @@ class Profile:
         """Metric columns that a benchmark has values of."""
         return self.filled_metrics.get(benchmark, frozenset())
 
+    def compared_with(self, baseline: str) -> tuple[str, ...]:
+        """Benchmarks whose verdicts are against this method and no other."""
+        return tuple(b for b, methods in self.baselines.items() if methods == (baseline,))
+
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""
         return {
@@ -68,7 +72,7 @@ class Profile:
             },
             "filled_metrics": {b: sorted(m) for b, m in self.filled_metrics.items()},
             "partly_filled": {b: sorted(a) for b, a in self.partly_filled.items()},
-            "baselines": list(self.baselines),
+            "baselines": {b: list(methods) for b, methods in self.baselines.items()},
             "started": list(self.started) if self.started else None,
             "machines": self.machines,
             "curves": list(self.curves),
@@ -85,7 +89,7 @@ class Profile:
             },
             filled_metrics={b: frozenset(m) for b, m in given["filled_metrics"].items()},
             partly_filled={b: frozenset(a) for b, a in given["partly_filled"].items()},
-            baselines=tuple(given["baselines"]),
+            baselines={b: tuple(methods) for b, methods in given["baselines"].items()},
             started=(given["started"][0], given["started"][1]) if given["started"] else None,
             machines=given["machines"],
             curves=tuple(given["curves"]),

@@ -154,7 +154,9 @@ def _with_benchmark(spec: QuerySpec, profile: Profile, question: str) -> QuerySp
         overview = catalog.words()["overview"]
         left = [max(left, key=lambda b: sum(m in profile.metrics(b) for m in overview))]
         notes = (*notes, f"benchmark {left[0]}, which has the most to compare")
-    if len(left) > 1 and _is_within_each(spec):
+    # What is claimed of the baseline can be told of several benchmarks only where it is the same in all of them.
+    against = profile.compared_with(catalog.words()["baseline"]) if spec.verdicts and spec.claim else left
+    if len(left) > 1 and _is_within_each(spec) and set(left) <= set(against):
         only = (Filter("benchmark", "in", tuple(left)),) if len(left) < len(profile.benchmarks) else ()
         return replace(spec, filters=(*only, *spec.filters), dimensions=_with_place(spec.dimensions, "benchmark"))
     if len(left) > 1:

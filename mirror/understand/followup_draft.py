@@ -70,7 +70,7 @@ class Draft:
             chart=spec.chart.type,
             log=spec.chart.log_x or spec.chart.log_y,
             verdicts_known=bool(self.profile.values("verdict")),
-            one_baseline=self.profile.baselines == (catalog.words()["baseline"],),
+            one_baseline=bool(self.profile.compared_with(catalog.words()["baseline"])),
         )
 
     def _grouped_and_named(self) -> tuple[list[str], list[str]]:
@@ -217,15 +217,16 @@ class Draft:
             self.spec = replace(spec, source="results", distinct=None)
             self.reshape(metrics=list(names), sort=[])
             return
+        # What is sorted by goes with its metric, or with what has become of it.
+        lost = {m.column for m in spec.metrics} - set(names)
+        lost |= set(spec.drawn) if spec.shape in ("change", "relative") else set()
+        order = tuple(o for o in spec.order if o.column not in lost)
         if spec.shape == "points" and len(names) == 1 and not self.is_course and len(spec.metrics) > 1:
-            self.reshape(
-                metrics=list(names), tradeoff=False, chart=None if spec.chart.type == "scatter" else spec.chart.type
-            )
+            chart = None if spec.chart.type == "scatter" else spec.chart.type
+            self.reshape(metrics=list(names), tradeoff=False, chart=chart, sort=list(order))
             return
         raw = spec.shape in ("points", "change")
         aggregate = None if raw else spec.metrics[0].aggregate if spec.metrics else "avg"
-        gone = {m.column for m in spec.metrics} - set(names)
-        order = tuple(o for o in spec.order if o.column not in gone)
         if spec.shape in RANKED and names[0] != spec.metrics[0].column:
             order = (replace(spec.order[0], column=names[0], descending=self._same_end(names[0])),)
         leads = names[0] == "speedup"
@@ -271,7 +272,9 @@ class Draft:
             )
         elif not instead_of:
             self.notes.append(f"by {join(catalog.entry(c).label for c in columns)} as before")
-        self.spec = replace(self.spec, averaged=tuple(a for a in self.spec.averaged if a not in columns))
+        distinct = None if spec.distinct in columns else spec.distinct
+        averaged = tuple(a for a in spec.averaged if a not in columns)
+        self.spec = replace(self.spec, averaged=averaged, distinct=distinct)
         for column in columns:
             if any(f.column == column and f.operator == "=" for f in self.spec.filters):
                 self.lift(column)

@@ -76,7 +76,7 @@ def slots_of(question: str, profile: Profile, now: datetime | None = None) -> Sl
     slots.times = times
     slots.within = within
     slots.verdicts_known = bool(profile.values("verdict"))
-    slots.one_baseline = profile.baselines == (catalog.words()["baseline"],)
+    slots.one_baseline = bool(profile.compared_with(catalog.words()["baseline"]))
     slots.notes[:0] = [*notes, *assumed]
     return slots
 

@@ -45,7 +45,7 @@ class Slots:
     within: float | None = None  # how far below the baseline's AUC is as good
     times: Times = field(default_factory=Times)
     verdicts_known: bool = False  # whether the results hold any
-    one_baseline: bool = False  # whether all of them are against the baseline that the catalogue names
+    one_baseline: bool = False  # whether a benchmark has them against the baseline that the catalogue names alone
     front: bool = False  # "not dominated"
     dominated: bool = False  # "which are dominated"
     final: bool = False  # "at the end of training"

@@ -317,7 +317,7 @@ def test_verdicts_against_another_baseline_do_not_tell_of_dense(profile: Profile
     known = replace(profile, distinct={**profile.distinct, "verdict": ("faster",)}, distinct_by_benchmark=by_benchmark)
     question = "is hashed faster than dense in lookup"
     assert grammar.read(question, known).claim == "faster"
-    assert grammar.read(question, replace(known, baselines=("dense", "small_dim"))).claim is None
+    assert grammar.read(question, replace(known, baselines={"lookup": ("dense", "small_dim")})).claim is None
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_significant_needs_verdicts_against_the_one_baseline(profile: Profile) -
     assert grammar.read("which method is significantly faster than dense", known).claim == "faster"
     with pytest.raises(Refusal, match="not dense alone"):
         grammar.read(
-            "which method is significantly faster than dense", replace(known, baselines=("dense", "small_dim"))
+            "which method is significantly faster than dense", replace(known, baselines={"lookup": ("dense", "small_dim")})
         )
     with pytest.raises(Refusal, match="significantly faster than dense"):
         grammar.read("is hashed significantly faster than small_dim in lookup", known)
