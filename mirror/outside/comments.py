@@ -13,9 +13,8 @@ Told = tuple[tuple[Place, ...], tuple[Place, ...]]
 _MOST_COLUMNS = 3
 _LONGEST = 80
 _FORMULA = re.compile(r"(\w+)\s*=\s*(\w+)\s*[*×]\s*(\w+)")
-_EVERYDAY = frozenset(lexicon.FILLERS.split()) | {
-    w for phrases in lexicon.CUES.values() for p in phrases for w in p.split()
-}
+_CUES = {word for phrases in lexicon.CUES.values() for phrase in phrases for word in phrase.split()}
+_EVERYDAY = frozenset(lexicon.FILLERS.split()) | _CUES
 
 
 def words(database: Database) -> dict[str, Told]:

@@ -52,15 +52,9 @@ _OWN = frozenset(
     keep keeps keeping stay stays staying reach reaches take takes took make makes made terms use used using one ones
     difference look""".split()  # noqa: SIM905 (a list of that length is harder to read)
 )
-_FILLERS = frozenset(lexicon.FILLERS.split()) - _OWN | {
-    "s",
-    "amongst",
-    "among",
-    "there",
-    "record",
-    "records",
-    "entries",
-}
+_FILLERS = frozenset(lexicon.FILLERS.split()) - _OWN | frozenset(
+    ("s", "who", "among", "amongst", "there", "record", "records", "entries")
+)
 
 _NUMBER = re.compile(r"(?P<number>\d+(?:,\d+)+(?:\.\d+)?|\d*\.?\d+(?:e[+-]?\d+)?)(?P<unit>[a-zµ%/]+)?")
 _SCALES = {"": 1, "k": 1e3, "m": 1e6, "million": 1e6, "thousand": 1e3, "billion": 1e9, "bn": 1e9}

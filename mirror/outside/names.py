@@ -1,10 +1,9 @@
 """Names of tables and columns as words: singular and plural, what is a key, what may be added up."""
 
-import re
-import unicodedata
 from collections.abc import Sequence
 
 from mirror.outside.tables import Column, Database, Relation
+from mirror.understand.lexicon import tokens
 
 
 def _words(text: str) -> frozenset[str]:
@@ -32,15 +31,15 @@ GENERIC = frozenset({"name", "title", "label", "type", "status", "code", "descri
 # Names of the column that people know a row by, the best first.
 _LABELS = ("name", "title", "label", "full name", "username", "user name", "email", "code", "sku")
 
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*|\d+|[^\W\d_a-zA-Z]+\d*")
-
 
 def words_of(name: str) -> tuple[str, ...]:
-    """`unit_price`, `unitPrice` and `Unit Price` are all ("unit", "price")."""
-    plain = unicodedata.normalize("NFKC", name)
-    if plain.isupper():
-        plain = plain.lower()
-    return tuple(part.lower() for part in _PARTS.findall(plain))
+    """`unit_price`, `unitPrice` and `Unit Price` are all ("unit", "price"); cut as a question is."""
+    apart = []
+    for i, letter in enumerate(name):
+        before, after = name[i - 1 : i], name[i + 1 : i + 2]
+        humped = letter.isupper() and (before.islower() or before.isdigit() or (before.isupper() and after.islower()))
+        apart.append(f" {letter}" if humped else letter)
+    return tuple(word for word in tokens("".join(apart)) if word[0].isalnum())
 
 
 def singular(word: str) -> str:

@@ -53,7 +53,7 @@ class Walk(Comparisons):
                 continue
             places = tuple(p for p in column.places if p.table in table.tables)
             if places and len(places) < len(column.places):
-                meant = Item("column", column.text, column.start, column.end, column.cue, (), places, column.values)
+                meant = replace(column, kind="column", tables=(), places=places)
                 self._items[i : i + 2] = [meant]
                 self._slots.context.append(table)
             i += 1

@@ -1,7 +1,6 @@
 """Which database or files a text names, from PostgreSQL to CSV, and how to call them without a password."""
 
 import re
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -205,8 +204,3 @@ def _stamp(path: Path) -> str:
 def _logs(path: Path) -> list[Path]:
     """Files beside a database that hold its newest changes."""
     return [path.with_name(f"{path.name}{suffix}") for suffix in (".wal", "-wal")]
-
-
-def upload_folder() -> Path:
-    """A new folder of the person's own for files that a page was given."""
-    return Path(tempfile.mkdtemp(prefix="mirror-data-"))

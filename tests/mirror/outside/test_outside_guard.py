@@ -44,7 +44,11 @@ OF_DIALECT = {
         "SELECT 'a\\'b', \"text\" FROM orders WHERE order_date > now() - INTERVAL 1 MONTH",
     ],
     "sqlite": ["SELECT strftime('%Y', order_date) AS y, total(amount) FROM orders GROUP BY y"],
-    "duckdb": ["FROM orders", "SELECT status, median(amount) FROM orders GROUP BY ALL", "SELECT * EXCLUDE (id) FROM orders"],
+    "duckdb": [
+        "FROM orders",
+        "SELECT status, median(amount) FROM orders GROUP BY ALL",
+        "SELECT * EXCLUDE (id) FROM orders",
+    ],
 }
 
 
@@ -159,7 +163,10 @@ def test_the_ways_out_of_each_database_are_refused(dialect: str, sql: str, said:
 def test_what_runs_is_written_anew_without_comments() -> None:
     """MySQL executes `/*! ... */`, and its quotes are not everybody's."""
     assert guard.check("SELECT id /*!50000 , sleep(10) */ FROM orders", database("mysql")) == "SELECT id FROM orders"
-    assert guard.check(r"SELECT 'a\' OR 1 -- ' AS x FROM orders", database("mysql")) == "SELECT 'a'' OR 1 -- ' AS x FROM orders"
+    assert (
+        guard.check(r"SELECT 'a\' OR 1 -- ' AS x FROM orders", database("mysql"))
+        == "SELECT 'a'' OR 1 -- ' AS x FROM orders"
+    )
 
 
 def test_a_limit_is_lowered_to_what_is_shown() -> None:
@@ -172,4 +179,15 @@ def test_every_name_that_is_allowed_is_one_that_the_parser_has() -> None:
     known = {name for name in dir(sqlglot.exp)}
     assert not [n for n in functions.NODES | functions.FUNCTIONS if n not in known]
     assert not [n for n in functions.TYPES if n not in sqlglot.exp.DataType.Type.__members__]
-    assert not functions.NODES & {"Command", "Into", "Lock", "Insert", "Delete", "Update", "Create", "Drop", "Copy", "Set"}
+    assert not functions.NODES & {
+        "Command",
+        "Into",
+        "Lock",
+        "Insert",
+        "Delete",
+        "Update",
+        "Create",
+        "Drop",
+        "Copy",
+        "Set",
+    }
