@@ -14,9 +14,9 @@ _OPENS = (
 # "run time" and "benchmark results" are what is asked about, "train time" a metric; "run" and "train" alone are orders.
 _VERBS = (
     r"(?P<again>re-?run|re-?measure|re-?benchmark|repeat|redo)|(?P<retry>retry)"
-    r"|run(?!\s*-?time)|start(?!\s+time)|launch|kick off|execute|queue|schedule"
+    r"|run(?!\s*-?(?:time|count))|start(?!\s+time)|launch|kick off|execute|queue|schedule"
     r"|(?P<measure>measure|benchmark(?!\s+(?:by|of|per|vs|and|or|names?|results?|comparison|numbers?)\b))"
-    r"|(?P<time>time(?=\s+(?:a|an|the|one|whole)\b))|(?P<train>train(?!\s+(?:time|loss|auc|by|per)\b))"
+    r"|(?P<time>time(?=\s+(?:a|an|the|one|whole)\b)(?!.*\b(?:takes?|took|needs?|spent)\b))|(?P<train>train(?!\s+(?:time|loss|auc|by|per)\b))"
 )
 _REQUEST = re.compile(rf"{_OPENS}(?:{_VERBS})(?![\w-])")
 

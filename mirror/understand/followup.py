@@ -201,9 +201,10 @@ def _is_whole(slots: Slots) -> bool:
     verdicts = "verdict" in (*columns, *(f.column for f in slots.filters))
     own = slots.superlative in ("fastest", "slowest", "smallest", "largest")
     shown = (
-        slots.failures or slots.newest or slots.curves or slots.exist or (slots.front and metrics)
+        slots.failures or slots.newest or slots.curves or slots.exist or slots.facts or (slots.front and metrics)
+        or (of_work and columns)
         or (slots.superlative and own and (columns or of_work))
-        or (slots.count and (slots.trials or slots.counted or verdicts))
+        or (slots.count and (slots.trials or slots.counted or verdicts or of_work))
         or ((slots.trials or slots.within is not None) and slots.filters)
         or (slots.compare and (two or columns))
         or (slots.explain and (two or slots.comparative))
@@ -217,5 +218,6 @@ def _is_whole(slots: Slots) -> bool:
         or slots.within is not None or ((slots.tradeoff or slots.superlative) and len(metrics) > 1)
     )  # fmt: skip
     return bool(
-        (metrics and about) or (shown and (about or slots.failures or slots.trials or slots.exist or slots.count))
+        (metrics and about)
+        or (shown and (about or slots.failures or slots.trials or slots.exist or slots.facts or slots.count))
     )

@@ -303,13 +303,18 @@ class Draft:
             self.merge([column])
         elif self.lift(column):
             pass
-        elif not spec.metrics and spec.shape == "groups" and column in (overview := catalog.words()["overview"]):
+        elif not spec.metrics and spec.shape == "groups" and column in (overview := self._overview()):
             self._set_metrics([m for m in overview if m != column])
             self.notes.append(f"without {label}")
         elif column == "compression" and mode == "without":
             self.filter("only", [Filter("compression", "=", (1.0,))])
         else:
             raise Refusal(f"The question has no {label} to leave out: name a value of it, as in “without dense”.")
+
+    def _overview(self) -> list[str]:
+        """What is shown of a question that names no metric."""
+        measured = {m for b in self.profile.benchmarks for m in self.profile.metrics(b)}
+        return [m for m in catalog.words()["overview"] if m in measured]
 
     def _asked_dimensions(self) -> tuple[str, ...]:
         """What is grouped by: of what begins anew in partitions, those."""

@@ -111,6 +111,10 @@ def _sources(draft: Draft, part: Said) -> None:
         draft.reshape(over_training=True, curves=names, metrics=metrics, grouped=columns, named=[], sort=[])
         draft.notes.append("step by step over training")
         slots.metrics, slots.curves = [], []
+    elif spec.source == "curves" and slots.final != spec.last and (slots.final or slots.over_training):
+        _follow(draft, [str(v) for f in spec.filters if f.column == "metric" for v in f.values], slots.final)
+        draft.spec = replace(draft.spec, chart=replace(spec.chart, type=None if slots.final else "line"))
+        draft.notes.append("at the last step" if slots.final else "step by step over training")
 
 
 def _filters(draft: Draft, part: Said) -> None:
@@ -197,10 +201,15 @@ def _curves(draft: Draft, part: Said, names: list[str]) -> None:
         new = list(dict.fromkeys([*(old if part.mode == "add" else ()), *wanted]))
     if not new:
         raise Refusal("Nothing would be left to follow over training.")
-    columns = [d for d in draft.spec.dimensions if d not in ("step", "metric")]
-    rest = [f for f in draft.spec.filters if f not in before]
-    draft.reshape(over_training=True, curves=new, filters=rest, grouped=columns, named=[])
+    _follow(draft, new, draft.spec.last)
     draft.tell_metrics(old, new)
+
+
+def _follow(draft: Draft, names: Sequence[str], last: bool) -> None:
+    """These curves, step by step or at their last step."""
+    columns = [d for d in draft.spec.dimensions if d not in ("step", "metric")]
+    rest = [f for f in draft.spec.filters if f.column != "metric"]
+    draft.reshape(over_training=not last, final=last, curves=list(names), filters=rest, grouped=columns, named=[])
 
 
 def _dimensions(draft: Draft, part: Said) -> None:
@@ -236,10 +245,15 @@ def _shape(draft: Draft, part: Said) -> None:
         if slots.superlative:
             raise Refusal("Say what to leave out by its name, as in “without dense”, or ask to “drop the outliers”.")
         return
-    if slots.front:
-        metrics = draft.slots().metrics
-        draft.reshape(front=True, metrics=metrics if len(metrics) == 2 else [], sort=[], chart=None, tradeoff=False)
-        draft.notes.append("the Pareto front")
+    if slots.front or slots.dominated:
+        metrics = draft.slots().metrics if len(draft.spec.metrics) == 2 else []
+        draft.reshape(
+            front=slots.front, dominated=slots.dominated, metrics=metrics, sort=[], chart=None, tradeoff=False
+        )
+        draft.notes.append("what another beats" if slots.dominated else "the Pareto front")
+    elif slots.extent and not slots.superlative:
+        draft.reshape(extent=True, sort=[], tradeoff=False, chart=None)
+        draft.notes.append("the lowest and the highest")
     elif slots.changed or (slots.times.start and slots.comparative and not slots.than):
         _change(draft, slots)
     elif slots.times.asked:
@@ -262,7 +276,7 @@ def _shape(draft: Draft, part: Said) -> None:
         )  # fmt: skip
     elif slots.comparative:
         _claim(draft, slots)
-    elif slots.superlative or slots.limit:
+    elif slots.superlative or slots.limit or slots.recommend:
         followup_ranking.rank(draft, slots)
 
 
@@ -393,7 +407,7 @@ def _scales(draft: Draft, wishes: frozenset[str]) -> None:
     if "log_x" in wishes or "log_y" in wishes:
         chart = replace(chart, log_x=chart.log_x or "log_x" in wishes, log_y=chart.log_y or "log_y" in wishes)
     if wishes & {"log", "log_x", "log_y", "linear"}:
-        draft.notes.append("linear axes" if "linear" in wishes else "logarithmic axes")
+        draft.notes.append("no logarithmic axes wished for" if "linear" in wishes else "logarithmic axes")
     draft.spec = replace(spec, chart=chart)
     if "swap" in wishes:
         if spec.shape != "points" or len(spec.metrics) != 2:

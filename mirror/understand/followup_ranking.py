@@ -13,11 +13,13 @@ from mirror.understand.followup_marks import Direction
 from mirror.understand.slots import Slots
 from mirror.wording import superlative
 
+_FIXED = "The order of this result is fixed: it runs along its axis."
+
 
 def rank(draft: Draft, slots: Slots) -> None:
     """ "the worst", "top 3", "top 10 instead". Raises Refusal or Ambiguity."""
     spec = draft.spec
-    name = slots.superlative or "top"
+    name = slots.superlative or ("best" if slots.recommend else "top")
     if spec.source == "curves":
         raise Refusal(
             "A course over training cannot be ranked: ask for a metric, as in “which method has the best AUC?”."
@@ -113,6 +115,8 @@ def sort(draft: Draft, orders: Sequence[Order]) -> None:
         spec, column = draft.spec, order.column
         label = catalog.entry(column).label
         is_metric = catalog.entry(column).role == "metric"
+        if spec.source == "curves":
+            raise Refusal(_FIXED)
         if spec.shape in ("best", "front"):
             raise Refusal(f"Only the first of a ranking is shown: ask “show all sorted by {label}”.")
         if spec.shape == "ranking" and is_metric:
@@ -139,7 +143,7 @@ def direct(draft: Draft, direction: Direction) -> None:
     """ "descending", "reverse the order", "best first". Raises Refusal for a result with an order of its own."""
     spec = draft.spec
     if spec.shape == "front" or spec.source == "curves":
-        raise Refusal("The order of this result is fixed: it runs along its axis.")
+        raise Refusal(_FIXED)
     order = spec.order[-1] if spec.order else Order(_default_order(draft), spec.shape == "count")
     better = catalog.entry(order.column).better or "higher"
     descending = {
@@ -153,7 +157,7 @@ def direct(draft: Draft, direction: Direction) -> None:
 def _default_order(draft: Draft) -> str:
     spec = draft.spec
     if spec.shape == "count":
-        return f"count_{spec.distinct}" if spec.distinct else "trials"
+        return f"count_{spec.distinct}" if spec.distinct and spec.distinct not in spec.dimensions else "trials"
     if spec.shape in ("change", "relative"):
         return spec.drawn[0]
     if spec.shape == "rows":

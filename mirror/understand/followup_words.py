@@ -72,6 +72,7 @@ class Cut:
 
     @property
     def says_nothing(self) -> bool:
+        """Whether the text asks for nothing, not even for another order."""
         wished = self.direction or self.wishes or self.freed or self.merged or self.within is not None
         return not self.parts and not wished
 

@@ -1,7 +1,10 @@
 """Requests to run something -> plans; each plan's command line is one that the engine can plan."""
 
+import os
 import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,6 +132,8 @@ def test_requests_become_plans(question: str, expected: dict[str, Any], options:
         "benchmark by method",
         "start time of the newest trials",
         "train loss of hashed",
+        "time a lookup of hashed takes by batch size",
+        "run count by method",
         "how do I run the quick sweep?",
         "which method runs fastest?",
         "and for 0.05?",
@@ -242,19 +247,21 @@ def test_what_is_missing_is_said(options: Options) -> None:
     assert "criteo lacks a file." in notes
 
 
-def test_commands_are_lines_that_the_engine_can_plan(options: Options, tmp_path: Any) -> None:
+def test_commands_are_lines_that_the_engine_can_plan(options: Options, tmp_path: Path) -> None:
     """What a person may type, with `plan` in the place of `run`, in a shell."""
     lines = [plan_of(question, options).command for question, _ in PLANS]
     assert all(line.startswith("python -m bench_engine run ") and "\n" not in line for line in lines)
-    script = "set -e\n" + "\n".join(f"{line.replace(' run ', ' plan ', 1)} --json | head -c 1" for line in lines[::4])
+    planned = [f"{line.replace(' run ', ' plan ', 1)} > /dev/null" for line in lines[::4]]
     done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", script],
+        ["bash", "-e", "-c", "\n".join(planned)],
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env={**jobs._environment(f"{tmp_path}/x.duckdb"), "PYTHONUNBUFFERED": "1"},
+        env={
+            **jobs._environment(f"{tmp_path}/x.duckdb"),
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        },
         timeout=120,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "{" * len(lines[::4])
+    assert (done.returncode, done.stderr) == (0, "")

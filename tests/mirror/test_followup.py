@@ -145,6 +145,7 @@ FILTERS: list[tuple[str, str, Parts]] = [
     (FAILED, "exclude timeouts", {"filters": {but("status", "skipped", "timeout")}}),
     (FAILED, "and skipped?", {"filters": {eq("status", "skipped")}}),
     (FASTER, "and qr?", {"filters": {eq("batch_size", 512), eq("method", "quotient_remainder", "dense")}}),
+    (LOSS, "at the end", {"source": "curves", "dimensions": [], "filters": {eq("metric", "loss"), METHOD}}),
     (LOSS, "and dense?", {"source": "curves", "filters": {eq("metric", "loss"), eq("method", "dense")}}),
     (WORSE, "only hashed", {"shape": "change", "split": "2026-11-10", "filters": {METHOD}}),
     (SAVED, "and qr?", {"shape": "relative", "filters": {eq("method", "quotient_remainder", "dense")}}),
