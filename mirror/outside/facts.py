@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlglot import exp
 
 from mirror.outside import keys
+from mirror.outside.dialects import without_nan
 from mirror.outside.names import is_key, label_columns
 from mirror.outside.reader import Reader, Session, Structure
 from mirror.outside.source import SourceError
@@ -104,9 +105,11 @@ class _Counter:
 
     def _finite(self, column: Column, name: str) -> str:
         """Without NaN, which PostgreSQL and DuckDB take for the largest number."""
-        if column.type != "real" or self._links.dialect not in ("postgres", "duckdb"):
+        if column.type != "real":
             return name
-        return f"NULLIF({name}, CAST('NaN' AS {'DOUBLE PRECISION' if self._links.dialect == 'postgres' else 'DOUBLE'}))"
+        return without_nan(exp.column(exp.to_identifier(column.name, quoted=True)), self._links.dialect).sql(
+            self._links.dialect
+        )
 
     def _with_values(self, relation: Relation, column: Column, most: int, place: str) -> Column:
         if column.type != "text" or is_key(self._links, relation, column):

@@ -25,6 +25,7 @@ _SERVERS: dict[str, tuple[Kind, str]] = {
 }  # fmt: skip
 _TABLES = re.compile(r"\.(csv|tsv|parquet|pq)$|\.(csv|tsv)\.gz$", re.IGNORECASE)
 _SQLITE = re.compile(r"\.(sqlite3?|s3db|db3)$", re.IGNORECASE)
+_DUCKDB = re.compile(r"\.(duckdb|ddb)$", re.IGNORECASE)
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 
 
@@ -151,6 +152,7 @@ def _of_paths(paths: list[Path]) -> Source:
     for path in paths:
         if not _TABLES.search(path.name):
             raise SourceError(f"{path.name} is neither CSV nor Parquet: only such files can be read together.")
+    for path in paths:
         if not path.is_file():
             raise SourceError(f"There is no file {path.name}: mend the path.")
     if len(paths) > MOST_FILES:
@@ -174,17 +176,20 @@ def _folder(path: Path) -> Source:
 
 
 def _kind_of_file(path: Path) -> Kind:
-    """By its first bytes where the file is there, else by its suffix; what nobody knows is taken for DuckDB."""
+    """By its suffix where that says it, else by its first bytes; what nobody knows is taken for DuckDB.
+
+    A DuckDB file is not looked into: closing it would free the lock that this process may hold on it.
+    """
+    if _SQLITE.search(path.name):
+        return "sqlite"
     start = b""
-    if path.is_file():
+    if path.is_file() and not _DUCKDB.search(path.name):
         try:
             with path.open("rb") as file:
                 start = file.read(16)
         except OSError as error:
             raise SourceError(f"{path.name} cannot be read: {error.strerror}.") from error
-    if start.startswith(b"SQLite format 3\0") or (start[8:12] != b"DUCK" and _SQLITE.search(path.name)):
-        return "sqlite"
-    return "duckdb"
+    return "sqlite" if start.startswith(b"SQLite format 3\0") else "duckdb"
 
 
 def _file(kind: Kind, path: Path) -> Source:
