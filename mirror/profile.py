@@ -18,6 +18,7 @@ class Profile:
         distinct: column of `results` -> its sorted distinct values without NULL; a column with more than 50 is absent.
         distinct_by_benchmark: benchmark -> column -> the same among the rows of that benchmark.
         filled_metrics: benchmark -> metric columns with any value.
+        lost: benchmark -> column with a usual value -> axis -> its values that no row with that usual value has.
         partly_filled: benchmark -> axes that some of its rows have a value of and some have not.
         baselines: benchmark -> methods that the others are compared with there.
         started: time of the oldest and of the newest trial of `results`, ISO text in UTC, or None.
@@ -31,6 +32,7 @@ class Profile:
     filled_metrics: Mapping[str, frozenset[str]] = field(default_factory=dict)
     partly_filled: Mapping[str, frozenset[str]] = field(default_factory=dict)
     baselines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    lost: Mapping[str, Mapping[str, Mapping[str, tuple[Value, ...]]]] = field(default_factory=dict)
     started: tuple[str, str] | None = None
     machines: int = 0
     curves: tuple[str, ...] = ()
@@ -72,6 +74,10 @@ class Profile:
             },
             "filled_metrics": {b: sorted(m) for b, m in self.filled_metrics.items()},
             "partly_filled": {b: sorted(a) for b, a in self.partly_filled.items()},
+            "lost": {
+                b: {c: {a: list(v) for a, v in axes.items()} for c, axes in columns.items()}
+                for b, columns in self.lost.items()
+            },
             "baselines": {b: list(methods) for b, methods in self.baselines.items()},
             "started": list(self.started) if self.started else None,
             "machines": self.machines,
@@ -90,6 +96,10 @@ class Profile:
             filled_metrics={b: frozenset(m) for b, m in given["filled_metrics"].items()},
             partly_filled={b: frozenset(a) for b, a in given["partly_filled"].items()},
             baselines={b: tuple(methods) for b, methods in given["baselines"].items()},
+            lost={
+                b: {c: {a: tuple(v) for a, v in axes.items()} for c, axes in columns.items()}
+                for b, columns in given["lost"].items()
+            },
             started=(given["started"][0], given["started"][1]) if given["started"] else None,
             machines=given["machines"],
             curves=tuple(given["curves"]),

@@ -44,6 +44,7 @@ class Roles:
         names: dimensions of text or truth values.
         times: timestamp columns.
         count: the column that says how many trials a row rests on, or None.
+        asked: columns that usually only describe a run (sweep, code version), and that the question groups by.
         raw: whether rows are single trials, so that several of them may be one configuration.
     """
 
@@ -53,6 +54,7 @@ class Roles:
     times: tuple[str, ...] = ()
     count: str | None = None
     raw: bool = True
+    asked: tuple[str, ...] = ()
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -134,13 +136,16 @@ def sort_roles(table: Table, spec: QuerySpec | None = None) -> Roles:
     if not (names or parameters or times) and len(metrics) == 1:
         names = identifiers  # numbers that only name a row, where nothing else does
     raw = spec.shape in ("points", "rows") if spec else count is None and not spreads
-    return Roles(tuple(metrics), tuple(parameters), tuple(names), tuple(times), count, raw)
+    described = tuple(d for d in dimensions if d in _REPETITION and d not in ("seed", "error"))
+    return Roles(tuple(metrics), tuple(parameters), tuple(names), tuple(times), count, raw, described)
 
 
 def compared(table: Table, roles: Roles) -> list[str]:
     """The dimensions in which the rows differ, without repetitions (seeds ...) and what another dimension implies."""
     columns = [
-        c for c in differing(table, roles.dimensions) if c not in _REPETITION and _BESIDE.get(c) not in table.columns
+        c
+        for c in differing(table, roles.dimensions)
+        if (c not in _REPETITION or c in roles.asked) and _BESIDE.get(c) not in table.columns
     ]
     return [c for c in columns if not _implied(table, c, [o for o in columns if o != c])]
 

@@ -15,7 +15,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from datetime import time as time_of_day
 from decimal import Decimal
@@ -29,7 +29,7 @@ from db.migrations import NewerDatabaseError
 from db.plain_text import printable
 from db.schema import EXPOSED
 from db.store import Store, StoreError
-from mirror import guard
+from mirror import catalog, guard
 from mirror.profile import MAX_VALUES, Profile
 from mirror.query_spec import Value
 
@@ -195,6 +195,7 @@ def profile(connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int]
         for benchmark, values in found.items():
             if len(values) <= MAX_VALUES:
                 by_benchmark[benchmark][column] = tuple(values)
+    lost = _lost(rows, by_benchmark)
     baselines: dict[str, tuple[str, ...]] = {}
     for benchmark, method in rows("SELECT DISTINCT benchmark, method FROM results WHERE is_baseline ORDER BY ALL"):
         baselines[benchmark] = (*baselines.get(benchmark, ()), method)
@@ -203,7 +204,24 @@ def profile(connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int]
     ]
     started = (oldest.isoformat(), newest.isoformat()) if oldest else None
     curves = tuple(name for (name,) in rows("SELECT DISTINCT metric FROM curves ORDER BY 1"))
-    return Profile(counts, distinct, by_benchmark, filled, partly, baselines, started, machines, curves)
+    return Profile(counts, distinct, by_benchmark, filled, partly, baselines, lost, started, machines, curves)
+
+
+def _lost(
+    rows: Callable[[str], list[tuple[Any, ...]]], known: Mapping[str, Mapping[str, tuple[Value, ...]]]
+) -> dict[str, dict[str, dict[str, tuple[Value, ...]]]]:
+    """What each usual value of the catalogue leaves out: it is not assumed where it would hide what is asked."""
+    found: dict[str, dict[str, dict[str, tuple[Value, ...]]]] = {}
+    lists = ", ".join(f"list(DISTINCT {axis}) FILTER (WHERE {axis} IS NOT NULL)" for axis in AXES)
+    for column, value in catalog.words()["defaults"].items():
+        for benchmark, *kept in rows(
+            f"SELECT benchmark, {lists} FROM results WHERE {column} = '{value}' GROUP BY benchmark ORDER BY 1"
+        ):
+            for axis, values in zip(AXES, kept, strict=True):
+                gone = tuple(v for v in known.get(benchmark, {}).get(axis, ()) if v not in (values or ()))
+                if gone and axis != column:
+                    found.setdefault(benchmark, {}).setdefault(column, {})[axis] = gone
+    return found
 
 
 # -- a query -----------------------------------------------------------------------------------------------------------

@@ -266,7 +266,9 @@ def _same(a: Configuration, b: Configuration, but: Sequence[str]) -> bool:
 def _trend(table: Table, roles: Roles, chart: ChartSpec) -> list[str]:
     """How the lines run along x, and where the ends are."""
     x, y = chart.x or "", chart.y or ""
-    along = Roles((y,), tuple({x: 0, **dict.fromkeys(roles.parameters)}), roles.names, (), roles.count, roles.raw)
+    along = Roles(
+        (y,), tuple({x: 0, **dict.fromkeys(roles.parameters)}), roles.names, (), roles.count, roles.raw, roles.asked
+    )
     found = [c for c in configurations(table, along, (y,)) if c.key.get(x) is not None]
     others = list(dict.fromkeys(k for c in found for k in c.key if k != x))
     lines = {

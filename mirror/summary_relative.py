@@ -79,9 +79,10 @@ def front_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[str]:
         groups[tuple(c.key.get(p) for p in partitions)].append(c)
     parts = [" ".join(filter(None, (members(found), where(key, partitions)))) for key, found in groups.items()]
     each = f" for each of {len(groups)} kinds of work" if len(groups) > 1 else ""
+    how, place = ("by another", "behind") if spec.claim == "worse" else ("by no other", "on")
     return [
-        f"Beaten by no other in both {label(x)} and {label(y)}{each}: {shortened(parts, _MOST_FRONTS, '; ')}.",
-        f"{counted(len(table.rows), 'configuration')} on the front.",
+        f"Beaten {how} in both {label(x)} and {label(y)}{each}: {shortened(parts, _MOST_FRONTS, '; ')}.",
+        f"{counted(len(table.rows), 'configuration')} {place} the front.",
     ]
 
 

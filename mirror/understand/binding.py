@@ -246,6 +246,8 @@ class _Binder:
 
     def _by_value(self, numbers: list[Item], before: Item) -> str:
         number = numbers[0]
+        if number.unit == "x":
+            return "compression"
         axes = [e.name for e in catalog.entries().values() if e.role == "axis" and e.numeric and e.name != "seed"]
         if self._is_factor(number) and number.unit != "x":
             axes.remove("compression")

@@ -48,7 +48,7 @@ def is_relative(slots: Slots) -> bool:
         return False
     if slots.relative or slots.told & {"drop", "saves"}:
         return True
-    if "ratio" in slots.told and (slots.against or (slots.methods() and (slots.comparative or len(slots.methods()) == 2))):
+    if "ratio" in slots.told and (slots.against or _second_of_two(slots) or (slots.methods() and slots.comparative)):
         return True
     # "which methods need less memory than hashed": those that do, unless two are named to be compared
     against = slots.against
@@ -153,12 +153,17 @@ def _named(slots: Slots, column: str) -> list[Value]:
 
 
 def _second_of_two(slots: Slots) -> Filter | None:
-    """ "AUC gap between hashed and dense": the second is the reference, or the baseline wherever it stands."""
+    """The reference of "AUC gap between hashed and dense" or "between dim 16 and dim 64": of two methods the second, or
+    the baseline wherever it stands; of two numbers the first that is named; None where no two are named."""
     methods = slots.methods()
     baseline = str(catalog.words()["baseline"])
-    if baseline in methods or not methods:
-        return None
-    return Filter("method", "=", (methods[-1],)) if len(methods) == 2 else None
+    if len(methods) == 2:
+        return Filter("method", "=", (baseline if baseline in methods else methods[-1],))
+    for f in slots.filters:
+        if f.column != "method" and f.operator == "in" and len(f.values) == 2:
+            second = isinstance(f.values[0], str) or slots.to
+            return Filter(f.column, "=", (f.values[1 if second else 0],))
+    return None
 
 
 # -- why ---------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Completes a bare QuerySpec with what the question leaves open, so that nothing is averaged that must not be."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from db.columns import BY_NAME, CHOICE_AXES
@@ -140,10 +140,12 @@ def _with_benchmark(spec: QuerySpec, profile: Profile, question: str) -> QuerySp
     wanted = [m for m in wanted if BY_NAME[m].role == "metric"]  # the rest is there for every trial
     able = [b for b in profile.benchmarks if all(m in profile.metrics(b) for m in wanted)]
     if spec.verdicts:
-        able = [b for b in able if profile.values("verdict", b)] or able
+        told = [b for b in able if profile.values("verdict", b) and all(_held(f, profile, b) for f in spec.filters)]
+        able = told or able
     if not able:
         raise Refusal(f"No benchmark has measured {_and(catalog.entry(m).label for m in wanted)} together yet.")
     holding = [b for b in able if all(_held(f, profile, b) for f in spec.filters)]
+    holding = [b for b in holding if all(_held(f, profile, b, all) for f in spec.filters)] or holding
     if not holding and len(able) > 1:
         _refuse_what_is_nowhere(spec, profile, able)
     holding = holding or able
@@ -253,11 +255,11 @@ def _with_verdicts(spec: QuerySpec, profile: Profile) -> QuerySpec:
     return replace(spec, verdicts=known and spec.metrics[0].aggregate in (None, "avg"))
 
 
-def _held(f: Filter, profile: Profile, benchmark: str) -> bool:
-    """Whether the benchmark has trials that an equality filter lets through."""
+def _held(f: Filter, profile: Profile, benchmark: str, how: Callable[[Iterable[bool]], bool] = any) -> bool:
+    """Whether the benchmark has trials of any value, or of all, that an equality filter lets through."""
     if f.operator not in ("=", "in") or BY_NAME[f.column].role == "metric":
         return True
-    return any(v in profile.values(f.column, benchmark) for v in f.values)
+    return how(v in profile.values(f.column, benchmark) for v in f.values)
 
 
 def _with_overview(spec: QuerySpec, profile: Profile) -> QuerySpec:
@@ -300,12 +302,32 @@ def _with_defaults(spec: QuerySpec, profile: Profile) -> QuerySpec:
         searched = (
             column in ("direction", "cache", "output")
             and spec.shape == "groups"
-            and any(f.column == spec.metrics[0].column for f in spec.filters)
+            and any(f.column in (spec.metrics[0].column, "verdict") for f in spec.filters)
         )
-        if not named and not searched and len(values) > 1 and value in values and everywhere:
+        if (
+            not named
+            and not searched
+            and not _hides(spec, profile, column)
+            and len(values) > 1
+            and value in values
+            and everywhere
+        ):
             assumed.append(catalog.entry(column).label)
             spec = replace(spec, filters=(*spec.filters, Filter(column, "=", (value,))))
     return replace(spec, notes=(*spec.notes, f"{' and '.join(assumed)} as usual")) if assumed else spec
+
+
+def _hides(spec: QuerySpec, profile: Profile, column: str) -> bool:
+    """Whether the usual value of a column would leave out a value that is named, or some of an axis that is asked."""
+    asked = [str(b) for b in _benchmarks_asked(spec) or profile.benchmarks]
+    for lost in (profile.lost.get(b, {}).get(column, {}) for b in asked):
+        if any(
+            f.column in lost and f.operator in ("=", "in") and set(f.values) & set(lost[f.column]) for f in spec.filters
+        ):
+            return True
+        if any(d in lost for d in spec.dimensions if d not in ("method", "dataset")):
+            return True
+    return False
 
 
 def _open_axes(spec: QuerySpec, profile: Profile) -> tuple[list[str], list[str]]:

@@ -155,6 +155,8 @@ class _Reader:
         slots, name = self.filled, item.name
         if name == "and":
             return
+        if name == "to":
+            slots.to = True
         if name not in ("by", "to"):
             self.grouping = False
         self.collapsing = name == "collapse"
@@ -171,6 +173,7 @@ class _Reader:
             self._add_metric("auc")
         elif name in ("drop", "ratio", "saves"):
             slots.told.add(name)
+            slots.words |= {word.removesuffix("s") for word in item.text.split()}
         elif name == "beats":
             slots.comparative = "better"
         elif name in SUPERLATIVES:
@@ -282,6 +285,7 @@ class _Reader:
         if self.collapsing and catalog.entry(item.name).role != "metric":
             slots.averaged.append(item.name)
             return
+        slots.big = slots.big or item.text.startswith("how ")
         if catalog.entry(item.name).role == "metric":
             if item.value == "filtered":
                 slots.filtered_metrics.append(item.name)

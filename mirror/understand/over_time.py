@@ -29,7 +29,7 @@ def spec_of(slots: Slots) -> QuerySpec | None:
         return _course(slots)
     if times.start is None and times.end is None:
         return None
-    _add_span(slots)
+    add_span(slots)
     over = times.end is not None and not slots.failures and not slots.count
     return _course(slots) if over else None
 
@@ -40,7 +40,7 @@ def _course(slots: Slots) -> QuerySpec:
     if not slots.metrics:
         raise nothing_asked(slots)
     if slots.times.course and (slots.times.start or slots.times.end):
-        _add_span(slots)
+        add_span(slots)
     if slots.aggregate:
         slots.notes.append("each trial is shown, none is averaged")
     dimensions = ("started_at", *(d for d in slots.dimensions() if d != "started_at"))
@@ -72,7 +72,8 @@ def _change(slots: Slots) -> QuerySpec:
     return replace(spec, source="history", split=in_sql(times.start), claim=_CLAIMS.get(slots.comparative), order=())
 
 
-def _add_span(slots: Slots) -> None:
+def add_span(slots: Slots) -> None:
+    """Filter by the span that the question names, and say which it is."""
     start, end = slots.times.start, slots.times.end
     ends = []
     if start:

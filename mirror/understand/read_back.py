@@ -57,7 +57,8 @@ def _shape(spec: QuerySpec) -> list[str]:
         return [f"{first}{within}, {order} first", f"ranked: {ranked}", "mean over seeds"]
     if spec.shape == "front":
         within = f" for each {', '.join(catalog.entry(p).label for p in spec.partitions)}" if spec.partitions else ""
-        return [f"what no other beats in both{within}", "mean over seeds"]
+        which = "what another beats" if spec.claim == "worse" else "what no other beats"
+        return [f"{which} in both{within}", "mean over seeds"]
     if spec.shape == "relative":
         which = f"only what is {spec.claim}" if spec.claim else ""
         return [p for p in (f"by {', '.join(labels)}", which) if p]

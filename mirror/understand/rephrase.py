@@ -98,11 +98,16 @@ _RULES: tuple[Rule, ...] = (
     (r"(?P<n>\d[\d.,]*[a-zµ%]*) (?:and|or) (?:below|less|smaller|fewer|lower|under)\b(?!\s*\d)", r"at most \g<n>"),
     # What a whole trial takes.
     (
-        rf"\b(?P<who>trials?|runs?|trainings?)\b(?P<between>[^?.!]*?)\b(?P<how>longer|shorter|more|less) than (?={_TIME})",
+        rf"\b(?P<who>trials?|runs?|trainings?)\b(?P<between>[^?.!]*?)"
+        rf"\b(?P<how>longer|shorter|more|less) than (?={_TIME})",
         lambda m: f"{m['who']}{m['between']} duration {'above' if m['how'] in ('longer', 'more') else 'under'} ",
     ),
     # A budget: "with 1 MB".
-    (r"\b(?:with|for|in|given|on) (?:a |an |only |just )?(?:budget of )?(?=\d[\d.,]*\s*(?:[kmg]i?b|megabytes?|gigabytes?)\b(?!/))", "at most "),
+    (
+        r"\b(?:with|for|in|given|on) (?:a |an |only |just )?(?:budget of )?"
+        r"(?=\d[\d.,]*\s*(?:[kmg]i?b|megabytes?|gigabytes?)\b(?!/))",
+        "at most ",
+    ),
     # A time that is compared with is a limit: "faster than 20 µs".
     (rf"\b(?:faster|quicker|shorter) than (?={_TIME})", "latency under "),
     (rf"\b(?:slower|longer) than (?={_TIME})", "latency above "),
@@ -114,6 +119,20 @@ _RULES: tuple[Rule, ...] = (
     (r"\b(?:the )?(?:beginning|start) of (?=\w)", ""),
     # Who: a method, unless it is a person that is asked for.
     (r"\bwho (?=is|has|wins|gives|needs|takes|uses|leads|beats|comes)", "which method "),
+    (r"\b(?:from|of) (?=(?:january|february|april|june|july|august|september|october|november|december)\b)", "in "),
+    (r"\btop (?P<n>two|three|four|five|six|seven|eight|nine|ten|twenty)\b", lambda m: f"top {_COUNTS[m['n']]}"),
+    (r"\bnot counting\b", "except"),
+    (
+        r"\bhow (?P<how>slow|fast) (?:is|are) (?P<what>[\w\s-]+?) compared (?:to|with)\b",
+        r"latency of \g<what> compared to",
+    ),
+    (r"\bso (slow|large|big)\b", lambda m: {"slow": "slower", "large": "larger", "big": "larger"}[m[1]]),
+    # Margins of AUC in other words.
+    (
+        r"\bwithout losing more than (?P<n>0?\.\d+) (?:of )?(?:auc|quality|accuracy)\b|"
+        r"\b(?:at most|no more than) (?P<m>0?\.\d+) (?:auc |quality |accuracy )?(?:loss|drop|below dense)\b",
+        lambda m: f"within {m['n'] or m['m']} of dense",
+    ),
     # How far something scatters.
     (
         r"\bhow much (?:do|does|did) (?:the )?(?P<what>[\w\s%.-]+?) (?:vary|fluctuate|scatter|spread|differ)s?\b",
@@ -177,7 +196,8 @@ _RULES: tuple[Rule, ...] = (
     (r"\b(?:dual|two)[- ]?thread(?:ed|s)?\b", "2 threads"),
     (r"\bmulti[- ]?thread(?:ed|ing)?\b", "threads above 1"),
     # Names glued to their number: bs512, d64, dim=64, b=64.
-    (r"\b(bs|batch|dim|d|dims|comp|threads?|l|k)[=_]?(\d+(?:\.\d+)?)\b(?!\s*(?:bit))", r" \1 \2 "),
+    (r"\b(bs|batch|dim|d|dims|comp|threads?)[=_]?(\d+(?:\.\d+)?)\b(?!\s*(?:bit))", r" \1 \2 "),
+    (r"\b(l|k|b)[=_](\d+)\b", r" \1 \2 "),
     (r"\b(\w+)\s*=\s*(?=[\w.])", r"\1 = "),
     # Sentences turned around.
     (

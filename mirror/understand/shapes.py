@@ -40,10 +40,13 @@ def spec_of(slots: Slots) -> QuerySpec:
         return comparisons.explanation(slots)
     if slots.within is not None:
         _as_good_as_the_baseline(slots)
+    if _only_a_time(slots) and not slots.times.course:
+        over_time.add_span(slots)
+        return _newest(slots)
     in_time = over_time.spec_of(slots)
     if in_time:
         return in_time
-    if slots.newest or _only_a_time(slots):
+    if slots.newest:
         return _newest(slots)
     if slots.significant:
         _check_significant(slots)
@@ -53,6 +56,11 @@ def spec_of(slots: Slots) -> QuerySpec:
         return _count_of_verdicts(slots)
     if comparisons.is_relative(slots):
         return comparisons.relative(slots)
+    if slots.told & {"ratio"} and "ratio" in slots.words and not slots.superlative and not slots.count:
+        raise Refusal(
+            "A ratio is of one metric between two methods, machines or values of an axis, as in “latency of hashed "
+            "relative to dense” or “ratio of dim 64 to dim 16 latency”; two metrics can be shown side by side."
+        )
     if slots.comparative:
         _comparative(slots)
     if slots.extreme and slots.filtered_metrics and not slots.metrics and not slots.superlative:
@@ -83,9 +91,11 @@ def spec_of(slots: Slots) -> QuerySpec:
         return bare(slots, "points", tuple(Metric(m) for m in slots.metrics), dimensions)
     if "machine" in dimensions:  # what is compared stands first
         dimensions = slots.dimensions("machine")
-    elif not slots.grouped and "method" not in dimensions:
+    metrics = _aggregated(slots, slots.metrics)
+    total = any(m.aggregate == "sum" for m in metrics)
+    if "machine" not in dimensions and not slots.grouped and "method" not in dimensions and not total:
         dimensions = ("method", *dimensions)
-    return bare(slots, "groups", _aggregated(slots, slots.metrics), dimensions)
+    return bare(slots, "groups", metrics, dimensions)
 
 
 def _count(slots: Slots) -> QuerySpec:
@@ -111,21 +121,26 @@ def _extent(slots: Slots) -> QuerySpec:
 
 def _machine_facts(slots: Slots) -> QuerySpec:
     """What machines are, from the view `machines`. Raises Refusal where numbers of trials are asked for as well."""
-    measured = set(slots.metrics) - {"memory_mb"}  # "how big is the cache" is no question of memory
-    if measured or slots.superlative or set(slots.dimensions()) - {"machine"}:
+    asked = slots.facts
+    if "memory_mb" in slots.metrics and not slots.big:  # "how big is the cache" is no question of memory
+        asked = [*asked, "memory_gb"]
+    other = [f for f in slots.filters if f.column != "machine"]
+    if other or set(slots.metrics) - {"memory_mb"} or slots.superlative or set(slots.dimensions()) - {"machine"}:
         raise Refusal(
             "What machines are is listed by itself, as in “which CPU and how many cores does each machine have”; "
             "results are grouped by machine, as in “latency by machine”."
         )
     names = [v for f in slots.filters if f.column == "machine" and f.operator in ("=", "in") for v in f.values]
     named = (Filter("name", "=" if len(names) == 1 else "in", tuple(names)),) if names else ()
-    spec = bare(slots, "rows", (), ("name", *dict.fromkeys(slots.facts)))
+    spec = bare(slots, "rows", (), ("name", *dict.fromkeys(asked)))
     return replace(spec, source="machines", filters=named)
 
 
 def _only_a_time(slots: Slots) -> bool:
     """ "what did we measure last week": a time and nothing that a number could be of."""
-    asked = slots.metrics or slots.filtered_metrics or slots.count or slots.failures or slots.comparative
+    asked = (
+        slots.metrics or slots.filtered_metrics or slots.count or slots.failures or slots.comparative or slots.changed
+    )
     return slots.times.asked and not (asked or slots.superlative or slots.dimensions() or slots.methods())
 
 
@@ -138,7 +153,8 @@ def _newest(slots: Slots) -> QuerySpec:
         )
     source = "failures" if slots.failures else "history"
     spec = bare(slots, "rows", (), slots.dimensions())
-    return replace(spec, source=source, order=(Order("started_at", True),), limit=slots.limit or 10)
+    limit = slots.limit or (None if slots.times.asked else 10)
+    return replace(spec, source=source, order=(Order("started_at", True),), limit=limit)
 
 
 def _as_good_as_the_baseline(slots: Slots) -> None:
@@ -178,7 +194,7 @@ def _check_contradictions(filters: list[Filter]) -> None:
 
 def _asks_for_verdicts(slots: Slots) -> bool:
     """Whether verdicts against the baseline answer: they are asked for, or the question is who is faster than it."""
-    if slots.count or slots.failures or slots.superlative:
+    if slots.count or slots.failures or slots.superlative or slots.comparatives:
         return False
     return _tells_of_verdicts(slots)
 
@@ -320,6 +336,10 @@ def _best_by_what(what: str) -> Ambiguity:
 
 
 def _superlative(slots: Slots) -> QuerySpec:
+    if slots.whole_trials and slots.leading == "duration_s" and not slots.dimensions():
+        spec = bare(slots, "rows", (), ())  # "the longest trial" is one of them, not a mean
+        first = Order("duration_s", slots.superlative in ("highest", "largest"))
+        return replace(spec, source="history", order=(first,), limit=slots.limit or 1)
     own, end = _MEANING[slots.superlative]
     metrics = slots.metrics
     if own in _SPEED and (quick := [m for m in metrics if m in _SPEED]):

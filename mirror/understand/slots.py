@@ -53,6 +53,9 @@ class Slots:
     extent: bool = False  # "lowest and highest"
     whole_trials: bool = False  # "trials with an AUC above 0.7", not what they come to
     each_method: bool = False  # "the worst p99 of each method"
+    words: set[str] = field(default_factory=set)  # cues as they were written: "ratio" is more than "how much"
+    big: bool = False  # "how big", which names a metric without meaning one
+    to: bool = False  # "ratio of dim 64 to dim 16"
     recommend: bool = False  # "which should I use"
     facts: list[str] = field(default_factory=list)  # what machines are: cores, cpu
     relative: bool = False  # "relative to dense", "auc loss"

@@ -175,7 +175,7 @@ def test_warm_and_cold_stand_side_by_side(again: Sandbox) -> None:
         ),
         (
             "which methods are faster than dense?",
-            "Faster than dense: small_dim in 3 configurations.",
+            "Faster than dense: small_dim in 6 configurations.",
         ),
     ],
 )  # fmt: skip
@@ -234,7 +234,7 @@ def test_verdicts_are_counted(question: str, summary: str, again: Sandbox) -> No
 
 def test_significantly_faster_is_told_by_verdicts(again: Sandbox) -> None:
     answer, _ = answered("which method is significantly faster than dense", again)
-    assert answer.summary.startswith("Faster than dense: small_dim in 3 configurations.")
+    assert answer.summary.startswith("Faster than dense: small_dim in 6 configurations.")
 
 
 def test_latency_with_cold_caches(again: Sandbox) -> None:
