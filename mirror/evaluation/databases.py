@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import duckdb
 
@@ -9,6 +10,8 @@ from db.columns import AXES, GROUP_AXES, METRICS
 from db.schema import CURVE_AXES
 from db.store import Store
 from mirror.evaluation.trials import records
+from mirror.evaluation.voices_trials import voices_records
+from mirror.evaluation.voices_worlds import VoicesWorld
 from mirror.evaluation.worlds import World
 from mirror.query_spec import Table, Value
 
@@ -53,20 +56,22 @@ def build(world: World, folder: Path) -> Path:
     path = folder / f"{world.name}.duckdb"
     store = Store(str(path))
     store.ensure()
-    store.add(records(world))
+    store.add(voices_records(world) if isinstance(world, VoicesWorld) else records(world))
     store.checkpoint()
     return path
 
 
-def gold_statement(sql: str, fixed: Mapping[str, Value] | None = None) -> str:
+def gold_statement(sql: str, fixed: Mapping[str, Value] | None = None, of: Literal["runs", "results"] = "runs") -> str:
     """A gold as one statement: what is short in it written out, the named queries before it.
 
-    `fixed` are axes at the one value that `runs`, and what is made of it, are kept to.
+    `fixed` are axes at the one value that `runs`, and what is made of it, are kept to; or all `results` are.
     """
     for name, text in SHORT.items():
         sql = sql.replace("{" + name + "}", text)
     kept = "".join(f" AND {column} = {_quoted(value)}" for column, value in (fixed or {}).items())
-    named = ", ".join(f"{name} AS ({text}{kept if name == 'runs' else ''})" for name, text in NAMED.items())
+    named = ", ".join(f"{name} AS ({text}{kept if name == of else ''})" for name, text in NAMED.items())
+    if kept and of == "results":  # stands before the view of that name in whatever reads it
+        named = f"results AS (SELECT * FROM main.results WHERE true{kept}), {named}"
     begins = sql.lstrip()
     if begins[:5].lower() == "with ":
         return f"WITH {named}, {begins[5:]}"
@@ -83,9 +88,11 @@ class Golds:
             self._connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {name}_arrow")
             self._connection.unregister(f"{name}_arrow")
 
-    def table(self, sql: str, fixed: Mapping[str, Value] | None = None) -> Table:
+    def table(
+        self, sql: str, fixed: Mapping[str, Value] | None = None, of: Literal["runs", "results"] = "runs"
+    ) -> Table:
         """The rows of a gold; times as ISO text. Raises duckdb.Error where the gold is no SQL over the views."""
-        result = self._connection.execute(gold_statement(sql, fixed))
+        result = self._connection.execute(gold_statement(sql, fixed, of))
         names = tuple(c[0] for c in result.description or ())
         return Table(names, tuple(tuple(map(_plain, row)) for row in result.fetchall()))
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
@@ -32,6 +32,10 @@ class Gold:
         top: only the first so many of them, ties at the end in any choice.
         per: the first so many of each kind of work.
         pareto: the chart must draw the Pareto front.
+        keys: further columns that only tell rows apart.
+        aside: columns that an answer may do without.
+        replicates: its column n counts replicates, without which an answer may do where it has another number.
+        of: what it reads, which is kept to the values that an answer fixed and named.
     """
 
     sql: str
@@ -39,6 +43,10 @@ class Gold:
     top: int | None = None
     per: bool = False
     pareto: bool = False
+    keys: frozenset[str] = frozenset()
+    aside: frozenset[str] = frozenset()
+    replicates: bool = False
+    of: Literal["runs", "results"] = "runs"
 
 
 @dataclass(frozen=True)
@@ -73,11 +81,13 @@ class Question:
         expect: the right status.
         also: statuses that are as right; `empty` is an answer without rows.
         golds: right answers; one of them must be met.
-        charts: kinds of chart that fit, beside tiles for a single row.
+        charts: kinds of chart that fit, beside tiles for a single row; empty where charts are not judged.
         after: the question before, which this one changes; empty for none.
         plan: for an action, what must be planned.
         worlds: names of the worlds that it is asked in; empty for all in which a gold has rows.
         held_out: whether nobody looks at it while the product is changed.
+        silent: column -> the value that the golds take where the words do not name one. An answer that shows others
+            too, in that column, is compared by its rows at this value.
     """
 
     id: str
@@ -91,6 +101,7 @@ class Question:
     plan: PlanGold | None = None
     worlds: tuple[str, ...] = ()
     held_out: bool = False
+    silent: Mapping[str, Scalar] = field(default_factory=dict)
 
 
 def load(folder: Path = FOLDER) -> tuple[Question, ...]:

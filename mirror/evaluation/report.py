@@ -70,7 +70,7 @@ def tally(name: str, scored: Sequence[Scored]) -> Tally:
         high,
         len(charts),
         sum(charts),
-        sum(s.verdict == "right" and any(o.narrowed for o in s.outcomes) for s in scored),
+        sum(is_narrowed(s) for s in scored),
         sum(s.fallbacks for s in scored),
     )
 
@@ -90,16 +90,27 @@ def as_text(scored: Sequence[Scored], engine: str) -> str:
     width = max([len(t.name) for t in (*parts, *totals)], default=0)
     heading = f"{'':{width}}    n  right  [95 %]         wrong  refused  asked back  error  charts   net"
     rows = [_row(t, width) for t in parts] + [""] + [_row(t, width) for t in totals]
-    narrowed, fallbacks = totals[0].narrowed, totals[0].fallbacks
-    notes = [f"Front end: {engine}. A question is right where its answer is right in every world it was asked in."]
+    return "\n".join([heading, *rows, "", *notes(scored, engine)])
+
+
+def notes(scored: Sequence[Scored], engine: str) -> list[str]:
+    """The lines below the tables."""
+    narrowed = sum(is_narrowed(s) for s in scored)
+    fallbacks = sum(s.fallbacks for s in scored)
+    lines = [f"Front end: {engine}. A question is right where its answer is right in every world it was asked in."]
     if narrowed:
-        notes.append(f"{narrowed} right answers hold for values that they fixed and named.")
+        lines.append(f"{narrowed} right answers hold for values that they fixed and named.")
     if fallbacks:
-        notes.append(f"{fallbacks} answers came from the grammar, since the model gave none.")
+        lines.append(f"{fallbacks} answers came from the grammar, since the model gave none.")
     seconds = [t for s in scored for t in s.seconds]
     if seconds:
-        notes.append(f"Median time of an answer: {statistics.median(seconds) * 1000:.0f} ms, n = {len(seconds)}.")
-    return "\n".join([heading, *rows, "", *notes])
+        lines.append(f"Median time of an answer: {statistics.median(seconds) * 1000:.0f} ms, n = {len(seconds)}.")
+    return lines
+
+
+def is_narrowed(scored: Scored) -> bool:
+    """Whether an answer is right for the values that it fixed and named, and left others out."""
+    return scored.verdict == "right" and any(o.narrowed for o in scored.outcomes)
 
 
 def _row(t: Tally, width: int) -> str:
@@ -158,13 +169,21 @@ def as_json(scored: Sequence[Scored], engine: str) -> dict[str, Any]:
     """One object with all counts, the times in seconds, and the failures of questions that are not held out."""
     parts, totals = tallies(scored)
     return {
-        "engine": engine,
-        "model": setting("MIRROR_LLM_MODEL") if engine == "llm" else None,
+        **header(engine),
         "categories": [_entry(t) for t in parts],
         "totals": [_entry(t) for t in totals],
-        "seconds": [t for s in scored for t in s.seconds],
-        "failures": failures(scored),
+        **footer(scored),
     }
+
+
+def header(engine: str) -> dict[str, Any]:
+    """Who read the questions."""
+    return {"engine": engine, "model": setting("MIRROR_LLM_MODEL") if engine == "llm" else None}
+
+
+def footer(scored: Sequence[Scored]) -> dict[str, Any]:
+    """The times, and what went wrong."""
+    return {"seconds": [t for s in scored for t in s.seconds], "failures": failures(scored)}
 
 
 def _entry(t: Tally) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What an answer is worth: right, wrong, refused, asked back or an error, and whether its chart fits."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from mirror.evaluation.databases import Golds
@@ -54,7 +54,7 @@ class Rights:
     def __init__(self, question: Question, golds: Golds) -> None:
         self.question = question
         self._golds = golds
-        self._tables = [golds.table(g.sql) for g in question.golds]
+        self._tables = [_asked_for(g, golds.table(g.sql)) for g in question.golds]
 
     @property
     def answerable(self) -> bool:
@@ -68,20 +68,43 @@ class Rights:
         if not why:
             return "", False
         if fixed := _fixed(answer):
-            narrowed = [self._golds.table(g.sql, fixed) for g in self.question.golds]
+            narrowed = [_asked_for(g, self._golds.table(g.sql, fixed, g.of)) for g in self.question.golds]
             return ("", True) if not self._nearest(narrowed, answer) else (why, False)
         return why, False
 
     def _nearest(self, tables: Sequence[Table], answer: Answer) -> str:
         """Empty where one gold is met, else why the first is not."""
         assert answer.table
-        first = ""
+        whole, first = answer.table, ""
+        cut = _at(whole, self.question.silent)
         for gold, right in zip(self.question.golds, tables, strict=True):
-            why = _why_not(gold, right, answer, answer.table)
-            if not why:
+            why = _why_not(gold, right, answer, whole)
+            if not why or (cut != whole and not _why_not(gold, right, answer, cut)):
                 return ""
             first = first or why
         return first
+
+
+def _asked_for(gold: Gold, table: Table) -> Table:
+    """The rows of a gold with what its columns are there for: `_` before those that only tell rows apart."""
+    numbers = [c for c in table.columns if c not in gold.keys and c != "method"]
+    aside = gold.aside | ({"n"} if gold.replicates and numbers != ["n"] else set())
+    kept = [i for i, c in enumerate(table.columns) if c not in aside]
+    names = [table.columns[i] for i in kept]
+    told = [f"_{c}" if c in gold.keys else c for c in names]
+    if len(table.rows) == 1 and all(c.startswith("_") for c in told):
+        told = names  # nothing tells one row apart: it is what was asked for
+    return Table(tuple(told), tuple(tuple(row[i] for i in kept) for row in table.rows))
+
+
+def _at(table: Table, silent: Mapping[str, Value]) -> Table:
+    """The rows at the values that are meant where the words name none, of columns that show others too."""
+    rows = table.rows
+    for column, value in silent.items():
+        if column in table.columns:
+            at = table.columns.index(column)
+            rows = tuple(row for row in rows if row[at] is None or row[at] == value)
+    return replace(table, rows=rows)
 
 
 def _why_not(gold: Gold, right: Table, answer: Answer, table: Table) -> str:
@@ -116,7 +139,7 @@ def score(rights: Rights, answer: Answer, world: str) -> Outcome:
 
     def outcome(verdict: Verdict, why: str = "", narrowed: bool = False) -> Outcome:
         chart_why = None
-        if verdict == "right" and answer.table and answer.table.rows:
+        if verdict == "right" and answer.table and answer.table.rows and question.charts:
             chart_why = _chart_problem(question, answer)
         return Outcome(
             question.id, world, verdict, why, None if chart_why is None else not chart_why, chart_why or "",

@@ -25,7 +25,7 @@ _STEPS = (100, 200, 300, 400, 500)
 
 def records(world: World) -> list[Record]:
     """Every trial of a world, failed and superseded ones too; the same on every call."""
-    book = _Book(world)
+    book = Book(world)
     for values in _trainings(world):
         book.add(values, world.trained, world.machines[0], "memory_vs_auc", "98c41bd")
     for turn, machine in itertools.product(world.passes, world.machines):
@@ -46,7 +46,7 @@ def chance(*of: object) -> float:
     return int.from_bytes(digest[:6], "big") / 2**47 - 1
 
 
-class _Book:
+class Book:
     """The records so far; times count on from the start of each part."""
 
     def __init__(self, world: World) -> None:
@@ -150,7 +150,7 @@ def _training(
         "benchmark": "training", "op": "click_model", "method": method, "is_baseline": method == "dense",
         "dtype": "float32", "dataset": name, "split": split, "embedding_dim": dim, "compression": size,
         "num_chunks": chunks, "batch_size": 1024, "threads": 2, "seed": seed, "num_rows": data.rows,
-        "num_tables": data.tables, **_pruning(method), "auc": auc, "logloss": round(1.05 - auc, 6),
+        "num_tables": data.tables, **pruning(method), "auc": auc, "logloss": round(1.05 - auc, 6),
         "regret": round(data.auc + 0.02 - auc, 6) if name.startswith("planted") else None,
         "kept_share": round(kept + 0.01 * chance(*key, seed, "kept"), 4) if kept is not None else None,
         "restoration_lag_steps": int(200 + 150 * chance(*key, seed, "lag"))
@@ -160,18 +160,22 @@ def _training(
         "optimizer_mb": round(weights, 6), "peak_rss_mb": round(310 + 2.2 * weights + 3 * chance(*key, seed, "rss"), 3),
         "latency_us": step_us, "samples_per_s": 1024 / step_us * 1e6, "sample_count": 469,
         "noise": round(0.03 + 0.02 * chance(*key, seed, "noise"), 4), "stop_reason": "fixed_count",
-        "curves": _curves(method, auc, size, key),
+        "curves": training_curves(method, auc, size, key),
     }  # fmt: skip
 
 
-def _pruning(method: str) -> dict[str, Any]:
+def pruning(method: str) -> dict[str, Any]:
+    """The axes that only methods that prune have."""
     if method not in _PRUNED:
         return {}
     axes = {"prune_interval": 30, "decay": 0.9, "prune_scope": "global", "layout": "compact"}
     return {**axes, "utility_score": "gradient"} if method == "fiited" else axes
 
 
-def _curves(method: str, auc: float, size: float, key: tuple[object, ...]) -> tuple[tuple[str, int, float], ...]:
+def training_curves(
+    method: str, auc: float, size: float, key: tuple[object, ...]
+) -> tuple[tuple[str, int, float], ...]:
+    """The points of one training: loss, AUC and, of methods that prune, what lives and what changes."""
     left = [math.exp(-step / 180) for step in _STEPS]
     points = [("loss", s, round(1.05 - auc + 0.3 * x, 6)) for s, x in zip(_STEPS, left, strict=True)]
     points += [("auc", 250, round(auc - 0.02, 6)), ("auc", 500, auc)]
@@ -234,8 +238,8 @@ def _lookup(
         "memory_mb": None if method in world.no_memory else round(weights * _WEIGHT.get(method, 1.0), 6),
         "peak_rss_mb": round(260 + 3 * weights + batch * dim / 4000 + 2 * chance(*key, method, seed, "rss"), 3),
         "bandwidth_gb_s": round(moved / us / 1e3, 5), "max_abs_error": abs(round(1e-6 * chance(*key, method), 9)),
-        **_timing(us, batch, (*key, method, seed), seldom=turn is world.passes[0]),
-        **_against(us, _baseline_us(world, turn, machine, dim, batch, direction, axes, key, seed), method == "dense",
+        **timing(us, batch, (*key, method, seed), seldom=turn is world.passes[0]),
+        **against(us, _baseline_us(world, turn, machine, dim, batch, direction, axes, key, seed), method == "dense",
                    (*key, method, seed)),
     }  # fmt: skip
 
@@ -262,10 +266,12 @@ def _baseline_us(
     return round(us * (1 + 0.02 * chance(*key, "dense turns", seed)), 3)
 
 
-def _timing(us: float, batch: int, key: tuple[object, ...], seldom: bool = False) -> dict[str, Any]:
-    """What the samples say; `seldom`: from before there was the 95th percentile."""
-    tail = 1.25 + 0.75 * abs(chance(*key, "tail"))
-    noise = round(0.025 + 0.022 * chance(*key, "noise"), 4)
+def timing(
+    us: float, batch: int, key: tuple[object, ...], seldom: bool = False, wild: float = 0.0, digits: int = 4
+) -> dict[str, Any]:
+    """What the samples say; `seldom`: from before there was the 95th percentile; `wild` times as noisy as others."""
+    tail = (1.25 + 0.75 * abs(chance(*key, "tail"))) * (1 + wild)
+    noise = round((0.025 + 0.022 * chance(*key, "noise")) * (1 + wild), digits)
     samples = tuple(round(us * x, 3) for x in (0.97, 0.99, 1.0, 1.03, tail))
     return {
         "latency_us": us, "latency_p10_us": samples[0], "latency_p90_us": samples[3],
@@ -277,7 +283,7 @@ def _timing(us: float, batch: int, key: tuple[object, ...], seldom: bool = False
     }  # fmt: skip
 
 
-def _against(us: float, baseline_us: float, is_baseline: bool, key: tuple[object, ...]) -> dict[str, Any]:
+def against(us: float, baseline_us: float, is_baseline: bool, key: tuple[object, ...]) -> dict[str, Any]:
     """How it stands to its baseline, by the rules of docs/measuring.md."""
     group = {"group_id": _digest("group", *key[:-2])}
     if is_baseline:
@@ -329,7 +335,7 @@ def _step(
         "metadata_mb": round(weights * (0.6 if layout == "flat" else 0.15), 6) if layout else None,
         "optimizer_mb": None if slots is None else round(slots, 6),
         "prune_share": round(0.02 + 0.015 * chance(*key, "share"), 5) if direction == "prune" else None,
-        **_timing(us, batch, key),
+        **timing(us, batch, key),
     }  # fmt: skip
 
 
@@ -358,6 +364,6 @@ def _group(world: World, method: str, tables: int, batch: int, threads: int, **o
         "is_baseline": method == "eager", "dtype": "float32", "num_tables": tables, "num_rows": 100_000,
         "embedding_dim": 16, "compression": 1.0, "pooling_mode": "sum", "bag_size": 1, "batch_size": batch,
         "direction": "forward", "zipf_s": 1.05, "threads": threads, "seed": 0, **axes,
-        "memory_mb": round(tables * 6.4, 6), **_timing(us, batch, (*key, method)),
-        **_against(us, round(eager * (1 + 0.02 * chance(*key, "turns")), 3), method == "eager", (*key, method, 0)),
+        "memory_mb": round(tables * 6.4, 6), **timing(us, batch, (*key, method)),
+        **against(us, round(eager * (1 + 0.02 * chance(*key, "turns")), 3), method == "eager", (*key, method, 0)),
     }  # fmt: skip
