@@ -80,28 +80,36 @@ def test_a_file_from_before_turns_is_brought_up_to_date(store: Store) -> None:
     assert store.rows("SELECT turn FROM samples") == []
 
 
-def test_a_file_from_before_embedding_steps_is_brought_up_to_date(store: Store) -> None:
+@pytest.mark.parametrize(
+    ("step", "added"),
+    [
+        (
+            "0004_add_pruned_embeddings",
+            "split num_chunks prune_interval decay prune_scope utility_score layout regret kept_share "
+            "restoration_lag_steps metadata_mb",
+        ),
+        ("0005_add_embedding_steps", "optimizer latency_p95_us prune_share"),
+        (
+            "0006_add_answering",
+            "category question_set right_share right_ci_low right_ci_high wrong_share chart_share question_count",
+        ),
+    ],
+)
+def test_a_file_from_before_a_step_is_brought_up_to_date(store: Store, step: str, added: str) -> None:
+    names = added.split()
     store.ensure()
     with store._connect(write=True) as connection:
+        kinds = column_types(connection)
         for name in reversed(schema.VIEWS):
             connection.exec_driver_sql(f"DROP VIEW {name}")
-        for name in ("optimizer", "latency_p95_us", "prune_share"):
+        for name in names:
             connection.exec_driver_sql(f"ALTER TABLE trials DROP COLUMN {name}")
-        connection.exec_driver_sql("DELETE FROM schema_migrations WHERE name = '0005_add_embedding_steps'")
-        connection.exec_driver_sql("DELETE FROM schema_migrations WHERE name LIKE 'views:%'")
+        connection.exec_driver_sql(f"DELETE FROM schema_migrations WHERE name = '{step}' OR name LIKE 'views:%'")
     store.ensure()
-    assert store.rows("SELECT optimizer, latency_p95_us, prune_share FROM results") == []
+    assert store.rows(f"SELECT {', '.join(names)} FROM results") == []
+    with store._connect(write=False) as connection:
+        assert column_types(connection) == kinds
 
 
-def test_a_file_from_before_pruned_embeddings_is_brought_up_to_date(store: Store) -> None:
-    store.ensure()
-    added = ("split", "num_chunks", "prune_interval", "decay", "prune_scope", "utility_score", "layout")
-    added += ("regret", "kept_share", "restoration_lag_steps", "metadata_mb")
-    with store._connect(write=True) as connection:
-        for name in reversed(schema.VIEWS):
-            connection.exec_driver_sql(f"DROP VIEW {name}")
-        for name in added:
-            connection.exec_driver_sql(f"ALTER TABLE trials DROP COLUMN {name}")
-        connection.exec_driver_sql("DELETE FROM schema_migrations WHERE name LIKE '0004%' OR name LIKE 'views:%'")
-    store.ensure()
-    assert store.rows(f"SELECT {', '.join(added)} FROM results") == []
+def column_types(connection: sa.Connection) -> dict[str, str]:
+    return {c["name"]: str(c["type"]) for c in sa.inspect(connection).get_columns("trials")}
