@@ -10,8 +10,10 @@ from db.columns import GROUP_AXES
 from mirror import catalog
 from mirror.configurations import has_direction, repeats
 from mirror.drawable import (
+    MOST_BANDS,
     MOST_COLORS,
     MOST_METRICS,
+    MOST_WHISKERS,
     axes,
     drawn_part,
     fits,
@@ -29,6 +31,7 @@ from mirror.places import (
     for_lines,
     for_points,
     keys_in_order,
+    most_lines,
     one_value,
     own_panel,
     rest_of_lines,
@@ -112,6 +115,9 @@ def _how_far(chart: ChartSpec, table: Table) -> str:
     if chart.type not in ("scatter", "line", "bar") or fits(chart, table):
         return ""
     shown = drawn_part(chart, table)
+    lines = most_lines(shown, chart.facet, chart.color, chart.symbol)
+    if chart.type == "line" and lines > MOST_BANDS and len(distinct(shown, chart.x or "")) > MOST_WHISKERS:
+        return ""
     found = (spread_in_words(shown, m) for m in chart.metrics or (chart.x or "", chart.y or "") if m in table.columns)
     words = next(filter(None, found), "")
     return f"Whiskers or bands show {words}." if words else ""
@@ -284,7 +290,7 @@ def _completed(chart: ChartSpec, table: Table, roles: Roles) -> ChartSpec:
         # Trials along time are of all kinds of work: each is drawn, and lines join those that are alike.
         chart = _with_series(chart, table, keys, narrow=not (roles.raw and chart.x in roles.times))
     else:
-        rest = telling(table, [k for k in keys if k not in (chart.facet, chart.color)])
+        rest = [k for k in telling(table, keys) if k not in (chart.facet, chart.color)]
         if chart.type == "heatmap":
             chart = replace(chart, only=one_value(table, rest, (chart.x, chart.y)))
         elif chart.type == "bar" and chart.x and not is_unique(table, _cell(chart)):
@@ -304,13 +310,15 @@ def _with_fronts(chart: ChartSpec, table: Table, keys: list[str], row: str) -> C
     if not (has_direction(chart.x or "") and has_direction(chart.y or "")):
         return chart
     # Neither different work nor what has a panel of its own can be on one front, whatever its colour.
-    mixed = telling(table, [k for k in keys if k in (*GROUP_AXES, *OWN_PANEL) and k != chart.facet])
+    work = [k for k in keys if k in (*GROUP_AXES, *OWN_PANEL, chart.facet)]
+    mixed = [k for k in telling(table, work) if k != chart.facet]
     if not mixed:
         return replace(chart, pareto=True)
     values = [table.column(chart.facet) if chart.facet else [None] * len(table.rows), *map(table.column, mixed)]
     rows = Counter(zip(*values, strict=True))
     panels = Counter(panel for panel, *_ in rows)
-    if max(panels.values()) <= _MOST_FRONTS and max(rows.values()) > 1:
+    alike = not set(mixed) & set(OWN_PANEL) - {"machine"}  # fronts of two data sets would cross in one panel
+    if alike and max(panels.values()) <= _MOST_FRONTS and max(rows.values()) > 1:
         reason += f" Each {' and '.join(map(label, mixed))} has a Pareto front of its own."
         return replace(chart, fronts=tuple(mixed), reason=reason)
     differ = "differs" if len(mixed) == 1 else "differ"
@@ -386,6 +394,8 @@ def _scaled(chart: ChartSpec, table: Table) -> ChartSpec:
 
 
 def _with_wished_scales(chart: ChartSpec, table: Table, wish: ChartWish) -> ChartSpec:
+    if wish.linear:
+        return replace(chart, log_x=False, log_y=False)
     for name in ("log_x", "log_y") if chart.type in ("scatter", "line", "bar", "box") else ():
         if getattr(wish, name) and not getattr(chart, name):
             scaled = replace(chart, log_x=chart.log_x or name == "log_x", log_y=chart.log_y or name == "log_y")

@@ -12,6 +12,8 @@ from mirror.roles import distinct, distinct_numbers, is_number, is_numeric, is_t
 MOST_COLORS = 8
 MOST_FACETS = 6
 MOST_BARS = 40
+MOST_WHISKERS = 12  # along one line; above it they turn into hair, and a band tells the same
+MOST_BANDS = 8  # in one panel; above it nothing tells it
 MOST_METRICS = 6  # with a panel or an axis each
 _ALIKE = 1.25  # largest / smallest up to which bars from zero look alike
 _NEEDS = {

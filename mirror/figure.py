@@ -1,5 +1,6 @@
 """Draws a ChartSpec as a Plotly figure: panels, axes, legend. The marks themselves come from traces, bars, parallel."""
 
+import html
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -30,7 +31,10 @@ _HEIGHT = 420
 _HEIGHT_OF_SEVERAL = 330  # each row of panels, when there are several
 _HEIGHT_OF_BAR, _HEIGHT_OF_TEXT = 12, 18  # around the lines of a label, and of each of them
 _TALLEST = 1400
+_PIXELS_OF_A_LETTER, _PIXELS_OF_A_KEY, _HEIGHT_OF_AN_ENTRY = 7, 50, 23  # in the legend
+_USUAL_ROWS_OF_A_LEGEND = 2
 _DESK, _PHONE = 860, 290  # pixels between the margins of a page
+_LETTERS_ON_A_PHONE = 20  # of a line of the names beside bars
 _PIXELS_OF_A_TITLE = 10  # each letter of it
 _TWO_DECADES = 100.0
 
@@ -63,7 +67,7 @@ def draw(table: Table, chart: ChartSpec, columns: int | None = None) -> go.Figur
     parts = _parts(chart, shown)
     across = max(1, min(columns or _across(parts), len(parts)))
     room = _PHONE if columns == 1 else _DESK // across
-    style = Style(shown, chart, room)
+    style = Style(shown, chart, room, _LETTERS_ON_A_PHONE) if columns == 1 else Style(shown, chart, room)
     drawn = [_DRAW[chart.type](p.table, p.chart, style) for p in parts]
     down = math.ceil(len(parts) / across)
     height = _height(drawn, down)
@@ -90,13 +94,15 @@ def draw(table: Table, chart: ChartSpec, columns: int | None = None) -> go.Figur
         if panel.reference is not None:
             across_values = result.add_vline if panel.bars else result.add_hline
             across_values(panel.reference, line={"dash": "dot", "width": 1, "color": "#666666"}, row=row, col=column)
+    names = _fill_legend(result)
+    shows_legend = bool(names) and chart.color != chart.x
     result.update_layout(
         template="plotly_white",
         font=_FONT,
-        height=height,
+        height=height + (_height_of_legend(names, _PHONE if columns == 1 else _DESK) if shows_legend else 0),
         margin={"l": 8, "r": 16, "t": 36 if titles else 16, "b": 8},
         legend=_LEGEND,
-        showlegend=_fill_legend(result) > 0 and chart.color != chart.x,
+        showlegend=shows_legend,
         barmode=drawn[0].mode,
         boxmode=drawn[0].mode,
         hovermode="closest",
@@ -166,11 +172,18 @@ def _height(drawn: list[Panel], down: int) -> int:
     return each * down
 
 
-def _fill_legend(drawn: go.Figure) -> int:
-    """Show each group once; the number of entries."""
-    seen = set()
+def _fill_legend(drawn: go.Figure) -> list[str]:
+    """Show each group once, by what is not the band behind a line; the names of the entries."""
+    seen: dict[str, str] = {}
     for trace in drawn.data:
-        if trace.name and trace.legendgroup not in seen:
-            seen.add(trace.legendgroup)
+        if trace.name and trace.legendgroup not in seen and not (trace.type == "scatter" and trace.fill):
+            seen[trace.legendgroup] = trace.name
             trace.showlegend = True
-    return len(seen)
+    return list(seen.values())
+
+
+def _height_of_legend(names: list[str], width: int) -> int:
+    """Pixels that the rows of the legend take, beyond those that every figure has room for."""
+    widest = max((len(html.unescape(name)) for name in names), default=0) * _PIXELS_OF_A_LETTER + _PIXELS_OF_A_KEY
+    rows = math.ceil(len(names) / max(1, width // widest)) if names else 0
+    return max(0, rows - _USUAL_ROWS_OF_A_LEGEND) * _HEIGHT_OF_AN_ENTRY

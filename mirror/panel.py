@@ -26,7 +26,7 @@ from mirror.roles import (
 
 GREY = "#666666"
 ROOM = 700  # pixels that a panel has for the labels of its x axis, if nobody says otherwise
-_PIXELS_OF_A_LETTER, _PIXELS_OF_A_DATE = 8, 85
+_PIXELS_OF_A_LETTER, _PIXELS_OF_A_DATE = 8, 120
 _SMALL = 1e-3
 _MIDNIGHT = re.compile(r"(?<=^\d{4}-\d\d-\d\d)T(00:00:00$)?")
 _MOST_TICKS = 8
@@ -87,12 +87,12 @@ class Style:
         letters: length of a line of the names beside lying bars.
     """
 
-    def __init__(self, table: Table, chart: ChartSpec, room: int = ROOM) -> None:
+    def __init__(self, table: Table, chart: ChartSpec, room: int = ROOM, letters: int = _LONG_LABEL) -> None:
         self.table = table
         self.roles = sort_roles(table)
         self.keys = compared(table, self.roles)
         self.room = room
-        self.letters = min(_LONG_LABEL, room // _PIXELS_OF_A_LETTER // 2)
+        self.letters = letters
         self.color = chart.color if chart.type != "heatmap" else None
         self.symbol = chart.symbol if chart.type in ("scatter", "line") and chart.symbol != self.color else None
         names = keys_in_order(table, self.roles)

@@ -92,7 +92,7 @@ def for_bars(table: Table, keys: Sequence[str], panels: bool = True) -> tuple[st
         x = None
     rest = [k for k in keys if k not in (x, color)]
     panelled = (*OWN_PANEL, *reversed(rest)) if len(keys) <= _MOST_KEYS_OF_BARS else OWN_PANEL
-    places = [k for k in panelled if k in rest and len(distinct(table, k)) <= MOST_FACETS]
+    places = [k for k in panelled if k in rest and (k in OWN_PANEL or len(distinct(table, k)) <= MOST_FACETS)]
     facet = places[0] if panels and places and (x or len(rest) > 1) else None
     return x or next(k for k in rest if k != facet), color, facet
 

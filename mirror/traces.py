@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from mirror import catalog
 from mirror.configurations import badness, configurations, has_direction, pareto_front
+from mirror.drawable import MOST_BANDS, MOST_WHISKERS
 from mirror.numbers import describe, format_value
 from mirror.palette import Look, faint
 from mirror.panel import GREY, Panel, Style, hover, safe, value_axis
@@ -15,8 +16,6 @@ from mirror.query_spec import ChartSpec, Table
 from mirror.roles import distinct, spread
 from mirror.scaling import has_ideal, ideal
 
-_MOST_WHISKERS = 12  # along one line; above it they turn into hair, and a band tells the same
-_MOST_BANDS = 6  # in one panel
 _POINT = 9
 OUTLINE = {"width": 1, "color": "white"}
 HOVER = {"hoverinfo": "text"}
@@ -67,10 +66,10 @@ def line(table: Table, chart: ChartSpec, style: Style) -> Panel:
         at: dict[Any, list[int]] = defaultdict(list)
         for i in sorted(rows, key=lambda i: x[i]):  # type: ignore[arg-type, return-value]
             at[x[i]].append(i)
-        repeated, long = len(at) < len(rows), len(at) > _MOST_WHISKERS
+        repeated, long = len(at) < len(rows), len(at) > MOST_WHISKERS
         means = [sum(y[i] for i in same) / len(same) for same in at.values()]  # type: ignore[misc]
         marker = {"color": look.color, "symbol": look.symbol, "size": _POINT - 1}
-        if long and len(series) <= _MOST_BANDS:
+        if long and len(series) <= MOST_BANDS:
             traces += _band(table, chart, at, reach, look.color, legend)
         if repeated and not long:
             traces.append(

@@ -236,8 +236,8 @@ def test_what_a_change_brings_about_is_what_choosing_brings_about():
     chosen = choose(rows, TRADE_OFF)
     assert redrawn(chosen, rows, TRADE_OFF) == chosen
     one_panel = redrawn(replace(chosen, facet=None), rows, TRADE_OFF)
-    assert (one_panel.pareto, one_panel.fronts) == (False, ("dataset",))
-    assert "Each data set has a Pareto front of its own." in one_panel.reason
+    assert (one_panel.pareto, one_panel.fronts) == (False, ())
+    assert "No Pareto front, since data set differs as well." in one_panel.reason
     other_axis = redrawn(replace(chosen, x="seed"), rows, TRADE_OFF)
     assert (other_axis.pareto, other_axis.reason) == (
         False, "Seed against AUC, one point per trial. The table holds memory as well."

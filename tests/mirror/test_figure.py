@@ -18,6 +18,7 @@ from result_tables import (
 )
 
 from mirror.chart import choose
+from mirror.drawable import drawn_part
 from mirror.figure import draw
 from mirror.query_spec import ChartSpec, Table
 
@@ -270,3 +271,130 @@ def test_a_speedup_has_whiskers_of_its_interval():
     traces = {t.name: t for t in draw(table, ChartSpec("bar", x="method", y="speedup", color="method")).data}
     assert (list(traces["hashed"].error_x.arrayminus), list(traces["hashed"].error_x.array)) == ([0.5], [0.25])
     assert list(traces["dense"].error_x.array) == [0.0]
+
+
+def test_several_metrics_have_panels_with_their_own_scales_and_one_order():
+    rows = (("a", 0.9, 5.0, 300.0), ("b", 0.8, 1.0, 100.0), ("c", 0.5, 3.0, None))
+    table = Table(("method", "auc", "memory_mb", "latency_us"), rows)
+    figure = drawn(table)
+    layout = figure.layout
+    titles = [a.title.text for a in (layout.xaxis, layout.xaxis2, layout.xaxis3)]
+    assert titles == ["AUC", "Memory (MB)", "Latency (µs)"]
+    assert [a.ticktext for a in (layout.yaxis, layout.yaxis2)] == [("a", "b", "c")] * 2
+    assert [a.showticklabels for a in (layout.yaxis, layout.yaxis2, layout.yaxis3)] == [None, False, False]
+    latency = [v for t in figure.data if t.xaxis == "x3" for v in t.x]
+    assert latency == [300.0, 100.0]
+    phone = drawn(table, columns=1)
+    assert [a.showticklabels for a in (phone.layout.yaxis, phone.layout.yaxis2)] == [None, None]
+
+
+def test_lines_of_several_metrics_share_their_x_axis_and_keep_their_scales():
+    rows = tuple((c, 0.5 + c, 10.0**k) for k, c in enumerate((0.1, 0.2, 0.5, 1.0)))
+    figure = drawn(Table(("compression", "auc", "latency_us", "n"), tuple((*r, 3) for r in rows)))
+    layout = figure.layout
+    assert (layout.yaxis.title.text, layout.yaxis2.title.text) == ("AUC", "Latency (µs)")
+    assert (layout.yaxis.type, layout.yaxis2.type) == ("linear", "log")
+
+
+def test_a_long_line_has_a_band_that_is_not_in_the_legend():
+    rows = tuple((s, m, 1.0 + s, 0.5, 3) for s in range(1, 14) for m in ("a", "b"))
+    figure = drawn(Table(("step", "method", "latency_us", "stddev_latency_us", "n"), rows))
+    bands = [t for t in figure.data if t.fill == "toself"]
+    assert len(bands) == 2
+    assert not any(t.showlegend for t in bands)
+    assert (bands[0].y[0], bands[0].y[-1]) == (2.5, 1.5)
+    assert all(t.error_y.array is None for t in figure.data)
+    assert {t.mode for t in figure.data if t.showlegend} == {"lines"}
+
+
+def test_a_short_line_has_whiskers_and_no_band():
+    rows = tuple((s, 1.0 + s, 0.5, 3) for s in range(1, 13))
+    (line,) = drawn(Table(("step", "latency_us", "stddev_latency_us", "n"), rows)).data
+    assert (line.mode, len(line.error_y.array)) == ("lines+markers", 12)
+
+
+def test_repeats_along_a_long_line_are_a_band_from_the_lowest_to_the_highest():
+    rows = tuple((s, seed, 1.0 + s + seed) for s in range(1, 14) for seed in (0, 2))
+    band, line = drawn(Table(("step", "seed", "latency_us"), rows)).data
+    assert (band.y[0], band.y[-1]) == (4.0, 2.0)
+    assert line.y[0] == 3.0
+
+
+def test_no_band_goes_below_zero_on_a_logarithmic_axis():
+    rows = tuple((s, 10.0 ** (s / 4), 50.0, 3) for s in range(1, 14))
+    figure = drawn(Table(("step", "latency_us", "stddev_latency_us", "n"), rows))
+    assert figure.layout.yaxis.type == "log"
+    assert [t.fill for t in figure.data] == [None]
+
+
+def test_ideal_courses_start_where_the_lines_do():
+    rows = tuple((t, 1000.0 / t**0.5, 3) for t in (2, 4, 8))
+    figure = drawn(Table(("threads", "latency_us", "n"), rows))
+    (ideal,) = named(figure, "ideal")
+    first = 1000.0 / 2**0.5
+    assert list(ideal.y) == pytest.approx([first, first / 2, first / 4])
+    speedups = Table(("threads", "speedup", "n"), ((1, 1.0, 3), (2, 1.9, 3), (4, 3.1, 3)))
+    assert list(named(drawn(speedups), "ideal")[0].y) == [1.0, 2.0, 4.0]
+
+
+def test_each_kind_of_work_has_a_front():
+    rows = tuple(
+        (m, d, d * k, 0.5 + 0.1 * k + d / 1000) for d in (8, 16) for k, m in enumerate(("dense", "hashed", "other"), 1)
+    )
+    table = Table(("method", "embedding_dim", "memory_mb", "auc"), rows)
+    fronts = named(drawn(table), "Pareto front")
+    assert [list(f.x) for f in fronts] == [[8, 16, 24], [16, 32, 48]]
+    assert [f.hovertext for f in fronts] == ["Pareto front · dim 8", "Pareto front · dim 16"]
+    assert sum(bool(f.showlegend) for f in fronts) == 1
+
+
+def test_a_histogram_counts_every_row_once():
+    for values in ([float(i % 9) for i in range(100)], [1.5] * 10, [0.001, 1.0, 5.0, 1e4], [-5.0, 0.0, 5.0, 7.25]):
+        figure = draw(Table(("latency_us",), tuple((v,) for v in values)), ChartSpec("histogram", x="latency_us"))
+        (bars,) = figure.data
+        assert sum(bars.y) == len(values)
+        assert bars.x[0] <= min(values)
+        assert bars.x[-1] + bars.width[-1] >= max(values)
+        assert figure.layout.yaxis.title.text == "Rows"
+    assert bars.hovertext[0].endswith(": <b>1</b>")
+
+
+def test_parallel_axes_have_the_better_end_up():
+    rows = (("a", 0.9, 1.0, 10.0), ("b", 0.5, 1000.0, 20.0))
+    table = Table(("method", "auc", "memory_mb", "sample_count"), rows)
+    chart = ChartSpec("parallel", color="method", metrics=("auc", "memory_mb", "sample_count"))
+    figure = draw(table, chart)
+    axes, a, b = figure.data
+    assert list(axes.text) == ["0.5000", "0.9000", "", "1 GB", "1 MB", "", "10 samples", "20 samples", ""]
+    assert (list(a.y), list(b.y)) == ([1.0, 1.0, 0.0, None], [0.0, 0.0, 1.0, None])
+    assert list(figure.layout.xaxis.ticktext) == ["AUC", "Memory<br>(MB)<br>logarithmic", "Samples"]
+    assert in_legend(figure) == ["a", "b"]
+
+
+def test_dots_do_not_start_at_zero_and_bars_beside_them_do():
+    figure = drawn(Table(("method", "auc", "memory_mb", "n"), (("a", 0.9, 5.0, 3), ("b", 0.8, 1.0, 3))))
+    assert figure.layout.xaxis.rangemode is None
+    assert figure.layout.xaxis2.rangemode == "tozero"
+    assert {t.type for t in figure.data if t.xaxis == "x"} == {"scatter"}
+    assert {t.type for t in figure.data if t.xaxis == "x2"} == {"bar"}
+
+
+def test_a_long_legend_makes_a_figure_taller_on_a_phone():
+    rows = tuple((f"a rather long name {i}", float(i + 1), 0.5) for i in range(8))
+    table = Table(("method", "memory_mb", "auc"), rows)
+    assert drawn(table, columns=1).layout.height > drawn(table).layout.height + 100
+
+
+def test_seven_panels_are_the_six_with_the_most_rows():
+    rows = tuple((f"d{d}", float(i), 0.5) for d in range(7) for i in range(1 if d == 2 else 3))
+    figure = draw(
+        Table(("dataset", "memory_mb", "auc"), rows), ChartSpec("scatter", x="memory_mb", y="auc", facet="dataset")
+    )
+    assert [a.text for a in figure.layout.annotations] == ["d0", "d1", "d3", "d4", "d5", "d6"]
+
+
+def test_what_is_drawn_for_one_value_keeps_the_baseline():
+    rows = tuple((m, c, float(b)) for b in (1, 2, 4) for m, c in (("dense", 1.0), ("hashed", 0.1), ("hashed", 0.5)))
+    table = Table(("method", "compression", "batch_size"), rows)
+    chart = ChartSpec("line", x="batch_size", y="compression", color="method", only=(("compression", 0.1),))
+    assert set(drawn_part(chart, table).column("compression")) == {1.0, 0.1}

@@ -1,6 +1,6 @@
 """Colours and symbols of values."""
 
-from mirror.palette import OTHER, looks
+from mirror.palette import OTHER, faint, looks
 
 
 def test_a_method_looks_the_same_in_every_chart():
@@ -22,3 +22,19 @@ def test_beyond_eight_the_rarest_are_grey():
 
 def test_numbers_are_coloured_in_their_order():
     assert looks("compression", [0.5, 0.1]) == looks("compression", [0.1, 0.5, 0.5])
+
+
+def test_four_and_more_numbers_run_from_dark_to_light():
+    def brightness(color: str) -> float:
+        return sum(w * int(color[i : i + 2], 16) for w, i in zip((0.299, 0.587, 0.114), (1, 3, 5), strict=True))
+
+    for count in (4, 5, 8):
+        found = looks("compression", [k / 10 for k in range(count)])
+        shades = [brightness(found[k / 10].color) for k in range(count)]
+        assert shades == sorted(shades)
+        assert len({look.symbol for look in found.values()}) == count
+    assert looks("compression", [1, 2, 3])[1].color == looks("method", ["hashed"])["hashed"].color
+
+
+def test_an_area_has_the_colour_of_its_line():
+    assert faint("#0072B2") == "rgba(0,114,178,0.15)"

@@ -4,7 +4,7 @@ import pytest
 from result_tables import TRADE_OFF, by_batch, fastest, trade_off
 
 from mirror.query_spec import Metric, QuerySpec, Table
-from mirror.roles import compared, distinct, is_numeric, is_temporal, sort_roles, spread
+from mirror.roles import compared, distinct, is_numeric, is_temporal, sort_roles, spread, spread_in_words
 
 
 def test_a_spec_says_what_the_columns_are_for():
@@ -99,3 +99,62 @@ def test_a_change_is_told_by_one_column():
     table = Table(columns, (("hashed", 0.8, 0.7, -0.1, 0.0, 3, 3), ("dense", 0.8, 0.8, 0.0, 0.0, 3, 3)))
     roles = sort_roles(table, spec)
     assert (roles.metrics, roles.raw) == (("difference_auc",), False)
+
+
+def test_numbers_of_unknown_columns_are_places_names_or_measures():
+    rows = ((2024, 7, 3, 10.5, 5), (2025, 8, 4, 11.5, 6))
+    roles = sort_roles(Table(("fiscal_year", "customer_id", "orders_per_day", "revenue", "avg_age"), rows))
+    assert (roles.parameters, roles.names) == (("fiscal_year",), ())
+    assert roles.metrics == ("orders_per_day", "revenue", "avg_age")
+
+
+def test_a_first_column_that_counts_is_a_place():
+    def parameters(*values):
+        return sort_roles(Table(("bucket_no", "height"), tuple((v, 0.5) for v in values))).parameters
+
+    assert parameters(1, 2, 3) == ("bucket_no",)
+    for no_place in ((1, 2, 4), (3, 2, 1), (1, 1, 1), (0.5, 1.5, 2.5), (1, 2)):
+        assert parameters(*no_place) == ()
+
+
+def test_an_identifier_names_rows_where_nothing_else_does():
+    assert sort_roles(Table(("user_id", "spend"), ((7, 1.5), (9, 2.5)))).names == ("user_id",)
+    assert sort_roles(Table(("user_id", "city", "spend"), ((7, "a", 1.5), (9, "b", 2.5)))).names == ("city",)
+
+
+def test_months_weekdays_and_quarters_have_their_order():
+    def order(*values):
+        return distinct(Table(("when",), tuple((v,) for v in values)), "when")
+
+    assert order("March", "January", "February", None) == ["January", "February", "March", None]
+    assert order("Tue", "Sun", "Mon") == ["Mon", "Tue", "Sun"]
+    assert order("2025-Q1", "2024-Q4") == ["2024-Q4", "2025-Q1"]
+    assert order("Q2 2024", "Q1 2025") == ["Q2 2024", "Q1 2025"]
+    assert order("May", "April", "a name") == ["April", "May", "a name"]
+
+
+def test_years_with_months_are_times():
+    assert is_temporal(Table(("a",), (("2026-01",), ("2026-12",))), "a")
+    assert not is_temporal(Table(("a",), (("2026-13",),)), "a")
+
+
+def test_text_sorts_its_numbers():
+    assert distinct(Table(("a",), (("part 10",), ("part 2",), ("part 1b",))), "a") == ["part 1b", "part 2", "part 10"]
+
+
+def test_settings_that_only_tell_methods_are_not_compared():
+    columns = ("method", "num_chunks", "decay", "auc")
+    one_each = Table(columns, (("fiited", 4, 0.9, 0.8), ("dense", None, None, 0.7)))
+    assert compared(one_each, sort_roles(one_each)) == ["method"]
+    several = Table(columns, (*one_each.rows, ("fiited", 8, 0.9, 0.8)))
+    assert compared(several, sort_roles(several)) == ["method", "num_chunks"]
+    alone = Table(columns[1:], ((4, 0.9, 0.8), (8, 0.8, 0.8)))
+    assert compared(alone, sort_roles(alone)) == ["num_chunks", "decay"]
+
+
+def test_what_the_spread_is():
+    assert spread_in_words(fastest(), "latency_us") == "the standard deviation over trials"
+    table = Table(("latency_us", "latency_ci_low_us", "latency_ci_high_us"), ((10.0, 9.0, 12.0),))
+    assert spread_in_words(table, "latency_us") == "the 95 % interval"
+    nowhere = Table(("latency_us", "latency_ci_low_us", "latency_ci_high_us"), ((10.0, None, None),))
+    assert (spread_in_words(nowhere, "latency_us"), spread(nowhere, "latency_us")) == ("", None)
