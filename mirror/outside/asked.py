@@ -67,6 +67,7 @@ class Presence:
     owner: str
     absent: bool = False
     conditions: tuple[Condition, ...] = ()
+    role: Link | None = None
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,8 @@ class Comparisons:
         if not found:
             return False
         pairs = self._values_from(following.start, item)
-        values_item = Item("value", following.text, item.start, self._items[self._at - 1].end, values=pairs)
+        end = self._items[self._at - 1].end
+        values_item = Item("value", " ".join(self._words[following.start : end]), item.start, end, values=pairs)
         self._slots.tests.append(Test("<>" if negated else "=", item=values_item, inside=self._inside))
         return True
 
@@ -171,7 +172,8 @@ class Comparisons:
             if self._peek().places and not self._condition_follows(1):
                 self._at += 1
         kept = tuple((p, v) for p, v in dict.fromkeys(pairs) if p in columns)
-        meant = Item("value", item.text, item.start, self._items[self._at - 1].end, values=kept)
+        end = self._items[self._at - 1].end
+        meant = Item("value", " ".join(self._words[item.start : end]), item.start, end, values=kept)
         inside = self._inside
         self._slots.tests.append(Test("<>" if self._negated or self._without else "=", item=meant, inside=inside))
         self._negated = self._without = False

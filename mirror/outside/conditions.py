@@ -35,8 +35,8 @@ def settled(
             raise Refusal(
                 f"{rows_of(base).capitalize()} has several {many(owner)}: ask about {many(owner)} themselves."
             )
-        pick.way_to(owner, table, None, belonging.item)
-        presences.append(Presence(table, owner, belonging.absent, tuple(inside[id(belonging)])))
+        _, role = pick.way_to(owner, table, belonging.item.role, belonging.item)
+        presences.append(Presence(table, owner, belonging.absent, tuple(inside[id(belonging)]), role))
     return conditions, presences
 
 

@@ -62,12 +62,21 @@ def needs_quotes(name: str, dialect: str) -> bool:
     """Whether a name would be read as something else, or in other letters, without quotation marks."""
     if not name.isascii() or not name.replace("_", "a").isalnum() or name != name.lower() or name[:1].isdigit():
         return True
+    if name in _PLAIN:
+        return False
     return name.upper() in sqlglot.Dialect.get_or_raise(dialect).tokenizer_class.KEYWORDS or name in _RESERVED
 
 
+# Words to parsers that no database reserves.
+_PLAIN = frozenset(
+    ("name", "date", "type", "status", "text", "year", "month", "day", "role", "state", "location", "level", "title",
+     "description", "label", "format", "version", "position", "language", "code", "comment")
+)  # fmt: skip
 _RESERVED = frozenset(
-    {"user", "order", "group", "analyze", "check", "references", "collate", "session_user", "rank", "groups"}
-)
+    ("user", "order", "group", "groups", "analyze", "check", "references", "collate", "session_user", "rank", "system",
+     "condition", "keys", "lead", "lag", "range", "read", "release", "schema", "signal", "sql", "trigger", "usage", "of",
+     "row_number", "function", "option", "match", "to", "both", "leading", "trailing", "placing", "grant", "freeze")
+)  # fmt: skip
 
 
 def _filled(template: str, name: str, expression: exp.Expr, dialect: str) -> exp.Expr:

@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from mirror.outside import dialects, paths
 from mirror.outside.asked import Asked, Condition, Place, Presence
+from mirror.outside.lexicon import role_words
 from mirror.outside.names import GENERIC, table_words, words_of
 from mirror.outside.paths import Path, Step
 from mirror.outside.tables import Database
@@ -43,9 +44,10 @@ class Joins:
         names: list[str] = []
         for table, name, place in columns:
             vague = bool(set(words_of(name)) <= GENERIC | {"id", "first", "last"})
-            several = own.count(name) > 1 or (vague and (table != self._asked.table or bool(self._asked.measures)))
-            role = place.role.columns[0] if place and place.role and len(place.role.columns) == 1 else ""
-            prefix = "_".join(words_of(role.removesuffix("_id"))) if role else "_".join(table_words(table))
+            role = role_words(self._database, place.role) if place and place.role else ""
+            several = own.count(name) > 1 or bool(role)
+            several |= vague and (table != self._asked.table or bool(self._asked.measures))
+            prefix = role.replace(" ", "_") or "_".join(table_words(table))
             words = "_".join(words_of(name))
             wanted = name if not several or words.startswith(prefix) else f"{prefix}_{words}"
             while wanted in names:
@@ -90,7 +92,7 @@ class Joins:
         self.read.append(step.to)
         name = step.to
         if name in part.taken and step.up:
-            name = "_".join(words_of(step.link.columns[0].removesuffix("_id")))
+            name = role_words(self._database, step.link).replace(" ", "_") or name
         while name in part.taken:
             name += "_2"
         part.taken.add(name)
@@ -142,7 +144,7 @@ class Joins:
 
     def _presence(self, part: Part, presence: Presence) -> exp.Expr:
         before = self._way(part.base, presence.owner, None)
-        way = (*before, *self._way(presence.owner, presence.table, None))
+        way = (*before, *self._way(presence.owner, presence.table, presence.role))
         down = next((i for i, step in enumerate(way) if i >= len(before) and not step.up), len(way) - 1)
         inside: list[tuple[Path, Condition | None]] = []
         for condition in presence.conditions:

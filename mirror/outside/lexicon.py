@@ -70,6 +70,7 @@ class Item:
         start, end: its words, as places in the list of all words.
         cue: name of the cue; also of a column or value whose word is a cue as well.
         tables: the tables it may mean.
+        role: the foreign key by which a table is meant: the manager, not any of the staff.
         places: the columns it may mean.
         factors: the columns that those are multiplied by, where a comment says so.
         values: (column, value) pairs it may mean.
@@ -82,6 +83,7 @@ class Item:
     end: int = 0
     cue: str = ""
     tables: tuple[str, ...] = ()
+    role: Link | None = None
     places: tuple[Place, ...] = ()
     factors: tuple[Place, ...] = ()
     values: tuple[tuple[Place, str], ...] = ()
@@ -98,6 +100,7 @@ class Words:
         self.database = database
         self._cues: dict[tuple[str, ...], str] = {}
         self._tables: dict[tuple[str, ...], list[str]] = {}
+        self._roles: dict[tuple[str, ...], list[Link]] = {}
         self._places: dict[tuple[str, ...], list[Place]] = {}
         self._values: dict[tuple[str, ...], list[tuple[Place, str]]] = {}
         self._told = comments.words(database)
@@ -109,13 +112,15 @@ class Words:
         for words, cue in list(self._cues.items()):
             if cue == "sort" and _folded(words[:1]) in self._tables:  # "amount per order by month" sorts nothing
                 del self._cues[words]
-        named = [*self._tables, *self._places]
+        named = [*self._tables, *self._roles, *self._places]
         self._longest = max(map(len, [*named, *self._cues, *self._values]))
         cues = [words for words, cue in self._cues.items() if not cue.startswith(("chart:", "log"))]
         self._correctable = sorted({w for words in [*named, *cues] for w in words if len(w) >= 4 and w.isalpha()})
 
     def _add_schema(self) -> None:
         roles = _roles(self.database)
+        for link, role in roles:
+            _add(self._roles, role, link)
         for relation in self.database.relations:
             for words in {table_words(relation.name), words_of(relation.name)}:
                 _add(self._tables, words, relation.name)
@@ -145,9 +150,10 @@ class Words:
         while i < len(words):
             item = self._at(words, i)
             if item.kind == "unknown" and (corrected := self._correct(words[i])):
-                notes.append(f"read “{words[i]}” as “{corrected}”")
-                words[i] = corrected
-                continue
+                meant = [*words[:i], corrected, *words[i + 1 :]]
+                if (likely := self._at(meant, i)).kind != "unknown":
+                    notes.append(f"read “{words[i]}” as “{corrected}”")
+                    words, item = meant, likely
             found.append(item)
             i = item.end
         return found, words, notes
@@ -179,6 +185,9 @@ class Words:
         places = tuple(dict.fromkeys(self._places.get(folded, ())))
         values = tuple(dict.fromkeys(self._values.get(exact) or self._values.get(folded) or ()))
         at = {"text": " ".join(exact), "start": start, "end": start + length}
+        roles = tuple(dict.fromkeys(self._roles.get(folded, ()))) if not (tables or places) else ()
+        if len(roles) == 1:
+            return Item("table", **at, tables=(roles[0].to,), role=roles[0])  # type: ignore[arg-type]
         if tables or places:
             kind: Kind = "table" if tables else "column"
             return Item(kind, **at, cue=cue, tables=tables, places=places, values=values)  # type: ignore[arg-type]
@@ -195,12 +204,12 @@ class Words:
 
         Right behind its column a value may be any word: "grade a", "status open".
         """
-        columns = {(p.table, p.column) for p in places}
+        columns = {(p.table, p.column): p for p in places}
         for length in range(min(self._longest, len(words) - start), 0, -1):
             exact = tuple(words[start : start + length])
             for phrase in (exact, _folded(exact)):
-                found = tuple(v for v in self._values.get(phrase, ()) if (v[0].table, v[0].column) in columns)
-                if found:
+                held = self._values.get(phrase, ())
+                if found := tuple((columns[at], v) for p, v in held if (at := (p.table, p.column)) in columns):
                     return found
         return ()
 

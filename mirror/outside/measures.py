@@ -64,7 +64,8 @@ class Measures:
         if usual == "avg":
             self._notes.append(f"{column_words(place.column)} is the average")
             return "avg"
-        raise self._pick.back(item, [f"total {item.text}", f"average {item.text}"], "column")
+        words = ("lowest", "highest") if is_year(column) else ("total", "average")
+        raise self._pick.back(item, [f"{word} {item.text}" for word in words], "column")
 
     def _number(self, item: Item, aggregate: str | None = None) -> Place:
         """The column of numbers that an item names; what is a key, a year or a text is refused by its reason."""

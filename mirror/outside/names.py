@@ -24,6 +24,7 @@ _AVERAGED = _words(
 _WHOLE = frozenset({"total", "line", "extended", "subtotal"})
 _KEY_WORDS = frozenset({"id", "ids", "uuid", "guid", "pk", "fk", "key"})
 _YEARS = frozenset({"year", "yr", "jahr"})
+_UNCOUNTED = _words("staff crew equipment data stock news media inventory feedback money series species people traffic")
 # What stands before the name of a table in many a warehouse.
 _PREFIXES = frozenset({"tbl", "dim", "fact", "stg", "vw", "v", "t"})
 # A column of such a name says nothing without its table.
@@ -57,7 +58,7 @@ def singular(word: str) -> str:
 
 def plural(word: str) -> str:
     """The plural of an English noun, by its ending."""
-    if singular(word) != word:
+    if singular(word) != word or word in _UNCOUNTED:
         return word
     if word.endswith("y") and word[-2:-1] not in ("a", "e", "i", "o", "u", ""):
         return word[:-1] + "ies"

@@ -59,7 +59,8 @@ def shortest(
         found = [path for path in level if path[-1].to == goal and set(via) <= _passed(start, path)]
         if found:
             break
-    # A view repeats its tables; what multiplies is only taken where nothing else leads there.
+    # Flights and staff meet in the crew, and not because both belong to a carrier.
+    found = [path for path in found if not turns_down(path)] or found
     fewest = min((sum(step.multiplies for step in path) for path in found), default=0)
     return [path for path in found if sum(step.multiplies for step in path) == fewest]
 

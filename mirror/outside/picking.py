@@ -21,6 +21,7 @@ class Picker:
         context: tables that the question names.
         base: the table whose rows are measured or listed, once it is known.
         via: tables that every way must pass.
+        date_named: the date that the question names, which then is the one of all its times.
     """
 
     known: Words
@@ -30,6 +31,7 @@ class Picker:
     context: set[str] = field(default_factory=set)
     base: str = ""
     via: tuple[str, ...] = ()
+    date_named: Place | None = None
 
     @property
     def database(self) -> Database:
@@ -116,6 +118,8 @@ class Picker:
             return self.place(
                 item, lambda _, c: c.temporal, f"“{item.text}” is no date: name one, such as {self._dates()}."
             )
+        if self.date_named and paths.reaches_up(self.database, base, self.date_named.table):
+            return self.date_named
         by_distance: dict[int, list[Place]] = {}
         for relation in self.database.relations:
             ways = paths.shortest(self.database, base, relation.name, None, self.via)
@@ -173,7 +177,7 @@ class Picker:
             if len(plain) == 1:  # `department_id` beside `former_department_id`
                 return plain[0], plain[0][-1].link if plain[0][-1].up else None
             if item is not None and all(way[-1].up for way in ways):
-                named = column_words(column) if column else ""
+                named = " ".join(filter(None, (column and column_words(column), item.text if item.values else "")))
                 raise self.back(item, [f"{words} {named}".strip() for words in roles], "way")
         through_each = [[step.to for step in way[:-1]] for way in ways]
         own = [next((t for t in ts if sum(t in o for o in through_each) == 1), "") for ts in through_each]

@@ -87,4 +87,5 @@ def _compared(operator: str, values: tuple[Value, ...]) -> str:
 def _presence(presence: Presence, database: Database) -> str:
     within = [_condition(c, database) for c in presence.conditions]
     where = f" where {' and '.join(within)}" if within else ""
-    return f"{many(presence.owner)} {'without' if presence.absent else 'with'} {many(presence.table)}{where}"
+    what = role_words(database, presence.role) if presence.role else many(presence.table)
+    return f"{many(presence.owner)} {'without' if presence.absent else 'with'} {what}{where}"

@@ -10,6 +10,7 @@ from mirror.outside.names import label_columns
 from mirror.outside.slots import DOWNWARD, UPWARD, Belonging, By, Slots, Test, Wanted
 from mirror.understand.errors import Refusal
 
+_NEW_CLAUSE = frozenset({"with", "where", "whose", "when"})
 _AGGREGATES: tuple[str, ...] = get_args(Aggregate)
 
 
@@ -27,11 +28,14 @@ class Walk(Comparisons):
                     f"“or” stands between values of one column, as in “Germany or France”, not before “{item.text}”."
                 )
             self._before, self._now = self._now, None
+            if self._at > 1 and _NEW_CLAUSE & set(self._between(self._items[self._at - 2], item)):
+                self._grouping = False  # "per month with order date in 2025"
             getattr(self, f"_read_{item.kind}")(item)
             self._or = item.is_cue("or")
         if self._aggregate:
-            word = self._aggregate
-            raise Refusal(f"It is not said what the {_word(word)} should be of: name a column behind it.")
+            if self._aggregate == "count":
+                raise Refusal("It is not said what is counted: name a table or a column behind “how many”.")
+            raise Refusal(f"It is not said what the {_word(self._aggregate)} should be of: name a column behind it.")
         if self._without or self._negated:
             raise Refusal(
                 "It is not said what is left out: name a value, a column or a table behind “without” or “not”."

@@ -50,12 +50,20 @@ class Resolver(Measures):
         items += [by.item for by in slots.groups if by.item]
         pick.context = {pick.table(i) for i in items if i.tables}
         pick.via = tuple(pick.table(i) for i in slots.via)
+        self._named_date()
         self._entities()
         if slots.course and not any(by.bucket for by in slots.groups):
             slots.groups.append(By(None, "month"))
             self._notes.append("over time is by month")
         asked = self._list() if self._is_list() else self._grouped()
         return replace(asked, notes=tuple(dict.fromkeys(self._notes)), via=pick.via, chart=wish(slots))
+
+    def _named_date(self) -> None:
+        items = [t.item for t in self._slots.tests if t.span and t.item]
+        items += [by.item for by in self._slots.groups if by.bucket and by.item]
+        dates = [i for i in items if any(self._pick.column(p).temporal for p in i.places)]
+        if dates:
+            self._pick.date_named = self._pick.date("", dates[0])
 
     def _rows_of_tests(self) -> None:
         """`amount over 100` alone asks for the rows where it is."""
@@ -298,7 +306,7 @@ class Resolver(Measures):
         assert by.item is not None
         if by.item.tables:
             table = pick.table(by.item)
-            _, role = pick.way_to(pick.base, table, None, by.item)
+            _, role = pick.way_to(pick.base, table, by.item.role, by.item)
             return Group(table, role=role)
         place = self._with_role(self._shown(by.item), by.item)
         if pick.column(place).type == "timestamp":

@@ -131,7 +131,9 @@ def test_a_parquet_file_is_the_only_one_that_can_be_read(folder: Path) -> None:
             session.fetch(f"SELECT * FROM read_csv('{other}')")
 
 
-def test_a_duckdb_file_is_opened_for_reading_and_left_free_in_between(duckdb_shop: sales_data.Shop, folder: Path) -> None:
+def test_a_duckdb_file_is_opened_for_reading_and_left_free_in_between(
+    duckdb_shop: sales_data.Shop, folder: Path
+) -> None:
     path = folder / "shop.duckdb"
     shutil.copy(duckdb_shop.url, path)
     assert rows(ask("how many customers", str(path))) == ((12,),)
@@ -166,7 +168,9 @@ def test_an_endless_query_is_stopped(kind: str, request: pytest.FixtureRequest) 
         session.fetch(ENDLESS, time_limit_s=0.3)
 
 
-def test_a_process_that_does_not_answer_is_ended_and_replaced(sqlite_shop: sales_data.Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_does_not_answer_is_ended_and_replaced(
+    sqlite_shop: sales_data.Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from mirror.outside import process
 
     source = answer.data(sqlite_shop.url)
@@ -221,7 +225,9 @@ def test_sql_can_be_asked_and_edited(csv_shop: sales_data.Shop) -> None:
 # -- what a URL or path names ------------------------------------------------------------------------------------------
 
 
-def test_what_is_other_data(csv_shop: sales_data.Shop, sqlite_shop: sales_data.Shop, duckdb_shop: sales_data.Shop) -> None:
+def test_what_is_other_data(
+    csv_shop: sales_data.Shop, sqlite_shop: sales_data.Shop, duckdb_shop: sales_data.Shop
+) -> None:
     assert is_outside(csv_shop.url)
     assert is_outside(f"{csv_shop.url}/orders.csv")
     assert is_outside(f"{csv_shop.url}/*.csv")
