@@ -124,7 +124,8 @@ def _in_words(question: str, sandbox: Sandbox, use_model: bool, now: datetime | 
     if len(question) > MAX_QUESTION:
         raise Refusal(f"The question is {len(question):,} characters long: ask in at most {MAX_QUESTION:,}.")
     if plan := actions.read(question, sandbox.profile()):
-        return Answer("action", question, summary=plan.words, plan=plan)
+        told = f"{plan.words} Nothing runs until you press Start on the page New run."
+        return Answer("action", question, " · ".join(plan.notes), summary=told, plan=plan)
     try:
         reading = read(question, sandbox, use_model, now, after)
     except Unread as unread:

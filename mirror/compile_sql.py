@@ -14,7 +14,7 @@ _VERDICTS = {
     "speedup_ci_high": "max(speedup_ci_high)",
     "verdict": "CASE WHEN min(verdict) = max(verdict) THEN min(verdict) WHEN count(verdict) > 0 THEN 'unclear' END",
 }
-_ROW_LIMIT_OF_LISTS = 200
+_ROW_LIMIT_OF_LISTS = 1000
 _LINE = 88
 
 
@@ -167,6 +167,8 @@ def _conditions(spec: QuerySpec) -> list[str]:
         )
     if spec.distinct in spec.dimensions:
         conditions.append(f"{spec.distinct} IS NOT NULL")
+    elif spec.distinct:
+        conditions += [f"{d} IS NOT NULL" for d in spec.dimensions]
     if spec.shape == "count" and "verdict" in spec.dimensions and "verdict" not in filtered:
         conditions.append("verdict IS NOT NULL")  # the baseline has none
     return conditions

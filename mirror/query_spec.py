@@ -56,11 +56,12 @@ class Order:
 
 @dataclass(frozen=True)
 class ChartWish:
-    """What the question asked of the chart; None where it is silent."""
+    """What the question asked of the chart; None where it is silent. `linear`: no logarithmic axis, whatever the values."""
 
     type: ChartType | None = None
     log_x: bool = False
     log_y: bool = False
+    linear: bool = False
 
 
 @dataclass(frozen=True)

@@ -221,16 +221,27 @@ class _Binder:
             and not number.unit
         ):
             return self.out[-2].name, 1  # "AUC above 0.7 and below 0.8"
-        own_after = self._is_axis(after) and not self._has_own_number(2)
-        if self._is_axis(before) and not (own_after and self._grouped_by()):
+        own_after = self._is_axis(after) and not self._has_own_number(2) and self._fits(number, after.name)
+        if self._is_axis(before) and self._fits(number, before.name) and not (own_after and self._grouped_by()):
             return before.name, 1
         if own_after:
             return after.name, 2
         if compared:
             for near in (before, after):
-                if near.kind == "column" and catalog.entry(near.name).numeric:
+                if near.kind == "column" and catalog.entry(near.name).numeric and self._fits(number, near.name):
+                    if number.unit == "x" and catalog.entry(near.name).unit not in ("x", ""):
+                        raise Refusal(
+                            f"“{number.text}” is a factor, and no limit of {catalog.entry(near.name).label}: name a "
+                            "value with its unit, or ask what is relative to what."
+                        )
                     return near.name, 2 if near is after else 1
         return self._by_value(numbers, before), 1
+
+    @staticmethod
+    def _fits(number: Item, axis: str) -> bool:
+        """Whether an axis of whole numbers is not given a fraction: "smallest dim that still has 0.93 AUC"."""
+        fraction = number.unit == "" and not float(number.value or 0).is_integer()
+        return not (fraction and catalog.entry(axis).type == "integer")
 
     def _grouped_by(self) -> bool:
         """Whether the columns before the number are what is grouped by: "by batch size at 26 tables"."""

@@ -159,11 +159,24 @@ def _second_of_two(slots: Slots) -> Filter | None:
     baseline = str(catalog.words()["baseline"])
     if len(methods) == 2:
         return Filter("method", "=", (baseline if baseline in methods else methods[-1],))
+    if "ratio" in slots.told and (ends := _both_ends(slots)):  # "the factor when dim goes from 16 to 64"
+        slots.filters[:] = [f for f in slots.filters if f.column != ends.column]
+        slots.filters.append(ends)
+        return Filter(ends.column, "=", ends.values[:1])
     for f in slots.filters:
         if f.column != "method" and f.operator == "in" and len(f.values) == 2:
             second = isinstance(f.values[0], str) or slots.to
             return Filter(f.column, "=", (f.values[1 if second else 0],))
     return None
+
+
+def _both_ends(slots: Slots) -> Filter | None:
+    low = {
+        f.column: f.values[0] for f in slots.filters if f.operator == ">=" and catalog.entry(f.column).role == "axis"
+    }
+    high = {f.column: f.values[0] for f in slots.filters if f.operator == "<="}
+    column = next((c for c in low if c in high), None)
+    return Filter(column, "in", (low[column], high[column])) if column else None
 
 
 # -- why ---------------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Completes a bare QuerySpec with what the question leaves open, so that nothing is averaged that must not be."""
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -23,6 +24,7 @@ _EXPLAINING = (
     "latency_us", "latency_p99_us", "bandwidth_gb_s", "memory_mb", "metadata_mb", "optimizer_mb", "peak_rss_mb", "auc",
     "logloss", "max_abs_error", "noise",
 )  # fmt: skip
+_WITHIN = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _MOST_VALUES = 8  # that a refusal names
 # What the same work can be done with: never averaged over either.
 _CHOICES = ("method", *CHOICE_AXES)
@@ -122,6 +124,10 @@ def _curves(spec: QuerySpec, profile: Profile) -> QuerySpec:
     workload, choices = _open_axes(spec, profile)
     known = [a for a in (*workload, *choices) if a in KNOWN_COLUMNS["curves"]]
     spec = replace(spec, filters=tuple(f for f in spec.filters if f != training))
+    baseline = Filter("method", "=", (catalog.words()["baseline"],))
+    asked = {v for f in spec.filters if f.column == "method" for v in f.values}
+    if baseline.values[0] in asked and any(f.column == "compression" for f in spec.filters):
+        spec = replace(spec, keep_baseline=True, against=baseline)  # it has one size
     return replace(spec, dimensions=_unique(*spec.dimensions, *(a for a in known if a == "method"), *known))
 
 
@@ -158,7 +164,8 @@ def _with_benchmark(spec: QuerySpec, profile: Profile, question: str) -> QuerySp
         notes = (*notes, f"benchmark {left[0]}, which has the most to compare")
     # What is claimed of the baseline can be told of several benchmarks only where it is the same in all of them.
     against = profile.compared_with(catalog.words()["baseline"]) if spec.verdicts and spec.claim else left
-    if len(left) > 1 and _is_within_each(spec) and set(left) <= set(against):
+    told = not spec.verdicts or all(profile.values("verdict", b) for b in left)
+    if len(left) > 1 and _is_within_each(spec) and told and set(left) <= set(against):
         only = (Filter("benchmark", "in", tuple(left)),) if len(left) < len(profile.benchmarks) else ()
         return replace(spec, filters=(*only, *spec.filters), dimensions=_with_place(spec.dimensions, "benchmark"))
     if len(left) > 1:
@@ -257,8 +264,11 @@ def _with_verdicts(spec: QuerySpec, profile: Profile) -> QuerySpec:
 
 def _held(f: Filter, profile: Profile, benchmark: str, how: Callable[[Iterable[bool]], bool] = any) -> bool:
     """Whether the benchmark has trials of any value, or of all, that an equality filter lets through."""
-    if f.operator not in ("=", "in") or BY_NAME[f.column].role == "metric":
+    if BY_NAME[f.column].role == "metric" or f.operator in ("<>", "not in"):
         return True
+    if f.operator in _WITHIN:
+        known = [v for v in profile.values(f.column, benchmark) if isinstance(v, (int, float))]
+        return not known or any(_WITHIN[f.operator](v, f.values[0]) for v in known)
     return how(v in profile.values(f.column, benchmark) for v in f.values)
 
 

@@ -401,13 +401,14 @@ def _scales(draft: Draft, wishes: frozenset[str]) -> None:
     if "chart" in wishes:
         chart = replace(chart, type=None)
     if "linear" in wishes:
-        chart = replace(chart, log_x=False, log_y=False)
+        chart = replace(chart, log_x=False, log_y=False, linear=True)
     if "log" in wishes:
         chart = ChartWish(chart.type, True, chart.type != "scatter")
     if "log_x" in wishes or "log_y" in wishes:
-        chart = replace(chart, log_x=chart.log_x or "log_x" in wishes, log_y=chart.log_y or "log_y" in wishes)
+        log_x, log_y = chart.log_x or "log_x" in wishes, chart.log_y or "log_y" in wishes
+        chart = replace(chart, log_x=log_x, log_y=log_y, linear=False)
     if wishes & {"log", "log_x", "log_y", "linear"}:
-        draft.notes.append("no logarithmic axes wished for" if "linear" in wishes else "logarithmic axes")
+        draft.notes.append("linear axes" if "linear" in wishes else "logarithmic axes")
     draft.spec = replace(spec, chart=chart)
     if "swap" in wishes:
         if spec.shape != "points" or len(spec.metrics) != 2:

@@ -106,6 +106,7 @@ class _Reader:
         self.profile = profile
         self.at = 0
         self.filled = Slots()
+        self.paired: dict[str, dict[str, tuple[Value, ...]]] = {}  # axis -> method -> the value said beside it
         self.grouping = False  # after `by`: columns become dimensions
         self.collapsing = False  # after `averaged over`: columns are averaged over
         self.referring = False  # after `relative to` or `than`: the value is what others are compared with
@@ -138,11 +139,27 @@ class _Reader:
         return self.filled
 
     def _filters(self, item: Item) -> None:
+        self._pair(item)
         for f in item.filters:
             if self.referring and f.operator == "=" and len(item.filters) == 1:
                 self._refer(f)
             self._add_filter(f.column, f.operator, f.values)
         self.negated, self.referring = "", False
+
+    def _pair(self, item: Item) -> None:
+        """Refuse "hashed at 0.1 vs small_dim at 0.5": a list of methods and a list of sizes would cross them."""
+        methods = self.filled.methods()
+        for f in item.filters:
+            if not methods or f.operator != "=" or catalog.entry(f.column).role != "axis":
+                continue
+            others = {m: v for m, v in self.paired.get(f.column, {}).items() if m != methods[-1]}
+            if any(v != f.values for v in others.values()):
+                label = catalog.entry(f.column).label
+                raise Refusal(
+                    f"Two methods at different {label} cannot be asked for at once: ask for one after the other, or "
+                    f"for both by {label}."
+                )
+            self.paired.setdefault(f.column, {})[methods[-1]] = f.values
 
     def _refer(self, f: Filter) -> None:
         """The value is the reference: what else the question names of the column is compared with it."""
@@ -155,6 +172,8 @@ class _Reader:
         slots, name = self.filled, item.name
         if name == "and":
             return
+        if (name == "failed" or name.startswith("status:")) and self.peek(-2).is_cue("not"):
+            raise Refusal("What has no failures cannot be listed: ask how many trials failed by method, or why.")
         if name == "to":
             slots.to = True
         if name not in ("by", "to"):
@@ -186,24 +205,35 @@ class _Reader:
             slots.comparative = {"<": "smaller", ">": "larger"}[name]
         elif name == "sort":
             self._sort()
-        elif name in ("ascending", "descending") and slots.sort:
-            slots.sort[-1] = Order(slots.sort[-1].column, name == "descending")
+        elif name in ("ascending", "descending"):
+            slots.sort_down = name == "descending"
+            if slots.sort:
+                slots.sort[-1] = Order(slots.sort[-1].column, slots.sort_down)
         elif name == "sum":
             slots.summed = True
         elif name in ("longest", "shortest"):
             self._superlative({"longest": "highest", "shortest": "lowest"}[name])
             slots.leading = "duration_s"
         elif name in _AGGREGATES and name != "count":
-            slots.aggregate = name  # type: ignore[assignment]
+            both = {slots.aggregate, name} - {None}
+            if len(both) > 1 and both != {"avg", "stddev"}:  # beside a mean its deviation stands anyway
+                raise Refusal(f"Only one of {' and '.join(sorted(map(str, both)))} can be shown at once: name one.")
+            slots.aggregate = "avg" if len(both) > 1 else name  # type: ignore[assignment]
         elif name.startswith("chart:"):
             slots.chart = name.removeprefix("chart:")  # type: ignore[assignment]
         elif name.startswith("status:"):
-            slots.failures = True
-            self._add_filter("status", "=", (name.removeprefix("status:"),))
+            if slots.failures and not self._has_filter("status"):
+                slots.grouped.append("status")  # "how many failed, and how many were skipped"
+            else:
+                slots.failures = True
+                self._add_filter("status", "=", (name.removeprefix("status:"),))
         elif name == "compressed":
             self._add_filter("compression", "<", (1.0,))
         elif name == "failed":
             slots.failures = True
+            if self._has_filter("status"):
+                slots.filters[:] = [f for f in slots.filters if f.column != "status"]
+                slots.grouped.append("status")
         elif name == "why":
             slots.explain = True
         elif name in ("vs", "tradeoff"):

@@ -51,7 +51,8 @@ CUES: dict[str, tuple[str, ...]] = {
         "relation between", "correlation between", "interplay of", "against each other",
     ),
     "drop": (
-        "lose", "loses", "lost", "losing", "drop", "drops", "dropping", "gap", "difference", "differences", "delta",
+        "lose", "loses", "lost", "losing", "drop", "drops", "dropping", "gap", "difference to",
+        "difference from", "delta",
         "gain", "gains", "gained", "penalty", "hurt", "hurts", "hurting", "degradation", "drop in",
         "gap in",
         "difference in", "drop of", "gap to", "change in", "sacrifice", "sacrifices", "give up", "gives up",
@@ -102,7 +103,8 @@ CUES: dict[str, tuple[str, ...]] = {
     "not": ("not", "except", "except for", "without", "excluding", "other than", "but not", "no", "<>", "!=", "≠"),
     "compare": (
         "compare", "comparison", "comparison of", "difference between", "comparing", "differences between", "compares",
-        "compared", "stack up", "side by side", "head to head", "differ", "differs",
+        "compared", "difference", "differences", "any difference", "stack up", "side by side", "head to head",
+        "differ", "differs",
     ),
     "between": ("between", "from"),
     "best": ("best", "winner", "winners", "wins", "win", "optimal", "strongest", "winning", "leader", "leads", "ideal"),
@@ -131,8 +133,14 @@ CUES: dict[str, tuple[str, ...]] = {
         "sorted by", "sort by", "ordered by", "order by", "ranked by", "rank by", "sorted on", "sort on", "sorting by",
         "in order of",
     ),
-    "ascending": ("ascending", "asc", "increasing", "lowest first", "smallest first", "from low to high"),
-    "descending": ("descending", "desc", "decreasing", "highest first", "largest first", "from high to low"),
+    "ascending": (
+        "ascending", "asc", "increasing", "lowest first", "smallest first", "from low to high", "smallest on top",
+        "lowest on top", "cheapest first", "lowest at the top", "smallest to largest", "low to high",
+    ),
+    "descending": (
+        "descending", "desc", "decreasing", "highest first", "largest first", "from high to low", "highest on top",
+        "largest on top", "biggest first", "highest at the top", "largest to smallest", "high to low",
+    ),
     "avg": ("average", "mean", "avg", "averaged"),
     "median": ("median",),
     "max": ("maximum", "max"),
@@ -153,7 +161,10 @@ CUES: dict[str, tuple[str, ...]] = {
     "status:timeout": ("timed out", "timeout", "timeouts"),
     "status:oom": ("out of memory", "oom", "ran out of memory"),
     "status:cancelled": ("cancelled", "canceled"),
-    "trials": ("trial", "trials", "run", "runs", "configuration", "configurations", "result", "results"),
+    "trials": (
+        "trial", "trials", "experiment", "experiments", "run", "runs", "configuration", "configurations", "result",
+        "results",
+    ),
     "why": ("why", "explain", "explain why", "how come", "reason why", "the reason why", "what makes", "what explains"),
     "compressed": ("compressed",),
     "chart:scatter": ("scatter", "scatter plot", "scatter chart", "scatterplot"),
@@ -203,10 +214,10 @@ simply print return report reports summarize summary breakdown break entries whi
 kind kinds type types variant variants option options choice choices config configs setup setups system systems world
 real life practice something anything everything bit little lot rather quite very even yet again once people team
 someone means meant actual true nice fine great fair enough important matter matters care happen happens happened pick
-choose chosen recommended rely work works working consume consumes consumed consumption occupy
-occupies uses usage require requires required spend spends spent eat eats looks fit fits fitting budget constraint
-constraints limit limits limited restrict restricted overhead mine said say tells among ran looked select develop
-develops evolve evolves progress progresses trained whose
+choose chosen recommended rely work works working consume consumes consumed consumption occupy occupies uses usage
+require requires required spend spends spent eat eats looks fit fits fitting budget constraint constraints limit
+limits limited restrict restricted overhead mine said say tells among ran looked select develop develops evolve
+evolves progress progresses trained whose down whether squeezed timed ask
 """
 
 ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")
@@ -345,7 +356,9 @@ class Lexicon:
             self._add(phrase, item)
         self._longest = max(map(len, self._phrases))
         # Short words are too close to each other for a typo to be told from another word.
-        self._correctable = sorted({w for phrase in self._phrases for w in phrase if len(w) >= 4 and w.isalpha()})
+        # Nor may a word become one that says nothing: it would be lost.
+        telling = (phrase for phrase, item in self._phrases.items() if item.kind != "filler")
+        self._correctable = sorted({w for phrase in telling for w in phrase if len(w) >= 4 and w.isalpha()})
 
     def _add(self, phrase: str, item: Item) -> None:
         if key := tuple(tokens(phrase)):

@@ -68,6 +68,10 @@ def _at_least(match: re.Match[str]) -> str:
     return f"{match['auc'] or ''}at least "
 
 
+def _poolings(match: re.Match[str]) -> str:
+    return ", ".join(f"pooling {word}" for word in re.findall(r"sum|mean|max", match[0]))
+
+
 def _turned(match: re.Match[str]) -> str:
     """ "does a larger batch help throughput" as "throughput by batch"."""
     return f" {match['b']} by {match['a'].strip()} "
@@ -133,6 +137,21 @@ _RULES: tuple[Rule, ...] = (
         r"\b(?:at most|no more than) (?P<m>0?\.\d+) (?:auc |quality |accuracy )?(?:loss|drop|below dense)\b",
         lambda m: f"within {m['n'] or m['m']} of dense",
     ),
+    # What a weight is pressed to: "squeezed to a tenth", "when 10 % are kept".
+    (
+        rf"\b(?:squeezed|shrunk|reduced|cut|compressed|down) (?:down )?to (?P<fraction>{'|'.join(_FRACTIONS)})\b",
+        lambda m: f" compression {_FRACTIONS[m['fraction']]} ",
+    ),
+    (
+        rf"\b(?P<fraction>{'|'.join(_FRACTIONS)}) (?:of (?:the|them|it) )?(?:is |are )?(?:kept|left|retained)\b",
+        lambda m: f" compression {_FRACTIONS[m['fraction']]} ",
+    ),
+    (rf"\b(?:squeezed|shrunk|reduced|cut|compressed|down) (?:down )?to {_SHARE}", _kept_percent),
+    # "sum, mean and max pooling" names three values, no aggregates.
+    (r"\b(?:(?:sum|mean|max)(?:, | and | or |/| vs\.? | versus ))+(?:sum|mean|max)[- ]pooling\b", _poolings),
+    (r"\b(sum|mean|max)[- ]pooling\b", r"pooling \1"),
+    # "which is the quickest": of the methods.
+    (r"\bwhich (?:one )?(?=(?:is|are|was|has|gives|needs|takes|runs|performs|wins|uses)\b)", "which method "),
     # How far something scatters.
     (
         r"\bhow much (?:do|does|did) (?:the )?(?P<what>[\w\s%.-]+?) (?:vary|fluctuate|scatter|spread|differ)s?\b",

@@ -56,7 +56,7 @@ def spec_of(slots: Slots) -> QuerySpec:
         return _count_of_verdicts(slots)
     if comparisons.is_relative(slots):
         return comparisons.relative(slots)
-    if slots.told & {"ratio"} and "ratio" in slots.words and not slots.superlative and not slots.count:
+    if "ratio" in slots.told and slots.words & {"ratio", "factor"} and not slots.superlative and not slots.count:
         raise Refusal(
             "A ratio is of one metric between two methods, machines or values of an axis, as in “latency of hashed "
             "relative to dense” or “ratio of dim 64 to dim 16 latency”; two metrics can be shown side by side."
@@ -89,6 +89,8 @@ def spec_of(slots: Slots) -> QuerySpec:
     whole = slots.whole_trials and bool(slots.metrics) and not slots.grouped and slots.aggregate is None
     if points or whole or slots.chart in ("box", "histogram"):
         return bare(slots, "points", tuple(Metric(m) for m in slots.metrics), dimensions)
+    if slots.sort_down is not None and not slots.sort and slots.metrics:  # "highest first"
+        slots.sort.append(Order(slots.metrics[0], slots.sort_down))
     if "machine" in dimensions:  # what is compared stands first
         dimensions = slots.dimensions("machine")
     metrics = _aggregated(slots, slots.metrics)
@@ -101,7 +103,10 @@ def spec_of(slots: Slots) -> QuerySpec:
 def _count(slots: Slots) -> QuerySpec:
     """How many trials, per group; or how many different values: "how many methods are there"."""
     dimensions = slots.dimensions()
-    first = slots.counted if slots.counted in dimensions and not slots.trials else None
+    first = slots.counted if slots.counted in dimensions else None
+    if first and slots.trials:
+        label = catalog.entry(first).label
+        raise Refusal(f"Either trials can be counted or different values of {label}: ask “how many {label} are there”.")
     if not slots.count:  # what there is
         counted = replace(bare(slots, "count", (), dimensions), distinct=dimensions[0])
     elif first:
@@ -179,11 +184,17 @@ def _aggregated(slots: Slots, metrics: list[str]) -> tuple[Metric, ...]:
 
 
 def _check_contradictions(filters: list[Filter]) -> None:
-    """Raise Refusal for two filters that no row can pass together."""
+    """Raise Refusal for two filters that no row can pass together, or of which one says nothing."""
     for f in filters:
         for g in filters:
             if f.column != g.column or f is g:
                 continue
+            if f.operator in ("=", "in") and g.operator in ("<>", "not in") and f.column != "status":
+                label = catalog.entry(f.column).label
+                raise Refusal(
+                    f"“{f.values[0]} but not {g.values[0]}” cannot be asked of {label}: name what is to be shown, or "
+                    "what is to be left out."
+                )
             low, high = f.values[0], g.values[0]
             numbers = isinstance(low, (int, float)) and isinstance(high, (int, float))
             opposed = f.operator in (">", ">=") and g.operator in ("<", "<=")
@@ -268,7 +279,8 @@ def _verdicts(slots: Slots) -> QuerySpec:
     claim = _claim(slots)
     _leave_out_the_baseline(slots)
     dimensions = tuple(d for d in slots.dimensions("method") if d != "verdict")
-    if claim and not slots.methods():  # "which methods are slower": those, and no others
+    # "which methods are slower", "for which batch sizes is hashed slower": those, and no others
+    if claim and (not slots.methods() or set(slots.named) - {"method"}):
         slots.filters.append(Filter("verdict", "=", (claim,)))
     order = () if slots.sort else (Order("speedup", slots.comparative != "slower"),)
     spec = bare(slots, "groups", (Metric("speedup", "avg"),), dimensions)
@@ -277,6 +289,11 @@ def _verdicts(slots: Slots) -> QuerySpec:
 
 def _comparative(slots: Slots) -> None:
     """ "is hashed faster than dense" compares two methods; "faster than dense" keeps what has a speedup."""
+    if slots.comparatives:
+        words = f"{', '.join(slots.comparatives)} and {slots.comparative}"
+        raise Refusal(
+            f"“{words}” cannot be asked at once: ask for one of them, or compare both metrics of two methods."
+        )
     metric = COMPARATIVES[slots.comparative]
     methods = slots.methods()
     if len(methods) >= 2:
@@ -306,7 +323,7 @@ def _failures(slots: Slots) -> QuerySpec:
     dimensions = slots.dimensions()
     if slots.often and slots.superlative in ("highest", "lowest", "best", "worst"):
         return _most_often(slots)
-    if not any(f.column == "status" for f in slots.filters):
+    if not any(f.column == "status" for f in slots.filters) and "status" not in dimensions:
         slots.filters.append(Filter("status", "<>", ("skipped",)))  # "failed" means every status but skipped
     listing = not slots.count and ("error" in dimensions or slots.explain or not dimensions)
     shown = ("status", "benchmark", "method", "dataset", "compression", "embedding_dim", "batch_size", "seed", "error")

@@ -55,6 +55,7 @@ class Slots:
     each_method: bool = False  # "the worst p99 of each method"
     words: set[str] = field(default_factory=set)  # cues as they were written: "ratio" is more than "how much"
     big: bool = False  # "how big", which names a metric without meaning one
+    sort_down: bool | None = None  # "highest first" without a column to sort by
     to: bool = False  # "ratio of dim 64 to dim 16"
     recommend: bool = False  # "which should I use"
     facts: list[str] = field(default_factory=list)  # what machines are: cores, cpu

@@ -250,6 +250,7 @@ def _chart(data: Any) -> ChartWish:
         None if type_ is None else _word(type_, "chart.type", get_args(ChartType)),
         _flag(fields.get("log_x", False), "chart.log_x"),
         _flag(fields.get("log_y", False), "chart.log_y"),
+        _flag(fields.get("linear", False), "chart.linear"),
     )
 
 

@@ -84,7 +84,7 @@ ORDER BY ratio_latency_us DESC NULLS LAST, method""",
 FROM results
 WHERE speedup IS NOT NULL""",
     ),
-    "whole rows": (QuerySpec("rows", source="machines"), "SELECT *\nFROM machines\nLIMIT 200"),
+    "whole rows": (QuerySpec("rows", source="machines"), "SELECT *\nFROM machines\nLIMIT 1000"),
     "count": (
         QuerySpec("count", filters=(Filter("status", "<>", ("skipped",)),), source="failures"),
         "SELECT count(*) AS trials\nFROM failures\nWHERE status <> 'skipped'",
