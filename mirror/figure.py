@@ -31,9 +31,10 @@ _HEIGHT = 420
 _HEIGHT_OF_SEVERAL = 330  # each row of panels, when there are several
 _HEIGHT_OF_BAR, _HEIGHT_OF_TEXT = 12, 18  # around the lines of a label, and of each of them
 _TALLEST = 1400
-_PIXELS_OF_A_LETTER, _PIXELS_OF_A_KEY, _HEIGHT_OF_AN_ENTRY = 7, 50, 23  # in the legend
+_PIXELS_OF_A_LETTER, _PIXELS_OF_A_KEY, _HEIGHT_OF_AN_ENTRY = 7, 65, 23  # in the legend
 _USUAL_ROWS_OF_A_LEGEND = 2
-_DESK, _PHONE = 860, 290  # pixels between the margins of a page
+_LEGEND_ON_A_PHONE = 350  # pixels
+_DESK, _PHONE = 640, 290  # pixels of the column that a page has for a chart
 _LETTERS_ON_A_PHONE = 20  # of a line of the names beside bars
 _PIXELS_OF_A_TITLE = 10  # each letter of it
 _TWO_DECADES = 100.0
@@ -99,7 +100,8 @@ def draw(table: Table, chart: ChartSpec, columns: int | None = None) -> go.Figur
     result.update_layout(
         template="plotly_white",
         font=_FONT,
-        height=height + (_height_of_legend(names, _PHONE if columns == 1 else _DESK) if shows_legend else 0),
+        height=height
+        + (_height_of_legend(names, _LEGEND_ON_A_PHONE if columns == 1 else _DESK) if shows_legend else 0),
         margin={"l": 8, "r": 16, "t": 36 if titles else 16, "b": 8},
         legend=_LEGEND,
         showlegend=shows_legend,
@@ -184,6 +186,8 @@ def _fill_legend(drawn: go.Figure) -> list[str]:
 
 def _height_of_legend(names: list[str], width: int) -> int:
     """Pixels that the rows of the legend take, beyond those that every figure has room for."""
-    widest = max((len(html.unescape(name)) for name in names), default=0) * _PIXELS_OF_A_LETTER + _PIXELS_OF_A_KEY
-    rows = math.ceil(len(names) / max(1, width // widest)) if names else 0
+    rows, used = 1, 0
+    for name in names:
+        wide = len(html.unescape(name)) * _PIXELS_OF_A_LETTER + _PIXELS_OF_A_KEY
+        rows, used = (rows + 1, wide) if used and used + wide > width else (rows, used + wide)
     return max(0, rows - _USUAL_ROWS_OF_A_LEGEND) * _HEIGHT_OF_AN_ENTRY
