@@ -74,8 +74,8 @@ _PLAIN = frozenset(
 )  # fmt: skip
 _RESERVED = frozenset(
     ("user", "order", "group", "groups", "analyze", "check", "references", "collate", "session_user", "rank", "system",
-     "condition", "keys", "lead", "lag", "range", "read", "release", "schema", "signal", "sql", "trigger", "usage", "of",
-     "row_number", "function", "option", "match", "to", "both", "leading", "trailing", "placing", "grant", "freeze")
+     "condition", "keys", "lead", "lag", "range", "read", "release", "schema", "signal", "sql", "trigger", "usage",
+     "of", "row_number", "function", "option", "match", "to", "both", "leading", "trailing", "placing", "grant", "freeze")
 )  # fmt: skip
 
 

@@ -148,7 +148,9 @@ class _Counter:
         sampled = [r.name for r in relations if r.sampled]
         found = []
         if sampled:
-            found.append(f"Values and ranges of {shown(sampled)} come from a sample of the rows.")
+            found.append(
+                f"The values of {shown(sampled)} that questions may name are those of a sample; answers read all rows."
+            )
         if self._late:
             found.append(f"Values of {shown(dict.fromkeys(self._late))} are not known: counting them took too long.")
         return found

@@ -214,10 +214,10 @@ class ServerSession:
 def options(source: Source) -> dict[str, Any]:
     """Arguments of create_engine."""
     arguments: dict[str, Any] = {"connect_timeout": CONNECT_S}
-    execution: dict[str, Any] = {"isolation_level": "REPEATABLE READ"}
+    execution: dict[str, Any] = {}  # MySQL reads one state of the database by itself
     if source.kind == "postgresql":
         arguments |= {"client_encoding": "utf8", "application_name": "mirror"}
-        execution["postgresql_readonly"] = True
+        execution = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
     else:
         arguments |= {"charset": "utf8mb4", "read_timeout": int(3 * TIME_LIMIT_S), "local_infile": False}
     given = sa.make_url(source.url).query

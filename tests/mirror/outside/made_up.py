@@ -77,8 +77,8 @@ def airline() -> Database:
             relation(
                 "staff",
                 {
-                    "id": "integer", "fullName": "text", "managerId": "integer", "salary": "real", "hireYear": "integer",
-                    "carrier_id": "integer",
+                    "id": "integer", "fullName": "text", "managerId": "integer", "salary": "real",
+                    "hireYear": "integer", "carrier_id": "integer",
                 },
             ),
             relation(

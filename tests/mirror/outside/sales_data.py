@@ -1,4 +1,4 @@
-"""A small shop, seeded: customers, products, orders and their items, with namesakes, NULLs and people who never order."""
+"""A small, seeded shop: customers, products, orders and items, with namesakes, NULLs and people who never order."""
 
 import csv
 import random

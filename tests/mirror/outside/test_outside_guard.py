@@ -22,10 +22,10 @@ EVERYWHERE = [
     "SELECT * FROM orders",
     "select ID from ORDERS;",
     "-- all\nSELECT id FROM orders /* every one */",
-    "SELECT status, count(*), sum(amount), avg(amount) AS mean FROM orders GROUP BY status HAVING count(*) > 1 ORDER BY mean",
+    "SELECT status, count(*), avg(amount) AS mean FROM orders GROUP BY status HAVING count(*) > 1 ORDER BY mean",
     "SELECT o.id FROM orders AS o LEFT JOIN customers AS c ON o.id = c.id WHERE c.id IS NULL",
     "SELECT id FROM orders WHERE id IN (SELECT id FROM customers) AND EXISTS (SELECT 1 FROM customers)",
-    "WITH a AS (SELECT id AS x FROM orders), b AS (SELECT x FROM a) SELECT * FROM b UNION ALL SELECT x FROM a ORDER BY x",
+    "WITH a AS (SELECT id AS x FROM orders), b AS (SELECT x FROM a) SELECT * FROM b UNION SELECT x FROM a ORDER BY x",
     "WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t WHERE n < 5) SELECT max(n) FROM t",
     "WITH pg_shadow AS (SELECT id FROM orders) SELECT id FROM pg_shadow",
     "SELECT rank() OVER (PARTITION BY status ORDER BY amount DESC) AS place FROM orders",
@@ -35,8 +35,8 @@ EVERYWHERE = [
 ]
 OF_DIALECT = {
     "postgres": [
-        "SELECT date_trunc('month', order_date)::date AS m, percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) FROM orders "
-        "GROUP BY 1",
+        "SELECT date_trunc('month', order_date)::date AS m FROM orders GROUP BY 1",
+        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) FROM orders",
         "SELECT count(*) FILTER (WHERE status ILIKE 'a%'), extract(year FROM order_date) FROM orders GROUP BY 2",
     ],
     "mysql": [
@@ -176,7 +176,7 @@ def test_a_limit_is_lowered_to_what_is_shown() -> None:
 
 
 def test_every_name_that_is_allowed_is_one_that_the_parser_has() -> None:
-    known = {name for name in dir(sqlglot.exp)}
+    known = set(dir(sqlglot.exp))
     assert not [n for n in functions.NODES | functions.FUNCTIONS if n not in known]
     assert not [n for n in functions.TYPES if n not in sqlglot.exp.DataType.Type.__members__]
     assert not functions.NODES & {

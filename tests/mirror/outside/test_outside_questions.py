@@ -23,8 +23,8 @@ QUESTIONS = [
     ),
     (
         "number of orders by month in 2025",
-        "SELECT {month}, count(*) FROM orders o WHERE order_date BETWEEN '2025-01-01' AND '2025-12-31' GROUP BY {month} "
-        "ORDER BY {month}",
+        "SELECT {month}, count(*) FROM orders o WHERE order_date BETWEEN '2025-01-01' AND '2025-12-31' "
+        "GROUP BY {month} ORDER BY {month}",
         True,
     ),
     (
@@ -34,8 +34,8 @@ QUESTIONS = [
     ),
     (
         "top 3 products by total quantity",
-        "SELECT p.name, sum(i.quantity) FROM order_items i JOIN products p ON i.product_id = p.id GROUP BY p.id, p.name "
-        "ORDER BY sum(i.quantity) DESC, p.name LIMIT 3",
+        "SELECT p.name, sum(i.quantity) FROM order_items i JOIN products p ON i.product_id = p.id "
+        "GROUP BY p.id, p.name ORDER BY sum(i.quantity) DESC, p.name LIMIT 3",
         True,
     ),
     (
@@ -51,7 +51,7 @@ QUESTIONS = [
     ),
     (
         "total quantity times order item unit price by product category in Germany",
-        f"SELECT p.category, sum(i.quantity * i.unit_price) FROM {SOLD} WHERE c.country = 'Germany' GROUP BY p.category",
+        f"SELECT category, sum(i.quantity * i.unit_price) FROM {SOLD} WHERE country = 'Germany' GROUP BY category",
         False,
     ),
     (
@@ -82,8 +82,8 @@ QUESTIONS = [
     ),
     (
         "total amount of orders with product category Lighting last month",
-        "SELECT sum(amount) FROM orders WHERE order_date BETWEEN '2025-10-01' AND '2025-10-31' AND id IN (SELECT order_id "
-        "FROM order_items WHERE product_id IN (SELECT id FROM products WHERE category = 'Lighting'))",
+        "SELECT sum(amount) FROM orders WHERE order_date BETWEEN '2025-10-01' AND '2025-10-31' AND id IN "
+        "(SELECT order_id FROM order_items WHERE product_id IN (SELECT id FROM products WHERE category = 'Lighting'))",
         False,
     ),
     (
@@ -132,8 +132,8 @@ SPANS = {
     "sqlite": {
         "month": "strftime('%Y-%m-01', o.order_date)",
         "year": "CAST(substr(o.order_date, 1, 4) AS INT)",
-        "signup_quarter": "substr(c.signup_date, 1, 5) || CASE (substr(c.signup_date, 6, 2) - 1) / 3 WHEN 0 THEN '01-01' "
-        "WHEN 1 THEN '04-01' WHEN 2 THEN '07-01' ELSE '10-01' END",
+        "signup_quarter": "substr(c.signup_date, 1, 5) || CASE (substr(c.signup_date, 6, 2) - 1) / 3 "
+        "WHEN 0 THEN '01-01' WHEN 1 THEN '04-01' WHEN 2 THEN '07-01' ELSE '10-01' END",
     },
 }
 

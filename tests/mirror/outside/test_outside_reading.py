@@ -37,11 +37,16 @@ def choices(question: str, database: Database) -> tuple[str, ...]:
     with pytest.raises(Ambiguity) as raised:
         understood(question, database, NOW)
     for choice in raised.value.choices:
-        try:
-            assert sql(choice, database)
-        except Ambiguity as further:
-            assert str(further) != str(raised.value)
+        assert answers(choice, database) != str(raised.value)
     return raised.value.choices
+
+
+def answers(question: str, database: Database) -> str:
+    """The statement, or what is asked back."""
+    try:
+        return sql(question, database)
+    except Ambiguity as error:
+        return str(error)
 
 
 # -- one row once ------------------------------------------------------------------------------------------------------
@@ -319,7 +324,4 @@ def test_every_example_has_an_answer(database: Database) -> None:
     found = examples(database)
     assert len(found) >= 4
     for question in found:
-        try:
-            assert sql(question, database)
-        except Ambiguity:
-            assert database.name == "airline"
+        assert answers(question, database)
