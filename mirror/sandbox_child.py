@@ -6,7 +6,6 @@ answered by `{columns, rows, truncated, milliseconds}` or `{error: kind, message
 time.
 """
 
-import itertools
 import json
 import math
 import os
@@ -15,16 +14,15 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, date, datetime
 from datetime import time as time_of_day
 from decimal import Decimal
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
-from db.columns import AXES, BY_NAME, METRICS
+from db.columns import AXES, METRICS
 from db.migrations import NewerDatabaseError
 from db.plain_text import printable
 from db.schema import EXPOSED
@@ -32,93 +30,15 @@ from db.store import Store, StoreError
 from mirror import catalog, guard
 from mirror.profile import MAX_VALUES, Profile
 from mirror.query_spec import Value
+from mirror.snapshot import load, read
 
 TEXT_CAP = 10_000
 NAME_CAP = 200
 # About what a browser can be sent; beyond it the answer is cut as if by the row cap.
 ANSWER_CAP = 16_000_000
 
-_ORDER = "benchmark, dataset, method, compression DESC, embedding_dim, batch_size, seed, trial_id"
-_BATCHES = 20  # of a reader that are held at once: a million rows
-_TYPES = {"text": "VARCHAR", "integer": "BIGINT", "real": "DOUBLE", "boolean": "BOOLEAN", "timestamp": "TIMESTAMP"}
-
 
 # -- the snapshot ------------------------------------------------------------------------------------------------------
-
-
-def read(store: Store, views: Collection[str]) -> Iterator[tuple[str, pa.Table | pa.RecordBatchReader]]:
-    """(view, its rows) of each view, all of one state of the results. `history` needs `results`, which comes first."""
-    wanted = [view for view in dict.fromkeys(("results", "history", *EXPOSED)) if view in views]
-    if store.path is None:
-        tables = {view: rows for view, rows in store.snapshot().items() if view in views}
-        yield from ((view, tables.pop(view)) for view in wanted)
-        return
-    with store.reader("machines"):  # nobody can write to a file that somebody reads
-        for view in wanted:
-            with store.reader(view) as rows:
-                yield view, rows
-
-
-def load(views: Iterable[tuple[str, pa.Table | pa.RecordBatchReader]], threads: int) -> duckdb.DuckDBPyConnection:
-    """An in-memory database with the views, their rows in an order that does not change from load to load.
-
-    `results` is kept as a mark on the rows of `history`: it holds the same columns of fewer trials.
-    """
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "threads": threads,
-            "autoload_known_extensions": "false",
-            "autoinstall_known_extensions": "false",
-            "allow_community_extensions": "false",
-        },
-    )
-    # Compressed, a million trials take 0.1 GB and not 0.8, and are read no slower.
-    connection.execute("ATTACH ':memory:' AS snapshot (COMPRESS)")
-    connection.execute("USE snapshot")
-    for view, rows in views:
-        if view == "samples" and isinstance(rows, pa.RecordBatchReader):
-            _append(connection, view, rows)
-        else:
-            _create(connection, view, rows)
-        connection.execute("FORCE CHECKPOINT snapshot")  # compresses
-    return connection
-
-
-def _create(connection: duckdb.DuckDBPyConnection, view: str, rows: pa.Table | pa.RecordBatchReader) -> None:
-    columns = ", ".join(_column(name) for name in rows.schema.names)
-    connection.register("incoming", rows)
-    if view == "results":
-        connection.execute("CREATE TABLE newest AS SELECT trial_id::VARCHAR FROM incoming")
-    elif view == "history":
-        connection.execute(
-            f"CREATE TABLE measured AS SELECT {columns}, trial_id IN (FROM newest) AS is_newest "
-            f"FROM incoming ORDER BY {_ORDER}"
-        )
-        names = ", ".join(f'"{name}"' for name in rows.schema.names)
-        connection.execute(f"CREATE VIEW history AS SELECT {names} FROM measured")
-        connection.execute(f"CREATE VIEW results AS SELECT {names} FROM measured WHERE is_newest")
-        connection.execute("DROP TABLE newest")
-    else:
-        connection.execute(f"CREATE TABLE {view} AS SELECT {columns} FROM incoming ORDER BY ALL")
-    connection.unregister("incoming")
-
-
-def _append(connection: duckdb.DuckDBPyConnection, view: str, rows: pa.RecordBatchReader) -> None:
-    """The rows as they come, which is how the file holds them: to sort so many takes more memory than all the rest."""
-    columns = ", ".join(_column(name) for name in rows.schema.names)
-    into = f"CREATE TABLE {view} AS"
-    while (part := list(itertools.islice(rows, _BATCHES))) or into.startswith("CREATE"):
-        connection.register("incoming", pa.Table.from_batches(part, rows.schema))
-        connection.execute(f"{into} SELECT {columns} FROM incoming")
-        connection.unregister("incoming")
-        connection.execute("FORCE CHECKPOINT snapshot")
-        into = f"INSERT INTO {view}"
-
-
-def _column(name: str) -> str:
-    # A database other than DuckDB gives a column without values no type.
-    return f'"{name}"::{_TYPES[BY_NAME[name].type]} AS "{name}"' if name in BY_NAME else f'"{name}"'
 
 
 def lock(connection: duckdb.DuckDBPyConnection, memory_mb: int) -> None:
@@ -405,7 +325,8 @@ def main() -> None:
     # Nothing but replies may reach the pipe, whatever a library prints.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    requests = _Requests(sys.stdin.buffer)
+    # Not sys.stdin, which the interpreter's end would wait for while a thread reads from it.
+    requests = _Requests(os.fdopen(os.dup(0), "rb"))
     hello = requests.next()
     connection, reply = _start(hello)
     while True:

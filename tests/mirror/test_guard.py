@@ -11,7 +11,7 @@ import pytest
 from db.record import Record
 from db.schema import EXPOSED
 from db.store import Store
-from mirror import guard, sandbox_child, sql_functions
+from mirror import guard, sandbox_child, snapshot, sql_functions
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def connection(tmp_path_factory):
         values = {"identity": method, "trial_id": f"{method}-1", "method": method, "latency_us": 2.0 + i}
         hashes = {"configuration": method, "comparison": "lookup"}
         store.add([Record({**trial, **values, **hashes})])
-    connection = sandbox_child.load(sandbox_child.read(store, EXPOSED), threads=1)
+    connection = snapshot.load(snapshot.read(store, EXPOSED), threads=1)
     sandbox_child.lock(connection, memory_mb=200)
     return connection
 

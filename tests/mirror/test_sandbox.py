@@ -17,7 +17,7 @@ from db.record import Record
 from db.schema import EXPOSED
 from db.settings import ROOT
 from db.store import Store, StoreBusyError, StoreError
-from mirror import sandbox, sandbox_child
+from mirror import sandbox, sandbox_child, snapshot
 from mirror.guard import GuardError
 from mirror.profile import Profile
 from mirror.sandbox import Limits, QueryCancelled, QueryError, QueryStopped, Sandbox
@@ -495,9 +495,9 @@ def test_samples_are_loaded_by_the_first_query_that_names_them(tmp_path, sql):
 
 def test_samples_stand_as_they_were_taken(tmp_path, monkeypatch):
     monkeypatch.setattr("db.store.BATCH_ROWS", 2)
-    monkeypatch.setattr(sandbox_child, "_BATCHES", 1)
+    monkeypatch.setattr(snapshot, "_BATCHES", 1)
     store = store_at(tmp_path / "results.duckdb", *(record(i) for i in (3, 1, 2)))
-    connection = sandbox_child.load(sandbox_child.read(store, EXPOSED), threads=2)
+    connection = snapshot.load(snapshot.read(store, EXPOSED), threads=2)
     rows = connection.execute("SELECT trial_id, sample FROM samples").fetchall()
     assert rows == [(f"t{i}-1", n) for i in (3, 1, 2) for n in (0, 1)]
 

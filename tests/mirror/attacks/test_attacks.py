@@ -20,7 +20,7 @@ import pytest
 from db.plain_text import printable
 from db.record import Record
 from db.store import Store
-from mirror import guard, sandbox_child
+from mirror import guard, sandbox_child, snapshot
 from mirror.__main__ import as_text
 from mirror.answer import ask, run_sql, to_json
 from mirror.chart import figure
@@ -137,7 +137,7 @@ def outcome(box: Sandbox, sql: str) -> Table | Exception:
 
 def test_every_refusal_is_the_guards_own(place: Place) -> None:
     """The guard alone, on a connection that nothing locks: what it refuses does not rest on the sandbox around it."""
-    connection = sandbox_child.load(sandbox_child.read(place.store, ["results", "history", "samples"]), threads=1)
+    connection = snapshot.load(snapshot.read(place.store, ["results", "history", "samples"]), threads=1)
     for attack in ATTACKS:
         if attack.outcome == "refused":
             with pytest.raises(guard.GuardError):
