@@ -20,6 +20,7 @@ from mirror.understand import Ambiguity, Refusal, actions
 from mirror.understand.read_back import read_back
 
 MAX_QUESTION = 1_000
+_CURVE_CAP = 10_000
 # How a statement begins: "With dim 16, which ..." does not, "Select the fastest method" may.
 _OPENING = re.compile(
     rf"\s*(select\b|from\s+({'|'.join(KNOWN_COLUMNS)})\b|values\s*\(|with\s+(recursive\s+)?\w+\s*(\([^()]*\)\s*)?as\b)",
@@ -80,7 +81,8 @@ def run_sql(
     read_as = read_back(spec) if spec else "SQL as written"
     blank = Answer("error", question, read_as, sql, engine="grammar" if spec else "sql", spec=spec)
     try:
-        table = sandbox.run(sql)
+        # A curve has a row for every step: of several trials more than one looks at as a table.
+        table = sandbox.run(sql, row_cap=_CURVE_CAP) if spec and spec.source == "curves" else sandbox.run(sql)
         failed = _failed(spec, sandbox) if spec else 0
         machines = sandbox.profile().machines if spec else 0
     except GuardError as error:
@@ -183,7 +185,7 @@ def to_json(answer: Answer) -> dict[str, object]:
         "columns": list(answer.table.columns) if answer.table else [],
         "rows": [list(row) for row in answer.table.rows] if answer.table else [],
         "truncated": bool(answer.table and answer.table.truncated),
-        "chart": {k: v for k, v in vars(chart).items() if v not in (None, "", False)} if chart else None,
+        "chart": {k: v for k, v in vars(chart).items() if v not in (None, "", False, ())} if chart else None,
         "summary": answer.summary,
         "suggestions": list(answer.suggestions),
         "engine": answer.engine,

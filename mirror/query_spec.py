@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mirror.change import change_columns, relative_columns
 from mirror.run_plan import RunPlan
+from mirror.shown import Shown
 from mirror.understand.tokens import NO_TOKENS, Tokens
 
 if TYPE_CHECKING:
@@ -190,8 +191,8 @@ class ChartSpec:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Answer:
+@dataclass(frozen=True, repr=False)
+class Answer(Shown):
     """What `ask` returns.
 
     Attributes:

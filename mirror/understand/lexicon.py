@@ -173,6 +173,7 @@ CUES: dict[str, tuple[str, ...]] = {
     "chart:box": ("box", "box plot", "boxplot", "boxes", "distribution", "distribution of", "spread of"),
     "chart:histogram": ("histogram",),
     "chart:heatmap": ("heatmap", "heat map"),
+    "chart:parallel": ("parallel coordinates", "parallel plot"),
     "chart:table": ("table",),
     "log": ("log scale", "logarithmic", "logarithmic scale", "log axis", "log axes"),
     "drop:auc": (

@@ -73,7 +73,8 @@ Keys of the query:
 - averaged: axes to average over because the question says so ("averaged over batch sizes"), otherwise [].
 - distinct: for the shape count, the column whose different values are counted ("how many methods"), otherwise null.
 - explain: true when the question is why two methods or machines differ, which the shape groups answers.
-- chart: {{type, log_x, log_y}}; type is null unless the question asks for a kind of chart.
+- last: true when training curves are asked for at the end of training alone (source curves, no step).
+- chart: {{type, log_x, log_y, linear}}; type is null unless the question asks for a kind of chart.
 - notes: what you assumed, one short phrase each.
 - cannot_answer: null when answer_by is form. Otherwise one sentence that says what the form lacks, or why the results
   cannot answer the question or that it asks for something other than a look at them. Never guess a column for a word
