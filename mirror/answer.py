@@ -7,10 +7,11 @@ from datetime import datetime
 from db.journal import open_results
 from db.settings import SettingsError
 from db.store import StoreError
-from mirror import catalog, llm_summary
+from mirror import catalog, llm_summary, outside
 from mirror.chart import choose
 from mirror.compile_sql import compile_sql
 from mirror.guard import GuardError
+from mirror.outside.source import SourceError
 from mirror.query_spec import Answer, ChartWish, Filter, QuerySpec
 from mirror.reading import Reading, Unread, read
 from mirror.sandbox import QueryError, QueryStopped, Sandbox, UnreadableError, shared
@@ -47,7 +48,8 @@ def ask(
     Args:
         question: plain words, or a SELECT statement.
         sandbox: where the SQL runs; by default the shared one of `db`.
-        db: SQLAlchemy URL or DuckDB file of the results; by default the MIRROR_DB setting.
+        db: SQLAlchemy URL or file: of results, or of other data (PostgreSQL, MySQL, SQLite, DuckDB, CSV, Parquet), which
+            is then asked (mirror.outside); by default the MIRROR_DB setting.
         use_model: whether a language model, where one is configured, may read the question.
         now: the present that the grammar tells "yesterday" from, naive UTC; by default the clock's.
         after: the answer before, which a follow-up such as "and for 0.05?" changes; None for a first question.
@@ -55,6 +57,8 @@ def ask(
     if not question.strip():
         return _refused(question, "Ask something, for example one of these questions.")
     try:
+        if sandbox is None and db and outside.is_outside(db):
+            return outside.ask(question, db)
         if sandbox is None:
             open_results(db)
             sandbox = shared(db)
@@ -63,7 +67,7 @@ def ask(
         return _refused(question, str(error))
     except Ambiguity as error:
         return _asked_back(question, error)
-    except (StoreError, SettingsError, QueryError, QueryStopped) as error:
+    except (StoreError, SettingsError, QueryError, QueryStopped, SourceError) as error:
         return Answer("error", question, summary=str(error))
 
 

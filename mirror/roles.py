@@ -21,6 +21,7 @@ _REPETITION = ("seed", "sweep", "code_version", "group_id", "is_baseline", "stop
 _BESIDE = {"machine_id": "machine", "verdict": "speedup"}
 _INTERVALS = {
     "latency_us": ("latency_ci_low_us", "latency_ci_high_us"), "speedup": ("speedup_ci_low", "speedup_ci_high"),
+    "right_share": ("right_ci_low", "right_ci_high"),
 }  # fmt: skip
 # Last words of the names of numbers that are places along something or name something, in tables of any kind.
 _PLACES = (

@@ -241,6 +241,7 @@ SCALES = {"k": 1e3, "m": 1e6, "%": 1e-2, "percent": 1e-2, "x": 1.0, "": 1.0}
 # Names that people choose, and values that are everyday words: they count only beside the name of their column.
 _NAMED_VALUES = (
     "sweep", "machine", "pooling_mode", "dtype", "op", "verdict", "prune_scope", "utility_score", "layout", "structure",
+    "category", "question_set",
 )  # fmt: skip
 _BESIDE = ("", " is", " are", " was", " were", " is the", " are the", " =")  # between such a column and its value
 _TELLING = (
@@ -250,6 +251,7 @@ _TELLING = (
     "interleaved",
     "split_in",
     "concat_out",
+    "held_out",
 )  # those of them that say by themselves what they are of
 
 
