@@ -35,6 +35,7 @@ class Gold:
         keys: further columns that only tell rows apart.
         aside: columns that an answer may do without.
         replicates: its column n counts replicates, without which an answer may do where it has another number.
+        either_sign: columns that are a difference, which an answer may take the other way round.
         of: what it reads, which is kept to the values that an answer fixed and named.
     """
 
@@ -46,6 +47,7 @@ class Gold:
     keys: frozenset[str] = frozenset()
     aside: frozenset[str] = frozenset()
     replicates: bool = False
+    either_sign: frozenset[str] = frozenset()
     of: Literal["runs", "results"] = "runs"
 
 

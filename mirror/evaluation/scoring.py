@@ -114,7 +114,22 @@ def _why_not(gold: Gold, right: Table, answer: Answer, table: Table) -> str:
         return "the answer was cut off"
     if gold.pareto and not (answer.chart and answer.chart.pareto):
         return "no Pareto front is drawn"
-    return difference(gold, right, table)
+    why = difference(gold, right, table)
+    if why and gold.either_sign and not difference(gold, _turned(gold, right), table):
+        return ""
+    return why
+
+
+def _turned(gold: Gold, table: Table) -> Table:
+    """The rows with their differences taken the other way round."""
+    turned = [c in gold.either_sign for c in table.columns]
+    return replace(
+        table,
+        rows=tuple(
+            tuple(-x if t and isinstance(x, int | float) else x for t, x in zip(turned, row, strict=True))
+            for row in table.rows
+        ),
+    )
 
 
 def _fixed(answer: Answer) -> dict[str, Value]:

@@ -16,7 +16,7 @@ from mirror.run_plan import Scalar
 FILE = Path(__file__).parent / "paraphrases.yaml"
 VOICES = ("researcher", "engineer", "newcomer")
 _EXPECTED = {"answer": "answered", "refuse": "refused", "ask": "ambiguous"}
-_KEYS = {"id", "voice", "question", "expect", "means", "must", "aside", "order", "worlds"}
+_KEYS = {"id", "voice", "question", "expect", "also", "means", "must", "aside", "either_sign", "order", "worlds"}
 # What tells rows apart, or says more of a row. A method is what most questions are about, so an answer has to name it.
 _TELLING = frozenset(
     (
@@ -54,6 +54,7 @@ def _question(given: Mapping[str, Any]) -> Question:
         "per": True,  # sorted as a whole is sorted within each kind of work too, and both are fair
         "keys": _TELLING - must,
         "aside": frozenset(given.get("aside", ())),
+        "either_sign": frozenset(given.get("either_sign", ())),
         "replicates": "n" not in must,
         "of": "results",
     }
@@ -62,6 +63,7 @@ def _question(given: Mapping[str, Any]) -> Question:
         category=given["voice"],
         ask=words,
         expect=_EXPECTED[given["expect"]],
+        also=tuple(given.get("also", ())),
         golds=tuple(Gold(sql, **gold) for sql in given.get("means", ())),
         worlds=tuple(given.get("worlds", (w.name for w in COMMON))),
         held_out=held_out(name),
@@ -79,8 +81,8 @@ def _problem(given: Mapping[str, Any]) -> str:
         return f"has the key {unknown[0]!r}: it may have {', '.join(sorted(_KEYS))}"
     if given["voice"] not in VOICES:
         return f"is in a voice that there is not: {given['voice']}"
-    if given["expect"] not in _EXPECTED:
-        return f"expects what there is not: {given['expect']}"
+    if given["expect"] not in _EXPECTED or not set(given.get("also", ())) <= {"empty"}:
+        return f"expects what there is not: {given['expect']}, {', '.join(given.get('also', ()))}"
     if (given["expect"] == "answer") != bool(given.get("means")):
         return "expects an answer without saying which, or the other way round"
     if unknown := sorted(set(given.get("worlds", ())) - {w.name for w in VOICES_WORLDS}):

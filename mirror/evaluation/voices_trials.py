@@ -27,13 +27,7 @@ _OF_LAPTOP = {
 }  # fmt: skip
 _LAPTOP_TRAINS = {"dataset": "ml-1m", "methods": ("dense", "hashed", "fiited", "adaembed")}
 _PRUNED = ("fiited", "adaembed", "frequency_pruned")
-# No two are equal, so that the smallest is one.
-_WEIGHT = {
-    "hashed_reference": 1.01, "quotient_remainder": 1.02, "small_dim": 1.1, "frequency_pruned": 1.25, "fiited": 1.15,
-    "adaembed": 1.05,
-}  # fmt: skip
 _DIMS, _BATCHES, _THREADS = (16, 32, 64), (1, 64, 512, 2048), (1, 2)
-_ROWS = 20_000
 
 
 def voices_records(world: VoicesWorld) -> list[Record]:
@@ -80,7 +74,7 @@ def _training(
     auc = data.auc + world.dim_gain * math.log2(dim / 16) / 2 - world.cost.get(method, 0.0) * penalty
     auc += world.gain.get((method, name), 0.0) - (0.006 if split == "validation" else 0.0)
     auc = round(auc + world.luck * chance(*key, seed, split, turn.code), 6)
-    weights = _ROWS * dim * 4 / 1e6 * size
+    weights = data.rows * dim * 4 / 1e6 * size
     us = 900.0 * (dim / 16) ** 0.4 * world.train_pace.get(method, 1.0) * machine.pace
     us = round(us * (1 + 0.1 * chance(*key, "pace")) * (1 + 0.01 * chance(*key, seed)), 2)
     planted = name == "planted" and method in _PRUNED
@@ -88,21 +82,28 @@ def _training(
         "benchmark": "training", "op": "click_model", "method": method, "is_baseline": method == "dense",
         "dtype": "float32", "dataset": name, "split": split, "embedding_dim": dim, "compression": size,
         "num_chunks": 4 if method == "fiited" else None, "batch_size": 512, "threads": 2, "seed": seed,
-        "num_rows": _ROWS, "num_tables": data.tables, **pruning(method), "auc": auc,
+        "num_rows": data.rows, "num_tables": data.tables, **pruning(method), "auc": auc,
         "logloss": round(1.05 - auc + 0.006 * chance(*key, "logloss") + 0.0003 * chance(*key, seed, "logloss"), 6),
         "regret": round(data.auc + 0.02 - auc, 6) if name == "planted" else None,
         "kept_share": round(0.5 + 0.4 * chance(*key, "kept") + 0.01 * chance(*key, seed, "kept"), 5)
         if planted else None,
         "restoration_lag_steps": int(200 + 150 * chance(*key, seed, "lag")) if planted else None,
-        "memory_mb": round(weights * _WEIGHT.get(method, 1.0), 6),
+        "memory_mb": round(weights * world.weight.get(method, 1.0), 6),
         "metadata_mb": round(weights * (0.08 + 0.4 / dim) * (1 + 0.2 * chance(world.name, method)), 6)
         if method in _PRUNED else None,
         "optimizer_mb": round(weights * (1.1 if method == "fiited" else 1.0), 6),
         "peak_rss_mb": round(310 + 2.2 * weights + 3 * chance(*key, seed, "rss"), 3),
         "latency_us": us, "samples_per_s": 512 / us * 1e6, "sample_count": 469,
         "noise": round(0.03 + 0.02 * chance(*key, seed, "noise"), 7), "stop_reason": "fixed_count",
-        "curves": training_curves(method, auc, size, key),
+        "curves": tuple(_point(dim, *point, (*key, seed)) for point in training_curves(method, auc, size, key)),
     }  # fmt: skip
+
+
+def _point(dim: int, metric: str, step: int, value: float, key: tuple[object, ...]) -> tuple[str, int, float]:
+    """A point of a curve; live dimensions are of `dim` ones, and differ between worlds and seeds."""
+    if metric == "live_dimensions":
+        value = round(value * dim / 16 * (1 - 0.1 * abs(chance(*key, "live"))), 4)
+    return metric, step, value
 
 
 # -- lookups -----------------------------------------------------------------------------------------------------------
@@ -159,7 +160,7 @@ def _lookup(
     return {
         "benchmark": "lookup", "op": "embedding_bag", "method": method, "is_baseline": method == "dense",
         "dtype": "float32", "num_tables": 1, "embedding_dim": dim, "compression": size, "batch_size": batch,
-        "direction": direction, "seed": seed, **axes, "memory_mb": round(weights * _WEIGHT.get(method, 1.0), 6),
+        "direction": direction, "seed": seed, **axes, "memory_mb": round(weights * world.weight.get(method, 1.0), 6),
         "peak_rss_mb": round(260 + 3 * weights + batch * dim / 4000 + 2 * chance(*own, seed, "rss"), 3),
         "bandwidth_gb_s": round(moved / us / 1e3, 6), "max_abs_error": abs(round(error * chance(*own, "error"), 12)),
         **timing(us, batch, (*own, seed), wild=wild, digits=8),
@@ -215,7 +216,7 @@ def _step(
         "dtype": "float32", "num_tables": 1, "num_rows": 100_000, "embedding_dim": dim, "compression": size,
         "num_chunks": 4 if method == "fiited" else None, "layout": "compact" if pruned else None,
         "optimizer": optimizer, "bag_size": 1, "batch_size": batch, "direction": direction, "zipf_s": 1.05,
-        "cache": "warm", "threads": threads, "seed": 0, "memory_mb": round(weights * _WEIGHT.get(method, 1.0), 6),
+        "cache": "warm", "threads": threads, "seed": 0, "memory_mb": round(weights * world.weight.get(method, 1.0), 6),
         "metadata_mb": round(weights * 0.15, 6) if pruned else None,
         "optimizer_mb": None if optimizer == "sgd" else round(weights, 6),
         "prune_share": round(0.02 + 0.015 * chance(*key, "share"), 5) if direction == "prune" else None,
