@@ -70,7 +70,7 @@ class Limits:
 
     memory_mb: int = 512
     threads: int = 2
-    load_s: float = 120.0
+    load_s: float = 300.0
 
 
 @dataclass(eq=False)
