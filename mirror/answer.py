@@ -48,8 +48,8 @@ def ask(
     Args:
         question: plain words, or a SELECT statement.
         sandbox: where the SQL runs; by default the shared one of `db`.
-        db: SQLAlchemy URL or file: of results, or of other data (PostgreSQL, MySQL, SQLite, DuckDB, CSV, Parquet), which
-            is then asked (mirror.outside); by default the MIRROR_DB setting.
+        db: SQLAlchemy URL or file: of results, or of other data (a database, CSV or Parquet), which is then asked
+            (mirror.outside); by default the MIRROR_DB setting.
         use_model: whether a language model, where one is configured, may read the question.
         now: the present that the grammar tells "yesterday" from, naive UTC; by default the clock's.
         after: the answer before, which a follow-up such as "and for 0.05?" changes; None for a first question.
