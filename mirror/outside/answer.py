@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from mirror.chart import choose
 from mirror.guard import GuardError
@@ -77,11 +78,16 @@ def run_sql(sql: str, url: str, question: str = "") -> Answer:
     return _told(replace(blank, status="answered", table=table, chart=chart), summarize(table, None, chart), odd)
 
 
+@lru_cache(maxsize=4)
+def _words(database: Database) -> Words:
+    return Words(database)
+
+
 def understood(question: str, database: Database, now: datetime) -> Asked:
     """The form of a question in plain words. Raises Refusal or Ambiguity."""
     text, quotes = prepared(question)
-    times, course, rest = spans.find(text, now)
-    known = Words(database)
+    known = _words(database)
+    times, course, rest = spans.find(text, now, known.names())
     items, words, notes = known.items(rest)
     picker = Picker(known, words, times, quotes)
     if earned := next((i for i in items if i.kind == "unknown" and i.text in MONEY), None):

@@ -94,7 +94,7 @@ class _Builder(Joins):
             shown += [self._as(found[i] if i in found else exp.null(), name) for i, name in enumerate(metrics)]
         tree = self._from(exp.select(*shown), part, self._where(part))
         if not measures:
-            return self._ordered(tree.distinct(), [(self._column(None, n), False) for n in names]), dimensions
+            return self._ordered(tree.distinct(), [(k, False) for k in self._sort_keys(keys, names)]), dimensions
         if keys:
             tree = tree.group_by(*(k.copy() for k in [*keys, *hidden]))
         if not whole:
@@ -103,7 +103,7 @@ class _Builder(Joins):
             tree = tree.having(self._test(found[having.measure].copy(), having.operator, (having.value,)))
         if asked.count_groups or (asked.order and asked.ties):
             return tree, dimensions
-        return self._sorted(tree, names, metrics), dimensions
+        return self._sorted(tree, self._sort_keys(keys, names), metrics), dimensions
 
     def _side_by_side(self, tables: list[str], metrics: list[str]) -> tuple[exp.Select, list[str]]:
         """Numbers of two tables: each is added up by itself, then they are put side by side."""
@@ -126,7 +126,14 @@ class _Builder(Joins):
             tree = tree.having(self._test(once[having.measure].copy(), having.operator, (having.value,)))
         if asked.count_groups or (asked.order and asked.ties):
             return tree, dimensions
-        return self._sorted(tree, names, metrics), dimensions
+        return self._sorted(tree, keys, metrics), dimensions
+
+    def _sort_keys(self, keys: list[exp.Expr], names: list[str]) -> list[exp.Expr]:
+        """What sorts by the keys: a column under its own name, which another table may have too, with its table."""
+        return [
+            k if isinstance(k, exp.Column) and k.name == n else self._column(None, n)
+            for k, n in zip(keys, names, strict=True)
+        ]
 
     def _counted(self, tree: exp.Select) -> tuple[exp.Expr, list[str], list[str]]:
         """How many groups there are."""
@@ -147,12 +154,12 @@ class _Builder(Joins):
         first = exp.EQ(this=self._column(None, metric), expression=self._column(None, "first_place"))
         return exp.select(*(c.copy() for c in columns)).from_(outer).where(first)
 
-    def _sorted(self, tree: exp.Select, names: list[str], metrics: list[str]) -> exp.Select:
+    def _sorted(self, tree: exp.Select, keys: list[exp.Expr], metrics: list[str]) -> exp.Select:
         """In the order that was asked for; else times in their order, and the largest number first."""
         asked = self._asked
-        if not names:
+        if not keys:
             return tree
-        by_name = [(self._column(None, n), False) for n in names]
+        by_name = [(key, False) for key in keys]
         if asked.order:
             order = [(self._column(None, metrics[asked.order[0]]), asked.order[1]), *by_name]
         elif any(g.bucket for g in asked.groups):

@@ -35,7 +35,11 @@ def settled(
             raise Refusal(
                 f"{rows_of(base).capitalize()} has several {many(owner)}: ask about {many(owner)} themselves."
             )
-        _, role = pick.way_to(owner, table, belonging.item.role, belonging.item)
+        to_table, role = pick.way_to(owner, table, belonging.item.role, belonging.item)
+        if not to_table:
+            raise Refusal(
+                f"“without {belonging.item.text}” says nothing of {many(owner)} themselves: name another table."
+            )
         presences.append(Presence(table, owner, belonging.absent, tuple(inside[id(belonging)]), role))
     return conditions, presences
 

@@ -75,7 +75,7 @@ _PLAIN = frozenset(
 _RESERVED = frozenset(
     ("user", "order", "group", "groups", "analyze", "check", "references", "collate", "session_user", "rank", "system",
      "condition", "keys", "lead", "lag", "range", "read", "release", "schema", "signal", "sql", "trigger", "usage",
-     "of", "row_number", "function", "option", "match", "to", "both", "leading", "trailing", "placing", "grant", "freeze")
+     "of", "row_number", "function", "option", "match", "to", "both", "leading", "trailing", "placing", "grant")
 )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ LONGEST_VALUE = 100
 
 def database(reader: Reader) -> Database:
     """Everything that can be asked about. Raises SourceError, also for a database without tables."""
-    structure = reader.structure()
+    structure = _printable(reader.structure())
     name = reader.source.name
     if not structure.relations:
         raise SourceError(f"{name} has no tables that could be asked about.")
@@ -34,6 +34,20 @@ def database(reader: Reader) -> Database:
     relations = [_marked(r) for r in relations]
     notes = [*structure.notes, keys.note(links), *counter.notes(relations)]
     return Database(reader.source.dialect, name, tuple(relations), tuple(links), tuple(n for n in notes if n))
+
+
+def _printable(structure: Structure) -> Structure:
+    """Without tables and columns whose names would do something to a terminal."""
+    relations = [
+        replace(r, columns=tuple(c for c in r.columns if c.name.isprintable()))
+        for r in structure.relations
+        if r.name.isprintable()
+    ]
+    known = {(r.name, c.name) for r in relations for c in r.columns}
+    links = [
+        k for k in structure.links if {(k.table, c) for c in k.columns} | {(k.to, c) for c in k.to_columns} <= known
+    ]
+    return replace(structure, relations=[r for r in relations if r.columns], links=links)
 
 
 def _marked(relation: Relation) -> Relation:
@@ -124,7 +138,7 @@ class _Counter:
         values = sorted(str(value) for (value,) in rows or ())
         if not values or len(values) > MAX_VALUES or max(map(len, values)) > LONGEST_VALUE:
             return column
-        return replace(column, values=tuple(values))
+        return replace(column, values=tuple(v for v in values if v.isprintable()))
 
     def overlap(self, table: str, column: str, other: str, key: str) -> float | None:
         """Share of the values of a column that are found in another table's key."""

@@ -48,8 +48,12 @@ def check(sql: str, database: Database, row_cap: int | None = None) -> str:
         _Walk(database, again).query(again)
         if again.sql(dialect=database.dialect, comments=False) != written:
             raise _unknown("quotes")
+    except GuardError:
+        raise
     except RecursionError:
         raise GuardError("The SQL is nested too deeply: use fewer brackets and joins, or steps with WITH.") from None
+    except Exception as error:  # a tree that the walk or the writer does not know
+        raise _unknown("a new layout") from error
     return written
 
 
@@ -62,7 +66,9 @@ def _parsed(sql: str, dialect: str) -> exp.Expr:
         first: dict[str, Any] = next(iter(getattr(error, "errors", None) or ({},)))
         near = f" near “{_shown(first['highlight'])}”" if first.get("highlight") else ""
         raise UnreadableError(f"This SQL cannot be read{near}: mend it, or ask in plain words.") from None
-    except (ValueError, TypeError, AttributeError, IndexError, KeyError):  # a slip of the parser itself
+    except RecursionError:
+        raise
+    except Exception:  # a slip of the parser itself
         raise UnreadableError("This SQL cannot be read: write it in a simpler way.") from None
     statements = [s for s in statements if not isinstance(s, exp.Semicolon)]
     if not statements:

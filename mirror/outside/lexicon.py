@@ -141,6 +141,10 @@ class Words:
                         _add(self._places, (*role, *words_of(column.name)), named)
                         _add(self._places, (*role, *qualified(relation.name, column.name).split()), named)
 
+    def names(self) -> set[str]:
+        """All words of tables, columns and values, in the singular."""
+        return {word for known in (self._tables, self._places, self._values) for words in known for word in words}
+
     def items(self, text: str) -> tuple[list[Item], list[str], list[str]]:
         """Cut the text into items, longest phrase first. Returns them, all words, and a note for each typo."""
         words = lexicon.tokens(text)

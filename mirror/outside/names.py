@@ -23,6 +23,8 @@ _AVERAGED = _words(
 # A price of a whole line or order is a sum already.
 _WHOLE = frozenset({"total", "line", "extended", "subtotal"})
 _KEY_WORDS = frozenset({"id", "ids", "uuid", "guid", "pk", "fk", "key"})
+# Numbers that only name something.
+_NUMBERED = _words("number no nr zip zipcode postcode phone fax isbn ean code")
 _YEARS = frozenset({"year", "yr", "jahr"})
 _UNCOUNTED = _words("staff crew equipment data stock news media inventory feedback money series species people traffic")
 # What stands before the name of a table in many a warehouse.
@@ -107,8 +109,10 @@ def is_key(database: Database, relation: Relation, column: Column) -> bool:
         return True
     if any(column.name in link.columns for link in database.links if link.table == relation.name):
         return True
-    words = words_of(column.name)
-    return bool(words) and words[-1] in _KEY_WORDS and (column.type != "real")
+    last = words_of(column.name)[-1:]
+    if column.numeric and last and last[0] in _NUMBERED:
+        return True
+    return bool(last) and last[0] in _KEY_WORDS and column.type != "real"
 
 
 def is_year(column: Column) -> bool:

@@ -133,11 +133,10 @@ class Walk(Comparisons):
 
     def _aggregated(self, name: str) -> None:
         if name == "distinct" and self._aggregate != "count":
-            if self._peek().kind not in ("column", "table"):
-                return
-            self._slots.distinct = True
+            self._slots.distinct |= self._peek().kind == "column"  # rows of a table differ anyway
             return
-        if self._aggregate and self._peek(-2).is_cue("and"):
+        counts = {"count", "distinct"} & {self._aggregate, name}
+        if self._aggregate and self._peek(-2).is_cue("and") and not counts:
             self._more.append(self._aggregate)
         elif self._aggregate and name != "distinct":
             raise Refusal(
@@ -288,8 +287,7 @@ class Walk(Comparisons):
             self._negated = False
             return
         if self._aggregate:
-            counted = self._aggregate == "count" and not item.factors
-            self._measure(Wanted("distinct" if counted else self._aggregate, item))
+            self._measure(Wanted(self._of_column(item), item))
             self._after_measure()
             return
         if self._negated:
@@ -324,7 +322,8 @@ class Walk(Comparisons):
         """ "average price and quantity": the second number is averaged like the first."""
         measures = self._slots.measures
         if measures and self._peek(-2).is_cue("and") and self._peek(-3) is (measures[-1].times or measures[-1].item):
-            return measures[-1].aggregate
+            carried = measures[-1].aggregate
+            return None if carried in ("count", "distinct") else carried
         return None
 
     def _lead(self, item: Item) -> None:
@@ -335,8 +334,12 @@ class Walk(Comparisons):
                 slots.leading = i
                 return
         slots.leading = len(slots.measures)
-        self._measure(Wanted(self._aggregate, item))
+        self._measure(Wanted(self._of_column(item), item))
         self._after_measure()
+
+    def _of_column(self, item: Item) -> Aggregate | None:
+        """The aggregate that was said; the number of a column is that of its different values."""
+        return "distinct" if self._aggregate == "count" and not item.factors else self._aggregate
 
     def _measure(self, wanted: Wanted) -> None:
         self._slots.measures += [Wanted(aggregate, wanted.item) for aggregate in self._more]

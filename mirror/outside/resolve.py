@@ -50,6 +50,7 @@ class Resolver(Measures):
         items += [by.item for by in slots.groups if by.item]
         pick.context = {pick.table(i) for i in items if i.tables}
         pick.via = tuple(pick.table(i) for i in slots.via)
+        slots.distinct &= bool(slots.groups)
         self._named_date()
         self._entities()
         if slots.course and not any(by.bucket for by in slots.groups):

@@ -5,6 +5,7 @@ Each is taken out and a mark is left in its place, so that a reader still knows 
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -40,6 +41,23 @@ _BOUND = re.compile(
 _BARE = re.compile(rf"{_START}(?P<period>{_DAY}|{_NAMED}){_END}")
 _NO_YEAR = re.compile(rf"{_START}(?:in|during|since|before|after|until|of)\s+(?P<month>{'|'.join(_MONTHS)}){_END}")
 
+_LIKE_TIMES = frozenset(
+    (
+        "history",
+        "trend",
+        "today",
+        "yesterday",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+    )
+)
+_HIDDEN = "\N{WORD JOINER}"
+
 _FROM_START = (">=", "≥", "since", "starting", "starting in", "starting from")
 _TO_END = ("<=", "≤", "until", "till", "through")
 
@@ -63,8 +81,10 @@ class Span:
     years: tuple[int, ...] = ()
 
 
-def find(question: str, now: datetime) -> tuple[list[Span], bool, str]:
+def find(question: str, now: datetime, names: Iterable[str] = ()) -> tuple[list[Span], bool, str]:
     """The times of a question, whether it asks for a course over time, and the question with marks in their places.
+
+    `names` are words of the database, which are no times there: a table `history`, a weekday in a column.
 
     Raises Refusal for a time that is not understood.
     """
@@ -79,11 +99,14 @@ def find(question: str, now: datetime) -> tuple[list[Span], bool, str]:
         text = pattern.sub(take, text)
     if month := _NO_YEAR.search(text):
         raise Refusal(f"“{month[0]}” needs a year, as in “{month['month']} {now.year}”.")
+    for name in names:
+        if name in _LIKE_TIMES:
+            text = re.sub(rf"\b{name}", _HIDDEN.join(name), text)
     times, rest = time_cues.find(text, now)
     if times.start is not None:
         spans.append(Span(times.start, times.end, times.phrase))
         _, rest = time_cues.find(text.replace(times.phrase, f" {MARK}{len(spans) - 1} ", 1), now)
-    return spans, times.course, rest
+    return spans, times.course, rest.replace(_HIDDEN, "")
 
 
 def _span(match: re.Match[str]) -> Span:

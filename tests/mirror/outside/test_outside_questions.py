@@ -7,6 +7,7 @@ import pytest
 import sales_data
 from sales_data import Shop
 
+from mirror.chart import figure
 from mirror.outside import ask
 
 ITEMS = "order_items i JOIN orders o ON i.order_id = o.id JOIN customers c ON o.customer_id = c.id"
@@ -160,6 +161,7 @@ def test_a_question_has_the_answer_of_sql_written_by_hand(question: str, gold: s
     assert answer.read_as
     assert answer.chart is not None
     assert answer.table is not None
+    figure(answer.table, answer.chart)
     found, wanted = rounded(answer.table.rows), rounded(shop.rows(gold.format(**SPANS[shop.kind])))
     assert wanted, "a gold answer without rows shows nothing"
     if not ordered:

@@ -1,5 +1,7 @@
 """What words become: SQL that counts every row once, a refusal that says why, or a question back with its choices."""
 
+import random
+import sqlite3
 from dataclasses import replace
 from datetime import datetime
 
@@ -325,3 +327,36 @@ def test_every_example_has_an_answer(database: Database) -> None:
     assert len(found) >= 4
     for question in found:
         assert answers(question, database)
+
+
+PIECES = (
+    "in 2025", "since 2025-03-01", "last month", "over time", "> 2024", "5", "2.5", "-3", "1,000", "10%", "over 100",
+    "between 1 and 5", "the", "of", "and", "or", ",", '"Lamp"', "with", "without", "by", "not", "how many", "number of",
+    "total", "average", "different", "lowest and highest", "highest", "least", "top 3", "best", "per month", "by year",
+    "sorted by", "times", "more than 3", "via", "named", "is empty", "descending", "each", "unheard of",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("database", [made_up.shop("sqlite"), replace(made_up.airline(), dialect="sqlite")])
+def test_no_words_are_a_crash_and_all_sql_can_be_prepared(seed: int, database: Database) -> None:
+    rng = random.Random(seed)
+    names = [r.name.replace("_", " ") for r in database.relations] * 3
+    names += [c.name.replace("_", " ") for r in database.relations for c in r.columns]
+    names += [v for r in database.relations for c in r.columns for v in c.values]
+    connection = sqlite3.connect(":memory:")
+    for relation in database.relations:
+        columns = ", ".join(f'"{c.name}"' for c in relation.columns)
+        connection.execute(f"CREATE TABLE {relation.name} ({columns})")
+    answered = 0
+    sentences: set[str] = set()
+    for _ in range(600):
+        question = " ".join(rng.choice(names if rng.random() < 0.6 else PIECES) for _ in range(rng.randint(1, 7)))
+        try:
+            connection.execute("EXPLAIN " + sql(question, database))
+            answered += 1
+        except (Refusal, Ambiguity) as error:
+            sentences.add(str(error))
+    connection.close()
+    assert answered > 30
+    assert not [s for s in sentences if not s.endswith((".", "?"))]
