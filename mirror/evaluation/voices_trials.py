@@ -10,7 +10,6 @@ from mirror.evaluation.trials import Book, against, chance, pruning, timing, tra
 from mirror.evaluation.voices_worlds import Training, VoicesWorld
 from mirror.evaluation.worlds import Machine, Pass
 
-_SEEDS = {"training": 3, "lookup": 2}
 _KEPT = (0.5, 0.25, 0.1, 0.05, 0.02)
 _TRAINED = {
     "dense": (1.0,), "hashed": _KEPT, "hashed_reference": (0.1,), "quotient_remainder": _KEPT, "small_dim": _KEPT,
@@ -57,9 +56,9 @@ def _trainings(world: VoicesWorld, turn: Training, machine: Machine) -> Iterator
     for name, dim, (method, sizes) in itertools.product(world.data, _DIMS, _TRAINED.items()):
         if not whole and (name != _LAPTOP_TRAINS["dataset"] or method not in _LAPTOP_TRAINS["methods"]):
             continue
-        for size, seed in itertools.product(sizes, range(_SEEDS["training"])):
+        for size, seed in itertools.product(sizes, range(world.train_seeds)):
             yield _training(world, turn, machine, name, dim, method, size, seed, "test")
-            if whole and name == "frappe" and method in ("dense", "fiited") and dim == 16:
+            if world.validation and whole and name == "frappe" and method in ("dense", "fiited") and dim == 16:
                 # Without curves: those have no word for the split.
                 validated = _training(world, turn, machine, name, dim, method, size, seed, "validation")
                 yield {**validated, "curves": ()}
@@ -114,7 +113,7 @@ def _lookups(world: VoicesWorld, turn: Pass, machine: Machine) -> Iterator[dict[
     whole = machine is world.machines[0]
     dims = [d for d in turn.dims or _DIMS if whole or d != 32]
     for method, dim, batch, threads, seed in itertools.product(
-        world.paces, dims, _BATCHES, _THREADS, range(_SEEDS["lookup"])
+        world.paces, dims, _BATCHES, _THREADS, range(world.lookup_seeds)
     ):
         if turn.methods:
             if method in turn.methods:
@@ -130,7 +129,7 @@ def _lookups(world: VoicesWorld, turn: Pass, machine: Machine) -> Iterator[dict[
 
 def _further(world: VoicesWorld, method: str, dim: int, batch: int, threads: int) -> Iterator[dict[str, Any]]:
     """Other values of one axis, with which the same lookup is measured again."""
-    if world.data and method in ("dense", "hashed") and dim == 64 and threads == 1:
+    if world.cold and method in ("dense", "hashed") and dim == 64 and threads == 1:
         yield {"cache": "cold"}
     axes = {"method": method, "embedding_dim": dim, "batch_size": batch, "threads": threads}
     for varied in world.varied:

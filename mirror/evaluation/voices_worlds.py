@@ -120,6 +120,8 @@ ECHO = VoicesWorld(
     stepped=datetime(2026, 11, 11, 9, 0),
     grouped=datetime(2026, 11, 13, 9, 0),
     luck=0.0009,
+    validation=True,
+    cold=True,
     fates=(
         *_SKIPPED,
         Fate({"benchmark": "training", "method": "hashed", "compression": 0.02, "dataset": "frappe",
@@ -199,6 +201,8 @@ FOXTROT = VoicesWorld(
     grouped=datetime(2026, 11, 5, 9, 0),
     parallel_gain=(0.8, 1.3),
     luck=0.0012,
+    validation=True,
+    cold=True,
     dim_gain=-0.002,
     wild=0.2,
     fates=(
