@@ -164,8 +164,8 @@ def _with_benchmark(spec: QuerySpec, profile: Profile, question: str) -> QuerySp
         notes = (*notes, f"benchmark {left[0]}, which has the most to compare")
     # What is claimed of the baseline can be told of several benchmarks only where it is the same in all of them.
     against = profile.compared_with(catalog.words()["baseline"]) if spec.verdicts and spec.claim else left
-    told = not spec.verdicts or all(profile.values("verdict", b) for b in left)
-    if len(left) > 1 and _is_within_each(spec) and told and set(left) <= set(against):
+    all_told = not spec.verdicts or all(profile.values("verdict", b) for b in left)
+    if len(left) > 1 and _is_within_each(spec) and all_told and set(left) <= set(against):
         only = (Filter("benchmark", "in", tuple(left)),) if len(left) < len(profile.benchmarks) else ()
         return replace(spec, filters=(*only, *spec.filters), dimensions=_with_place(spec.dimensions, "benchmark"))
     if len(left) > 1:
