@@ -1,4 +1,4 @@
-"""Command line: python -m mirror ask "memory vs AUC at compression 0.1" [--json] [--db URL], and python -m mirror eval."""
+"""Command line: python -m mirror ask "memory vs AUC at compression 0.1" [--json] [--db URL]; python -m mirror eval."""
 
 import argparse
 import json

@@ -57,7 +57,7 @@ class Order:
 
 @dataclass(frozen=True)
 class ChartWish:
-    """What the question asked of the chart; None where it is silent. `linear`: no logarithmic axis, whatever the values."""
+    """What the question asked of the chart; None where it is silent. `linear`: no logarithmic axes at all."""
 
     type: ChartType | None = None
     log_x: bool = False
@@ -71,9 +71,10 @@ class QuerySpec:
 
     Attributes:
         shape: points (one row per trial), groups (metrics per group), ranking (groups in order, the first `limit`),
-            best (the first of each partition, ties included), front (of each partition the groups that no other beats in
-            both metrics; with the claim worse, those that another does beat), relative (metrics per group beside those of the reference `against`), count (a number of
-            trials), rows (whole trials), change (the leading metric of each group before and since `split`).
+            best (the first of each partition, ties included), front (of each partition the groups that no other beats
+            in both metrics; with the claim worse, those that another does beat), relative (metrics per group beside
+            those of the reference `against`), count (a number of trials), rows (whole trials), change (the leading
+            metric of each group before and since `split`).
         metrics: the metrics asked for, the leading one first.
         dimensions: columns to group by or to show beside the metrics, the asked ones first.
         partitions: for `ranking`, `best` and `front`: dimensions within which the ranking is made anew (never compare

@@ -358,7 +358,8 @@ def test_significant_needs_verdicts_against_the_one_baseline(profile: Profile) -
     assert grammar.read("which method is significantly faster than dense", known).claim == "faster"
     with pytest.raises(Refusal, match="not dense alone"):
         grammar.read(
-            "which method is significantly faster than dense", replace(known, baselines={"lookup": ("dense", "small_dim")})
+            "which method is significantly faster than dense",
+            replace(known, baselines={"lookup": ("dense", "small_dim")}),
         )
     with pytest.raises(Refusal, match="significantly faster than dense"):
         grammar.read("is hashed significantly faster than small_dim in lookup", known)
