@@ -18,16 +18,21 @@ from mirror.chart import figure, fits, tiles
 from mirror.numbers import format_value
 from mirror.query_spec import ChartSpec, Table
 from mirror.sandbox import QueryStopped, Sandbox, shared
+from mirror.wording import counted
 
+NEW_RUN_PATH = "new-run"
 _PLOTLY = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
+_PLOTLY_PHONE = {"displayModeBar": False}  # without a mouse it would always lie over the legend
 _STYLE = """
 <style>
 .block-container {padding-top: 3.6rem; padding-bottom: 3rem; max-width: 1320px;}
 .stTextArea textarea {font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.86rem;}
 .st-key-trial thead {display: none;}
+.st-key-trail p {font-size: 0.92rem;}
 .mirror-status {color: #5b6875; font-size: 0.85rem; text-align: right;}
 @media (max-width: 640px) {
-  .mirror-status {text-align: left;}
+  .st-key-trail p {font-size: 0.92rem;}
+.mirror-status {text-align: left;}
   [data-testid="InputInstructions"] {display: none;}
   [class*="st-key-wide-"] {display: none;}
   .block-container {padding-left: 1rem; padding-right: 1rem;}
@@ -71,13 +76,20 @@ def show_status(place: DeltaGenerator, box: Sandbox, measuring: bool = False) ->
 def _status(box: Sandbox) -> tuple[str, str]:
     """(hint, text) of the status line."""
     try:
-        profile = box.profile()
+        trials, machines, updated = _counts(box.url, box.version(), box)
     except (StoreError, QueryStopped) as error:
         _stop(error)
-    parts = [f"{profile.rows('results'):,} trials", f"{profile.machines} machine{'' if profile.machines == 1 else 's'}"]
-    if not profile.updated:
+    parts = [f"{trials:,} trials", counted(machines, "machine")]
+    if not updated:
         return "", f"results: {' · '.join(parts)}"
-    return f"{profile.updated} UTC", f"results: {' · '.join([*parts, f'updated {local_time(profile.updated)}'])}"
+    return f"{updated} UTC", f"results: {' · '.join([*parts, f'updated {local_time(updated)}'])}"
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _counts(url: str, version: str, _box: Sandbox) -> tuple[int, int, str | None]:
+    """(trials, machines, time of the newest), read once: a page must not wait for the query of somebody else."""
+    profile = _box.profile()
+    return profile.rows("results"), profile.machines, profile.updated
 
 
 def _stop(error: Exception) -> NoReturn:
@@ -157,18 +169,19 @@ def show_chart(table: Table, chart: ChartSpec, key: str) -> None:
     if why := fits(chart, table):
         st.info(plain(why), icon=":material/table_chart:")
         return
+    config = _PLOTLY_PHONE if is_phone() else _PLOTLY
     drawn = figure(table, chart, columns=1 if is_phone() else None)
     if drawn is None:
         st.info(plain(chart.reason or "No chart fits this result."), icon=":material/table_chart:")
         return
     if chart.facet is None or is_phone():
-        st.plotly_chart(drawn, key=key, config=_PLOTLY, theme=None)
+        st.plotly_chart(drawn, key=key, config=config, theme=None)
     else:
         # The server does not know how wide the page is: the style sheet shows one of the two.
         with st.container(key=f"wide-{key}"):
-            st.plotly_chart(drawn, key=f"{key}_wide", config=_PLOTLY, theme=None)
+            st.plotly_chart(drawn, key=f"{key}_wide", config=config, theme=None)
         with st.container(key=f"narrow-{key}"):
             narrow = figure(table, chart, columns=1)
-            st.plotly_chart(narrow, key=f"{key}_narrow", config=_PLOTLY, theme=None)
+            st.plotly_chart(narrow, key=f"{key}_narrow", config=config, theme=None)
     if chart.reason:
         st.caption(plain(chart.reason))

@@ -9,21 +9,18 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from page_driver import LIMIT_S, ROOT, app_test, ask, ask_page, press, texts
 from streamlit.testing.v1 import AppTest
 
 from db import runs
 from db import settings as settings_module
 from db.runs import RunState
 from mirror import answer, jobs
-from mirror.pages import ask as ask_module
+from mirror.pages import welcome
 from mirror.profile import Profile
 from mirror.query_spec import Answer
 from mirror.sandbox import Sandbox
-from mirror.understand import Refusal
-from mirror.understand.llm import LlmFrontEnd
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-LIMIT_S = 60
+from mirror.understand.llm import Declined, LlmFrontEnd
 
 
 @pytest.fixture(autouse=True)
@@ -32,24 +29,6 @@ def settings(monkeypatch: pytest.MonkeyPatch, results_file: Path) -> None:
     monkeypatch.setenv("MIRROR_DB", str(results_file))
     for name in ("MIRROR_LLM_BASE_URL", "MIRROR_LLM_MODEL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-
-
-def ask_page() -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=LIMIT_S).run()
-    assert not app.exception
-    return app
-
-
-def ask(app: AppTest, question: str) -> AppTest:
-    app.text_input(key="question").set_value(question)
-    app.button[0].click().run()
-    assert not app.exception
-    return app
-
-
-def texts(app: AppTest) -> str:
-    shown = [*app.markdown, *app.caption, *app.info, *app.error, *app.warning]
-    return "\n".join(str(e.value).replace("\\", "") for e in shown)
 
 
 def test_the_first_visit_shows_three_answered_questions() -> None:
@@ -80,8 +59,8 @@ def test_an_edited_statement_follows_its_own_result_and_can_be_taken_back() -> N
 
 def test_question_and_statement_outlive_a_visit_to_another_page() -> None:
     before = ask(ask_page(), "memory vs AUC at compression 0.1")
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=LIMIT_S)
-    for key in ("asked", "answer", "original", "generation"):  # what Streamlit keeps while another page is shown
+    app = app_test()
+    for key in ("trail", "generation"):  # what Streamlit keeps while another page is shown
         app.session_state[key] = before.session_state[key]
     app.run()
     assert not app.exception
@@ -98,11 +77,6 @@ def test_a_failing_statement_keeps_its_text_and_offers_the_likely_fix() -> None:
     press(app, "Use auc instead of aucc")
     assert app.text_area(key="sql").value == "SELECT method, auc FROM results"
     assert len(app.dataframe[0].value) > 100
-
-
-def press(app: AppTest, label: str) -> None:
-    next(b for b in app.button if b.label.replace("\\", "") == label).click().run()
-    assert not app.exception
 
 
 def test_hostile_sql_is_refused_and_the_next_question_answers() -> None:
@@ -132,12 +106,12 @@ def test_the_first_visit_asks_no_language_model_and_answers_once(monkeypatch: py
         asked.append(question)
         return answer.ask(question, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(ask_module, "ask", counting)
+    monkeypatch.setattr(welcome, "ask", counting)
     app = ask_page()
     assert len(app.get("plotly_chart")) + len(app.metric) >= 3
     app.run()
     assert not app.exception
-    assert len(asked) == 3
+    assert len(asked) == len(set(asked)) >= 3
 
 
 HOSTILE = "![x](https://evil.example/p.png) :red[y] <b>"
@@ -164,7 +138,7 @@ def test_an_override_takes_the_front_away_where_it_would_mix_data_sets() -> None
 
 def test_what_a_model_was_sent_is_shown_when_it_declines(monkeypatch: pytest.MonkeyPatch) -> None:
     def declines(*_: object) -> None:
-        refusal = Refusal("No such thing.")
+        refusal = Declined("No such thing.")
         refusal.sent = "word for word"
         raise refusal
 
@@ -176,6 +150,7 @@ def test_what_a_model_was_sent_is_shown_when_it_declines(monkeypatch: pytest.Mon
 
 
 def test_the_status_line_counts_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    st.cache_data.clear()
     profile = Profile(row_counts={"results": 70}, machines=60)  # more than a profile lists by name
     monkeypatch.setattr(Sandbox, "profile", lambda _: profile)
     app = AppTest.from_function(runs_page, default_timeout=LIMIT_S).run()
@@ -382,7 +357,7 @@ def test_no_results_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_p
     broken = tmp_path / "broken.duckdb"
     broken.write_bytes(b"not a database" * 1000)
     monkeypatch.setenv("MIRROR_DB", str(broken))
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=LIMIT_S).run()
+    app = app_test().run()
     assert "broken.duckdb is not a whole DuckDB file" in texts(app)
 
 
