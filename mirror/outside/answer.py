@@ -1,5 +1,6 @@
 """A question about other data becomes an answer: source, words, form, SQL, rows, chart and sentence."""
 
+import logging
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -7,7 +8,7 @@ from functools import lru_cache
 
 from mirror.chart import choose
 from mirror.guard import GuardError
-from mirror.outside import spans
+from mirror.outside import guard, spans
 from mirror.outside.asked import Asked
 from mirror.outside.build import Built, build
 from mirror.outside.examples import examples
@@ -29,8 +30,11 @@ from mirror.understand.errors import Ambiguity, Refusal
 from mirror.wording import counted, in_words
 
 MAX_QUESTION = 1_000
+
+_log = logging.getLogger(__name__)
 _OPENING = re.compile(r"\s*(select\b|with\s+(recursive\s+)?\w+\s*(\([^()]*\)\s*)?as\s*\()", re.IGNORECASE)
-_SIGNS = re.compile(r"[*(=;,]|\bfrom\b", re.IGNORECASE)
+# What a statement holds and a question hardly ever, so that a slip in SQL is told as one.
+_SIGNS = re.compile(r"[*(=;]|^\s*select\s+\w+\s*,", re.IGNORECASE)
 
 
 def data(url: str) -> OutsideData:
@@ -41,8 +45,9 @@ def data(url: str) -> OutsideData:
 def ask(question: str, url: str, now: datetime | None = None) -> Answer:
     """Answer a question about a database or files that are no results of Mirror's.
 
-    Never raises for anything that a person can type or a database can do. A text that begins as a SELECT does, and
-    holds a sign or word of SQL, is taken for one.
+    Never raises for anything that a person can type or a database can do. A text is taken for SQL when it begins as a
+    SELECT does, does not end with a question mark, and either holds one of the signs `* ( = ;` (or a comma after the
+    first column) or has a FROM and can be parsed.
 
     Args:
         question: plain words, or a SELECT statement.
@@ -50,14 +55,14 @@ def ask(question: str, url: str, now: datetime | None = None) -> Answer:
         now: the present that "last month" is told from, naive UTC; by default the clock's.
     """
     try:
-        if len(question) > MAX_QUESTION and not _is_sql(question):
-            raise Refusal(f"The question is {len(question):,} characters long: ask in at most {MAX_QUESTION:,}.")
         source = data(url)
         database = source.database()
         if not question.strip():
             return _refused(question, "Ask something, for example one of these questions.", database)
-        if _is_sql(question):
+        if _is_sql(question, database):
             return run_sql(question, url, question)
+        if len(question) > MAX_QUESTION:
+            raise Refusal(f"The question is {len(question):,} characters long: ask in at most {MAX_QUESTION:,}.")
         return _in_words(question, source, database, now or datetime.now(UTC).replace(tzinfo=None))
     except Refusal as error:
         return Answer("refused", question[:MAX_QUESTION], summary=str(error))
@@ -109,8 +114,10 @@ def _no_arithmetic(text: str, items: list[Item]) -> None:
             raise Refusal(f"“{left}{sign}{right}” is not read: only “times” joins two columns, or write the SQL.")
 
 
-def _is_sql(text: str) -> bool:
-    return bool(_OPENING.match(text) and _SIGNS.search(text)) and not text.rstrip().endswith("?")
+def _is_sql(text: str, database: Database) -> bool:
+    if not _OPENING.match(text) or text.rstrip().endswith("?"):
+        return False
+    return bool(_SIGNS.search(text)) or ("from" in text.lower() and guard.is_readable(text, database.dialect))
 
 
 def _in_words(question: str, source: OutsideData, database: Database, now: datetime) -> Answer:
@@ -121,6 +128,11 @@ def _in_words(question: str, source: OutsideData, database: Database, now: datet
         return _refused(question, str(error), database)
     except Ambiguity as error:
         return Answer("ambiguous", question, summary=str(error), suggestions=error.choices)
+    except Exception:  # whatever was typed, the person gets a sentence, and the log what was wrong
+        _log.exception("A question could not be read")
+        return _refused(
+            question, "This question could not be read, by a fault of Mirror's: ask in other words.", database
+        )
     blank = Answer("error", question, read_back(asked, built, database), built.sql)
     try:
         table, odd = source.run(built.sql)

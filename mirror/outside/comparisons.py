@@ -30,6 +30,7 @@ class Comparisons:
         self._without = False
         self._owner: Item | None = None
         self._sorting = False
+        self._listed: Item | None = None  # the table that `and` joins with what follows
         self._or = False
         self._inside: Belonging | None = None
         # What the item before was: the number of a measure, or a table; a bare comparison is about that.
@@ -92,16 +93,17 @@ class Comparisons:
             operator: Operator = "=" if len(values) == 1 else "in"
             self._test(_NEGATED[operator] if negated else operator, values, item)
             return True
-        if not self._aggregate and following.is_cue(*COMPARISONS) and self._number_at(1):
+        compares = self._numeric(item) and not self._aggregate
+        if compares and following.is_cue(*COMPARISONS) and self._number_at(1):
             self._at += 1
             operator = COMPARISONS[following.cue]
             self._test(_NEGATED[operator] if negated else operator, (self._number(),), item)
             return True
-        if not self._aggregate and following.is_cue("by") and following.text == "over" and self._number_at(1):
+        if compares and following.is_cue("by") and following.text == "over" and self._number_at(1):
             self._at += 1
             self._test("<=" if negated else ">", (self._number(),), item)
             return True
-        if not self._aggregate and following.is_cue("between") and self._number_at(1):
+        if compares and following.is_cue("between") and self._number_at(1):
             self._at += 1
             self._range(item)
             return True

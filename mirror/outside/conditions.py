@@ -25,6 +25,8 @@ def settled(
         about = pick.table(test.inside.item) if test.inside else base
         found = [_reached(c, base, test.item, pick) for c in _conditions(test, about, base, pick)]
         kept = inside[id(test.inside)] if test.inside and _is_inside(found, about, base, pick) else conditions
+        for condition in found:
+            _not_twice(condition, kept)
         kept.extend(found)
     presences = []
     for belonging in belongings:
@@ -42,6 +44,16 @@ def settled(
             )
         presences.append(Presence(table, owner, belonging.absent, tuple(inside[id(belonging)]), role))
     return conditions, presences
+
+
+def _not_twice(condition: Condition, others: list[Condition]) -> None:
+    """Raises Refusal where a column would have to hold two values at once."""
+    for other in others:
+        if other.place == condition.place and {other.operator, condition.operator} <= {"=", "in"}:
+            first, second = (", ".join(map(str, c.values)) for c in (other, condition))
+            raise Refusal(
+                f"{said(condition.place)} cannot be {first} and {second} at once: join them with “or”, or ask twice."
+            )
 
 
 def _reached(condition: Condition, base: str, item: Item | None, pick: Picker) -> Condition:

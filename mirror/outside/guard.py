@@ -81,6 +81,17 @@ def _parsed(sql: str, dialect: str) -> exp.Expr:
     return tree
 
 
+def is_readable(sql: str, dialect: str) -> bool:
+    """Whether a text can be parsed as SQL, whatever it would do."""
+    try:
+        _parsed(sql[:MAX_LENGTH], dialect)
+    except UnreadableError:
+        return False
+    except (GuardError, RecursionError):
+        return True
+    return True
+
+
 def _capped(tree: exp.Expr, row_cap: int) -> exp.Expr:
     """A limit of the whole statement that is higher than what is shown becomes what is shown."""
     limit = tree.args.get("limit")

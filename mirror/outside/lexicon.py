@@ -42,6 +42,8 @@ _CUES: dict[str, tuple[str, ...]] = {
     "bucket:week": ("week", "weeks", "weekly"),
     "bucket:day": ("day", "days", "daily"),
     "called": ("named", "called"),
+    "early": ("first", "earliest", "oldest"),
+    "late": ("last", "latest", "newest", "most recent", "recent"),
     "or": ("or",),
     "of": ("of", "of the", "of all", "of each", "of every", "of their", "of our"),
     "do not": ("do not have", "did not have", "does not have", "have not", "has not", "never had", "have never had"),

@@ -1,10 +1,16 @@
 """Ways from one table to another along foreign keys, and whether they would count a row several times."""
 
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise, permutations, product
 
 from mirror.outside.tables import Database, Link
 
 MOST_STEPS = 6
+_MOST_WAYS = 50
+_MOST_VIA = 3
+
+Links = tuple[Link, ...]
 
 
 @dataclass(frozen=True)
@@ -52,29 +58,68 @@ def shortest(
         return [(*path, Step(role, True)) for path in before]
     if start == goal:
         return [()]
-    found: list[Path] = []
-    level: list[Path] = [()]
-    for _ in range(MOST_STEPS):
-        level = [(*path, step) for path in level for step in _steps(database, start, path)]
-        found = [path for path in level if path[-1].to == goal and set(via) <= _passed(start, path)]
-        if found:
-            break
+    further = tuple(table for table in via if table not in (start, goal))
+    found = _through(database.links, start, goal, further) if further else _ways(database.links, start, goal)
     # Flights and staff meet in the crew, and not because both belong to a carrier.
     found = [path for path in found if not turns_down(path)] or found
     fewest = min((sum(step.multiplies for step in path) for path in found), default=0)
     return [path for path in found if sum(step.multiplies for step in path) == fewest]
 
 
-def _steps(database: Database, start: str, path: Path) -> list[Step]:
-    here = path[-1].to if path else start
-    passed = _passed(start, path)
-    ups = [Step(link, True) for link in database.links if link.table == here and link.to not in passed]
-    downs = [Step(link, False) for link in database.links if link.to == here and link.table not in passed]
-    return ups + downs
+def _through(links: Links, start: str, goal: str, via: tuple[str, ...]) -> list[Path]:
+    """The shortest ways that pass some tables, in whatever order, and none of them twice."""
+    found: list[Path] = []
+    for order in permutations(via[:_MOST_VIA]):
+        stops = (start, *order, goal)
+        for parts in product(*(_ways(links, a, b) for a, b in pairwise(stops))):
+            path = tuple(step for part in parts for step in part)
+            if len({start, *(step.to for step in path)}) == len(path) + 1:
+                found.append(path)
+    least = min(map(len, found), default=0)
+    return [path for path in found if len(path) == least]
 
 
-def _passed(start: str, path: Path) -> set[str]:
-    return {start, *(step.to for step in path)}
+@lru_cache(maxsize=4096)
+def _ways(links: Links, start: str, goal: str) -> list[Path]:
+    """All shortest ways between two tables, found from the goal backwards; at most as many as can be asked about."""
+    distances = _distances(links, start)
+    if goal not in distances:
+        return []
+    found: list[Path] = [()]
+    here = [goal]
+    for distance in range(distances[goal] - 1, -1, -1):
+        longer: list[tuple[str, Path]] = []
+        for table, path in zip(here, found, strict=True):
+            for step in _steps_to(links, table):
+                before = step.link.table if step.up else step.link.to
+                if distances.get(before) == distance:
+                    longer.append((before, (step, *path)))
+        longer = longer[:_MOST_WAYS]
+        here, found = [table for table, _ in longer], [path for _, path in longer]
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _distances(links: Links, start: str) -> dict[str, int]:
+    """How many foreign keys each table is away, as far as anybody would ask."""
+    found = {start: 0}
+    level = [start]
+    for distance in range(1, MOST_STEPS + 1):
+        level = [step.to for table in level for step in _steps_from(links, table) if step.to not in found]
+        found |= dict.fromkeys(level, distance)
+        level = list(dict.fromkeys(level))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _steps_from(links: Links, table: str) -> list[Step]:
+    ups = [Step(link, True) for link in links if link.table == table]
+    return ups + [Step(link, False) for link in links if link.to == table]
+
+
+def _steps_to(links: Links, table: str) -> list[Step]:
+    """The steps that end at a table."""
+    return [Step(step.link, not step.up) for step in _steps_from(links, table)]
 
 
 def reaches_up(database: Database, start: str, goal: str) -> bool:

@@ -23,7 +23,7 @@ class Walk(Comparisons):
         while self._at < len(self._items):
             item = self._items[self._at]
             self._at += 1
-            if self._or and item.kind not in ("value", "quoted", "number"):
+            if self._or:  # what `or` may join is read together with what stands before it
                 raise Refusal(
                     f"“or” stands between values of one column, as in “Germany or France”, not before “{item.text}”."
                 )
@@ -73,6 +73,7 @@ class Walk(Comparisons):
     def _read_cue(self, item: Item) -> None:
         slots, name = self._slots, item.cue
         if name in ("and", "vs", "to", "of"):
+            self._listed = self._before if name == "and" and isinstance(self._before, Item) else self._listed
             return
         if name == "or":
             self._or = True
@@ -86,7 +87,7 @@ class Walk(Comparisons):
         if name == "between" and self._peek().kind == "number":
             self._range(None)
             return
-        if name in COMPARISONS and name != "=":
+        if name in COMPARISONS and (name != "=" or self._peek().kind == "number"):
             self._compare(COMPARISONS[name])
             return
         if self._grouping and name in _AGGREGATES and slots.named and not slots.measures:
@@ -114,10 +115,15 @@ class Walk(Comparisons):
                 raise Refusal(f"“{item.text}” needs a table behind it.")
             slots.via.append(self._peek())
             self._at += 1
+        elif name in ("early", "late") and self._peek().kind == "column" and self._temporal(self._peek()):
+            self._aggregated("min" if name == "early" else "max")
+        elif name in ("early", "late"):
+            slots.dated = True
+            self._superlative(replace(item, cue="lowest" if name == "early" else "highest"))
         elif name == "sort":
             self._sorting = slots.sorted = True
         elif name in ("ascending", "descending"):
-            slots.ascending = name == "ascending"
+            slots.ascending, slots.sorted = name == "ascending", True
         elif name.startswith("chart:"):
             slots.chart = name.removeprefix("chart:")
         elif name == "log":
@@ -248,9 +254,17 @@ class Walk(Comparisons):
             slots.groups.append(By(item))
         elif slots.superlative and not slots.measures and (slots.named or slots.groups):
             self._measure(Wanted("count", item))  # "which country has the most customers"
+        elif self._joined(slots.measures[-1].item if slots.measures else None):
+            self._measure(Wanted("count", item))  # "number of orders and customers"
+        elif self._joined(slots.named[-1] if slots.named else None):
+            raise Refusal(f"Rows of two tables side by side are not read: ask for {item.text} alone, or for a number.")
         else:
             slots.named.append(item)
             self._now = item
+
+    def _joined(self, item: Item | None) -> bool:
+        """Whether `and` joins the item at hand with a table right before it."""
+        return item is not None and bool(item.tables) and self._peek(-2).is_cue("and") and self._peek(-3) is item
 
     @staticmethod
     def _holds(table: Item, value: Item) -> bool:
@@ -342,6 +356,9 @@ class Walk(Comparisons):
         return "distinct" if self._aggregate == "count" and not item.factors else self._aggregate
 
     def _measure(self, wanted: Wanted) -> None:
+        named = self._slots.named
+        if named and not self._slots.groups and self._listed is named[-1]:  # "customers and their total amount"
+            self._slots.groups.append(By(named.pop()))
         self._slots.measures += [Wanted(aggregate, wanted.item) for aggregate in self._more]
         self._more = []
         self._slots.measures.append(wanted)

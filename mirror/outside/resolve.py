@@ -143,13 +143,13 @@ class Resolver(Measures):
         base = tables[0] if tables else self._lowest([*places, *numbers])
         pick.base = base
         order = None
-        if self._ranked and not numbers:
+        if self._ranked and not numbers and not slots.dated:
             numbers = [Place(base, self._only_number(base, entity or self._tables).name)]
         if self._ranked:
-            order = numbers[slots.leading or 0]
+            order = pick.date(base) if slots.dated else numbers[slots.leading or 0]
         columns = list(dict.fromkeys([*places, *numbers]))
         if order and not places:
-            columns = [*self._names(base), *(numbers if slots.superlative else self._all(base))]
+            columns = [*self._names(base), *(numbers if slots.superlative and not slots.dated else self._all(base))]
         if not columns:
             columns = self._all(base)
         columns = list(dict.fromkeys([*columns, *([order] if order else [])]))
@@ -225,6 +225,10 @@ class Resolver(Measures):
 
     def _grouped(self) -> Asked:
         slots, pick = self._slots, self._pick
+        if slots.dated:
+            raise Refusal(
+                "First and last are read of rows alone, as in “last 5 orders”: ask for the lowest or highest."
+            )
         if self._ranked and not slots.measures and not slots.distinct:
             self._need_measure()
         measures = [self._measure(w, bool(slots.groups)) for w in slots.measures]
@@ -248,12 +252,11 @@ class Resolver(Measures):
         for table in tables:
             for condition in conditions:
                 pick.way(table, condition.place, None)
+        self._complete_groups(measures, groups)
         order = None
         lead = self._leading()
         if measures and (self._ranked or slots.limits) and groups and not self._count_groups:
             order = (slots.leading or 0, lead.descending)
-            if not lead.descending and measures[order[0]].aggregate == "count":
-                self._notes.append(f"{many(groups[0].table)} without any {many(measures[0].table)} are not among them")
         return Asked(
             base,
             measures=tuple(measures),
@@ -266,6 +269,27 @@ class Resolver(Measures):
             ties=order is not None and lead.ties,
             count_groups=self._count_groups,
         )
+
+    def _complete_groups(self, measures: list[Measure], groups: list[Group]) -> None:
+        """Refuse what asks for few of something, where those that have none are in no group; and what ranks nothing."""
+        slots = self._slots
+        if not measures:
+            return
+        if (slots.superlative or slots.limit) and not groups:
+            raise Refusal(
+                "It is not said whose number is ranked: name it, as in “which customer has the highest total amount”."
+            )
+        few = {x.measure for x in slots.limits if x.operator in ("<", "<=", "<>")}
+        if slots.superlative and not self._leading().descending:
+            few.add(slots.leading or 0)
+        for i in few:
+            table = measures[i].table
+            if measures[i].aggregate == "count" and any(g.place is None and g.table != table for g in groups):
+                of = many(next(g.table for g in groups if g.place is None))
+                raise Refusal(
+                    f"{of.capitalize()} without any {many(table)} would be left out: ask for those without "
+                    f"{many(table)}, or for those that have more."
+                )
 
     def _leading(self) -> _Leading:
         slots = self._slots

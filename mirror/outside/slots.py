@@ -84,6 +84,7 @@ class Slots:
     limits: list[Limit] = field(default_factory=list)
     superlative: str = ""
     sorted: bool = False
+    dated: bool = False
     leading: int | None = None
     limit: int | None = None
     ascending: bool | None = None

@@ -122,7 +122,7 @@ def _secrets(url: str) -> Iterable[str]:
     parts = sa.make_url(url)
     texts = [str(parts.password or ""), *(str(v) for k, v in parts.query.items() if "pass" in k.lower())]
     for secret in texts:
-        if secret:
+        if len(secret) > 2:  # shorter ones are in every other word
             yield from dict.fromkeys((secret, quote(secret), quote(secret, safe="")))
 
 
