@@ -3,6 +3,7 @@
 import re
 
 from mirror.outside.asked import Place
+from mirror.outside.everyday import FILLERS
 from mirror.outside.names import column_words, singular
 from mirror.outside.tables import Database, Relation
 from mirror.understand import lexicon
@@ -14,7 +15,7 @@ _MOST_COLUMNS = 3
 _LONGEST = 80
 _FORMULA = re.compile(r"(\w+)\s*=\s*(\w+)\s*[*×]\s*(\w+)")
 _CUES = {word for phrases in lexicon.CUES.values() for phrase in phrases for word in phrase.split()}
-_EVERYDAY = frozenset(lexicon.FILLERS.split()) | _CUES
+_EVERYDAY = FILLERS | _CUES
 
 
 def words(database: Database) -> dict[str, Told]:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from mirror.outside import comments
 from mirror.outside.asked import Place
+from mirror.outside.everyday import FILLERS
 from mirror.outside.names import column_words, qualified, singular, table_words, words_of
 from mirror.outside.spans import MARK
 from mirror.outside.tables import Database, Link
@@ -48,16 +49,6 @@ _CUES: dict[str, tuple[str, ...]] = {
     "of": ("of", "of the", "of all", "of each", "of every", "of their", "of our"),
     "do not": ("do not have", "did not have", "does not have", "have not", "has not", "never had", "have never had"),
 }  # fmt: skip
-# Words of Mirror's own subject, which may be somebody else's tables and columns.
-_OWN = frozenset(
-    """embedding embeddings model models bag bags cost costs value values number numbers level levels hold holds holding
-    keep keeps keeping stay stays staying reach reaches take takes took make makes made terms use used using one ones
-    difference look""".split()  # noqa: SIM905 (a list of that length is harder to read)
-)
-_FILLERS = frozenset(lexicon.FILLERS.split()) - _OWN | frozenset(
-    ("s", "who", "among", "amongst", "there", "record", "records", "entries")
-)
-
 _NUMBER = re.compile(r"(?P<number>\d+(?:,\d+)+(?:\.\d+)?|\d*\.?\d+(?:e[+-]?\d+)?)(?P<unit>[a-zµ%/]+)?")
 _SCALES = {"": 1, "k": 1e3, "m": 1e6, "million": 1e6, "thousand": 1e3, "billion": 1e9, "bn": 1e9}
 
@@ -175,7 +166,7 @@ class Words:
         for length in range(longest, 0, -1):
             if item := self._phrase(words, start, length):
                 return item
-        if word in _FILLERS:
+        if word in FILLERS:
             return Item("filler", **one)  # type: ignore[arg-type]
         if told := self._told.get(singular(word)):
             places, factors = told
@@ -199,7 +190,7 @@ class Words:
             return Item(kind, **at, cue=cue, tables=tables, places=places, values=values)  # type: ignore[arg-type]
         if cue:
             return Item("cue", **at, cue=cue, values=values)  # type: ignore[arg-type]
-        if length == 1 and exact[0] in _FILLERS:
+        if length == 1 and exact[0] in FILLERS:
             return None
         if values and not (length == 1 and _NUMBER.fullmatch(exact[0])):
             return Item("value", **at, values=values)  # type: ignore[arg-type]

@@ -237,6 +237,11 @@ def test_unknown_words_are_refused_with_what_is_known() -> None:
     assert "customers (id, name, country" in told
 
 
+@pytest.mark.parametrize("word", ["budget", "people", "performance", "usage", "points", "type"])
+def test_what_may_be_somebodys_column_is_never_passed_over(word: str) -> None:
+    assert f"“{word}”" in refusal(f"{word} by country", made_up.shop())
+
+
 def test_a_value_that_is_not_there_is_never_taken_for_a_near_one() -> None:
     assert "Did you mean Germany?" in refusal("orders in Germani", made_up.shop())
 
