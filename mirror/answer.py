@@ -58,7 +58,7 @@ def ask(
         return _refused(question, "Ask something, for example one of these questions.")
     try:
         if sandbox is None and db and outside.is_outside(db):
-            return outside.ask(question, db)
+            return outside.ask(question, db, now)
         if sandbox is None:
             open_results(db)
             sandbox = shared(db)
