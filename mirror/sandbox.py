@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -30,10 +30,13 @@ _TICK_S = 0.05  # between two looks at a query that runs
 
 # The view that holds many rows of each trial, and that few questions read: it is loaded for the first that does.
 _LARGE = "samples"
-# What the process needs of the environment: to start, to reach a PostgreSQL server, to tell the time. No other setting
-# of this process and no key is there to be found.
+_USUAL = tuple(view for view in EXPOSED if view != _LARGE)
+_NAMES_LARGE = re.compile(rf"\b{_LARGE}\b", re.IGNORECASE)
+# What the process needs of the environment: to start, to reach a PostgreSQL server, to tell the time, and the words of
+# the catalogue. No other setting of this process and no key is there to be found.
 _ENVIRONMENT = re.compile(
-    "PATH|HOME|USERPROFILE|SYSTEMROOT|TZ|TMPDIR|TEMP|TMP|LANG|VIRTUAL_ENV|(LC_|LD_|DYLD_|KRB5|SSL_|PG|PYTHON).*"
+    "PATH|HOME|USERPROFILE|SYSTEMROOT|TZ|TMPDIR|TEMP|TMP|LANG|VIRTUAL_ENV|MIRROR_CATALOG|"
+    "(LC_|LD_|DYLD_|KRB5|SSL_|PG|PYTHON).*"
 )
 
 _log = logging.getLogger(__name__)
@@ -75,9 +78,9 @@ class Limits:
 
 @dataclass(eq=False)
 class _Turn:
-    """One call that needs the process. `thread` is the caller's."""
+    """One call that needs the process. `thread` is the caller's, None for what nobody may cancel."""
 
-    thread: int
+    thread: int | None
     cancelled: bool = False
 
 
@@ -104,11 +107,13 @@ class Sandbox:
         """
         check_text(sql)
         request = {"sql": sql, "row_cap": row_cap}
-        with self._turn() as turn:
+        with self._turn(threading.get_ident()) as turn:
             try:
-                reply = self._current(turn).ask(request, time_limit_s, turn)
+                # Where a process must be started anyway, it may as well load what the text seems to read.
+                views = EXPOSED if _NAMES_LARGE.search(sql) else _USUAL
+                reply = self._current(turn, views).ask(request, time_limit_s, turn)
                 if reply.get("error") == "unloaded":
-                    reply = self._current(turn, large=True).ask(request, time_limit_s, turn)
+                    reply = self._current(turn, EXPOSED, needed=EXPOSED).ask(request, time_limit_s, turn)
                 return _table(reply)
             finally:
                 if self._child and not self._child.healthy:
@@ -126,7 +131,8 @@ class Sandbox:
         """
         with self._changed:
             for turn in self._turns:
-                if turn.thread == thread or (thread is None and turn is self._turns[0]):
+                chosen = turn is self._turns[0] if thread is None else turn.thread == thread
+                if chosen and turn.thread is not None:
                     turn.cancelled = True
             self._changed.notify_all()
 
@@ -137,8 +143,8 @@ class Sandbox:
 
     def profile(self) -> Profile:
         """What the results hold now. Raises StoreError, or QueryCancelled."""
-        with self._turn() as turn:
-            return self._current(turn).profile
+        with self._turn(threading.get_ident()) as turn:
+            return self._current(turn, _USUAL).profile
 
     def version(self) -> str:
         """A text that changes whenever the results may have changed; cheap. Raises StoreError."""
@@ -146,7 +152,7 @@ class Sandbox:
 
     def close(self) -> None:
         """End the process once its query is done; a later query starts a new one."""
-        with self._turn():
+        with self._turn(None):
             self._end()
 
     def __enter__(self) -> "Sandbox":
@@ -156,9 +162,9 @@ class Sandbox:
         self.close()
 
     @contextlib.contextmanager
-    def _turn(self) -> Iterator[_Turn]:
+    def _turn(self, thread: int | None) -> Iterator[_Turn]:
         """Wait until the process is free, and have it for the context. Raises QueryCancelled."""
-        turn = _Turn(threading.get_ident())
+        turn = _Turn(thread)
         with self._changed:
             self._turns.append(turn)
         try:
@@ -172,13 +178,13 @@ class Sandbox:
                 self._turns.remove(turn)
                 self._changed.notify_all()
 
-    def _current(self, turn: _Turn, large: bool = False) -> "_Child":
+    def _current(self, turn: _Turn, views: Sequence[str], needed: Sequence[str] = ()) -> "_Child":
+        """The process; one that has to be started loads `views`, and one that lacks any of `needed` is replaced."""
         version = self._store.version()  # before the load: a change meanwhile is then seen by the next query
         child = self._child
-        if child is None or not child.alive or version != self._version or (large and _LARGE not in child.views):
+        if child is None or not child.alive or version != self._version or not set(needed) <= set(child.views):
             self._end()
-            views = tuple(view for view in EXPOSED if large or view != _LARGE)
-            self._child = child = _Child(self._store.url, views, self._limits, turn)
+            self._child = child = _Child(self._store.url, tuple(views), self._limits, turn)
             self._version = version
         return child
 
@@ -204,7 +210,7 @@ class _Child:
     def __init__(self, url: str, views: tuple[str, ...], limits: Limits, turn: _Turn) -> None:
         self.healthy = True
         self.views = views
-        self._most_mb = float("inf")
+        self._most_mb = self._spare_mb = float("inf")  # while it loads
         self._ids = itertools.count()
         self._replies: queue.Queue[bytes | None] = queue.Queue()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by the finalizer)
@@ -235,7 +241,7 @@ class _Child:
         except BaseException:
             self.kill()
             raise
-        self._most_mb = self._resident_mb() + 2 * limits.memory_mb
+        self._spare_mb = 2 * limits.memory_mb
         self.profile = Profile.from_dict(reply["profile"])
 
     @property
@@ -246,6 +252,8 @@ class _Child:
         """Send a request and wait for the reply. Raises QueryStopped or QueryCancelled."""
         number = next(self._ids)
         self.healthy = False  # until a reply is in: whatever is raised meanwhile leaves a process in an unknown state
+        # What a load, or a query, has freed is given back to the system only later.
+        self._most_mb = min(self._most_mb, self._resident_mb() + self._spare_mb)
         self._send({"id": number, **request})
         reply = self._wait(number, time_limit_s, turn)
         self.healthy = reply.get("error") not in ("memory", "crash")

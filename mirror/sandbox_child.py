@@ -26,6 +26,7 @@ from db.columns import AXES, METRICS
 from db.migrations import NewerDatabaseError
 from db.plain_text import printable
 from db.schema import EXPOSED
+from db.settings import SettingsError
 from db.store import Store, StoreError
 from mirror import catalog, guard
 from mirror.profile import MAX_VALUES, Profile
@@ -313,7 +314,10 @@ def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, d
         return None, _error(type(error).__name__, str(error))
     except duckdb.Error as error:
         return None, _error("StoreError", f"The results at {store.name} cannot be read: {sentence(str(error))}")
-    found = profile(connection, left)
+    try:
+        found = profile(connection, left)
+    except SettingsError as error:  # the catalogue's words
+        return None, _error("StoreError", str(error))
     lock(connection, request["memory_mb"])
     cap_memory(request["memory_mb"])
     close_the_door(connection)

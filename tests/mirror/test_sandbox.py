@@ -435,6 +435,21 @@ def test_a_load_can_be_cancelled(tmp_path, monkeypatch):
         assert box.run("SELECT count(*) FROM results").rows == ((1,),)
 
 
+def test_closing_is_not_cancelled(tmp_path):
+    with Sandbox(store_at(tmp_path / "results.duckdb", record(1)).url) as box:
+        asking = Asking(box, ENDLESS)
+        until(lambda: box._turns)
+        closing = threading.Thread(target=box.close)
+        closing.start()
+        until(lambda: len(box._turns) == 2)
+        box.cancel()
+        assert isinstance(asking.ended(), QueryCancelled)
+        box.cancel()
+        closing.join(timeout=30)
+        assert not closing.is_alive()
+        assert box._child is None
+
+
 def test_threads_take_turns(small):
     found = []
     threads = [
@@ -491,6 +506,36 @@ def test_samples_are_loaded_by_the_first_query_that_names_them(tmp_path, sql):
         assert box.run("SELECT count(*) FROM results").rows == ((1,),)
         assert box.profile().rows("samples") == 2
         assert pid_of(box) == after
+        store.add([record(2)])
+        assert box.run("SELECT count(*) FROM results").rows == ((2,),)
+        assert "samples" not in box._child.views  # a new state of the results is read without them again
+
+
+def test_a_process_that_must_start_anyway_loads_the_samples_at_once(tmp_path, monkeypatch):
+    started = []
+    child = sandbox._Child
+    monkeypatch.setattr(sandbox, "_Child", lambda url, views, *rest: started.append(views) or child(url, views, *rest))
+    with Sandbox(store_at(tmp_path / "results.duckdb", record(1)).url) as box:
+        assert box.run("SELECT count(*) FROM samples").rows == ((2,),)
+    assert started == [EXPOSED]
+
+
+def test_what_may_not_run_makes_nobody_load_the_samples(small):
+    small.run("SELECT 1")
+    before = pid_of(small)
+    with pytest.raises(GuardError):
+        small.run("DROP TABLE samples")
+    with pytest.raises(QueryError):
+        small.run("SELECT FROM samples WHERE")
+    assert pid_of(small) == before
+
+
+def test_a_catalogue_that_is_wrong_is_a_sentence(tmp_path, monkeypatch):
+    (tmp_path / "words.yaml").write_text("columns: [")
+    monkeypatch.setenv("MIRROR_CATALOG", str(tmp_path / "words.yaml"))
+    box = Sandbox(store_at(tmp_path / "results.duckdb", record(1)).url)
+    with box, pytest.raises(StoreError, match=r"words\.yaml"):
+        box.run("SELECT 1")
 
 
 def test_samples_stand_as_they_were_taken(tmp_path, monkeypatch):

@@ -25,6 +25,7 @@ from mirror.__main__ import as_text
 from mirror.answer import ask, run_sql, to_json
 from mirror.chart import figure
 from mirror.csv_export import to_csv
+from mirror.notebook import html
 from mirror.query_spec import Answer, Table
 from mirror.sandbox import Limits, QueryError, QueryStopped, Sandbox, UnreadableError
 from tests.mirror.attacks.questions import QUESTIONS
@@ -159,7 +160,7 @@ def test_question(place: Place, question: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(place.box, "run", limited(place.box))
     answer = ask(place.written(question), sandbox=place.box, now=datetime(2026, 11, 20))
     assert answer.status in ("answered", "ambiguous", "action", "refused", "error")
-    told = repr(dataclasses.replace(answer, question="", asked=None)) + shown(answer)
+    told = str(dataclasses.asdict(dataclasses.replace(answer, question="", asked=None))) + shown(answer)
     assert CANARY not in told
     assert str(place.store.path) not in told.replace(place.written(question), "")
     assert answer.summary
@@ -176,7 +177,7 @@ def limited(box: Sandbox):
 
 def shown(answer: Answer) -> str:
     """All that a page, a file or a terminal would show of an answer."""
-    parts = [as_text(answer), json.dumps(to_json(answer))]
+    parts = [as_text(answer), json.dumps(to_json(answer)), html(answer)]
     if answer.table:
         parts.append(to_csv(answer.table))
         if answer.chart and (drawn := figure(answer.table, answer.chart)):
@@ -257,6 +258,7 @@ def test_texts_of_the_data_are_shown_as_texts(hostile: Sandbox, text: str) -> No
     assert answer.status in ("answered", "ambiguous", "action", "refused", "error")
     for sentence in (answer.summary, answer.read_as, answer.note, answer.chart.reason if answer.chart else ""):
         assert sentence == printable(sentence), sentence
+    assert not re.search(r"<(script|img|a href|b>bold)", html(answer))
     if not answer.table:
         return
     for row in csv.reader(io.StringIO(to_csv(answer.table))):
