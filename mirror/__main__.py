@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ask_parser = commands.add_parser("ask", help="answer one question")
     ask_parser.add_argument("question", help='for example "memory vs AUC at compression 0.1", or a SELECT statement')
     ask_parser.add_argument("--json", action="store_true", help="print one JSON object")
-    ask_parser.add_argument("--db", metavar="URL", help="results or other data: URL, file or folder (default: MIRROR_DB)")
+    ask_parser.add_argument("--db", metavar="URL", help="results or other data: URL or path (default: MIRROR_DB)")
     evaluation.add_parser(commands)
     given = parser.parse_args(arguments)
     if given.command == "eval":
