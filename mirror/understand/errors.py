@@ -1,6 +1,5 @@
 """Refusal and Ambiguity: the two honest ways not to answer."""
 
-
 from mirror.understand.tokens import NO_TOKENS, Tokens
 
 
