@@ -1,7 +1,7 @@
 """The guard on DuckDB 2.0, whose trees have another layout, and which calls a DELETE in a CTE a SELECT.
 
 Its trees have been recorded and are checked here whatever DuckDB is installed. Where DuckDB 2.0 itself is at hand, all
-tests of the guard and all attacks, with the sandbox, run on it too. It is put into a folder of its own, for nothing
+tests of guard and sandbox and all attacks run on it too. It is put into a folder of its own, for nothing
 else of this environment may change, and the folder is named:
 
     pip install --target /somewhere/duckdb2 duckdb==2.0.0
@@ -73,7 +73,7 @@ def test_what_only_2_0_parses_is_among_it() -> None:
 @pytest.mark.skipif(not DUCKDB_2, reason="MIRROR_DUCKDB_2 names no folder with DuckDB 2.0")
 @pytest.mark.timeout(900)
 def test_the_guard_and_all_attacks_on_duckdb_2_itself() -> None:
-    tests = ["tests/mirror/test_guard.py", "tests/mirror/attacks/test_attacks.py"]
+    tests = ["tests/mirror/test_guard.py", "tests/mirror/test_sandbox.py", "tests/mirror/attacks/test_attacks.py"]
     check = (
         "import duckdb, pytest, sys; assert duckdb.__version__[0] == '2', duckdb; sys.exit(pytest.main(sys.argv[1:]))"
     )
