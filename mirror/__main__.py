@@ -55,7 +55,8 @@ def as_text(answer: Answer) -> str:
         parts.append(answer.agreement.sentence)
     if answer.suggestions:
         parts.append("Try:\n" + "\n".join(f"  {s}" for s in answer.suggestions))
-    return "\n\n".join(parts)
+    # What a value of the data holds stands in the SQL as well.
+    return "\n\n".join(printable(part, keep="\n") for part in parts)
 
 
 def _grid(answer: Answer) -> str:

@@ -121,6 +121,8 @@ class _Child:
         self._number = 0
         self._replies: queue.Queue[bytes | None] = queue.Queue()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by the finalizer)
+        # No key of a language model: what runs there is other people's SQL.
+        rest = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
         path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH")) if p)
         self._process = subprocess.Popen(
             # -P: a file of the working directory must not stand in for a module.
@@ -129,7 +131,7 @@ class _Child:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             # Fewer reserved but unused addresses: the cap on the process counts them.
-            env={**os.environ, "PYTHONPATH": path, "MALLOC_ARENA_MAX": "2"},
+            env={**rest, "PYTHONPATH": path, "MALLOC_ARENA_MAX": "2"},
             start_new_session=True,  # Ctrl-C in a terminal is the parent's to handle
         )
         self._finalizer = weakref.finalize(self, _end_process, self._process, self._errors)

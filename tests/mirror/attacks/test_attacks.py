@@ -259,6 +259,7 @@ def test_texts_of_the_data_are_shown_as_texts(hostile: Sandbox, text: str) -> No
     for sentence in (answer.summary, answer.read_as, answer.note, answer.chart.reason if answer.chart else ""):
         assert sentence == printable(sentence), sentence
     assert not re.search(r"<(script|img|a href|b>bold)", html(answer))
+    assert as_text(answer) == printable(as_text(answer), keep="\n")
     if not answer.table:
         return
     for row in csv.reader(io.StringIO(to_csv(answer.table))):
