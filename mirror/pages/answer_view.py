@@ -28,9 +28,11 @@ _TRAIL_LENGTH = 60  # characters of a question in the trail
 def show(trail: Trail, box: Sandbox) -> None:
     """Show the answer of the question that is shown."""
     answer = trail.step.shown
-    _trail(trail)
-    if answer.note:
-        st.warning(plain(answer.note), icon=":material/info:")
+    with st.container():  # each thing has its place, there or not: what follows would jump when it comes and goes
+        _trail(trail)
+    with st.container():
+        if answer.note:
+            st.warning(plain(answer.note), icon=":material/info:")
     if answer.sql is None:
         _no_rows(answer, box, partial(flow.ask_anew, box=box), "suggestion")
     else:
@@ -58,9 +60,11 @@ def _trail(trail: Trail) -> None:
 
 def _rows(trail: Trail, box: Sandbox) -> None:
     answer = trail.step.shown
-    _reading(trail, box)
-    if answer.status == "answered" and answer.summary:
-        st.markdown(plain(answer.summary))
+    with st.container():
+        _reading(trail, box)
+    with st.container():
+        if answer.status == "answered" and answer.summary:
+            st.markdown(plain(answer.summary))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if answer.status == "answered" and answer.table and answer.chart:

@@ -4,13 +4,15 @@ State: `trail` (the questions and their answers), `pending` (what is being answe
 answer, so that its chart gets new widgets), and the texts of the widgets `question`, `followup` and `sql`.
 """
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
+from streamlit import runtime
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.runtime.scriptrunner import StopException
+from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
 
 from mirror.answer import ask, run_sql
 from mirror.pages.asking import Asking
@@ -20,6 +22,7 @@ from mirror.sandbox import Sandbox
 
 _QUICK_S = 0.5  # an answer that is there by then comes without a word
 _TICK_S = 0.2
+_GONE_S = 0.5  # a browser that loads the page anew is another one
 
 
 @dataclass(frozen=True)
@@ -145,12 +148,12 @@ def wait(place: DeltaGenerator, box: Sandbox) -> None:
     """Wait for what is being answered, and show the answer: where it takes a while, say so, with a button to cancel."""
     while pending := st.session_state.get("pending"):
         asking: Asking = pending.asking
-        try:
-            if not asking.done(_QUICK_S - asking.seconds):
+        if not asking.done(_QUICK_S - asking.seconds):
+            try:
                 _tell(asking, place)
-        except StopException:  # the browser has gone
-            asking.cancel()
-            raise
+            except StopException:
+                _stop_if_gone(asking)
+                raise
         _settle(pending)
         shown = trail()
         if pending.rest and shown and shown.reply is None and shown.step.answer.status == "answered":
@@ -158,7 +161,7 @@ def wait(place: DeltaGenerator, box: Sandbox) -> None:
 
 
 def _tell(asking: Asking, place: DeltaGenerator) -> None:
-    """Stand by until it is done. Any click, Cancel too, ends this run of the page, and the next one goes on waiting."""
+    """Stand by until it is done. Any click, also on Cancel, ends this run of the page; the next one goes on waiting."""
     with place.container(border=True, horizontal=True, vertical_alignment="center"):
         said = st.empty()
         st.button("Cancel", key="cancel", on_click=cancel, icon=":material/close:")
@@ -167,10 +170,31 @@ def _tell(asking: Asking, place: DeltaGenerator) -> None:
     place.empty()
 
 
+def _stop_if_gone(asking: Asking) -> None:
+    """Stop what is asked for nobody: a click and a browser that is closed end a run of the page in the same way."""
+    context = get_script_run_ctx()
+    session = context.session_id if context else ""
+
+    def look() -> None:
+        if not runtime.get_instance().is_active_session(session):
+            asking.cancel()
+
+    if runtime.exists():
+        threading.Timer(_GONE_S, look).start()
+
+
 def _settle(pending: _Pending) -> None:
-    """Take the answer, or raise what went wrong; either way nothing is being answered any more."""
+    """Take the answer, or raise what went wrong; either way nothing is being answered any more.
+
+    A click may end this run of the page at any use of the state. So `pending` goes last: the next run then settles it.
+    """
+    try:
+        answer = pending.asking.answer()
+    except Exception:
+        st.session_state.pop("pending", None)
+        raise
+    _show(pending.place(answer))
     st.session_state.pop("pending", None)
-    _show(pending.place(pending.asking.answer()))
 
 
 def _show(shown: Trail) -> None:

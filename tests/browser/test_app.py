@@ -78,7 +78,7 @@ def test_a_link_carries_the_question(page: Page, app: App) -> None:
     expect(page.get_by_test_id("stMetric")).to_be_visible()
 
 
-@pytest.mark.parametrize("path", ["/", "/?q=memory+vs+AUC+at+compression+0.1", "/runs", "/new-run"])
+@pytest.mark.parametrize("path", ["/", "/?q=memory+vs+AUC+at+compression+0.1&q=only+hashed", "/runs", "/new-run"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_no_page_scrolls_sideways(page: Page, app: App, path: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
