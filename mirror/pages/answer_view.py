@@ -34,7 +34,7 @@ def show(trail: Trail, box: Sandbox) -> None:
         if answer.note:
             st.warning(plain(answer.note), icon=":material/info:")
     if answer.sql is None:
-        _no_rows(answer, box, partial(flow.ask_anew, box=box), "suggestion")
+        _no_rows(answer, partial(flow.ask_anew, box=box), "suggestion")
     else:
         _rows(trail, box)
     _sent(trail.step.answer)
@@ -137,14 +137,14 @@ def _follow_up(trail: Trail, box: Sandbox) -> None:
         again = flow.follow_up if trail.reply.status == "ambiguous" else flow.ask_anew
         if trail.reply.note:
             st.warning(plain(trail.reply.note), icon=":material/info:")
-        _no_rows(trail.reply, box, partial(again, box=box), "reply")
+        _no_rows(trail.reply, partial(again, box=box), "reply")
         _sent(trail.reply)
 
 
 # -- no rows -----------------------------------------------------------------------------------------------------------
 
 
-def _no_rows(answer: Answer, box: Sandbox, ask: "partial[None]", key: str) -> None:
+def _no_rows(answer: Answer, ask: "partial[None]", key: str) -> None:
     """A plan to run, a question back, a refusal or an error."""
     if answer.plan:
         _plan(answer.plan, key)
@@ -182,7 +182,6 @@ def _plan(plan: RunPlan, key: str) -> None:
 def _sent(answer: Answer) -> None:
     if not answer.sent:
         return
-    with st.expander("What the language model was sent", icon=":material/outbox:"):
-        if answer.tokens.in_words:
-            st.caption(answer.tokens.in_words)
+    label = " · ".join(filter(None, ("What the language model was sent", answer.tokens.in_words)))
+    with st.expander(label, icon=":material/outbox:"):
         st.code(answer.sent, language=None, wrap_lines=True)

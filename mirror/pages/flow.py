@@ -58,7 +58,7 @@ def ask_typed(box: Sandbox) -> None:
 def follow_up(question: str, box: Sandbox, rest: tuple[str, ...] = ()) -> None:
     """Ask what changes the question that is shown; not as its SQL was edited, but as it was asked."""
     before = trail()
-    if before is None or not question.strip():
+    if before is None or before.is_full or not question.strip():
         return
     st.session_state["followup"] = question
     work = partial(ask, question, sandbox=box, after=before.step.answer)

@@ -157,6 +157,8 @@ def test_a_link_of_any_length_is_bounded() -> None:
     assert len(trail(app)) == MOST_STEPS - 1
     assert "Follow up" not in labels(app)
     assert f"{MOST_STEPS} questions in a row" in texts(app)
+    press(app, "Leave out compression = 0.1")  # no way past it
+    assert len(link(app)) == MOST_STEPS
 
 
 def test_a_follow_up_of_edited_sql_changes_the_question_and_says_so() -> None:
@@ -410,7 +412,7 @@ def test_the_grammar_is_named_as_reader() -> None:
 def test_a_language_model_is_named_and_its_cost_told(server: Server) -> None:
     app = read_by_model(server, "top 3 methods by AUC")
     assert "[language model]" in texts(app)
-    assert "3,120 tokens read, 210 written" in texts(app)
+    assert any("3,120 tokens read, 210 written" in e.label for e in app.expander)
     assert any("top 3 methods by AUC" in c.value for c in app.code)
 
 
