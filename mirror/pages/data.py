@@ -1,25 +1,22 @@
 """The page Data: a database or files of one's own, what was found in them, and answers to questions about them."""
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
-from mirror.chart import fits, redrawn
-from mirror.csv_export import to_csv
 from mirror.outside.answer import MAX_QUESTION, ask, data, run_sql
 from mirror.outside.examples import examples
 from mirror.outside.source import READABLE, SourceError, find
 from mirror.outside.tables import Column, Database, Relation, shown
-from mirror.pages.common import heading, is_phone, plain, show_chart, show_table
-from mirror.query_spec import Answer, ChartSpec, ChartType, Table
+from mirror.pages.common import heading, is_phone, plain, show_chart
+from mirror.pages.result_view import chart_options, rows_in_words, show_rows
+from mirror.query_spec import Answer
 from mirror.sandbox import QueryStopped
 from mirror.wording import counted
 
 _SUFFIXES = ("csv", "tsv", "gz", "parquet", "pq", "sqlite", "sqlite3", "db", "duckdb")
-_CHART_TYPES: tuple[ChartType, ...] = ("scatter", "line", "bar", "box", "histogram", "heatmap", "table")
 _MOST_VALUES = 6
 
 
@@ -214,17 +211,15 @@ def _show(answer: Answer) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
-            show_chart(answer.table, _chart_options(answer, answer.table, answer.chart), key="data_chart")
+            generation = st.session_state.get("data_generation", 0)
+            chart = chart_options(answer.table, answer.chart, answer.spec, f"data_{generation}")
+            show_chart(answer.table, chart, key="data_chart")
         else:
             st.error(plain(answer.summary), icon=":material/error:")
     with right, st.expander("SQL (edit me)", expanded=not is_phone(), icon=":material/code:"):
         _sql_editor(answer, edited)
     if answer.table:
-        with st.expander(f"Table ({_rows(answer.table)})", expanded=True, icon=":material/table:"):
-            show_table(answer.table, key="data_table")
-            st.download_button(
-                "CSV", to_csv(answer.table), file_name="data.csv", mime="text/csv", icon=":material/download:"
-            )
+        show_rows(answer.table, key="data_table", file_name="data.csv")
 
 
 def _not_answered(answer: Answer) -> None:
@@ -233,33 +228,6 @@ def _not_answered(answer: Answer) -> None:
     if answer.suggestions:
         st.markdown("Which one?" if answer.status == "ambiguous" else "These can be asked:")
         _question_buttons(answer.suggestions, "data_suggestion")
-
-
-def _chart_options(answer: Answer, table: Table, chart: ChartSpec) -> ChartSpec:
-    """The chart as chosen, with what the person changed."""
-    generation = st.session_state.get("data_generation", 0)
-    with st.popover("Chart options", icon=":material/tune:"):
-        columns = [None, *table.columns]
-
-        def pick(label: str, value: str | None) -> str | None:
-            at = columns.index(value) if value in columns else 0
-            key = f"data_{label}_{generation}"
-            return st.selectbox(label, columns, index=at, key=key, format_func=lambda c: c or "none")
-
-        types = list(dict.fromkeys([chart.type, *_CHART_TYPES]))
-        changed = replace(
-            chart,
-            type=st.selectbox("type", types, key=f"data_type_{generation}"),
-            x=pick("x", chart.x),
-            y=pick("y", chart.y),
-            color=pick("colour", chart.color),
-        )
-    if changed == chart:
-        return chart
-    if why := fits(changed, table):
-        st.warning(plain(why))
-        return chart
-    return redrawn(changed, table, answer.spec)
 
 
 # -- the SQL -------------------------------------------------------------------------------------------------------
@@ -289,9 +257,4 @@ def _sql_editor(answer: Answer, edited: bool) -> None:
     if edited:
         st.button("Back to the original", on_click=_restore, icon=":material/undo:", key="data_restore")
     if answer.table:
-        st.caption(f"{_rows(answer.table)} · {answer.table.milliseconds:.0f} ms · read only")
-
-
-def _rows(table: Table) -> str:
-    rows = counted(len(table.rows), "row")
-    return f"first {rows} of more" if table.truncated else rows
+        st.caption(f"{rows_in_words(answer.table)} · {answer.table.milliseconds:.0f} ms · read only")
