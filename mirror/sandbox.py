@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from db.schema import EXPOSED
 from db.settings import ROOT, db_url
@@ -24,6 +24,7 @@ from db.store import Store, StoreBusyError, StoreError
 from mirror.guard import GuardError, check_text
 from mirror.profile import Profile
 from mirror.query_spec import Table
+from mirror.sql_process import end_process, read_lines
 
 INTERRUPT_S = 0.5
 _TICK_S = 0.05  # between two looks at a query that runs
@@ -223,9 +224,9 @@ class _Child:
             env=_environment(),
             start_new_session=True,  # Ctrl-C in a terminal is the parent's to handle
         )
-        self._finalizer = weakref.finalize(self, _end_process, self._process, self._errors)
+        self._finalizer = weakref.finalize(self, end_process, self._process, self._errors)
         assert self._process.stdout
-        threading.Thread(target=_read_lines, args=(self._process.stdout, self._replies), daemon=True).start()
+        threading.Thread(target=read_lines, args=(self._process.stdout, self._replies), daemon=True).start()
         try:
             hello = {"url": url, "views": views, "threads": limits.threads, "memory_mb": limits.memory_mb}
             reply = self.ask(hello, limits.load_s, turn)
@@ -349,19 +350,3 @@ def _environment() -> dict[str, str]:
     needed = {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name.upper())}
     # Fewer reserved but unused addresses: the cap on the process counts them.
     return {**needed, "PYTHONPATH": path, "MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
-
-
-def _read_lines(pipe: IO[bytes], lines: "queue.Queue[bytes | None]") -> None:
-    with pipe:
-        for line in pipe:
-            lines.put(line)
-    lines.put(None)
-
-
-def _end_process(process: "subprocess.Popen[bytes]", errors: IO[bytes]) -> None:
-    process.kill()
-    process.wait()
-    if process.stdin:
-        with contextlib.suppress(OSError):
-            process.stdin.close()
-    errors.close()

@@ -32,6 +32,7 @@ from mirror import catalog, guard
 from mirror.profile import MAX_VALUES, Profile
 from mirror.query_spec import Value
 from mirror.snapshot import load, read
+from mirror.sql_process import unique_names
 
 TEXT_CAP = 10_000
 NAME_CAP = 200
@@ -162,7 +163,7 @@ def answer(
             return _error("unloaded", "")
         connection.execute("EXPLAIN " + sql.lstrip("; \t\r\n"))
         connection.execute(sql)
-        columns = _unique([plain_name(d[0]) for d in connection.description or []])
+        columns = unique_names([plain_name(d[0]) for d in connection.description or []])
         rows, truncated = _rows(connection, row_cap)
     except guard.UnreadableError as error:
         return _error("unreadable", str(error))
@@ -234,18 +235,6 @@ def _text(value: object) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_text(k)}: {_text(v)}" for k, v in value.items()) + "}"
     return "NULL" if value is None else str(value)
-
-
-def _unique(names: list[str]) -> list[str]:
-    """`a, a` becomes `a, a_2`: a chart must be able to name a column."""
-    taken: dict[str, None] = {}
-    for name in names:
-        number, free = 1, name
-        while free in taken:
-            number += 1
-            free = f"{name}_{number}"
-        taken[free] = None
-    return list(taken)
 
 
 def sentence(message: str) -> str:

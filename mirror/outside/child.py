@@ -23,6 +23,7 @@ from mirror.outside.source import Source, SourceError
 from mirror.outside.tables import Database
 from mirror.sandbox import QueryError, QueryStopped
 from mirror.sandbox_child import cap_memory, plain
+from mirror.sql_process import unique_names
 
 # Values may change without any change of tables: they are counted anew after this time.
 OLDEST_S = 600.0
@@ -80,24 +81,12 @@ class Server:
             odd += sum(isinstance(v, float | Decimal) and not math.isfinite(v) for v in row)
             rows.append([plain(value) for value in row])
         return {
-            "columns": _unique(found.columns),
+            "columns": unique_names(found.columns),
             "rows": rows,
             "truncated": found.truncated,
             "milliseconds": (time.perf_counter() - started) * 1000,
             "not_finite": odd,
         }
-
-
-def _unique(names: tuple[str, ...]) -> list[str]:
-    """`a, a` becomes `a, a_2`: a chart must be able to name a column."""
-    taken: dict[str, None] = {}
-    for name in names:
-        number, free = 1, name
-        while free in taken:
-            number += 1
-            free = f"{name}_{number}"
-        taken[free] = None
-    return list(taken)
 
 
 def _start(request: Mapping[str, Any]) -> tuple[Server | None, dict[str, Any]]:

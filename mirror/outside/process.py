@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import weakref
-from typing import IO, Any
+from typing import Any
 
 from db.settings import ROOT
 from mirror.guard import GuardError
@@ -19,6 +19,7 @@ from mirror.outside.source import Source, SourceError
 from mirror.outside.tables import Database
 from mirror.query_spec import Table
 from mirror.sandbox import QueryError, QueryStopped, UnreadableError
+from mirror.sql_process import end_process, read_lines
 
 MEMORY_MB = 2048  # the operating system's cap is at twice that
 START_S = 120.0  # to read CSV files, or to count the values of a large database
@@ -134,9 +135,9 @@ class _Child:
             env={**rest, "PYTHONPATH": path, "MALLOC_ARENA_MAX": "2"},
             start_new_session=True,  # Ctrl-C in a terminal is the parent's to handle
         )
-        self._finalizer = weakref.finalize(self, _end_process, self._process, self._errors)
+        self._finalizer = weakref.finalize(self, end_process, self._process, self._errors)
         assert self._process.stdout
-        threading.Thread(target=_read_lines, args=(self._process.stdout, self._replies), daemon=True).start()
+        threading.Thread(target=read_lines, args=(self._process.stdout, self._replies), daemon=True).start()
         given = {"kind": source.kind, "url": source.url, "paths": [str(p) for p in source.paths], "name": source.name}
         try:
             self._send({"source": given, "memory_mb": MEMORY_MB})
@@ -199,19 +200,3 @@ def _error(reply: dict[str, Any]) -> Exception:
         "source": SourceError,
     }  # fmt: skip
     return known[kind](message)
-
-
-def _read_lines(pipe: IO[bytes], lines: "queue.Queue[bytes | None]") -> None:
-    with pipe:
-        for line in pipe:
-            lines.put(line)
-    lines.put(None)
-
-
-def _end_process(process: "subprocess.Popen[bytes]", errors: IO[bytes]) -> None:
-    process.kill()
-    process.wait()
-    if process.stdin:
-        with contextlib.suppress(OSError):
-            process.stdin.close()
-    errors.close()
