@@ -5,20 +5,21 @@ filters, the reader here lets the cues fill slots, and `shapes` makes them a Que
 refused; what could mean two things is asked back.
 """
 
+from copy import deepcopy
 from datetime import UTC, datetime
 from typing import get_args
 
 from mirror import catalog
 from mirror.profile import Profile
 from mirror.query_spec import Aggregate, Filter, Operator, Order, QuerySpec, Value
-from mirror.understand import definitions, quality_cues, time_cues
+from mirror.understand import coverage, definitions, quality_cues, time_cues
 from mirror.understand.binding import SUPERLATIVES, bind
 from mirror.understand.complete import complete
 from mirror.understand.errors import Ambiguity, Refusal
 from mirror.understand.lexicon import Item, Lexicon, lexicon_of, tokens
 from mirror.understand.rephrase import rephrase
 from mirror.understand.shapes import spec_of
-from mirror.understand.slots import COMPARATIVES, Slots
+from mirror.understand.slots import COMPARATIVES, Said, Slots
 
 _OVER_ALL = ("over", "across", "for all", "at all", "on all", "over all", "across all")  # "average AUC over data sets"
 _AGGREGATES: tuple[str, ...] = get_args(Aggregate)
@@ -50,7 +51,11 @@ def parse(question: str, profile: Profile, now: datetime | None = None) -> Query
         Refusal: a word is not known, or the question asks for nothing the results hold.
         Ambiguity: several readings are equally likely.
     """
-    return spec_of(slots_of(question, profile, now))
+    slots = slots_of(question, profile, now)
+    read_as = deepcopy(slots)  # shapes change the slots that they read
+    spec = spec_of(slots)
+    coverage.check(read_as, spec)
+    return spec
 
 
 def slots_of(question: str, profile: Profile, now: datetime | None = None) -> Slots:
@@ -111,39 +116,60 @@ class _Reader:
         self.collapsing = False  # after `averaged over`: columns are averaged over
         self.referring = False  # after `relative to` or `than`: the value is what others are compared with
         self.negated = ""  # after `not`: the column whose values are excluded, "?" until it is known
+        self.negation = ""  # that `not` as written
 
     def peek(self, ahead: int = 0) -> Item:
         i = self.at + ahead
         return self.items[i] if 0 <= i < len(self.items) else Item("filler", "")
 
     def slots(self) -> Slots:
+        held = coverage.atoms(self.filled)
         while self.at < len(self.items):
-            item = self.peek()
-            self.at += 1
-            if item.kind == "cue":
-                self._cue(item)
-            elif item.kind == "column":
-                self._column(item)
-            elif item.kind == "value":
-                self._value(item)
-            elif item.kind == "curve":
-                self.filled.curves.append(item.name)
-                if self.peek(-2).is_cue("count"):  # "how many dimensions are alive" asks for the curve
-                    self.filled.count = False
-            elif item.kind == "fact":
-                self.filled.facts.append(item.name)
-            elif item.kind == "limit":
-                self.filled.limit = int(item.value or 0)
-            else:
-                self._filters(item)
+            first = self.at
+            self._step()
+            before, held = held, coverage.atoms(self.filled)
+            words = " ".join(item.text for item in self.items[first : self.at])
+            self.filled.said += [Said(slot, value, words) for slot, value in sorted(held - before, key=str)]
+        self._end_negation()
         return self.filled
+
+    def _step(self) -> None:
+        item = self.peek()
+        self.at += 1
+        if item.kind == "cue":
+            self._cue(item)
+        elif item.kind == "column":
+            self._column(item)
+        elif item.kind == "value":
+            self._value(item)
+        elif item.kind == "curve":
+            self.filled.curves.append(item.name)
+            if self.peek(-2).is_cue("count"):  # "how many dimensions are alive" asks for the curve
+                self.filled.count = False
+        elif item.kind == "fact":
+            self.filled.facts.append(item.name)
+        elif item.kind == "limit":
+            self.filled.limit = int(item.value or 0)
+        else:
+            self._filters(item)
+
+    def _end_negation(self) -> None:
+        """Raise Refusal where nothing stands behind a `not` that it could leave out."""
+        if self.negated == "?":
+            raise Refusal(
+                f"It is not clear what “{self.negation}” leaves out: name the value behind it, as in “without dense” "
+                "or “not on frappe”, or ask for the opposite."
+            )
 
     def _filters(self, item: Item) -> None:
         self._pair(item)
+        if self.negated == "?" and any(f.operator not in ("=", "in") for f in item.filters):
+            self._end_negation()
+        excluded = self.negated == "?"
         for f in item.filters:
             if self.referring and f.operator == "=" and len(item.filters) == 1:
                 self._refer(f)
-            self._add_filter(f.column, f.operator, f.values)
+            self._add_filter(f.column, "not in" if excluded else f.operator, f.values)
         self.negated, self.referring = "", False
 
     def _pair(self, item: Item) -> None:
@@ -170,8 +196,10 @@ class _Reader:
 
     def _cue(self, item: Item) -> None:
         slots, name = self.filled, item.name
-        if name == "and":
+        if name == "and" or (item.text == "count" and self._ends_with_a_metric()):
             return
+        if name != "not" and self.negated == "?" and not (name == "failed" or name.startswith("status:")):
+            self._end_negation()
         if (name == "failed" or name.startswith("status:")) and self.peek(-2).is_cue("not"):
             raise Refusal("What has no failures cannot be listed: ask how many trials failed by method, or why.")
         if name == "to":
@@ -180,6 +208,8 @@ class _Reader:
             self.grouping = False
         self.collapsing = name == "collapse"
         self.referring = name in ("than", "relative", "beats") or (self.referring and name in ("<", ">", "="))
+        if name == "not":
+            self.negation = item.text
         self.negated = "?" if name == "not" else ""
         if name == "by":
             self.grouping = True
@@ -261,6 +291,11 @@ class _Reader:
             "extent",
         ):
             setattr(slots, name, True)
+
+    def _ends_with_a_metric(self) -> bool:
+        """Whether the cue at hand is the last word and a verb: "when memory and AUC count"."""
+        before = self.peek(-2)
+        return self.at == len(self.items) and before.kind == "column" and catalog.entry(before.name).role == "metric"
 
     def _superlative(self, name: str) -> None:
         slots, following = self.filled, self.peek()

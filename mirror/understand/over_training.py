@@ -7,10 +7,9 @@ from mirror.profile import Profile
 from mirror.query_spec import Filter, Metric, QuerySpec
 from mirror.sources import KNOWN_COLUMNS, is_curve_name
 from mirror.understand.errors import Ambiguity, Refusal
-from mirror.understand.slots import Slots, bare
+from mirror.understand.slots import OWN_CURVES, Slots, bare
 
 BENCHMARK = "training"
-_CURVES = {"logloss": "loss"}  # metrics whose curve has another name
 
 
 def spec_of(slots: Slots) -> QuerySpec | None:
@@ -25,7 +24,7 @@ def spec_of(slots: Slots) -> QuerySpec | None:
             "A ranking, a number of trials or a comparison with the baseline cannot be followed through training in "
             "words: ask for what is recorded, as in “loss over training for hashed”."
         )
-    names = tuple(dict.fromkeys([*slots.curves, *(_CURVES.get(m, m) for m in slots.metrics)]))
+    names = tuple(dict.fromkeys([*slots.curves, *(OWN_CURVES.get(m, m) for m in slots.metrics)]))
     if not names:
         methods = slots.methods()
         about = f" for {methods[0]}" if methods else ""

@@ -21,6 +21,11 @@ _MEANING: dict[str, tuple[str | None, str]] = {
     "top": (None, "better"),
     "bottom": (None, "worse"),
 }
+# kind of spec -> slots that it reads although its spec does not show them
+READ_UNSEEN: dict[str, tuple[str, ...]] = {
+    "machines": ("filters", "metrics", "grouped", "named", "count"),
+    "explanation": ("told", "relative"),  # "why does hashed lose AUC": both values stand there
+}
 _SPEED = ("latency_us", "samples_per_s", "bandwidth_gb_s", "speedup")
 
 
@@ -100,6 +105,19 @@ def spec_of(slots: Slots) -> QuerySpec:
     return bare(slots, "groups", metrics, dimensions)
 
 
+def kind_of(spec: QuerySpec) -> str:
+    """What the spec is for a person: its shape, or what it shows of another view than the results."""
+    if spec.source in ("curves", "machines", "failures"):
+        return spec.source
+    if spec.verdicts:
+        return "verdicts"
+    if spec.explain:
+        return "explanation"
+    if spec.source == "history" and spec.shape in ("points", "rows"):
+        return "course" if spec.shape == "points" else "trials"
+    return spec.shape
+
+
 def _count(slots: Slots) -> QuerySpec:
     """How many trials, per group; or how many different values: "how many methods are there"."""
     dimensions = slots.dimensions()
@@ -113,6 +131,8 @@ def _count(slots: Slots) -> QuerySpec:
         counted = replace(bare(slots, "count", (), tuple(d for d in dimensions if d != first)), distinct=first)
     else:
         counted = bare(slots, "count", (), dimensions)
+        if slots.sort_down is not None and not slots.sort:  # "how many trials per method, highest first"
+            counted = replace(counted, order=(Order("trials", slots.sort_down),))
     return replace(counted, source="history") if slots.times.asked else counted
 
 
@@ -270,7 +290,11 @@ def _count_of_verdicts(slots: Slots) -> QuerySpec:
     _leave_out_the_baseline(slots)
     if claim:
         slots.filters.append(Filter("verdict", "=", (claim,)))
-    counted = bare(slots, "count", (), slots.dimensions())
+    if slots.counted in (dimensions := slots.dimensions()):  # "how many methods are faster than dense"
+        others = tuple(d for d in dimensions if d != slots.counted)
+        counted = replace(bare(slots, "count", (), others), distinct=slots.counted)
+    else:
+        counted = bare(slots, "count", (), dimensions)
     return replace(counted, source="history") if slots.times.asked else counted
 
 
@@ -321,23 +345,24 @@ def _failures(slots: Slots) -> QuerySpec:
         label = catalog.entry(slots.metrics[0]).label
         raise Refusal(f"A failed trial has no {label}: ask how many failed, or why.")
     dimensions = slots.dimensions()
-    if slots.often and slots.superlative in ("highest", "lowest", "best", "worst"):
+    if (slots.often or dimensions) and slots.superlative in ("highest", "lowest", "best", "worst", "top"):
         return _most_often(slots)
     if not any(f.column == "status" for f in slots.filters) and "status" not in dimensions:
         slots.filters.append(Filter("status", "<>", ("skipped",)))  # "failed" means every status but skipped
     listing = not slots.count and ("error" in dimensions or slots.explain or not dimensions)
     shown = ("status", "benchmark", "method", "dataset", "compression", "embedding_dim", "batch_size", "seed", "error")
+    shown = tuple(dict.fromkeys([*(d for d in dimensions if d not in shown), *shown]))
     spec = bare(slots, "rows" if listing else "count", (), shown if listing else dimensions)
     return replace(spec, source="failures")
 
 
 def _most_often(slots: Slots) -> QuerySpec:
-    """ "which method failed most often": the first by the number of trials, ties included."""
+    """ "which method failed most often", "the most failures": the first by the number of trials, ties included."""
     if not any(f.column == "status" for f in slots.filters):
         slots.filters.append(Filter("status", "<>", ("skipped",)))
     dimensions = slots.dimensions() or ("method",)
     counted = bare(slots, "count", (), dimensions)
-    order = (Order("trials", slots.superlative in ("highest", "worst")),)
+    order = (Order("trials", slots.superlative in ("highest", "worst", "top")),)
     return replace(counted, source="failures", order=order, limit=slots.limit or 1)
 
 

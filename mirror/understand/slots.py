@@ -11,6 +11,16 @@ COMPARATIVES = {
     "faster": "latency_us", "slower": "latency_us", "smaller": "memory_mb", "larger": "memory_mb", "better": None,
     "worse": None, "less": None, "more": None,
 }  # fmt: skip
+OWN_CURVES = {"logloss": "loss"}  # metrics whose training curve has another name
+
+
+@dataclass(frozen=True)
+class Said:
+    """A word of the question and what it filled: the slot, one of its values, and the word as written."""
+
+    slot: str
+    value: object
+    text: str
 
 
 @dataclass
@@ -70,6 +80,7 @@ class Slots:
     chart: ChartType | None = None
     log: bool = False
     notes: list[str] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)  # which words have filled them, for `coverage`
 
     def methods(self) -> list[str]:
         """The methods that the question names to be shown."""
