@@ -12,8 +12,8 @@ from typing import Any
 from mirror import catalog
 from mirror.query_spec import Filter, QuerySpec
 from mirror.understand.errors import Refusal
-from mirror.understand.shapes import READ_UNSEEN, kind_of
-from mirror.understand.slots import COMPARATIVES, OWN_CURVES, Said, Slots
+from mirror.understand.shapes import READ_UNSEEN, is_of_speed, kind_of
+from mirror.understand.slots import OWN_CURVES, Said, Slots
 from mirror.wording import join
 
 # What the words can only fill once: a second value takes the place of the first, which must not be lost either.
@@ -51,6 +51,7 @@ _HINTS = {
     "filters": "leave it out, or ask for it by itself",
     "superlative": "ask for the best by itself, as in “which method has the best AUC”",
     "comparative": "ask which is better by itself, as in “is hashed faster than dense”",
+    "denied": "ask for the opposite, as in “slower” for “not faster”",
     "limit": "a number of rows goes with a ranking, as in “top 5 methods by AUC”",
     "aggregate": "leave the aggregate out, or ask “median latency by method”",
     "chart": "name one chart",
@@ -146,7 +147,11 @@ class _Case:
     @property
     def of_the_baseline(self) -> bool:
         """Whether the numbers are against the baseline already: speedups and their verdicts."""
-        return self.spec.verdicts or bool({"speedup", "verdict"} & (self.metrics | self.filtered))
+        return self.spec.verdicts or bool({"speedup", "verdict"} & self._columns)
+
+    @property
+    def _columns(self) -> set[str]:
+        return {*self.metrics, *self.filtered, *self.spec.dimensions}
 
     @property
     def is_compared(self) -> bool:
@@ -210,14 +215,10 @@ def _holds_comparative(case: _Case) -> bool:
         return True
     if case.kind not in ("groups", "points", "explanation", "course") or not case.is_compared:
         return False
-    own = COMPARATIVES[case.value]
-    of_speed = {"latency_us", "latency_p99_us", "samples_per_s", "bandwidth_gb_s"}
-    wanted = of_speed if own == "latency_us" else {own}
-    return own is None or bool(wanted & case.metrics) or any(catalog.entry(own).unit == _unit(m) for m in case.metrics)
-
-
-def _unit(metric: str) -> str:
-    return catalog.entry(metric).unit if metric in catalog.entries() else ""
+    if case.value not in ("faster", "slower"):
+        # "larger" is said of AUC too; "better" alone is told by the overview that `complete` adds.
+        return bool(case.metrics) or case.value in ("better", "worse")
+    return any(is_of_speed(m) for m in case.metrics)
 
 
 def _holds_aggregate(case: _Case) -> bool:
@@ -265,6 +266,7 @@ _HELD: dict[str, Callable[[_Case], bool]] = {
     "named": _holds_dimension,
     "superlative": _holds_superlative,
     "comparative": _holds_comparative,
+    "denied": lambda case: case.kind == "explanation" or len(case.read.methods()) >= 2,  # the numbers tell which it is
     "limit": lambda case: case.spec.limit == case.value,
     "aggregate": _holds_aggregate,
     "summed": _holds_summed,

@@ -125,10 +125,10 @@ class _Reader:
     def slots(self) -> Slots:
         held = coverage.atoms(self.filled)
         while self.at < len(self.items):
-            first = self.at
+            first, was_negated = self.at, self.negated == "?"
             self._step()
             before, held = held, coverage.atoms(self.filled)
-            words = " ".join(item.text for item in self.items[first : self.at])
+            words = " ".join([self.negation if was_negated else "", *(i.text for i in self.items[first : self.at])]).strip()
             self.filled.said += [Said(slot, value, words) for slot, value in sorted(held - before, key=str)]
         self._end_negation()
         return self.filled
@@ -198,7 +198,12 @@ class _Reader:
         slots, name = self.filled, item.name
         if name == "and" or (item.text == "count" and self._ends_with_a_metric()):
             return
-        if name != "not" and self.negated == "?" and not (name == "failed" or name.startswith("status:")):
+        if self.negated == "?" and name == "compressed":
+            self._without(item)
+            return
+        if self.negated == "?" and name in (*COMPARATIVES, "beats"):
+            slots.denied = f"{self.negation} {item.text}"
+        elif self.negated == "?" and name not in ("not", "failed") and not name.startswith("status:"):
             self._end_negation()
         if (name == "failed" or name.startswith("status:")) and self.peek(-2).is_cue("not"):
             raise Refusal("What has no failures cannot be listed: ask how many trials failed by method, or why.")
@@ -373,7 +378,7 @@ class _Reader:
 
     def _without(self, item: Item) -> None:
         self.negated = ""
-        if item.name != "compression":
+        if item.name not in ("compression", "compressed"):
             label = catalog.entry(item.name).label
             raise Refusal(f"It is not clear what “without {item.text}” leaves out: name a value of {label}.")
         self._add_filter("compression", "=", (1.0,))

@@ -85,6 +85,8 @@ _RULES: tuple[Rule, ...] = (
     (r"\b(is|are|was|were|does|do|did|has|have|had|would|could|should)n['’]?t\b", r"\1 not"),
     (r"\b(can['’]?t|cannot|won['’]t)\b", "can not"),
     (r"(?<=\w)['’](s|re|ll|d|ve|m)\b", " "),
+    # A negation that leaves nothing out: "faster or not", "not only memory but also AUC".
+    (r"\bor not\b(?=\s*(?:[?.!,]|$))|\bwhether or not\b|\bnot (?:only|just)\b|\bbut also\b|\byes or no\b", " and "),
     # Signs: "10 %", "64..2048".
     (r"(?<=\d)\s*(?:%|percent|per cent|pct)(?![\w])", "%"),
     (r"(?<=\d)\s*\.\.+\s*(?=\d)", " to "),

@@ -105,6 +105,12 @@ def spec_of(slots: Slots) -> QuerySpec:
     return bare(slots, "groups", metrics, dimensions)
 
 
+def is_of_speed(metric: str) -> bool:
+    """Whether "faster" can be said of it: a time, or what is done in a time."""
+    units = {catalog.entry(m).unit for m in (*_SPEED, "duration_s") if m != "speedup"}
+    return metric == "speedup" or (metric in catalog.entries() and catalog.entry(metric).unit in units)
+
+
 def kind_of(spec: QuerySpec) -> str:
     """What the spec is for a person: its shape, or what it shows of another view than the results."""
     if spec.source in ("curves", "machines", "failures"):
@@ -313,18 +319,16 @@ def _verdicts(slots: Slots) -> QuerySpec:
 
 def _comparative(slots: Slots) -> None:
     """ "is hashed faster than dense" compares two methods; "faster than dense" keeps what has a speedup."""
+    methods = slots.methods()
+    if len(methods) >= 2:
+        slots.compare = True
+        slots.metrics = _compared_in(slots)
+        return
     if slots.comparatives:
         words = f"{', '.join(slots.comparatives)} and {slots.comparative}"
         raise Refusal(
             f"“{words}” cannot be asked at once: ask for one of them, or compare both metrics of two methods."
         )
-    metric = COMPARATIVES[slots.comparative]
-    methods = slots.methods()
-    if len(methods) >= 2:
-        slots.compare = True
-        if metric and not slots.metrics:
-            slots.metrics = [metric]
-        return
     if slots.over_baseline and slots.comparative in ("faster", "slower"):
         slots.filters[:] = [f for f in slots.filters if f.column != "method"]
         slots.filters.append(Filter("speedup", ">" if slots.comparative == "faster" else "<", (1,)))
@@ -332,12 +336,25 @@ def _comparative(slots: Slots) -> None:
         return
     if "machine" in slots.dimensions() or any(f.column == "machine" and len(f.values) > 1 for f in slots.filters):
         slots.compare = True  # "is the laptop slower than the server"
+        slots.metrics = _compared_in(slots)
         return
     raise Refusal(
         f"It is not clear what is compared with what by “{slots.comparative}”: name two methods, as in "
         "“is hashed faster than dense at batch size 512”, a limit, as in “memory under 5 MB”, or a time, as in “did "
         "latency get worse since monday”."
     )
+
+
+def _compared_in(slots: Slots) -> list[str]:
+    """The metrics in which methods or machines are compared: those that are named, and what the comparatives are said of."""
+    metrics = list(slots.metrics)
+    several = [*slots.comparatives, slots.comparative]
+    for word in several:
+        own = COMPARATIVES[word]
+        of_speed = word in ("faster", "slower") and any(map(is_of_speed, metrics))
+        if own and not of_speed and (not metrics or len(several) > 1 or word in ("faster", "slower")):
+            metrics.append(own)  # "larger" may be said of the AUC that is named
+    return list(dict.fromkeys(metrics))
 
 
 def _failures(slots: Slots) -> QuerySpec:

@@ -37,6 +37,7 @@ class Slots:
     extreme: str = ""  # the axis of "at the largest batch size"
     comparative: str = ""  # a key of COMPARATIVES
     comparatives: list[str] = field(default_factory=list)  # those before it: "smaller and more accurate"
+    denied: str = ""  # the comparative behind a `not`: "why is hashed not faster"
     summed: bool = False  # "total duration"
     over_baseline: bool = False  # "speedup over dense"
     than: str = ""  # the method of "faster than hashed"
