@@ -12,7 +12,7 @@ from typing import get_args
 from mirror import catalog
 from mirror.profile import Profile
 from mirror.query_spec import Aggregate, Filter, Operator, Order, QuerySpec, Value
-from mirror.understand import coverage, definitions, quality_cues, time_cues
+from mirror.understand import asked_of_one, coverage, definitions, quality_cues, time_cues
 from mirror.understand.binding import SUPERLATIVES, bind
 from mirror.understand.complete import complete
 from mirror.understand.errors import Ambiguity, Refusal
@@ -20,9 +20,12 @@ from mirror.understand.lexicon import Item, Lexicon, lexicon_of, tokens
 from mirror.understand.rephrase import rephrase
 from mirror.understand.shapes import spec_of
 from mirror.understand.slots import COMPARATIVES, Said, Slots
+from mirror.wording import join
 
 _OVER_ALL = ("over", "across", "for all", "at all", "on all", "over all", "across all")  # "average AUC over data sets"
 _AGGREGATES: tuple[str, ...] = get_args(Aggregate)
+_SIDED = ("method", "machine", "dataset")  # what two sides of a comparison may each have their own of
+_ENDS = ("highest", "lowest", "smallest", "largest")  # which an axis has as well as a metric
 _CANNOT = {
     "curves": "Training is followed by its steps, as in “loss over training for hashed”; anything else can be asked "
     "with SQL, such as SELECT step, value FROM curves WHERE metric = 'loss'.",
@@ -78,6 +81,8 @@ def slots_of(question: str, profile: Profile, now: datetime | None = None) -> Sl
         raise Refusal(f"No word of this question names a result. {known_sentence()}")
     bound, assumed = bind([i for i in items if i.kind != "filler"], profile)
     slots = _Reader(bound, profile).slots()
+    if method := asked_of_one.claimed(items):
+        asked_of_one.among_all(slots, method)
     slots.times = times
     slots.within = within
     slots.verdicts_known = bool(profile.values("verdict"))
@@ -111,7 +116,10 @@ class _Reader:
         self.profile = profile
         self.at = 0
         self.filled = Slots()
-        self.paired: dict[str, dict[str, tuple[Value, ...]]] = {}  # axis -> method -> the value said beside it
+        self.side = ""  # the method that was named last
+        self.paired: dict[str, dict[str, frozenset[Value]]] = {}  # axis -> method -> the values said beside it
+        self.ahead: dict[str, tuple[Value, ...]] = {}  # axis -> values said before their method
+        self.leading_axes: set[str] = set()  # whose values stand before their method
         self.grouping = False  # after `by`: columns become dimensions
         self.collapsing = False  # after `averaged over`: columns are averaged over
         self.referring = False  # after `relative to` or `than`: the value is what others are compared with
@@ -162,7 +170,8 @@ class _Reader:
             )
 
     def _filters(self, item: Item) -> None:
-        self._pair(item)
+        if not self.negated:
+            self._pair(item.filters)
         if self.negated == "?" and any(f.operator not in ("=", "in") for f in item.filters):
             self._end_negation()
         excluded = self.negated == "?"
@@ -172,20 +181,40 @@ class _Reader:
             self._add_filter(f.column, "not in" if excluded else f.operator, f.values)
         self.negated, self.referring = "", False
 
-    def _pair(self, item: Item) -> None:
-        """Refuse "hashed at 0.1 vs small_dim at 0.5": a list of methods and a list of sizes would cross them."""
-        methods = self.filled.methods()
-        for f in item.filters:
-            if not methods or f.operator != "=" or catalog.entry(f.column).role != "axis":
+    def _pair(self, filters: tuple[Filter, ...]) -> None:
+        """Refuse "hashed at 0.1 vs small_dim at 0.5": a list of methods and a list of sizes would cross them.
+
+        A value belongs to the method before it, or, where the first such value stands before any method, to the one
+        behind it.
+        """
+        for f in filters:
+            if f.operator not in ("=", "in") or f.column not in _SIDED and catalog.entry(f.column).role != "axis":
                 continue
-            others = {m: v for m, v in self.paired.get(f.column, {}).items() if m != methods[-1]}
-            if any(v != f.values for v in others.values()):
-                label = catalog.entry(f.column).label
-                raise Refusal(
-                    f"Two methods at different {label} cannot be asked for at once: ask for one after the other, or "
-                    f"for both by {label}."
-                )
-            self.paired.setdefault(f.column, {})[methods[-1]] = f.values
+            if f.column == "method":
+                self.side = str(f.values[0])
+                for column, values in self.ahead.items():
+                    self._beside(column, values)
+                self.ahead = {}
+            elif self.side and f.column not in self.leading_axes:
+                self._beside(f.column, f.values)
+            else:
+                self.leading_axes.add(f.column)
+                self.ahead[f.column] = (*self.ahead.get(f.column, ()), *f.values)
+
+    def _beside(self, column: str, values: tuple[Value, ...]) -> None:
+        own = self.paired.setdefault(column, {})
+        own[self.side] = own.get(self.side, frozenset()) | set(values)
+        if len({*own.values()}) > 1:
+            label = catalog.entry(column).label
+            raise Refusal(
+                f"Two methods at different {label} cannot be asked for at once: ask for one after the other, or "
+                f"for both by {label}."
+            )
+
+    def _number_ahead(self) -> bool:
+        """Whether a value of an axis stands next, and another one is held already."""
+        filters = self.peek().filters
+        return len(filters) == 1 and filters[0].operator == "=" and self._has_filter(filters[0].column)
 
     def _refer(self, f: Filter) -> None:
         """The value is the reference: what else the question names of the column is compared with it."""
@@ -246,6 +275,8 @@ class _Reader:
                 slots.sort[-1] = Order(slots.sort[-1].column, slots.sort_down)
         elif name == "sum":
             slots.summed = True
+        elif name in ("max", "min") and self._axis_ahead():
+            self._superlative({"max": "highest", "min": "lowest"}[name])
         elif name in ("longest", "shortest"):
             self._superlative({"longest": "highest", "shortest": "lowest"}[name])
             slots.leading = "duration_s"
@@ -304,12 +335,9 @@ class _Reader:
 
     def _superlative(self, name: str) -> None:
         slots, following = self.filled, self.peek()
-        if following.kind == "column" and catalog.entry(following.name).role == "axis":
-            entry = catalog.entry(following.name)
-            if entry.numeric and name not in ("top", "bottom", "best", "worst", "fastest", "slowest"):
-                self.at += 1
-                self._extreme(name, following.name)
-                return
+        if name in _ENDS and (axis := self._axis_ahead()):
+            self._extreme(name, axis)
+            return
         if slots.superlative not in ("", "top", "bottom") and name not in ("top", "bottom"):
             raise Ambiguity(
                 "Two rankings at once have no single winner: which one?",
@@ -320,18 +348,33 @@ class _Reader:
         if following.kind == "column" and catalog.entry(following.name).role == "metric":
             slots.leading = following.name
 
+    def _axis_ahead(self) -> str | None:
+        """The axis of numbers that stands next, a number of its values set aside: "largest 2 batch sizes"."""
+        item = self.peek(1) if self.peek().kind == "limit" else self.peek()
+        entry = catalog.entry(item.name) if item.kind == "column" else None
+        return item.name if entry and entry.role == "axis" and entry.numeric else None
+
     def _extreme(self, name: str, axis: str) -> None:
-        """ "at the largest batch size": the axis at the end of the values that there are."""
+        """ "at the largest batch size", "the two smallest dims": the axis at the end of the values that there are."""
+        number = 1
+        if self.peek(-2).kind == "limit":
+            number, self.filled.limit = int(self.peek(-2).value or 1), None
+            self.filled.said[:] = [said for said in self.filled.said if said.slot != "limit"]
+        elif self.peek().kind == "limit":
+            number = int(self.peek().value or 1)
+            self.at += 1
+        self.at += 1
         values = [v for v in self.profile.values(axis) if isinstance(v, (int, float))]
         if not values:
             raise Refusal(f"The results hold no value of {catalog.entry(axis).label}.")
         high = name in ("highest", "largest")
         if axis == "compression":  # a high compression keeps a small fraction
             high = not high
-        value = max(values) if high else min(values)
-        self._add_filter(axis, "=", (value,))
+        found = sorted(values, reverse=high)[:number]
+        self._add_filter(axis, "=" if len(found) == 1 else "in", tuple(found))
         self.filled.extreme = axis
-        self.filled.notes.append(f"{name} {catalog.entry(axis).label} is {value:g}")
+        told = join([f"{value:g}" for value in found])
+        self.filled.notes.append(f"{name} {catalog.entry(axis).label} is {told}")
 
     def _sort(self) -> None:
         item = self.peek()
@@ -356,6 +399,8 @@ class _Reader:
             slots.averaged.append(item.name)
             return
         slots.big = slots.big or item.text.startswith("how ")
+        if item.text.startswith("how ") and self._names_its_own():
+            return  # "how big is the AUC gap" asks for no memory
         if catalog.entry(item.name).role == "metric":
             if item.value == "filtered":
                 slots.filtered_metrics.append(item.name)
@@ -376,6 +421,13 @@ class _Reader:
         else:
             self._add_named(item.name)
 
+    def _names_its_own(self) -> bool:
+        """Whether a metric, or a gap, stands next, which "how big" is then said of."""
+        after = self.peek()
+        return (after.kind == "column" and catalog.entry(after.name).role == "metric") or after.is_cue(
+            "drop", "drop:auc", "saves", "ratio"
+        )
+
     def _without(self, item: Item) -> None:
         self.negated = ""
         if item.name not in ("compression", "compressed"):
@@ -394,7 +446,11 @@ class _Reader:
             self.negated = ""
         if before.is_cue("by") and before.text == "over" and self._has_filter(item.name) and not excluded:
             self.referring = slots.relative = True  # "forward_backward over forward"
+        if not excluded:
+            self._pair((Filter(item.name, "=", (item.value,)),))
         if self.referring and not excluded:
+            if self.filled.methods() == [item.value] and self._number_ahead():
+                return  # "hashed 0.1 relative to hashed 0.05": the number is what is compared with
             self._refer(Filter(item.name, "=", (item.value,)))
         if item.name == "method" and not excluded and before.is_cue("than", "relative", "by", "vs"):
             if before.is_cue("than", "relative"):

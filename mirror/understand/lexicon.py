@@ -360,7 +360,8 @@ class Lexicon:
         self._longest = max(map(len, self._phrases))
         # Short words are too close to each other for a typo to be told from another word.
         # Nor may a word become one that says nothing: it would be lost.
-        telling = (phrase for phrase, item in self._phrases.items() if item.kind != "filler")
+        telling = [phrase for phrase, item in self._phrases.items() if item.kind != "filler"]
+        self._telling = frozenset(telling)
         self._correctable = sorted({w for phrase in telling for w in phrase if len(w) >= 4 and w.isalpha()})
 
     def _add(self, phrase: str, item: Item) -> None:
@@ -370,6 +371,7 @@ class Lexicon:
     def items(self, text: str) -> tuple[list[Item], list[str]]:
         """Cut the text into items, longest phrase first. Returns them with a note for each corrected typo."""
         found: list[Item] = []
+        starts: list[int] = []  # of the items found
         notes: list[str] = []
         words = tokens(text)
         i = 0
@@ -381,10 +383,16 @@ class Lexicon:
                 if not item.unit and following != "b" and (following in UNITS or following == "percent"):
                     item, length = Item("number", item.text, "", item.value, following), 2
             if item is None and (corrected := self._correct(words[i])):
-                notes.append(f"read “{words[i]}” as “{corrected}”")
-                words[i] = corrected
-                continue
+                before = self._telling_from([*words[:i], corrected, *words[i + 1 :]], i)
+                if before is not None:
+                    notes.append(f"read “{words[i]}” as “{corrected}”")
+                    words[i] = corrected
+                    while starts and starts[-1] >= before:  # the phrase begins before the word
+                        i = starts.pop()
+                        found.pop()
+                    continue
             found.append(item or Item("unknown", words[i]))
+            starts.append(i)
             i += length
         return found, notes
 
@@ -403,6 +411,18 @@ class Lexicon:
         if not close or close[0].endswith(word) or word.endswith(close[0]):
             return None
         return close[0]
+
+    def _telling_from(self, words: list[str], at: int) -> int | None:
+        """Where the phrase begins that a corrected word is part of and that says something; None where there is none.
+
+        A piece of a longer phrase ("timed" of "timed out") is no word by itself, and a filler would be lost.
+        """
+        for start in range(max(0, at - self._longest + 1), at + 1):
+            for end in range(min(len(words), start + self._longest), at, -1):
+                phrase = tuple(words[start:end])
+                if phrase in self._telling or (*phrase[:-1], phrase[-1].removesuffix("s")) in self._telling:
+                    return start
+        return None
 
     def nearest(self, word: str) -> Iterable[str]:
         """Column labels near a word that is not known."""

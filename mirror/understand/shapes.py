@@ -97,7 +97,8 @@ def spec_of(slots: Slots) -> QuerySpec:
     if slots.sort_down is not None and not slots.sort and slots.metrics:  # "highest first"
         slots.sort.append(Order(slots.metrics[0], slots.sort_down))
     if "machine" in dimensions:  # what is compared stands first
-        dimensions = slots.dimensions("machine")
+        parted = slots.comparative and len(slots.methods()) >= 2  # "does hashed beat dense on both machines"
+        dimensions = slots.dimensions("method" if parted else "machine")
     metrics = _aggregated(slots, slots.metrics)
     total = any(m.aggregate == "sum" for m in metrics)
     if "machine" not in dimensions and not slots.grouped and "method" not in dimensions and not total:
@@ -336,6 +337,8 @@ def _comparative(slots: Slots) -> None:
         return
     if "machine" in slots.dimensions() or any(f.column == "machine" and len(f.values) > 1 for f in slots.filters):
         slots.compare = True  # "is the laptop slower than the server"
+        if "machine" not in slots.dimensions():
+            slots.named.append("machine")
         slots.metrics = _compared_in(slots)
         return
     raise Refusal(
