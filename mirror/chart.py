@@ -24,6 +24,7 @@ from mirror.drawable import (
     spans,
 )
 from mirror.left_out import left_out
+from mirror.numbers import describe
 from mirror.places import (
     OWN_PANEL,
     alike,
@@ -98,9 +99,16 @@ def figure(table: Table, chart: ChartSpec, columns: int | None = None) -> "go.Fi
 
 
 def no_rows(spec: QuerySpec | None) -> str:
-    """The sentence for an empty result, with the filters that it had to pass."""
+    """The sentence for an empty result, with the filters that it had to pass, or the claim that none of them keeps."""
     if spec is None or not spec.filters:
         return "No rows match."
+    if spec.shape == "relative" and spec.claim and spec.against:
+        metrics = join([catalog.entry(m.column).label for m in spec.metrics])
+        reference = describe(spec.against.column, spec.against.values[0])
+        return (
+            f"None is {spec.claim} than {reference} in {metrics} at equal work, where "
+            f"{' and '.join(filter_in_words(f) for f in spec.filters)}."
+        )
     return f"No rows match {' and '.join(filter_in_words(f) for f in spec.filters)}."
 
 

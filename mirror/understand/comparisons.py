@@ -46,7 +46,7 @@ def is_relative(slots: Slots) -> bool:
     """Whether the question asks for more than both values: how many times, how far below, which are better."""
     if slots.superlative or slots.count or slots.failures or slots.times.course or slots.changed:
         return False
-    if slots.relative or slots.told & {"drop", "saves"}:
+    if slots.relative or slots.told & {"drop", "saves"} or parts_by_machine(slots):
         return True
     if "ratio" in slots.told and (slots.against or _second_of_two(slots) or (slots.methods() and slots.comparative)):
         return True
@@ -61,6 +61,13 @@ def is_relative(slots: Slots) -> bool:
     )
 
 
+def parts_by_machine(slots: Slots) -> bool:
+    """ "does hashed beat dense on both machines": two methods at each machine, and not two machines."""
+    against, dimensions = slots.against, slots.dimensions()
+    compared = slots.comparative and against is not None and against.column == "method"
+    return bool(compared and len(slots.methods()) == 2 and "machine" in dimensions)
+
+
 def asks_how_much_slower(slots: Slots) -> bool:
     """Whether a ratio of the times is asked for, and not whether one is faster: the speedup tells it the other way."""
     return "ratio" in slots.told and slots.comparative == "slower"
@@ -70,6 +77,8 @@ def relative(slots: Slots) -> QuerySpec:
     """Metrics per group beside those of the reference. Raises Refusal or Ambiguity."""
     metrics = list(slots.metrics)
     own = COMPARATIVES.get(slots.comparative)
+    if not metrics and parts_by_machine(slots):
+        metrics = [own or "latency_us"]  # what differs between machines
     if not metrics:
         metrics = [own] if own else ["memory_mb"] if "saves" in slots.told else []
     if not metrics:

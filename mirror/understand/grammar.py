@@ -116,6 +116,7 @@ class _Reader:
         self.profile = profile
         self.at = 0
         self.filled = Slots()
+        self.ends: list[tuple[str, str, int]] = []  # (superlative, axis, number of values) of "the two largest dims"
         self.side = ""  # the method that was named last
         self.paired: dict[str, dict[str, frozenset[Value]]] = {}  # axis -> method -> the values said beside it
         self.ahead: dict[str, tuple[Value, ...]] = {}  # axis -> values said before their method
@@ -139,6 +140,8 @@ class _Reader:
             words = " ".join([self.negation if was_negated else "", *(i.text for i in self.items[first : self.at])]).strip()
             self.filled.said += [Said(slot, value, words) for slot, value in sorted(held - before, key=str)]
         self._end_negation()
+        for end in self.ends:  # a benchmark may be named behind them
+            self._add_end(*end)
         return self.filled
 
     def _step(self) -> None:
@@ -241,7 +244,8 @@ class _Reader:
         if name not in ("by", "to"):
             self.grouping = False
         self.collapsing = name == "collapse"
-        self.referring = name in ("than", "relative", "beats") or (self.referring and name in ("<", ">", "="))
+        # binding leaves < and > only before a value: "smaller than dense"
+        self.referring = name in ("than", "relative", "beats", "<", ">") or (self.referring and name == "=")
         if name == "not":
             self.negation = item.text
         self.negated = "?" if name == "not" else ""
@@ -265,7 +269,7 @@ class _Reader:
             if slots.comparative and slots.comparative != name:
                 slots.comparatives.append(slots.comparative)
             slots.comparative = name
-        elif name in ("<", ">"):  # binding leaves these only before a value: "smaller than dense"
+        elif name in ("<", ">"):
             slots.comparative = {"<": "smaller", ">": "larger"}[name]
         elif name == "sort":
             self._sort()
@@ -364,17 +368,24 @@ class _Reader:
             number = int(self.peek().value or 1)
             self.at += 1
         self.at += 1
-        values = [v for v in self.profile.values(axis) if isinstance(v, (int, float))]
+        self.filled.extreme = axis
+        self.ends.append((name, axis, number))
+
+    def _add_end(self, name: str, axis: str, number: int) -> None:
+        """A filter on the values at the end of an axis, of the benchmarks that the question names."""
+        asked = next((f.values for f in self.filled.filters if f.column == "benchmark" and f.operator in ("=", "in")), ())
+        among = [v for b in asked for v in self.profile.values(axis, str(b))] if asked else self.profile.values(axis)
+        values = {v for v in among if isinstance(v, (int, float))}
+        entry = catalog.entry(axis)
         if not values:
-            raise Refusal(f"The results hold no value of {catalog.entry(axis).label}.")
+            raise Refusal(f"The results hold no value of {entry.label}.")
         high = name in ("highest", "largest")
         if axis == "compression":  # a high compression keeps a small fraction
             high = not high
         found = sorted(values, reverse=high)[:number]
         self._add_filter(axis, "=" if len(found) == 1 else "in", tuple(found))
-        self.filled.extreme = axis
         told = join([f"{value:g}" for value in found])
-        self.filled.notes.append(f"{name} {catalog.entry(axis).label} is {told}")
+        self.filled.notes.append(f"{name} {entry.label} is {told}" if number == 1 else f"{name} {entry.label}: {told}")
 
     def _sort(self) -> None:
         item = self.peek()

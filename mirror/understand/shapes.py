@@ -97,8 +97,7 @@ def spec_of(slots: Slots) -> QuerySpec:
     if slots.sort_down is not None and not slots.sort and slots.metrics:  # "highest first"
         slots.sort.append(Order(slots.metrics[0], slots.sort_down))
     if "machine" in dimensions:  # what is compared stands first
-        parted = slots.comparative and len(slots.methods()) >= 2  # "does hashed beat dense on both machines"
-        dimensions = slots.dimensions("method" if parted else "machine")
+        dimensions = slots.dimensions("machine")
     metrics = _aggregated(slots, slots.metrics)
     total = any(m.aggregate == "sum" for m in metrics)
     if "machine" not in dimensions and not slots.grouped and "method" not in dimensions and not total:
