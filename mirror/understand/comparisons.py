@@ -5,7 +5,7 @@ from dataclasses import replace
 from mirror import catalog
 from mirror.query_spec import Claim, Filter, Metric, Order, QuerySpec, Value
 from mirror.understand.errors import Ambiguity, Refusal
-from mirror.understand.slots import COMPARATIVES, Slots, bare, nothing_asked
+from mirror.understand.slots import COMPARATIVES, SPEED, Slots, bare, nothing_asked
 
 _TRADE_OFF = ("memory_mb", "auc")
 # Comparatives that name an end of the metric, and whether it is the lower one.
@@ -48,6 +48,8 @@ def is_relative(slots: Slots) -> bool:
         return False
     if slots.relative or slots.told & {"drop", "saves"} or parts_by_machine(slots):
         return True
+    if slots.comparative and _is_of_two_numbers(slots):
+        return True
     if "ratio" in slots.told and (slots.against or _second_of_two(slots) or (slots.methods() and slots.comparative)):
         return True
     # "which methods need less memory than hashed": those that do, unless two are named to be compared
@@ -66,6 +68,14 @@ def parts_by_machine(slots: Slots) -> bool:
     against, dimensions = slots.against, slots.dimensions()
     compared = slots.comparative and against is not None and against.column == "method"
     return bool(compared and len(slots.methods()) == 2 and "machine" in dimensions)
+
+
+def _is_of_two_numbers(slots: Slots) -> bool:
+    """ "is dim 64 slower than dim 16": one value of an axis against another, of one method or of all."""
+    against = slots.against
+    if against is None or catalog.entry(against.column).role != "axis" or not catalog.entry(against.column).numeric:
+        return False
+    return len(_named(slots, against.column)) == 2 and len(slots.methods()) < 2
 
 
 def asks_how_much_slower(slots: Slots) -> bool:
@@ -99,6 +109,8 @@ def relative(slots: Slots) -> QuerySpec:
     label = catalog.entry(column).label
     named = reference if isinstance(reference, str) else f"{label} {reference:g}"
     slots.notes.append(f"relative to {named}" + (", reference / value" if inverse else ""))
+    if metrics and slots.comparative in ("faster", "slower"):  # "how much faster, and how much memory"
+        metrics = compared_in(slots)
     if slots.comparatives:
         metrics, claim = _all_compared(slots, metrics)
     elif slots.comparative and "ratio" not in slots.told and not others:
@@ -148,6 +160,24 @@ def least_loss(slots: Slots) -> QuerySpec | None:
     dimensions = tuple(dict.fromkeys([*partitions, "method", *slots.named]))
     spec = bare(slots, "ranking" if slots.limit else "best", (Metric(metric, "avg"),), dimensions)
     return replace(spec, partitions=partitions, order=(Order(metric, descending),), limit=slots.limit)
+
+
+def is_of_speed(metric: str) -> bool:
+    """Whether "faster" can be said of it: a time, or what is done in a time."""
+    units = {catalog.entry(m).unit for m in (*SPEED, "duration_s") if m != "speedup"}
+    return metric == "speedup" or (metric in catalog.entries() and catalog.entry(metric).unit in units)
+
+
+def compared_in(slots: Slots) -> list[str]:
+    """The metrics in which methods or machines are compared: those that are named, and what the comparatives are said of."""
+    metrics = list(slots.metrics)
+    several = [*slots.comparatives, slots.comparative]
+    for word in several:
+        own = COMPARATIVES[word]
+        of_speed = word in ("faster", "slower") and any(map(is_of_speed, metrics))
+        if own and not of_speed and (not metrics or len(several) > 1 or word in ("faster", "slower")):
+            metrics.append(own)  # "larger" may be said of the AUC that is named
+    return list(dict.fromkeys(metrics))
 
 
 def _tells_less(slots: Slots, metric: str) -> bool:

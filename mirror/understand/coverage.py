@@ -11,8 +11,9 @@ from typing import Any
 
 from mirror import catalog
 from mirror.query_spec import Filter, QuerySpec
+from mirror.understand.comparisons import is_of_speed
 from mirror.understand.errors import Refusal
-from mirror.understand.shapes import READ_UNSEEN, is_of_speed, kind_of
+from mirror.understand.shapes import READ_UNSEEN, kind_of
 from mirror.understand.slots import OWN_CURVES, Said, Slots
 from mirror.wording import join
 
@@ -211,14 +212,16 @@ def _holds_superlative(case: _Case) -> bool:
 
 
 def _holds_comparative(case: _Case) -> bool:
-    if case.spec.claim or case.kind in ("relative", "change", "verdicts") or case.of_the_baseline:
+    if case.kind in ("change", "verdicts") or case.of_the_baseline:
         return True
+    if case.kind == "relative":
+        return case.value not in ("faster", "slower") or any(map(is_of_speed, case.metrics))
     if case.kind not in ("groups", "points", "explanation", "course") or not case.is_compared:
         return False
     if case.value not in ("faster", "slower"):
         # "larger" is said of AUC too; "better" alone is told by the overview that `complete` adds.
         return bool(case.metrics) or case.value in ("better", "worse")
-    return any(is_of_speed(m) for m in case.metrics)
+    return any(map(is_of_speed, case.metrics))
 
 
 def _holds_aggregate(case: _Case) -> bool:

@@ -24,6 +24,7 @@ from mirror.wording import join
 
 _OVER_ALL = ("over", "across", "for all", "at all", "on all", "over all", "across all")  # "average AUC over data sets"
 _AGGREGATES: tuple[str, ...] = get_args(Aggregate)
+_EACH = ("for each", "for every", "for any")
 _SIDED = ("method", "machine", "dataset")  # what two sides of a comparison may each have their own of
 _ENDS = ("highest", "lowest", "smallest", "largest")  # which an axis has as well as a metric
 _CANNOT = {
@@ -425,8 +426,12 @@ class _Reader:
                     slots.count = False
         elif self.grouping or self.peek(-2).is_cue("vs"):
             slots.grouped.append(item.name)
-            slots.each_method = slots.each_method or (item.name == "method" and bool(slots.superlative))
-        elif self.peek(-2).is_cue("count") and not slots.counted:
+            each = bool(slots.superlative) or self.peek(-2).text in _EACH
+            slots.each_method = slots.each_method or (item.name == "method" and each)
+        elif slots.counted and self.peek(-2).is_cue("and") and self.peek(-3).name == slots.counted:
+            label = catalog.entry(slots.counted).label
+            raise Refusal(f"One thing can be counted at a time: ask “how many {label} are there”, then for {item.text}.")
+        elif self.peek(-2).is_cue("count") and self.peek(-2).text != "how often" and not slots.counted:
             slots.counted = item.name
             self._add_named(item.name)
         else:

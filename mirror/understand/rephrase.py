@@ -84,6 +84,7 @@ _RULES: tuple[Rule, ...] = (
     # What is cut off in speech.
     (r"\b(is|are|was|were|does|do|did|has|have|had|would|could|should)n['’]?t\b", r"\1 not"),
     (r"\b(can['’]?t|cannot|won['’]t)\b", "can not"),
+    (r"\b(?:each|every) (?P<what>\w+(?: \w+)?)['’]s\b", r"for each \g<what>"),
     (r"(?<=\w)['’](s|re|ll|d|ve|m)\b", " "),
     # A negation that leaves nothing out: "faster or not", "not only memory but also AUC".
     (r"\bor not\b(?=\s*(?:[?.!,]|$))|\bwhether or not\b|\bnot (?:only|just)\b|\bbut also\b|\byes or no\b", " and "),

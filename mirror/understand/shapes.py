@@ -6,7 +6,7 @@ from mirror import catalog
 from mirror.query_spec import Claim, Filter, Metric, Order, QuerySpec
 from mirror.understand import comparisons, over_time, over_training
 from mirror.understand.errors import Ambiguity, Refusal
-from mirror.understand.slots import COMPARATIVES, Slots, bare, nothing_asked
+from mirror.understand.slots import SPEED, Slots, bare, nothing_asked
 
 # superlative -> (metric it names by itself, the end it wants: one of the metric's direction, or a fixed one)
 _MEANING: dict[str, tuple[str | None, str]] = {
@@ -26,7 +26,6 @@ READ_UNSEEN: dict[str, tuple[str, ...]] = {
     "machines": ("filters", "metrics", "grouped", "named", "count"),
     "explanation": ("told", "relative"),  # "why does hashed lose AUC": both values stand there
 }
-_SPEED = ("latency_us", "samples_per_s", "bandwidth_gb_s", "speedup")
 
 
 def spec_of(slots: Slots) -> QuerySpec:
@@ -103,12 +102,6 @@ def spec_of(slots: Slots) -> QuerySpec:
     if "machine" not in dimensions and not slots.grouped and "method" not in dimensions and not total:
         dimensions = ("method", *dimensions)
     return bare(slots, "groups", metrics, dimensions)
-
-
-def is_of_speed(metric: str) -> bool:
-    """Whether "faster" can be said of it: a time, or what is done in a time."""
-    units = {catalog.entry(m).unit for m in (*_SPEED, "duration_s") if m != "speedup"}
-    return metric == "speedup" or (metric in catalog.entries() and catalog.entry(metric).unit in units)
 
 
 def kind_of(spec: QuerySpec) -> str:
@@ -322,7 +315,7 @@ def _comparative(slots: Slots) -> None:
     methods = slots.methods()
     if len(methods) >= 2:
         slots.compare = True
-        slots.metrics = _compared_in(slots)
+        slots.metrics = comparisons.compared_in(slots)
         return
     if slots.comparatives:
         words = f"{', '.join(slots.comparatives)} and {slots.comparative}"
@@ -338,25 +331,13 @@ def _comparative(slots: Slots) -> None:
         slots.compare = True  # "is the laptop slower than the server"
         if "machine" not in slots.dimensions():
             slots.named.append("machine")
-        slots.metrics = _compared_in(slots)
+        slots.metrics = comparisons.compared_in(slots)
         return
     raise Refusal(
         f"It is not clear what is compared with what by “{slots.comparative}”: name two methods, as in "
         "“is hashed faster than dense at batch size 512”, a limit, as in “memory under 5 MB”, or a time, as in “did "
         "latency get worse since monday”."
     )
-
-
-def _compared_in(slots: Slots) -> list[str]:
-    """The metrics in which methods or machines are compared: those that are named, and what the comparatives are said of."""
-    metrics = list(slots.metrics)
-    several = [*slots.comparatives, slots.comparative]
-    for word in several:
-        own = COMPARATIVES[word]
-        of_speed = word in ("faster", "slower") and any(map(is_of_speed, metrics))
-        if own and not of_speed and (not metrics or len(several) > 1 or word in ("faster", "slower")):
-            metrics.append(own)  # "larger" may be said of the AUC that is named
-    return list(dict.fromkeys(metrics))
 
 
 def _failures(slots: Slots) -> QuerySpec:
@@ -403,7 +384,7 @@ def _superlative(slots: Slots) -> QuerySpec:
         return replace(spec, source="history", order=(first,), limit=slots.limit or 1)
     own, end = _MEANING[slots.superlative]
     metrics = slots.metrics
-    if own in _SPEED and (quick := [m for m in metrics if m in _SPEED]):
+    if own in SPEED and (quick := [m for m in metrics if m in SPEED]):
         own = quick[0]
     leading = slots.leading or own or (metrics[0] if metrics else "")
     if not leading and len(slots.filtered_metrics) == 1:

@@ -11,6 +11,7 @@ COMPARATIVES = {
     "faster": "latency_us", "slower": "latency_us", "smaller": "memory_mb", "larger": "memory_mb", "better": None,
     "worse": None, "less": None, "more": None,
 }  # fmt: skip
+SPEED = ("latency_us", "samples_per_s", "bandwidth_gb_s", "speedup")
 OWN_CURVES = {"logloss": "loss"}  # metrics whose training curve has another name
 
 
