@@ -109,10 +109,11 @@ class _Binder:
         self._emit("speedup", _MIRRORED[operator] if slower else operator, (value,), used=2)
 
     def _takes_limit(self, item: Item, after: Item) -> bool:
-        """`top 5`, `best 3`, and `3 fastest` where the number belongs to no axis before it."""
+        """`top 5`, `best 3`, `largest 2 batch sizes`, and `3 fastest` where the number belongs to no axis before it."""
         if item.unit:
             return False
-        if self.out and self.out[-1].is_cue(*_LIMITED) and not self._is_axis(after):
+        of_values = self._is_axis(after) and item.value not in self.profile.values(after.name)
+        if self.out and self.out[-1].is_cue(*_LIMITED) and (of_values or not self._is_axis(after)):
             self._limit(item)
             return True
         if after.is_cue(*_LIMITED) and not self._before_is_axis():

@@ -110,7 +110,7 @@ def relative(slots: Slots) -> QuerySpec:
     named = reference if isinstance(reference, str) else f"{label} {reference:g}"
     slots.notes.append(f"relative to {named}" + (", reference / value" if inverse else ""))
     if metrics and slots.comparative in ("faster", "slower"):  # "how much faster, and how much memory"
-        metrics = compared_in(slots)
+        metrics = list(dict.fromkeys([*(m for m in compared_in(slots) if is_of_speed(m)), *metrics]))
     if slots.comparatives:
         metrics, claim = _all_compared(slots, metrics)
     elif slots.comparative and "ratio" not in slots.told and not others:
@@ -169,7 +169,7 @@ def is_of_speed(metric: str) -> bool:
 
 
 def compared_in(slots: Slots) -> list[str]:
-    """The metrics in which methods or machines are compared: those that are named, and what the comparatives are said of."""
+    """The metrics in which methods or machines are compared: those named, and what the comparatives are said of."""
     metrics = list(slots.metrics)
     several = [*slots.comparatives, slots.comparative]
     for word in several:

@@ -19,13 +19,13 @@ from mirror.understand.errors import Ambiguity, Refusal
 from mirror.understand.lexicon import Item, Lexicon, lexicon_of, tokens
 from mirror.understand.rephrase import rephrase
 from mirror.understand.shapes import spec_of
+from mirror.understand.sides import Sides
 from mirror.understand.slots import COMPARATIVES, Said, Slots
 from mirror.wording import join
 
 _OVER_ALL = ("over", "across", "for all", "at all", "on all", "over all", "across all")  # "average AUC over data sets"
 _AGGREGATES: tuple[str, ...] = get_args(Aggregate)
 _EACH = ("for each", "for every", "for any")
-_SIDED = ("method", "machine", "dataset")  # what two sides of a comparison may each have their own of
 _ENDS = ("highest", "lowest", "smallest", "largest")  # which an axis has as well as a metric
 _CANNOT = {
     "curves": "Training is followed by its steps, as in “loss over training for hashed”; anything else can be asked "
@@ -118,10 +118,7 @@ class _Reader:
         self.at = 0
         self.filled = Slots()
         self.ends: list[tuple[str, str, int]] = []  # (superlative, axis, number of values) of "the two largest dims"
-        self.side = ""  # the method that was named last
-        self.paired: dict[str, dict[str, frozenset[Value]]] = {}  # axis -> method -> the values said beside it
-        self.ahead: dict[str, tuple[Value, ...]] = {}  # axis -> values said before their method
-        self.leading_axes: set[str] = set()  # whose values stand before their method
+        self.sides = Sides()
         self.grouping = False  # after `by`: columns become dimensions
         self.collapsing = False  # after `averaged over`: columns are averaged over
         self.referring = False  # after `relative to` or `than`: the value is what others are compared with
@@ -138,8 +135,9 @@ class _Reader:
             first, was_negated = self.at, self.negated == "?"
             self._step()
             before, held = held, coverage.atoms(self.filled)
-            words = " ".join([self.negation if was_negated else "", *(i.text for i in self.items[first : self.at])]).strip()
-            self.filled.said += [Said(slot, value, words) for slot, value in sorted(held - before, key=str)]
+            words = [self.negation] if was_negated else []
+            words += [read.text for read in self.items[first : self.at]]
+            self.filled.said += [Said(slot, value, " ".join(words)) for slot, value in sorted(held - before, key=str)]
         self._end_negation()
         for end in self.ends:  # a benchmark may be named behind them
             self._add_end(*end)
@@ -175,7 +173,7 @@ class _Reader:
 
     def _filters(self, item: Item) -> None:
         if not self.negated:
-            self._pair(item.filters)
+            self.sides.add(item.filters)
         if self.negated == "?" and any(f.operator not in ("=", "in") for f in item.filters):
             self._end_negation()
         excluded = self.negated == "?"
@@ -184,36 +182,6 @@ class _Reader:
                 self._refer(f)
             self._add_filter(f.column, "not in" if excluded else f.operator, f.values)
         self.negated, self.referring = "", False
-
-    def _pair(self, filters: tuple[Filter, ...]) -> None:
-        """Refuse "hashed at 0.1 vs small_dim at 0.5": a list of methods and a list of sizes would cross them.
-
-        A value belongs to the method before it, or, where the first such value stands before any method, to the one
-        behind it.
-        """
-        for f in filters:
-            if f.operator not in ("=", "in") or f.column not in _SIDED and catalog.entry(f.column).role != "axis":
-                continue
-            if f.column == "method":
-                self.side = str(f.values[0])
-                for column, values in self.ahead.items():
-                    self._beside(column, values)
-                self.ahead = {}
-            elif self.side and f.column not in self.leading_axes:
-                self._beside(f.column, f.values)
-            else:
-                self.leading_axes.add(f.column)
-                self.ahead[f.column] = (*self.ahead.get(f.column, ()), *f.values)
-
-    def _beside(self, column: str, values: tuple[Value, ...]) -> None:
-        own = self.paired.setdefault(column, {})
-        own[self.side] = own.get(self.side, frozenset()) | set(values)
-        if len({*own.values()}) > 1:
-            label = catalog.entry(column).label
-            raise Refusal(
-                f"Two methods at different {label} cannot be asked for at once: ask for one after the other, or "
-                f"for both by {label}."
-            )
 
     def _number_ahead(self) -> bool:
         """Whether a value of an axis stands next, and another one is held already."""
@@ -374,7 +342,8 @@ class _Reader:
 
     def _add_end(self, name: str, axis: str, number: int) -> None:
         """A filter on the values at the end of an axis, of the benchmarks that the question names."""
-        asked = next((f.values for f in self.filled.filters if f.column == "benchmark" and f.operator in ("=", "in")), ())
+        held = (f.values for f in self.filled.filters if f.column == "benchmark" and f.operator in ("=", "in"))
+        asked = next(held, ())
         among = [v for b in asked for v in self.profile.values(axis, str(b))] if asked else self.profile.values(axis)
         values = {v for v in among if isinstance(v, (int, float))}
         entry = catalog.entry(axis)
@@ -430,7 +399,7 @@ class _Reader:
             slots.each_method = slots.each_method or (item.name == "method" and each)
         elif slots.counted and self.peek(-2).is_cue("and") and self.peek(-3).name == slots.counted:
             label = catalog.entry(slots.counted).label
-            raise Refusal(f"One thing can be counted at a time: ask “how many {label} are there”, then for {item.text}.")
+            raise Refusal(f"One thing is counted at a time: ask “how many different {label}”, then for {item.text}.")
         elif self.peek(-2).is_cue("count") and self.peek(-2).text != "how often" and not slots.counted:
             slots.counted = item.name
             self._add_named(item.name)
@@ -463,7 +432,7 @@ class _Reader:
         if before.is_cue("by") and before.text == "over" and self._has_filter(item.name) and not excluded:
             self.referring = slots.relative = True  # "forward_backward over forward"
         if not excluded:
-            self._pair((Filter(item.name, "=", (item.value,)),))
+            self.sides.add((Filter(item.name, "=", (item.value,)),))
         if self.referring and not excluded:
             if self.filled.methods() == [item.value] and self._number_ahead():
                 return  # "hashed 0.1 relative to hashed 0.05": the number is what is compared with

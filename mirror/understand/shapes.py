@@ -351,8 +351,8 @@ def _failures(slots: Slots) -> QuerySpec:
         slots.filters.append(Filter("status", "<>", ("skipped",)))  # "failed" means every status but skipped
     listing = not slots.count and ("error" in dimensions or slots.explain or not dimensions)
     shown = ("status", "benchmark", "method", "dataset", "compression", "embedding_dim", "batch_size", "seed", "error")
-    shown = tuple(dict.fromkeys([*(d for d in dimensions if d not in shown), *shown]))
-    spec = bare(slots, "rows" if listing else "count", (), shown if listing else dimensions)
+    columns = (*(d for d in dimensions if d not in shown), *shown) if listing else dimensions
+    spec = bare(slots, "rows" if listing else "count", (), columns)
     return replace(spec, source="failures")
 
 
