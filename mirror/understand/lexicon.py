@@ -384,6 +384,8 @@ class Lexicon:
                     item, length = Item("number", item.text, "", item.value, following), 2
             if item is None and (corrected := self._correct(words[i])):
                 before = self._telling_from([*words[:i], corrected, *words[i + 1 :]], i)
+                if before is None and _without_doubles(words[i]) == _without_doubles(corrected):
+                    before = i  # "onlyy": no other word can be meant
                 if before is not None:
                     notes.append(f"read “{words[i]}” as “{corrected}”")
                     words[i] = corrected
@@ -428,6 +430,10 @@ class Lexicon:
         """Column labels near a word that is not known."""
         labels = {e.label.lower(): e.label for e in catalog.entries().values()}
         return [labels[m] for m in difflib.get_close_matches(word, labels, n=2, cutoff=0.7)]
+
+
+def _without_doubles(word: str) -> str:
+    return re.sub(r"(.)\1+", r"\1", word)
 
 
 def _machine_names(profile: Profile) -> dict[str, tuple[Value, ...]]:

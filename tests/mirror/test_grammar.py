@@ -268,7 +268,7 @@ def test_a_corrected_typo_is_told(profile: Profile) -> None:
         ("memory of unhashed", ("unhashed",)),
         ("largest batch size with latency under 1 ms for lookups", ("latency by batch size",)),
         ("auc above 0.9 and below 0.8", ("AUC > 0.9", "< 0.8")),
-        ("memory smaller for a few methods", ("smaller",)),
+        ("which memory is smaller", ("smaller",)),
         ("auc between 0.1", ("two numbers",)),
         ("AUC without seed", ("without seed",)),
     ],
