@@ -164,7 +164,8 @@ def _candidates(table: Table, shape: str | None, roles: Roles) -> Iterable[Chart
         yield "scatter"
     if shape in ("best", "ranking", "count", "change"):
         yield "bar"
-    if shape == "groups" and first in keys and first in roles.parameters and first not in parameters:
+    few = first in roles.parameters and first not in parameters
+    if shape == "groups" and first in keys and few and not (first == roles.lead and parameters):
         yield "bar"  # what was asked for first has two values, too few for a line: no other takes its place
     # Edited SQL that starts with a parameter or a time asks for a course, whatever else it selects.
     single = roles.raw and not (shape is None and first in (*parameters, *times))
@@ -219,7 +220,7 @@ def _placed(kind: ChartType, table: Table, roles: Roles, ranked: bool) -> ChartS
         return ChartSpec("heatmap", x=x, y=next((k for k in keys if k != x), None), color=y)
     if kind == "parallel":
         facet = own_panel(keys)
-        color = for_points(table, [k for k in keys if k != facet])
+        color = for_points(table, [k for k in keys if k != facet], roles.lead)
         return ChartSpec("parallel", color=color, facet=facet, metrics=roles.metrics[:MOST_METRICS])
     return ChartSpec(kind)
 
@@ -231,7 +232,7 @@ def _scatter(table: Table, roles: Roles, keys: list[str]) -> ChartSpec:
     if len(columns) < 2:
         return ChartSpec("scatter", y=columns[0] if columns else None)
     x, y = columns
-    color = for_points(table, [k for k in keys if k != x])
+    color = for_points(table, [k for k in keys if k != x], roles.lead)
     facet = next((k for k in OWN_PANEL if k in keys and k not in (x, color)), None)
     return ChartSpec("scatter", x=x, y=y, color=color, facet=facet)
 
@@ -243,7 +244,7 @@ def _line(table: Table, roles: Roles, keys: list[str]) -> ChartSpec:
     few = [k for k in keys if k in roles.parameters]  # two values make a line only where it is wished
     x = next(iter(times if along_time else [*parameters, *times, *few]), None)
     metrics = roles.metrics[:MOST_METRICS]
-    color, facet = for_lines(table, [k for k in keys if k != x], panels=len(metrics) < 2)
+    color, facet = for_lines(table, [k for k in keys if k != x], panels=len(metrics) < 2, lead=roles.lead)
     if along_time and roles.raw:
         facet = own_panel([k for k in keys if k not in (x, "machine")])  # machines side by side on one time axis
         color = for_points(table, [k for k in keys if k not in (x, facet)])
@@ -261,13 +262,13 @@ def _bars(table: Table, roles: Roles, keys: list[str], ranked: bool) -> ChartSpe
         x = keys[0] if len(keys) == 1 else name
         color = "method" if "method" in roles.names else None  # who won is told even where it is always the same
         return ChartSpec("bar", x=x if x and is_unique(table, [x]) else None, y=y, color=color, metrics=metrics)
-    x, color, facet = for_bars(table, keys, panels=not several)
+    x, color, facet = for_bars(table, keys, panels=not several, lead=roles.lead)
     chart = ChartSpec("bar", x=x, y=y, color=color, facet=facet, metrics=metrics)
     if is_unique(table, _cell(chart)):
         return chart
     if len(table.rows) > _MOST_BARS_OF_ROWS and not fits(_completed(chart, table, roles), table):
         return chart
-    return ChartSpec("bar", y=y, color="method" if "method" in keys else None, metrics=metrics)
+    return ChartSpec("bar", y=y, color=roles.lead or ("method" if "method" in keys else None), metrics=metrics)
 
 
 def _boxes(table: Table, y: str | None, keys: list[str]) -> ChartSpec:
@@ -296,13 +297,13 @@ def _completed(chart: ChartSpec, table: Table, roles: Roles) -> ChartSpec:
         chart = _with_fronts(chart, table, keys, "trial" if trials else "row")
     elif chart.type == "line" and chart.x:
         # Trials along time are of all kinds of work: each is drawn, and lines join those that are alike.
-        chart = _with_series(chart, table, keys, narrow=not (roles.raw and chart.x in roles.times))
+        chart = _with_series(chart, table, keys, narrow=not (roles.raw and chart.x in roles.times), lead=roles.lead)
     else:
         rest = [k for k in telling(table, keys) if k not in (chart.facet, chart.color)]
         if chart.type == "heatmap":
             chart = replace(chart, only=one_value(table, rest, (chart.x, chart.y)))
         elif chart.type == "bar" and chart.x and not is_unique(table, _cell(chart)):
-            chart = replace(chart, only=one_value(table, rest, _cell(chart)))
+            chart = replace(chart, only=one_value(table, rest, _cell(chart), roles.lead))
         chart = replace(chart, dots=chart.type == "bar" and _would_look_alike(chart, table), reason=_what(chart))
     others = [label(m) for m in roles.metrics if m not in (chart.x, chart.y, chart.color, *metrics)]
     if others and chart.type in ("scatter", "line", "bar"):
@@ -333,9 +334,9 @@ def _with_fronts(chart: ChartSpec, table: Table, keys: list[str], row: str) -> C
     return replace(chart, reason=f"{reason} No Pareto front, since {' and '.join(map(label, mixed))} {differ} as well.")
 
 
-def _with_series(chart: ChartSpec, table: Table, keys: list[str], narrow: bool) -> ChartSpec:
+def _with_series(chart: ChartSpec, table: Table, keys: list[str], narrow: bool, lead: str | None) -> ChartSpec:
     """Lines with their symbols, what is drawn alone, and the ideal course along threads."""
-    symbol, only = rest_of_lines(table, keys, chart.x or "", chart.color, chart.facet)
+    symbol, only = rest_of_lines(table, keys, chart.x or "", chart.color, chart.facet, lead)
     chart = replace(chart, symbol=symbol or chart.color, only=only if narrow else ())
     chart = replace(chart, ideal=scales(chart, narrowed(table, chart.only)))
     reason = f"{join([label(m) for m in chart.metrics or (chart.y or '',)])} along {label(chart.x)}."
@@ -375,9 +376,14 @@ def _cell(chart: ChartSpec) -> list[str]:
 
 
 def _parameters(table: Table, roles: Roles) -> list[str]:
-    """Parameters with enough values for an axis."""
+    """Parameters with enough values for an axis; where an axis leads, along which two of its values can be seen."""
     keys = [k for k in keys_in_order(table, roles) if k in roles.parameters]
-    return [k for k in keys if len(distinct_numbers(table, k)) >= _VALUES_OF_A_LINE]
+    found = [k for k in keys if len(distinct_numbers(table, k)) >= _VALUES_OF_A_LINE]
+    if not roles.lead or roles.lead in found:
+        return found
+    leading = table.column(roles.lead)
+    shared = {k: Counter(v for v, _ in set(zip(table.column(k), leading, strict=True)) if v is not None) for k in found}
+    return [k for k in found if sum(n > 1 for n in shared[k].values()) >= _VALUES_OF_A_LINE]
 
 
 # -- scales ------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from dataclasses import replace
 from db.columns import GROUP_AXES
 from mirror import catalog
 from mirror.change import TIMED, change_columns, is_ratio, relative_columns
-from mirror.query_spec import Filter, Metric, Order, QuerySpec, Value
+from mirror.query_spec import Filter, Metric, Order, QuerySpec, Value, is_of_groups
 
 _AGGREGATE_SQL = {"stddev": "stddev_samp"}
 # The interval and the verdict of a speedup; of several trials the widest interval, and the verdict that all share.
@@ -36,8 +36,11 @@ def _body(spec: QuerySpec) -> list[str]:
         lines.append("WHERE " + "\n  AND ".join(conditions))
     if spec.dimensions and spec.shape not in ("points", "rows"):
         lines.append("GROUP BY " + ", ".join(spec.dimensions))
+    kept = [condition(replace(f, column=_call_of(f.column, spec))) for f in spec.filters if is_of_groups(f, spec)]
     if spec.within is not None and spec.shape != "points":
-        lines.append(f"HAVING avg(auc) {_as_good_as_the_baseline(spec)}")
+        kept.append(f"avg(auc) {_as_good_as_the_baseline(spec)}")
+    if kept:
+        lines.append("HAVING " + "\n  AND ".join(kept))
     return lines
 
 
@@ -140,6 +143,11 @@ def _change(spec: QuerySpec) -> list[str]:
     ]
 
 
+def _call_of(column: str, spec: QuerySpec) -> str:
+    """What a group has of a metric: as it is shown, else the mean."""
+    return _call(next((m for m in spec.metrics if m.column == column), Metric(column)))
+
+
 def _call(metric: Metric) -> str:
     name = metric.aggregate or "avg"
     return f"{_AGGREGATE_SQL.get(name, name)}({metric.column})"
@@ -147,13 +155,14 @@ def _call(metric: Metric) -> str:
 
 def _conditions(spec: QuerySpec) -> list[str]:
     conditions = []
-    for f in spec.filters:
+    trials = [f for f in spec.filters if not is_of_groups(f, spec)]
+    for f in trials:
         text = condition(f)
         if spec.keep_baseline and f.column in ("compression", "block_size"):
             reference = condition(spec.against) if spec.against else "is_baseline"
             text = f"({text} OR {reference})"
         conditions.append(text)
-    filtered = {f.column for f in spec.filters}
+    filtered = {f.column for f in trials}
     # An overview of several metrics keeps rows that lack one of them; a trade-off needs both.
     needed = spec.metrics if spec.shape in ("points", "front") else spec.metrics[:1]
     if len(spec.metrics) <= 2 or spec.shape in ("ranking", "best"):

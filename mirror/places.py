@@ -38,15 +38,25 @@ def own_panel(keys: Sequence[str]) -> str | None:
     return next((k for k in OWN_PANEL if k in keys), None)
 
 
-def for_lines(table: Table, keys: Sequence[str], panels: bool = True) -> tuple[str | None, str | None]:
+def for_lines(
+    table: Table, keys: Sequence[str], panels: bool = True, lead: str | None = None
+) -> tuple[str | None, str | None]:
     """(colour, panels) of lines that differ in the keys: data sets and other different work in panels, then methods.
 
     Args:
         table: the result.
         keys: the dimensions besides x.
         panels: whether a dimension that could share an axis may have panels too.
+        lead: the dimension whose values are held against one another: it has the colours, and methods have panels or
+            symbols, where they are not too many.
     """
     keys = telling(table, keys)
+    if lead in keys and len(distinct(table, lead)) <= MOST_COLORS:
+        rest = [k for k in keys if k != lead]
+        facet = next((k for k in (*OWN_PANEL, "method") if k in rest), None)
+        methods = len(distinct(table, "method")) if "method" in rest else 0
+        if methods <= (MOST_FACETS if panels and facet == "method" else _MOST_SYMBOLS):
+            return lead, facet if panels or facet != "method" else None
     facet = own_panel(keys)
     rest = [k for k in keys if k != facet]
     color = _line_color(table, rest)
@@ -57,15 +67,16 @@ def for_lines(table: Table, keys: Sequence[str], panels: bool = True) -> tuple[s
 
 
 def rest_of_lines(
-    table: Table, keys: Sequence[str], x: str, color: str | None, facet: str | None
+    table: Table, keys: Sequence[str], x: str, color: str | None, facet: str | None, lead: str | None = None
 ) -> tuple[str | None, tuple[tuple[str, Value], ...]]:
     """(symbol, only) of lines along x with this colour and panels: what makes too many lines is drawn for one value."""
     rest = [k for k in telling(table, keys) if k not in (color, facet)]
     few = [k for k in rest if len(distinct(table, k)) <= _MOST_SYMBOLS]
-    symbol = "machine" if "machine" in few else next(iter(few), None)
-    only = one_value(table, [k for k in rest if k != symbol], (x, color, facet))
-    if symbol and most_lines(narrowed(table, only), facet, color, symbol) > _MOST_LINES:
-        return None, one_value(table, rest, (x, color, facet))
+    first = (lead, *(["method"] if lead else []), "machine")
+    symbol = next((k for k in first if k in few), next(iter(few), None))
+    only = one_value(table, [k for k in rest if k != symbol], (x, color, facet), lead)
+    if symbol and symbol != lead and most_lines(narrowed(table, only), facet, color, symbol) > _MOST_LINES:
+        return None, one_value(table, rest, (x, color, facet), lead)
     return symbol, only
 
 
@@ -76,17 +87,22 @@ def alike(table: Table, keys: Sequence[str], chart: ChartSpec) -> list[str]:
     return [k for k in keys if k not in told and not is_fixed_by(shown, k, told)]
 
 
-def for_bars(table: Table, keys: Sequence[str], panels: bool = True) -> tuple[str | None, str | None, str | None]:
+def for_bars(
+    table: Table, keys: Sequence[str], panels: bool = True, lead: str | None = None
+) -> tuple[str | None, str | None, str | None]:
     """(category, colour, panels) of bars that differ in the keys; more than three of them find no place.
 
-    Methods are told by colour, or, where they are too many, by the category.
+    Methods are told by colour, or, where they are too many or others lead (see `for_lines`), by the category.
     """
     few = [k for k in keys if len(distinct(table, k)) <= MOST_COLORS]
     if len(keys) <= 1:
         return (keys[0] if keys else None), ("method" if "method" in few else None), None
-    if "method" in keys and "method" not in few:
+    x: str | None
+    if lead in few:
+        x, color = "method" if "method" in keys else None, lead
+    elif "method" in keys and "method" not in few:
         color = next(iter(few), next(k for k in keys if k != "method"))
-        x: str | None = "method"
+        x = "method"
     else:
         color = "method" if "method" in keys else next((k for k in reversed(keys) if k in few), keys[-1])
         x = None
@@ -97,13 +113,15 @@ def for_bars(table: Table, keys: Sequence[str], panels: bool = True) -> tuple[st
     return x or next(k for k in rest if k != facet), color, facet
 
 
-def for_points(table: Table, keys: Sequence[str]) -> str | None:
-    """The colour of points: methods, since they keep theirs; machines, data sets, then the first with few values."""
+def for_points(table: Table, keys: Sequence[str], lead: str | None = None) -> str | None:
+    """The colour of points: what leads; methods, since they keep theirs; machines, data sets, then what has few."""
     few = (k for k in keys if len(distinct(table, k)) <= MOST_COLORS)
-    return next((k for k in ("method", "machine", "dataset") if k in keys), None) or next(few, None)
+    return next((k for k in (lead, "method", "machine", "dataset") if k in keys), None) or next(few, None)
 
 
-def one_value(table: Table, columns: Sequence[str], places: Sequence[str | None] = ()) -> tuple[tuple[str, Value], ...]:
+def one_value(
+    table: Table, columns: Sequence[str], places: Sequence[str | None] = (), lead: str | None = None
+) -> tuple[tuple[str, Value], ...]:
     """A value for each of the columns: the usual one of the catalogue, else the one that leaves the most to draw.
 
     A column that has only one value left, once those before it are fixed, is left out.
@@ -112,6 +130,7 @@ def one_value(table: Table, columns: Sequence[str], places: Sequence[str | None]
         table: the result.
         columns: what is drawn for one value only.
         places: the columns that have places: as many of their combinations as possible should be left, then rows.
+        lead: the column of which, before all, as many values as possible must be left.
     """
     usual = catalog.words()["defaults"]
     only: list[tuple[str, Value]] = []
@@ -121,10 +140,11 @@ def one_value(table: Table, columns: Sequence[str], places: Sequence[str | None]
         combinations = list(zip(*(left.column(c) for c in places if c), strict=True)) or [()] * len(values)
         often = Counter(v for v in values if v is not None)
         several = Counter(v for v, _ in set(zip(values, combinations, strict=True)))
+        leads = Counter(v for v, _ in set(zip(values, left.column(lead), strict=True))) if lead else Counter()
         if len(often) > 1:
             value = usual.get(column)
-            if value not in often:
-                value = min(often, key=lambda v: (-several[v], -often[v], sort_key(v)))
+            if value not in often or leads[value] < max(leads[v] for v in often):
+                value = min(often, key=lambda v: (-leads[v], -several[v], -often[v], sort_key(v)))
             only.append((column, value))
     return tuple(only)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from db.columns import BY_NAME
 from mirror.change import change_columns, relative_columns
 from mirror.run_plan import RunPlan
 from mirror.shown import Shown
@@ -130,6 +131,17 @@ class QuerySpec:
         if self.shape == "relative":
             return tuple(relative_columns(m.column, self.inverse).outcome for m in self.metrics)
         return tuple(m.alias for m in self.metrics)
+
+
+def is_of_groups(f: Filter, spec: QuerySpec) -> bool:
+    """Whether a filter keeps groups by what they have of a metric, as they are shown, and not single trials.
+
+    Groups that hold a single configuration are told by their mean or median; sums, ends and numbers of trials are of
+    the trials that pass.
+    """
+    grouped = spec.shape in ("groups", "ranking", "best", "front", "relative") and bool(spec.dimensions)
+    shown = all(m.aggregate in (None, "avg", "median") for m in spec.metrics)
+    return grouped and shown and f.column in BY_NAME and BY_NAME[f.column].role == "metric"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import TypeGuard
 from db.columns import BY_NAME, CHOICE_AXES
 from mirror import catalog
 from mirror.calendar_names import place_in_year
+from mirror.contrast import contrasted
 from mirror.query_spec import QuerySpec, Table, Value
 
 # Places along a run in the views `curves` and `samples`, which the catalogue of trials does not hold.
@@ -46,6 +47,7 @@ class Roles:
         times: timestamp columns.
         count: the column that says how many trials a row rests on, or None.
         asked: columns that usually only describe a run (sweep, code version), and that the question groups by.
+        lead: the axis whose values the question holds against one another, where the rows hold several of them.
         raw: whether rows are single trials, so that several of them may be one configuration.
     """
 
@@ -56,6 +58,7 @@ class Roles:
     count: str | None = None
     raw: bool = True
     asked: tuple[str, ...] = ()
+    lead: str | None = None
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -138,7 +141,9 @@ def sort_roles(table: Table, spec: QuerySpec | None = None) -> Roles:
         names = identifiers  # numbers that only name a row, where nothing else does
     raw = spec.shape in ("points", "rows") if spec else count is None and not spreads
     described = tuple(d for d in dimensions if d in _REPETITION and d not in ("seed", "error"))
-    return Roles(tuple(metrics), tuple(parameters), tuple(names), tuple(times), count, raw, described)
+    lead = contrasted(spec)
+    lead = lead if lead in columns and len(set(table.column(lead)) - {None}) > 1 else None
+    return Roles(tuple(metrics), tuple(parameters), tuple(names), tuple(times), count, raw, described, lead)
 
 
 def compared(table: Table, roles: Roles) -> list[str]:

@@ -13,6 +13,7 @@ from mirror.numbers import describe, format_value
 from mirror.query_spec import ChartSpec, Filter, QuerySpec, Table, Value
 from mirror.roles import Roles, differing, distinct, is_number, sort_key, sort_roles
 from mirror.summary_changes import change_sentences, course_sentences, machine_sentences
+from mirror.summary_contrast import contrast_sentences
 from mirror.summary_relative import difference_sentences, front_sentences, relative_sentences
 from mirror.summary_verdicts import has_verdicts, verdict_counts, verdict_sentences
 from mirror.wording import (
@@ -84,6 +85,8 @@ def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, ro
         return _single(table, roles)
     if spec and shape in ("ranking", "best"):
         return _ranked(table, spec, roles)
+    if spec and (held := contrast_sentences(table, spec, roles)):
+        return held
     of_machines = spec is not None and shape == "groups" and spec.dimensions[:1] == ("machine",)
     if spec and of_machines and (compared := machine_sentences(table, spec)):
         return [*compared, _basis(table, roles)]

@@ -14,7 +14,7 @@ from mirror.query_spec import QuerySpec, Table, Value
 from mirror.roles import Roles, differing, is_number
 from mirror.wording import capital, counted, join, members, shortened, where
 
-_MOST_NAMED = 6
+MOST_NAMED = 6
 _MOST_FRONTS = 3
 # Metrics nearer than this, as a fraction, count as alike when it is told what differs.
 _ALIKE = 0.02
@@ -34,13 +34,13 @@ def relative_sentences(table: Table, spec: QuerySpec) -> list[str]:
     if not found:
         return [f"No configuration has {label(metric)} both there and for {reference}."]
     what = f"times less {label(metric)}" if spec.inverse and is_ratio(metric) else label(metric)
-    parts = [f"{name} {_outcome(metric, values)}" for name, values in _ranked(metric, spec.inverse, found)]
+    parts = [f"{name} {outcome_in_words(metric, values)}" for name, values in _ranked(metric, spec.inverse, found)]
     head = f"{capital(what)} against {reference}"
     more = [m.column for m in spec.metrics[1:]]
     besides = f" The table holds {join(label(m) for m in more)} as well." if more else ""
     pairs = sum(map(len, found.values()))
     return [
-        f"{head}: {shortened(parts, _MOST_NAMED, '; ')}.{besides}",
+        f"{head}: {shortened(parts, MOST_NAMED, '; ')}.{besides}",
         f"Rests on {counted(pairs, 'pair')} at equal work.",
     ]
 
@@ -56,7 +56,7 @@ def _mean(metric: str, values: Sequence[float]) -> float:
     return statistics.fmean(values)
 
 
-def _outcome(metric: str, values: Sequence[float]) -> str:
+def outcome_in_words(metric: str, values: Sequence[float]) -> str:
     """`0.104x (0.0998x to 0.11x in 6 pairs)`."""
     shown = [_one(metric, v) for v in (_mean(metric, values), min(values), max(values))]
     if len(values) == 1 or shown[1] == shown[2]:
@@ -96,7 +96,7 @@ def difference_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[st
     asked = next((v for f in spec.filters if f.column == first for v in f.values), a)
     a, b = (a, b) if a == asked else (b, a)
     keys = [d for d in differing(table, roles.dimensions) if d != first]
-    work = [k for k in keys if not _tells_apart(table, k, first)]
+    work = [k for k in keys if not tells_apart(table, k, first)]
     rows: dict[tuple[object, ...], dict[object, int]] = defaultdict(dict)
     for i, row in enumerate(table.rows):
         rows[tuple(row[table.columns.index(k)] for k in work)][row[table.columns.index(first)]] = i
@@ -116,24 +116,25 @@ def difference_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[st
         middle = statistics.median(outcomes)
         same = abs(middle - 1) < _ALIKE if is_ratio(metric) else abs(middle) < 0.001
         (alike if same else differ).append(label(metric) if same else f"{label(metric)} {_one(metric, middle)}")
-    apart = [_apart(table, k, first, a, b) for k in keys if k not in work]
+    besides = [apart(table, k, first, a, b) for k in keys if k not in work]
     sentences = [
         f"{capital(describe(first, a))} against {describe(first, b)}, median of {counted(len(pairs), 'pair')} at the "
         f"same work: {join(differ) if differ else 'no metric differs'}."
     ]
-    if apart:
-        sentences.append(f"They differ besides in {join(apart)}.")
+    if besides:
+        sentences.append(f"They differ besides in {join(besides)}.")
     if alike:
         sentences.append(f"Alike: {join(alike)}.")
     return [*sentences, "What differs may be the reason; the results do not tell causes."]
 
 
-def _tells_apart(table: Table, column: str, first: str) -> bool:
+def tells_apart(table: Table, column: str, first: str) -> bool:
     """Whether the column has one value for each of the two, and another for the other."""
     pairs = set(zip(table.column(first), table.column(column), strict=True))
     return len(pairs) == len(set(table.column(first))) and len({v for _, v in pairs}) > 1
 
 
-def _apart(table: Table, column: str, first: str, a: Value | None, b: Value | None) -> str:
+def apart(table: Table, column: str, first: str, a: Value | None, b: Value | None) -> str:
+    """`bag size (4 against 10)`: what another column holds for either."""
     of = dict(zip(table.column(first), table.column(column), strict=True))
     return f"{label(column)} ({describe(column, of[a])} against {describe(column, of[b])})"

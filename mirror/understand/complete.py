@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from db.columns import BY_NAME, CHOICE_AXES
 from mirror import catalog
+from mirror.contrast import contrasted
 from mirror.numbers import describe
 from mirror.profile import Profile
 from mirror.query_spec import Aggregate, Filter, Metric, QuerySpec, Value
@@ -82,7 +83,9 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
             dimensions = _unique("machine", *spec.dimensions, *workload, *choices)
             return replace(spec, shape="groups", dimensions=dimensions, partitions=(), limit=None)
         return _ranked(spec, workload, choices)
-    dimensions = _unique(*spec.dimensions, *(c for c in choices if c == "method"), *workload, *choices)
+    lead = contrasted(spec)  # what is held against one another stands first
+    first = (lead,) if lead else ()
+    dimensions = _unique(*first, *spec.dimensions, *(c for c in choices if c == "method"), *workload, *choices)
     spec = replace(spec, dimensions=dimensions)
     compared = spec.shape == "groups" and any(f.column == "method" and f.operator == "in" for f in spec.filters)
     return _with_baseline(spec, profile) if compared else spec

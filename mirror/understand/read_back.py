@@ -1,7 +1,7 @@
 """A QuerySpec said back in words: "Read as: ..."."""
 
 from mirror import catalog
-from mirror.query_spec import QuerySpec
+from mirror.query_spec import Filter, QuerySpec, is_of_groups
 from mirror.wording import filter_in_words
 
 _ROWS = {"machines": "machine", "sweeps": "sweep", "samples": "sample", "curves": "step"}
@@ -37,9 +37,17 @@ def read_back(spec: QuerySpec) -> str:
     if spec.averaged:
         parts.append(f"averaged over {', '.join(catalog.entry(a).label for a in spec.averaged)}")
     if spec.filters:
-        parts.append("where " + ", ".join(filter_in_words(f) for f in spec.filters))
+        parts.append("where " + ", ".join(_filter(f, spec) for f in spec.filters))
     parts += _shape(spec)
     return " · ".join([*parts, *spec.notes])
+
+
+def _filter(f: Filter, spec: QuerySpec) -> str:
+    """`mean AUC > 0.75` where groups are kept by it, `AUC > 0.75` where trials are."""
+    if not is_of_groups(f, spec):
+        return filter_in_words(f)
+    shown = next((m.aggregate for m in spec.metrics if m.column == f.column), None)
+    return f"{catalog.AGGREGATE_WORDS[shown or 'avg']} {filter_in_words(f)}"
 
 
 def _shape(spec: QuerySpec) -> list[str]:
