@@ -119,6 +119,8 @@ def entry(column: str) -> Entry:
         return Entry(column, label, base.unit, better, "metric", base.type, base.text, base.aggregate)
     if prefix in _CHANGE_WORDS and rest in known:
         base = known[rest]
+        if base.role == "axis":  # what the reference has chosen
+            return Entry(column, _CHANGE_WORDS[prefix].format(base.label), base.unit, "", "axis", base.type, base.text)
         unit = "x" if prefix in ("ratio", "reduction") else base.unit
         better = _OPPOSITE[base.better] if prefix == "reduction" else base.better
         return Entry(column, _CHANGE_WORDS[prefix].format(base.label), unit, better, "metric", "real", base.text)

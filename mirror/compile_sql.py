@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from db.columns import GROUP_AXES
+from db.columns import CHOICE_AXES, GROUP_AXES
 from mirror import catalog
 from mirror.change import TIMED, change_columns, is_ratio, relative_columns
 from mirror.query_spec import Filter, Metric, Order, QuerySpec, Value, is_of_groups
@@ -14,7 +14,7 @@ _VERDICTS = {
     "speedup_ci_high": "max(speedup_ci_high)",
     "verdict": "CASE WHEN min(verdict) = max(verdict) THEN min(verdict) WHEN count(verdict) > 0 THEN 'unclear' END",
 }
-_ROW_LIMIT_OF_LISTS = 1000
+MOST_LISTED = 1000  # rows of whole trials, where the question sets no limit
 _LINE = 88
 
 
@@ -67,6 +67,8 @@ def _relative(spec: QuerySpec) -> list[str]:
     """Each group beside the reference at the same work, and what comes of both."""
     assert spec.against
     columns = [f"groups.{d}" for d in spec.dimensions]
+    # What the reference may differ in, so that each of its variants is told.
+    columns += [f"reference.{d} AS reference_{d}" for d in spec.dimensions if d in _own_choices(spec)]
     for m in spec.metrics:
         names = relative_columns(m.column, spec.inverse)
         value, reference = f"groups.{m.alias}", f"reference.{m.alias}"
@@ -90,6 +92,14 @@ def _relative(spec: QuerySpec) -> list[str]:
         *_order_by(order),
         *[f"LIMIT {spec.limit}"] * bool(spec.limit),
     ]
+
+
+def _own_choices(spec: QuerySpec) -> set[str]:
+    """What a method that is the reference chooses for itself; the baseline has no choices."""
+    assert spec.against
+    if spec.against.column != "method" or spec.against.values == (catalog.words()["baseline"],):
+        return set()
+    return set(CHOICE_AXES) - set(spec.partitions)
 
 
 def _select(columns: list[str]) -> str:
@@ -231,7 +241,7 @@ def _tail(spec: QuerySpec) -> list[str]:
         order = order or list(spec.dimensions)
     if spec.shape == "change":  # what cannot be compared stands last
         order = order or [f"{spec.drawn[0]} DESC NULLS LAST", *spec.dimensions]
-    limit = spec.limit or (_ROW_LIMIT_OF_LISTS if spec.shape == "rows" else None)
+    limit = spec.limit or (MOST_LISTED if spec.shape == "rows" else None)
     return _order_by(order) + [f"LIMIT {limit}"] * bool(limit)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from db.columns import AXES, GROUP_AXES
 from mirror import catalog
 from mirror.chart import no_rows
+from mirror.compile_sql import MOST_LISTED
 from mirror.configurations import Configuration, badness, configurations, has_direction, pareto_front
 from mirror.drawable import label
 from mirror.numbers import describe, format_value
@@ -15,6 +16,7 @@ from mirror.roles import Roles, differing, distinct, is_number, sort_key, sort_r
 from mirror.summary_changes import change_sentences, course_sentences, machine_sentences
 from mirror.summary_contrast import contrast_sentences
 from mirror.summary_relative import difference_sentences, front_sentences, relative_sentences
+from mirror.summary_rows import rows_sentence, top_sentence
 from mirror.summary_verdicts import has_verdicts, verdict_counts, verdict_sentences
 from mirror.wording import (
     MOST_NAMED,
@@ -53,7 +55,10 @@ def summarize(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, fai
         *most, last = change_sentences(table, spec)
     else:
         *most, last = _sentences(table, spec, chart, roles) if table.rows else [no_rows(spec)]
-    limits = [f"only the first {len(table.rows):,} rows were read"] if table.truncated else []
+    limits = [f"nothing here of {join(absent)}"] if (absent := _absent(table, spec)) else []
+    if spec and spec.shape == "rows" and not spec.limit and len(table.rows) == MOST_LISTED:
+        limits.append(f"only the first {MOST_LISTED:,} are listed")
+    limits += [f"only the first {len(table.rows):,} rows were read"] if table.truncated else []
     if failed > 0:
         limits.append(f"{failed:,} failed {'trial is' if failed == 1 else 'trials are'} not shown")
     alone = _one_machine(table, spec, machines)
@@ -65,7 +70,9 @@ def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, ro
     if spec and spec.source == "machines" and shape == "rows" and spec.dimensions:
         return [_facts(table)]
     if shape == "rows" or not roles.metrics:
-        return [f"{counted(len(table.rows), 'row')}."]
+        return [rows_sentence(table, spec)]
+    if spec and shape == "points" and spec.limit and spec.order and spec.order[0].column == roles.metrics[0]:
+        return [top_sentence(table, spec)]
     if spec and spec.claim and has_verdicts(table):
         return [*verdict_sentences(table, spec), _basis(table, roles)]
     if spec and spec.verdicts and has_verdicts(table) and shape in ("groups", "points") and len(table.rows) > 1:
@@ -101,6 +108,21 @@ def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, ro
     if chart and chart.type == "line" and chart.x and chart.y:
         return [*_trend(table, roles, chart), _basis(table, roles)]
     return [_range(table, roles), _basis(table, roles)]
+
+
+def _absent(table: Table, spec: QuerySpec | None) -> list[str]:
+    """The values that are named beside others of the same column and that no row has."""
+    if not spec or not table.rows or table.truncated or spec.limit or spec.claim:
+        return []
+    if spec.shape not in ("groups", "points", "rows", "count", "relative"):
+        return []  # of the others only the first are shown
+    reference = spec.against.values if spec.against else ()
+    absent: list[str] = []
+    for f in spec.filters:
+        if f.operator == "in" and f.column in table.columns:
+            there = {*table.column(f.column), *reference}
+            absent += [describe(f.column, v) for v in f.values if v not in there]
+    return absent
 
 
 def _one_machine(table: Table, spec: QuerySpec | None, machines: int) -> list[str]:

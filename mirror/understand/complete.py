@@ -313,7 +313,7 @@ def _with_defaults(spec: QuerySpec, profile: Profile) -> QuerySpec:
         everywhere = all(profile.values(column, str(b)) for b in _benchmarks_asked(spec) or profile.benchmarks)
         # "lookups that take longer than 5 ms": of every direction, or some would be hidden.
         searched = (
-            column in ("direction", "cache", "output")
+            column in ("direction", "cache", "output", "optimizer")
             and spec.shape == "groups"
             and any(f.column in (spec.metrics[0].column, "verdict") for f in spec.filters)
         )
@@ -407,6 +407,10 @@ def _ranked(spec: QuerySpec, workload: list[str], choices: list[str]) -> QuerySp
         # The device is the machine's: a GPU may well be why it wins.
         partitions = _unique(*spec.partitions, *(w for w in workload if w != "device"), *choices)
         dimensions = _unique(*partitions, *entities, *(w for w in workload if w == "device"))
+    elif entities and all(BY_NAME[e].role == "axis" for e in entities):
+        # "which dim is best": its values are compared at the same work, done by the same method.
+        partitions = _unique(*spec.partitions, *workload, *choices)
+        dimensions = _unique(*partitions, *entities)
     else:
         partitions = spec.partitions
         dimensions = _unique(*partitions, *entities, "method", *workload, *choices)

@@ -26,6 +26,8 @@ READ_UNSEEN: dict[str, tuple[str, ...]] = {
     "machines": ("filters", "metrics", "grouped", "named", "count"),
     "explanation": ("told", "relative"),  # "why does hashed lose AUC": both values stand there
 }
+_FAILED = Filter("status", "<>", ("skipped",))  # "failed" means every status but skipped
+_NUMBERS_OF_MACHINES = ("cores", "l2_kb", "l3_kb", "memory_gb")
 
 
 def spec_of(slots: Slots) -> QuerySpec:
@@ -34,7 +36,7 @@ def spec_of(slots: Slots) -> QuerySpec:
     in_training = over_training.spec_of(slots)
     if in_training:
         return in_training
-    if slots.facts:
+    if slots.facts or _ranks_machines(slots):
         return _machine_facts(slots)
     if slots.recommend and not slots.superlative and not slots.metrics:
         raise _best_by_what("the best")
@@ -143,13 +145,35 @@ def _extent(slots: Slots) -> QuerySpec:
     return bare(slots, "groups", ends, slots.dimensions())
 
 
+def _ends_wanted(slots: Slots) -> tuple[bool, bool]:
+    """(whether the most or more of something is asked for, whether the least or less)."""
+    words = {slots.superlative, slots.comparative}
+    return not words.isdisjoint({"highest", "largest", "top", "more", "larger"}), not words.isdisjoint(
+        {"lowest", "smallest", "bottom", "less", "smaller"}
+    )
+
+
+def _ranks_machines(slots: Slots) -> bool:
+    """ "which machine has the most cores, the most memory": what machines are, not what trials on them took."""
+    dimensions = slots.dimensions()
+    about = slots.metrics == ["memory_mb"] if dimensions == ("machine",) else set(dimensions) == {"machine", "threads"}
+    alone = not slots.filters and not slots.count and not slots.failures and not slots.times.asked
+    return any(_ends_wanted(slots)) and about and alone and not set(slots.metrics) - {"memory_mb"}
+
+
 def _machine_facts(slots: Slots) -> QuerySpec:
     """What machines are, from the view `machines`. Raises Refusal where numbers of trials are asked for as well."""
-    asked = slots.facts
+    asked = list(slots.facts)
     if "memory_mb" in slots.metrics and not slots.big:  # "how big is the cache" is no question of memory
-        asked = [*asked, "memory_gb"]
+        asked.append("memory_gb")
+    most, least = _ends_wanted(slots)
+    if (most or least) and "threads" in slots.dimensions():
+        asked.append("cores")
+    numbers = [f for f in dict.fromkeys(asked) if f in _NUMBERS_OF_MACHINES]
+    ranked = len(numbers) == 1 and most != least
+    dimensions = set(slots.dimensions()) - {"machine"} - ({"threads"} if ranked else set())
     other = [f for f in slots.filters if f.column != "machine"]
-    if other or set(slots.metrics) - {"memory_mb"} or slots.superlative or set(slots.dimensions()) - {"machine"}:
+    if other or set(slots.metrics) - {"memory_mb"} or dimensions or (slots.superlative and not ranked):
         raise Refusal(
             "What machines are is listed by itself, as in “which CPU and how many cores does each machine have”; "
             "results are grouped by machine, as in “latency by machine”."
@@ -157,7 +181,8 @@ def _machine_facts(slots: Slots) -> QuerySpec:
     names = [v for f in slots.filters if f.column == "machine" and f.operator in ("=", "in") for v in f.values]
     named = (Filter("name", "=" if len(names) == 1 else "in", tuple(names)),) if names else ()
     spec = bare(slots, "rows", (), ("name", *dict.fromkeys(asked)))
-    return replace(spec, source="machines", filters=named)
+    order = (Order(numbers[0], most),) if ranked else ()
+    return replace(spec, source="machines", filters=named, order=order)
 
 
 def _only_a_time(slots: Slots) -> bool:
@@ -176,6 +201,8 @@ def _newest(slots: Slots) -> QuerySpec:
             "“since monday”."
         )
     source = "failures" if slots.failures else "history"
+    if slots.failures and not any(f.column == "status" for f in slots.filters):
+        slots.filters.append(_FAILED)
     spec = bare(slots, "rows", (), slots.dimensions())
     limit = slots.limit or (None if slots.times.asked else 10)
     return replace(spec, source=source, order=(Order("started_at", True),), limit=limit)
@@ -289,9 +316,10 @@ def _count_of_verdicts(slots: Slots) -> QuerySpec:
     _leave_out_the_baseline(slots)
     if claim:
         slots.filters.append(Filter("verdict", "=", (claim,)))
-    if slots.counted in (dimensions := slots.dimensions()):  # "how many methods are faster than dense"
-        others = tuple(d for d in dimensions if d != slots.counted)
-        counted = replace(bare(slots, "count", (), others), distinct=slots.counted)
+    dimensions = slots.dimensions()
+    if slots.counted in dimensions and not slots.trials:  # "how many methods are significantly slower"
+        counted = bare(slots, "count", (), tuple(d for d in dimensions if d != slots.counted))
+        counted = replace(counted, distinct=slots.counted)
     else:
         counted = bare(slots, "count", (), dimensions)
     return replace(counted, source="history") if slots.times.asked else counted
@@ -348,7 +376,7 @@ def _failures(slots: Slots) -> QuerySpec:
     if (slots.often or dimensions) and slots.superlative in ("highest", "lowest", "best", "worst", "top"):
         return _most_often(slots)
     if not any(f.column == "status" for f in slots.filters) and "status" not in dimensions:
-        slots.filters.append(Filter("status", "<>", ("skipped",)))  # "failed" means every status but skipped
+        slots.filters.append(_FAILED)
     listing = not slots.count and ("error" in dimensions or slots.explain or not dimensions)
     shown = ("status", "benchmark", "method", "dataset", "compression", "embedding_dim", "batch_size", "seed", "error")
     columns = (*(d for d in dimensions if d not in shown), *shown) if listing else dimensions
@@ -359,7 +387,7 @@ def _failures(slots: Slots) -> QuerySpec:
 def _most_often(slots: Slots) -> QuerySpec:
     """ "which method failed most often", "the most failures": the first by the number of trials, ties included."""
     if not any(f.column == "status" for f in slots.filters):
-        slots.filters.append(Filter("status", "<>", ("skipped",)))
+        slots.filters.append(_FAILED)
     dimensions = slots.dimensions() or ("method",)
     counted = bare(slots, "count", (), dimensions)
     order = (Order("trials", slots.superlative in ("highest", "worst", "top")),)
@@ -395,6 +423,9 @@ def _superlative(slots: Slots) -> QuerySpec:
     descending = {
         "descending": True, "ascending": False, "better": better == "higher", "worse": better == "lower",
     }[end]  # fmt: skip
+    if slots.trials and slots.limit and not slots.dimensions() and slots.aggregate is None:  # "top 10 trials by AUC"
+        listed = bare(slots, "points", (Metric(leading),), ())
+        return replace(listed, order=(Order(leading, descending),), limit=slots.limit)
     # "per data set": one winner for each; "which method": the winner is a method, not a group.
     partitions = tuple(d for d in dict.fromkeys(slots.grouped) if d != "method" or slots.each_method)
     named = tuple(d for d in slots.named if d not in partitions)

@@ -34,9 +34,9 @@ WHERE benchmark = 'training'
         ),
         """SELECT dataset, method, avg(auc) AS auc, stddev_samp(auc) AS stddev_auc, count(*) AS n
 FROM results
-WHERE memory_mb < 5
-  AND auc IS NOT NULL
+WHERE auc IS NOT NULL
 GROUP BY dataset, method
+HAVING avg(memory_mb) < 5
 QUALIFY rank() OVER (PARTITION BY dataset ORDER BY avg(auc) DESC) = 1
 ORDER BY dataset, auc DESC""",
     ),
