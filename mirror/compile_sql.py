@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from db.columns import CHOICE_AXES, GROUP_AXES
+from db.columns import AXES, CHOICE_AXES, GROUP_AXES
 from mirror import catalog
 from mirror.change import TIMED, change_columns, is_ratio, relative_columns
 from mirror.query_spec import Filter, Metric, Order, QuerySpec, Value, is_of_groups
@@ -254,7 +254,12 @@ def _first(spec: QuerySpec) -> list[str]:
         within = ", ".join(spec.partitions)
         keep = "= 1" if spec.shape == "best" else f"<= {spec.limit}"
         window = f"PARTITION BY {within} ORDER BY {by}"
-        return [f"QUALIFY rank() OVER ({window}) {keep}", *_order_by([*spec.partitions, shown])]
+        ranked = [d for d in spec.dimensions if d not in spec.partitions]
+        # A dim that is the only one that was measured at some work is not the best of them.
+        several = [f"  AND count(*) OVER (PARTITION BY {within}) > 1"] * all(
+            d in AXES and d != "method" for d in ranked
+        )
+        return [f"QUALIFY rank() OVER ({window}) {keep}", *several, *_order_by([*spec.partitions, shown])]
     if spec.shape == "best":
         return [f"QUALIFY rank() OVER (ORDER BY {by}) = 1", *_order_by(list(spec.dimensions))]
     return [*_order_by([shown, *spec.dimensions]), f"LIMIT {spec.limit}"]

@@ -29,6 +29,7 @@ from mirror.wording import (
     members,
     moment,
     name_of,
+    says_something,
     shortened,
     superlative,
     value_of,
@@ -55,14 +56,14 @@ def summarize(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, fai
         *most, last = change_sentences(table, spec)
     else:
         *most, last = _sentences(table, spec, chart, roles) if table.rows else [no_rows(spec)]
-    limits = [f"nothing here of {join(absent)}"] if (absent := _absent(table, spec)) else []
+    limits = []
     if spec and spec.shape == "rows" and not spec.limit and len(table.rows) == MOST_LISTED:
         limits.append(f"only the first {MOST_LISTED:,} are listed")
     limits += [f"only the first {len(table.rows):,} rows were read"] if table.truncated else []
     if failed > 0:
         limits.append(f"{failed:,} failed {'trial is' if failed == 1 else 'trials are'} not shown")
-    alone = _one_machine(table, spec, machines)
-    return " ".join([*alone, *most, "; ".join([last.removesuffix("."), *limits]) + "."])
+    ahead = [*_one_machine(table, spec, machines), *_absent(table, spec)]
+    return " ".join([*ahead, *most, "; ".join([last.removesuffix("."), *limits]) + "."])
 
 
 def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, roles: Roles) -> list[str]:
@@ -89,7 +90,7 @@ def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, ro
     if shape == "count" or (roles.count and roles.metrics == (roles.count,)):
         return _count(table, spec, roles)
     if len(table.rows) == 1:
-        return _single(table, roles)
+        return _single(table, spec, roles)
     if spec and shape in ("ranking", "best"):
         return _ranked(table, spec, roles)
     if spec and (held := contrast_sentences(table, spec, roles)):
@@ -111,7 +112,7 @@ def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, ro
 
 
 def _absent(table: Table, spec: QuerySpec | None) -> list[str]:
-    """The values that are named beside others of the same column and that no row has."""
+    """Which of the values that are named beside others of the same column no row has."""
     if not spec or not table.rows or table.truncated or spec.limit or spec.claim:
         return []
     if spec.shape not in ("groups", "points", "rows", "count", "relative"):
@@ -122,7 +123,7 @@ def _absent(table: Table, spec: QuerySpec | None) -> list[str]:
         if f.operator == "in" and f.column in table.columns:
             there = {*table.column(f.column), *reference}
             absent += [describe(f.column, v) for v in f.values if v not in there]
-    return absent
+    return [f"There is no row for {join(absent)}."] if absent else []
 
 
 def _one_machine(table: Table, spec: QuerySpec | None, machines: int) -> list[str]:
@@ -182,13 +183,16 @@ def _distinct(table: Table, spec: QuerySpec, counter: str) -> list[str]:
     return [f"From {min(numbers):,} to {max(numbers):,} different values of {what} in {len(numbers):,} groups."]
 
 
-def _single(table: Table, roles: Roles) -> list[str]:
+def _single(table: Table, spec: QuerySpec | None, roles: Roles) -> list[str]:
     found = configurations(table, roles, roles.metrics[:_MOST_METRICS])
-    named = {d: table.column(d)[0] for d in roles.dimensions if d in (*AXES, "machine") and d != "seed"}
+    asked = spec.dimensions if spec else ()
+    named = {d: table.column(d)[0] for d in roles.dimensions if d in (*AXES, "machine", *asked) and d != "seed"}
     who = f" for {in_words(named)}" if named else ""
     if not found:
         return [f"{counted(1, 'row')}{who}, without a value of {join(label(m) for m in roles.metrics)}."]
     values = [f"{label(m)} {value_of(found[0], m)}" for m in roles.metrics[:_MOST_METRICS]]
+    if spec and spec.shape in ("ranking", "best") and spec.order and spec.order[0].column == roles.metrics[0]:
+        values[0] = f"{superlative(roles.metrics[0], spec.order[0].descending)} {value_of(found[0], roles.metrics[0])}"
     sentences = [f"{capital(join(values))}{who}."]
     return [*sentences, _basis(table, roles)] if roles.count else sentences
 
@@ -341,7 +345,7 @@ def _range(table: Table, roles: Roles) -> str:
     ends = []
     for up in (descending, not descending):
         (first, *tied), _ = _first_two(found, metric, up)
-        who = [*(describe(k, v) for k, v in first.key.items() if v is not None)]
+        who = [describe(k, v) for k, v in first.key.items() if v is not None or says_something(k)]
         who += [f"and {len(tied)} more"] if tied else []
         value = format_value(metric, first.means[metric])
         ends.append(f"{superlative(metric, up, mean)} {value}" + (f" ({', '.join(who)})" if who else ""))
@@ -365,7 +369,7 @@ def _basis(table: Table, roles: Roles) -> str:
     if roles.count:
         return f"Rests on {counted(rows, 'trial')} in {counted(len(found), 'row')}."
     if not {"seed", "trial_id"} & set(table.columns):
-        return f"Rests on {counted(rows, 'row')}."
+        return f"{counted(rows, 'row')}."
     return f"Rests on {counted(rows, 'trial')} of {counted(len(found), 'configuration')}."
 
 

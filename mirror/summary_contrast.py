@@ -35,13 +35,14 @@ def contrast_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[str]
     rivals = {m: _pairs(table, metrics[0], axis, (others[0], last), work, m) for m in _methods(table, work)}
     methods: list[Value | None] = [m for m, found in rivals.items() if found] if len(metrics) == 1 else []
     methods = methods if 1 < len(methods) <= MOST_NAMED else [None]
-    told, pairs = [], 0
+    told: list[str] = []
+    pairs = 0
     for value in others:
         parts = []
         for metric in metrics:
             for method in methods:
                 found = _pairs(table, metric, axis, (value, last), work, method)
-                pairs += len(found)
+                pairs += len(found) if metric == metrics[0] else 0
                 if found:
                     who = label(metric) if method is None else describe("method", method)
                     parts.append(f"{who} {_outcome(metric, found)}")

@@ -15,11 +15,10 @@ _NAMES = ("method", "benchmark", "dataset", "machine", "compression", "embedding
 def rows_sentence(table: Table, spec: QuerySpec | None) -> str:
     """How many rows there are, and the first of those that are in an order; of one column its values."""
     count = counted(len(table.rows), "row")
-    if len(table.columns) == 1 and (
-        values := [v for v in dict.fromkeys(table.column(table.columns[0])) if v is not None]
-    ):
+    if len(table.columns) == 1:
         (column,) = table.columns
-        return f"{count}, {label(column)}: {shortened([describe(column, v) for v in values])}."
+        values = [describe(column, v) for v in dict.fromkeys(table.column(column))]
+        return f"{count}, {label(column)}: {shortened(values)}."
     order = spec.order[0] if spec and spec.order else None
     if order is None or order.column not in table.columns:
         return f"{count}."
@@ -39,11 +38,8 @@ def top_sentence(table: Table, spec: QuerySpec) -> str:
     name = _name(table, 0, [d for d in dict.fromkeys(("method", *spec.dimensions)) if d in table.columns])
     text = f"{capital(name)} has the {superlative(metric, order.descending)} of a single trial: "
     text += format_value(metric, values[0])
-    return (
-        f"{text}; the last of {len(values):,} has {format_value(metric, values[-1])}."
-        if len(values) > 1
-        else f"{text}."
-    )
+    last = f"; the last of {len(values):,} has {format_value(metric, values[-1])}" if len(values) > 1 else ""
+    return f"{text}{last}."
 
 
 def _name(table: Table, row: int, columns: Sequence[str]) -> str:

@@ -43,8 +43,8 @@ def name_of(found: Configuration, without: Sequence[str] = ()) -> str:
 
 
 def in_words(key: dict[str, Value | None]) -> str:
-    """The values of dimensions as one name; those that do not apply are left out."""
-    known = {k: v for k, v in key.items() if v is not None}
+    """The values of dimensions as one name; settings that do not apply are left out."""
+    known = {k: v for k, v in key.items() if v is not None or says_something(k)}
     if not known:
         return describe(next(iter(key)), None) if key else "one row"
     first, *rest = known
@@ -58,6 +58,14 @@ def who(table: Table, row: int) -> str:
         if column in table.columns and (not before or len(set(table.column(column))) > 1):
             parts.append(before + describe(column, table.column(column)[row]))
     return " ".join(parts)
+
+
+def says_something(column: str) -> bool:
+    """Whether rows without a value of the column are of a kind of their own, as sales without a country are.
+
+    A method without chunks has none to tell.
+    """
+    return column not in BY_NAME
 
 
 def where(key: Sequence[Value | None], columns: Sequence[str]) -> str:

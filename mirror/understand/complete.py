@@ -4,7 +4,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from db.columns import BY_NAME, CHOICE_AXES
+from db.columns import AXES, BY_NAME, CHOICE_AXES
 from mirror import catalog
 from mirror.contrast import contrasted
 from mirror.numbers import describe
@@ -82,7 +82,7 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
             # Of one machine there is no ranking: what it has measured is shown.
             dimensions = _unique("machine", *spec.dimensions, *workload, *choices)
             return replace(spec, shape="groups", dimensions=dimensions, partitions=(), limit=None)
-        return _ranked(spec, workload, choices)
+        return _ranked(spec, workload, choices, profile)
     lead = contrasted(spec)  # what is held against one another stands first
     first = (lead,) if lead else ()
     dimensions = _unique(*first, *spec.dimensions, *(c for c in choices if c == "method"), *workload, *choices)
@@ -396,7 +396,7 @@ def _with_baseline(spec: QuerySpec, profile: Profile) -> QuerySpec:
     )
 
 
-def _ranked(spec: QuerySpec, workload: list[str], choices: list[str]) -> QuerySpec:
+def _ranked(spec: QuerySpec, workload: list[str], choices: list[str], profile: Profile) -> QuerySpec:
     entities = [d for d in spec.dimensions if d != "method"]
     if "method" in spec.dimensions and "method" not in spec.partitions:
         # "which method is best": one ranking per workload that must not be compared across.
@@ -407,9 +407,10 @@ def _ranked(spec: QuerySpec, workload: list[str], choices: list[str]) -> QuerySp
         # The device is the machine's: a GPU may well be why it wins.
         partitions = _unique(*spec.partitions, *(w for w in workload if w != "device"), *choices)
         dimensions = _unique(*partitions, *entities, *(w for w in workload if w == "device"))
-    elif entities and all(BY_NAME[e].role == "axis" for e in entities):
+    elif entities and all(e in AXES and len(_values(spec, profile, e)) > 1 for e in entities):
         # "which dim is best": its values are compared at the same work, done by the same method.
         partitions = _unique(*spec.partitions, *workload, *choices)
+        spec = replace(spec, notes=(*spec.notes, "where several were measured at the same work"))
         dimensions = _unique(*partitions, *entities)
     else:
         partitions = spec.partitions

@@ -355,9 +355,10 @@ def _comparative(slots: Slots) -> None:
         slots.filters.append(Filter("speedup", ">" if slots.comparative == "faster" else "<", (1,)))
         slots.metrics = [*dict.fromkeys([*slots.metrics, "speedup"])]
         return
-    if "machine" in slots.dimensions() or any(f.column == "machine" and len(f.values) > 1 for f in slots.filters):
-        slots.compare = True  # "is the laptop slower than the server"
-        if "machine" not in slots.dimensions():
+    several = {f.column for f in slots.filters if f.operator == "in" and len(f.values) > 1}
+    if "machine" in slots.dimensions() or several - {"method", "benchmark"}:
+        slots.compare = True  # "is the laptop slower than the server", "is cold slower than warm"
+        if "machine" in several and "machine" not in slots.dimensions():
             slots.named.append("machine")
         slots.metrics = comparisons.compared_in(slots)
         return

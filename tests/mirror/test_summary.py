@@ -57,12 +57,12 @@ GOLDEN = {
     "trade-off without a baseline": (
         table("method memory_mb auc", ("a", 1.0, 0.7), ("b", 2.0, 0.8), ("c", 3.0, 0.8)),
         QuerySpec("points", (MEMORY, AUC), ("method",)),
-        "Highest AUC: b and c (0.8000). On the Pareto front: a and b. Rests on 3 rows.",
+        "Highest AUC: b and c (0.8000). On the Pareto front: a and b. 3 rows.",
     ),
     "trade-off, asked the other way round": (
         table("method auc memory_mb", ("a", 0.7, 1.0), ("b", 0.8, 2.0)),
         QuerySpec("points", (AUC, MEMORY), ("method",)),
-        "Highest AUC: b (0.8000). On the Pareto front: a and b. Rests on 2 rows.",
+        "Highest AUC: b (0.8000). On the Pareto front: a and b. 2 rows.",
     ),
     "course": (
         by_compression("frappe"),
@@ -95,7 +95,7 @@ GOLDEN = {
     "course in time": (
         table("day auc", ("2026-01-01T00:00:00", 0.8), ("2026-01-02T12:00:00", 0.7)),
         None,
-        "AUC, from 2026-01-01 to 2026-01-02 12:00, falls steadily from 0.8000 to 0.7000. Rests on 2 rows.",
+        "AUC, from 2026-01-01 to 2026-01-02 12:00, falls steadily from 0.8000 to 0.7000. 2 rows.",
     ),
     "ranking": (
         fastest(),
@@ -161,7 +161,7 @@ GOLDEN = {
     "a trade-off of different work has no winner": (
         table("method batch_size latency_us memory_mb", ("a", 1, 5.0, 2.0), ("b", 2, 1500.0, 1.0)),
         QuerySpec("points", (Metric("latency_us"), MEMORY), ("method", "batch_size")),
-        "Latency from 5 µs to 1.50 ms and memory from 1 MB to 2 MB. Rests on 2 rows.",
+        "Latency from 5 µs to 1.50 ms and memory from 1 MB to 2 MB. 2 rows.",
     ),
     "failed trials": (
         table("trials", (2,)),
@@ -181,7 +181,7 @@ GOLDEN = {
     "a distribution": (
         table("latency_us", *((float(v),) for v in (1, 2, 3, 4, 5))),
         None,
-        "Mean latency 3.0 ± 1.6 µs (n = 5), from 1 µs to 5 µs. Rests on 5 rows.",
+        "Mean latency 3.0 ± 1.6 µs (n = 5), from 1 µs to 5 µs. 5 rows.",
     ),
     "a count": (table("trials", (1,)), QuerySpec("count"), "1 trial."),
     "counts": (
@@ -195,11 +195,11 @@ GOLDEN = {
         "6 trials in 2 groups, 3 in each.",
     ),
     "whole trials": (trade_off("a"), QuerySpec("rows"), "6 rows."),
-    "edited SQL without numbers": (table("method", ("a",), ("b",)), None, "2 rows."),
+    "edited SQL without numbers": (table("method", ("a",), ("b",)), None, "2 rows, method: a and b."),
     "edited SQL with an alias": (
         table("method max_latency_us", ("a", 5.0), ("b", 7.0), ("c", 6.0)),
         None,
-        "Lowest “highest latency” 5 µs (a); highest “highest latency” 7 µs (b). Rests on 3 rows.",
+        "Lowest “highest latency” 5 µs (a); highest “highest latency” 7 µs (b). 3 rows.",
     ),
 }  # fmt: skip
 
