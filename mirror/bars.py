@@ -1,6 +1,7 @@
 """The marks that fill an area, for one panel: bars, boxes, histograms and heatmaps, as Plotly traces."""
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -11,11 +12,12 @@ from mirror.numbers import format_plain, format_value
 from mirror.palette import Look
 from mirror.panel import Panel, Style, category_axis, hover, is_ordered, safe, title, value_axis
 from mirror.query_spec import ChartSpec, Table
-from mirror.roles import distinct, is_number
+from mirror.roles import distinct, is_number, spread
 from mirror.traces import HOVER, OUTLINE, groups, like_the_baseline, whiskers
 
 _MOST_VALUE_LABELS = 30
 _DOT = 10
+_BEYOND = 0.04  # of the range, between the last mark and its end
 _MOST_LABELLED_ROWS = 25
 _PIXELS_OF_A_DIGIT = 9
 
@@ -29,13 +31,18 @@ def bar(table: Table, chart: ChartSpec, style: Style) -> Panel:
     shared = len({at[i] for i in rows}) < len(rows)
     dots = chart.dots and hardly_differ(style.table, chart.y or "")
     traces = []
-    for (color,), group in groups(table, rows, chart.color).items():
+    colors = groups(table, rows, chart.color)
+    texts = {i: format_value(chart.y or "", y[i]) for i in rows}
+    widest = max(map(len, texts.values()), default=0) * _PIXELS_OF_A_DIGIT
+    side_by_side = len(axis["tickvals"]) * (len(colors) if shared else 1)
+    few = len(rows) <= _MOST_VALUE_LABELS and not (dots and shared)
+    few = few and (not upright or side_by_side * widest <= style.room)  # else they would run into each other
+    for (color,), group in colors.items():
         places, values = [at[i] for i in group], [y[i] for i in group]
-        few = len(rows) <= _MOST_VALUE_LABELS and not (dots and shared)
         common = {
             "x": places if upright else values,
             "y": values if upright else places,
-            "text": [format_value(chart.y or "", v) for v in values] if few else None,
+            "text": [texts[i] for i in group] if few else None,
             "cliponaxis": False,
             "hovertext": [hover(table, i) for i in group],
             "error_y" if upright else "error_x": whiskers(table, chart.y, group),
@@ -44,9 +51,9 @@ def bar(table: Table, chart: ChartSpec, style: Style) -> Panel:
         }
         look = style.look(color)
         traces.append(_dots(look, upright, common) if dots else _bar(look, style.slot(color), shared, upright, common))
-    scale = value_axis(table, chart.y or "", room=None if upright else style.room)
-    if not dots:
-        scale["rangemode"] = "tozero"
+    scale = _scale(table, chart.y or "", None if upright else style.room, dots)
+    if few and not upright:
+        scale |= _with_room(table, chart.y or "", rows, widest, style.room, dots)
     mode, reference = "group" if shared else "overlay", like_the_baseline(chart)
     if upright:
         return Panel(traces, axis, scale, mode=mode, reference=reference)
@@ -56,6 +63,36 @@ def bar(table: Table, chart: ChartSpec, style: Style) -> Panel:
     lines = max((text.count("<br>") + 1 for text in axis["ticktext"]), default=1)
     count = len(rows) if shared and not dots else len(axis["tickvals"])
     return Panel(traces, scale, lying, bars=count, lines=lines, mode=mode, reference=reference)
+
+
+def _scale(table: Table, column: str, room: int | None, dots: bool) -> dict[str, Any]:
+    """The axis of the values: of bars from zero, whatever they are."""
+    axis = value_axis(table, column, room=room)
+    if dots:
+        return axis
+    own = ("range", "tickmode", "tickvals", "ticktext", "tickangle")  # of a single value
+    return {**{k: v for k, v in axis.items() if k not in own}, "rangemode": "tozero"}
+
+
+def _with_room(table: Table, column: str, rows: Sequence[int], label: int, room: int, dots: bool) -> dict[str, Any]:
+    """The range of lying marks that leaves room for labels of so many pixels at their ends; empty where there is."""
+    values = [float(table.column(column)[i]) for i in rows]  # type: ignore[arg-type]
+    reach = spread(table, column)
+    if not values or label * 2 > room:
+        return {}
+    low, high = min(values), max(values)
+    if dots:  # labels stand below their marks, whiskers may go beyond
+        margin = (high - low) * label / 2 / (room - label)
+        below, above = reach or ([0.0] * len(table.rows), [0.0] * len(table.rows))
+        ends = [v - below[i] for i, v in zip(rows, values, strict=True)]
+        ends += [v + above[i] for i, v in zip(rows, values, strict=True)]
+        beyond = (high - low) * _BEYOND
+        return {"range": [min(low - margin, *ends) - beyond, max(high + margin, *ends) + beyond]} if margin > 0 else {}
+    if low < 0 or reach:  # beside whiskers labels stand inside the bars
+        return {}
+    # A label stands inside a bar that is long enough, else behind it.
+    last = max(v if v * room >= high * label else v + high * label / room for v in values)
+    return {"range": [0, last * (1 + _BEYOND)]} if last > high else {}
 
 
 def _bar(look: Look, slot: str, shared: bool, upright: bool, common: dict[str, Any]) -> go.Bar:

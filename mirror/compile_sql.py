@@ -256,9 +256,8 @@ def _first(spec: QuerySpec) -> list[str]:
         window = f"PARTITION BY {within} ORDER BY {by}"
         ranked = [d for d in spec.dimensions if d not in spec.partitions]
         # A dim that is the only one that was measured at some work is not the best of them.
-        several = [f"  AND count(*) OVER (PARTITION BY {within}) > 1"] * all(
-            d in AXES and d != "method" for d in ranked
-        )
+        of_axis = all(d in AXES and d != "method" for d in ranked)
+        several = [f"  AND count(*) OVER (PARTITION BY {within}) > 1"] * of_axis
         return [f"QUALIFY rank() OVER ({window}) {keep}", *several, *_order_by([*spec.partitions, shown])]
     if spec.shape == "best":
         return [f"QUALIFY rank() OVER (ORDER BY {by}) = 1", *_order_by(list(spec.dimensions))]

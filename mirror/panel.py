@@ -22,6 +22,7 @@ from mirror.roles import (
     is_numeric,
     is_temporal,
     sort_roles,
+    spread,
 )
 
 GREY = "#666666"
@@ -30,6 +31,7 @@ _PIXELS_OF_A_LETTER, _PIXELS_OF_A_DATE = 8, 120
 _SMALL = 1e-3
 _MIDNIGHT = re.compile(r"(?<=^\d{4}-\d\d-\d\d)T(00:00:00$)?")
 _MOST_TICKS = 8
+_SAME = 1e-9  # of the size of numbers: nearer ones differ by how floats are added up
 _MOST_HOVER_LINES = 24
 _LONG_LABEL = 30
 _MOST_LABEL_LINES = 4
@@ -198,6 +200,8 @@ def value_axis(
     small = bool(numbers) and max(map(abs, numbers)) < _SMALL  # a prefix such as µ would stand beside the unit
     axis |= {"type": "log" if log else "linear", "exponentformat": "power" if small else "SI", "minexponent": 5}
     axis["separatethousands"] = not is_year(column)
+    if numbers and numbers[-1] - numbers[0] <= _SAME * max(map(abs, numbers)) and spread(table, column) is None:
+        return {**axis, **_around(column, numbers[-1], log)}
     if at_values and numbers and (log or len(numbers) <= _MOST_TICKS):
         ticks = numbers
     elif log and numbers:
@@ -209,6 +213,14 @@ def value_axis(
     ticks = _spread_out(ticks, log, room, column) if room else ticks
     texts = [_tick(column, v) for v in ticks]
     return {**axis, "tickmode": "array", "tickvals": ticks, "ticktext": texts, "tickangle": 0}
+
+
+def _around(column: str, value: float, log: bool) -> dict[str, Any]:
+    """The one value of an axis in its middle: Plotly would go from below zero, or label the last digits of floats."""
+    reach = abs(value) / 2 or 0.5
+    low, high = (math.log10(value) - 0.3, math.log10(value) + 0.3) if log else (value - reach, value + reach)
+    tick = {"tickvals": [value], "ticktext": [_tick(column, value)], "tickangle": 0}
+    return {"tickmode": "array", **tick, "range": [low, high]}
 
 
 def category_axis(table: Table, column: str, values: list[Value | None], letters: int) -> dict[str, Any]:
