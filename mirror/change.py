@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from db.columns import BY_NAME
+from mirror import catalog
 
 # Metrics that rest on timed samples, whose scatter the column `noise` tells.
 TIMED = (
@@ -36,8 +36,8 @@ def change_columns(metric: str) -> ChangeColumns:
 
 
 def is_ratio(metric: str) -> bool:
-    """Whether a change of the metric is told as a ratio."""
-    return bool(BY_NAME[metric].unit)
+    """Whether a change of the metric, or of its median or other aggregate, is told as a ratio."""
+    return bool(catalog.entry(metric).unit)
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,7 @@ def _placed(kind: ChartType, table: Table, roles: Roles, ranked: bool) -> ChartS
     if kind == "bar":
         return _bars(table, roles, keys, ranked)
     if kind == "box":
-        return _boxes(table, y, keys)
+        return _boxes(table, y, keys, roles.lead)
     if kind == "histogram":
         facet = next((k for k in OWN_PANEL if k in keys), None)
         few = [k for k in telling(table, keys) if k != facet and len(distinct(table, k)) <= _MOST_HISTOGRAMS]
@@ -220,7 +220,7 @@ def _placed(kind: ChartType, table: Table, roles: Roles, ranked: bool) -> ChartS
         return ChartSpec("heatmap", x=x, y=next((k for k in keys if k != x), None), color=y)
     if kind == "parallel":
         facet = own_panel(keys)
-        color = for_points(table, [k for k in keys if k != facet], roles.lead)
+        color = roles.lead or for_points(table, [k for k in keys if k != facet])
         return ChartSpec("parallel", color=color, facet=facet, metrics=roles.metrics[:MOST_METRICS])
     return ChartSpec(kind)
 
@@ -271,13 +271,13 @@ def _bars(table: Table, roles: Roles, keys: list[str], ranked: bool) -> ChartSpe
     return ChartSpec("bar", y=y, color=roles.lead or ("method" if "method" in keys else None), metrics=metrics)
 
 
-def _boxes(table: Table, y: str | None, keys: list[str]) -> ChartSpec:
-    facet = own_panel(keys)
+def _boxes(table: Table, y: str | None, keys: list[str], lead: str | None) -> ChartSpec:
+    facet = own_panel([k for k in keys if k != lead])
     rest = [k for k in keys if k != facet]
     x, color, _ = for_bars(table, rest, panels=False)
     if len(rest) > 2:
         color = "method" if "method" in rest else rest[0]
-        x = "machine" if "machine" in rest else color  # boxes never hold two machines
+        x = "machine" if "machine" in rest else lead or color  # boxes never hold two machines
     if color and len(distinct(table, color)) > MOST_COLORS:
         color = None
     return ChartSpec("box", x=x, y=y, color=color, facet=facet)
@@ -294,7 +294,7 @@ def _completed(chart: ChartSpec, table: Table, roles: Roles) -> ChartSpec:
     chart = replace(chart, symbol=None, metrics=metrics, pareto=False, fronts=(), dots=False, ideal=False, only=())
     if chart.type == "scatter" and chart.x and chart.y:
         trials = roles.raw and not {"method", "seed", "trial_id"}.isdisjoint(table.columns)
-        chart = _with_fronts(chart, table, keys, "trial" if trials else "row")
+        chart = _with_fronts(chart, table, keys, "trial" if trials else "row", roles.lead)
     elif chart.type == "line" and chart.x:
         # Trials along time are of all kinds of work: each is drawn, and lines join those that are alike.
         chart = _with_series(chart, table, keys, narrow=not (roles.raw and chart.x in roles.times), lead=roles.lead)
@@ -311,11 +311,11 @@ def _completed(chart: ChartSpec, table: Table, roles: Roles) -> ChartSpec:
     return chart
 
 
-def _with_fronts(chart: ChartSpec, table: Table, keys: list[str], row: str) -> ChartSpec:
+def _with_fronts(chart: ChartSpec, table: Table, keys: list[str], row: str, lead: str | None) -> ChartSpec:
     """A scatter with its symbols and its Pareto front: different work has a front each, or none where it is much."""
-    by_machine = "machine" in keys and "machine" not in (chart.color, chart.facet)
+    apart = next((k for k in ("machine", lead) if k in keys and k not in (chart.color, chart.facet)), None)
     reason = f"{label(chart.x)} against {label(chart.y)}, one point per {row}."
-    chart = replace(chart, symbol="machine" if by_machine else chart.color, reason=reason)
+    chart = replace(chart, symbol=apart or chart.color, reason=reason)
     if not (has_direction(chart.x or "") and has_direction(chart.y or "")):
         return chart
     # Neither different work nor what has a panel of its own can be on one front, whatever its colour.

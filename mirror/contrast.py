@@ -8,11 +8,11 @@ _OTHERS = ("method", "benchmark", "op", "dataset", "seed")
 
 
 def contrasted(spec: QuerySpec | None) -> str | None:
-    """The axis of groups that two or more values are named of, one of text before one of numbers; else None.
+    """The axis of groups or points that two or more values are named of, one of text before one of numbers; else None.
 
     Where two methods are named they are what is compared, and the axis only parts them.
     """
-    if spec is None or spec.shape != "groups" or spec.source != "results" or spec.explain or spec.claim:
+    if spec is None or spec.shape not in ("groups", "points") or spec.source != "results" or spec.explain or spec.claim:
         return None
     several = {f.column: f.values for f in spec.filters if f.operator == "in" and len(f.values) > 1}
     if "method" in several:

@@ -114,9 +114,9 @@ def for_bars(
 
 
 def for_points(table: Table, keys: Sequence[str], lead: str | None = None) -> str | None:
-    """The colour of points: what leads; methods, since they keep theirs; machines, data sets, then what has few."""
+    """The colour of points: methods, since they keep theirs; what leads, machines, data sets, then what has few."""
     few = (k for k in keys if len(distinct(table, k)) <= MOST_COLORS)
-    return next((k for k in (lead, "method", "machine", "dataset") if k in keys), None) or next(few, None)
+    return next((k for k in ("method", lead, "machine", "dataset") if k in keys), None) or next(few, None)
 
 
 def one_value(

@@ -93,8 +93,11 @@ def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, ro
         return _single(table, spec, roles)
     if spec and shape in ("ranking", "best"):
         return _ranked(table, spec, roles)
-    if spec and (held := contrast_sentences(table, spec, roles)):
-        return held
+    held, pairs = contrast_sentences(table, spec, roles) if spec else ([], 0)
+    if held and pairs:
+        return [*held, f"Rests on {counted(pairs, 'pair')} at equal work."]
+    if held:
+        return [*held, _range(table, roles), _basis(table, roles)]
     of_machines = spec is not None and shape == "groups" and spec.dimensions[:1] == ("machine",)
     if spec and of_machines and (compared := machine_sentences(table, spec)):
         return [*compared, _basis(table, roles)]

@@ -11,23 +11,25 @@ from mirror.numbers import describe, format_value
 from mirror.query_spec import QuerySpec, Table, Value
 from mirror.roles import Roles, differing, is_number
 from mirror.summary_relative import MOST_NAMED, apart, outcome_in_words, tells_apart
-from mirror.wording import capital, counted, join, shortened
+from mirror.wording import capital, join, shortened
 
 _MOST_METRICS = 4
+_OF_ONE_WORK = (None, "avg", "median", "stddev")  # ends and sums are over all that is not named
 _Pair = tuple[float, float]
 
 
-def contrast_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[str] | None:
-    """How the values that are named stand to the last of them at the same work; None where the rows hold but one.
+def contrast_sentences(table: Table, spec: QuerySpec, roles: Roles) -> tuple[list[str], int]:
+    """(sentences, number of pairs) of how the values that are named stand to the last of them at the same work.
 
-    With one metric each method is told by itself, since they may well differ in it.
+    Without sentences where the rows hold but one of the values, or the question holds none against another. With one metric each method is told by itself, since they may well differ in it.
     """
     axis = contrasted(spec)
-    if axis is None or axis not in table.columns:
-        return None
+    alike = spec.shape == "groups" and all(m.aggregate in _OF_ONE_WORK for m in spec.metrics)
+    if axis is None or axis not in table.columns or not alike:
+        return [], 0
     there = [v for v in held_against(spec) if v in table.column(axis)]
     if len(there) < 2:
-        return None
+        return [], 0
     *others, last = there
     keys = [d for d in differing(table, roles.dimensions) if d != axis]
     work = [k for k in keys if not tells_apart(table, k, axis)]
@@ -57,7 +59,7 @@ def contrast_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[str]
     besides = [apart(table, k, axis, others[0], last) for k in keys if k not in work] if len(others) == 1 else []
     if besides:
         sentences.append(f"They differ besides in {join(besides)}.")
-    return [*sentences, f"Rests on {counted(pairs, 'pair')} at equal work."]
+    return sentences, pairs
 
 
 def _methods(table: Table, work: Sequence[str]) -> list[Value | None]:

@@ -65,8 +65,11 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
     if not spec.metrics:
         spec = _with_overview(spec, profile)
     spec = _with_verdicts(_with_defaults(_with_implied(spec), profile), profile)
+    lead = contrasted(spec)  # what is held against one another stands first
+    first = (lead,) if lead else ()
     if spec.metrics and all(m.aggregate in ("min", "max") for m in spec.metrics) and spec.shape == "groups":
-        return replace(spec, notes=(*spec.notes, "over all that is not named"))
+        notes = (*spec.notes, "over all that is not named")
+        return replace(spec, dimensions=_unique(*first, *spec.dimensions), notes=notes)
     workload, choices = _open_axes(spec, profile)
     if spec.shape == "points" and spec.source == "history":
         return replace(spec, dimensions=_unique(*spec.dimensions, "method", *workload, *choices, "seed"))
@@ -83,8 +86,6 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
             dimensions = _unique("machine", *spec.dimensions, *workload, *choices)
             return replace(spec, shape="groups", dimensions=dimensions, partitions=(), limit=None)
         return _ranked(spec, workload, choices, profile)
-    lead = contrasted(spec)  # what is held against one another stands first
-    first = (lead,) if lead else ()
     dimensions = _unique(*first, *spec.dimensions, *(c for c in choices if c == "method"), *workload, *choices)
     spec = replace(spec, dimensions=dimensions)
     compared = spec.shape == "groups" and any(f.column == "method" and f.operator == "in" for f in spec.filters)
@@ -375,7 +376,8 @@ def _is_many(profile: Profile, axis: str, benchmark: str) -> bool:
 
 
 def _points(spec: QuerySpec, workload: list[str], choices: list[str], profile: Profile) -> QuerySpec:
-    dimensions = _unique("method", *spec.dimensions, *workload, *choices, "seed")
+    lead = contrasted(spec)
+    dimensions = _unique("method", *([lead] if lead else []), *spec.dimensions, *workload, *choices, "seed")
     return _with_baseline(replace(spec, dimensions=dimensions), profile)
 
 
