@@ -21,7 +21,8 @@ _Pair = tuple[float, float]
 def contrast_sentences(table: Table, spec: QuerySpec, roles: Roles) -> tuple[list[str], int]:
     """(sentences, number of pairs) of how the values that are named stand to the last of them at the same work.
 
-    Without sentences where the rows hold but one of the values, or the question holds none against another. With one metric each method is told by itself, since they may well differ in it.
+    Without sentences where the rows hold but one of the values, or the question holds none against another. With one
+    metric each method is told by itself, since they may well differ in it.
     """
     axis = contrasted(spec)
     alike = spec.shape == "groups" and all(m.aggregate in _OF_ONE_WORK for m in spec.metrics)
