@@ -317,7 +317,9 @@ def _count_of_verdicts(slots: Slots) -> QuerySpec:
     if claim:
         slots.filters.append(Filter("verdict", "=", (claim,)))
     dimensions = slots.dimensions()
-    if slots.counted in dimensions and not slots.trials:  # "how many methods are significantly slower"
+    if (
+        slots.counted in dimensions and slots.counted != "verdict" and not slots.trials
+    ):  # "how many methods are significantly slower"
         counted = bare(slots, "count", (), tuple(d for d in dimensions if d != slots.counted))
         counted = replace(counted, distinct=slots.counted)
     else:
