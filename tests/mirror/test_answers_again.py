@@ -107,7 +107,7 @@ def test_one_machine_among_several_that_has_measured_it(again: Sandbox) -> None:
     assert answer.summary.startswith(f"One machine has measured this: {M1}; there is no other to compare it with. ")
     answer, rows = answered("which machine is fastest with cold caches for hashed at batch 512 and dim 16", again)
     assert len(rows) == 1
-    assert answer.summary.startswith(f"Latency 600 µs for {M1} at compression 0.1.")
+    assert answer.summary.startswith(f"Lowest latency 600 µs for {M1} at compression 0.1.")
 
 
 def test_machines_are_compared_by_ratios_per_benchmark(again: Sandbox) -> None:
