@@ -208,12 +208,15 @@ def _holds_dimension(case: _Case) -> bool:
 
 
 def _holds_superlative(case: _Case) -> bool:
-    return case.kind in ("best", "ranking") or (bool(case.spec.order) and case.spec.limit is not None)
+    ordered = bool(case.spec.order) and (case.spec.limit is not None or case.kind == "machines")
+    return case.kind in ("best", "ranking") or ordered
 
 
 def _holds_comparative(case: _Case) -> bool:
     if case.kind in ("change", "verdicts") or case.of_the_baseline:
         return True
+    if case.kind == "machines":  # "which machine has more cores": they stand in this order
+        return bool(case.spec.order)
     if case.kind == "relative":
         return case.value not in ("faster", "slower") or any(map(is_of_speed, case.metrics))
     if case.kind not in ("groups", "points", "explanation", "course") or not case.is_compared:
@@ -251,6 +254,12 @@ def _is_searched(case: _Case, column: str) -> bool:
     return _holds_superlative(case) and column in case.spec.dimensions and catalog.entry(column).numeric
 
 
+def _holds_counted(case: _Case) -> bool:
+    """Different values are counted, or verdicts, of which each trial has its own."""
+    verdicts = case.value == "verdict" and case.spec.shape == "count"
+    return verdicts or case.spec.distinct == case.value or _is_searched(case, case.value)
+
+
 def _holds_times(spec: QuerySpec) -> bool:
     return (
         spec.split is not None
@@ -278,7 +287,7 @@ _HELD: dict[str, Callable[[_Case], bool]] = {
     "chart": lambda case: case.spec.chart.type == case.value or case.said.text in _LOOSE_CHARTS,
     "log": lambda case: case.spec.chart.log_x or case.spec.chart.log_y,
     "count": lambda case: case.spec.shape == "count" or _is_searched(case, case.read.counted),
-    "counted": lambda case: case.spec.distinct == case.value or _is_searched(case, case.value),
+    "counted": _holds_counted,
     "failures": lambda case: case.spec.source == "failures" or "status" in case.filtered,
     "changed": lambda case: case.kind in ("change", "course"),
     "significant": lambda case: case.of_the_baseline,

@@ -317,9 +317,8 @@ def _count_of_verdicts(slots: Slots) -> QuerySpec:
     if claim:
         slots.filters.append(Filter("verdict", "=", (claim,)))
     dimensions = slots.dimensions()
-    if (
-        slots.counted in dimensions and slots.counted != "verdict" and not slots.trials
-    ):  # "how many methods are significantly slower"
+    # "how many methods are slower"; of verdicts each trial has its own
+    if slots.counted in dimensions and slots.counted != "verdict" and not slots.trials:
         counted = bare(slots, "count", (), tuple(d for d in dimensions if d != slots.counted))
         counted = replace(counted, distinct=slots.counted)
     else:

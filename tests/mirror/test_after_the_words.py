@@ -72,7 +72,7 @@ def test_top_trials_are_trials(box: Sandbox) -> None:
 
 def test_nothing_better_is_said_as_such(box: Sandbox) -> None:
     answer = answered("which methods beat dense in AUC at compression 0.1 on frappe", box)
-    assert answer.summary == "No configuration is better in AUC than dense at the same work."
+    assert answer.summary.startswith("None is better than dense in AUC at equal work")
 
 
 def test_the_variants_of_a_reference_are_told() -> None:
