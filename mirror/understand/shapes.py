@@ -23,7 +23,7 @@ _MEANING: dict[str, tuple[str | None, str]] = {
 }
 # kind of spec -> slots that it reads although its spec does not show them
 READ_UNSEEN: dict[str, tuple[str, ...]] = {
-    "machines": ("filters", "metrics", "grouped", "named", "count"),
+    "machines": ("filters", "metrics", "leading", "grouped", "named", "count"),
     "explanation": ("told", "relative"),  # "why does hashed lose AUC": both values stand there
 }
 _FAILED = Filter("status", "<>", ("skipped",))  # "failed" means every status but skipped
