@@ -25,6 +25,8 @@ _EXPLAINING = (
     "latency_us", "latency_p99_us", "bandwidth_gb_s", "memory_mb", "metadata_mb", "optimizer_mb", "peak_rss_mb", "auc",
     "logloss", "max_abs_error", "noise",
 )  # fmt: skip
+# What was done for a trial, not what it came to: as such metrics are of all trials.
+_OF_TRIALS = ("sample_count",)
 _WITHIN = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _MOST_VALUES = 8  # that a refusal names
 # What the same work can be done with: never averaged over either.
@@ -54,7 +56,7 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
         )
     if profile.rows("results") == 0:
         raise Refusal("There are no results yet: start a run on the page New run, or load the example results.")
-    if spec.metrics and all(BY_NAME[m.column].role == "info" for m in spec.metrics):
+    if spec.metrics and all(BY_NAME[m.column].role == "info" or m.column in _OF_TRIALS for m in spec.metrics):
         return spec  # what trials took is of all trials, whatever they measured
     spec = _with_benchmark(_without_unmeasured(spec, profile), profile, question)
     if spec.shape == "count":
