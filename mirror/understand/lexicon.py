@@ -40,7 +40,7 @@ CUES: dict[str, tuple[str, ...]] = {
     "relative": (
         "relative to", "compared to", "compared with", "compared against", "in comparison to", "in comparison with",
         "normalized to", "normalised to", "normalized by", "normalised by", "as a fraction of", "as a share of",
-        "as a multiple of", "with respect to", "in relation to", "next to", "off from", "away from", "instead of", "rather than",
+        "as a multiple of", "with respect to", "in relation to", "off from", "away from", "instead of", "rather than",
     ),
     "ratio": (
         "ratio", "ratio of", "ratio between", "ratios", "how many times", "how many x", "how many times more",
@@ -105,7 +105,7 @@ CUES: dict[str, tuple[str, ...]] = {
     ),
     "not": ("not", "except", "except for", "without", "excluding", "other than", "but not", "no", "<>", "!=", "≠"),
     "compare": (
-        "compare", "comparison", "comparison of", "difference between", "comparing", "differences between", "compares",
+        "compare", "comparison", "comparison of", "difference between", "comparing", "differences between", "compares", "next to",
         "compared", "difference", "differences", "any difference", "stack up", "side by side", "head to head",
         "differ", "differs",
     ),
@@ -225,7 +225,7 @@ choose chosen recommended rely work works working consume consumes consumed cons
 require requires required spend spends spent eat eats looks fit fits fitting budget constraint constraints limit
 limits limited restrict restricted overhead mine said say tells among ran looked select develop develops evolve
 evolves progress progresses trained whose down whether squeezed timed ask whichever
-somebody anybody could've im id ill ive u whats wheres thats theres heres theyre youre
+put somebody anybody could've im id ill ive u whats wheres thats theres heres theyre youre
 """
 
 ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")
@@ -263,9 +263,53 @@ _TELLING = (
 
 # Words that may stand in a machine's name and say something else without it.
 _EVERYDAY = frozenset(
-    "new old big small fast slow main work home office the dev prod lab node host box server machine desktop computer "
-    "cloud local remote first last second spare gaming processor quad dual core cores cpu gpu ram only and with "
-    "for run test build train".split()
+    [
+        "new",
+        "old",
+        "big",
+        "small",
+        "fast",
+        "slow",
+        "main",
+        "work",
+        "home",
+        "office",
+        "the",
+        "dev",
+        "prod",
+        "lab",
+        "node",
+        "host",
+        "box",
+        "server",
+        "machine",
+        "desktop",
+        "computer",
+        "cloud",
+        "local",
+        "remote",
+        "first",
+        "last",
+        "second",
+        "spare",
+        "gaming",
+        "processor",
+        "quad",
+        "dual",
+        "core",
+        "cores",
+        "cpu",
+        "gpu",
+        "ram",
+        "only",
+        "and",
+        "with",
+        "for",
+        "run",
+        "test",
+        "build",
+        "train",
+    ]
 )
 
 
@@ -332,6 +376,7 @@ class Lexicon:
 
     def __init__(self, profile: Profile) -> None:
         self._phrases: dict[tuple[str, ...], Item] = {}
+        self._parts: dict[str, re.Pattern[str]] = {}  # parts of machines' names, and longer names that they begin
         for cue, phrases in CUES.items():
             for phrase in phrases:
                 self._add(phrase, Item("cue", phrase, cue))
@@ -371,9 +416,9 @@ class Lexicon:
             self._add(word, Item("filler", word))
         for phrase, machine in _machine_parts(profile).items():
             item = Item("value", phrase, "machine", machine)
-            for around in ("machine {}", "{} machine", "{} box", "{} server", "on the {}", "on {}"):
-                if not (around.startswith("on") and (phrase,) in self._phrases):
-                    self._add(around.format(phrase), item)
+            for around in ("machine {}", "{} machine", "{} box", "{} server"):
+                self._add(around.format(phrase), item)
+            self._parts[phrase] = re.compile(rf"\b{phrase}[-_]\w")  # "epyc-02" is not the machine epyc-01
             if phrase not in _EVERYDAY:
                 bare_machines.append((phrase, item))
         movielens = tuple(v for v in profile.values("dataset") if str(v).startswith("ml-"))
@@ -405,6 +450,8 @@ class Lexicon:
         i = 0
         while i < len(words):
             item, length = self._longest_match(words, i)
+            if item and length == 1 and words[i] in self._parts and self._parts[words[i]].search(text.lower()):
+                item = None
             if item is None and (match := _NUMBER.fullmatch(words[i])):
                 item, length = _number(match), 1
                 following = words[i + 1] if i + 1 < len(words) else ""

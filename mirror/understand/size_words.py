@@ -133,7 +133,7 @@ SIZES: tuple[Rule, ...] = (
         lambda m: f" {_count(m['n'])}x smaller ",
     ),
     (rf"\b{_SHRINK} {_TABLE}by a factor of (?P<n>{_COUNT})\b", lambda m: f" {_count(m['n'])}x smaller "),
-    (rf"\b{_FRACTION} (?:of (?:the|them|it) )?(?:{_WHOLE})?{_IS} ?(?:kept|left|retained)\b", _kept_fraction),
+    (rf"\b{_FRACTION}(?: of (?:the|them|it))?(?: {_WHOLE})?{_IS} (?:kept|left|retained)\b", _kept_fraction),
     # What is pruned, and what is kept.
     (rf"\b{_SHARE}\s*{_PRUNED}\b", _pruned_percent),
     (rf"\b{_PRUNE}(?: (?:by|to|of|at|away|is|=|the))*\s*{_SHARE}", _pruned_percent),
