@@ -225,7 +225,7 @@ choose chosen recommended rely work works working consume consumes consumed cons
 require requires required spend spends spent eat eats looks fit fits fitting budget constraint constraints limit
 limits limited restrict restricted overhead mine said say tells among ran looked select develop develops evolve
 evolves progress progresses trained whose down whether squeezed timed ask whichever
-put somebody anybody could've im id ill ive u whats wheres thats theres heres theyre youre
+put tried somebody anybody could've im id ill ive u whats wheres thats theres heres theyre youre
 """
 
 ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")

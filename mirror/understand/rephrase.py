@@ -79,10 +79,16 @@ def _at_the_speed(text: str) -> str:
     """ "samples per second while training", "time per training step": a speed of training, not a course over it."""
     if _SPEED_WORD.search(text) and not _RECORDED_WORD.search(text):
         text = re.sub(r"\b(?:while|during|when)(?: the)? (?:training|it trains|they train)\b", "in training", text)
-        text = re.sub(r"\b(?:per|for each|for every|of a|of each) (?:single |training )*step\b", " in training ", text)
+        text = _PER_STEP.sub(lambda m: " latency in training " if "train" in m[0] else " latency ", text)
+        if re.search(r"\b(?:training|embedding.step|lookups?|grouped.lookup)\b", text):
+            text = re.sub(r"\bper step\b", " ", text)
     return text
 
 
+_PER_STEP = re.compile(
+    r"\b(?:cost|costs|time|latency|speed) (?:per|of a|of each|of one|for each|for every) (?:single )?(?:training )?step\b|"
+    r"\bper[- ]step (?:cost|costs|time|times|latency)\b"
+)
 _MEANT = {
     "faster": "latency", "slower": "latency", "quicker": "latency", "smaller": "memory", "larger": "memory",
     "bigger": "memory", "lighter": "memory", "more accurate": "auc", "less accurate": "auc",
@@ -134,6 +140,7 @@ _OPENING: tuple[Rule, ...] = (
     (r"\bat (?:equal|the same|an equal|identical) (?:nominal )?compression(?: of)? (?=[\d.])", "at compression "),
     # What is cut short in writing: "w/ dim 64", "w/o dense", "n by how much".
     (r"\bw/o\b", "without"),
+    (r"\bw\.?r\.?t\.?(?=\s)", "with respect to"),
     (r"\bw/\s*", "with "),
     (r"(?<=\w) ?& ?(?=\w)", " and "),
     (r"(?<=[a-z,]) n (?=(?:by|how|what|which|the)\b)", " and "),
@@ -145,6 +152,8 @@ _OPENING: tuple[Rule, ...] = (
         r"\b(?P<n>\d+(?:\.\d+)?) ?(?P<of>thousand|million|mio|billion)\b",
         lambda m: f"{float(m['n']) * {'thousand': 1e3, 'million': 1e6, 'mio': 1e6, 'billion': 1e9}[m['of']]:.0f}",
     ),
+    # "isn't hashed faster?" asks whether it is.
+    (r"^\s*(is|are|was|were|does|do|did|has|have)n['’]?t\b", r"\1"),
     # What is cut off in speech.
     (r"\b(is|are|was|were|does|do|did|has|have|had|would|could|should)n['’]?t\b", r"\1 not"),
     (r"\b(can['’]?t|cannot|won['’]t)\b", "can not"),
@@ -232,6 +241,23 @@ _FRAMES: tuple[Rule, ...] = (
         r"\b(?:ran|run|running|went|goes) into (?:the |a )?(?:time ?out|time limit)\b|\bhit the time limit\b",
         "timed out",
     ),
+    (r"\b(out of memory|oom|time ?outs?|timed out) (?:errors?|failures?|crashes|fails|kills)\b", r"\1"),
+    # What something costs in quality.
+    (
+        r"\b(?:the )?(?:costs?|price|pay|pays|paid|toll)(?: (?:paid|to pay|it takes))? in (?:terms of )?(?:test )?(?:auc|quality|accuracy)\b",
+        "auc loss",
+    ),
+    (r"\bhow far (?:below|behind|under|off|above|ahead of|from)\b", "gap to"),
+    # "does anyone beat dense", "is there anything faster than dense".
+    (
+        r"^\s*(?:does|did|do|can|will|would|is there|are there)? ?(?:any ?one|any ?body|anything|any methods?|any of (?:them|the methods)|"
+        r"something|any other methods?)(?: else)?(?: that| which)?(?: (?:is|are))? "
+        r"(?=(?:beat|beats|faster|slower|smaller|larger|better|worse|outperform|outperforms|more accurate)\b)",
+        " which methods ",
+    ),
+    # "scaling of throughput with threads".
+    (rf"\bscaling of (?:the )?{_A} (?:with|over|across|by|along) (?:the )?{_B}{_REST}", r" \g<a> by \g<b> "),
+    (rf"\bscaling of (?:the )?{_A} from (?=\d+ to \d+ {_AXIS_WORD})", r" \g<a> from "),
     # Several at once: "batches of 512", "looking up 2048 at once".
     (r"\b(?:when|while|for|in|if|by|during) (?:we are |i am )?looking up\b", "in lookup"),
     (
@@ -308,7 +334,7 @@ _FRAMES: tuple[Rule, ...] = (
         _at_least,
     ),
     (
-        r"\b(?:reach|achieve|attain|hit|get to)(?:e?s|ing)? (?:over |more than )?(?=\d[\d.,]* ?(?:gb/s|[km]? ?(?:samples|examples|"
+        r"\b(?:reach|achieve|attain|hit|get to)(?:e?s|ing)? (?!over|more|at)(?=\d[\d.,]* ?(?:gb/s|[km]? ?(?:samples|examples|"
         r"lookups|queries)(?:/s| per)|[km]? ?qps|x speedup|% auc))",
         "at least ",
     ),

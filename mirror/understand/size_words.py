@@ -29,7 +29,7 @@ _WEIGHTS = (
 )
 _WHOLE = rf"(?:of (?:the |its |their |our |my )?)?(?:the )?(?:original |dense |full |uncompressed |initial )?{_WEIGHTS}"
 _IS = r"(?: (?:is|are|were|was|get|gets|remain|remains))?(?: still)?"
-_LEFT = rf"(?:{_IS} (?:kept|left|retained|remaining|stored|surviving))?"
+_LEFT = rf"(?:{_IS} (?:kept|left|retained|remaining|stored|surviving)| remains?(?! \w+ than))?"
 _PRUNED = rf"(?:pruned|pruning|sparse|sparsity|prune rate|pruning rate|of (?:the )?(?:{_WEIGHTS} )?pruned)"
 _PRUNE = r"(?:pruned?|pruning(?: ratio| rate| level)?|sparsity|sparse|prunes)"
 _LESS = ("smaller", "less", "fewer", "reduction", "lighter", "tinier", "reduced")
@@ -115,6 +115,10 @@ BUDGETS: tuple[Rule, ...] = (
 )
 
 SIZES: tuple[Rule, ...] = (
+    (
+        rf"\b(?:under|within|below|in) (?:a |an |the )?{_SHARE}\s*(?:(?:parameter|memory|size|weight) )?(?:budget|cap|limit)\b",
+        lambda m: f" compression at most {m['share']}% ",
+    ),
     # "keep at most 5 %", "with less than 10 % of the weights"; "nominally" says what a compression is.
     (r"\bnominal(?:ly)? (?=(?:keep|kept|retain|compress|size))", " "),
     (rf"\b(?:keep(?:s|ing)?|kept|retain(?:s|ed|ing)?) {_LIMITS} {_SHARE}(?:\s*{_WHOLE})?", _limited_percent),

@@ -37,6 +37,8 @@ _PHRASES = (
     r"(?:beginner|newbie|newcomer|noob|student|layman)|no expert|not an expert)\b",
     r"\b(?:total |complete )?(?:newbie|noob|newcomer|beginner)(?:['’]?s)? (?:here|question)\b",
     r"\bnew here\b",
+    r"\bi (?:have |['’]ve )?(?:only |just )*(?:started|begun|got started|joined)(?: (?:here|out|reading|working|recently|today|last week|"
+    r"(?:with|in|on) (?:this|the|these) (?:topic|field|project|team|area|work|things)))+\b",
     r"\bi (?:do not|don['’]?t) know (?:much|a lot|anything) about (?:this|these things|embeddings|compression)\b",
     r"\b(?:sorry|apologies|forgive me|pardon)(?: (?:if|for|that)\b[^,.!?:;]{0,40})?(?=[,.!?:;])",
     r"\b(?:a |one |just a |another |my )?(?:(?:quick|dumb|stupid|silly) (?:question|one|q)|(?:basic|naive|simple|short|"
