@@ -48,6 +48,9 @@ def best_by_what(what: str, slots: Slots) -> Ambiguity:
     methods, baseline = slots.methods(), str(catalog.words()["baseline"])
     others = [m for m in methods if m != baseline]
     if slots.recommend and len(others) == 1:  # "is hashed worth it": beside what it stands in for
+        axes = [catalog.entry(d).label for d in slots.dimensions() if d != "method"]
+        if axes:  # "is a larger dim worth it for hashed"
+            return nothing_asked(slots)
         rest = said(slots).replace(f" for {' and '.join(methods)}", "")
         return Ambiguity(
             f"Is {others[0]} judged by its quality, its memory or its speed?",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 from mirror import catalog
-from mirror.understand import small_talk
+from mirror.understand import small_talk, two_meanings
 from mirror.understand.errors import Refusal
 from mirror.understand.size_words import BUDGETS, COUNTS, SIZES, Rule
 
@@ -225,7 +225,7 @@ _FRAMES: tuple[Rule, ...] = (
         r"which \g<axis> are there ",
     ),
     (
-        rf"\b(?:which|what) (?P<axis>{_AXIS_WORD}|methods?|machines?|data ?sets?) (?:did|has|have|had|got|saw|ran) "
+        rf"\b(?:which|what) (?P<axis>{_AXIS_WORD}|methods?|machines?|data ?sets?|benchmarks?|sweeps?) (?:did|has|have|had|got|saw|ran) "
         r"(?:the )?(?P<end>most|fewest|highest number of|lowest number of) (?:runs|trials|results|experiments)\b",
         _extremes,
     ),
@@ -242,6 +242,32 @@ _FRAMES: tuple[Rule, ...] = (
         "timed out",
     ),
     (r"\b(out of memory|oom|time ?outs?|timed out) (?:errors?|failures?|crashes|fails|kills)\b", r"\1"),
+    (r"\bbut (?=(?:without|no|except|excluding|only)\b)", ""),
+    # Who is nearest to the baseline, who loses least.
+    (
+        rf"\b(?:comes? |is |are |gets? |stays? |lies )?(?:the )?(?:closest|nearest) to (?:the )?{_BASE}(?:['’]s)? "
+        r"(?:in (?:terms of )?)?(?:test )?(?:auc|quality|accuracy)\b",
+        "has the lowest auc loss",
+    ),
+    (
+        r"\b(?:loses?|drops?|gives? up|sacrifices?) (?:the )?(?P<end>least|most) (?:of (?:the |its )?)?(?:test )?(?:auc|quality|accuracy)\b",
+        lambda m: f"has the {'lowest' if m['end'] == 'least' else 'highest'} auc loss",
+    ),
+    (
+        r"\bhow much longer (?:does|do|did|will) (?=.*\b(?:steps?|lookups?|calls?|batch|batches|forward|backward|pass)\b)"
+        r"(?!.*\b(?:trials?|runs?|sweeps?)\b)",
+        "how much slower is ",
+    ),
+    (
+        rf"\b(?:does|do|will|would|can) (?:more |larger |bigger |a larger |a bigger |fewer |smaller |the |stronger )?(?P<axis>{_AXIS_WORD}) "
+        rf"make (?P<what>[\w\s-]+?) (?:any |much )?(?P<how>{'|'.join(_MEANT)})\b",
+        lambda m: f" {_MEANT[m['how']]} of {m['what']} by {m['axis']} ",
+    ),
+    (
+        r"\b(?:is|are) there (?:a |any |some |another |other |an )*(?:methods?|kernels?|compressors?|approach|approaches|one|ones) "
+        r"(?:that|which|who) (?:is|are) (?=(?:faster|slower|smaller|larger|better|worse|more accurate))",
+        "which methods are ",
+    ),
     # What something costs in quality.
     (
         r"\b(?:the )?(?:costs?|price|pay|pays|paid|toll)(?: (?:paid|to pay|it takes))? in (?:terms of )?(?:test )?(?:auc|quality|accuracy)\b",
@@ -415,8 +441,10 @@ def _compiled(baseline: str) -> tuple[tuple[re.Pattern[str], str | Callable[[re.
 
 
 def rephrase(question: str) -> str:
-    """The question in the lexicon's words, lower case; what no rule knows stays as it is. Raises Refusal."""
+    """The question in the lexicon's words, lower case; what no rule knows stays as it is. Raises Refusal or
+    Ambiguity."""
     text = small_talk.without(unicodedata.normalize("NFKC", question).lower().replace("μ", "µ"))
+    two_meanings.check(text)
     if _QUOTIENT.search(text):
         raise Refusal(
             "A quotient of two metrics, such as AUC per megabyte, is not computed: ask for both, as in “memory vs AUC”."
