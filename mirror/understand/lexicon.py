@@ -48,7 +48,7 @@ CUES: dict[str, tuple[str, ...]] = {
     ),
     "tradeoff": (
         "tradeoff", "tradeoffs", "tradeoff between", "tradeoff of", "balance between", "relationship between",
-        "relation between", "correlation between", "interplay of", "against each other",
+        "relation between", "correlation between", "correlation of", "interplay of", "against each other",
     ),
     "drop": (
         "lose", "loses", "lost", "losing", "drop", "drops", "dropping", "gap", "difference to",
@@ -191,7 +191,7 @@ CUES: dict[str, tuple[str, ...]] = {
         "over the training", "over the training steps", "over the course of training", "over the course of the training",
         "in the course of training", "across training", "along training", "across steps", "along the steps",
         "throughout training", "as training goes on", "as training progresses", "as training proceeds", "as it trains",
-        "step by step", "during training", "during the training", "while training", "while it trains",
+        "step by step", "convergence", "convergence of", "converge", "converges", "during training", "during the training", "while training", "while it trains",
     ),
     # Things people ask that the form of a query cannot hold: refused with the way there is.
     "cannot:curves": ("steps", "epoch", "epochs"),
@@ -225,7 +225,7 @@ choose chosen recommended rely work works working consume consumes consumed cons
 require requires required spend spends spent eat eats looks fit fits fitting budget constraint constraints limit
 limits limited restrict restricted overhead mine said say tells among ran looked select develop develops evolve
 evolves progress progresses trained whose down whether squeezed timed ask whichever
-put tried somebody anybody could've im id ill ive u whats wheres thats theres heres theyre youre
+put tried quantify competing retain retains remain remains somebody anybody could've im id ill ive u whats wheres thats theres heres theyre youre
 """
 
 ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")
@@ -487,7 +487,7 @@ class Lexicon:
         close = difflib.get_close_matches(word, self._correctable, n=1, cutoff=0.82)
         if not close and len(word) >= 8:
             close = difflib.get_close_matches(word, self._long_fillers, n=1, cutoff=0.9)
-        if not close or close[0].endswith(word) or word.endswith(close[0]):
+        if not close or not _is_a_typo(word, close[0]):
             return None
         return close[0]
 
@@ -521,6 +521,14 @@ def _machine_names(profile: Profile) -> dict[str, tuple[Value, ...]]:
             for part in match.groups():
                 names[part] = (*names.get(part, ()), machine)
     return names
+
+
+def _is_a_typo(word: str, known: str) -> bool:
+    """Whether a word is the known one misspelt, and not another word: "closest" is no "loses", "plane" no "planted",
+    "dominates" not "dominated", and a prefix such as `un` means something."""
+    if word[0] != known[0] or abs(len(word) - len(known)) > 1:
+        return False
+    return not (word[:-1] == known[:-1] and {word[-1], known[-1]} <= set("sdrgy"))
 
 
 def _machine_parts(profile: Profile) -> dict[str, Value]:

@@ -19,7 +19,7 @@ _REST = r"(?= for\b| at\b| in\b| with\b| when\b| of\b|[?.,!]|$)"
 _A, _B = r"(?P<a>[\w\s-]+?)", r"(?P<b>[\w\s-]+?)"
 _TIME = r"\d[\d.,]*\s*(?:ns|us|µs|ms|s|msec|microseconds?|milliseconds?|seconds?)\b"
 _ENDS = r"(?:best|worst|fastest|slowest|smallest|largest|highest|lowest|biggest|quickest|cheapest|newest|latest|most)"
-_GROWING = r"(?:increasing|decreasing|raising|lowering|growing|a larger|a smaller|larger|smaller|more|fewer|the)"
+_GROWING = r"(?:doubling the|doubling|tripling the|increasing the|increasing|decreasing|raising|lowering|growing|a larger|a smaller|larger|smaller|more|fewer|the)"
 
 
 _AXIS_WORD = (
@@ -29,7 +29,7 @@ _AXIS_WORD = (
 # "bigger batches", "the batch gets bigger", "more threads".
 _MOVING = (
     r"(?:the |a |an |we use |you use |using |i use |you have |there are )?"
-    r"(?:more|larger|bigger|smaller|higher|lower|fewer|increasing|growing|longer|wider|the)? ?"
+    r"(?:more|larger|bigger|smaller|higher|lower|fewer|increasing|growing|longer|wider|stronger|heavier|the)? ?"
     rf"(?P<axis>{_AXIS_WORD})(?: (?:get|gets|grow|grows|become|becomes|increase|increases|rise|rises|shrink|shrinks|is|are)"
     r"(?: (?:bigger|larger|smaller|higher|lower|up|down|longer|wider|increased|added|more))?)?\b"
 )
@@ -268,6 +268,27 @@ _FRAMES: tuple[Rule, ...] = (
         r"(?:that|which|who) (?:is|are) (?=(?:faster|slower|smaller|larger|better|worse|more accurate))",
         "which methods are ",
     ),
+    # "c = 0.1", "in decreasing order", "by how many AUC points".
+    (r"\bc ?[=:] ?(?=[\d.])|\bc in (?=[{(\[]? ?[\d.])", "compression "),
+    (r"\bin (?:an? )?(decreasing|increasing|ascending|descending) order\b", r"\1"),
+    (r"\bby how many (?:auc )?points\b(?: of auc| in auc)?", "by how much auc"),
+    (r"\b(?:the )?(?:current )?(?:state of the art|sota)\b", "best"),
+    (r"\b(sorted by|ranked by|rank by|sort by) test (auc|logloss|log loss|accuracy)\b", r"\1 \2 test"),
+    # "the advantage of A over B".
+    (
+        rf"\b(?:the )?(?:advantage|improvement|benefit|superiority|edge|gain|lead)s? of (?:the )?{_A} over (?:the )?{_B}{_REST}",
+        r" gap between \g<a> and \g<b> ",
+    ),
+    # "0.92 AUC that is kept" is a limit; "from 0.5 to 0.05" no time.
+    (
+        r"\b(?:keep|retain|maintain|preserve|hold|deliver)(?:s|ing)? (?:an? )?(?:at least )?(?:auc (?:of )?)?(?P<n>0?\.\d+)(?: of)? auc\b",
+        r"auc at least \g<n>",
+    ),
+    (
+        rf"\bhow (?:much )?(?:does|do) (?:the )?{_A} (?:degrade|drop|fall|decline|change|improve|rise|decrease|increase|go|move)s?"
+        r"(?: (?:down|up))?(?: (?:when|if) (?:going|moving))? (?=from (?:compression )?[\d.]+ to [\d.]+)",
+        r" \g<a> ",
+    ),
     # What something costs in quality.
     (
         r"\b(?:the )?(?:costs?|price|pay|pays|paid|toll)(?: (?:paid|to pay|it takes))? in (?:terms of )?(?:test )?(?:auc|quality|accuracy)\b",
@@ -420,7 +441,7 @@ _SENTENCES: tuple[Rule, ...] = (
     ),
     # Over seeds a mean or a spread is always taken.
     (
-        r"\b(?:over|across|between|among) (?:all |the |different )*(?:seeds?|repeats?|repetitions|replicates)\b",
+        r"\b(?:over|across|between|among) (?:all |the |different |(?:three|five|two|ten|\d+) )*(?:random )?(?:seeds?|repeats?|repetitions|replicates)\b",
         " ",
     ),
     # Few words of everyday that the lexicon holds in another form.

@@ -16,7 +16,7 @@ _ASKS = (
 )
 _WORK = (
     r"(?:papers?|thesis|dissertation|talk|slides?|slide deck|deck|report|meeting|presentation|poster|rebuttal|appendix|"
-    r"camera[- ]ready|blog post|blog|homework|class|course|seminar|write-?up|manuscript|related work section|figure caption)"
+    r"camera[- ]ready|blog post|blog|homework|class|course|seminar|write-?up|ablation(?: study)?|manuscript|related work section|figure caption)"
 )
 # Not before a word that makes the phrase the name of something measured: "the paper sweep".
 _NO_NAME = r"(?! ?(?:sweeps?|runs?|machines?|trials?|results?|data|models?|configs?|configurations?|sizes?|steps?)\b)"
