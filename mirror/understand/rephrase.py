@@ -274,19 +274,25 @@ _FRAMES: tuple[Rule, ...] = (
     (r"\bby how many (?:auc )?points\b(?: of auc| in auc)?", "by how much auc"),
     (r"\b(?:the )?(?:current )?(?:state of the art|sota)\b", "best"),
     (r"\b(sorted by|ranked by|rank by|sort by) test (auc|logloss|log loss|accuracy)\b", r"\1 \2 test"),
+    # "how large is the gap": no question of memory.
+    (
+        r"\bhow (?:large|big|small|high|great|wide|much) (?:is|are|was) (?:the |this |that )?"
+        r"(?=(?:\w+ )?(?:gap|gaps|difference|differences|improvement|advantage|benefit|drop|loss|gain|penalty|lead|edge)\b)",
+        "what is the ",
+    ),
     # "the advantage of A over B".
     (
         rf"\b(?:the )?(?:advantage|improvement|benefit|superiority|edge|gain|lead)s? of (?:the )?{_A} over (?:the )?{_B}{_REST}",
         r" gap between \g<a> and \g<b> ",
     ),
-    # "0.92 AUC that is kept" is a limit; "from 0.5 to 0.05" no time.
+    # "0.92 AUC that is kept" is a limit; "from compression 0.5 to 0.05" no time.
     (
         r"\b(?:keep|retain|maintain|preserve|hold|deliver)(?:s|ing)? (?:an? )?(?:at least )?(?:auc (?:of )?)?(?P<n>0?\.\d+)(?: of)? auc\b",
         r"auc at least \g<n>",
     ),
     (
         rf"\bhow (?:much )?(?:does|do) (?:the )?{_A} (?:degrade|drop|fall|decline|change|improve|rise|decrease|increase|go|move)s?"
-        r"(?: (?:down|up))?(?: (?:when|if) (?:going|moving))? (?=from (?:compression )?[\d.]+ to [\d.]+)",
+        r"(?: (?:down|up))?(?: (?:when|if) (?:going|moving))? (?=from compression [\d.]+ to [\d.]+)",
         r" \g<a> ",
     ),
     # What something costs in quality.
