@@ -16,7 +16,7 @@ _VERBS = (
     r"(?P<again>re-?run|re-?measure|re-?benchmark|repeat|redo)|(?P<retry>retry)"
     r"|run(?!\s*-?(?:time|count))|start(?!\s+time)|launch|kick off|execute|queue|schedule"
     r"|(?P<measure>measure|benchmark(?!\s+(?:by|of|per|vs|and|or|names?|results?|comparison|numbers?)\b))"
-    r"|(?P<time>time(?=\s+(?:a|an|the|one|whole)\b)(?!.*\b(?:takes?|took|needs?|spent)\b))|(?P<train>train(?!\s+(?:time|loss|auc|by|per)\b))"
+    r"|(?P<time>time(?=\s+(?:a|an|the|one|whole)\b)(?!.*\b(?:takes?|took|needs?|spent)\b))|(?P<train>train(?!\s+(?:time|steps?|loss|auc|by|per)\b))"
 )
 _REQUEST = re.compile(rf"{_OPENS}(?:{_VERBS})(?![\w-])")
 

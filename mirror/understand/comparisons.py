@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from mirror import catalog
 from mirror.query_spec import Claim, Filter, Metric, Order, QuerySpec, Value
+from mirror.understand.choices import nothing_asked
 from mirror.understand.errors import Ambiguity, Refusal
-from mirror.understand.slots import COMPARATIVES, SPEED, Slots, bare, nothing_asked
+from mirror.understand.slots import COMPARATIVES, SPEED, Slots, bare
 
 _TRADE_OFF = ("memory_mb", "auc")
 # Comparatives that name an end of the metric, and whether it is the lower one.

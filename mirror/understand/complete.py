@@ -56,7 +56,9 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
         )
     if profile.rows("results") == 0:
         raise Refusal("There are no results yet: start a run on the page New run, or load the example results.")
-    if spec.metrics and all(BY_NAME[m.column].role == "info" or m.column in _OF_TRIALS for m in spec.metrics):
+    names = [m.column for m in spec.metrics]
+    told = all(BY_NAME[m].role == "info" for m in names) and not _of_one_benchmark(spec)
+    if names and (told or all(m in _OF_TRIALS for m in names)):
         return spec  # what trials took is of all trials, whatever they measured
     spec = _with_benchmark(_without_unmeasured(spec, profile), profile, question)
     if spec.shape == "count":
@@ -142,6 +144,13 @@ def _benchmarks_asked(spec: QuerySpec) -> set[object] | None:
         if f.column == "benchmark" and f.operator in ("=", "in"):
             return set(f.values)
     return None
+
+
+def _of_one_benchmark(spec: QuerySpec) -> bool:
+    """Whether means are asked for within one benchmark, where unlike work is never averaged: "how long do trainings
+    take" is told per data set."""
+    means = spec.shape == "groups" and all(m.aggregate != "sum" for m in spec.metrics)
+    return means and any(f.column == "benchmark" and f.operator == "=" for f in spec.filters)
 
 
 def _with_benchmark(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:

@@ -373,9 +373,10 @@ class _Reader:
 
     def _column(self, item: Item) -> None:
         slots = self.filled
-        if self.negated:
+        if self.negated == "?":
             self._without(item)
             return
+        self.negated = ""  # "all but dense: memory": what is left out ends before another column
         if self.collapsing and catalog.entry(item.name).role != "metric":
             slots.averaged.append(item.name)
             return

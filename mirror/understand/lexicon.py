@@ -40,7 +40,7 @@ CUES: dict[str, tuple[str, ...]] = {
     "relative": (
         "relative to", "compared to", "compared with", "compared against", "in comparison to", "in comparison with",
         "normalized to", "normalised to", "normalized by", "normalised by", "as a fraction of", "as a share of",
-        "as a multiple of", "with respect to", "in relation to", "next to", "off from", "away from",
+        "as a multiple of", "with respect to", "in relation to", "off from", "away from", "instead of", "rather than",
     ),
     "ratio": (
         "ratio", "ratio of", "ratio between", "ratios", "how many times", "how many x", "how many times more",
@@ -48,7 +48,7 @@ CUES: dict[str, tuple[str, ...]] = {
     ),
     "tradeoff": (
         "tradeoff", "tradeoffs", "tradeoff between", "tradeoff of", "balance between", "relationship between",
-        "relation between", "correlation between", "interplay of", "against each other",
+        "relation between", "correlation between", "correlation of", "interplay of", "against each other",
     ),
     "drop": (
         "lose", "loses", "lost", "losing", "drop", "drops", "dropping", "gap", "difference to",
@@ -80,7 +80,10 @@ CUES: dict[str, tuple[str, ...]] = {
     "recommend": (
         "should i use", "should we use", "should i pick", "should i choose", "should i take", "would you use",
         "would you pick", "would you choose", "would you recommend", "do you recommend", "recommend", "recommended",
-        "recommendation", "suggest", "to use", "best choice", "go for", "go with",
+        "recommendation", "suggest", "to use", "best choice", "worth it", "worth the trouble", "worth the effort", "worthwhile",
+        "is worth", "pays off", "pay off", "sweet spot", "should one use", "should one pick", "do i pick", "do i use",
+        "do i choose", "do we pick", "do we use", "to pick", "to choose", "to take", "should be used", "makes sense",
+        "make sense", "any good", "a good choice", "good idea", "good enough", "get away with", "go for", "go with",
     ),
     "often": ("often", "frequently"),
     "collapse": (
@@ -102,7 +105,7 @@ CUES: dict[str, tuple[str, ...]] = {
     ),
     "not": ("not", "except", "except for", "without", "excluding", "other than", "but not", "no", "<>", "!=", "≠"),
     "compare": (
-        "compare", "comparison", "comparison of", "difference between", "comparing", "differences between", "compares",
+        "compare", "comparison", "comparison of", "difference between", "comparing", "differences between", "compares", "next to",
         "compared", "difference", "differences", "any difference", "stack up", "side by side", "head to head",
         "differ", "differs",
     ),
@@ -126,7 +129,7 @@ CUES: dict[str, tuple[str, ...]] = {
     "worse": ("worse",),
     "changed": ("changed", "change", "changes"),
     "improved": ("improved", "improve", "improves"),
-    "regressed": ("regressed", "regress", "regresses", "degraded", "degrade", "worsened", "worsen"),
+    "regressed": ("regressed", "regression", "regressions", "regress", "regresses", "degraded", "degrade", "worsened", "worsen"),
     "top": ("top", "first"),
     "bottom": ("bottom", "last"),
     "sort": (
@@ -175,7 +178,7 @@ CUES: dict[str, tuple[str, ...]] = {
     "chart:heatmap": ("heatmap", "heat map"),
     "chart:parallel": ("parallel coordinates", "parallel plot"),
     "chart:table": ("table",),
-    "log": ("log scale", "logarithmic", "logarithmic scale", "log axis", "log axes"),
+    "log": ("log x", "log y", "log log", "loglog", "log scale", "logarithmic", "logarithmic scale", "log axis", "log axes"),
     "drop:auc": (
         "auc loss", "quality loss", "accuracy loss", "auc drop", "quality drop", "accuracy drop", "loss in auc",
         "drop in auc", "loss of auc", "loss of quality", "drop in quality", "auc difference", "auc gain",
@@ -185,7 +188,10 @@ CUES: dict[str, tuple[str, ...]] = {
     "training": (
         "by step", "per step", "over steps", "over the steps", "by training step", "over training steps",
         "training curve", "training curves", "curve", "curves", "learning curve", "learning curves", "over training",
-        "over the training", "during training", "during the training", "while training", "while it trains",
+        "over the training", "over the training steps", "over the course of training", "over the course of the training",
+        "in the course of training", "across training", "along training", "across steps", "along the steps",
+        "throughout training", "as training goes on", "as training progresses", "as training proceeds", "as it trains",
+        "step by step", "convergence", "convergence of", "converge", "converges", "during training", "during the training", "while training", "while it trains",
     ),
     # Things people ask that the form of a query cannot hold: refused with the way there is.
     "cannot:curves": ("steps", "epoch", "epochs"),
@@ -218,7 +224,8 @@ someone means meant actual true nice fine great fair enough important matter mat
 choose chosen recommended rely work works working consume consumes consumed consumption occupy occupies uses usage
 require requires required spend spends spent eat eats looks fit fits fitting budget constraint constraints limit
 limits limited restrict restricted overhead mine said say tells among ran looked select develop develops evolve
-evolves progress progresses trained whose down whether squeezed timed ask
+evolves progress progresses trained whose down whether squeezed timed ask whichever
+put tried quantify competing retain retains remain remains somebody anybody could've im id ill ive u whats wheres thats theres heres theyre youre
 """
 
 ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")
@@ -253,6 +260,57 @@ _TELLING = (
     "concat_out",
     "held_out",
 )  # those of them that say by themselves what they are of
+
+# Words that may stand in a machine's name and say something else without it.
+_EVERYDAY = frozenset(
+    [
+        "new",
+        "old",
+        "big",
+        "small",
+        "fast",
+        "slow",
+        "main",
+        "work",
+        "home",
+        "office",
+        "the",
+        "dev",
+        "prod",
+        "lab",
+        "node",
+        "host",
+        "box",
+        "server",
+        "machine",
+        "desktop",
+        "computer",
+        "cloud",
+        "local",
+        "remote",
+        "first",
+        "last",
+        "second",
+        "spare",
+        "gaming",
+        "processor",
+        "quad",
+        "dual",
+        "core",
+        "cores",
+        "cpu",
+        "gpu",
+        "ram",
+        "only",
+        "and",
+        "with",
+        "for",
+        "run",
+        "test",
+        "build",
+        "train",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -318,6 +376,7 @@ class Lexicon:
 
     def __init__(self, profile: Profile) -> None:
         self._phrases: dict[tuple[str, ...], Item] = {}
+        self._parts: dict[str, re.Pattern[str]] = {}  # parts of machines' names, and longer names that they begin
         for cue, phrases in CUES.items():
             for phrase in phrases:
                 self._add(phrase, Item("cue", phrase, cue))
@@ -355,14 +414,28 @@ class Lexicon:
                 self._add(phrase, Item("fact", phrase, fact))
         for word in FILLERS.split():
             self._add(word, Item("filler", word))
+        for phrase, machine in _machine_parts(profile).items():
+            item = Item("value", phrase, "machine", machine)
+            for around in ("machine {}", "{} machine", "{} box", "{} server"):
+                self._add(around.format(phrase), item)
+            self._parts[phrase] = re.compile(rf"\b{phrase}[-_]\w")  # "epyc-02" is not the machine epyc-01
+            if phrase not in _EVERYDAY:
+                bare_machines.append((phrase, item))
+        movielens = tuple(v for v in profile.values("dataset") if str(v).startswith("ml-"))
+        if len(movielens) > 1:  # "the movielens sets"
+            several = Item("filter", "movielens", filters=(Filter("dataset", "in", movielens),))
+            for phrase in ("movielens sets", "movielens data sets", "movielens datasets", "both movielens", "ml sets"):
+                self._add(phrase, several)
         for phrase, item in bare_machines:  # last: a machine that is called `auc` is asked for as machine auc
             self._add(phrase, item)
         self._longest = max(map(len, self._phrases))
         # Short words are too close to each other for a typo to be told from another word.
-        # Nor may a word become one that says nothing: it would be lost.
+        # Nor may a word become one that says nothing, it would be lost: but for long ones that are all but written out.
+        fillers = set(FILLERS.split())
         telling = [phrase for phrase, item in self._phrases.items() if item.kind != "filler"]
         self._telling = frozenset(telling)
-        self._correctable = sorted({w for phrase in telling for w in phrase if len(w) >= 4 and w.isalpha()})
+        self._correctable = sorted({w for phrase in telling for w in phrase if len(w) >= 4 and w.isalpha()} - fillers)
+        self._long_fillers = sorted(w for w in fillers if len(w) >= 8)
 
     def _add(self, phrase: str, item: Item) -> None:
         if key := tuple(tokens(phrase)):
@@ -377,6 +450,8 @@ class Lexicon:
         i = 0
         while i < len(words):
             item, length = self._longest_match(words, i)
+            if item and length == 1 and words[i] in self._parts and self._parts[words[i]].search(text.lower()):
+                item = None
             if item is None and (match := _NUMBER.fullmatch(words[i])):
                 item, length = _number(match), 1
                 following = words[i + 1] if i + 1 < len(words) else ""
@@ -410,7 +485,9 @@ class Lexicon:
         if len(word) < 4 or not word.isalpha():
             return None
         close = difflib.get_close_matches(word, self._correctable, n=1, cutoff=0.82)
-        if not close or close[0].endswith(word) or word.endswith(close[0]):
+        if not close and len(word) >= 8:
+            close = difflib.get_close_matches(word, self._long_fillers, n=1, cutoff=0.9)
+        if not close or not _is_a_typo(word, close[0]):
             return None
         return close[0]
 
@@ -444,6 +521,24 @@ def _machine_names(profile: Profile) -> dict[str, tuple[Value, ...]]:
             for part in match.groups():
                 names[part] = (*names.get(part, ()), machine)
     return names
+
+
+def _is_a_typo(word: str, known: str) -> bool:
+    """Whether a word is the known one misspelt, and not another word: "closest" is no "loses", "plane" no "planted",
+    "dominates" not "dominated", and a prefix such as `un` means something."""
+    if word[0] != known[0] or abs(len(word) - len(known)) > 1:
+        return False
+    return not (word[:-1] == known[:-1] and {word[-1], known[-1]} <= set("sdrgy"))
+
+
+def _machine_parts(profile: Profile) -> dict[str, Value]:
+    """Words of machines' names that only one machine has: `epyc` of `epyc-01`."""
+    names: dict[str, set[Value]] = {}
+    for machine in profile.values("machine"):
+        for word in set(re.findall(r"[a-z]+\d*", str(machine).lower())):
+            if len(word) >= 3:
+                names.setdefault(word, set()).add(machine)
+    return {word: machines.pop() for word, machines in names.items() if len(machines) == 1}
 
 
 def _number(match: re.Match[str]) -> Item:

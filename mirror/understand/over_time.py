@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from mirror import catalog
 from mirror.query_spec import Claim, Filter, Metric, QuerySpec
+from mirror.understand.choices import nothing_asked
 from mirror.understand.errors import Ambiguity, Refusal
-from mirror.understand.slots import COMPARATIVES, Slots, bare, nothing_asked
+from mirror.understand.slots import COMPARATIVES, Slots, bare
 from mirror.understand.time_cues import HOW_TO_SAY, in_sql
 
 # What a comparative claims of a change: less memory and less time are better.

@@ -6,6 +6,7 @@ from mirror import catalog
 from mirror.profile import Profile
 from mirror.query_spec import Filter, Metric, QuerySpec
 from mirror.sources import KNOWN_COLUMNS, is_curve_name
+from mirror.understand.choices import said
 from mirror.understand.errors import Ambiguity, Refusal
 from mirror.understand.slots import OWN_CURVES, Slots, bare
 
@@ -26,8 +27,7 @@ def spec_of(slots: Slots) -> QuerySpec | None:
         )
     names = tuple(dict.fromkeys([*slots.curves, *(OWN_CURVES.get(m, m) for m in slots.metrics)]))
     if not names:
-        methods = slots.methods()
-        about = f" for {methods[0]}" if methods else ""
+        about = said(slots)
         raise Ambiguity(
             "What should be followed over training?", (f"loss over training{about}", f"AUC over training{about}")
         )

@@ -7,57 +7,33 @@ assumes is told in a note.
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 
-_FRACTIONS = {
-    "half": "1/2", "a half": "1/2", "one half": "1/2", "a third": "1/3", "one third": "1/3", "a quarter": "1/4",
-    "one quarter": "1/4", "a fourth": "1/4", "a fifth": "1/5", "one fifth": "1/5", "a tenth": "1/10",
-    "one tenth": "1/10", "a twentieth": "1/20", "one twentieth": "1/20", "a fiftieth": "1/50", "one fiftieth": "1/50",
-    "a hundredth": "1/100", "one hundredth": "1/100",
-}  # fmt: skip
-_COUNTS = {
-    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",
-    "nine": "9", "ten": "10", "twelve": "12", "sixteen": "16", "twenty": "20", "fifty": "50", "hundred": "100",
-}  # fmt: skip
-_NUMBER = r"\d+(?:\.\d+)?|\.\d+"
-_COUNT = rf"(?:{_NUMBER}|{'|'.join(_COUNTS)})"
-_SHARE = r"(?P<share>\d+(?:\.\d+)?)\s*(?:%|percent|per cent|pct)"
-_WEIGHTS = r"(?:size|memory|parameters|params|weights|footprint|budget|table|capacity)"
-_WHOLE = rf"(?:of (?:the )?)?(?:original |dense |full |uncompressed )?{_WEIGHTS}"
-_LEFT = r"(?: (?:kept|left|retained|remaining))?"
-_PRUNED = rf"(?:pruned|pruning|sparse|sparsity|prune rate|pruning rate|of (?:the )?(?:{_WEIGHTS} )?pruned)"
-_PRUNE = r"(?:pruned?|pruning(?: ratio| rate| level)?|sparsity|sparse|prunes)"
+from mirror import catalog
+from mirror.understand import small_talk, two_meanings
+from mirror.understand.errors import Refusal
+from mirror.understand.size_words import BUDGETS, COUNTS, SIZES, Rule
+
 # Where the second half of a sentence that is turned around ends.
 _REST = r"(?= for\b| at\b| in\b| with\b| when\b| of\b|[?.,!]|$)"
 _A, _B = r"(?P<a>[\w\s-]+?)", r"(?P<b>[\w\s-]+?)"
 _TIME = r"\d[\d.,]*\s*(?:ns|us|µs|ms|s|msec|microseconds?|milliseconds?|seconds?)\b"
 _ENDS = r"(?:best|worst|fastest|slowest|smallest|largest|highest|lowest|biggest|quickest|cheapest|newest|latest|most)"
-_GROWING = r"(?:increasing|decreasing|raising|lowering|growing|a larger|a smaller|larger|smaller|more|fewer|the)"
+_GROWING = r"(?:doubling the|doubling|tripling the|increasing the|increasing|decreasing|raising|lowering|growing|a larger|a smaller|larger|smaller|more|fewer|the)"
 
 
-def _count(text: str) -> str:
-    return _COUNTS.get(text, text)
-
-
-def _kept(pruned: str, percent: bool) -> str:
-    """The fraction kept where this much is pruned."""
-    return f"{1 - float(pruned) / (100 if percent else 1):.10g}"
-
-
-def _pruned_percent(match: re.Match[str]) -> str:
-    return f" compression {_kept(match['share'], True)} " if float(match["share"]) < 100 else match[0]
-
-
-def _pruned_fraction(match: re.Match[str]) -> str:
-    return f" compression {_kept(match['ratio'], False)} " if 0 < float(match["ratio"]) < 1 else match[0]
-
-
-def _kept_percent(match: re.Match[str]) -> str:
-    return f" compression {match['share']}% "
-
-
-def _fold(match: re.Match[str]) -> str:
-    number = _count(match["n"])
-    return f" {number}x smaller " if match["word"] in _LESS else f" {number}x {match['word']} "
+_AXIS_WORD = (
+    r"(?:threads?|cores?|batch sizes?|batch|batches|bs|tables?|rows?|dims?|dimensions?|embedding dim(?:ension)?s?|"
+    r"compressions?|compression ratios?|chunks?|bag sizes?|seeds?|prune intervals?|optimizers?|decays?|block sizes?)"
+)
+# "bigger batches", "the batch gets bigger", "more threads".
+_MOVING = (
+    r"(?:the |a |an |we use |you use |using |i use |you have |there are )?"
+    r"(?:more|larger|bigger|smaller|higher|lower|fewer|increasing|growing|longer|wider|stronger|heavier|the)? ?"
+    rf"(?P<axis>{_AXIS_WORD})(?: (?:get|gets|grow|grows|become|becomes|increase|increases|rise|rises|shrink|shrinks|is|are)"
+    r"(?: (?:bigger|larger|smaller|higher|lower|up|down|longer|wider|increased|added|more))?)?\b"
+)
+_BASE = r"(?:THE_BASELINE|baseline)"  # its name stands in the catalogue, which is read when first asked
 
 
 def _percentile(match: re.Match[str]) -> str:
@@ -77,10 +53,107 @@ def _turned(match: re.Match[str]) -> str:
     return f" {match['b']} by {match['a'].strip()} "
 
 
-_LESS = ("smaller", "less", "fewer", "reduction", "lighter", "tinier", "reduced")
+def _extremes(match: re.Match[str]) -> str:
+    """ "which machine did the most runs" as the number of trials of each, those with the most first."""
+    order = "descending" if match["end"] in ("most", "highest number of") else "ascending"
+    return f"number of trials by {match['axis']} {order} "
 
-Rule = tuple[str, str | Callable[[re.Match[str]], str]]
-_RULES: tuple[Rule, ...] = (
+
+def _two_ends(match: re.Match[str]) -> str:
+    """ "is 2 threads faster than 1 thread" as the one relative to the other."""
+    axis = match["axis"]
+    return f" {_MEANT[match['how']]} of {axis} {match['a']} relative to {axis} {match['b']} "
+
+
+def _unit_wished(text: str) -> str:
+    """The question without "in ms"; where nothing else names what is to be shown, the unit does.
+
+    Numbers are shown with their units anyway, so asking for another one changes no answer.
+    """
+    for pattern, named, metric in _WISHED:
+        text = pattern.sub(" " if named.search(pattern.sub(" ", text)) else f" {metric} ", text)
+    return text
+
+
+def _at_the_speed(text: str) -> str:
+    """ "samples per second while training", "time per training step": a speed of training, not a course over it."""
+    if _SPEED_WORD.search(text) and not _RECORDED_WORD.search(text):
+        text = re.sub(r"\b(?:while|during|when)(?: the)? (?:training|it trains|they train)\b", "in training", text)
+        text = _PER_STEP.sub(lambda m: " latency in training " if "train" in m[0] else " latency ", text)
+        if re.search(r"\b(?:training|embedding.step|lookups?|grouped.lookup)\b", text):
+            text = re.sub(r"\bper step\b", " ", text)
+    return text
+
+
+_PER_STEP = re.compile(
+    r"\b(?:cost|costs|time|latency|speed) (?:per|of a|of each|of one|for each|for every) (?:single )?(?:training )?step\b|"
+    r"\bper[- ]step (?:cost|costs|time|times|latency)\b"
+)
+_MEANT = {
+    "faster": "latency", "slower": "latency", "quicker": "latency", "smaller": "memory", "larger": "memory",
+    "bigger": "memory", "lighter": "memory", "more accurate": "auc", "less accurate": "auc",
+}  # fmt: skip
+_SPEED_WORD = re.compile(
+    r"\b(?:throughput|latency|latencies|speed|samples/s|samples per second|examples per second|examples/s|qps|step time|"
+    r"time|how fast|how slow|how long|cost|costs|memory|ram|rss|footprint|p50|p9\d)\b"
+)
+_RECORDED_WORD = re.compile(
+    r"\b(?:auc|loss|logloss|alive|live|turnover|threshold|regret|curves?|accuracy|quality|over)\b"
+)
+_SIZE_UNIT = r"(?:[kmg]i?b|bytes|kilobytes?|megabytes?|gigabytes?|mbs|kbs|gbs)"
+_TIME_UNIT = r"(?:ns|us|µs|ms|msec|microseconds?|milliseconds?|nanoseconds?|usec)"
+_ASKED_IN = r"(?:\b(?:all |just |only |measured |expressed |given )*in (?:the )?(?:unit )?|\(in |[(\[])"
+_WISHED = (
+    (
+        re.compile(
+            rf"(?:{_ASKED_IN}|\b(?:how many|how much|just the|only the|number of) (?:actual |real )?){_SIZE_UNIT}\b[)\]]?(?!/s)"
+        ),
+        re.compile(
+            r"\b(?:memory|size|sizes|footprint|metadata|params|parameters|weights|space|storage|ram|rss|how big|how large|"
+            r"how small|index|memory usage|disk|state)\b"
+        ),
+        "memory",
+    ),
+    (
+        re.compile(rf"(?:{_ASKED_IN}|\b(?:how many|just the|only the|number of) ){_TIME_UNIT}\b[)\]]?"),
+        re.compile(
+            r"\b(?:latency|latencies|time|times|timings?|runtime|p10|p50|p90|p95|p99|tail|how long|how fast|how slow|duration|"
+            r"delay|slow|fast|faster|slower|fastest|slowest|median|longest|shortest)\b"
+        ),
+        "latency",
+    ),
+    (
+        re.compile(rf"{_ASKED_IN}(?:seconds?|secs?|s|minutes|hours)\b[)\]]?(?= *(?:[?.!,;]|$))"),
+        re.compile(r"\b(?:latency|time|times|duration|durations|how long|longest|shortest|p\d\d)\b"),
+        "duration",
+    ),
+)
+
+_OPENING: tuple[Rule, ...] = (
+    # "For each data set, which method ...": what stands behind is not grouped by as well.
+    (
+        r"^(?P<before>.*?[.!] |)(?P<by>for (?:each|every) [\w ]{3,40}?), (?P<rest>(?:which|what|who|how|is|are|does|do|show|give|list)"
+        r"\b[^?.!;]*)",
+        r"\g<before>\g<rest> \g<by>",
+    ),
+    (r"\bon (?:the|our|my|a|your|an) (?:edge |mobile |target )?(?:device|phone)\b", " "),
+    (r"\bat (?:equal|the same|an equal|identical) (?:nominal )?compression(?: of)? (?=[\d.])", "at compression "),
+    # What is cut short in writing: "w/ dim 64", "w/o dense", "n by how much".
+    (r"\bw/o\b", "without"),
+    (r"\bw\.?r\.?t\.?(?=\s)", "with respect to"),
+    (r"\bw/\s*", "with "),
+    (r"(?<=\w) ?& ?(?=\w)", " and "),
+    (r"(?<=[a-z,]) n (?=(?:by|how|what|which|the)\b)", " and "),
+    (r"(?<=[a-z0-9]) \+ (?=[a-z])", " and "),
+    (r"\b(?:do|can|could|would|did) u\b", " you "),
+    # "10 million rows", "a million ids".
+    (r"\b(?:a|one) (?=(?:million|thousand|billion)\b)", "1 "),
+    (
+        r"\b(?P<n>\d+(?:\.\d+)?) ?(?P<of>thousand|million|mio|billion)\b",
+        lambda m: f"{float(m['n']) * {'thousand': 1e3, 'million': 1e6, 'mio': 1e6, 'billion': 1e9}[m['of']]:.0f}",
+    ),
+    # "isn't hashed faster?" asks whether it is.
+    (r"^\s*(is|are|was|were|does|do|did|has|have)n['’]?t\b", r"\1"),
     # What is cut off in speech.
     (r"\b(is|are|was|were|does|do|did|has|have|had|would|could|should)n['’]?t\b", r"\1 not"),
     (r"\b(can['’]?t|cannot|won['’]t)\b", "can not"),
@@ -92,10 +165,8 @@ _RULES: tuple[Rule, ...] = (
     (r"(?<=\d)\s*(?:%|percent|per cent|pct)(?![\w])", "%"),
     (r"(?<=\d)\s*\.\.+\s*(?=\d)", " to "),
     (r"(?<=\d)\s*gb\s*(?:/|per)\s*s(?:ec|econd)?\b", "gb/s"),
-    (r"\bhalf a (?:gigabyte|gb)\b", "500 mb"),
-    (r"\b(?:a|one) (gigabyte|megabyte|millisecond|microsecond)\b", r"1 \1"),
     # "five fastest", "the three worst".
-    (rf"\b(?P<n>{'|'.join(list(_COUNTS)[1:])})\s+(?={_ENDS}\b)", lambda m: f"{_count(m['n'])} "),
+    (rf"\b(?P<n>{'|'.join(list(COUNTS)[1:])})\s+(?={_ENDS}\b)", lambda m: f"{COUNTS[m['n']]} "),
     # Open ends: "from 512 up", "64 or more".
     (r"\bfrom (?P<n>\d[\d.,]*\s*(?:[a-zµ%/]+)?) (?:up|upwards?|on|onwards?)\b", r"at least \g<n>"),
     (
@@ -109,11 +180,167 @@ _RULES: tuple[Rule, ...] = (
         rf"\b(?P<how>longer|shorter|more|less) than (?={_TIME})",
         lambda m: f"{m['who']}{m['between']} duration {'above' if m['how'] in ('longer', 'more') else 'under'} ",
     ),
-    # A budget: "with 1 MB".
+)
+_FRAMES: tuple[Rule, ...] = (
+    # Factors in words: "twice as fast as", "three times as slow as".
+    (r"\btwice (?=as (?:fast|quick|slow)\b)", "2 times "),
+    (r"\bhalf as (?:fast|quick) as\b", "2x slower than"),
+    (r"\bhalf as slow as\b", "2x faster than"),
+    (rf"\b(?P<n>{'|'.join(COUNTS)}) times (?=as (?:fast|quick|slow)\b)", lambda m: f"{COUNTS[m['n']]} times "),
+    (r"\b(?P<n>\d+(?:\.\d+)?) ?(?:x|times) as (?:fast|quick)(?: as|(?= than))\b", r"\g<n>x faster than"),
+    (r"\b(?P<n>\d+(?:\.\d+)?) ?(?:x|times) as slow as\b", r"\g<n>x slower than"),
+    (r"\b(?:twice|double) the (?:speed|throughput) of\b", "2x faster than"),
+    (r"\b(?P<n>\d+(?:\.\d+)?) times (?=(?:faster|slower|smaller)\b)", r"\g<n>x "),
+    # One value of an axis beside another: "is 2 threads faster than 1 thread".
     (
-        r"\b(?:with|for|in|given|on) (?:a |an |only |just )?(?:budget of )?"
-        r"(?=\d[\d.,]*\s*(?:[kmg]i?b|megabytes?|gigabytes?)\b(?!/))",
-        "at most ",
+        rf"^\s*(?:is|are|does|do|was|were|will|would) (?:using |having )?(?P<a>\d[\d,]*) (?P<axis>{_AXIS_WORD})"
+        rf"(?: (?:run|runs|be|come out))?(?: (?:much|any|really|still))? (?P<how>{'|'.join(_MEANT)}) than "
+        rf"(?P<b>\d[\d,]*)(?: {_AXIS_WORD})?\b",
+        _two_ends,
+    ),
+    (
+        r"\b(?:does|do|will|would|is|are) (?:a|the|having a|using a) second (?P<axis>thread|core) (?:make|makes|making)\b"
+        r"(?P<what>[\w\s-]*?) (?:faster|quicker|slower|any faster)\b",
+        r" how many times faster is threads 2 than threads 1 \g<what> ",
+    ),
+    # Who is left out: "all but dense", "dense excluded".
+    (
+        r"\b(?:all|everything|anything|every one|everyone|each|any)(?: (?:of them|methods?|the methods|others?))? but\b",
+        "except",
+    ),
+    (r"\bapart from\b|\baside from\b|\bleaving (?:out|aside)\b|\bleave out\b|\bwithout counting\b", "except"),
+    (
+        r"\b(?P<what>[\w-]+) (?:is |are )?(?:excluded|left out|left aside|not included|not counted)\b",
+        r"except \g<what> ",
+    ),
+    # "metadata included": it is in what inference must keep.
+    (r"\b(?:metadata (?:is |being )?included|(?:including|incl\.?|counting) (?:the |all |its )*metadata)\b", " "),
+    (r"\b(?:in|the) actual bytes\b", " memory "),
+    # What was tried: "what compression settings did you try for X".
+    (
+        rf"\b(?:what|which|what kinds? of) (?P<axis>{_AXIS_WORD})(?: (?:settings?|values?|levels?|options?))?"
+        r" (?:did|have|do|are|were|was|has) (?:(?:you|we|they|been|people|it|there|ever|already|get|got|all) )*"
+        r"(?:tried|try|tested|test|used|use|run|measured|measure|covered|cover|benchmarked|benchmark|been|there)(?: out)?\b"
+        r"(?! (?:best|most|least|fastest|with the))",
+        r"which \g<axis> are there ",
+    ),
+    (
+        rf"\b(?:which|what) (?P<axis>{_AXIS_WORD}|methods?|machines?|data ?sets?|benchmarks?|sweeps?) (?:did|has|have|had|got|saw|ran) "
+        r"(?:the )?(?P<end>most|fewest|highest number of|lowest number of) (?:runs|trials|results|experiments)\b",
+        _extremes,
+    ),
+    # What did not end well, and why.
+    (
+        r"\b(?:did not|does not|do not|could not|never) (?:make it|finish(?:ed)?|complete[d]?|succeed(?:ed)?|run through|"
+        r"go through|terminate[d]?)\b",
+        "failed",
+    ),
+    (r"\b(?:broke down|blew up|blow up|died|aborted|gave up|bombed)\b", "failed"),
+    (r"(?:\band )?\bwhat (?:was|is|were|are) the (?:errors?|reasons?|error messages?|causes?)(?= *[?.!]*$)", " why "),
+    (
+        r"\b(?:ran|run|running|went|goes) into (?:the |a )?(?:time ?out|time limit)\b|\bhit the time limit\b",
+        "timed out",
+    ),
+    (r"\b(out of memory|oom|time ?outs?|timed out) (?:errors?|failures?|crashes|fails|kills)\b", r"\1"),
+    (r"\bbut (?=(?:without|no|except|excluding|only)\b)", ""),
+    # Who is nearest to the baseline, who loses least.
+    (
+        rf"\b(?:comes? |is |are |gets? |stays? |lies )?(?:the )?(?:closest|nearest) to (?:the )?{_BASE}(?:['’]s)? "
+        r"(?:in (?:terms of )?)?(?:test )?(?:auc|quality|accuracy)\b",
+        "has the lowest auc loss",
+    ),
+    (
+        r"\b(?:loses?|drops?|gives? up|sacrifices?) (?:the )?(?P<end>least|most) (?:of (?:the |its )?)?(?:test )?(?:auc|quality|accuracy)\b",
+        lambda m: f"has the {'lowest' if m['end'] == 'least' else 'highest'} auc loss",
+    ),
+    (
+        r"\bhow much longer (?:does|do|did|will) (?=.*\b(?:steps?|lookups?|calls?|batch|batches|forward|backward|pass)\b)"
+        r"(?!.*\b(?:trials?|runs?|sweeps?)\b)",
+        "how much slower is ",
+    ),
+    (
+        rf"\b(?:does|do|will|would|can) (?:more |larger |bigger |a larger |a bigger |fewer |smaller |the |stronger )?(?P<axis>{_AXIS_WORD}) "
+        rf"make (?P<what>[\w\s-]+?) (?:any |much )?(?P<how>{'|'.join(_MEANT)})\b",
+        lambda m: f" {_MEANT[m['how']]} of {m['what']} by {m['axis']} ",
+    ),
+    (
+        r"\b(?:is|are) there (?:a |any |some |another |other |an )*(?:methods?|kernels?|compressors?|approach|approaches|one|ones) "
+        r"(?:that|which|who) (?:is|are) (?=(?:faster|slower|smaller|larger|better|worse|more accurate))",
+        "which methods are ",
+    ),
+    # "c = 0.1", "in decreasing order", "by how many AUC points".
+    (r"\bc ?[=:] ?(?=[\d.])|\bc in (?=[{(\[]? ?[\d.])", "compression "),
+    (r"\bin (?:an? )?(decreasing|increasing|ascending|descending) order\b", r"\1"),
+    (r"\bby how many (?:auc )?points\b(?: of auc| in auc)?", "by how much auc"),
+    (r"\b(?:the )?(?:current )?(?:state of the art|sota)\b", "best"),
+    (r"\b(sorted by|ranked by|rank by|sort by) test (auc|logloss|log loss|accuracy)\b", r"\1 \2 test"),
+    # "how large is the gap": no question of memory.
+    (
+        r"\bhow (?:large|big|small|high|great|wide|much) (?:is|are|was) (?:the |this |that )?"
+        r"(?=(?:\w+ )?(?:gap|gaps|difference|differences|improvement|advantage|benefit|drop|loss|gain|penalty|lead|edge)\b)",
+        "what is the ",
+    ),
+    # "the advantage of A over B".
+    (
+        rf"\b(?:the )?(?:advantage|improvement|benefit|superiority|edge|gain|lead)s? of (?:the )?{_A} over (?:the )?{_B}{_REST}",
+        r" gap between \g<a> and \g<b> ",
+    ),
+    # "0.92 AUC that is kept" is a limit; "from compression 0.5 to 0.05" no time.
+    (
+        r"\b(?:keep|retain|maintain|preserve|hold|deliver)(?:s|ing)? (?:an? )?(?:at least )?(?:auc (?:of )?)?(?P<n>0?\.\d+)(?: of)? auc\b",
+        r"auc at least \g<n>",
+    ),
+    (
+        rf"\bhow (?:much )?(?:does|do) (?:the )?{_A} (?:degrade|drop|fall|decline|change|improve|rise|decrease|increase|go|move)s?"
+        r"(?: (?:down|up))?(?: (?:when|if) (?:going|moving))? (?=from compression [\d.]+ to [\d.]+)",
+        r" \g<a> ",
+    ),
+    # What something costs in quality.
+    (
+        r"\b(?:the )?(?:costs?|price|pay|pays|paid|toll)(?: (?:paid|to pay|it takes))? in (?:terms of )?(?:test )?(?:auc|quality|accuracy)\b",
+        "auc loss",
+    ),
+    (r"\bhow far (?:below|behind|under|off|above|ahead of|from)\b", "gap to"),
+    # "does anyone beat dense", "is there anything faster than dense".
+    (
+        r"^\s*(?:does|did|do|can|will|would|is there|are there)? ?(?:any ?one|any ?body|anything|any methods?|any of (?:them|the methods)|"
+        r"something|any other methods?)(?: else)?(?: that| which)?(?: (?:is|are))? "
+        r"(?=(?:beat|beats|faster|slower|smaller|larger|better|worse|outperform|outperforms|more accurate)\b)",
+        " which methods ",
+    ),
+    # "scaling of throughput with threads".
+    (rf"\bscaling of (?:the )?{_A} (?:with|over|across|by|along) (?:the )?{_B}{_REST}", r" \g<a> by \g<b> "),
+    (rf"\bscaling of (?:the )?{_A} from (?=\d+ to \d+ {_AXIS_WORD})", r" \g<a> from "),
+    # Several at once: "batches of 512", "looking up 2048 at once".
+    (r"\b(?:when|while|for|in|if|by|during) (?:we are |i am )?looking up\b", "in lookup"),
+    (
+        r"\b(?P<n>\d[\d,]*k?) (?:(?:ids?|samples|examples|vectors|requests|items|users|queries) )?(?:at once|at a time)\b",
+        r"batch size \g<n> ",
+    ),
+    (r"\b(?:mini-?)?batch(?:es)? of (?=\d)", "batch size "),
+    # Bounds of an axis: "turn compression from .5 to .02", "from batch 64 to 2048".
+    (
+        rf"\b(?:turn|move|switch|change|go|vary|increase|decrease|raise|lower|drop|push|set|grow|rise|jump|shift)"
+        rf"(?:s|es|ing|ed)?(?: the)? (?P<axis>{_AXIS_WORD})(?: (?:up|down))? from (?=[\d.])",
+        r" \g<axis> from ",
+    ),
+    (
+        rf"\b(?:(?:go|grow|rise|scale|change|move|jump|climb|fall|drop)(?:e?s|ing)? )?from (?P<axis>{_AXIS_WORD}) "
+        rf"(?P<a>[\d.,]*\d) to (?:{_AXIS_WORD} )?(?=[\d.])",
+        r" \g<axis> from \g<a> to ",
+    ),
+    # "latency gets worse with bigger batches": what changes, by what.
+    (
+        rf"\b(?:does|do|will|is|are|would|how (?:much )?(?:does|do|will)) (?:the )?(?P<what>(?:(?!\b(?:than|it|that)\b)[\w\s-])+?) "
+        r"(?:get|gets|become|go|grow|rise|fall|increase|decrease|drop|suffer|improve|degrade|worsen|change|scale|vary|"
+        r"deteriorate)(?: (?:any|much))?(?: (?:better|worse|slower|faster|larger|smaller|bigger|up|down|higher|lower))?"
+        rf" (?:with|as|when|if|for|at) {_MOVING}\b",
+        r" \g<what> by \g<axis> ",
+    ),
+    (
+        r"\b(?:does|will|do) (?:it|that|this|things) (?:get|become|go)(?: any)? (?:worse|better|slower|faster|larger|smaller)"
+        rf" (?:with|as|when|if|for|at) {_MOVING}",
+        r" by \g<axis> ",
     ),
     # A time that is compared with is a limit: "faster than 20 µs".
     (rf"\b(?:faster|quicker|shorter) than (?={_TIME})", "latency under "),
@@ -127,29 +354,13 @@ _RULES: tuple[Rule, ...] = (
     # Who: a method, unless it is a person that is asked for.
     (r"\bwho (?=is|has|wins|gives|needs|takes|uses|leads|beats|comes)", "which method "),
     (r"\b(?:from|of) (?=(?:january|february|april|june|july|august|september|october|november|december)\b)", "in "),
-    (r"\btop (?P<n>two|three|four|five|six|seven|eight|nine|ten|twenty)\b", lambda m: f"top {_COUNTS[m['n']]}"),
+    (r"\btop (?P<n>two|three|four|five|six|seven|eight|nine|ten|twenty)\b", lambda m: f"top {COUNTS[m['n']]}"),
     (r"\bnot counting\b", "except"),
     (
         r"\bhow (?P<how>slow|fast) (?:is|are) (?P<what>[\w\s-]+?) compared (?:to|with)\b",
         r"latency of \g<what> compared to",
     ),
     (r"\bso (slow|large|big)\b", lambda m: {"slow": "slower", "large": "larger", "big": "larger"}[m[1]]),
-    # Margins of AUC in other words.
-    (
-        r"\bwithout losing more than (?P<n>0?\.\d+) (?:of )?(?:auc|quality|accuracy)\b|"
-        r"\b(?:at most|no more than) (?P<m>0?\.\d+) (?:auc |quality |accuracy )?(?:loss|drop|below dense)\b",
-        lambda m: f"within {m['n'] or m['m']} of dense",
-    ),
-    # What a weight is pressed to: "squeezed to a tenth", "when 10 % are kept".
-    (
-        rf"\b(?:squeezed|shrunk|reduced|cut|compressed|down) (?:down )?to (?P<fraction>{'|'.join(_FRACTIONS)})\b",
-        lambda m: f" compression {_FRACTIONS[m['fraction']]} ",
-    ),
-    (
-        rf"\b(?P<fraction>{'|'.join(_FRACTIONS)}) (?:of (?:the|them|it) )?(?:is |are )?(?:kept|left|retained)\b",
-        lambda m: f" compression {_FRACTIONS[m['fraction']]} ",
-    ),
-    (rf"\b(?:squeezed|shrunk|reduced|cut|compressed|down) (?:down )?to {_SHARE}", _kept_percent),
     # "sum, mean and max pooling" names three values, no aggregates.
     (r"\b(?:(?:sum|mean|max)(?:, | and | or |/| vs\.? | versus ))+(?:sum|mean|max)[- ]pooling\b", _poolings),
     (r"\b(sum|mean|max)[- ]pooling\b", r"pooling \1"),
@@ -160,6 +371,12 @@ _RULES: tuple[Rule, ...] = (
         r"\bhow much (?:do|does|did) (?:the )?(?P<what>[\w\s%.-]+?) (?:vary|fluctuate|scatter|spread|differ)s?\b",
         lambda m: f"std of {m['what']}",
     ),
+    (
+        r"\bwhich (?P<who>[\w-]+?)s? (?:varies|vary|fluctuates?|scatters?|spreads?) (?:the )?(?P<end>most|least)\b"
+        r"(?: in(?: its)? (?P<what>auc|logloss|latency|throughput|memory))?",
+        lambda m: f"which {m['who']} has the {'highest' if m['end'] == 'most' else 'lowest'} std of {m['what'] or ''}",
+    ),
+    (r"\bvariance(?= (?:over|across|between|among) (?:all |the |different )*seeds?\b)|\bseed variance\b", "std"),
     (r"\bverdict (?:is|are|was) not\b", "not verdict"),
     (r"\b(?:and )?colou?r(?:ed)? by (?:the )?\w+\b", " "),
     (r"\b(?:that|which|who) (?:do|does|are|is) not compress(?:ed)?\b", "without compression"),
@@ -169,6 +386,11 @@ _RULES: tuple[Rule, ...] = (
         r"\b(?:reach|achieve|attain|hit|get|manage)(?:e?s|ing)?\s+(?:an? |to )?(?P<auc>auc )?(?:of )?(?=0?\.\d)",
         _at_least,
     ),
+    (
+        r"\b(?:reach|achieve|attain|hit|get to)(?:e?s|ing)? (?!over|more|at)(?=\d[\d.,]* ?(?:gb/s|[km]? ?(?:samples|examples|"
+        r"lookups|queries)(?:/s| per)|[km]? ?qps|x speedup|% auc))",
+        "at least ",
+    ),
     (r"\b(?:after|at|for|in|on) (?:each|every) (?:training )?step\b", "per step"),
     # Percentiles: "99th percentile", "90 %ile".
     (
@@ -177,42 +399,8 @@ _RULES: tuple[Rule, ...] = (
     ),
     (r"\bp(?:50|\.50) latency\b", "latency"),
     (r"\b(?:p\s?99\.?0?|p-99)\b", "p99"),
-    # What is pruned, and what is kept.
-    (rf"\b{_SHARE}\s*{_PRUNED}\b", _pruned_percent),
-    (
-        rf"\b{_PRUNE}(?: (?:by|to|of|at|away|is|=|the))*\s*{_SHARE}",
-        _pruned_percent,
-    ),
-    (
-        r"\b(?:pruning ratio|prune ratio|pruning rate|sparsity|pruned)(?: (?:of|at|is|=))?\s*(?P<ratio>0?\.\d+)",
-        _pruned_fraction,
-    ),
-    (rf"\b(?:keep(?:s|ing)?|kept|retain(?:s|ing)?|with only|only)\s+{_SHARE}\s*{_WHOLE}", _kept_percent),
-    (rf"\b(?:keep(?:s|ing)?|retain(?:s|ing)?)\s+{_SHARE}", _kept_percent),
-    (rf"\b{_SHARE}\s*{_WHOLE}", _kept_percent),
-    (rf"\b{_SHARE}\s*(?:kept|retained|remaining|left|compression|compressed)\b", _kept_percent),
-    (
-        rf"\b(?:at|with|to|for|using|in|only)\s+(?:only |just )?(?P<fraction>{'|'.join(_FRACTIONS)})\s+{_WHOLE}{_LEFT}",
-        lambda m: f" compression {_FRACTIONS[m['fraction']]} ",
-    ),
-    (
-        rf"\b(?P<fraction>{'|'.join(_FRACTIONS)})\s+(?:the|its|of the|of its)\s+(?:original |dense |full )?{_WEIGHTS}",
-        lambda m: f" compression {_FRACTIONS[m['fraction']]} ",
-    ),
-    (
-        rf"\bcompression\s+(?:of |to |ratio |level )?(?P<fraction>{'|'.join(_FRACTIONS)})\b",
-        lambda m: f" compression {_FRACTIONS[m['fraction']]} ",
-    ),
-    # "10-fold smaller", "ten times smaller", "20:1", "10x compression".
-    (r"\b(?P<n>\d+)\s*:\s*1\b(?:\s+compress\w*)?", lambda m: f" {m['n']}x smaller "),
-    (
-        r"\bcompress(?:ed|ion)(?: of| by| to| factor| ratio|ed)*\s+(?P<n>\d+)\s*(?:x|fold|times)\b",
-        lambda m: f" {m['n']}x smaller ",
-    ),
-    (
-        rf"\b(?P<n>{_COUNT})\s*(?:-?\s?fold|x|times)\s+(?P<word>{'|'.join(_LESS)})\b(?:\s+{_WEIGHTS})?(?!\s+than)",
-        _fold,
-    ),
+)
+_SENTENCES: tuple[Rule, ...] = (
     # "single-threaded", "on two threads".
     (r"\b(?:single|one)[- ]?thread(?:ed)?\b", "1 thread"),
     (r"\b(?:dual|two)[- ]?thread(?:ed|s)?\b", "2 threads"),
@@ -259,7 +447,7 @@ _RULES: tuple[Rule, ...] = (
     ),
     # Over seeds a mean or a spread is always taken.
     (
-        r"\b(?:over|across|between|among) (?:all |the |different )*(?:seeds?|repeats?|repetitions|replicates)\b",
+        r"\b(?:over|across|between|among) (?:all |the |different |(?:three|five|two|ten|\d+) )*(?:random )?(?:seeds?|repeats?|repetitions|replicates)\b",
         " ",
     ),
     # Few words of everyday that the lexicon holds in another form.
@@ -267,12 +455,27 @@ _RULES: tuple[Rule, ...] = (
     (r"\bmovie ?lens[- ](1m|206k|100k)\b", r"ml-\1"),
     (r"\be\.g\.|\bi\.e\.", " "),
 )
-_COMPILED = tuple((re.compile(pattern), by) for pattern, by in _RULES)
+_QUOTIENT = re.compile(
+    r"\b(?:per|for each|for every) (?:saved |extra |additional |lost )?(?:mb|megabyte|mib|kb|kilobyte|gb|gigabyte|byte|"
+    r"parameter|param|microsecond|millisecond|ms|us)s?\b(?! (?:saved )?(?:budget|limit|cap))"
+)
+_ALL = (*_OPENING, *BUDGETS, *_FRAMES, *SIZES, *_SENTENCES)
+
+
+@cache
+def _compiled(baseline: str) -> tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]:
+    return tuple((re.compile(pattern.replace("THE_BASELINE", re.escape(baseline))), by) for pattern, by in _ALL)
 
 
 def rephrase(question: str) -> str:
-    """The question in the lexicon's words, lower case; what no rule knows stays as it is."""
-    text = unicodedata.normalize("NFKC", question).lower().replace("μ", "µ")
-    for pattern, by in _COMPILED:
+    """The question in the lexicon's words, lower case; what no rule knows stays as it is. Raises Refusal or
+    Ambiguity."""
+    text = small_talk.without(unicodedata.normalize("NFKC", question).lower().replace("μ", "µ"))
+    two_meanings.check(text)
+    if _QUOTIENT.search(text):
+        raise Refusal(
+            "A quotient of two metrics, such as AUC per megabyte, is not computed: ask for both, as in “memory vs AUC”."
+        )
+    for pattern, by in _compiled(str(catalog.words()["baseline"])):
         text = pattern.sub(by, text)
-    return text
+    return _at_the_speed(_unit_wished(text))

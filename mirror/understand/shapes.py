@@ -5,8 +5,9 @@ from dataclasses import replace
 from mirror import catalog
 from mirror.query_spec import Claim, Filter, Metric, Order, QuerySpec
 from mirror.understand import comparisons, over_time, over_training
-from mirror.understand.errors import Ambiguity, Refusal
-from mirror.understand.slots import SPEED, Slots, bare, nothing_asked
+from mirror.understand.choices import best_by_what, nothing_asked
+from mirror.understand.errors import Refusal
+from mirror.understand.slots import SPEED, Slots, bare
 
 # superlative -> (metric it names by itself, the end it wants: one of the metric's direction, or a fixed one)
 _MEANING: dict[str, tuple[str | None, str]] = {
@@ -39,7 +40,7 @@ def spec_of(slots: Slots) -> QuerySpec:
     if slots.facts or _ranks_machines(slots):
         return _machine_facts(slots)
     if slots.recommend and not slots.superlative and not slots.metrics:
-        raise _best_by_what("the best")
+        raise best_by_what("the best", slots)
     if slots.front or slots.dominated:
         return comparisons.front(slots)
     if slots.explain and not slots.failures:
@@ -76,6 +77,9 @@ def spec_of(slots: Slots) -> QuerySpec:
         )
     if not slots.metrics and (slots.superlative not in _OWN or not slots.filtered_metrics):
         slots.metrics = list(dict.fromkeys(slots.filtered_metrics))
+    elif slots.sort and set(slots.metrics) <= {order.column for order in slots.sort}:
+        # "trials with an AUC above 0.9, sorted by size": what they are chosen by is shown too
+        slots.metrics = list(dict.fromkeys([*slots.filtered_metrics, *slots.metrics]))
     if slots.failures or "error" in slots.named or "status" in (*slots.named, *slots.grouped):
         return _failures(slots)
     if slots.extent and not slots.superlative:
@@ -396,17 +400,6 @@ def _most_often(slots: Slots) -> QuerySpec:
     return replace(counted, source="failures", order=order, limit=slots.limit or 1)
 
 
-def _best_by_what(what: str) -> Ambiguity:
-    return Ambiguity(
-        f"By what should {what} be chosen?",
-        (
-            "which method has the best AUC?",
-            "which method has the smallest memory?",
-            "which method has the fastest lookups?",
-        ),
-    )
-
-
 def _superlative(slots: Slots) -> QuerySpec:
     if slots.whole_trials and slots.leading == "duration_s" and not slots.dimensions():
         spec = bare(slots, "rows", (), ())  # "the longest trial" is one of them, not a mean
@@ -420,7 +413,7 @@ def _superlative(slots: Slots) -> QuerySpec:
     if not leading and len(slots.filtered_metrics) == 1:
         leading = slots.filtered_metrics[0]
     if not leading:
-        raise _best_by_what(f"the {slots.superlative}{f' {slots.limit}' if slots.limit else ''}")
+        raise best_by_what(f"the {slots.superlative}{f' {slots.limit}' if slots.limit else ''}", slots)
     better = catalog.entry(leading).better or "higher"
     descending = {
         "descending": True, "ascending": False, "better": better == "higher", "worse": better == "lower",

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 
 from mirror.query_spec import Aggregate, ChartType, ChartWish, Filter, Metric, Order, QuerySpec, Shape
-from mirror.understand.errors import Ambiguity
 from mirror.understand.time_cues import Times
 
 # comparative -> metric it compares, where it names one
@@ -105,13 +104,4 @@ def bare(slots: Slots, shape: Shape, metrics: tuple[Metric, ...], dimensions: tu
         averaged=tuple(slots.averaged),
         chart=ChartWish(slots.chart, log_x=slots.log, log_y=slots.log and slots.chart != "scatter"),
         notes=tuple(slots.notes),
-    )
-
-
-def nothing_asked(slots: Slots) -> Ambiguity:
-    methods = slots.methods()
-    about = f" for {methods[0]}" if methods else ""
-    return Ambiguity(
-        "What should be shown: quality, memory or speed?",
-        (f"AUC by compression{about}", f"memory vs AUC{about}", f"latency by batch size{about}"),
     )
