@@ -112,23 +112,23 @@ def analyze(connection: sa.Connection, tables: Iterable[sa.Table]) -> None:
         connection.exec_driver_sql(f"ANALYZE {table.name}")
 
 
-def column_types(connection: sa.Connection, view: str) -> dict[str, pa.DataType]:
-    """The columns of a view, in order.
+def column_types(connection: sa.Connection, select: str) -> dict[str, pa.DataType]:
+    """The columns of a query on a view, in order.
 
     The view itself is asked: the catalogue would answer as of the start of the transaction.
     """
     with connection.connection.driver_connection.cursor() as cursor:  # type: ignore[union-attr]
-        cursor.execute(f"SELECT * FROM {view} LIMIT 0")
+        cursor.execute(f"{select} LIMIT 0")
         return {column.name: _ARROW_TYPES.get(column.type_code, pa.string()) for column in cursor.description}
 
 
-def fetch(connection: sa.Connection, view: str) -> pa.Table:
-    """A whole view with the types of its columns, by COPY: row by row, a million take long."""
+def fetch(connection: sa.Connection, select: str) -> pa.Table:
+    """The rows of a query on a view, with the types of its columns, by COPY: row by row, a million take long."""
     connection.exec_driver_sql("SET LOCAL datestyle = 'ISO'")
     text = io.BytesIO()
     with (
         connection.connection.driver_connection.cursor() as cursor,  # type: ignore[union-attr]
-        cursor.copy(f"COPY (SELECT * FROM {view}) TO STDOUT (FORMAT csv, HEADER)") as copy,
+        cursor.copy(f"COPY ({select}) TO STDOUT (FORMAT csv, HEADER)") as copy,
     ):
         for part in copy:
             text.write(part)
@@ -140,7 +140,7 @@ def fetch(connection: sa.Connection, view: str) -> pa.Table:
         pyarrow.csv.ReadOptions(block_size=min(max(length, 1), 2**30)),
         pyarrow.csv.ParseOptions(newlines_in_values=True),
         pyarrow.csv.ConvertOptions(
-            column_types=column_types(connection, view),
+            column_types=column_types(connection, select),
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,  # COPY quotes an empty text, and not a NULL

@@ -4,7 +4,7 @@ import contextlib
 import os
 import random
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from db.settings import db_url
 
 LOCK_WAIT_S = 10.0
 BATCH_ROWS = 50_000
+EVERY = ("*",)  # column of a view
+EVERY_VIEW = dict.fromkeys(schema.EXPOSED, EVERY)
 ANALYZE_FROM = 100  # new trials at once; fewer are counted by PostgreSQL in its own time
 
 
@@ -230,40 +232,42 @@ class Store:
             return [dict(zip(names, row, strict=True)) for row in result.all()]
 
     @contextlib.contextmanager
-    def reader(self, view: str) -> Iterator[pa.RecordBatchReader]:
+    def reader(self, view: str, columns: Sequence[str] = EVERY) -> Iterator[pa.RecordBatchReader]:
         """The rows of an exposed view in batches, read in one transaction that lasts as long as the context."""
-        select = f"SELECT * FROM {view}"
+        select = _select(view, columns)
         with self._connect(write=False) as connection:
             if self.path:
                 yield _raw(connection).execute(select).to_arrow_reader(BATCH_ROWS)
                 return
-            types = pa.schema(self._types(connection, view))
+            types = pa.schema(self._types(connection, view, columns))
             result = connection.execution_options(yield_per=BATCH_ROWS).execute(sa.text(select))
             yield pa.RecordBatchReader.from_batches(
                 types,
                 (pa.RecordBatch.from_arrays(_columns(part, types), schema=types) for part in result.partitions()),
             )
 
-    def snapshot(self) -> dict[str, pa.Table]:
-        """Every exposed view as an Arrow table, read in one transaction."""
+    def snapshot(self, views: Mapping[str, Sequence[str]] = EVERY_VIEW) -> dict[str, pa.Table]:
+        """Exposed views, of each the columns that are named, as Arrow tables; read in one transaction."""
+        selects = {view: _select(view, columns) for view, columns in views.items()}
         with self._connect(write=False) as connection:
             if self.path:
                 raw = _raw(connection)
-                return {n: raw.execute(f"SELECT * FROM {n}").to_arrow_table() for n in schema.EXPOSED}
+                return {view: raw.execute(select).to_arrow_table() for view, select in selects.items()}
             if self.postgres:
-                return {n: postgres.fetch(connection, n) for n in schema.EXPOSED}
+                return {view: postgres.fetch(connection, select) for view, select in selects.items()}
             tables = {}
-            for name in schema.EXPOSED:
-                result = connection.execute(sa.text(f"SELECT * FROM {name}"))
+            for view, select in selects.items():
+                result = connection.execute(sa.text(select))
                 keys = list(result.keys())
                 columns = list(zip(*result.fetchall(), strict=True)) or [()] * len(keys)
-                tables[name] = pa.table({k: pa.array(c) for k, c in zip(keys, columns, strict=True)})
+                tables[view] = pa.table({k: pa.array(c) for k, c in zip(keys, columns, strict=True)})
             return tables
 
-    def _types(self, connection: sa.Connection, view: str) -> dict[str, pa.DataType]:
+    def _types(self, connection: sa.Connection, view: str, columns: Sequence[str]) -> dict[str, pa.DataType]:
         if self.postgres:
-            return postgres.column_types(connection, view)
-        return {c["name"]: _arrow_type(c["type"]) for c in sa.inspect(connection).get_columns(view)}
+            return postgres.column_types(connection, _select(view, columns))
+        known = {c["name"]: _arrow_type(c["type"]) for c in sa.inspect(connection).get_columns(view)}
+        return known if columns == EVERY else {name: known[name] for name in columns}
 
     def version(self) -> str:
         """A text that changes whenever the results may have changed; cheap, opens nothing for a file."""
@@ -364,6 +368,10 @@ class Store:
         if isinstance(error, sa.exc.NoSuchModuleError):
             text += "; write postgresql+psycopg://USER@HOST/DATABASE, or the path of a DuckDB file."
         return f"The results at {self.name} cannot be used: {text}"
+
+
+def _select(view: str, columns: Sequence[str]) -> str:
+    return f"SELECT {', '.join(columns)} FROM {view}"
 
 
 def _raw(connection: sa.Connection) -> Any:

@@ -1,14 +1,14 @@
 """The snapshot: all views of the results in one in-memory database, small enough for a million trials."""
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import duckdb
 import pyarrow as pa
 
 from db.columns import BY_NAME
 from db.schema import EXPOSED
-from db.store import Store
+from db.store import EVERY, Store
 
 # The order of the rows of a view, total and as short as can be; of others by all their columns.
 _ORDERS = {
@@ -21,15 +21,20 @@ _TYPES = {"text": "VARCHAR", "integer": "BIGINT", "real": "DOUBLE", "boolean": "
 
 
 def read(store: Store, views: Collection[str]) -> Iterator[tuple[str, pa.Table | pa.RecordBatchReader]]:
-    """(view, its rows) of each view, all of one state of the results. `history` needs `results`, which comes first."""
-    wanted = [view for view in dict.fromkeys(("results", "history", *EXPOSED)) if view in views]
+    """(view, its rows) of each view, all of one state of the results. `history` needs `results`, which comes first.
+
+    Of `results` the ids alone are read: see load.
+    """
+    wanted: dict[str, Sequence[str]] = {view: EVERY for view in ("results", "history", *EXPOSED) if view in views}
+    if "results" in wanted:
+        wanted["results"] = ("trial_id",)
     if store.path is None:
-        tables = {view: rows for view, rows in store.snapshot().items() if view in views}
+        tables = store.snapshot(wanted)
         yield from ((view, tables.pop(view)) for view in wanted)
         return
     with store.reader("machines"):  # nobody can write to a file that somebody reads
-        for view in wanted:
-            with store.reader(view) as rows:
+        for view, columns in wanted.items():
+            with store.reader(view, columns) as rows:
                 yield view, rows
 
 
@@ -53,7 +58,7 @@ def load(views: Iterable[tuple[str, pa.Table | pa.RecordBatchReader]], threads: 
     names = {}
     for view, rows in views:
         names[view] = ", ".join(f'"{name}"' for name in rows.schema.names)
-        _append(connection, f"read_{view}", rows, ("trial_id",) if view == "results" else rows.schema.names)
+        _append(connection, f"read_{view}", rows)
     # Sorted only now that the store is closed, whose part in the work takes as much memory again.
     for view in names:
         if view != "results":
@@ -69,10 +74,9 @@ def _append(
     connection: duckdb.DuckDBPyConnection,
     table: str,
     rows: pa.Table | pa.RecordBatchReader,
-    names: Collection[str],
 ) -> None:
     """Make a table of the rows as they come, part by part."""
-    columns = ", ".join(map(_column, names))
+    columns = ", ".join(map(_column, rows.schema.names))
     batches = iter(rows.to_batches(_BATCH_ROWS) if isinstance(rows, pa.Table) else rows)
     into = f"CREATE TABLE {table} AS"
     while (part := list(itertools.islice(batches, _BATCHES))) or into.startswith("CREATE"):

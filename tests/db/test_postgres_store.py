@@ -178,12 +178,22 @@ def test_every_view_is_exported(store: Store, tmp_path: Path) -> None:
         assert pq.read_table(target).to_pylist() == tables[view].to_pylist()
 
 
+def test_views_can_be_read_in_part(store: Store) -> None:
+    store.add([make_record(1)])
+    tables = store.snapshot({"results": ("seed", "started_at")})
+    assert tables.keys() == {"results"}
+    with store.reader("results", ("seed", "started_at")) as batches:
+        assert batches.schema == tables["results"].schema
+        assert batches.schema.names == ["seed", "started_at"]
+        assert batches.read_all().to_pylist() == tables["results"].to_pylist() != []
+
+
 def test_a_snapshot_is_of_one_moment(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     fetch = postgres.fetch
 
-    def fetch_then_add(connection: sa.Connection, view: str) -> pa.Table:
-        table = fetch(connection, view)
-        Store(store.url).add([make_record(len(view))])
+    def fetch_then_add(connection: sa.Connection, select: str) -> pa.Table:
+        table = fetch(connection, select)
+        Store(store.url).add([make_record(len(select))])
         return table
 
     monkeypatch.setattr(postgres, "fetch", fetch_then_add)

@@ -443,6 +443,15 @@ def test_snapshot_holds_every_exposed_view(store: Store) -> None:
     assert tables["failures"].num_rows == 0
 
 
+def test_views_can_be_read_in_part(store: Store) -> None:
+    store.ensure()
+    store.add([make_record(1), make_record(2)])
+    tables = store.snapshot({"results": ("seed", "trial_id")})
+    assert {view: table.schema.names for view, table in tables.items()} == {"results": ["seed", "trial_id"]}
+    with store.reader("results", ("seed",)) as batches:
+        assert sorted(row["seed"] for row in batches.read_all().to_pylist()) == [1, 2]
+
+
 def test_another_database_through_sqlalchemy(tmp_path: Path) -> None:
     """SQLite stands in for a server: the way without Arrow."""
     store = Store(f"sqlite:///{tmp_path}/x.sqlite")
@@ -451,3 +460,7 @@ def test_another_database_through_sqlalchemy(tmp_path: Path) -> None:
     assert store.add([make_record(1), make_record(2)]) == 2
     assert store.add([make_record(2)]) == 0
     assert store.rows("SELECT seed FROM trials ORDER BY seed") == [{"seed": 1}, {"seed": 2}]
+    assert store.snapshot({"trials": ("seed",)})["trials"].sort_by("seed").to_pydict() == {"seed": [1, 2]}
+    with store.reader("trials", ("seed", "method")) as batches:
+        assert batches.schema.names == ["seed", "method"]
+        assert batches.read_all().num_rows == 2

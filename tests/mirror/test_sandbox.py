@@ -492,6 +492,25 @@ def test_the_snapshot_holds_what_the_views_of_the_store_hold(again):
     assert again.profile().rows("history") > again.profile().rows("results")
 
 
+def test_no_more_is_read_than_the_snapshot_keeps(tmp_path, monkeypatch):
+    """Of `results` it keeps which trials of `history` they are; samples are the bulk of a store."""
+    store = store_at(tmp_path / "results.duckdb", record(1))
+    usual = [view for view in EXPOSED if view != "samples"]
+    read = {view: rows.schema.names for view, rows in snapshot.read(store, usual)}
+    assert read.keys() == set(usual)
+    assert read["results"] == ["trial_id"]
+    assert set(read["history"]) > {"trial_id", "method", "latency_us"}
+
+    tables = store.snapshot()  # as from a server, which has no path
+    asked = []
+    monkeypatch.setattr(store, "path", None)
+    monkeypatch.setattr(store, "snapshot", lambda views: asked.append(dict(views)) or {v: tables[v] for v in views})
+    assert [view for view, _ in snapshot.read(store, usual)] == list(read)
+    assert {view: tuple(columns) for view, columns in asked[0].items()} == {
+        view: ("trial_id",) if view == "results" else ("*",) for view in usual
+    }
+
+
 @pytest.mark.parametrize("sql", ["SELECT count(*) FROM samples", 'SELECT count(*) FROM results, "SAMPLES"'])
 def test_samples_are_loaded_by_the_first_query_that_names_them(tmp_path, sql):
     store = store_at(tmp_path / "results.duckdb", record(1))
