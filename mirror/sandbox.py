@@ -7,24 +7,20 @@ import logging
 import os
 import queue
 import re
-import subprocess
-import sys
-import tempfile
 import threading
 import time
-import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from db.schema import EXPOSED
-from db.settings import ROOT, db_url
+from db.settings import db_url
 from db.store import Store, StoreBusyError, StoreError
 from mirror.guard import GuardError, check_text
 from mirror.profile import Profile
 from mirror.query_spec import Table
-from mirror.sql_process import end_process, read_lines
+from mirror.sql_process import OUT_OF_MEMORY, SqlProcess
 
 INTERRUPT_S = 0.5
 _TICK_S = 0.05  # between two looks at a query that runs
@@ -33,12 +29,7 @@ _TICK_S = 0.05  # between two looks at a query that runs
 _LARGE = "samples"
 _USUAL = tuple(view for view in EXPOSED if view != _LARGE)
 _NAMES_LARGE = re.compile(rf"\b{_LARGE}\b", re.IGNORECASE)
-# What the process needs of the environment: to start, to reach a PostgreSQL server, to tell the time, and the words of
-# the catalogue. No other setting of this process and no key is there to be found.
-_ENVIRONMENT = re.compile(
-    "PATH|HOME|USERPROFILE|SYSTEMROOT|TZ|TMPDIR|TEMP|TMP|LANG|VIRTUAL_ENV|MIRROR_CATALOG|"
-    "(LC_|LD_|DYLD_|KRB5|SSL_|PG|PYTHON).*"
-)
+_CRASH = "The query crashed the database engine: nothing is lost, write it in another way."
 
 _log = logging.getLogger(__name__)
 
@@ -205,28 +196,14 @@ def shared(url: str | None = None) -> Sandbox:
         return _shared.setdefault(db_url(url), Sandbox(url))
 
 
-class _Child:
-    """The other process, with a snapshot of `views`. `healthy` is False once it must not be asked again."""
+class _Child(SqlProcess):
+    """The other process, with a snapshot of `views`."""
 
     def __init__(self, url: str, views: tuple[str, ...], limits: Limits, turn: _Turn) -> None:
-        self.healthy = True
+        super().__init__("mirror.sandbox_child")
         self.views = views
         self._most_mb = self._spare_mb = float("inf")  # while it loads
         self._ids = itertools.count()
-        self._replies: queue.Queue[bytes | None] = queue.Queue()
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by the finalizer)
-        self._process = subprocess.Popen(
-            # -P: a file of the working directory must not stand in for a module.
-            [sys.executable, "-P", "-m", "mirror.sandbox_child"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env=_environment(),
-            start_new_session=True,  # Ctrl-C in a terminal is the parent's to handle
-        )
-        self._finalizer = weakref.finalize(self, end_process, self._process, self._errors)
-        assert self._process.stdout
-        threading.Thread(target=read_lines, args=(self._process.stdout, self._replies), daemon=True).start()
         try:
             hello = {"url": url, "views": views, "threads": limits.threads, "memory_mb": limits.memory_mb}
             reply = self.ask(hello, limits.load_s, turn)
@@ -244,10 +221,6 @@ class _Child:
             raise
         self._spare_mb = 2 * limits.memory_mb
         self.profile = Profile.from_dict(reply["profile"])
-
-    @property
-    def alive(self) -> bool:
-        return self.healthy and self._process.poll() is None
 
     def ask(self, request: dict[str, Any], time_limit_s: float, turn: _Turn) -> dict[str, Any]:
         """Send a request and wait for the reply. Raises QueryStopped or QueryCancelled."""
@@ -268,7 +241,7 @@ class _Child:
             with contextlib.suppress(queue.Empty):
                 line = self._replies.get(timeout=max(0.0, min(_TICK_S, deadline - time.monotonic())))
                 if line is None:
-                    raise stop or QueryStopped(self._crash_sentence())
+                    raise stop or QueryStopped(self._ended_because(_CRASH))
                 reply: dict[str, Any] = json.loads(line)
                 if reply.get("error") == "stopped" and stop:
                     self.healthy = True
@@ -276,7 +249,7 @@ class _Child:
                 return reply
             late = time.monotonic() >= deadline
             if (stop and late) or self._resident_mb() > self._most_mb:
-                raise stop or QueryStopped(_MEMORY)
+                raise stop or QueryStopped(OUT_OF_MEMORY)
             if not stop and (turn.cancelled or late):
                 stop = QueryCancelled() if turn.cancelled else QueryStopped(_late_sentence(time_limit_s))
                 deadline = time.monotonic() + INTERRUPT_S
@@ -292,27 +265,6 @@ class _Child:
             pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
             return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
         return 0.0
-
-    def kill(self) -> None:
-        self._finalizer()
-
-    def _send(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin
-        with contextlib.suppress(OSError):  # it has died: the end of its replies says so, with the reason
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            self._process.stdin.flush()
-
-    def _crash_sentence(self) -> str:
-        code = self._process.wait()
-        self._errors.seek(0)
-        text = self._errors.read(100_000).decode(errors="replace")
-        _log.warning("The SQL process ended with status %d: %s", code, text)
-        if "bad_alloc" in text or "MemoryError" in text or "allocate" in text:
-            return _MEMORY
-        return "The query crashed the database engine: nothing is lost, write it in another way."
-
-
-_MEMORY = "The query needed more memory than it may use: ask for fewer rows or shorter text."
 
 
 def _late_sentence(time_limit_s: float) -> str:
@@ -340,13 +292,6 @@ def _error(reply: dict[str, Any]) -> Exception:
     if kind in ("StoreError", "NewerDatabaseError"):
         return StoreError(message)
     if kind == "memory":
-        return QueryStopped(_MEMORY)
+        return QueryStopped(OUT_OF_MEMORY)
     _log.warning("DuckDB failed inside: %s", message)
     return QueryStopped("DuckDB failed on this query by a fault of its own: write it in another way.")
-
-
-def _environment() -> dict[str, str]:
-    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH")) if p)
-    needed = {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name.upper())}
-    # Fewer reserved but unused addresses: the cap on the process counts them.
-    return {**needed, "PYTHONPATH": path, "MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}

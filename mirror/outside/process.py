@@ -1,33 +1,24 @@
 """The other side of `mirror.outside.child`: one process per source, asked in turns, ended when it misbehaves."""
 
-import contextlib
 import json
-import logging
-import os
 import queue
-import subprocess
-import sys
-import tempfile
 import threading
-import weakref
 from typing import Any
 
-from db.settings import ROOT
 from mirror.guard import GuardError
 from mirror.outside.reader import ROW_CAP, TIME_LIMIT_S
 from mirror.outside.source import Source, SourceError
 from mirror.outside.tables import Database
 from mirror.query_spec import Table
 from mirror.sandbox import QueryError, QueryStopped, UnreadableError
-from mirror.sql_process import end_process, read_lines
+from mirror.sql_process import OUT_OF_MEMORY, SqlProcess
 
 MEMORY_MB = 2048  # the operating system's cap is at twice that
 START_S = 120.0  # to read CSV files, or to count the values of a large database
 GRACE_S = 3.0  # beyond the limit that the database keeps itself
 MOST_PROCESSES = 4
 
-_log = logging.getLogger(__name__)
-_MEMORY = "The query needed more memory than it may use: ask for fewer rows or shorter text."
+_CRASH = "Reading the data failed by a fault of its own: nothing is lost, ask in another way."
 
 
 class OutsideData:
@@ -113,31 +104,13 @@ def shared(source: Source) -> OutsideData:
     return data
 
 
-class _Child:
-    """The process. `healthy` is False once it must not be asked again."""
+class _Child(SqlProcess):
+    """The process."""
 
     def __init__(self, source: Source) -> None:
-        self.healthy = True
+        super().__init__("mirror.outside.child")
         self._source = source
         self._number = 0
-        self._replies: queue.Queue[bytes | None] = queue.Queue()
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by the finalizer)
-        # No key of a language model: what runs there is other people's SQL.
-        rest = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
-        path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH")) if p)
-        self._process = subprocess.Popen(
-            # -P: a file of the working directory must not stand in for a module.
-            [sys.executable, "-P", "-m", "mirror.outside.child"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            # Fewer reserved but unused addresses: the cap on the process counts them.
-            env={**rest, "PYTHONPATH": path, "MALLOC_ARENA_MAX": "2"},
-            start_new_session=True,  # Ctrl-C in a terminal is the parent's to handle
-        )
-        self._finalizer = weakref.finalize(self, end_process, self._process, self._errors)
-        assert self._process.stdout
-        threading.Thread(target=read_lines, args=(self._process.stdout, self._replies), daemon=True).start()
         given = {"kind": source.kind, "url": source.url, "paths": [str(p) for p in source.paths], "name": source.name}
         try:
             self._send({"source": given, "memory_mb": MEMORY_MB})
@@ -148,10 +121,6 @@ class _Child:
             self.kill()
             raise
 
-    @property
-    def alive(self) -> bool:
-        return self.healthy and self._process.poll() is None
-
     def ask(self, request: dict[str, Any], time_limit_s: float) -> dict[str, Any]:
         """Send a request and wait for the reply. Raises QueryStopped."""
         self._number += 1
@@ -161,15 +130,6 @@ class _Child:
         self.healthy = reply.get("error") != "memory"
         return reply
 
-    def kill(self) -> None:
-        self._finalizer()
-
-    def _send(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin
-        with contextlib.suppress(OSError):  # it has died: the end of its replies says so, with the reason
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            self._process.stdin.flush()
-
     def _wait(self, time_limit_s: float) -> dict[str, Any]:
         try:
             line = self._replies.get(timeout=time_limit_s)
@@ -178,23 +138,17 @@ class _Child:
                 f"The database did not answer within {time_limit_s:g} s: ask for less, by a filter or fewer joins."
             ) from None
         if line is None:
-            raise QueryStopped(self._crash_sentence())
+            raise QueryStopped(self._ended_because(_CRASH))
         return dict(json.loads(line))
 
-    def _crash_sentence(self) -> str:
-        code = self._process.wait()
-        self._errors.seek(0)
-        text = self._source.without_password(self._errors.read(100_000).decode(errors="replace"))
-        _log.warning("The process that reads other data ended with status %d: %s", code, text)
-        if "bad_alloc" in text or "MemoryError" in text or "allocate" in text:
-            return _MEMORY
-        return "Reading the data failed by a fault of its own: nothing is lost, ask in another way."
+    def _to_log(self, text: str) -> str:
+        return self._source.without_password(text)
 
 
 def _error(reply: dict[str, Any]) -> Exception:
     kind, message = reply["error"], reply["message"]
     if kind == "memory":
-        return QueryStopped(_MEMORY)
+        return QueryStopped(OUT_OF_MEMORY)
     known = {
         "guard": GuardError, "unreadable": UnreadableError, "query": QueryError, "stopped": QueryStopped,
         "source": SourceError,

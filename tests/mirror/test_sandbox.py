@@ -17,7 +17,7 @@ from db.record import Record
 from db.schema import EXPOSED
 from db.settings import ROOT
 from db.store import Store, StoreBusyError, StoreError
-from mirror import sandbox, sandbox_child, snapshot
+from mirror import sandbox, sandbox_child, snapshot, sql_process
 from mirror.guard import GuardError
 from mirror.profile import Profile
 from mirror.sandbox import Limits, QueryCancelled, QueryError, QueryStopped, Sandbox
@@ -271,9 +271,9 @@ def test_the_process_knows_no_key_of_its_parent(tmp_path, monkeypatch):
     for name in ("OPENAI_API_KEY", "MIRROR_DB", "AWS_SECRET_ACCESS_KEY", "A_TOKEN_OF_SOMETHING"):
         monkeypatch.setenv(name, "canary-in-the-environment")
     monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pgpass"))
-    assert "canary-in-the-environment" not in sandbox._environment().values()
-    assert sandbox._environment()["PGPASSFILE"] == str(tmp_path / "pgpass")
-    assert sandbox._environment()["PATH"] == os.environ["PATH"]
+    assert "canary-in-the-environment" not in sql_process._environment().values()
+    assert sql_process._environment()["PGPASSFILE"] == str(tmp_path / "pgpass")
+    assert sql_process._environment()["PATH"] == os.environ["PATH"]
     if sys.platform == "linux":
         with Sandbox(store_at(tmp_path / "results.duckdb", record(1)).url) as box:
             box.run("SELECT 1")

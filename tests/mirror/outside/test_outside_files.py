@@ -3,6 +3,7 @@
 import gzip
 import shutil
 import sqlite3
+import sys
 from pathlib import Path
 
 import duckdb
@@ -12,6 +13,7 @@ import pytest
 import sales_data
 
 from mirror.outside import answer, ask, is_outside, run_sql
+from mirror.outside.process import OutsideData
 from mirror.outside.reader import open_reader
 from mirror.outside.source import SourceError, find
 from mirror.query_spec import Answer
@@ -267,3 +269,16 @@ def test_what_cannot_be_named_is_a_sentence(url: str, said: str, folder: Path, m
     with pytest.raises(SourceError, match=said):
         is_outside(url)
     assert said.replace("\\", "") in ask("how many rows", url).summary
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a process was given is read from /proc")
+def test_the_process_knows_no_key_of_its_parent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "MIRROR_DB", "AWS_SECRET_ACCESS_KEY", "A_TOKEN_OF_SOMETHING"):
+        monkeypatch.setenv(name, "canary-in-the-environment")
+    data = OutsideData(find(written(folder, MANY)))
+    try:
+        assert data.database().relations
+        assert data._child
+        assert b"canary" not in Path(f"/proc/{data._child._process.pid}/environ").read_bytes()
+    finally:
+        data.close()
