@@ -6,7 +6,7 @@ import streamlit as st
 
 from mirror import catalog
 from mirror.pages import flow, new_run
-from mirror.pages.common import NEW_RUN_PATH, is_phone, plain, show_chart
+from mirror.pages.common import NEW_RUN_PATH, is_phone, plain, prose, show_chart
 from mirror.pages.result_view import chart_options, show_rows
 from mirror.pages.sql_editor import show_editor, show_likely_fix
 from mirror.pages.trail import CANCELLED, MOST_STEPS, Trail
@@ -153,7 +153,7 @@ def _no_rows(answer: Answer, ask: "partial[None]", key: str) -> None:
         st.info(plain(answer.summary), icon=":material/cancel:")
         return
     icon = _ICONS.get(answer.status, ":material/block:")
-    (st.error if answer.status == "error" else st.info)(plain(answer.summary), icon=icon)
+    (st.error if answer.status == "error" else st.info)(prose(answer.summary), icon=icon)
     if answer.suggestions:
         st.markdown("Which one?" if answer.status == "ambiguous" else "These can be asked:")
         question_buttons(answer.suggestions, ask, key)
@@ -169,9 +169,9 @@ def question_buttons(questions: tuple[str, ...], ask: "partial[None]", key: str)
 def _plan(plan: RunPlan, key: str) -> None:
     """What a question asks to be run. Nothing starts here."""
     st.markdown("Read as: a run to start")
-    st.markdown(plain(plan.words))
-    for note in plan.notes:
-        st.caption(plain(note))
+    st.markdown(prose(plan.words))
+    if plan.notes:
+        st.caption("\n".join(f"- {prose(note)}" for note in plan.notes))
     st.code(plan.command, language="bash", wrap_lines=True)
     if st.button("Fill the form on New run", key=f"{key}_plan", type="primary", icon=":material/edit_note:"):
         st.session_state["plan"] = plan

@@ -31,9 +31,8 @@ _STYLE = """
 .st-key-trail p {font-size: 0.92rem;}
 .mirror-status {color: #5b6875; font-size: 0.85rem; text-align: right;}
 @media (max-width: 640px) {
-  .st-key-trail p {font-size: 0.92rem;}
-.mirror-status {text-align: left;}
-  [data-testid="InputInstructions"] {display: none;}
+  .mirror-status {text-align: left;}
+  [data-testid="InputInstructions"], [data-testid="stElementToolbar"] {display: none;}
   [class*="st-key-wide-"] {display: none;}
   .block-container {padding-left: 1rem; padding-right: 1rem;}
 }
@@ -94,7 +93,7 @@ def _counts(url: str, version: str, _box: Sandbox) -> tuple[int, int, str | None
 
 def _stop(error: Exception) -> NoReturn:
     """End the page with one sentence."""
-    st.error(plain(str(error)), icon=":material/database_off:")
+    st.error(prose(str(error)), icon=":material/database_off:")
     st.stop()
 
 
@@ -121,6 +120,12 @@ def is_phone() -> bool:
 def plain(text: str) -> str:
     """Text that Markdown shows as it stands: all that came from data, a model or a person goes through here."""
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text).replace("\n", "  \n")
+
+
+def prose(text: str) -> str:
+    """`plain`, but for what stands between backticks: it is set as code."""
+    parts = re.split(r"`([^`\n]+)`", text)
+    return "".join(f"`{part}`" if i % 2 else plain(part) for i, part in enumerate(parts))
 
 
 def show_table(table: Table, key: str, selectable: bool = False) -> int | None:
@@ -159,8 +164,8 @@ def _digits(name: str, table: Table) -> str:
     return "%.4f" if smallest < 1 else "%.2f" if smallest < 1000 else "%.0f"
 
 
-def show_chart(table: Table, chart: ChartSpec, key: str) -> None:
-    """The chart of a result, number tiles, or why there is none."""
+def show_chart(table: Table, chart: ChartSpec, key: str, narrow: bool = False) -> None:
+    """The chart of a result, number tiles, or why there is none; `narrow` where it has no more room than on a phone."""
     if chart.type == "tiles" and table.rows:
         with st.container(horizontal=True, gap="medium"):
             for name, value in tiles(table):
@@ -169,19 +174,20 @@ def show_chart(table: Table, chart: ChartSpec, key: str) -> None:
     if why := fits(chart, table):
         st.info(plain(why), icon=":material/table_chart:")
         return
+    narrow = narrow or is_phone()
     config = _PLOTLY_PHONE if is_phone() else _PLOTLY
-    drawn = figure(table, chart, columns=1 if is_phone() else None)
+    drawn = figure(table, chart, columns=1 if narrow else None)
     if drawn is None:
         st.info(plain(chart.reason or "No chart fits this result."), icon=":material/table_chart:")
         return
-    if chart.facet is None or is_phone():
+    if chart.facet is None or narrow:
         st.plotly_chart(drawn, key=key, config=config, theme=None)
     else:
         # The server does not know how wide the page is: the style sheet shows one of the two.
         with st.container(key=f"wide-{key}"):
             st.plotly_chart(drawn, key=f"{key}_wide", config=config, theme=None)
         with st.container(key=f"narrow-{key}"):
-            narrow = figure(table, chart, columns=1)
-            st.plotly_chart(narrow, key=f"{key}_narrow", config=config, theme=None)
+            below = figure(table, chart, columns=1)
+            st.plotly_chart(below, key=f"{key}_narrow", config=config, theme=None)
     if chart.reason:
         st.caption(plain(chart.reason))

@@ -14,11 +14,12 @@ from db.settings import ROOT
 from db.store import StoreError
 from mirror import catalog, jobs
 from mirror.numbers import format_value
-from mirror.pages.common import heading, local_time, plain, sandbox, show_status, show_table
+from mirror.pages.common import heading, local_time, plain, prose, sandbox, show_status, show_table
 from mirror.query_spec import Table
 from mirror.run_plan import RunPlan
 from mirror.sandbox import QueryError, QueryStopped, Sandbox
 from mirror.trials import filled, newest
+from mirror.wording import counted
 
 _POLL_S = 2.0
 _SHOWN_RUNS = 8
@@ -53,7 +54,7 @@ def _errors_shown() -> Iterator[None]:
     try:
         yield
     except jobs.JobError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        st.error(prose(str(error)), icon=":material/error:")
 
 
 # -- what to run ---------------------------------------------------------------------------------------------------
@@ -66,10 +67,9 @@ def _choose() -> tuple[str, tuple[str, ...]]:
     _fill(options)
     state.setdefault("way", "Preset")
     way = st.segmented_control("What to run", ["Preset", "Form"], key="way") or "Preset"
+    _tell_plan()
     if way == "Form":
-        text = _form(options)
-        _tell_plan()
-        return text, ()
+        return _form(options), ()
     names = [s.name for s in options.sweeps]
     state.setdefault("preset", "quick" if "quick" in names else names[0])
     name = st.selectbox("Sweep", names, key="preset")
@@ -77,7 +77,6 @@ def _choose() -> tuple[str, tuple[str, ...]]:
     text = st.text_input(
         "Change axes (optional)", key="overrides", placeholder="batch_size=64,512 seeds=1", help="axis=value,value …"
     )
-    _tell_plan()
     return name, tuple(text.split())
 
 
@@ -98,7 +97,8 @@ def _tell_plan() -> None:
     if "planned" not in st.session_state:
         return
     plan, unknown = st.session_state["planned"]
-    st.info(plain(" · ".join([f"Asked for: {plan.words}", *plan.notes])), icon=":material/chat:")
+    notes = "\n".join(f"- {prose(note)}" for note in plan.notes)
+    st.info(f"{prose(f'Asked for: {plan.words}')}\n\n{notes}", icon=":material/chat:")
     if unknown:
         st.warning(plain(f"This cannot be chosen here and is left out: {', '.join(unknown)}."))
     with st.expander("The same in a terminal", icon=":material/terminal:"):
@@ -112,18 +112,21 @@ def _form(options: jobs.Options) -> str:
     bench = benches[st.selectbox("Benchmark", list(benches), key="form_benchmark", help="what is measured")]
     st.caption(plain(bench.text))
     known = {m.name: m for m in options.methods}
+    asked, _ = state.get("planned", (RunPlan(), ()))
     state.setdefault(f"form_methods_{bench.name}", list(bench.methods[:2]))
     methods = st.multiselect("Methods", bench.methods, key=f"form_methods_{bench.name}", format_func=str)
     for name in methods:
-        if known[name].missing:
-            st.warning(plain(known[name].missing))
+        if (missing := known[name].missing) and missing not in asked.notes:
+            st.warning(prose(missing))
     parameters: dict[str, list[jobs.Scalar]] = {}
     seeds = 1
-    first, second = st.columns(2)
+    places = st.columns(2)
     had = [a for a in bench.axes if not a.methods or set(a.methods) & set(methods)]
     for i, axis in enumerate(had):
         key = f"form_{bench.name}_{axis.name}"
-        column = (first, second)[i % 2]
+        if i and i % 2 == 0:  # rows of two: on a phone, where columns stand below each other, the order stays
+            places = st.columns(2)
+        column = places[i % 2]
         if axis.name == "seed":
             seeds = int(column.number_input("seeds", 1, 100, key=key, help="how many repeats, each with its own seed"))
         elif axis.choices:
@@ -134,8 +137,7 @@ def _form(options: jobs.Options) -> str:
             ends = plain(f"{axis.text}, {axis.low:g} to {axis.high:g}; several with commas")
             text = column.text_input(axis.name, key=key, help=ends)
             parameters[axis.name] = [_scalar(part) for part in text.split(",") if part.strip()]
-    plan, _ = state.get("planned", (RunPlan(), ()))
-    baseline = next((m for m in (plan.baseline, catalog.words()["baseline"]) if m in methods), "")
+    baseline = next((m for m in (asked.baseline, catalog.words()["baseline"]) if m in methods), "")
     return jobs.sweep_text("custom", bench.name, methods, parameters, baseline=baseline, seeds=seeds)
 
 
@@ -182,8 +184,8 @@ def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
     if todo == 0 and done and not failed:
         st.caption("Everything in this plan has its result: ask about it, or change an axis.")
     for note in plan.notes:
-        st.caption(plain(note))
-    with st.expander(f"Plan ({len(plan.trials):,} trials)", expanded=len(plan.trials) <= 12):
+        st.caption(prose(note))
+    with st.expander(f"Plan ({counted(len(plan.trials), 'trial')})", expanded=len(plan.trials) <= 12):
         rows = [(_fate(t), t.seconds if t.fate == "todo" else None, t.label, t.reason or None) for t in plan.trials]
         show_table(filled(Table(("state", "seconds", "trial", "reason"), tuple(rows))), key="plan")
 
@@ -244,7 +246,7 @@ def _run(state: RunState) -> None:
         left, right = st.columns([6, 1], vertical_alignment="center")
         started = local_time(state.started_at) if state.started_at else ""
         finished = state.done + state.failed + state.skipped
-        counts = f"{finished} of {state.total} trials"
+        counts = f"{finished} of {counted(state.total, 'trial')}"
         extra = [f"{n} {word}" for n, word in ((state.failed, "failed"), (state.skipped, "cannot run")) if n]
         title = " · ".join([state.status, counts, *extra, f"started {started}"])
         left.markdown(f"{_ICONS[state.status]} **{plain(state.sweep)}** {plain(title)}")

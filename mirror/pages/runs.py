@@ -10,9 +10,10 @@ from mirror.csv_export import to_csv
 from mirror.guard import GuardError
 from mirror.numbers import format_value, plain_text
 from mirror.pages.common import heading, local_time, plain, sandbox, show_chart, show_status, show_table
-from mirror.query_spec import ChartSpec, Value
+from mirror.query_spec import ChartSpec, Table, Value
 from mirror.sandbox import QueryError, QueryStopped, Sandbox
 from mirror.trials import FILTERS, choices, details, trials
+from mirror.wording import counted
 
 _LONGEST_VALUE = 120
 
@@ -43,11 +44,19 @@ def _list(box: Sandbox) -> None:
     # A selection is a row number: with other filters or new results the table is another one, without a selection.
     shown = hashlib.sha256(repr((chosen, version)).encode()).hexdigest()[:12]
     selected = show_table(table, key=f"trials_{shown}", selectable=True)
-    count = f"first {len(table.rows):,} trials" if table.truncated else f"{len(table.rows):,} trials"
-    st.caption(f"{count} · columns that differ · select a line to open the trial")
+    st.caption(f"{_in_words(table)} · columns that are alike in all are left out · select a line to open its trial")
     st.download_button("CSV", to_csv(table), file_name="trials.csv", mime="text/csv", icon=":material/download:")
     if selected is not None and selected < len(table.rows):
         show_trial(box, str(table.rows[selected][-1]))
+
+
+def _in_words(table: Table) -> str:
+    """`first 1,000 trials, 12 of them without a result`."""
+    count = counted(len(table.rows), "trial")
+    without = sum(status != "ok" for status in table.column("status"))
+    return (
+        ("first " if table.truncated else "") + count + (f", {without:,} of them without a result" if without else "")
+    )
 
 
 def show_trial(box: Sandbox, trial_id: str) -> None:

@@ -18,13 +18,13 @@ def show_editor(trail: Trail, box: Sandbox) -> None:
     with st.form("sql_form", border=False):
         # The key outlives the text of a failed statement: nothing typed is lost.
         st.text_area("SQL", key="sql", height=260, label_visibility="collapsed")
-        run, tidy, save = st.columns(3)
-        run.form_submit_button(
-            "Run", type="primary", width="stretch", on_click=flow.run_edited, args=(box,), help="Ctrl+Enter"
-        )
-        tidy.form_submit_button("Format", width="stretch", on_click=_format)
-        # A button of the form, since text that is typed in a form comes with the form's own buttons alone.
-        save.form_submit_button("Save …", width="stretch", on_click=saved_view.begin, args=(trail,))
+        with st.container(horizontal=True):
+            st.form_submit_button(
+                "Run", type="primary", width="stretch", on_click=flow.run_edited, args=(box,), help="Ctrl+Enter"
+            )
+            st.form_submit_button("Format", width="stretch", on_click=_format)
+            # A button of the form, since text that is typed in a form comes with the form's own buttons alone.
+            st.form_submit_button("Save …", width="stretch", on_click=saved_view.begin, args=(trail,))
     if trail.step.edited:
         st.button("Back to the original", on_click=flow.restore, icon=":material/undo:")
     if table := trail.step.shown.table:

@@ -15,7 +15,7 @@ from mirror.pages.common import is_phone, plain, show_chart
 from mirror.query_spec import Answer
 from mirror.sandbox import Sandbox
 
-_CARDS = (3, 2, 2)  # relative widths
+_CARDS = (3, 2, 2)  # relative widths; a narrow one has no more room for a chart than a phone
 _HEIGHTS = (750, 450, 450)  # of the highest chart that a card takes, in pixels
 _PHONE_HEIGHTS = (750, 750, 750)
 
@@ -27,7 +27,7 @@ def show(box: Sandbox) -> None:
         with column.container(border=True, height="stretch"):
             st.markdown(f"**{plain(answer.question)}**")
             if answer.status == "answered" and answer.table and answer.chart:
-                show_chart(answer.table, answer.chart, key=f"card_{i}")
+                show_chart(answer.table, answer.chart, key=f"card_{i}", narrow=_is_narrow(i))
             st.markdown(plain(answer.summary))
             st.button("Open", key=f"open_{i}", on_click=flow.ask_anew, args=(answer.question, box))
     st.markdown("More questions to click:")
@@ -39,17 +39,21 @@ def show(box: Sandbox) -> None:
 def _cards(box: Sandbox) -> list[Answer]:
     """For each card the first example that fits into it; where none does, the first that has no card."""
     cards: list[Answer] = []
-    for height in _PHONE_HEIGHTS if is_phone() else _HEIGHTS:
+    for i, height in enumerate(_PHONE_HEIGHTS if is_phone() else _HEIGHTS):
         left = [q for q in catalog.examples() if all(q != card.question for card in cards)]
-        fitting = (answer for answer in (_answer(q, box) for q in left) if _is_small(answer, height))
+        fitting = (answer for answer in (_answer(q, box) for q in left) if _is_small(answer, height, _is_narrow(i)))
         cards.append(next(fitting, None) or _answer(left[0], box))
     return cards
 
 
-def _is_small(answer: Answer, height: int) -> bool:
+def _is_narrow(card: int) -> bool:
+    return is_phone() or _CARDS[card] < max(_CARDS)
+
+
+def _is_small(answer: Answer, height: int, narrow: bool) -> bool:
     if answer.status != "answered" or not answer.table or not answer.chart or not answer.table.rows:
         return False
-    drawn = figure(answer.table, answer.chart, columns=1 if is_phone() else None)
+    drawn = figure(answer.table, answer.chart, columns=1 if narrow else None)
     return drawn is None or (drawn.layout.height or 0) <= height
 
 

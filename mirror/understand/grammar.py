@@ -95,7 +95,7 @@ def slots_of(question: str, profile: Profile, now: datetime | None = None) -> Sl
 def known_sentence() -> str:
     """What can be asked about, in one sentence."""
     among = (e for e in catalog.entries().values() if e.role == "metric")
-    metrics = [e.label for e in among if not e.name.startswith(("latency_", "speedup_"))]
+    metrics = [e.label for e in among if not e.name.startswith("latency_") and "_ci_" not in e.name]
     axes = ("method", "data set", "compression", "dim", "batch size", "machine")
     groups = f"and {', '.join(axes)} to group or filter by"
     return f"Known are the metrics {', '.join(metrics)}, latency with its percentiles, {groups}."
