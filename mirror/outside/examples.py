@@ -3,8 +3,17 @@
 from collections.abc import Iterator
 
 from mirror.outside import paths
-from mirror.outside.names import dates, is_key, is_measure, label_columns, many, qualified, usual_aggregate
-from mirror.outside.tables import Database, Relation
+from mirror.outside.names import (
+    column_words,
+    dates,
+    is_key,
+    is_measure,
+    label_columns,
+    many,
+    qualified,
+    usual_aggregate,
+)
+from mirror.outside.tables import Column, Database, Relation
 
 MOST = 6
 
@@ -24,7 +33,7 @@ def _about(database: Database, relation: Relation) -> Iterator[str]:
     for column in measures:
         if word := {"sum": "total", "avg": "average"}.get(usual_aggregate(column)):
             place = f" by {by[0]}" if by else ""
-            yield f"{word} {qualified(relation.name, column.name)}{place}"
+            yield f"{word} {_named(database, relation, column)}{place}"
             break
     if len(dates(relation)) == 1:
         yield f"number of {many(relation.name)} by month"
@@ -43,5 +52,10 @@ def _dimensions(database: Database, relation: Relation) -> list[str]:
         labels = label_columns(other)
         for column in other.columns:
             if column.values and not is_key(database, other, column):
-                (names if column.name in labels else found).append(qualified(other.name, column.name))
+                (names if column.name in labels else found).append(_named(database, other, column))
     return found + names
+
+
+def _named(database: Database, relation: Relation, column: Column) -> str:
+    """The words of a column, with its table's where there are others."""
+    return qualified(relation.name, column.name) if len(database.relations) > 1 else column_words(column.name)

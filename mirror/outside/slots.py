@@ -130,4 +130,5 @@ def known_sentence(known: Words) -> str:
         columns = [c.name for c in relation.columns if c.type != "other"]
         parts.append(f"{relation.name} ({shown(columns, 6)})")
     more = len(known.database.relations) - len(parts)
-    return f"Known are the tables {', '.join(parts)}{f' and {more} more' if more > 0 else ''}."
+    known_are = "Known is the table" if len(parts) + more == 1 else "Known are the tables"
+    return f"{known_are} {', '.join(parts)}{f' and {more} more' if more > 0 else ''}."

@@ -60,7 +60,7 @@ def _source_form() -> None:
         left.text_input(
             "Database or file",
             key="data_source",
-            placeholder="postgresql://user@host/database, shop.sqlite, sales.csv or a folder of them",
+            placeholder="sales.csv, a folder of such files, shop.sqlite or postgresql://user@host/database",
             help="A URL, a path, a folder, or paths with commas between them.",
         )
         right.form_submit_button("Open", type="primary", width="stretch", on_click=_open_typed)
@@ -127,8 +127,8 @@ def _forget_answer() -> None:
 def _found(database: Database) -> None:
     tables = [r for r in database.relations if not r.view]
     views = len(database.relations) - len(tables)
-    parts = [counted(len(tables), "table"), *([counted(views, "view")] if views else [])]
-    parts.append(counted(len(database.links), "foreign key"))
+    others = ((views, "view"), (len(database.links), "foreign key"))
+    parts = [counted(len(tables), "table"), *(counted(n, noun) for n, noun in others if n)]
     with st.expander(f"Found: {' · '.join(parts)}", icon=":material/database:"):
         for note in database.notes:
             st.caption(plain(note))

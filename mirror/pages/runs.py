@@ -41,10 +41,10 @@ def _list(box: Sandbox) -> None:
     if not table.rows:
         st.info("No trial passes these filters: take one away." if any(chosen.values()) else "There are no trials yet.")
         return
+    st.caption(f"{_in_words(table)} · columns that are alike in all are left out · select a line to open its trial")
     # A selection is a row number: with other filters or new results the table is another one, without a selection.
     shown = hashlib.sha256(repr((chosen, version)).encode()).hexdigest()[:12]
     selected = show_table(table, key=f"trials_{shown}", selectable=True)
-    st.caption(f"{_in_words(table)} · columns that are alike in all are left out · select a line to open its trial")
     st.download_button("CSV", to_csv(table), file_name="trials.csv", mime="text/csv", icon=":material/download:")
     if selected is not None and selected < len(table.rows):
         show_trial(box, str(table.rows[selected][-1]))

@@ -17,6 +17,7 @@ from db import settings as settings_module
 from db.runs import RunState
 from mirror import answer, jobs
 from mirror.pages import welcome
+from mirror.pages.common import prose
 from mirror.profile import Profile
 from mirror.query_spec import Answer
 from mirror.sandbox import Sandbox
@@ -128,6 +129,20 @@ def test_text_from_data_is_never_markdown() -> None:
     assert not [text for text in shown if "evil" in text and ESCAPED not in text]
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("run `python -m x`.", r"run `python -m x`\."),
+        ("`a` *b* `<c>`", r"`a` \*b\* `<c>`"),
+        ("one ` alone <b>", r"one \` alone \<b\>"),
+        ("``", r"\`\`"),
+        ("`two\nlines`", "\\`two  \nlines\\`"),
+    ],
+)
+def test_prose_is_plain_but_for_what_stands_between_backticks(text: str, shown: str) -> None:
+    assert prose(text) == shown
+
+
 def test_an_override_takes_the_front_away_where_it_would_mix_data_sets() -> None:
     app = ask(ask_page(), "memory vs AUC at compression 0.1")
     assert "No Pareto front" not in texts(app)
@@ -185,6 +200,8 @@ def test_runs_lists_every_trial_with_reasons() -> None:
     assert not app.exception
     frame = app.dataframe[0].value
     assert "the loss is not finite" in set(frame["error"])
+    without = sum(frame["status"] != "ok")
+    assert f"{len(frame)} trials, {without} of them without a result" in "\n".join(c.value for c in app.caption)
     app.multiselect(key="only_status").select("failed").run()
     assert len(app.dataframe[0].value) == 1
 

@@ -350,6 +350,15 @@ def test_every_example_has_an_answer(database: Database) -> None:
         assert answers(question, database)
 
 
+def test_the_only_table_is_not_named_with_each_of_its_columns() -> None:
+    shop = made_up.shop()
+    alone = replace(shop, relations=tuple(r for r in shop.relations if r.name == "customers"), links=())
+    assert not [q for q in examples(alone) if "customer " in q]
+    assert [q for q in examples(alone) if " by " in q]
+    with pytest.raises(Refusal, match=r"Known is the table customers \("):
+        sql("customers of the moon", alone)
+
+
 PIECES = (
     "in 2025", "since 2025-03-01", "last month", "over time", "> 2024", "5", "2.5", "-3", "1,000", "10%", "over 100",
     "between 1 and 5", "the", "of", "and", "or", ",", '"Lamp"', "with", "without", "by", "not", "how many", "number of",
