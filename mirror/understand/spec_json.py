@@ -1,7 +1,6 @@
 """QuerySpec <-> JSON: the schema a language model is given, the strict reading of what it sends, and the way back."""
 
 import dataclasses
-import difflib
 import math
 import re
 import types
@@ -10,9 +9,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from db.columns import BY_NAME
-from mirror import catalog
-from mirror.change import change_columns, relative_columns
 from mirror.query_spec import (
     Aggregate,
     ChartType,
@@ -27,22 +23,17 @@ from mirror.query_spec import (
     Value,
 )
 from mirror.sources import KNOWN_COLUMNS, is_curve_name
+from mirror.understand.spec_check import INT64, MAX_TEXT, SpecError, check, nearest, short
 
 MAX_COLUMNS = 12  # metrics, dimensions, partitions and sort keys, each
 MAX_FILTERS = 20
 MAX_VALUES = 100
 MAX_NOTES = 10
-MAX_TEXT = 300
 MAX_LIMIT = 10_000
-_INT64 = 2**63
 
 _SAME_OPERATOR = {"==": "=", "!=": "<>"}
 _NUMERIC = ("integer", "real")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
-
-
-class SpecError(ValueError):
-    """The JSON is no QuerySpec; the message is one sentence that names the place and what is allowed."""
 
 
 def to_json(spec: QuerySpec) -> dict[str, Any]:
@@ -138,9 +129,7 @@ def from_json(data: Any) -> QuerySpec:
         chart=_chart(fields.get("chart", {})),
         notes=tuple(_text(x, f"notes[{i}]") for i, x in _items(fields, "notes", MAX_NOTES)),
     )
-    _check_shape(spec, columns)
-    _check_comparison(spec, columns)
-    _check_names(spec, columns)
+    check(spec)
     return spec
 
 
@@ -158,7 +147,7 @@ class _Columns:
         homes = [source for source, columns in KNOWN_COLUMNS.items() if name in columns]
         if homes:
             raise SpecError(f"{where}: {name} is a column of {' and '.join(homes)}, not of {self.source}.")
-        raise SpecError(f"{where}: {self.source} has no column {_shown(name)}{_nearest(name, tuple(self.types))}.")
+        raise SpecError(f"{where}: {self.source} has no column {short(name)}{nearest(name, tuple(self.types))}.")
 
 
 def _metric(data: Any, where: str, columns: _Columns) -> Metric:
@@ -209,8 +198,8 @@ def _value(value: Any, where: str, column: str, kind: str) -> Value:
     if kind == "timestamp" and isinstance(value, str):
         return _time(value, where)
     if kind in _NUMERIC and isinstance(value, int | float) and not isinstance(value, bool):
-        if not -_INT64 <= value < _INT64 and (isinstance(value, int) or not math.isfinite(value)):
-            raise SpecError(f"{where}: {_shown(value)} is no number that {column} can hold.")
+        if not -INT64 <= value < INT64 and (isinstance(value, int) or not math.isfinite(value)):
+            raise SpecError(f"{where}: {short(value)} is no number that {column} can hold.")
         if kind == "real" or isinstance(value, int):
             return value
         if value.is_integer():
@@ -222,7 +211,7 @@ def _value(value: Any, where: str, column: str, kind: str) -> Value:
         "integer": "a whole number without quotes or unit",
         "real": "a number without quotes or unit",
     }[kind]
-    raise SpecError(f"{where}: {column} takes {wanted}, not {_shown(value)}.")
+    raise SpecError(f"{where}: {column} takes {wanted}, not {short(value)}.")
 
 
 def _time(value: str, where: str) -> str:
@@ -233,7 +222,7 @@ def _time(value: str, where: str) -> str:
             time = time.astimezone(UTC).replace(tzinfo=None)
             return time.isoformat()
     except (ValueError, OverflowError) as error:
-        raise SpecError(f"{where}: {_shown(value)} is no time; write it like 2026-11-20T08:00:00.") from error
+        raise SpecError(f"{where}: {short(value)} is no time; write it like 2026-11-20T08:00:00.") from error
     return value if _DATE.fullmatch(value) else time.isoformat()
 
 
@@ -258,7 +247,7 @@ def _limit(value: Any) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_LIMIT:
-        raise SpecError(f"limit is a whole number from 1 to {MAX_LIMIT}, or null, not {_shown(value)}.")
+        raise SpecError(f"limit is a whole number from 1 to {MAX_LIMIT}, or null, not {short(value)}.")
     return value
 
 
@@ -266,111 +255,8 @@ def _margin(value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise SpecError(f"within is a number from 0 to 1, or null, not {_shown(value)}.")
+        raise SpecError(f"within is a number from 0 to 1, or null, not {short(value)}.")
     return float(value)
-
-
-def _check_shape(spec: QuerySpec, columns: _Columns) -> None:
-    """A shape has the fields that it cannot do without."""
-    needed = {"points": ("metrics",), "groups": ("metrics",), "best": ("metrics", "order")}
-    needed |= {"ranking": ("metrics", "order", "limit"), "change": ("metrics", "split"), "front": ("metrics",)}
-    needed |= {"relative": ("metrics", "against")}
-    for name in needed.get(spec.shape, ()):
-        if not getattr(spec, name):
-            raise SpecError(f"{name} is missing, and the shape {spec.shape} needs it.")
-    if spec.shape in ("points", "rows"):
-        for i, metric in enumerate(spec.metrics):
-            if metric.aggregate:
-                raise SpecError(
-                    f"metrics[{i}].aggregate is null for the shape {spec.shape}, which shows single trials."
-                )
-    elif spec.shape in ("best", "ranking"):
-        leading = spec.metrics[0]
-        if spec.order[0].column not in (leading.alias, leading.column):
-            raise SpecError(
-                f"order[0].column: the shape {spec.shape} is ordered by its leading metric {leading.alias}."
-            )
-    for i, name in enumerate(spec.partitions):
-        if name not in spec.dimensions:
-            raise SpecError(f"partitions[{i}]: {name} is not among the dimensions; add it there too.")
-    if spec.keep_baseline and "is_baseline" not in columns.types:
-        raise SpecError(f"keep_baseline is false for {columns.source}, which does not know the baseline.")
-
-
-def _check_comparison(spec: QuerySpec, columns: _Columns) -> None:
-    """What is compared with another time or with the baseline can be."""
-    if spec.shape == "change":
-        if spec.source not in ("history", "results"):
-            raise SpecError(f"source: the shape change reads history, not {spec.source}.")
-        if len(spec.metrics) > 1 or spec.metrics[0].aggregate not in (None, "median"):
-            raise SpecError("metrics: the shape change takes one metric, with the aggregate null.")
-    elif spec.split:
-        raise SpecError(f"split is null for the shape {spec.shape}; it goes with the shape change.")
-    if spec.verdicts and ("verdict" not in columns.types or spec.shape in ("count", "rows", "change")):
-        raise SpecError(f"verdicts is false for the shape {spec.shape} of {spec.source}.")
-    if spec.within is not None and ("auc" not in columns.types or spec.shape in ("count", "rows", "change")):
-        raise SpecError(f"within is null for the shape {spec.shape} of {spec.source}.")
-    told = ("change", "relative", "front")
-    if spec.claim and not (spec.verdicts if spec.claim in ("faster", "slower") else spec.shape in told):
-        raise SpecError(
-            f"claim: {spec.claim} does not fit; faster and slower go with verdicts, better and worse with change and "
-            "relative."
-        )
-    _check_groups(spec)
-
-
-def _check_groups(spec: QuerySpec) -> None:
-    """Groups that are held against one another, counted or explained have what that takes."""
-    if spec.shape == "front" and (
-        len(spec.metrics) != 2 or not all(catalog.entry(m.column).better for m in spec.metrics)
-    ):
-        raise SpecError("metrics: the shape front takes two metrics, each with a direction that is better.")
-    if spec.against and (spec.shape != "relative" or spec.against.operator != "="):
-        raise SpecError("against goes with the shape relative, and has the operator =.")
-    if spec.shape == "relative" and spec.against and spec.against.column not in spec.dimensions:
-        raise SpecError(f"against: {spec.against.column} is not among the dimensions; add it there too.")
-    if spec.shape == "relative" and (bad := [m.column for m in spec.metrics if m.column not in BY_NAME]):
-        raise SpecError(f"metrics: {bad[0]} is no metric of a trial, which the shape relative compares.")
-    if spec.inverse and spec.shape != "relative":
-        raise SpecError(f"inverse is false for the shape {spec.shape}; it goes with relative.")
-    if spec.distinct and spec.shape != "count":
-        raise SpecError(f"distinct is null for the shape {spec.shape}; it goes with count.")
-    if spec.last and spec.source != "curves":
-        raise SpecError(f"last is false for the source {spec.source}; it goes with curves.")
-    if spec.explain and spec.shape != "groups":
-        raise SpecError(f"explain is false for the shape {spec.shape}; it goes with groups.")
-
-
-def _check_names(spec: QuerySpec, columns: _Columns) -> None:
-    """A result's columns have different names, and a sort key is one of them."""
-    aliases = [m.alias for m in spec.metrics]
-    for place, names in (("metrics", aliases), ("dimensions", spec.dimensions), ("partitions", spec.partitions)):
-        twice = [n for i, n in enumerate(names) if n in names[:i]]
-        if twice:
-            raise SpecError(f"{place} names {twice[0]} twice.")
-    both = [n for n in aliases if n in spec.dimensions]
-    if both:
-        raise SpecError(f"{both[0]} is among the metrics and the dimensions: keep it in one of them.")
-    results = list(spec.dimensions)
-    if spec.shape == "count":
-        results.append("trials" if spec.distinct in (None, *spec.dimensions) else f"count_{spec.distinct}")
-    elif spec.shape == "change":
-        results += vars(change_columns(spec.metrics[0].column)).values()
-    elif spec.shape in ("points", "rows"):
-        results += [c for c in columns.types if c not in results]
-    else:
-        results += [*aliases, *(m.column for m in spec.metrics), "n"]
-        leading = spec.metrics[0]
-        results += [f"stddev_{leading.name or leading.column}"] if spec.metrics[0].aggregate in (None, "avg") else []
-        results += ["speedup_ci_low", "speedup_ci_high", "verdict"] if spec.verdicts else []
-        if spec.shape == "relative":
-            results += [n for m in spec.metrics for n in vars(relative_columns(m.column, spec.inverse)).values()]
-    for i, order in enumerate(spec.order):
-        if order.column not in results:
-            raise SpecError(
-                f"order[{i}].column: the result has no column {_shown(order.column)}"
-                f"{_nearest(order.column, tuple(results))}."
-            )
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
@@ -382,10 +268,10 @@ def _object(data: Any, where: str, cls: type, needs: tuple[str, ...] = ()) -> di
         data = {}
     allowed = tuple(f.name for f in dataclasses.fields(cls))
     if not isinstance(data, dict):
-        raise SpecError(f"{where} is an object with the keys {', '.join(allowed)}, not {_shown(data)}.")
+        raise SpecError(f"{where} is an object with the keys {', '.join(allowed)}, not {short(data)}.")
     for key in data:
         if key not in allowed:
-            raise SpecError(f"{where} has no key {_shown(key)}{_nearest(str(key), allowed)}.")
+            raise SpecError(f"{where} has no key {short(key)}{nearest(str(key), allowed)}.")
     fields = {k: v for k, v in data.items() if v is not None}
     for key in needs:
         if key not in fields:
@@ -398,7 +284,7 @@ def _items(fields: Mapping[str, Any], key: str, most: int, inside: str = "") -> 
     where = f"{inside}.{key}" if inside else key
     items = fields.get(key, [])
     if not isinstance(items, list | tuple):
-        raise SpecError(f"{where} is a list, not {_shown(items)}.")
+        raise SpecError(f"{where} is a list, not {short(items)}.")
     if len(items) > most:
         raise SpecError(f"{where} has {len(items)} items: {most} is the most.")
     return list(enumerate(items))
@@ -406,35 +292,22 @@ def _items(fields: Mapping[str, Any], key: str, most: int, inside: str = "") -> 
 
 def _word(value: Any, where: str, allowed: tuple[str, ...]) -> Any:
     if not isinstance(value, str) or value not in allowed:
-        raise SpecError(f"{where} is one of {', '.join(allowed)}, not {_shown(value)}.")
+        raise SpecError(f"{where} is one of {', '.join(allowed)}, not {short(value)}.")
     return value
 
 
 def _flag(value: Any, where: str) -> bool:
     if not isinstance(value, bool):
-        raise SpecError(f"{where} is true or false, not {_shown(value)}.")
+        raise SpecError(f"{where} is true or false, not {short(value)}.")
     return value
 
 
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str):
-        raise SpecError(f"{where} is a text, not {_shown(value)}.")
+        raise SpecError(f"{where} is a text, not {short(value)}.")
     if len(value) > MAX_TEXT:
         raise SpecError(f"{where} has {len(value)} characters: {MAX_TEXT} is the most.")
     # Neither a database nor a page can take these.
     if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
-        raise SpecError(f"{where} holds a character that is no text: {_shown(value)}.")
+        raise SpecError(f"{where} holds a character that is no text: {short(value)}.")
     return value
-
-
-def _nearest(name: str, allowed: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(name[:MAX_TEXT].lower(), allowed, n=1, cutoff=0.5)
-    return f"; the nearest is {near[0]}" if near else f"; there are {', '.join(allowed)}"
-
-
-def _shown(value: Any) -> str:
-    """A value as an error shows it: quoted, on one line, short."""
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= _INT64:
-        return "a number of that size"  # Python refuses to print the largest ones
-    text = ascii(value) if isinstance(value, str) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
