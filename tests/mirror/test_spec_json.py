@@ -128,6 +128,7 @@ def specs(draw):
     )
 
 
+@settings(deadline=None)  # the first one reads the catalogue
 @given(specs())
 def test_a_spec_survives_the_way_through_json(spec):
     assert from_json(json.loads(json.dumps(to_json(spec)))) == spec
