@@ -431,11 +431,10 @@ class Lexicon:
         self._longest = max(map(len, self._phrases))
         # Short words are too close to each other for a typo to be told from another word.
         # Nor may a word become one that says nothing, it would be lost: but for long ones that are all but written out.
-        fillers = set(FILLERS.split())
         telling = [phrase for phrase, item in self._phrases.items() if item.kind != "filler"]
         self._telling = frozenset(telling)
-        self._correctable = sorted({w for phrase in telling for w in phrase if len(w) >= 4 and w.isalpha()} - fillers)
-        self._long_fillers = sorted(w for w in fillers if len(w) >= 8)
+        self._correctable = sorted({w for phrase in telling for w in phrase if len(w) >= 4 and w.isalpha()})
+        self._long_fillers = sorted(w for w in FILLERS.split() if len(w) >= 8)
 
     def _add(self, phrase: str, item: Item) -> None:
         if key := tuple(tokens(phrase)):
@@ -457,10 +456,12 @@ class Lexicon:
                 following = words[i + 1] if i + 1 < len(words) else ""
                 if not item.unit and following != "b" and (following in UNITS or following == "percent"):
                     item, length = Item("number", item.text, "", item.value, following), 2
-            if item is None and (corrected := self._correct(words[i])):
+            if item is None and (corrected := self._correct(words[i])) not in (None, words[i]):
                 before = self._telling_from([*words[:i], corrected, *words[i + 1 :]], i)
-                if before is None and _without_doubles(words[i]) == _without_doubles(corrected):
-                    before = i  # "onlyy": no other word can be meant
+                if before is None and (
+                    corrected in self._long_fillers or _without_doubles(words[i]) == _without_doubles(corrected)
+                ):
+                    before = i  # "onlyy", "evrything": no other word can be meant
                 if before is not None:
                     notes.append(f"read “{words[i]}” as “{corrected}”")
                     words[i] = corrected

@@ -153,7 +153,7 @@ _OPENING: tuple[Rule, ...] = (
         lambda m: f"{float(m['n']) * {'thousand': 1e3, 'million': 1e6, 'mio': 1e6, 'billion': 1e9}[m['of']]:.0f}",
     ),
     # "isn't hashed faster?" asks whether it is.
-    (r"^\s*(is|are|was|were|does|do|did|has|have)n['’]?t\b", r"\1"),
+    (r"^\s*(is|are|was|were|does|do|did|has|have)n['’]?t\b(?=.*\?)", r"\1"),
     # What is cut off in speech.
     (r"\b(is|are|was|were|does|do|did|has|have|had|would|could|should)n['’]?t\b", r"\1 not"),
     (r"\b(can['’]?t|cannot|won['’]t)\b", "can not"),
