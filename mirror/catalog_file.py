@@ -11,6 +11,8 @@ from db.settings import SettingsError
 
 # Columns of the view `failures` that people ask about, besides those of a trial.
 OTHER_COLUMNS = ("status", "error")
+# Reads ten times faster, and says less of a mistake. Every process that answers waits for the catalogue.
+_Quick = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SECTIONS = ("columns", "curves", "machine_facts", "values", "defaults", "implied", "baseline", "overview", "examples")
 # What a file of one's own may hold: words, and nothing that changes what a question means.
 _OWN_SECTIONS = ("columns", "curves", "values", "examples")
@@ -31,8 +33,9 @@ def read(text: str, name: str, own: bool = False) -> dict[str, Any]:
     Raises CatalogError.
     """
     try:
-        root = yaml.compose(text, yaml.SafeLoader)
-        found = yaml.safe_load(text) or {}
+        loader = (yaml.SafeLoader if own else _Quick)(text)
+        root = loader.get_single_node()
+        found = (loader.construct_document(root) if root is not None else None) or {}
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark else "the file"

@@ -117,7 +117,7 @@ def profile(connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int]
         for benchmark, values in found.items():
             if len(values) <= MAX_VALUES:
                 by_benchmark[benchmark][column] = tuple(values)
-    lost = _lost(rows, by_benchmark)
+    lost = _lost(rows, by_benchmark, partly)
     baselines: dict[str, tuple[str, ...]] = {}
     for benchmark, method in rows("SELECT DISTINCT benchmark, method FROM results WHERE is_baseline ORDER BY ALL"):
         baselines[benchmark] = (*baselines.get(benchmark, ()), method)
@@ -130,16 +130,25 @@ def profile(connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int]
 
 
 def _lost(
-    rows: Callable[[str], list[tuple[Any, ...]]], known: Mapping[str, Mapping[str, tuple[Value, ...]]]
+    rows: Callable[[str], list[tuple[Any, ...]]],
+    known: Mapping[str, Mapping[str, tuple[Value, ...]]],
+    partly: Mapping[str, Collection[str]],
 ) -> dict[str, dict[str, dict[str, tuple[Value, ...]]]]:
     """What each usual value of the catalogue leaves out: it is not assumed where it would hide what is asked."""
     found: dict[str, dict[str, dict[str, tuple[Value, ...]]]] = {}
-    lists = ", ".join(f"list(DISTINCT {axis}) FILTER (WHERE {axis} IS NOT NULL)" for axis in AXES)
+    axes = [axis for axis in AXES if any(values.get(axis) for values in known.values())]
+    lists = ", ".join(f"list(DISTINCT {axis}) FILTER (WHERE {axis} IS NOT NULL)" for axis in axes)
     for column, value in catalog.words()["defaults"].items():
+        # Where all trials of a benchmark have the value, or none has any, it leaves nothing out.
+        if not any(
+            column in partly[benchmark] or values.get(column) not in ((value,), ())
+            for benchmark, values in known.items()
+        ):
+            continue
         for benchmark, *kept in rows(
             f"SELECT benchmark, {lists} FROM results WHERE {column} = '{value}' GROUP BY benchmark ORDER BY 1"
         ):
-            for axis, values in zip(AXES, kept, strict=True):
+            for axis, values in zip(axes, kept, strict=True):
                 gone = tuple(v for v in known.get(benchmark, {}).get(axis, ()) if v not in (values or ()))
                 if gone and axis != column:
                     found.setdefault(benchmark, {}).setdefault(column, {})[axis] = gone
@@ -291,6 +300,15 @@ class _Requests:
                 self._running = None
 
 
+class _WithoutPandas:
+    """DuckDB and pyarrow import pandas where they find it, which takes as long as to load small results."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("The sandbox needs no pandas.", name=name)
+
+
 def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, dict[str, Any]]:
     store = Store(request["url"])
     views = request["views"]
@@ -315,6 +333,7 @@ def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, d
 
 def main() -> None:
     """Serve until the pipe closes."""
+    sys.meta_path.insert(0, _WithoutPandas)
     # Nothing but replies may reach the pipe, whatever a library prints.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
