@@ -1,27 +1,16 @@
 """The set itself: how many questions, which are held out, and that every gold can be met."""
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from mirror.evaluation.databases import Golds, build
+from mirror.evaluation.databases import Golds
 from mirror.evaluation.questions import Question, QuestionError, load
 from mirror.evaluation.same_rows import difference
-from mirror.evaluation.worlds import WORLDS
 
 QUESTIONS = load()
-
-
-@pytest.fixture(scope="module")
-def golds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Golds]]:
-    folder: Path = tmp_path_factory.mktemp("worlds")
-    opened = {world.name: Golds(build(world, folder)) for world in WORLDS}
-    yield opened
-    for gold in opened.values():
-        gold.close()
 
 
 def test_how_many_there_are() -> None:

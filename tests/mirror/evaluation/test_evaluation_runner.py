@@ -2,6 +2,8 @@
 
 import argparse
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -9,10 +11,16 @@ from mirror.evaluation import runner
 from mirror.evaluation.command import add_parser, evaluate
 from mirror.evaluation.questions import Gold, Question
 from mirror.evaluation.runner import NoModelError, run
-from mirror.evaluation.worlds import ALPHA, DELTA, NOW
+from mirror.evaluation.worlds import ALPHA, DELTA, NOW, World
 from mirror.query_spec import Answer, ChartSpec, Table
 
 SQL = "SELECT count(*) AS n FROM results"
+
+
+@pytest.fixture
+def ready(monkeypatch: pytest.MonkeyPatch, built: Callable[[World], Path]) -> None:
+    """The worlds that are built already, in the place of fresh ones."""
+    monkeypatch.setattr(runner, "build", lambda world, _folder: built(world))
 
 
 def question(id: str, words: str, gold: str = SQL, **more: object) -> Question:
@@ -34,6 +42,7 @@ def test_asked_in_every_world() -> None:
     assert len(right.seconds) == 2
 
 
+@pytest.mark.usefixtures("ready")
 def test_words_are_read_with_the_present_of_the_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
     heard = []
 
@@ -49,6 +58,7 @@ def test_words_are_read_with_the_present_of_the_worlds(monkeypatch: pytest.Monke
     assert given["use_model"] is False
 
 
+@pytest.mark.usefixtures("ready")
 def test_a_follow_up_is_asked_after_its_question(monkeypatch: pytest.MonkeyPatch) -> None:
     heard = []
 
@@ -81,6 +91,7 @@ def test_the_command_without_a_model(monkeypatch: pytest.MonkeyPatch, capsys: py
     assert "No language model is configured" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("ready")
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate(command("--category", "unanswerable", "--questions", "held_out", "--json")) == 0
     printed = json.loads(capsys.readouterr().out)

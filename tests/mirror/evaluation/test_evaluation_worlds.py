@@ -1,11 +1,8 @@
 """The seeded worlds: always the same, whole as the journal's records are, and different where it matters."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from mirror.evaluation.databases import Golds, build
+from mirror.evaluation.databases import Golds
 from mirror.evaluation.trials import records
 from mirror.evaluation.worlds import WORLDS, World
 
@@ -13,15 +10,6 @@ WINNER = (
     "SELECT method FROM cfg WHERE dataset = 'frappe' AND compression = 0.1 AND embedding_dim = 16 "
     "QUALIFY rank() OVER (ORDER BY auc DESC) = 1"
 )
-
-
-@pytest.fixture(scope="module")
-def golds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Golds]]:
-    folder: Path = tmp_path_factory.mktemp("worlds")
-    opened = {world.name: Golds(build(world, folder)) for world in WORLDS}
-    yield opened
-    for gold in opened.values():
-        gold.close()
 
 
 def one(gold: Golds, sql: str) -> object:
