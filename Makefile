@@ -1,6 +1,7 @@
 # From a bare clone: `make app` opens the app, `make test` runs the tests, `make bench` measures this machine.
 PORT ?= 8501
 PYTHON ?= python3
+WORKERS ?= 2
 BIN := .venv/bin
 
 .PHONY: app test bench lint format clean
@@ -13,7 +14,7 @@ app: .venv/app.stamp
 
 test: .venv/dev.stamp
 	$(BIN)/python -m bench_engine build
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 bench: .venv/app.stamp
 	@$(BIN)/python -m bench_engine build || true

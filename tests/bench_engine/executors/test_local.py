@@ -221,7 +221,10 @@ def test_what_a_worker_started_ends_with_it(engine) -> None:
     assert execute(trial(engine, "child"))[0].status == "ok"
     assert time.monotonic() - started < 30
     orphans = [
-        p for p in psutil.process_iter(["cmdline"]) if "import time; time.sleep(60)" in (p.info["cmdline"] or [])
+        p
+        for p in psutil.process_iter(["cmdline", "environ"])
+        if "import time; time.sleep(60)" in (p.info["cmdline"] or [])
+        and (p.info["environ"] or {}).get("MIRROR_LOCK") == os.environ["MIRROR_LOCK"]  # of this test, not of another
     ]
     psutil.wait_procs(orphans, timeout=5)
     assert not [p for p in orphans if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
