@@ -12,7 +12,7 @@ from mirror.chart import figure
 from mirror.pages import flow
 from mirror.pages.answer_view import question_buttons
 from mirror.pages.common import is_phone, plain, show_chart
-from mirror.query_spec import Answer
+from mirror.query_spec import Answer, ChartSpec, Table
 from mirror.sandbox import Sandbox
 
 _CARDS = (3, 2, 2)  # relative widths; a narrow one has no more room for a chart than a phone
@@ -53,8 +53,14 @@ def _is_narrow(card: int) -> bool:
 def _is_small(answer: Answer, height: int, narrow: bool) -> bool:
     if answer.status != "answered" or not answer.table or not answer.chart or not answer.table.rows:
         return False
-    drawn = figure(answer.table, answer.chart, columns=1 if narrow else None)
-    return drawn is None or (drawn.layout.height or 0) <= height
+    return _drawn_height(answer.table, answer.chart, 1 if narrow else None) <= height
+
+
+@st.cache_data(max_entries=80, show_spinner=False)
+def _drawn_height(table: Table, chart: ChartSpec, columns: int | None) -> float:
+    """Of a chart in pixels, 0 where there is none. Kept, since to draw all examples takes longer than all else here."""
+    drawn = figure(table, chart, columns=columns)
+    return (drawn.layout.height or 0) if drawn is not None else 0
 
 
 def _answer(question: str, box: Sandbox) -> Answer:
