@@ -86,7 +86,8 @@ def store(tmp_path: Path, empty: Path) -> Store:
 
 @pytest.fixture(autouse=True)
 def quick_and_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fewer rounds, and the same noise whatever ran before."""
+    """Fewer rounds, and the same noise and the same width whatever ran before and wherever it runs."""
+    monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(ratios, "ROUNDS", 200)
     monkeypatch.setitem(globals(), "_number", itertools.count())
 

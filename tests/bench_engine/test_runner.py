@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -179,7 +180,12 @@ def test_real_workers_one_after_another(engine) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_the_run_without_a_record_of_the_trial_it_hit(engine, number: int) -> None:
+def test_a_signal_ends_the_run_without_a_record_of_the_trial_it_hit(
+    engine, number: int, request: pytest.FixtureRequest
+) -> None:
+    request.addfinalizer(partial(signal.signal, number, signal.getsignal(number)))
+    if signal.getsignal(number) is signal.SIG_IGN:  # under nohup
+        signal.signal(number, signal.SIG_DFL)
     before = signal.getsignal(number)
 
     def answer(trial: Trial) -> TrialResult:

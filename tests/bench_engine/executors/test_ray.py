@@ -64,7 +64,7 @@ def state(engine) -> runs.RunState | None:
     return runs.read(engine.journal, "r")
 
 
-def until(true: Callable[[], object], seconds: float = 30.0) -> None:
+def until(true: Callable[[], object], seconds: float = 90.0) -> None:  # long, for a busy machine
     limit = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < limit
