@@ -1,4 +1,5 @@
-# From a bare clone: `make app` opens the app, `make test` runs the tests, `make bench` measures this machine.
+# From a bare clone: `make app` opens the app, `make test` runs the tests in WORKERS processes, `make bench` measures this
+# machine.
 PORT ?= 8501
 PYTHON ?= python3
 WORKERS ?= 2

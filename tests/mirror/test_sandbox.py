@@ -280,6 +280,31 @@ def test_the_process_knows_no_key_of_its_parent(tmp_path, monkeypatch):
             assert b"canary" not in Path(f"/proc/{pid_of(box)}/environ").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("directions", "lost"),
+    [
+        (("forward", "forward"), {}),
+        ((None, None), {}),
+        (("forward", "forward_backward"), {"lookup": {"direction": {"batch_size": (512,)}}}),
+        (("forward", None), {"lookup": {"direction": {"batch_size": (512,)}}}),
+    ],
+)
+def test_a_usual_value_loses_what_stands_in_trials_of_another_alone(tmp_path, directions, lost):
+    """Forward is usual: a second batch size that only the second trial has is lost where that is not forward."""
+    sizes = ((1, directions[0], 64), (2, directions[1], 512))
+    records = [record(n, direction=direction, batch_size=size, seed=0) for n, direction, size in sizes]
+    store = store_at(tmp_path / "results.duckdb", *records)
+    connection = snapshot.load(snapshot.read(store, EXPOSED), threads=1)
+    assert sandbox_child.profile(connection, {}).lost == lost
+
+
+@linux
+def test_the_process_imports_no_pandas(small):
+    """Which takes as long as all else that a start over small results does."""
+    small.run("SELECT * FROM results")
+    assert "/pandas/" not in Path(f"/proc/{pid_of(small)}/maps").read_text()
+
+
 @linux
 def test_nothing_can_be_opened_from_inside(tmp_path):
     """What holds when all else has failed: even Python code in the process reads, writes and connects to nothing."""
