@@ -299,11 +299,15 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 class Impatient(Asking):
-    """Is cancelled, from another thread, as soon as it takes long."""
+    """Is cancelled, from another thread, as soon as it takes long; that thread, too, asks whether it is done."""
+
+    _canceller: threading.Thread | None = None
 
     def done(self, within_s: float = 0.0) -> bool:
-        if self.seconds > flow._QUICK_S and not super().done():
-            threading.Thread(target=self.cancel).start()
+        at_it = self._canceller is not None and self._canceller.is_alive()
+        if not at_it and self.seconds > flow._QUICK_S and not super().done():
+            self._canceller = threading.Thread(target=self.cancel)
+            self._canceller.start()
         return super().done(within_s)
 
 
