@@ -80,7 +80,8 @@ CUES: dict[str, tuple[str, ...]] = {
     "recommend": (
         "should i use", "should we use", "should i pick", "should i choose", "should i take", "would you use",
         "would you pick", "would you choose", "would you recommend", "do you recommend", "recommend", "recommended",
-        "recommendation", "suggest", "to use", "best choice", "worth it", "worth the trouble", "worth the effort", "worthwhile",
+        "recommendation", "suggest", "to use", "best choice", "worth it", "worth the trouble", "worth the effort",
+        "worthwhile",
         "is worth", "pays off", "pay off", "sweet spot", "should one use", "should one pick", "do i pick", "do i use",
         "do i choose", "do we pick", "do we use", "to pick", "to choose", "to take", "should be used", "makes sense",
         "make sense", "any good", "a good choice", "good idea", "good enough", "get away with", "go for", "go with",
@@ -105,7 +106,8 @@ CUES: dict[str, tuple[str, ...]] = {
     ),
     "not": ("not", "except", "except for", "without", "excluding", "other than", "but not", "no", "<>", "!=", "≠"),
     "compare": (
-        "compare", "comparison", "comparison of", "difference between", "comparing", "differences between", "compares", "next to",
+        "compare", "comparison", "comparison of", "difference between", "comparing", "differences between",
+        "compares", "next to",
         "compared", "difference", "differences", "any difference", "stack up", "side by side", "head to head",
         "differ", "differs",
     ),
@@ -129,7 +131,9 @@ CUES: dict[str, tuple[str, ...]] = {
     "worse": ("worse",),
     "changed": ("changed", "change", "changes"),
     "improved": ("improved", "improve", "improves"),
-    "regressed": ("regressed", "regression", "regressions", "regress", "regresses", "degraded", "degrade", "worsened", "worsen"),
+    "regressed": (
+        "regressed", "regression", "regressions", "regress", "regresses", "degraded", "degrade", "worsened", "worsen",
+    ),
     "top": ("top", "first"),
     "bottom": ("bottom", "last"),
     "sort": (
@@ -178,7 +182,9 @@ CUES: dict[str, tuple[str, ...]] = {
     "chart:heatmap": ("heatmap", "heat map"),
     "chart:parallel": ("parallel coordinates", "parallel plot"),
     "chart:table": ("table",),
-    "log": ("log x", "log y", "log log", "loglog", "log scale", "logarithmic", "logarithmic scale", "log axis", "log axes"),
+    "log": (
+        "log x", "log y", "log log", "loglog", "log scale", "logarithmic", "logarithmic scale", "log axis", "log axes",
+    ),
     "drop:auc": (
         "auc loss", "quality loss", "accuracy loss", "auc drop", "quality drop", "accuracy drop", "loss in auc",
         "drop in auc", "loss of auc", "loss of quality", "drop in quality", "auc difference", "auc gain",
@@ -188,10 +194,12 @@ CUES: dict[str, tuple[str, ...]] = {
     "training": (
         "by step", "per step", "over steps", "over the steps", "by training step", "over training steps",
         "training curve", "training curves", "curve", "curves", "learning curve", "learning curves", "over training",
-        "over the training", "over the training steps", "over the course of training", "over the course of the training",
+        "over the training", "over the training steps", "over the course of training",
+        "over the course of the training",
         "in the course of training", "across training", "along training", "across steps", "along the steps",
         "throughout training", "as training goes on", "as training progresses", "as training proceeds", "as it trains",
-        "step by step", "convergence", "convergence of", "converge", "converges", "during training", "during the training", "while training", "while it trains",
+        "step by step", "convergence", "convergence of", "converge", "converges", "during training",
+        "during the training", "while training", "while it trains",
     ),
     # Things people ask that the form of a query cannot hold: refused with the way there is.
     "cannot:curves": ("steps", "epoch", "epochs"),
@@ -225,7 +233,8 @@ choose chosen recommended rely work works working consume consumes consumed cons
 require requires required spend spends spent eat eats looks fit fits fitting budget constraint constraints limit
 limits limited restrict restricted overhead mine said say tells among ran looked select develop develops evolve
 evolves progress progresses trained whose down whether squeezed timed ask whichever
-put tried quantify competing retain retains remain remains somebody anybody could've im id ill ive u whats wheres thats theres heres theyre youre
+put tried quantify competing retain retains remain
+remains somebody anybody im ive u whats wheres thats theres heres theyre youre
 """
 
 ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")

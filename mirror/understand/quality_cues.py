@@ -15,8 +15,10 @@ _LOSS = r"(?:loss|drop|degradation|decrease|penalty|hit)"
 _LOSE = r"(?:los(?:e|es|ing|t)|drop(?:s|ping|ped)?|sacrific(?:e|es|ing)|giv(?:e|es|ing)\s+up|cost(?:s|ing)?|hurts?)"
 # How much may be lost, said in another way than "within 0.001 of dense".
 _MARGINS = (
-    rf"(?:without|not|never)\s+{_LOSE}\s+(?:{_QUALITY}\s+)?(?:by\s+)?(?:more\s+than|over)\s+{_N}(?:\s+(?:of\s+)?(?:the\s+)?{_QUALITY})?",
-    rf"(?:that\s+|which\s+)?{_LOSE}\s+(?:{_QUALITY}\s+)?(?:by\s+)?(?:only\s+)?{_SMALL}\s+{_N}(?:\s+(?:of\s+|in\s+)?(?:the\s+)?{_QUALITY})?",
+    rf"(?:without|not|never)\s+{_LOSE}\s+(?:{_QUALITY}\s+)?(?:by\s+)?(?:more\s+than|"
+    rf"over)\s+{_N}(?:\s+(?:of\s+)?(?:the\s+)?{_QUALITY})?",
+    rf"(?:that\s+|which\s+)?{_LOSE}\s+(?:{_QUALITY}\s+)?(?:by\s+)?(?:only\s+)?{_SMALL}\s+{_N}(?:\s+(?:of\s+|"
+    rf"in\s+)?(?:the\s+)?{_QUALITY})?",
     rf"{_SMALL}\s+{_N}\s+(?:of\s+|in\s+)?{_QUALITY}\s+{_LOSS}",
     rf"{_SMALL}\s+{_N}\s+{_LOSS}(?:\s+(?:in|of)\s+(?:test\s+)?{_QUALITY})?",
     rf"(?:an?\s+|the\s+)?{_QUALITY}\s+{_LOSS}\s+(?:of\s+|is\s+|stays?\s+)?{_SMALL}\s+{_N}",

@@ -19,7 +19,10 @@ _REST = r"(?= for\b| at\b| in\b| with\b| when\b| of\b|[?.,!]|$)"
 _A, _B = r"(?P<a>[\w\s-]+?)", r"(?P<b>[\w\s-]+?)"
 _TIME = r"\d[\d.,]*\s*(?:ns|us|µs|ms|s|msec|microseconds?|milliseconds?|seconds?)\b"
 _ENDS = r"(?:best|worst|fastest|slowest|smallest|largest|highest|lowest|biggest|quickest|cheapest|newest|latest|most)"
-_GROWING = r"(?:doubling the|doubling|tripling the|increasing the|increasing|decreasing|raising|lowering|growing|a larger|a smaller|larger|smaller|more|fewer|the)"
+_GROWING = (
+    r"(?:doubling the|doubling|tripling the|increasing the|increasing|decreasing|raising|lowering|"
+    r"growing|a larger|a smaller|larger|smaller|more|fewer|the)"
+)
 
 
 _AXIS_WORD = (
@@ -30,7 +33,8 @@ _AXIS_WORD = (
 _MOVING = (
     r"(?:the |a |an |we use |you use |using |i use |you have |there are )?"
     r"(?:more|larger|bigger|smaller|higher|lower|fewer|increasing|growing|longer|wider|stronger|heavier|the)? ?"
-    rf"(?P<axis>{_AXIS_WORD})(?: (?:get|gets|grow|grows|become|becomes|increase|increases|rise|rises|shrink|shrinks|is|are)"
+    rf"(?P<axis>{_AXIS_WORD})(?: (?:get|gets|grow|grows|become|becomes|increase|increases|rise|rises|shrink|"
+    rf"shrinks|is|are)"
     r"(?: (?:bigger|larger|smaller|higher|lower|up|down|longer|wider|increased|added|more))?)?\b"
 )
 _BASE = r"(?:THE_BASELINE|baseline)"  # its name stands in the catalogue, which is read when first asked
@@ -86,7 +90,8 @@ def _at_the_speed(text: str) -> str:
 
 
 _PER_STEP = re.compile(
-    r"\b(?:cost|costs|time|latency|speed) (?:per|of a|of each|of one|for each|for every) (?:single )?(?:training )?step\b|"
+    r"\b(?:cost|costs|time|latency|speed) (?:per|of a|of each|of one|for each|for every) (?:single )?(?:training "
+    r")?step\b|"
     r"\bper[- ]step (?:cost|costs|time|times|latency)\b"
 )
 _MEANT = {
@@ -94,7 +99,8 @@ _MEANT = {
     "bigger": "memory", "lighter": "memory", "more accurate": "auc", "less accurate": "auc",
 }  # fmt: skip
 _SPEED_WORD = re.compile(
-    r"\b(?:throughput|latency|latencies|speed|samples/s|samples per second|examples per second|examples/s|qps|step time|"
+    r"\b(?:throughput|latency|latencies|speed|samples/s|samples per second|examples per second|examples/s|qps|"
+    r"step time|"
     r"time|how fast|how slow|how long|cost|costs|memory|ram|rss|footprint|p50|p9\d)\b"
 )
 _RECORDED_WORD = re.compile(
@@ -106,10 +112,12 @@ _ASKED_IN = r"(?:\b(?:all |just |only |measured |expressed |given )*in (?:the )?
 _WISHED = (
     (
         re.compile(
-            rf"(?:{_ASKED_IN}|\b(?:how many|how much|just the|only the|number of) (?:actual |real )?){_SIZE_UNIT}\b[)\]]?(?!/s)"
+            rf"(?:{_ASKED_IN}|\b(?:how many|how much|just the|only the|number of) (?:actual |real "
+            rf")?){_SIZE_UNIT}\b[)\]]?(?!/s)"
         ),
         re.compile(
-            r"\b(?:memory|size|sizes|footprint|metadata|params|parameters|weights|space|storage|ram|rss|how big|how large|"
+            r"\b(?:memory|size|sizes|footprint|metadata|params|parameters|weights|space|storage|ram|rss|how big|"
+            r"how large|"
             r"how small|index|memory usage|disk|state)\b"
         ),
         "memory",
@@ -117,7 +125,8 @@ _WISHED = (
     (
         re.compile(rf"(?:{_ASKED_IN}|\b(?:how many|just the|only the|number of) ){_TIME_UNIT}\b[)\]]?"),
         re.compile(
-            r"\b(?:latency|latencies|time|times|timings?|runtime|p10|p50|p90|p95|p99|tail|how long|how fast|how slow|duration|"
+            r"\b(?:latency|latencies|time|times|timings?|runtime|p10|p50|p90|p95|p99|tail|how long|how fast|how "
+            r"slow|duration|"
             r"delay|slow|fast|faster|slower|fastest|slowest|median|longest|shortest)\b"
         ),
         "latency",
@@ -132,7 +141,8 @@ _WISHED = (
 _OPENING: tuple[Rule, ...] = (
     # "For each data set, which method ...": what stands behind is not grouped by as well.
     (
-        r"^(?P<before>.*?[.!] |)(?P<by>for (?:each|every) [\w ]{3,40}?), (?P<rest>(?:which|what|who|how|is|are|does|do|show|give|list)"
+        r"^(?P<before>.*?[.!] |)(?P<by>for (?:each|every) [\w ]{3,40}?), (?P<rest>(?:which|what|who|how|is|are|"
+        r"does|do|show|give|list)"
         r"\b[^?.!;]*)",
         r"\g<before>\g<rest> \g<by>",
     ),
@@ -199,13 +209,15 @@ _FRAMES: tuple[Rule, ...] = (
         _two_ends,
     ),
     (
-        r"\b(?:does|do|will|would|is|are) (?:a|the|having a|using a) second (?P<axis>thread|core) (?:make|makes|making)\b"
+        r"\b(?:does|do|will|would|is|are) (?:a|the|having a|using a) second (?P<axis>thread|core) (?:make|makes|"
+        r"making)\b"
         r"(?P<what>[\w\s-]*?) (?:faster|quicker|slower|any faster)\b",
         r" how many times faster is threads 2 than threads 1 \g<what> ",
     ),
     # Who is left out: "all but dense", "dense excluded".
     (
-        r"\b(?:all|everything|anything|every one|everyone|each|any)(?: (?:of them|methods?|the methods|others?))? but\b",
+        r"\b(?:all|everything|anything|every one|everyone|each|any)(?: (?:of them|methods?|the methods|"
+        r"others?))? but\b",
         "except",
     ),
     (r"\bapart from\b|\baside from\b|\bleaving (?:out|aside)\b|\bleave out\b|\bwithout counting\b", "except"),
@@ -220,18 +232,21 @@ _FRAMES: tuple[Rule, ...] = (
     (
         rf"\b(?:what|which|what kinds? of) (?P<axis>{_AXIS_WORD})(?: (?:settings?|values?|levels?|options?))?"
         r" (?:did|have|do|are|were|was|has) (?:(?:you|we|they|been|people|it|there|ever|already|get|got|all) )*"
-        r"(?:tried|try|tested|test|used|use|run|measured|measure|covered|cover|benchmarked|benchmark|been|there)(?: out)?\b"
+        r"(?:tried|try|tested|test|used|use|run|measured|measure|covered|cover|benchmarked|benchmark|been|"
+        r"there)(?: out)?\b"
         r"(?! (?:best|most|least|fastest|with the))",
         r"which \g<axis> are there ",
     ),
     (
-        rf"\b(?:which|what) (?P<axis>{_AXIS_WORD}|methods?|machines?|data ?sets?|benchmarks?|sweeps?) (?:did|has|have|had|got|saw|ran) "
+        rf"\b(?:which|what) (?P<axis>{_AXIS_WORD}|methods?|machines?|data ?sets?|benchmarks?|sweeps?) (?:did|has|"
+        rf"have|had|got|saw|ran) "
         r"(?:the )?(?P<end>most|fewest|highest number of|lowest number of) (?:runs|trials|results|experiments)\b",
         _extremes,
     ),
     # What did not end well, and why.
     (
-        r"\b(?:did not|does not|do not|could not|never) (?:make it|finish(?:ed)?|complete[d]?|succeed(?:ed)?|run through|"
+        r"\b(?:did not|does not|do not|could not|never) (?:make it|finish(?:ed)?|complete[d]?|succeed(?:ed)?|run "
+        r"through|"
         r"go through|terminate[d]?)\b",
         "failed",
     ),
@@ -250,21 +265,25 @@ _FRAMES: tuple[Rule, ...] = (
         "has the lowest auc loss",
     ),
     (
-        r"\b(?:loses?|drops?|gives? up|sacrifices?) (?:the )?(?P<end>least|most) (?:of (?:the |its )?)?(?:test )?(?:auc|quality|accuracy)\b",
+        r"\b(?:loses?|drops?|gives? up|sacrifices?) (?:the )?(?P<end>least|most) (?:of (?:the |its )?)?(?:test "
+        r")?(?:auc|quality|accuracy)\b",
         lambda m: f"has the {'lowest' if m['end'] == 'least' else 'highest'} auc loss",
     ),
     (
-        r"\bhow much longer (?:does|do|did|will) (?=.*\b(?:steps?|lookups?|calls?|batch|batches|forward|backward|pass)\b)"
+        r"\bhow much longer (?:does|do|did|will) (?=.*\b(?:steps?|lookups?|calls?|batch|batches|forward|backward|"
+        r"pass)\b)"
         r"(?!.*\b(?:trials?|runs?|sweeps?)\b)",
         "how much slower is ",
     ),
     (
-        rf"\b(?:does|do|will|would|can) (?:more |larger |bigger |a larger |a bigger |fewer |smaller |the |stronger )?(?P<axis>{_AXIS_WORD}) "
+        rf"\b(?:does|do|will|would|can) (?:more |larger |bigger |a larger |a bigger |fewer |smaller |the |"
+        rf"stronger )?(?P<axis>{_AXIS_WORD}) "
         rf"make (?P<what>[\w\s-]+?) (?:any |much )?(?P<how>{'|'.join(_MEANT)})\b",
         lambda m: f" {_MEANT[m['how']]} of {m['what']} by {m['axis']} ",
     ),
     (
-        r"\b(?:is|are) there (?:a |any |some |another |other |an )*(?:methods?|kernels?|compressors?|approach|approaches|one|ones) "
+        r"\b(?:is|are) there (?:a |any |some |another |other |an )*(?:methods?|kernels?|compressors?|approach|"
+        r"approaches|one|ones) "
         r"(?:that|which|who) (?:is|are) (?=(?:faster|slower|smaller|larger|better|worse|more accurate))",
         "which methods are ",
     ),
@@ -277,33 +296,39 @@ _FRAMES: tuple[Rule, ...] = (
     # "how large is the gap": no question of memory.
     (
         r"\bhow (?:large|big|small|high|great|wide|much) (?:is|are|was) (?:the |this |that )?"
-        r"(?=(?:\w+ )?(?:gap|gaps|difference|differences|improvement|advantage|benefit|drop|loss|gain|penalty|lead|edge)\b)",
+        r"(?=(?:\w+ )?(?:gap|gaps|difference|differences|improvement|advantage|benefit|drop|loss|gain|penalty|"
+        r"lead|edge)\b)",
         "what is the ",
     ),
     # "the advantage of A over B".
     (
-        rf"\b(?:the )?(?:advantage|improvement|benefit|superiority|edge|gain|lead)s? of (?:the )?{_A} over (?:the )?{_B}{_REST}",
+        rf"\b(?:the )?(?:advantage|improvement|benefit|superiority|edge|gain|lead)s? of (?:the )?{_A} over "
+        rf"(?:the )?{_B}{_REST}",
         r" gap between \g<a> and \g<b> ",
     ),
     # "0.92 AUC that is kept" is a limit; "from compression 0.5 to 0.05" no time.
     (
-        r"\b(?:keep|retain|maintain|preserve|hold|deliver)(?:s|ing)? (?:an? )?(?:at least )?(?:auc (?:of )?)?(?P<n>0?\.\d+)(?: of)? auc\b",
+        r"\b(?:keep|retain|maintain|preserve|hold|deliver)(?:s|ing)? (?:an? )?(?:at least )?(?:auc (?:of "
+        r")?)?(?P<n>0?\.\d+)(?: of)? auc\b",
         r"auc at least \g<n>",
     ),
     (
-        rf"\bhow (?:much )?(?:does|do) (?:the )?{_A} (?:degrade|drop|fall|decline|change|improve|rise|decrease|increase|go|move)s?"
+        rf"\bhow (?:much )?(?:does|do) (?:the )?{_A} (?:degrade|drop|fall|decline|change|improve|rise|decrease|"
+        rf"increase|go|move)s?"
         r"(?: (?:down|up))?(?: (?:when|if) (?:going|moving))? (?=from compression [\d.]+ to [\d.]+)",
         r" \g<a> ",
     ),
     # What something costs in quality.
     (
-        r"\b(?:the )?(?:costs?|price|pay|pays|paid|toll)(?: (?:paid|to pay|it takes))? in (?:terms of )?(?:test )?(?:auc|quality|accuracy)\b",
+        r"\b(?:the )?(?:costs?|price|pay|pays|paid|toll)(?: (?:paid|to pay|it takes))? in (?:terms of )?(?:test "
+        r")?(?:auc|quality|accuracy)\b",
         "auc loss",
     ),
     (r"\bhow far (?:below|behind|under|off|above|ahead of|from)\b", "gap to"),
     # "does anyone beat dense", "is there anything faster than dense".
     (
-        r"^\s*(?:does|did|do|can|will|would|is there|are there)? ?(?:any ?one|any ?body|anything|any methods?|any of (?:them|the methods)|"
+        r"^\s*(?:does|did|do|can|will|would|is there|are there)? ?(?:any ?one|any ?body|anything|any methods?|"
+        r"any of (?:them|the methods)|"
         r"something|any other methods?)(?: else)?(?: that| which)?(?: (?:is|are))? "
         r"(?=(?:beat|beats|faster|slower|smaller|larger|better|worse|outperform|outperforms|more accurate)\b)",
         " which methods ",
@@ -314,7 +339,8 @@ _FRAMES: tuple[Rule, ...] = (
     # Several at once: "batches of 512", "looking up 2048 at once".
     (r"\b(?:when|while|for|in|if|by|during) (?:we are |i am )?looking up\b", "in lookup"),
     (
-        r"\b(?P<n>\d[\d,]*k?) (?:(?:ids?|samples|examples|vectors|requests|items|users|queries) )?(?:at once|at a time)\b",
+        r"\b(?P<n>\d[\d,]*k?) (?:(?:ids?|samples|examples|vectors|requests|items|users|queries) )?(?:at once|at "
+        r"a time)\b",
         r"batch size \g<n> ",
     ),
     (r"\b(?:mini-?)?batch(?:es)? of (?=\d)", "batch size "),
@@ -331,14 +357,16 @@ _FRAMES: tuple[Rule, ...] = (
     ),
     # "latency gets worse with bigger batches": what changes, by what.
     (
-        rf"\b(?:does|do|will|is|are|would|how (?:much )?(?:does|do|will)) (?:the )?(?P<what>(?:(?!\b(?:than|it|that)\b)[\w\s-])+?) "
+        rf"\b(?:does|do|will|is|are|would|how (?:much )?(?:does|do|will)) (?:the )?(?P<what>(?:(?!\b(?:than|it|"
+        rf"that)\b)[\w\s-])+?) "
         r"(?:get|gets|become|go|grow|rise|fall|increase|decrease|drop|suffer|improve|degrade|worsen|change|scale|vary|"
         r"deteriorate)(?: (?:any|much))?(?: (?:better|worse|slower|faster|larger|smaller|bigger|up|down|higher|lower))?"
         rf" (?:with|as|when|if|for|at) {_MOVING}\b",
         r" \g<what> by \g<axis> ",
     ),
     (
-        r"\b(?:does|will|do) (?:it|that|this|things) (?:get|become|go)(?: any)? (?:worse|better|slower|faster|larger|smaller)"
+        r"\b(?:does|will|do) (?:it|that|this|things) (?:get|become|go)(?: any)? (?:worse|better|slower|faster|"
+        r"larger|smaller)"
         rf" (?:with|as|when|if|for|at) {_MOVING}",
         r" by \g<axis> ",
     ),
@@ -387,7 +415,8 @@ _FRAMES: tuple[Rule, ...] = (
         _at_least,
     ),
     (
-        r"\b(?:reach|achieve|attain|hit|get to)(?:e?s|ing)? (?!over|more|at)(?=\d[\d.,]* ?(?:gb/s|[km]? ?(?:samples|examples|"
+        r"\b(?:reach|achieve|attain|hit|get to)(?:e?s|ing)? (?!over|more|at)(?=\d[\d.,]* ?(?:gb/s|[km]? "
+        r"?(?:samples|examples|"
         r"lookups|queries)(?:/s| per)|[km]? ?qps|x speedup|% auc))",
         "at least ",
     ),
@@ -447,7 +476,8 @@ _SENTENCES: tuple[Rule, ...] = (
     ),
     # Over seeds a mean or a spread is always taken.
     (
-        r"\b(?:over|across|between|among) (?:all |the |different |(?:three|five|two|ten|\d+) )*(?:random )?(?:seeds?|repeats?|repetitions|replicates)\b",
+        r"\b(?:over|across|between|among) (?:all |the |different |(?:three|five|two|ten|\d+) )*(?:random "
+        r")?(?:seeds?|repeats?|repetitions|replicates)\b",
         " ",
     ),
     # Few words of everyday that the lexicon holds in another form.

@@ -34,7 +34,8 @@ _PRUNED = rf"(?:pruned|pruning|sparse|sparsity|prune rate|pruning rate|of (?:the
 _PRUNE = r"(?:pruned?|pruning(?: ratio| rate| level)?|sparsity|sparse|prunes)"
 _LESS = ("smaller", "less", "fewer", "reduction", "lighter", "tinier", "reduced")
 _SHRINK = (
-    r"(?:squeez(?:e|es|ed|ing)|shr(?:ink|inks|unk|ank|inking)|reduc(?:e|es|ed|ing)|cut(?:s|ting)?|compress(?:es|ed|ing)?|"
+    r"(?:squeez(?:e|es|ed|ing)|shr(?:ink|inks|unk|ank|inking)|reduc(?:e|es|ed|ing)|cut(?:s|ting)?|compress(?:es|"
+    r"ed|ing)?|"
     r"bring(?:s|ing)?|brought|push(?:es|ed|ing)?|trim(?:s|med|ming)?|slash(?:es|ed|ing)?|down)"
 )
 # What is shrunk: never a metric that a limit could be of.
@@ -101,7 +102,8 @@ BUDGETS: tuple[Rule, ...] = (
         " at most ",
     ),
     (
-        r"\b(?:under|within|below|in|for|with) (?:that|this|the same|such an?) (?:budget|cap|limit|ceiling|constraint)\b",
+        r"\b(?:under|within|below|in|for|with) (?:that|this|the same|such an?) (?:budget|cap|limit|ceiling|"
+        r"constraint)\b",
         " ",
     ),
     (
@@ -116,7 +118,8 @@ BUDGETS: tuple[Rule, ...] = (
 
 SIZES: tuple[Rule, ...] = (
     (
-        rf"\b(?:under|within|below|in) (?:a |an |the )?{_SHARE}\s*(?:(?:parameter|memory|size|weight) )?(?:budget|cap|limit)\b",
+        rf"\b(?:under|within|below|in) (?:a |an |the )?{_SHARE}\s*(?:(?:parameter|memory|size|weight) "
+        rf")?(?:budget|cap|limit)\b",
         lambda m: f" compression at most {m['share']}% ",
     ),
     # "keep at most 5 %", "with less than 10 % of the weights"; "nominally" says what a compression is.
@@ -133,7 +136,8 @@ SIZES: tuple[Rule, ...] = (
     (rf"\b{_SHRINK} {_TABLE}(?:down )?to {_SHARE}(?:\s*{_WHOLE})?", _kept_percent),
     (rf"\b{_SHRINK} {_TABLE}by {_SHARE}", _pruned_percent),
     (
-        rf"\b{_SHRINK} {_TABLE}(?:by )?(?:a factor of )?(?P<n>{_COUNT})\s*(?:x|fold|-fold|times)(?! (?:faster|slower))\b",
+        rf"\b{_SHRINK} {_TABLE}(?:by )?(?:a factor of )?(?P<n>{_COUNT})\s*(?:x|fold|-fold|times)(?! (?:faster|"
+        rf"slower))\b",
         lambda m: f" {_count(m['n'])}x smaller ",
     ),
     (rf"\b{_SHRINK} {_TABLE}by a factor of (?P<n>{_COUNT})\b", lambda m: f" {_count(m['n'])}x smaller "),
@@ -145,7 +149,8 @@ SIZES: tuple[Rule, ...] = (
         r"\b(?:pruning ratio|prune ratio|pruning rate|sparsity|pruned)(?: (?:of|at|is|=))?\s*(?P<ratio>0?\.\d+)",
         _pruned_fraction,
     ),
-    (rf"\b{_SHARE}\s*(?:smaller|fewer (?:parameters|params|weights)|less (?:memory|space))\b(?! than)", _pruned_percent),
+    (rf"\b{_SHARE}\s*(?:smaller|fewer (?:parameters|params|weights)|less (?:memory|space))\b(?! "
+     rf"than)", _pruned_percent),
     (rf"\b(?:keep(?:s|ing)?|kept|retain(?:s|ing)?|with only|only)\s+{_SHARE}\s*{_WHOLE}{_LEFT}", _kept_percent),
     (rf"\b(?:keep(?:s|ing)?|retain(?:s|ing)?)\s+{_SHARE}", _kept_percent),
     (rf"\b{_SHARE}\s*{_WHOLE}{_LEFT}", _kept_percent),

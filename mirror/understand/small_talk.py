@@ -8,15 +8,18 @@ import re
 
 _WHO = (
     r"(?:(?:a|an|one|the|our|my|his|her) )?(?:reviewers?|referees?|boss|supervisor|advisor|adviser|professor|prof|"
-    r"manager|colleagues?|co-?authors?|customer|client|student|teacher|friend|cto|team lead)(?: ?#?\d\b| (?:one|two|three)\b)?"
+    r"manager|colleagues?|co-?authors?|customer|client|student|teacher|friend|cto|team lead)(?: ?#?\d\b| (?:one|"
+    r"two|three)\b)?"
 )
 _ASKS = (
-    r"(?:asks?|asked|is asking|are asking|keeps? asking|wants? to know|wanted to know|wonders?|would like to know|needs? to know|"
+    r"(?:asks?|asked|is asking|are asking|keeps? asking|wants? to know|wanted to know|wonders?|would like to "
+    r"know|needs? to know|"
     r"claims?|claimed|says|said|insists?|thinks?|believes?|suspects?|told (?:me|us))"
 )
 _WORK = (
     r"(?:papers?|thesis|dissertation|talk|slides?|slide deck|deck|report|meeting|presentation|poster|rebuttal|appendix|"
-    r"camera[- ]ready|blog post|blog|homework|class|course|seminar|write-?up|ablation(?: study)?|manuscript|related work section|figure caption)"
+    r"camera[- ]ready|blog post|blog|homework|class|course|seminar|write-?up|ablation(?: study)?|manuscript|"
+    r"related work section|figure caption)"
 )
 # Not before a word that makes the phrase the name of something measured: "the paper sweep".
 _NO_NAME = r"(?! ?(?:sweeps?|runs?|machines?|trials?|results?|data|models?|configs?|configurations?|sizes?|steps?)\b)"
@@ -26,40 +29,53 @@ _PHRASES = (
     # Greetings and thanks.
     r"^\s*(?:hi|hello|hey|hiya|howdy|good (?:morning|afternoon|evening|day)|greetings|dear (?:all|team|mirror))"
     r"(?: (?:there|all|everyone|everybody|folks|team|guys|mirror|again))?\b\s*[,.!:;–—-]*",
-    r"\b(?:many thanks|thank you|thanks|thx|tia|cheers|ty)(?: (?:a lot|so much|very much|a bunch|in advance|again|all))*"
+    r"\b(?:many thanks|thank you|thanks|thx|tia|cheers|ty)(?: (?:a lot|so much|very much|a bunch|in advance|"
+    r"again|all))*"
     r"\s*[!.:)]*\s*$",
     r"^\s*(?:ok(?:ay)?|alright|right|so|well|now|hmm+|um+|uh+|oh|ah)(?: (?:so|then|now|well))?\s*[,.:!–—]+",
     r"^\s*(?:ok(?:ay)?|alright|hmm+|um+|uh+)(?: so)?\b",
     # Who asks.
-    r"\b(?:i am|i['’]?m|im|we are|we['’]?re)(?: (?:quite|very|totally|kind of|kinda|pretty|completely|still|a bit|rather|also))*"
+    r"\b(?:i am|i['’]?m|im|we are|we['’]?re)(?: (?:quite|very|totally|kind of|kinda|pretty|completely|still|a "
+    r"bit|rather|also))*"
     r" (?:new (?:here|to (?:this|all this|all of this|the field|the topic|embeddings?|embedding compression|"
     r"recommenders?|recommender systems|compression|mirror|ml|machine learning))|a (?:total |complete |bloody )?"
     r"(?:beginner|newbie|newcomer|noob|student|layman)|no expert|not an expert)\b",
     r"\b(?:total |complete )?(?:newbie|noob|newcomer|beginner)(?:['’]?s)? (?:here|question)\b",
     r"\bnew here\b",
-    r"\bi (?:have |['’]ve )?(?:only |just )*(?:started|begun|got started|joined)(?: (?:here|out|reading|working|recently|today|last week|"
+    r"\bi (?:have |['’]ve )?(?:only |just )*(?:started|begun|got started|joined)(?: (?:here|out|reading|working|"
+    r"recently|today|last week|"
     r"(?:with|in|on) (?:this|the|these) (?:topic|field|project|team|area|work|things)))+\b",
     r"\bi (?:do not|don['’]?t) know (?:much|a lot|anything) about (?:this|these things|embeddings|compression)\b",
     r"\b(?:sorry|apologies|forgive me|pardon)(?: (?:if|for|that)\b[^,.!?:;]{0,40})?(?=[,.!?:;])",
     r"\b(?:a |one |just a |another |my )?(?:(?:quick|dumb|stupid|silly) (?:question|one|q)|(?:basic|naive|simple|short|"
     r"small|noob|random|general|honest|beginner['’]?s?) question)\b(?: (?:about|on|for you|here))?",
     # What it is for.
-    rf"\b(?:it is |this is |that is |it['’]s )?for (?:(?:a|an|my|our|the|their|his|her|this|tomorrow['’]?s|today['’]?s) )"
-    rf"(?:next |new |upcoming |weekly |internal )?{_WORK}\b{_NO_NAME}(?: (?:tomorrow|today|next week|i am writing|we are writing))?{_END}",
+    rf"\b(?:it is |this is |that is |it['’]s )?for (?:(?:a|an|my|our|the|their|his|her|this|tomorrow['’]?s|"
+    rf"today['’]?s) )"
+    rf"(?:next |new |upcoming |weekly |internal )?{_WORK}\b{_NO_NAME}(?: (?:tomorrow|today|next week|i am "
+    rf"writing|we are writing))?{_END}",
     rf"\b(?:i am|i['’]?m|we are|we['’]?re) (?:writing|preparing|working on|finishing|reviewing) "
     rf"(?:(?:a|an|my|our|the|this) ){_WORK}\b{_NO_NAME}(?: on [\w ]{{3,30}}?(?=[,.:;]))?",
     rf"\b{_WHO} {_ASKS}(?: (?:me|us))?(?: (?:whether|if|for|that|about|to see))?\b\s*[:,]?",
     # Who should answer, and how it is put.
-    r"\b(?:do|does|can|could|would|might) (?:any ?(?:one|body)|some ?(?:one|body)) (?:here )?(?:happen to )?(?:please )?(?:know|remember|"
+    r"\b(?:do|does|can|could|would|might) (?:any ?(?:one|body)|some ?(?:one|body)) (?:here )?(?:happen to "
+    r")?(?:please )?(?:know|remember|"
     r"tell (?:me|us)|say|help(?: me| us)?(?: out)?(?= (?:with|and|,|:))|show (?:me|us)|look up|give (?:me|us))\b",
-    r"\b(?:do you|would you|can you|could you)(?: happen to)?(?: please)? know (?=what|which|how|if|whether|who|where|why)",
-    r"\b(?:just |only )?(?:out of (?:pure |sheer |mere )?curiosity|being curious|for my (?:own )?(?:understanding|curiosity|"
+    r"\b(?:do you|would you|can you|could you)(?: happen to)?(?: please)? know (?=what|which|how|if|whether|who|"
+    r"where|why)",
+    r"\b(?:just |only )?(?:out of (?:pure |sheer |mere )?curiosity|being curious|for my (?:own "
+    r")?(?:understanding|curiosity|"
     r"information)|for the record|for reference|fyi)\b",
-    r"\bif (?:you (?:do not|don['’]?t) mind|(?:it is |that['’]s |that is )?possible|i may(?: ask)?|i might ask|you can|you could|"
-    r"i remember (?:correctly|right|well)|i am not mistaken|i understand (?:correctly|right|this right|it right)|you please)\b",
-    r"\b(?:in (?:plain|simple|other|a few|my own|your own) (?:words|terms|english)|in plain english|in a nutshell|long story short|"
-    r"to (?:be honest|make it short|put it simply|be clear|be precise)|simply put|put simply|in short|honestly|frankly|imho|imo|tbh|"
-    r"by the way|btw|iirc|afaik|as far as (?:you|we|i) know|no rush|no hurry|when you have time|i guess|i suppose|i think|i believe|"
+    r"\bif (?:you (?:do not|don['’]?t) mind|(?:it is |that['’]s |that is )?possible|i may(?: ask)?|i might ask|"
+    r"you can|you could|"
+    r"i remember (?:correctly|right|well)|i am not mistaken|i understand (?:correctly|right|this right|it right)|"
+    r"you please)\b",
+    r"\b(?:in (?:plain|simple|other|a few|my own|your own) (?:words|terms|english)|in plain english|in a "
+    r"nutshell|long story short|"
+    r"to (?:be honest|make it short|put it simply|be clear|be precise)|simply put|put simply|in short|honestly|"
+    r"frankly|imho|imo|tbh|"
+    r"by the way|btw|iirc|afaik|as far as (?:you|we|i) know|no rush|no hurry|when you have time|i guess|i "
+    r"suppose|i think|i believe|"
     r"i mean|you know|let['’]?s say|say|lol|haha)\b(?=\s*(?:[,.:;!?…]|$))",
     r"\b(?:to be honest|by the way|btw|out of interest|long story short|i (?:was|am|['’]m) (?:just )?wondering"
     r"(?: (?:if|whether|about))?|just wondering(?: (?:if|whether|about))?)\b",
