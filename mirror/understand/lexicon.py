@@ -11,6 +11,7 @@ from typing import Literal
 from mirror import catalog
 from mirror.profile import Profile
 from mirror.query_spec import Filter, Value
+from mirror.understand import machine_names
 
 Kind = Literal["column", "value", "curve", "fact", "cue", "filler", "number", "filter", "limit", "unknown"]
 
@@ -19,7 +20,7 @@ _NUMBER = re.compile(
     r"(?P<number>\d+(?:,\d+)+(?:\.\d+)?|\d+/\d+|\d*\.?\d+(?:e[+-]?\d+)?)(?P<unit>gb/s|[a-zµ]+|%)?(?!\w|\.\d)"
 )
 _THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
-_BRACKETS = re.compile(r"(.*\S)\s*\(([^()]+)\)")
+
 _WORD = re.compile(r"[^\W\d_]+\d*|<=|>=|<>|!=|[<>=≤≥≠]|,")
 
 CUES: dict[str, tuple[str, ...]] = {
@@ -270,57 +271,6 @@ _TELLING = (
     "held_out",
 )  # those of them that say by themselves what they are of
 
-# Words that may stand in a machine's name and say something else without it.
-_EVERYDAY = frozenset(
-    [
-        "new",
-        "old",
-        "big",
-        "small",
-        "fast",
-        "slow",
-        "main",
-        "work",
-        "home",
-        "office",
-        "the",
-        "dev",
-        "prod",
-        "lab",
-        "node",
-        "host",
-        "box",
-        "server",
-        "machine",
-        "desktop",
-        "computer",
-        "cloud",
-        "local",
-        "remote",
-        "first",
-        "last",
-        "second",
-        "spare",
-        "gaming",
-        "processor",
-        "quad",
-        "dual",
-        "core",
-        "cores",
-        "cpu",
-        "gpu",
-        "ram",
-        "only",
-        "and",
-        "with",
-        "for",
-        "run",
-        "test",
-        "build",
-        "train",
-    ]
-)
-
 
 @dataclass(frozen=True)
 class Item:
@@ -407,7 +357,7 @@ class Lexicon:
                     if column not in _NAMED_VALUES or phrase in _TELLING:
                         self._add(phrase, item)
         bare_machines = [(str(m), Item("value", str(m), "machine", m)) for m in profile.values("machine")]
-        for phrase, machines in _machine_names(profile).items():
+        for phrase, machines in machine_names.shorter(profile).items():
             one = len(machines) == 1
             listed = Filter("machine", "in", machines)
             item = Item("value", phrase, "machine", machines[0]) if one else Item("filter", phrase, filters=(listed,))
@@ -423,12 +373,12 @@ class Lexicon:
                 self._add(phrase, Item("fact", phrase, fact))
         for word in FILLERS.split():
             self._add(word, Item("filler", word))
-        for phrase, machine in _machine_parts(profile).items():
+        for phrase, machine in machine_names.parts(profile).items():
             item = Item("value", phrase, "machine", machine)
             for around in ("machine {}", "{} machine", "{} box", "{} server"):
                 self._add(around.format(phrase), item)
             self._parts[phrase] = re.compile(rf"\b{phrase}[-_]\w")  # "epyc-02" is not the machine epyc-01
-            if phrase not in _EVERYDAY:
+            if phrase not in machine_names.EVERYDAY:
                 bare_machines.append((phrase, item))
         movielens = tuple(v for v in profile.values("dataset") if str(v).startswith("ml-"))
         if len(movielens) > 1:  # "the movielens sets"
@@ -523,32 +473,12 @@ def _without_doubles(word: str) -> str:
     return re.sub(r"(.)\1+", r"\1", word)
 
 
-def _machine_names(profile: Profile) -> dict[str, tuple[Value, ...]]:
-    """Shorter names of machines: without what stands in brackets at the end, which tells like ones apart, and that."""
-    names: dict[str, tuple[Value, ...]] = {}
-    for machine in profile.values("machine"):
-        if match := _BRACKETS.fullmatch(str(machine)):
-            for part in match.groups():
-                names[part] = (*names.get(part, ()), machine)
-    return names
-
-
 def _is_a_typo(word: str, known: str) -> bool:
     """Whether a word is the known one misspelt, and not another word: "closest" is no "loses", "plane" no "planted",
     "dominates" not "dominated", and a prefix such as `un` means something."""
     if word[0] != known[0] or abs(len(word) - len(known)) > 1:
         return False
     return not (word[:-1] == known[:-1] and {word[-1], known[-1]} <= set("sdrgy"))
-
-
-def _machine_parts(profile: Profile) -> dict[str, Value]:
-    """Words of machines' names that only one machine has: `epyc` of `epyc-01`."""
-    names: dict[str, set[Value]] = {}
-    for machine in profile.values("machine"):
-        for word in set(re.findall(r"[a-z]+\d*", str(machine).lower())):
-            if len(word) >= 3:
-                names.setdefault(word, set()).add(machine)
-    return {word: machines.pop() for word, machines in names.items() if len(machines) == 1}
 
 
 def _number(match: re.Match[str]) -> Item:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 from mirror import catalog
-from mirror.understand import small_talk, two_meanings
+from mirror.understand import small_talk, two_meanings, units_in_words
 from mirror.understand.errors import Refusal
 from mirror.understand.size_words import BUDGETS, COUNTS, SIZES, Rule
 
@@ -69,75 +69,10 @@ def _two_ends(match: re.Match[str]) -> str:
     return f" {_MEANT[match['how']]} of {axis} {match['a']} relative to {axis} {match['b']} "
 
 
-def _unit_wished(text: str) -> str:
-    """The question without "in ms"; where nothing else names what is to be shown, the unit does.
-
-    Numbers are shown with their units anyway, so asking for another one changes no answer.
-    """
-    for pattern, named, metric in _WISHED:
-        text = pattern.sub(" " if named.search(pattern.sub(" ", text)) else f" {metric} ", text)
-    return text
-
-
-def _at_the_speed(text: str) -> str:
-    """ "samples per second while training", "time per training step": a speed of training, not a course over it."""
-    if _SPEED_WORD.search(text) and not _RECORDED_WORD.search(text):
-        text = re.sub(r"\b(?:while|during|when)(?: the)? (?:training|it trains|they train)\b", "in training", text)
-        text = _PER_STEP.sub(lambda m: " latency in training " if "train" in m[0] else " latency ", text)
-        if re.search(r"\b(?:training|embedding.step|lookups?|grouped.lookup)\b", text):
-            text = re.sub(r"\bper step\b", " ", text)
-    return text
-
-
-_PER_STEP = re.compile(
-    r"\b(?:cost|costs|time|latency|speed) (?:per|of a|of each|of one|for each|for every) (?:single )?(?:training "
-    r")?step\b|"
-    r"\bper[- ]step (?:cost|costs|time|times|latency)\b"
-)
 _MEANT = {
     "faster": "latency", "slower": "latency", "quicker": "latency", "smaller": "memory", "larger": "memory",
     "bigger": "memory", "lighter": "memory", "more accurate": "auc", "less accurate": "auc",
 }  # fmt: skip
-_SPEED_WORD = re.compile(
-    r"\b(?:throughput|latency|latencies|speed|samples/s|samples per second|examples per second|examples/s|qps|"
-    r"step time|"
-    r"time|how fast|how slow|how long|cost|costs|memory|ram|rss|footprint|p50|p9\d)\b"
-)
-_RECORDED_WORD = re.compile(
-    r"\b(?:auc|loss|logloss|alive|live|turnover|threshold|regret|curves?|accuracy|quality|over)\b"
-)
-_SIZE_UNIT = r"(?:[kmg]i?b|bytes|kilobytes?|megabytes?|gigabytes?|mbs|kbs|gbs)"
-_TIME_UNIT = r"(?:ns|us|µs|ms|msec|microseconds?|milliseconds?|nanoseconds?|usec)"
-_ASKED_IN = r"(?:\b(?:all |just |only |measured |expressed |given )*in (?:the )?(?:unit )?|\(in |[(\[])"
-_WISHED = (
-    (
-        re.compile(
-            rf"(?:{_ASKED_IN}|\b(?:how many|how much|just the|only the|number of) (?:actual |real "
-            rf")?){_SIZE_UNIT}\b[)\]]?(?!/s)"
-        ),
-        re.compile(
-            r"\b(?:memory|size|sizes|footprint|metadata|params|parameters|weights|space|storage|ram|rss|how big|"
-            r"how large|"
-            r"how small|index|memory usage|disk|state)\b"
-        ),
-        "memory",
-    ),
-    (
-        re.compile(rf"(?:{_ASKED_IN}|\b(?:how many|just the|only the|number of) ){_TIME_UNIT}\b[)\]]?"),
-        re.compile(
-            r"\b(?:latency|latencies|time|times|timings?|runtime|p10|p50|p90|p95|p99|tail|how long|how fast|how "
-            r"slow|duration|"
-            r"delay|slow|fast|faster|slower|fastest|slowest|median|longest|shortest)\b"
-        ),
-        "latency",
-    ),
-    (
-        re.compile(rf"{_ASKED_IN}(?:seconds?|secs?|s|minutes|hours)\b[)\]]?(?= *(?:[?.!,;]|$))"),
-        re.compile(r"\b(?:latency|time|times|duration|durations|how long|longest|shortest|p\d\d)\b"),
-        "duration",
-    ),
-)
-
 _OPENING: tuple[Rule, ...] = (
     # "For each data set, which method ...": what stands behind is not grouped by as well.
     (
@@ -508,4 +443,4 @@ def rephrase(question: str) -> str:
         )
     for pattern, by in _compiled(str(catalog.words()["baseline"])):
         text = pattern.sub(by, text)
-    return _at_the_speed(_unit_wished(text))
+    return units_in_words.of_training(units_in_words.without_wishes(text))
