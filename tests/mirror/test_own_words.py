@@ -147,7 +147,7 @@ def test_another_word_is_no_typo(word: str, profile: Profile) -> None:
 
 
 def test_a_word_is_never_corrected_to_itself() -> None:
-    items, notes = _lexicon("server-1", "laptop").items("server-2 speedup")
+    items, notes = _lexicon("epyc-01", "laptop").items("epyc-02 speedup")
     assert notes == []
     assert items[-1].name == "speedup"
 
