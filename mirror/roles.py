@@ -140,7 +140,10 @@ def sort_roles(table: Table, spec: QuerySpec | None = None) -> Roles:
     if not (names or parameters or times) and len(metrics) == 1:
         names = identifiers  # numbers that only name a row, where nothing else does
     raw = spec.shape in ("points", "rows") if spec else count is None and not spreads
-    described = tuple(d for d in dimensions if d in _REPETITION and d not in ("seed", "error"))
+    # A reason is a sentence: it tells groups apart only where nothing else does.
+    described = tuple(
+        d for d in dimensions if d in _REPETITION and d != "seed" and (d != "error" or len(dimensions) == 1)
+    )
     lead = contrasted(spec)
     lead = lead if lead in columns and len(set(table.column(lead)) - {None}) > 1 else None
     return Roles(tuple(metrics), tuple(parameters), tuple(names), tuple(times), count, raw, described, lead)

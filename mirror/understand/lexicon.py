@@ -393,6 +393,7 @@ class Lexicon:
         telling = [phrase for phrase, item in self._phrases.items() if item.kind != "filler"]
         self._telling = frozenset(telling)
         self._correctable = sorted({w for phrase in telling for w in phrase if len(w) >= 4 and w.isalpha()})
+        self._words = frozenset(word for phrase in self._phrases for word in phrase)
         self._long_fillers = sorted(w for w in FILLERS.split() if len(w) >= 8)
 
     def _add(self, phrase: str, item: Item) -> None:
@@ -418,9 +419,11 @@ class Lexicon:
             if item is None and (corrected := self._correct(words[i])) not in (None, words[i]):
                 before = self._telling_from([*words[:i], corrected, *words[i + 1 :]], i)
                 if before is None and (
-                    corrected in self._long_fillers or _without_doubles(words[i]) == _without_doubles(corrected)
+                    corrected in self._long_fillers
+                    or _without_doubles(words[i]) == _without_doubles(corrected)
+                    or sorted(words[i]) == sorted(corrected)
                 ):
-                    before = i  # "onlyy", "evrything": no other word can be meant
+                    before = i  # "onlyy", "evrything", "teh": no other word can be meant
                 if before is not None:
                     notes.append(f"read “{words[i]}” as “{corrected}”")
                     words[i] = corrected
@@ -442,7 +445,11 @@ class Lexicon:
 
     def _correct(self, word: str) -> str | None:
         """The known word that a typo stands for; never one that only a prefix such as `un` sets apart."""
-        if len(word) < 4 or not word.isalpha():
+        if len(word) < 3 or not word.isalpha():
+            return None
+        if swapped := [w for w in _neighbours_swapped(word) if w in self._words]:
+            return swapped[0] if len(swapped) == 1 else None
+        if len(word) < 4:
             return None
         close = difflib.get_close_matches(word, self._correctable, n=1, cutoff=0.82)
         if not close and len(word) >= 8:
@@ -471,6 +478,13 @@ class Lexicon:
 
 def _without_doubles(word: str) -> str:
     return re.sub(r"(.)\1+", r"\1", word)
+
+
+def _neighbours_swapped(word: str) -> list[str]:
+    """The words that two neighbouring letters, typed in the wrong order, would make of one."""
+    pairs = range(len(word) - 1)
+    swapped = (word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in pairs if word[i] != word[i + 1])
+    return list(dict.fromkeys(swapped))
 
 
 def _is_a_typo(word: str, known: str) -> bool:

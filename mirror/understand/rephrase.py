@@ -318,6 +318,20 @@ _FRAMES: tuple[Rule, ...] = (
     (r"\bwho (?=is|has|wins|gives|needs|takes|uses|leads|beats|comes)", "which method "),
     (r"\b(?:from|of) (?=(?:january|february|april|june|july|august|september|october|november|december)\b)", "in "),
     (r"\btop (?P<n>two|three|four|five|six|seven|eight|nine|ten|twenty)\b", lambda m: f"top {COUNTS[m['n']]}"),
+    # "which three methods have the lowest ..." asks for the three lowest.
+    (
+        rf"\b(?P<n>\d+|{'|'.join(list(COUNTS)[1:])}) "
+        r"(?P<what>methods|data ?sets|config(?:uration)?s|machines|trials|runs)\b"
+        rf"(?P<between>[^?.!,\d]{{0,30}}?)(?={_ENDS}\b)",
+        lambda m: f"{m['what']}{m['between']}{COUNTS.get(m['n'], m['n'])} ",
+    ),
+    (r"\b(?:distinct|unique) (?=[a-z])", "different "),
+    (
+        r"\b(?:the )?most (?:common|frequent) (?:(?:failure|error) )?reasons?(?: (?:for|of) (?:failures?|failing))?\b",
+        "number of failures by reason",
+    ),
+    (r"\bdivided by\b", "relative to"),
+    (r"\bgrows? (?=(?:with|in)\b)", "scale "),
     (r"\bnot counting\b", "except"),
     (
         r"\bhow (?P<how>slow|fast) (?:is|are) (?P<what>[\w\s-]+?) compared (?:to|with)\b",
