@@ -34,7 +34,8 @@ class Codes {
         hash_(capacity_),
         slot_(capacity_),
         starts_(layout.whole_blocks || layout.block == 1 ? 0 : capacity_ * layout.blocks),
-        codes_(capacity_ * layout.stride) {
+        codes_(capacity_ * layout.stride),
+        wraps_(layout.whole_blocks ? capacity_ : 0) {
     if (layout.hash == HashKind::kReference) {
       step_.assign(layout.step.begin(), layout.step.end());
       wrapped_step_.assign(layout.wrapped_step.begin(), layout.wrapped_step.end());
@@ -46,6 +47,9 @@ class Codes {
 
   // The rows (count,) whose codes were asked for last.
   const int64_t* rows() const { return rows_.data(); }
+
+  // For whole blocks: whether any of a row's (count,) blocks goes on at slot 0.
+  const uint8_t* wraps() const { return wraps_.data(); }
 
   // The codes (count, stride) of `count` of the call's ids.
   const code_t* of(const Call& call, int64_t first, int64_t count) {
@@ -63,6 +67,7 @@ class Codes {
       reference(count, out, stride);
     }
     if (expand) expand_blocks(count);
+    if (layout_.whole_blocks) find_wraps(count);
     return codes_.data();
   }
 
@@ -169,6 +174,17 @@ class Codes {
     return static_cast<code_t>(layout_.signs ? slot * 2 + (hash & 1) : slot);
   }
 
+  void find_wraps(int64_t count) {
+    const code_t last = static_cast<code_t>(layout_.num_slots - layout_.block);
+    const int shift = layout_.signs ? 1 : 0;
+    std::fill_n(wraps_.data(), count, uint8_t{0});
+    for (int64_t b = 0; b < layout_.blocks; ++b) {
+      for (int64_t i = 0; i < count; ++i) {
+        wraps_[i] |= (codes_[i * layout_.stride + b] >> shift) > last;
+      }
+    }
+  }
+
   // A code for each element, from those of its block.
   void expand_blocks(int64_t count) {
     const int64_t num_slots = layout_.num_slots, block = layout_.block, dim = layout_.dim;
@@ -193,6 +209,7 @@ class Codes {
   int64_t capacity_;
   std::vector<int64_t> rows_, hash_, slot_;
   std::vector<code_t> starts_, codes_, step_, wrapped_step_;
+  std::vector<uint8_t> wraps_;
 };
 
 }  // namespace

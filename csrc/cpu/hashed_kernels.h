@@ -24,6 +24,7 @@ struct RunOf {
   const int64_t* rows;      // (count,), the ids
   const T* sample_weights;  // (count,), or null
   const code_t* codes;      // (count, stride)
+  const uint8_t* wraps;     // (count,), for whole blocks: see Codes::wraps
   int64_t count;
 };
 
@@ -138,7 +139,8 @@ class Bags {
         const int64_t count = at < stop ? std::min(stop, known_to) - at : 0;
         const Run run{at, codes_.rows() + (at - known_from),
                       sample_weights ? sample_weights + at : nullptr,
-                      codes + (at - known_from) * layout_.stride, count};
+                      codes + (at - known_from) * layout_.stride,
+                      codes_.wraps() + (at - known_from), count};
         body(bag, run, at == begin, at + count == stop);
         at += count;
       } while (at < stop);
@@ -166,14 +168,15 @@ class Bags {
   MIRROR_INLINE V elements(const code_t* codes, int64_t d) const {
     if (!layout_.whole_blocks) return gather_codes<signs>(weight_, codes + d);
     const int64_t block = d / layout_.block;
-    return block_elements(codes[block], d - block * layout_.block);
+    return block_elements(codes[block], d - block * layout_.block, false);
   }
 
-  // Eight elements of a block, `within` elements behind its start.
-  MIRROR_INLINE V block_elements(code_t code, int64_t within) const {
+  // Eight elements of a block, `within` elements behind its start; `straight` where none of them is
+  // past the end of the buffer.
+  MIRROR_INLINE V block_elements(code_t code, int64_t within, bool straight) const {
     const int64_t start = (signs ? code >> 1 : code) + within;
     V v;
-    if (start + kLanes <= layout_.num_slots) [[likely]] {
+    if (straight || start + kLanes <= layout_.num_slots) {
       v = load(weight_ + start);
     } else {
       for (int64_t k = 0; k < kLanes; ++k) {
@@ -185,16 +188,22 @@ class Bags {
     return v;
   }
 
-  // Calls take(row, vector of the tile, elements) for the run's rows from `from` on.
+  // Calls take(row, factor of the row, vector of the tile, elements) for the run's rows from `from`
+  // on.
   template <int width, typename Take>
   MIRROR_INLINE void walk(const Run& run, int64_t from, int64_t d, const Take& take) const {
     const int64_t stride = layout_.stride;
+    const T* factors = run.sample_weights;
+    const auto factor = [&](int64_t i) { return factors ? widen(factors[i]) : A(1); };
     if (!layout_.whole_blocks) {
       for (int64_t i = from; i < run.count; ++i) {
         if (skips(run.rows[i])) continue;
         const code_t* codes = run.codes + i * stride + d;
+        const A f = factor(i);
 #pragma GCC unroll 8
-        for (int v = 0; v < width; ++v) take(i, v, gather_codes<signs>(weight_, codes + v * kLanes));
+        for (int v = 0; v < width; ++v) {
+          take(i, f, v, gather_codes<signs>(weight_, codes + v * kLanes));
+        }
       }
       return;
     }
@@ -206,8 +215,13 @@ class Bags {
     for (int64_t i = from; i < run.count; ++i) {
       if (skips(run.rows[i])) continue;
       const code_t* codes = run.codes + i * stride;
+      const A f = factor(i);
+      if (!run.wraps[i]) [[likely]] {
 #pragma GCC unroll 8
-      for (int v = 0; v < width; ++v) take(i, v, block_elements(codes[block[v]], within[v]));
+        for (int v = 0; v < width; ++v) take(i, f, v, block_elements(codes[block[v]], within[v], true));
+      } else {
+        for (int v = 0; v < width; ++v) take(i, f, v, block_elements(codes[block[v]], within[v], false));
+      }
     }
   }
 
@@ -216,9 +230,8 @@ class Bags {
     V sums[width];
 #pragma GCC unroll 8
     for (int v = 0; v < width; ++v) sums[v] = load_raw<V>(sums_.data() + d + v * kLanes);
-    const T* factors = run.sample_weights;
-    walk<width>(run, 0, d, [&](int64_t i, int v, V x) {
-      sums[v] += x * (factors ? widen(factors[i]) : A(1));  // one instruction, with a factor or not
+    walk<width>(run, 0, d, [&](int64_t, A factor, int v, V x) {
+      sums[v] += x * factor;  // one instruction, also where the factor is 1
     });
 #pragma GCC unroll 8
     for (int v = 0; v < width; ++v) store<A>(sums_.data() + d + v * kLanes, sums[v]);
@@ -245,7 +258,7 @@ class Bags {
       }
       ++first;
     }
-    walk<width>(run, first, d, [&](int64_t i, int v, V x) {
+    walk<width>(run, first, d, [&](int64_t i, A, int v, V x) {
       const auto wins = (x > top[v]) | ((x != x) & (top[v] == top[v]));
       const auto code = element_codes(run.codes + i * layout_.stride, d + v * kLanes);
       top[v] = wins ? x : top[v];
