@@ -20,8 +20,6 @@ struct HashedLayout {
   int64_t block;
   int64_t dim;
   int64_t num_slots;
-
-  int64_t blocks() const { return (dim + block - 1) / block; }  // per row
 };
 
 // Checked arguments of one call.

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from bench_engine.kernels import extension
+from bench_engine.kernels.bags import check_one_device
 
 _ready = False
 _registering = threading.Lock()
@@ -114,7 +115,7 @@ def _fake(
     weight: Tensor, indices: Tensor, offsets: Tensor | None, samples: Tensor | None, rows: int, dim: int, mode: str,
     hash: str, seed: int, signs: bool, block_size: int, padding_idx: int, include_last_offset: bool, wanted: bool,
 ) -> Any:  # fmt: skip
-    _check_device(weight, indices, offsets)
+    check_one_device(weight, indices, offsets, samples)  # one meta tensor brings a call here, which computes nothing
     batch = _num_bags(indices, offsets, include_last_offset)
     code = winner_dtype(weight.size(0), signs)
     winners = weight.new_empty((batch if mode == "max" and wanted else 0, dim), dtype=code)
@@ -124,16 +125,17 @@ def _fake(
 def _fake_backward(
     grad: Tensor, indices: Tensor, offsets: Tensor | None, samples: Tensor | None, num_slots: int, *_: Any
 ) -> Tensor:
-    _check_device(grad, indices, offsets)
+    check_one_device(grad, indices, offsets, samples)
     return grad.new_empty((num_slots,))
 
 
 def _fake_sample_gradient(grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor | None, *_: Any) -> Tensor:
-    _check_device(grad, indices, offsets)
+    check_one_device(grad, weight, indices, offsets)
     return grad.new_empty(indices.shape)
 
 
 def _fake_max_backward(grad: Tensor, winners: Tensor, num_slots: int, signs: bool) -> Tensor:
+    check_one_device(grad, winners)
     return grad.new_empty((num_slots,))
 
 
@@ -144,16 +146,6 @@ def winner_dtype(num_slots: int, signs: bool) -> torch.dtype:
 
 def _num_bags(indices: Tensor, offsets: Tensor | None, include_last_offset: bool) -> int:
     return indices.size(0) if offsets is None else offsets.size(0) - int(include_last_offset)
-
-
-def _check_device(values: Tensor, indices: Tensor, offsets: Tensor | None) -> None:
-    """A single meta tensor brings a call here: it must not look as if it had been computed."""
-    others = [t.device for t in (indices, offsets) if t is not None]
-    if any(device != values.device for device in others):
-        raise ValueError(
-            "weight, indices and offsets must be on one device, not on "
-            + " and ".join(str(d) for d in (values.device, *others))
-        )
 
 
 # -- gradients -----------------------------------------------------------------------------------------------------

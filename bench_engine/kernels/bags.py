@@ -56,6 +56,16 @@ def check_index_type(name: str, tensor: Tensor) -> None:
         raise TypeError(f"{name} must be int32 or int64, not {str(tensor.dtype).removeprefix('torch.')}")
 
 
+def check_one_device(*tensors: Tensor | None) -> None:
+    """Raises ValueError unless the tensors of a call that are there, its weight first, are on one device."""
+    devices = [str(tensor.device) for tensor in tensors if tensor is not None]
+    if len(set(devices)) > 1:
+        raise ValueError(
+            "weight, indices, offsets and per_sample_weights must be on one device, "
+            f"not on {', '.join(devices[:-1])} and {devices[-1]}"
+        )
+
+
 def check_bags(bags: Bags, num_embeddings: int) -> None:
     """Raises IndexError naming the first id out of range and its position, ValueError for offsets that are wrong.
 

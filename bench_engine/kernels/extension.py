@@ -280,7 +280,8 @@ def _machine_key() -> str:
     digest = hashlib.sha256()
     cuda = cuda_toolkit.torch_cuda()
     python = str(sysconfig.get_config_var("SOABI"))
-    for part in (version("torch"), python, *_FLAGS, *_INSTRUCTION_SETS.values(), _cpu(), _COMPILER_NOTE, *((cuda, *_CUDA_FLAGS) if cuda else ())):
+    flags = (*_FLAGS, *_INSTRUCTION_SETS.values(), *((cuda, *_CUDA_FLAGS) if cuda else ()))
+    for part in (version("torch"), python, _cpu(), _COMPILER_NOTE, *flags):
         digest.update(part.encode() + b"\0")
     sources = [*_units(with_cuda=cuda is not None), *_python_units(), *_SOURCES.rglob("*.h"), *_SOURCES.rglob("*.cuh")]
     for path in sorted(path for path in sources if cuda or path.parent.name != "cuda"):

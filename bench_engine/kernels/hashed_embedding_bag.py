@@ -1,13 +1,10 @@
 """HashedEmbeddingBag and HashedEmbedding: a large virtual table in one small buffer, computed by compiled kernels."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from bench_engine.kernels import _hashed_ops
 from bench_engine.kernels.bags import check_index_type
-from bench_engine.kernels.hashed_reference import check_sample_weights
 from bench_engine.kernels.hashed_table import HashedTable
 
 
@@ -49,14 +46,8 @@ class HashedEmbeddingBag(HashedTable):
             raise ValueError("a 1-D input needs offsets that say where each bag starts")
         if input.dim() not in (1, 2):
             raise ValueError(f"input must be (B, L), or (N,) with offsets, not {tuple(input.shape)}")
-        check_sample_weights(input, per_sample_weights, self.mode)
-        return self._pooled(input, offsets, per_sample_weights)
-
-    def _pooled(self, input: Tensor, offsets: Tensor | None, per_sample_weights: Tensor | None) -> Tensor:
-        weight = self.hashed_weight
-        if per_sample_weights is not None and torch.is_autocast_enabled(weight.device.type):
-            per_sample_weights = per_sample_weights.to(weight.dtype)  # autocast made them another type
-        return _hashed_ops.pooled(self._options(), weight, input, offsets, per_sample_weights)
+        samples = self._factors(input, per_sample_weights)
+        return _hashed_ops.pooled(self._options(), self.hashed_weight, input, offsets, samples)
 
     def _options(self) -> _hashed_ops.Options:
         layout = self.layout
@@ -87,12 +78,36 @@ class HashedEmbedding(HashedEmbeddingBag):
         _weight: Tensor | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
-        **keywords: Any,
+        *,
+        hash: str = "reference",
+        seed: int = 0,
+        table: int = 0,
+        signs: bool = False,
+        block_size: int = 1,
+        padding_idx: int | None = None,
     ) -> None:
-        super().__init__(num_embeddings, embedding_dim, compression, "sum", _weight, device, dtype, **keywords)
+        super().__init__(
+            num_embeddings,
+            embedding_dim,
+            compression,
+            "sum",
+            _weight,
+            device,
+            dtype,
+            hash=hash,
+            seed=seed,
+            table=table,
+            signs=signs,
+            block_size=block_size,
+            padding_idx=padding_idx,
+        )
 
     def forward(self, input: Tensor) -> Tensor:  # type: ignore[override]
         """The vectors (..., D) of ids (...) of any shape, int32 or int64. Raises IndexError and TypeError."""
         check_index_type("input", input)
-        vectors = self._pooled(input.reshape(-1, 1), None, None)
+        vectors = _hashed_ops.pooled(self._options(), self.hashed_weight, input.reshape(-1, 1), None, None)
         return vectors.view(*input.shape, self.embedding_dim)
+
+    def vectors(self, ids: Tensor) -> Tensor:
+        vectors = super().vectors(ids)
+        return vectors if self.padding_idx is None else vectors.masked_fill((ids == self.padding_idx).unsqueeze(1), 0)

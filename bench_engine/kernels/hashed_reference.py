@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from bench_engine.kernels.bags import Bags, as_bags, check_bags, pool
+from bench_engine.kernels.bags import Bags, as_bags, check_bags, check_one_device, pool
 from bench_engine.kernels.hashed_table import HashedTable
 
 
@@ -14,8 +14,8 @@ class HashedEmbeddingBagReference(HashedTable):
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
         """As HashedEmbeddingBag.forward."""
-        check_sample_weights(input, per_sample_weights, self.mode)
-        bags, samples = as_bags(input, offsets), per_sample_weights
+        bags, samples = as_bags(input, offsets), self._factors(input, per_sample_weights)
+        check_one_device(self.hashed_weight, input, offsets, samples)
         if self.include_last_offset and offsets is not None:
             bags, samples = _closed(bags, samples)
         check_bags(bags, self.num_embeddings)
@@ -24,19 +24,6 @@ class HashedEmbeddingBagReference(HashedTable):
             bags, samples = _without(bags, samples, self.padding_idx)
         vectors = self.vectors(bags.ids)
         return pool(vectors if samples is None else vectors * samples.unsqueeze(1), bags, self.mode)
-
-
-def check_sample_weights(input: Tensor, per_sample_weights: Tensor | None, mode: str) -> None:
-    """Raises ValueError where sample weights do not fit the ids or the mode."""
-    if per_sample_weights is None:
-        return
-    if mode == "max":
-        raise ValueError("per_sample_weights are for sum and mean, not for max")
-    if per_sample_weights.shape != input.shape:
-        raise ValueError(
-            f"per_sample_weights must have the shape of the input, {tuple(input.shape)}, "
-            f"not {tuple(per_sample_weights.shape)}"
-        )
 
 
 def _closed(bags: Bags, samples: Tensor | None) -> tuple[Bags, Tensor | None]:

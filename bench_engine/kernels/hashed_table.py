@@ -75,7 +75,7 @@ class HashedTable(EmbeddingBagMethod):
             if _weight.dim() != 1 or _weight.numel() == 0 or not _weight.is_floating_point():
                 raise ValueError(
                     f"_weight must be a 1-D floating-point tensor with at least one slot, "
-                    f"not {tuple(_weight.shape)} {str(_weight.dtype).removeprefix('torch.')}"
+                    f"not {tuple(_weight.shape)} {_name(_weight.dtype)}"
                 )
             self.hashed_weight = _weight if isinstance(_weight, nn.Parameter) else nn.Parameter(_weight)
 
@@ -104,6 +104,29 @@ class HashedTable(EmbeddingBagMethod):
         vectors = self.hashed_weight[layout.slots(ids)]
         factors = layout.factors(ids, vectors.dtype)
         return vectors if factors is None else vectors * factors
+
+    def _factors(self, input: Tensor, per_sample_weights: Tensor | None) -> Tensor | None:
+        """The sample weights of a call, if any, where they fit its ids, the mode and the buffer.
+
+        Raises ValueError and TypeError.
+        """
+        if per_sample_weights is None:
+            return None
+        weight = self.hashed_weight
+        if self.mode == "max":
+            raise ValueError("per_sample_weights are for sum and mean, not for max")
+        if per_sample_weights.shape != input.shape:
+            raise ValueError(
+                f"per_sample_weights must have the shape of the input, {tuple(input.shape)}, "
+                f"not {tuple(per_sample_weights.shape)}"
+            )
+        if per_sample_weights.is_floating_point() and torch.is_autocast_enabled(weight.device.type):
+            return per_sample_weights.to(weight.dtype)  # autocast made them another type
+        if per_sample_weights.dtype != weight.dtype:
+            raise TypeError(
+                f"per_sample_weights must be {_name(weight.dtype)} as the weight, not {_name(per_sample_weights.dtype)}"
+            )
+        return per_sample_weights
 
     def extra_repr(self) -> str:
         told = [super().extra_repr(), f"slots={self.hashed_weight.numel()}"]
@@ -142,3 +165,7 @@ def _at_least_one(name: str, value: int) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
     return int(value)
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -76,10 +76,7 @@ class HashedLayout:
         """Slots (N, D) int64 of the elements of rows (N,)."""
         dims = torch.arange(self.dim, device=rows.device)
         hashes = self._hashes(rows, torch.div(dims, self.block, rounding_mode="floor"))
-        if self.hash == "reference":
-            starts = hashes % self.num_slots
-        else:
-            starts = _high(hashes, self.num_slots)
+        starts = hashes % self.num_slots if self.hash == "reference" else _high(hashes, self.num_slots)
         return (starts + dims % self.block) % self.num_slots
 
     def factors(self, rows: Tensor, dtype: torch.dtype) -> Tensor | None:

@@ -105,7 +105,10 @@ class Bags {
         if (!skips(run.rows[i])) {
           const code_t* codes = run.codes + i * layout_.stride;
           for (int64_t d = 0; d < padded_; d += kLanes) {
-            sum += elements(codes, d) * load_raw<V>(share.data() + d);  // the tail of share is 0
+            V product = elements(codes, d) * load_raw<V>(share.data() + d);
+            // Nor may a NaN get in from behind the last dimension.
+            for (int64_t k = layout_.dim - d; k < kLanes; ++k) product[k] = 0;
+            sum += product;
           }
         }
         A total = 0;
@@ -276,13 +279,15 @@ class Bags {
     if (!layout_.whole_blocks) return load_raw<Vector<code_t>>(codes + d);
     constexpr int shift = signs ? 1 : 0;
     const int64_t block = d / layout_.block;
-    const code_t start = static_cast<code_t>((codes[block] >> shift) + (d - block * layout_.block));
+    // Less than twice the slots, which may pass the signed range; so may start + k the unsigned one.
+    using unsigned_t = std::make_unsigned_t<code_t>;
+    const auto start =
+        static_cast<unsigned_t>((codes[block] >> shift) + (d - block * layout_.block));
     const code_t sign = signs ? codes[block] & 1 : 0;
-    const code_t num_slots = static_cast<code_t>(layout_.num_slots);
     Vector<code_t> result;
     for (int64_t k = 0; k < kLanes; ++k) {
-      const code_t past = static_cast<code_t>(num_slots - k);  // start + k might pass the range
-      const code_t slot = start < past ? start + static_cast<code_t>(k) : start - past;
+      const auto past = static_cast<unsigned_t>(layout_.num_slots - k);
+      const unsigned_t slot = start < past ? start + static_cast<unsigned_t>(k) : start - past;
       result[k] = static_cast<code_t>((slot << shift) | sign);
     }
     return result;

@@ -23,7 +23,7 @@ Layout::Layout(HashKind hash, uint64_t seed, bool signs, int64_t block, int64_t 
       block(block),
       dim(dim),
       num_slots(num_slots),
-      blocks((dim + block - 1) / block),
+      blocks((dim - 1) / block + 1),
       stride(whole_blocks ? blocks : whole_vectors(dim)),
       no_wrap(no_wrap_rows(static_cast<uint64_t>(blocks))) {
   if (hash != HashKind::kReference) return;
