@@ -82,9 +82,10 @@ int64_t check_offsets(const Tensor& offsets, int64_t num_indices, bool include_l
 }
 
 // `element` is a tensor of the type and on the device of the weight.
-HashedBags check_bags(const Tensor& indices, const Optional& offsets, const Optional& sample_weights,
-                      const HashedLayout& layout, int64_t num_embeddings, int64_t padding_idx,
-                      bool include_last, Pooling mode, const Tensor& element) {
+HashedBags check_bags(const Tensor& indices, const Optional& offsets,
+                      const Optional& sample_weights, const HashedLayout& layout,
+                      int64_t num_embeddings, int64_t padding_idx, bool include_last, Pooling mode,
+                      const Tensor& element) {
   TORCH_CHECK_TYPE(is_index(indices), "indices must be int32 or int64, not ",
                    indices.scalar_type());
   TORCH_CHECK_VALUE(indices.device() == element.device(),
@@ -118,7 +119,8 @@ HashedBags check_bags(const Tensor& indices, const Optional& offsets, const Opti
     bags.num_ids = indices.numel();
   }
   if (sample_weights) {
-    TORCH_CHECK_VALUE(mode != Pooling::kMax, "per_sample_weights are for sum and mean, not for max");
+    TORCH_CHECK_VALUE(mode != Pooling::kMax,
+                      "per_sample_weights are for sum and mean, not for max");
     TORCH_CHECK_VALUE(sample_weights->sizes() == indices.sizes(),
                       "per_sample_weights must have the shape of the indices, ", indices.sizes(),
                       ", not ", sample_weights->sizes());
@@ -140,9 +142,9 @@ HashedBags check_bags(const Tensor& indices, const Optional& offsets, const Opti
 
 void check_element(const Tensor& t, const char* name) {
   const at::ScalarType type = t.scalar_type();
-  TORCH_CHECK_TYPE(type == at::kFloat || type == at::kDouble || type == at::kBFloat16 ||
-                       type == at::kHalf,
-                   name, " must be float32, float64, bfloat16 or float16, not ", type);
+  TORCH_CHECK_TYPE(
+      type == at::kFloat || type == at::kDouble || type == at::kBFloat16 || type == at::kHalf, name,
+      " must be float32, float64, bfloat16 or float16, not ", type);
 }
 
 void check_grad(const Tensor& grad, const HashedBags& bags) {
@@ -178,8 +180,7 @@ HashedBags check_backward(const Tensor& grad, const Tensor& indices, const Optio
   check_element(grad, "grad");
   const Pooling pooling = parse_mode(mode);
   TORCH_CHECK_VALUE(pooling != Pooling::kMax, "the gradient of max goes to its winners: use them");
-  const HashedLayout layout =
-      check_layout(hash, seed, signs, block_size, grad.size(1), num_slots);
+  const HashedLayout layout = check_layout(hash, seed, signs, block_size, grad.size(1), num_slots);
   const HashedBags bags = check_bags(indices, offsets, sample_weights, layout, num_embeddings,
                                      padding_idx, include_last_offset, pooling, grad);
   check_grad(grad, bags);
@@ -226,7 +227,8 @@ Tensor max_backward(const Tensor& grad, const Tensor& winners, int64_t num_slots
 TORCH_LIBRARY_FRAGMENT(mirror, m) {
   m.def(
       "hashed_embedding_bag(Tensor weight, Tensor indices, Tensor? offsets, "
-      "Tensor? per_sample_weights, SymInt num_embeddings, SymInt embedding_dim, str mode, str hash, "
+      "Tensor? per_sample_weights, SymInt num_embeddings, SymInt embedding_dim, str mode, str "
+      "hash, "
       "int seed, bool signs, int block_size, SymInt padding_idx, bool include_last_offset, "
       "bool winners_wanted) -> (Tensor output, Tensor winners)");
   m.def(
@@ -239,7 +241,8 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
       "Tensor? offsets, SymInt num_embeddings, str mode, str hash, int seed, bool signs, "
       "int block_size, SymInt padding_idx, bool include_last_offset) -> Tensor");
   m.def(
-      "hashed_embedding_bag_max_backward(Tensor grad, Tensor winners, SymInt num_slots, bool signs) "
+      "hashed_embedding_bag_max_backward(Tensor grad, Tensor winners, SymInt num_slots, bool "
+      "signs) "
       "-> Tensor");
 }
 

@@ -100,9 +100,7 @@ def _weight_gradient(
     )
 
 
-def _sample_gradient(
-    options: Options, grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor | None
-) -> Tensor:
+def _sample_gradient(options: Options, grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor | None) -> Tensor:
     return torch.ops.mirror.hashed_embedding_bag_sample_gradient(
         grad, weight, indices, offsets, options.num_embeddings, *options.tail()
     )

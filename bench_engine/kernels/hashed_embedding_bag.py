@@ -20,9 +20,7 @@ class HashedEmbeddingBag(HashedTable):
     def _load(self) -> None:
         _hashed_ops.load()
 
-    def forward(
-        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """Pool the vectors of each bag.
 
         Args:

@@ -162,8 +162,8 @@ def _checked_hash(hash: str, seed: int, table: int, signs: bool) -> tuple[str, i
 
 
 def _at_least_one(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= value < 2**63:
+        raise ValueError(f"{name} must be a whole number of at least 1 and below 2^63, not {value!r}")
     return int(value)
 
 

@@ -2,8 +2,10 @@
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/zeros.h>
+#include <torch/library.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "../hashed_embedding_bag.h"
@@ -27,10 +29,14 @@ constexpr int64_t kElementsPerSlot = 4;
 
 hashed::Element element_of(const Tensor& t) {
   switch (t.scalar_type()) {
-    case at::kDouble: return hashed::Element::kDouble;
-    case at::kBFloat16: return hashed::Element::kBFloat16;
-    case at::kHalf: return hashed::Element::kHalf;
-    default: return hashed::Element::kFloat;
+    case at::kDouble:
+      return hashed::Element::kDouble;
+    case at::kBFloat16:
+      return hashed::Element::kBFloat16;
+    case at::kHalf:
+      return hashed::Element::kHalf;
+    default:
+      return hashed::Element::kFloat;
   }
 }
 
@@ -76,8 +82,8 @@ std::vector<int64_t> split_bags(const hashed::Call& call, int64_t parts) {
       const int64_t* found =
           std::lower_bound(call.offsets, call.offsets + call.num_bags, call.num_ids / parts * p);
       // Bags without ids cost time too: of all bags at one place take the even share.
-      const int64_t* last = std::upper_bound(found, call.offsets + call.num_bags,
-                                             call.num_ids / parts * p);
+      const int64_t* last =
+          std::upper_bound(found, call.offsets + call.num_bags, call.num_ids / parts * p);
       bounds[p] = std::clamp(even, found - call.offsets, last - call.offsets);
     }
   }
@@ -117,13 +123,15 @@ void backward_in_buffers(const hashed::Call& call, int64_t buffers, int threads,
 template <typename sum_t>
 void backward_sum(const hashed::Call& call, sum_t* target) {
   const int64_t num_slots = call.layout->num_slots, elements = elements_of(call);
-  const int64_t buffers = std::min({kMaxBuffers, elements / kGrainElements,
-                                    elements / kElementsPerSlot / num_slots});
+  const int64_t buffers =
+      std::min({kMaxBuffers, elements / kGrainElements, elements / kElementsPerSlot / num_slots});
   const int threads = useful_threads(call);
   if (buffers > 1) return backward_in_buffers(call, buffers, threads, target);
   // Few elements in a large buffer: every thread walks all bags and adds to slots of its own, so
   // the order of additions is that of one thread.
-  const auto bound = [&](int64_t p) { return num_slots / threads * p + num_slots % threads * p / threads; };
+  const auto bound = [&](int64_t p) {
+    return num_slots / threads * p + num_slots % threads * p / threads;
+  };
   share_out(threads, threads, [&](int64_t p) {
     hashed::kernels().scatter(call, 0, call.num_bags, target, bound(p), bound(p + 1));
   });
@@ -152,7 +160,8 @@ Tensor hashed_embedding_bag_backward_cpu(const HashedBags& bags, const Tensor& g
   hashed::Call call = call_of(bags, layout, grad);
   call.grad = grad.const_data_ptr();
   const bool wide = grad.scalar_type() == at::kDouble;
-  const Tensor target = at::zeros({layout.num_slots}, grad.options().dtype(wide ? at::kDouble : at::kFloat));
+  const Tensor target =
+      at::zeros({layout.num_slots}, grad.options().dtype(wide ? at::kDouble : at::kFloat));
   if (wide) {
     backward_sum(call, target.mutable_data_ptr<double>());
   } else {
@@ -167,7 +176,8 @@ Tensor hashed_embedding_bag_sample_gradient_cpu(const HashedBags& bags, const Te
   hashed::Call call = call_of(bags, layout, grad);
   call.grad = grad.const_data_ptr();
   call.weight = weight.const_data_ptr();
-  const Tensor gradient = at::zeros(bags.indices.sizes(), grad.options());  // behind the last bag: 0
+  const Tensor gradient =
+      at::zeros(bags.indices.sizes(), grad.options());  // behind the last bag: 0
   void* target = gradient.mutable_data_ptr();
   over_bags(call, [&](int64_t first, int64_t last) {
     hashed::kernels().sample_gradient(call, first, last, target);
@@ -178,21 +188,31 @@ Tensor hashed_embedding_bag_sample_gradient_cpu(const HashedBags& bags, const Te
 Tensor hashed_embedding_bag_max_backward_cpu(const Tensor& grad, const Tensor& winners,
                                              int64_t num_slots, bool signs) {
   const bool wide = grad.scalar_type() == at::kDouble;
-  const Tensor target = at::zeros({num_slots}, grad.options().dtype(wide ? at::kDouble : at::kFloat));
-  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, grad.scalar_type(), "hashed_max_backward", [&] {
-    using sum_t = std::conditional_t<std::is_same_v<scalar_t, double>, double, float>;
-    AT_DISPATCH_INDEX_TYPES(winners.scalar_type(), "hashed_max_backward", [&] {
-      const scalar_t* from = grad.const_data_ptr<scalar_t>();
-      const index_t* codes = winners.const_data_ptr<index_t>();
-      sum_t* to = target.mutable_data_ptr<sum_t>();
-      for (int64_t i = 0; i < grad.numel(); ++i) {
-        if (codes[i] < 0) continue;
-        const sum_t value = static_cast<sum_t>(from[i]);
-        to[signs ? codes[i] >> 1 : codes[i]] += signs && (codes[i] & 1) ? -value : value;
-      }
-    });
-  });
+  const Tensor target =
+      at::zeros({num_slots}, grad.options().dtype(wide ? at::kDouble : at::kFloat));
+  AT_DISPATCH_FLOATING_TYPES_AND2(
+      at::kHalf, at::kBFloat16, grad.scalar_type(), "hashed_max_backward", [&] {
+        using sum_t = std::conditional_t<std::is_same_v<scalar_t, double>, double, float>;
+        AT_DISPATCH_INDEX_TYPES(winners.scalar_type(), "hashed_max_backward", [&] {
+          const scalar_t* from = grad.const_data_ptr<scalar_t>();
+          const index_t* codes = winners.const_data_ptr<index_t>();
+          sum_t* to = target.mutable_data_ptr<sum_t>();
+          for (int64_t i = 0; i < grad.numel(); ++i) {
+            if (codes[i] == -1) continue;
+            const int64_t slot = signs ? codes[i] >> 1 : codes[i];
+            TORCH_CHECK_INDEX(slot >= 0 && slot < num_slots, "winner ", codes[i], " at position ",
+                              i, " is out of range for ", num_slots, " slots");
+            const sum_t value = static_cast<sum_t>(from[i]);
+            to[slot] += signs && (codes[i] & 1) ? -value : value;
+          }
+        });
+      });
   return target.to(grad.scalar_type());
+}
+
+TORCH_LIBRARY_FRAGMENT(mirror, m) {
+  // Whose kernels this process runs: avx512, avx2 or portable.
+  m.def("hashed_instruction_set() -> str", [] { return std::string(hashed::kernels().name); });
 }
 
 }  // namespace mirror

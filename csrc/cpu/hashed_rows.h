@@ -12,17 +12,17 @@ namespace mirror::hashed {
 enum class Element { kFloat, kDouble, kBFloat16, kHalf };
 enum class Pool { kSum, kMean, kMax };
 
-// How a row's slots are found: a code for each of its `codes` places, the slot or, with signs, twice
-// the slot plus one where the sign is minus.
+// How a row's slots are found: a code for each of its `codes` places, the slot or, with signs,
+// twice the slot plus one where the sign is minus.
 struct Layout {
   HashKind hash;
   uint64_t seed;
   bool signs;
-  bool narrow;  // codes are int32
+  bool narrow;        // codes are int32
   bool whole_blocks;  // a code is where a block starts; else each element has a code of its own
   int64_t block, dim, num_slots;
-  int64_t blocks;   // per row
-  int64_t stride;   // codes per row, with those that only fill the last vector
+  int64_t blocks;  // per row
+  int64_t stride;  // codes per row, with those that only fill the last vector
 
   // For the reference hash: with T[b] = b * kDimFactor mod P, h(row, b) is h(row, 0) + T[b], less P
   // where that reaches P, as long as the 64-bit sum does not wrap. Slots follow by the same add and
