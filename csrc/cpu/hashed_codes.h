@@ -1,5 +1,6 @@
-// The codes of rows: which slots hold their elements. Part of the kernels that are compiled once per
-// instruction set, so everything is in an unnamed namespace; loops are written for vector registers.
+// The codes of rows: which slots hold their elements. Part of the kernels that are compiled once
+// per instruction set, so everything is in an unnamed namespace; loops are written for vector
+// registers.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +13,12 @@
 namespace mirror::hashed {
 namespace {
 
-// Of num / divisor, by a product with 1.0 / divisor: off by one at most, since num / divisor is below
-// 2^48 or num below 2^53. Divisions in whole numbers do not run in vector registers.
+// Of num / divisor, by a product with 1.0 / divisor: off by one at most, since num / divisor is
+// below 2^48 or num below 2^53. Divisions in whole numbers do not run in vector registers.
 inline int64_t remainder(uint64_t num, double num_as_double, double inverse, int64_t divisor) {
   const int64_t quotient = static_cast<int64_t>(num_as_double * inverse);
-  int64_t rest = static_cast<int64_t>(num - static_cast<uint64_t>(quotient) *
-                                                static_cast<uint64_t>(divisor));
+  int64_t rest =
+      static_cast<int64_t>(num - static_cast<uint64_t>(quotient) * static_cast<uint64_t>(divisor));
   rest += rest < 0 ? divisor : 0;
   rest -= rest >= divisor ? divisor : 0;
   return rest;
@@ -110,7 +111,8 @@ class Codes {
         const int64_t limit = layout_.limit[b];
         const code_t step = step_[b], wrapped = wrapped_step_[b];
         for (int64_t i = 0; i < count; ++i) {
-          out[i * stride + b] = wrap(static_cast<code_t>(slot[i]), hash[i] >= limit ? wrapped : step);
+          out[i * stride + b] =
+              wrap(static_cast<code_t>(slot[i]), hash[i] >= limit ? wrapped : step);
         }
       }
     } else {

@@ -140,10 +140,12 @@ class Bags {
           }
         }
         const int64_t count = at < stop ? std::min(stop, known_to) - at : 0;
-        const Run run{at, codes_.rows() + (at - known_from),
+        const Run run{at,
+                      codes_.rows() + (at - known_from),
                       sample_weights ? sample_weights + at : nullptr,
                       codes + (at - known_from) * layout_.stride,
-                      codes_.wraps() + (at - known_from), count};
+                      codes_.wraps() + (at - known_from),
+                      count};
         body(bag, run, at == begin, at + count == stop);
         at += count;
       } while (at < stop);
@@ -221,9 +223,11 @@ class Bags {
       const A f = factor(i);
       if (!run.wraps[i]) [[likely]] {
 #pragma GCC unroll 8
-        for (int v = 0; v < width; ++v) take(i, f, v, block_elements(codes[block[v]], within[v], true));
+        for (int v = 0; v < width; ++v)
+          take(i, f, v, block_elements(codes[block[v]], within[v], true));
       } else {
-        for (int v = 0; v < width; ++v) take(i, f, v, block_elements(codes[block[v]], within[v], false));
+        for (int v = 0; v < width; ++v)
+          take(i, f, v, block_elements(codes[block[v]], within[v], false));
       }
     }
   }
@@ -279,7 +283,8 @@ class Bags {
     if (!layout_.whole_blocks) return load_raw<Vector<code_t>>(codes + d);
     constexpr int shift = signs ? 1 : 0;
     const int64_t block = d / layout_.block;
-    // Less than twice the slots, which may pass the signed range; so may start + k the unsigned one.
+    // Less than twice the slots, which may pass the signed range; so may start + k the unsigned
+    // one.
     using unsigned_t = std::make_unsigned_t<code_t>;
     const auto start =
         static_cast<unsigned_t>((codes[block] >> shift) + (d - block * layout_.block));
@@ -296,7 +301,8 @@ class Bags {
   int64_t members(int64_t bag) const {
     const int64_t begin = call_.begin(bag), end = call_.end(bag);
     if (call_.padding < 0) return end - begin;
-    return end - begin - (call_.narrow_ids ? paddings<int32_t>(begin, end) : paddings<int64_t>(begin, end));
+    return end - begin -
+           (call_.narrow_ids ? paddings<int32_t>(begin, end) : paddings<int64_t>(begin, end));
   }
 
   template <typename index_t>
@@ -316,9 +322,8 @@ class Bags {
 
   // What each id of a bag has of its gradient, before sample weights.
   void grad_of(int64_t bag, A* share) const {
-    const A count = call_.mode == Pool::kMean
-                        ? static_cast<A>(std::max<int64_t>(1, members(bag)))
-                        : A(1);
+    const A count =
+        call_.mode == Pool::kMean ? static_cast<A>(std::max<int64_t>(1, members(bag))) : A(1);
     const T* grad = grad_ + bag * layout_.dim;
     for (int64_t d = 0; d < layout_.dim; ++d) share[d] = widen(grad[d]) / count;
   }
@@ -388,10 +393,14 @@ void with_bags(const Call& call, const Body& body) {
     }
   };
   switch (call.element) {
-    case Element::kFloat: return with_types(float{});
-    case Element::kDouble: return with_types(double{});
-    case Element::kBFloat16: return with_types(BFloat16{});
-    case Element::kHalf: return with_types(Half{});
+    case Element::kFloat:
+      return with_types(float{});
+    case Element::kDouble:
+      return with_types(double{});
+    case Element::kBFloat16:
+      return with_types(BFloat16{});
+    case Element::kHalf:
+      return with_types(Half{});
   }
 }
 
