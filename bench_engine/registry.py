@@ -128,16 +128,21 @@ class DataSet:
 
 
 _BAGS = "bench_engine/kernels/bags.py"
+_HASHED_TABLE = (_BAGS, "bench_engine/kernels/hashed_table.py", "bench_engine/kernels/hashing.py")
 _HASHED_SOURCES = (
-    _BAGS,
+    *_HASHED_TABLE,
     "bench_engine/kernels/_hashed_ops.py",
     "bench_engine/kernels/extension.py",  # holds the compiler's flags
     "bench_engine/kernels/hashed_embedding_bag.py",
-    "bench_engine/kernels/hashed_reference.py",
-    "csrc/hash.h",
-    "csrc/hashed_embedding_bag.cpp",
-    "csrc/hashed_embedding_bag.h",
-    "csrc/cpu/hashed_embedding_bag_kernel.cpp",
+    *sorted(
+        path.relative_to(_ROOT).as_posix()
+        for pattern in ("hash.h", "hashed_*", "cpu/hashed_*")
+        for path in (_ROOT / "csrc").glob(pattern)
+    ),
+    "csrc/host_device.h",
+    "csrc/threads.cpp",
+    "csrc/threads.h",
+    "csrc/cpu/share_out.h",
 )
 
 # What torch has in the benchmark embedding_step: no prune events, and no Adagrad with one slot per row.
@@ -172,7 +177,7 @@ _OWN = {
             "hashed_reference",
             "the hashed embedding bag in plain PyTorch: the baseline everyone would write",
             "bench_engine.kernels.hashed_reference:HashedEmbeddingBagReference",
-            sources=(_BAGS, "bench_engine/kernels/hashed_reference.py"),
+            sources=(*_HASHED_TABLE, "bench_engine/kernels/hashed_reference.py"),
         ),
         Method(
             "quotient_remainder",

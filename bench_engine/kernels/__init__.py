@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bench_engine.kernels.dense import DenseEmbeddingBag
     from bench_engine.kernels.extension import CompileError, CompilerMissingError, KernelsNotBuiltError, build
-    from bench_engine.kernels.hashed_embedding_bag import HashedEmbeddingBag
+    from bench_engine.kernels.hashed_embedding_bag import HashedEmbedding, HashedEmbeddingBag
     from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
     from bench_engine.kernels.quotient_remainder import QuotientRemainderEmbeddingBag
     from bench_engine.kernels.small_dim import SmallDimEmbeddingBag
@@ -18,6 +18,7 @@ __all__ = [
     "CompileError",
     "CompilerMissingError",
     "DenseEmbeddingBag",
+    "HashedEmbedding",
     "HashedEmbeddingBag",
     "HashedEmbeddingBagReference",
     "KernelsNotBuiltError",
@@ -30,6 +31,7 @@ _MODULES = {
     "CompileError": "extension",
     "CompilerMissingError": "extension",
     "DenseEmbeddingBag": "dense",
+    "HashedEmbedding": "hashed_embedding_bag",
     "HashedEmbeddingBag": "hashed_embedding_bag",
     "HashedEmbeddingBagReference": "hashed_reference",
     "KernelsNotBuiltError": "extension",

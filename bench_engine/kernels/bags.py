@@ -32,9 +32,9 @@ class Bags:
 
 def as_bags(input: Tensor, offsets: Tensor | None) -> Bags:
     """(B, L) ids without offsets, or (N,) ids with (B,) offsets, as Bags. Raises TypeError and ValueError."""
-    for name, tensor in (("input", input), ("offsets", offsets)):
-        if tensor is not None and tensor.dtype not in (torch.int32, torch.int64):
-            raise TypeError(f"{name} must be int32 or int64, not {str(tensor.dtype).removeprefix('torch.')}")
+    check_index_type("input", input)
+    if offsets is not None:
+        check_index_type("offsets", offsets)
     if input.dim() == 2 and offsets is None:
         bags, size = input.shape
         starts = torch.arange(0, input.numel(), size, device=input.device) if size else input.new_zeros(bags).long()
@@ -48,6 +48,22 @@ def as_bags(input: Tensor, offsets: Tensor | None) -> Bags:
     if offsets.dim() != 1:
         raise ValueError(f"offsets must have one dimension, not {offsets.dim()}")
     return Bags(input, offsets, None)
+
+
+def check_index_type(name: str, tensor: Tensor) -> None:
+    """Raises TypeError unless the tensor that is named holds int32 or int64."""
+    if tensor.dtype not in (torch.int32, torch.int64):
+        raise TypeError(f"{name} must be int32 or int64, not {str(tensor.dtype).removeprefix('torch.')}")
+
+
+def check_one_device(*tensors: Tensor | None) -> None:
+    """Raises ValueError unless the tensors of a call that are there, its weight first, are on one device."""
+    devices = [str(tensor.device) for tensor in tensors if tensor is not None]
+    if len(set(devices)) > 1:
+        raise ValueError(
+            "weight, indices, offsets and per_sample_weights must be on one device, "
+            f"not on {', '.join(devices[:-1])} and {devices[-1]}"
+        )
 
 
 def check_bags(bags: Bags, num_embeddings: int) -> None:

@@ -34,6 +34,9 @@ NOT_BUILT = "the compiled kernels are not built for this machine: run `python -m
 # -march=native: a library is only ever loaded on a CPU like the one it was built on, since the CPU is in its key.
 # -fopenmp: without it at::parallel_for runs on one thread and says nothing.
 _FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-Wall", "-Wextra")
+# Files whose name ends so are compiled for such CPUs on top of _FLAGS: which of them runs is decided when they are
+# called. Elsewhere than on x86 they are empty.
+_INSTRUCTION_SETS = {"_portable": "-march=x86-64", "_avx2": "-march=x86-64-v3", "_avx512": "-march=x86-64-v4"}
 # Machine code for Hopper; other GPUs from Turing on compile the portable code when it is first loaded.
 _CUDA_FLAGS = (
     "-std=c++20",
@@ -230,9 +233,15 @@ def compile_command(compiler: list[str], toolkit: Toolkit | None, source: Path, 
         host = next((word for word in compiler if Path(word).name not in _LAUNCHERS), compiler[0])
         start = [str(toolkit.nvcc), f"--compiler-bindir={shutil.which(host)}", *_CUDA_FLAGS]
     else:
-        start = [*compiler, *_FLAGS]
+        start = [*compiler, *_FLAGS, *_instruction_set(source)]
         headers += ["-isystem", str(toolkit.home / "include")] if toolkit else []
     return [*start, *headers, "-c", str(source), "-o", target]
+
+
+def _instruction_set(source: Path) -> list[str]:
+    if platform.machine() != "x86_64":
+        return []
+    return [flag for ending, flag in _INSTRUCTION_SETS.items() if source.stem.endswith(ending)]
 
 
 def _torch_headers() -> list[str]:
@@ -271,7 +280,8 @@ def _machine_key() -> str:
     digest = hashlib.sha256()
     cuda = cuda_toolkit.torch_cuda()
     python = str(sysconfig.get_config_var("SOABI"))
-    for part in (version("torch"), python, *_FLAGS, _cpu(), _COMPILER_NOTE, *((cuda, *_CUDA_FLAGS) if cuda else ())):
+    flags = (*_FLAGS, *_INSTRUCTION_SETS.values(), *((cuda, *_CUDA_FLAGS) if cuda else ()))
+    for part in (version("torch"), python, _cpu(), _COMPILER_NOTE, *flags):
         digest.update(part.encode() + b"\0")
     sources = [*_units(with_cuda=cuda is not None), *_python_units(), *_SOURCES.rglob("*.h"), *_SOURCES.rglob("*.cuh")]
     for path in sorted(path for path in sources if cuda or path.parent.name != "cuda"):
