@@ -166,8 +166,8 @@ def test_the_flush_is_larger_than_the_last_level_cache(monkeypatch):
 @pytest.mark.usefixtures("built_kernels")
 def test_a_wrong_compiled_gradient_fails(monkeypatch):
     """The compiled kernel is judged by the float64 reference, not by itself."""
-    kernel = HashedEmbeddingBag.pooled
-    monkeypatch.setattr(HashedEmbeddingBag, "pooled", lambda self, bags: _Doubled.apply(kernel(self, bags)))
+    kernel = HashedEmbeddingBag.forward
+    monkeypatch.setattr(HashedEmbeddingBag, "forward", lambda self, batch: _Doubled.apply(kernel(self, batch)))
     result = run("hashed", compression=0.5, direction="forward_backward")
     assert result.status == "failed"
     assert "its gradient of hashed_weight differs from the float64 reference" in result.error
