@@ -320,7 +320,7 @@ _FRAMES: tuple[Rule, ...] = (
     (r"\btop (?P<n>two|three|four|five|six|seven|eight|nine|ten|twenty)\b", lambda m: f"top {COUNTS[m['n']]}"),
     # "which three methods have the lowest ..." asks for the three lowest.
     (
-        rf"\b(?P<n>\d+|{'|'.join(list(COUNTS)[1:])}) "
+        rf"(?:(?<=which )|(?<=what )|(?<=the )|^\s*)(?P<n>\d+|{'|'.join(list(COUNTS)[1:])}) "
         r"(?P<what>methods|data ?sets|config(?:uration)?s|machines|trials|runs)\b"
         rf"(?P<between>[^?.!,\d]{{0,30}}?)(?={_ENDS}\b)",
         lambda m: f"{m['what']}{m['between']}{COUNTS.get(m['n'], m['n'])} ",

@@ -37,6 +37,13 @@ def _words(text: str) -> str:
         ("does latency get worse with bigger batches in lookup?", "latency by batch size in lookup"),
         ("auc of evrything on frappe", "auc of everything on frappe"),
         ("samples per second while training on frappe", "samples per second in training on frappe"),
+        ("which three methods have the lowest logloss on frappe", "3 lowest logloss on frappe by method"),
+        ("number of distinct methods in training", "how many different methods in training"),
+        ("latency of hashed divided by dense in lookup", "latency of hashed relative to dense in lookup"),
+        ("how does latency grow with dim in lookup", "how does latency scale with dim in lookup"),
+        ("most common failure reason", "number of failures by reason"),
+        ("teh auc of hashed on frappe, whihc dim", "the auc of hashed on frappe, which dim"),
+        ("total benchmark time per sweep", "total duration per sweep"),
     ],
 )  # fmt: skip
 def test_said_in_own_words(said: str, plain: str, profile: Profile) -> None:
@@ -156,3 +163,13 @@ def test_metrics_that_choose_are_shown_beside_those_that_sort(profile: Profile) 
     spec = grammar.read("every trial on frappe with AUC above 0.9, sorted by size", profile)
     assert [m.column for m in spec.metrics] == ["auc", "memory_mb"]
     assert Filter("auc", ">", (0.9,)) in spec.filters
+
+
+def test_a_number_of_trials_is_no_number_of_ends() -> None:
+    assert _words(rephrase("which 3 methods have the best AUC")) == "which methods have the 3 best auc"
+    assert "3 best" not in rephrase("the last 3 trials with the best AUC")
+
+
+def test_samples_are_of_all_trials(profile: Profile) -> None:
+    spec = grammar.read("number of samples by stop reason", profile)
+    assert spec.dimensions == ("stop_reason",)

@@ -158,3 +158,13 @@ def test_what_the_spread_is():
     assert spread_in_words(table, "latency_us") == "the 95 % interval"
     nowhere = Table(("latency_us", "latency_ci_low_us", "latency_ci_high_us"), ((10.0, None, None),))
     assert (spread_in_words(nowhere, "latency_us"), spread(nowhere, "latency_us")) == ("", None)
+
+
+@pytest.mark.parametrize(("dimensions", "told"), [(("error",), True), (("method", "error"), False)])
+def test_a_reason_tells_groups_apart_only_where_nothing_else_does(dimensions, told):
+    rows = (("hashed", "too slow", 2), ("fiited", "no memory", 1))
+    table = Table(("method", "error", "trials"), rows)
+    if dimensions == ("error",):
+        table = Table(("error", "trials"), tuple(row[1:] for row in rows))
+    roles = sort_roles(table, QuerySpec("count", dimensions=dimensions, source="failures"))
+    assert ("error" in compared(table, roles)) == told
