@@ -129,6 +129,7 @@ class DataSet:
 
 _BAGS = "bench_engine/kernels/bags.py"
 _HASHED_TABLE = (_BAGS, "bench_engine/kernels/hashed_table.py", "bench_engine/kernels/hashing.py")
+_HASHED = "bench_engine.kernels.hashed_embedding_bag:HashedEmbeddingBag"
 _HASHED_SOURCES = (
     *_HASHED_TABLE,
     "bench_engine/kernels/_hashed_ops.py",
@@ -144,6 +145,8 @@ _HASHED_SOURCES = (
     "csrc/threads.h",
     "csrc/cpu/share_out.h",
 )
+
+_ROW_HASHING_SOURCES = (_BAGS, "bench_engine/kernels/hashing.py", "bench_engine/kernels/row_hashing.py")
 
 # What torch has in the benchmark embedding_step: no prune events, and no Adagrad with one slot per row.
 _DIRECTIONS = ("forward", "forward_backward", "forward_backward_update", "prune")
@@ -169,7 +172,7 @@ _OWN = {
         Method(
             "hashed",
             "elements of a virtual table hashed into one small buffer, C++ kernel",
-            "bench_engine.kernels.hashed_embedding_bag:HashedEmbeddingBag",
+            _HASHED,
             sources=_HASHED_SOURCES,
             needs_build=True,
         ),
@@ -178,6 +181,43 @@ _OWN = {
             "the hashed embedding bag in plain PyTorch: the baseline everyone would write",
             "bench_engine.kernels.hashed_reference:HashedEmbeddingBagReference",
             sources=(*_HASHED_TABLE, "bench_engine/kernels/hashed_reference.py"),
+        ),
+        Method(
+            "hashed_mix64",
+            "the hashed embedding bag with a seeded 64-bit mixer as hash, C++ kernel",
+            _HASHED,
+            sources=_HASHED_SOURCES,
+            needs_build=True,
+            fixed={"hash": "mix64"},
+        ),
+        Method(
+            "hashed_signed",
+            "hashed_mix64 with a second hash that gives elements a sign (Chen et al. 2015)",
+            _HASHED,
+            sources=_HASHED_SOURCES,
+            needs_build=True,
+            fixed={"hash": "mix64", "signs": True},
+        ),
+        Method(
+            "hashed_block",
+            "hashed_mix64 with blocks of neighbours that share one hash, as in ROBE (Desai et al. 2022)",
+            _HASHED,
+            sources=_HASHED_SOURCES,
+            needs_build=True,
+            arguments={"block_size": "block_size"},
+            fixed={"hash": "mix64"},
+        ),
+        Method(
+            "row_modulo",
+            "whole rows shared: row id mod R (Weinberger et al. 2009)",
+            "bench_engine.kernels.row_hashing:RowModuloEmbeddingBag",
+            sources=_ROW_HASHING_SOURCES,
+        ),
+        Method(
+            "double_hash",
+            "the sum of two rows, by two hashes of the id (Zhang et al. 2020)",
+            "bench_engine.kernels.row_hashing:DoubleHashEmbeddingBag",
+            sources=_ROW_HASHING_SOURCES,
         ),
         Method(
             "quotient_remainder",
@@ -479,6 +519,9 @@ _PRUNING = (
 
 _DIM = Axis("embedding_dim", int, 16, "embedding dimension D", low=1, high=4096)
 _COMPRESSION = Axis("compression", float, 1.0, "fraction of the dense parameters kept", low=1e-6, high=1.0)
+_BLOCK = Axis(
+    "block_size", int, 16, "neighbours that share one hash", low=1, high=2**31 - 1, methods=("hashed_block",)
+)
 _POOLING = Axis("pooling_mode", str, "sum", "how a bag becomes one vector", choices=("sum", "mean", "max"))
 _DIRECTION = Axis("direction", str, "forward", "what is timed", choices=_DIRECTIONS[:2])
 _ZIPF = Axis("zipf_s", float, 1.05, "exponent of the ids' Zipf law, 0 is uniform", low=0.0, high=10.0)
@@ -502,6 +545,7 @@ BENCHMARKS: dict[str, Benchmark] = {
                 Axis("num_rows", int, 100_000, "rows of the virtual table E", low=1, high=2**40),
                 _DIM,
                 _COMPRESSION,
+                _BLOCK,
                 _POOLING,
                 Axis("bag_size", int, 10, "ids per bag L", low=1, high=100_000),
                 Axis("batch_size", int, 512, "bags per call B", low=1, high=10_000_000),
@@ -603,6 +647,7 @@ BENCHMARKS: dict[str, Benchmark] = {
                 ),
                 _DIM,
                 _COMPRESSION,
+                _BLOCK,
                 *_PRUNING,
                 Axis("batch_size", int, 1024, "examples per step B", low=2, high=1_000_000),
                 Axis("threads", int, 2, "threads of the worker", low=1, high=1024),
@@ -611,6 +656,22 @@ BENCHMARKS: dict[str, Benchmark] = {
             measurement=3,
             seconds=8.0,
             methods=(*_OWN, *_TRAINED),  # rivals run lookups only
+        ),
+        Benchmark(
+            name="collisions",
+            op="embedding_bag",
+            text="which rows of a compressed table are copies of others, and how many elements share a slot",
+            module="bench_engine.benchmarks.collisions",
+            axes=(
+                Axis("num_rows", int, 100_000, "rows of the virtual table E", low=1, high=10_000_000),
+                _DIM,
+                _COMPRESSION,
+                _BLOCK,
+                _SEED,
+            ),
+            measurement=1,
+            seconds=3.0,
+            methods=tuple(_OWN),
         ),
         Benchmark(
             name="answering",

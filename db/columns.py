@@ -68,7 +68,8 @@ COLUMNS: tuple[Column, ...] = (
         "benchmark",
         "text",
         "kind of experiment: lookup (one call timed), embedding_step (an embedding bag with its optimizer), "
-        "grouped_lookup (many tables looked up together), training (a click model trained and tested) or answering "
+        "grouped_lookup (many tables looked up together), training (a click model trained and tested), collisions (rows that became "
+        "alike) or answering "
         "(questions with known answers, asked of Mirror itself)",
     ),
     _axis("op", "text", "what is computed"),
@@ -202,6 +203,14 @@ COLUMNS: tuple[Column, ...] = (
         "against the baseline in paired turns: faster, slower, same, or unclear where the interval leaves it open",
     ),
     _metric("max_abs_error", "largest absolute difference from the float64 reference", "", "lower"),
+    _metric(
+        "duplicate_rows",
+        "rows of a compressed table that are exact copies of others: all rows less the different ones",
+        "rows",
+        "lower",
+        "integer",
+    ),
+    _metric("shared_slots", "share of a table's elements whose slot another element has too, 0 to 1", "", "lower"),
     _metric("right_share", "share of questions whose answer is right in every seeded world", "", "higher"),
     _metric("right_ci_low", "lower end of the 95 % interval (Wilson) of the share of right answers", "", "higher"),
     _metric("right_ci_high", "upper end of the 95 % interval (Wilson) of the share of right answers", "", "higher"),

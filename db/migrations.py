@@ -60,6 +60,12 @@ def add_answering(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} {kind}")
 
 
+def add_collisions(connection: sa.Connection) -> None:
+    """How many rows of a compressed table are copies of others, and how many elements share a slot."""
+    for name, kind in {"duplicate_rows": "BIGINT", "shared_slots": "DOUBLE PRECISION"}.items():
+        connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} {kind}")
+
+
 # Append only. A later step that adds a column says IF NOT EXISTS, since a new file starts from today's tables.
 MIGRATIONS: tuple[tuple[str, Callable[[sa.Connection], None]], ...] = (
     ("0001_create_tables", create_tables),
@@ -68,6 +74,7 @@ MIGRATIONS: tuple[tuple[str, Callable[[sa.Connection], None]], ...] = (
     ("0004_add_pruned_embeddings", add_pruned_embeddings),
     ("0005_add_embedding_steps", add_embedding_steps),
     ("0006_add_answering", add_answering),
+    ("0007_add_collisions", add_collisions),
 )
 
 _APPLIED = sa.Table(

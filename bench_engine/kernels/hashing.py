@@ -76,7 +76,7 @@ class HashedLayout:
         """Slots (N, D) int64 of the elements of rows (N,)."""
         dims = torch.arange(self.dim, device=rows.device)
         hashes = self._hashes(rows, torch.div(dims, self.block, rounding_mode="floor"))
-        starts = hashes % self.num_slots if self.hash == "reference" else _high(hashes, self.num_slots)
+        starts = hashes % self.num_slots if self.hash == "reference" else below(hashes, self.num_slots)
         return (starts + dims % self.block) % self.num_slots
 
     def factors(self, rows: Tensor, dtype: torch.dtype) -> Tensor | None:
@@ -98,7 +98,7 @@ def _shifted(x: Tensor, by: int) -> Tensor:
     return (x >> by) & (2 ** (64 - by) - 1)
 
 
-def _high(x: Tensor, factor: int) -> Tensor:
+def below(x: Tensor, factor: int) -> Tensor:
     """The upper 64 bits of the product of unsigned x and 0 <= factor < 2^61, from products of halves."""
     high, low = _shifted(x, 32), x & _LOW
     factor_high, factor_low = factor >> 32, factor & _LOW
