@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hashed_rows.h"
+#include "hashed_vectors.h"
 
 namespace mirror::hashed {
 namespace {
@@ -30,13 +31,12 @@ class Codes {
  public:
   explicit Codes(const Layout& layout)
       : layout_(layout),
-        capacity_(std::clamp<int64_t>(kCodes / layout.stride, 4, 256)),
+        capacity_(std::clamp<int64_t>(kCodes / layout.stride, 4, 512)),
         rows_(capacity_),
         hash_(capacity_),
         slot_(capacity_),
         starts_(layout.whole_blocks || layout.block == 1 ? 0 : capacity_ * layout.blocks),
-        codes_(capacity_ * layout.stride),
-        wraps_(layout.whole_blocks ? capacity_ : 0) {
+        codes_(capacity_ * layout.stride) {
     if (layout.hash == HashKind::kReference) {
       step_.assign(layout.step.begin(), layout.step.end());
       wrapped_step_.assign(layout.wrapped_step.begin(), layout.wrapped_step.end());
@@ -49,10 +49,12 @@ class Codes {
   // The rows (count,) whose codes were asked for last.
   const int64_t* rows() const { return rows_.data(); }
 
-  // For whole blocks: whether any of a row's (count,) blocks goes on at slot 0.
-  const uint8_t* wraps() const { return wraps_.data(); }
+  // From a row's code to that of the next row, and from a place in a row to the next one. For whole
+  // blocks the codes of many rows at one place lie side by side.
+  int64_t row_step() const { return layout_.whole_blocks ? 1 : layout_.stride; }
+  int64_t place_step() const { return layout_.whole_blocks ? capacity_ : 1; }
 
-  // The codes (count, stride) of `count` of the call's ids.
+  // The codes of `count` of the call's ids.
   const code_t* of(const Call& call, int64_t first, int64_t count) {
     if (call.narrow_ids) {
       std::copy_n(static_cast<const int32_t*>(call.ids) + first, count, rows_.begin());
@@ -61,21 +63,34 @@ class Codes {
     }
     const bool expand = !layout_.whole_blocks && layout_.block > 1;
     code_t* out = expand ? starts_.data() : codes_.data();
-    const int64_t stride = expand ? layout_.blocks : layout_.stride;
+    const int64_t step = expand ? layout_.blocks : row_step();
     if (layout_.hash == HashKind::kMix64) {
-      mixed(count, out, stride);
+      mixed(count, out, step);
     } else {
-      reference(count, out, stride);
+      reference(count, out, step);
     }
     if (expand) expand_blocks(count);
-    if (layout_.whole_blocks) find_wraps(count);
     return codes_.data();
   }
 
  private:
   static constexpr int64_t kCodes = 2048;  // in a first-level cache, beside the rows they lead to
 
-  void reference(int64_t count, code_t* __restrict__ out, int64_t stride) {
+  // Those of `count` rows at one place, `step` apart.
+  template <typename Code>
+  static MIRROR_INLINE void column(code_t* __restrict__ out, int64_t step, int64_t count,
+                                   const Code& code) {
+    if (step == 1) {
+      for (int64_t i = 0; i < count; ++i) out[i] = code(i);
+    } else {
+      for (int64_t i = 0; i < count; ++i) out[i * step] = code(i);
+    }
+  }
+
+  // Whether codes are found place by place, which keeps vectors full where rows have few.
+  bool by_columns() const { return layout_.whole_blocks || layout_.blocks < kAlongRows; }
+
+  void reference(int64_t count, code_t* __restrict__ out, int64_t step) {
     const int64_t* __restrict__ rows = rows_.data();
     constexpr double kInversePrime = 2.0 / static_cast<double>(kPrime);
     const int64_t num_slots = layout_.num_slots, blocks = layout_.blocks;
@@ -93,7 +108,7 @@ class Codes {
     if (largest >= layout_.no_wrap) {
       for (int64_t i = 0; i < count; ++i) {
         for (int64_t b = 0; b < blocks; ++b) {
-          out[i * stride + b] = static_cast<code_t>(
+          out[i * step + b * place_step()] = static_cast<code_t>(
               reference_hash(static_cast<uint64_t>(rows[i]), static_cast<uint64_t>(b)) %
               static_cast<uint64_t>(num_slots));
         }
@@ -105,20 +120,19 @@ class Codes {
                           inverse_slots, num_slots);
     }
     if (blocks == 1) {
-      for (int64_t i = 0; i < count; ++i) out[i * stride] = static_cast<code_t>(slot[i]);
-    } else if (blocks < kAlongRows) {
+      column(out, step, count, [&](int64_t i) { return static_cast<code_t>(slot[i]); });
+    } else if (by_columns()) {
       for (int64_t b = 0; b < blocks; ++b) {
         const int64_t limit = layout_.limit[b];
-        const code_t step = step_[b], wrapped = wrapped_step_[b];
-        for (int64_t i = 0; i < count; ++i) {
-          out[i * stride + b] =
-              wrap(static_cast<code_t>(slot[i]), hash[i] >= limit ? wrapped : step);
-        }
+        const code_t straight = step_[b], wrapped = wrapped_step_[b];
+        column(out + b * place_step(), step, count, [&](int64_t i) {
+          return wrap(static_cast<code_t>(slot[i]), hash[i] >= limit ? wrapped : straight);
+        });
       }
     } else {
       for (int64_t i = 0; i < count; ++i) {
         along_row(hash[i], static_cast<code_t>(slot[i]), layout_.limit.data(), step_.data(),
-                  wrapped_step_.data(), blocks, out + i * stride);
+                  wrapped_step_.data(), blocks, out + i * step);
       }
     }
   }
@@ -139,7 +153,7 @@ class Codes {
     }
   }
 
-  void mixed(int64_t count, code_t* __restrict__ out, int64_t stride) {
+  void mixed(int64_t count, code_t* __restrict__ out, int64_t step) {
     const int64_t* __restrict__ rows = rows_.data();
     const int64_t blocks = layout_.blocks;
     const uint64_t seed = layout_.seed;
@@ -147,20 +161,18 @@ class Codes {
     for (int64_t i = 0; i < count; ++i) {
       state[i] = static_cast<int64_t>(mix64(static_cast<uint64_t>(rows[i]) + seed));
     }
-    if (blocks < kAlongRows) {
+    if (by_columns()) {
       for (int64_t b = 0; b < blocks; ++b) {
         const uint64_t shift = static_cast<uint64_t>(b) * kGoldenRatio;
-        for (int64_t i = 0; i < count; ++i) {
-          out[i * stride + b] = code(mix64(static_cast<uint64_t>(state[i]) + shift));
-        }
+        column(out + b * place_step(), step, count,
+               [&](int64_t i) { return code(mix64(static_cast<uint64_t>(state[i]) + shift)); });
       }
     } else {
       for (int64_t i = 0; i < count; ++i) {
         const uint64_t first = static_cast<uint64_t>(state[i]);
-        code_t* __restrict__ row = out + i * stride;
-        for (int64_t b = 0; b < blocks; ++b) {
-          row[b] = code(mix64(first + static_cast<uint64_t>(b) * kGoldenRatio));
-        }
+        column(out + i * step, 1, blocks, [&](int64_t b) {
+          return code(mix64(first + static_cast<uint64_t>(b) * kGoldenRatio));
+        });
       }
     }
   }
@@ -174,17 +186,6 @@ class Codes {
       slot = below(hash, slots);
     }
     return static_cast<code_t>(layout_.signs ? slot * 2 + (hash & 1) : slot);
-  }
-
-  void find_wraps(int64_t count) {
-    const code_t last = static_cast<code_t>(layout_.num_slots - layout_.block);
-    const int shift = layout_.signs ? 1 : 0;
-    std::fill_n(wraps_.data(), count, uint8_t{0});
-    for (int64_t b = 0; b < layout_.blocks; ++b) {
-      for (int64_t i = 0; i < count; ++i) {
-        wraps_[i] |= (codes_[i * layout_.stride + b] >> shift) > last;
-      }
-    }
   }
 
   // A code for each element, from those of its block.
@@ -211,7 +212,6 @@ class Codes {
   int64_t capacity_;
   std::vector<int64_t> rows_, hash_, slot_;
   std::vector<code_t> starts_, codes_, step_, wrapped_step_;
-  std::vector<uint8_t> wraps_;
 };
 
 }  // namespace

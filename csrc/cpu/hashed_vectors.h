@@ -1,4 +1,5 @@
-// Eight numbers at a time: loads, gathers and conversions of the hashed embedding bag's kernels.
+// Eight or sixteen numbers at a time: loads, gathers and conversions of the hashed embedding bag's
+// kernels.
 // Part of what is compiled once per instruction set, so everything is in an unnamed namespace.
 #pragma once
 
@@ -18,12 +19,12 @@ namespace {
 
 constexpr int64_t kLanes = 8;
 
-template <typename T>
+template <typename T, int64_t lanes>
 struct VectorOf {
-  typedef T type __attribute__((vector_size(kLanes * sizeof(T))));
+  typedef T type __attribute__((vector_size(lanes * sizeof(T))));
 };
-template <typename T>
-using Vector = typename VectorOf<T>::type;
+template <typename T, int64_t lanes = kLanes>
+using Vector = typename VectorOf<T, lanes>::type;
 
 struct BFloat16 {
   uint16_t bits;
@@ -75,22 +76,34 @@ MIRROR_INLINE V load_raw(const T* from) {
   return v;
 }
 
-template <typename T>
-MIRROR_INLINE void store(T* to, const Vector<T>& v) {
+template <typename V, typename T>
+MIRROR_INLINE void store_raw(T* to, const V& v) {
   std::memcpy(to, &v, sizeof v);
 }
 
-// Eight neighbours.
-template <typename T>
-MIRROR_INLINE Vector<Sum<T>> load(const T* from) {
+// Neighbours.
+template <int64_t lanes, typename T>
+MIRROR_INLINE Vector<Sum<T>, lanes> load(const T* from) {
   if constexpr (std::is_same_v<T, Sum<T>>) {
-    return load_raw<Vector<T>>(from);
+    return load_raw<Vector<T, lanes>>(from);
   } else if constexpr (std::is_same_v<T, BFloat16>) {
-    const auto wide = __builtin_convertvector(load_raw<Vector<uint16_t>>(from), Vector<uint32_t>);
-    return (Vector<float>)(wide << 16);
+    const auto bits = load_raw<Vector<uint16_t, lanes>>(from);
+    return (Vector<float, lanes>)(__builtin_convertvector(bits, Vector<uint32_t, lanes>) << 16);
   } else {
-    return __builtin_convertvector(load_raw<Vector<_Float16>>(from), Vector<float>);
+    return __builtin_convertvector(load_raw<Vector<_Float16, lanes>>(from), Vector<float, lanes>);
   }
+}
+
+// The first `count` of them, as elements.
+template <int64_t lanes, typename T>
+MIRROR_INLINE void store(T* to, const Vector<Sum<T>, lanes>& v, int64_t count) {
+  if constexpr (std::is_same_v<T, Sum<T>>) {
+    if (count >= lanes) return store_raw(to, v);
+  } else if (count >= lanes) {
+    for (int64_t k = 0; k < lanes; ++k) to[k] = narrow<T>(v[k]);
+    return;
+  }
+  for (int64_t k = 0; k < count; ++k) to[k] = narrow<T>(v[k]);
 }
 
 // The elements at eight slots.
