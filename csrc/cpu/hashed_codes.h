@@ -178,12 +178,12 @@ class Codes {
   }
 
   code_t code(uint64_t hash) const {
-    const uint64_t slots = static_cast<uint64_t>(layout_.num_slots);
     uint64_t slot;
-    if constexpr (sizeof(code_t) == 4) {  // in two steps that run in vector registers
+    if constexpr (sizeof(code_t) == 4) {  // products of 32 bits each, which run in vector registers
+      const uint64_t slots = static_cast<uint32_t>(layout_.num_slots);
       slot = ((hash >> 32) * slots + ((hash & 0xFFFFFFFFULL) * slots >> 32)) >> 32;
     } else {
-      slot = below(hash, slots);
+      slot = below(hash, static_cast<uint64_t>(layout_.num_slots));
     }
     return static_cast<code_t>(layout_.signs ? slot * 2 + (hash & 1) : slot);
   }
