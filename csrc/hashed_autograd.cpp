@@ -61,10 +61,9 @@ class Ops {
     static const auto op =
         c10::Dispatcher::singleton()
             .findSchemaOrThrow("mirror::hashed_embedding_bag", "")
-            .typed<std::tuple<Tensor, Tensor>(const Tensor&, const Tensor&, const Optional&,
-                                              const Optional&, SymInt, SymInt, std::string_view,
-                                              std::string_view, int64_t, bool, int64_t, SymInt,
-                                              bool, bool)>();
+            .typed<std::tuple<Tensor, Tensor>(
+                const Tensor&, const Tensor&, const Optional&, const Optional&, SymInt, SymInt,
+                std::string_view, std::string_view, int64_t, bool, int64_t, SymInt, bool, bool)>();
     const Options& o = options_;
     return op.call(weight, indices, offsets, samples, o.num_embeddings, dim, o.mode, o.hash, o.seed,
                    o.signs, o.block_size, o.padding_idx, o.include_last_offset, winners_wanted);
@@ -219,8 +218,7 @@ struct SampleGradientFunction : public Function<SampleGradientFunction> {
     const Optional offsets = if_defined(saved[3]);
     Tensor by_grad, by_weight;
     if (context->saved_data["of_grad"].toBool()) {
-      by_grad =
-          std::get<0>(ops.bag(weight, indices, offsets, grads[0], grad.sym_size(1), false));
+      by_grad = std::get<0>(ops.bag(weight, indices, offsets, grads[0], grad.sym_size(1), false));
     }
     if (context->saved_data["of_weight"].toBool()) {
       by_weight = ops.weight_gradient(grad, indices, offsets, grads[0], weight.sym_size(0));

@@ -56,11 +56,14 @@ class Codes {
 
   // The codes of `count` of the call's ids.
   const code_t* of(const Call& call, int64_t first, int64_t count) {
-    if (call.narrow_ids) {
-      std::copy_n(static_cast<const int32_t*>(call.ids) + first, count, rows_.begin());
-    } else {
-      std::copy_n(static_cast<const int64_t*>(call.ids) + first, count, rows_.begin());
-    }
+    return call.narrow_ids ? of_rows(static_cast<const int32_t*>(call.ids) + first, count)
+                           : of_rows(static_cast<const int64_t*>(call.ids) + first, count);
+  }
+
+  // The codes of `count` rows.
+  template <typename index_t>
+  const code_t* of_rows(const index_t* rows, int64_t count) {
+    std::copy_n(rows, count, rows_.begin());
     const bool expand = !layout_.whole_blocks && layout_.block > 1;
     code_t* out = expand ? starts_.data() : codes_.data();
     const int64_t step = expand ? layout_.blocks : row_step();

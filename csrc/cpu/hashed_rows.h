@@ -51,6 +51,9 @@ struct Call {
   const void* weight;          // (num_slots,)
   const void* grad;            // (num_bags, dim)
 
+  int64_t row(int64_t id) const {
+    return narrow_ids ? static_cast<const int32_t*>(ids)[id] : static_cast<const int64_t*>(ids)[id];
+  }
   int64_t begin(int64_t bag) const { return offsets ? offsets[bag] : bag * bag_size; }
   int64_t end(int64_t bag) const {
     if (!offsets) return (bag + 1) * bag_size;
