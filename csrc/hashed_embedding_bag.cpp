@@ -159,18 +159,20 @@ void check_grad(const Tensor& grad, const HashedBags& bags) {
                     bags.num_bags, " bags, not ", grad.sizes());
 }
 
-std::tuple<Tensor, Tensor> forward(const HashedDevice& device, const Tensor& weight, const Tensor& indices,
-                                   const Optional& offsets, const Optional& sample_weights,
-                                   int64_t num_embeddings, int64_t embedding_dim,
-                                   std::string_view mode, std::string_view hash, int64_t seed,
-                                   bool signs, int64_t block_size, int64_t padding_idx,
+std::tuple<Tensor, Tensor> forward(const HashedDevice& device, const Tensor& weight,
+                                   const Tensor& indices, const Optional& offsets,
+                                   const Optional& sample_weights, int64_t num_embeddings,
+                                   int64_t embedding_dim, std::string_view mode,
+                                   std::string_view hash, int64_t seed, bool signs,
+                                   int64_t block_size, int64_t padding_idx,
                                    bool include_last_offset, bool winners_wanted) {
   TORCH_CHECK_VALUE(weight.dim() == 1, "weight must have one dimension, not ", weight.dim());
   check_element(weight, "weight");
   const HashedLayout layout =
       check_layout(hash, seed, signs, block_size, embedding_dim, weight.numel());
-  const HashedBags bags = check_bags(device, indices, offsets, sample_weights, layout, num_embeddings,
-                                     padding_idx, include_last_offset, parse_mode(mode), weight);
+  const HashedBags bags =
+      check_bags(device, indices, offsets, sample_weights, layout, num_embeddings, padding_idx,
+                 include_last_offset, parse_mode(mode), weight);
   const bool keep = bags.mode == Pooling::kMax && winners_wanted;
   const Tensor output = at::empty({bags.num_bags, embedding_dim}, weight.options());
   const Tensor winners = at::empty({keep ? bags.num_bags : 0, embedding_dim},
@@ -179,45 +181,48 @@ std::tuple<Tensor, Tensor> forward(const HashedDevice& device, const Tensor& wei
   return {output, winners};
 }
 
-HashedBags check_backward(const HashedDevice& device, const Tensor& grad, const Tensor& indices, const Optional& offsets,
-                          const Optional& sample_weights, int64_t num_slots, int64_t num_embeddings,
-                          std::string_view mode, std::string_view hash, int64_t seed, bool signs,
-                          int64_t block_size, int64_t padding_idx, bool include_last_offset) {
+HashedBags check_backward(const HashedDevice& device, const Tensor& grad, const Tensor& indices,
+                          const Optional& offsets, const Optional& sample_weights,
+                          int64_t num_slots, int64_t num_embeddings, std::string_view mode,
+                          std::string_view hash, int64_t seed, bool signs, int64_t block_size,
+                          int64_t padding_idx, bool include_last_offset) {
   TORCH_CHECK_VALUE(grad.dim() == 2, "grad must be (bags, embedding_dim), not ", grad.sizes());
   check_element(grad, "grad");
   const Pooling pooling = parse_mode(mode);
   TORCH_CHECK_VALUE(pooling != Pooling::kMax, "the gradient of max goes to its winners: use them");
   const HashedLayout layout = check_layout(hash, seed, signs, block_size, grad.size(1), num_slots);
-  const HashedBags bags = check_bags(device, indices, offsets, sample_weights, layout, num_embeddings,
-                                     padding_idx, include_last_offset, pooling, grad);
+  const HashedBags bags =
+      check_bags(device, indices, offsets, sample_weights, layout, num_embeddings, padding_idx,
+                 include_last_offset, pooling, grad);
   check_grad(grad, bags);
   return bags;
 }
 
-Tensor backward(const HashedDevice& device, const Tensor& grad, const Tensor& indices, const Optional& offsets,
-                const Optional& sample_weights, int64_t num_slots, int64_t num_embeddings,
-                std::string_view mode, std::string_view hash, int64_t seed, bool signs,
-                int64_t block_size, int64_t padding_idx, bool include_last_offset) {
+Tensor backward(const HashedDevice& device, const Tensor& grad, const Tensor& indices,
+                const Optional& offsets, const Optional& sample_weights, int64_t num_slots,
+                int64_t num_embeddings, std::string_view mode, std::string_view hash, int64_t seed,
+                bool signs, int64_t block_size, int64_t padding_idx, bool include_last_offset) {
   const HashedBags bags =
-      check_backward(device, grad, indices, offsets, sample_weights, num_slots, num_embeddings, mode, hash,
-                     seed, signs, block_size, padding_idx, include_last_offset);
+      check_backward(device, grad, indices, offsets, sample_weights, num_slots, num_embeddings,
+                     mode, hash, seed, signs, block_size, padding_idx, include_last_offset);
   return device.backward(bags, grad.contiguous());
 }
 
-Tensor sample_gradient(const HashedDevice& device, const Tensor& grad, const Tensor& weight, const Tensor& indices,
-                       const Optional& offsets, int64_t num_embeddings, std::string_view mode,
-                       std::string_view hash, int64_t seed, bool signs, int64_t block_size,
-                       int64_t padding_idx, bool include_last_offset) {
+Tensor sample_gradient(const HashedDevice& device, const Tensor& grad, const Tensor& weight,
+                       const Tensor& indices, const Optional& offsets, int64_t num_embeddings,
+                       std::string_view mode, std::string_view hash, int64_t seed, bool signs,
+                       int64_t block_size, int64_t padding_idx, bool include_last_offset) {
   TORCH_CHECK_VALUE(weight.dim() == 1 && weight.scalar_type() == grad.scalar_type() &&
                         weight.device() == grad.device(),
                     "weight must have one dimension, and the type and device of grad");
   const HashedBags bags =
-      check_backward(device, grad, indices, offsets, std::nullopt, weight.numel(), num_embeddings, mode,
-                     hash, seed, signs, block_size, padding_idx, include_last_offset);
+      check_backward(device, grad, indices, offsets, std::nullopt, weight.numel(), num_embeddings,
+                     mode, hash, seed, signs, block_size, padding_idx, include_last_offset);
   return device.sample_gradient(bags, grad.contiguous(), weight.contiguous());
 }
 
-Tensor max_backward(const HashedDevice& device, const Tensor& grad, const Tensor& winners, int64_t num_slots, bool signs) {
+Tensor max_backward(const HashedDevice& device, const Tensor& grad, const Tensor& winners,
+                    int64_t num_slots, bool signs) {
   check_element(grad, "grad");
   TORCH_CHECK_VALUE(grad.dim() == 2 && grad.sizes() == winners.sizes(),
                     "grad must have the shape of the winners, ", winners.sizes(), ", not ",
@@ -225,8 +230,7 @@ Tensor max_backward(const HashedDevice& device, const Tensor& grad, const Tensor
   TORCH_CHECK_VALUE(num_slots >= 1, "the weight must have at least one slot, not ", num_slots);
   TORCH_CHECK_TYPE(winners.scalar_type() == winner_type(num_slots, signs),
                    "winners must be of the type that max pooling gives for this weight");
-  return device.max_backward(grad.contiguous(), winners.contiguous(), num_slots,
-                                               signs);
+  return device.max_backward(grad.contiguous(), winners.contiguous(), num_slots, signs);
 }
 
 // The op, told which device's kernels to run.
@@ -269,9 +273,9 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
 }
 
 TORCH_LIBRARY_IMPL(mirror, CPU, m) {
-  implement_hashed(m, {false, &hashed_embedding_bag_cpu, &hashed_embedding_bag_backward_cpu,
-                       &hashed_embedding_bag_sample_gradient_cpu,
-                       &hashed_embedding_bag_max_backward_cpu});
+  implement_hashed(
+      m, {false, &hashed_embedding_bag_cpu, &hashed_embedding_bag_backward_cpu,
+          &hashed_embedding_bag_sample_gradient_cpu, &hashed_embedding_bag_max_backward_cpu});
 }
 
 }  // namespace mirror

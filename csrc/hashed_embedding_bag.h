@@ -55,8 +55,8 @@ struct HashedDevice {
   // the host would have to wait for a device.
   bool checks_values;
 
-  // Fills `output` (B, D) from `weight` (num_slots,). For max also `winners` (B, D), where it is not
-  // empty: the code that each output element came from, -1 in a bag without ids.
+  // Fills `output` (B, D) from `weight` (num_slots,). For max also `winners` (B, D), where it is
+  // not empty: the code that each output element came from, -1 in a bag without ids.
   void (*pool)(const HashedBags& bags, const at::Tensor& weight, const at::Tensor& output,
                const at::Tensor& winners);
 

@@ -1,5 +1,6 @@
-// The types of elements and ids in kernels, and how a kernel refuses what is wrong. Plain types: the
-// same code is compiled for the device by nvcc and, to be tested where there is none, for the host.
+// The types of elements and ids in kernels, and how a kernel refuses what is wrong. Plain types:
+// the same code is compiled for the device by nvcc and, to be tested where there is none, for the
+// host.
 #pragma once
 
 #include <c10/util/BFloat16.h>
@@ -22,12 +23,12 @@
 // Ends the kernel as torch's own do, by an assertion, after a line that says where: a format of
 // printf and its arguments. On the host an exception.
 #ifdef __CUDA_ARCH__
-#define MIRROR_REFUSE(...)                        \
-  do {                                            \
-    printf(__VA_ARGS__);                          \
-    printf("\n");                                 \
+#define MIRROR_REFUSE(...)                         \
+  do {                                             \
+    printf(__VA_ARGS__);                           \
+    printf("\n");                                  \
     assert(false && "wrong argument of a kernel"); \
-    __trap();                                     \
+    __trap();                                      \
   } while (false)
 #elif defined(__CUDACC__)
 #define MIRROR_REFUSE(...) __builtin_trap()
