@@ -74,9 +74,12 @@ Tensor room_for_members(cuda::Call& call, const Tensor& grad) {
   return members;
 }
 
-// Calls scatter(place), and returns the gradient (num_slots,) that comes together there.
+// Calls scatter(place), which adds so many numbers, and returns the gradient (num_slots,) that
+// comes together there.
 template <typename Scatter>
-Tensor gradient_by(const Tensor& grad, int64_t num_slots, const Scatter& scatter) {
+Tensor gradient_by(const Tensor& grad, int64_t num_slots, int64_t contributions,
+                   const Scatter& scatter) {
+  if (contributions == 0) return at::zeros({num_slots}, grad.options());
   const bool wide = grad.scalar_type() == at::kDouble;
   const auto zeros = [&](int64_t count, at::ScalarType type) {
     return at::zeros({count}, grad.options().dtype(type));
@@ -120,9 +123,11 @@ Tensor backward(const HashedBags& bags, const Tensor& grad) {
   cuda::Call call = call_of(bags, grad);
   call.grad = grad.const_data_ptr();
   const Tensor members = room_for_members(call, grad);
-  return gradient_by(grad, bags.layout.num_slots, [&](const cuda::GradientPlace& to) {
-    return cuda::launch_scatter(stream_of(grad), call, to);
-  });
+  const int64_t contributions = bags.num_ids * bags.layout.dim;
+  return gradient_by(grad, bags.layout.num_slots, contributions,
+                     [&](const cuda::GradientPlace& to) {
+                       return cuda::launch_scatter(stream_of(grad), call, to);
+                     });
 }
 
 Tensor sample_gradient(const HashedBags& bags, const Tensor& grad, const Tensor& weight) {
@@ -132,6 +137,7 @@ Tensor sample_gradient(const HashedBags& bags, const Tensor& grad, const Tensor&
   call.weight = weight.const_data_ptr();
   const Tensor members = room_for_members(call, grad);
   const Tensor gradient = at::empty(bags.indices.sizes(), grad.options());
+  if (bags.num_ids == 0) return gradient;
   C10_CUDA_CHECK(cuda::launch_dot_rows(stream_of(grad), call, gradient.mutable_data_ptr()));
   return gradient;
 }
@@ -140,7 +146,7 @@ Tensor max_backward(const Tensor& grad, const Tensor& winners, int64_t num_slots
   TORCH_CHECK_VALUE(winners.device() == grad.device(), "winners must be on the device of grad, ",
                     grad.device(), ", not on ", winners.device());
   const c10::DeviceGuard guard(grad.device());
-  return gradient_by(grad, num_slots, [&](const cuda::GradientPlace& to) {
+  return gradient_by(grad, num_slots, grad.numel(), [&](const cuda::GradientPlace& to) {
     return cuda::launch_scatter_winners(stream_of(grad), element_of(grad),
                                         winners.scalar_type() == at::kInt, grad.const_data_ptr(),
                                         winners.const_data_ptr(), grad.numel(), signs, to);

@@ -245,8 +245,9 @@ struct DotRows {
   MIRROR_BOTH sum_t partial(int64_t group, int lane) const {
     using slot_t = Slot<code_t>;
     const Bag bag = bag_around(call, group);
+    if (bag.number == call.num_bags) return 0;  // behind the last bag
     const int64_t id = checked_id(call, group);
-    if (bag.number == call.num_bags || id == call.padding) return 0;
+    if (id == call.padding) return 0;
     const auto* const weight = static_cast<const scalar_t*>(call.weight);
     const auto* const grad = static_cast<const scalar_t*>(call.grad) + bag.number * call.dim;
     const sum_t divisor = divisor_of<sum_t>(call, bag);
