@@ -15,6 +15,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench_engine.kernels import HashedEmbedding, HashedEmbeddingBag, _hashed_ops
 from bench_engine.kernels._hashed_ops import Options
@@ -474,18 +475,59 @@ def test_where_there_is_nothing_to_do_nothing_is_launched():
 # --- the modules ------------------------------------------------------------------------------------------------------
 
 
+class DeviceKernels(TorchDispatchMode):
+    """Below autograd, ops on CPU tensors take the kernels for CUDA."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.called: set[str] = set()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func.name()
+        if not name.startswith("mirror::hashed_embedding_bag"):
+            return func(*args, **(kwargs or {}))
+        self.called.add(name.removeprefix("mirror::hashed_embedding_bag"))
+        return func.redispatch(CPU_CUDA, *args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.usefixtures("host_library")
+def test_modules_differentiate_through_the_kernels(mode):
+    given = {"mode": mode, "hash": "mix64", "signs": True, "padding_idx": 2, "dtype": torch.float64}
+    bag = HashedEmbeddingBag(50, 4, 0.2, **given)
+    ids = torch.randint(0, 50, (5, 3), generator=torch.Generator().manual_seed(1))
+    samples = torch.randn(5, 3, dtype=torch.float64, requires_grad=True) if mode != "max" else None
+
+    def pooled(weight: Tensor, factors: Tensor | None) -> Tensor:
+        return torch.func.functional_call(bag, {"hashed_weight": weight}, (ids, None, factors))
+
+    def first_and_second() -> list[Tensor]:
+        inputs = [bag.hashed_weight] if samples is None else [bag.hashed_weight, samples]
+        output = pooled(bag.hashed_weight, samples)
+        first = torch.autograd.grad(output.sin().sum(), inputs, create_graph=True)
+        second = torch.autograd.grad(sum(x.cos().sum() for x in first), inputs)
+        return [output, *first, *second]
+
+    want = first_and_second()
+    for exact in (False, True):
+        kernels = DeviceKernels()
+        with deterministic(exact), kernels:
+            for got, other in zip(first_and_second(), want, strict=True):
+                close(got, other, 10.0)
+        assert kernels.called == ({"", "_max_backward"} if mode == "max" else {"", "_backward", "_sample_gradient"})
+
+
 @pytest.mark.usefixtures("hashed_ops")
-def test_modules_on_cuda_have_outputs_and_gradients_there():
-    with FakeTensorMode():
+def test_outputs_are_where_the_buffer_is():
+    with FakeTensorMode(), torch.no_grad():  # autograd asks for a GPU
+        ids = torch.zeros(4, 5, dtype=torch.int64, device="cuda")
         for mode in ("sum", "mean", "max"):
-            bag = HashedEmbeddingBag(1000, 16, 0.1, mode, device="cuda", hash="mix64", signs=True)
-            samples = torch.rand(4, 5, device="cuda", requires_grad=True) if mode != "max" else None
-            output = bag(torch.zeros(4, 5, dtype=torch.int64, device="cuda"), None, samples)
-            output.sum().backward()
-            assert output.device.type == bag.hashed_weight.grad.device.type == "cuda"
-            assert samples is None or samples.grad.device.type == "cuda"
-        words = HashedEmbedding(1000, 16, 0.1, device="cuda", padding_idx=0)
-        assert words(torch.zeros(3, dtype=torch.int32, device="cuda")).device.type == "cuda"
+            bag = HashedEmbeddingBag(1000, 16, mode=mode, _weight=torch.empty(99, device="cuda"))
+            assert bag(ids).device.type == "cuda"
+            with pytest.raises(ValueError, match="must be on one device"):
+                bag(ids.cpu())
+        words = HashedEmbedding(1000, 16, _weight=torch.empty(99, device="cuda"), padding_idx=0)
+        assert words(ids).shape == (4, 5, 16)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
