@@ -112,6 +112,15 @@ MIRROR_BOTH Bag bag_around(const Call& call, int64_t position) {
   return position < found.end ? found : behind;
 }
 
+// The same for an id behind those of `bag`, in most cases in the bag that follows.
+MIRROR_BOTH Bag bag_around(const Call& call, int64_t position, const Bag& bag) {
+  if (bag.number >= 0 && bag.number + 1 < call.num_bags) {
+    const Bag next = bag_of(call, bag.number + 1);
+    if (next.begin <= position && position < next.end) return next;
+  }
+  return bag_around(call, position);
+}
+
 // What the mean of a bag divides by; 1 for a sum.
 template <typename sum_t>
 MIRROR_BOTH sum_t divisor_of(const Call& call, const Bag& bag) {
@@ -181,8 +190,9 @@ struct Place {
   Place() = default;
 
   MIRROR_BOTH Place(const Call& call, int64_t d) {
-    const uint64_t b = static_cast<uint64_t>(d / call.block);
-    const uint64_t within = rest_of(call, static_cast<uint64_t>(d % call.block));
+    const bool alone = call.block == 1;
+    const uint64_t b = static_cast<uint64_t>(alone ? d : d / call.block);
+    const uint64_t within = alone ? 0 : rest_of(call, static_cast<uint64_t>(d % call.block));
     if (call.hash == HashKind::kMix64) {
       hash = b * kGoldenRatio;
       slot = static_cast<slot_t>(within);

@@ -190,7 +190,7 @@ struct Scatter {
       Bag bag{-1, 0, 0};
       for (int64_t i = begin; i < end; ++i) {
         if (i >= bag.end) {
-          bag = bag_around(call, i);
+          bag = bag_around(call, i, bag);
           if (bag.number == call.num_bags) break;  // behind the last bag
           const sum_t divisor = divisor_of<sum_t>(call, bag);
 #pragma unroll
