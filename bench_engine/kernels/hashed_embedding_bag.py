@@ -12,8 +12,8 @@ class HashedEmbeddingBag(HashedTable):
     """`HashedTable` on the compiled kernels: a drop-in for torch.nn.EmbeddingBag that keeps a fraction of its memory.
 
     float32, float64, bfloat16 and float16 (sums are in float32 at least). On the CPU results and gradients are the same
-    bits at any number of threads, on CUDA the gradient where torch is asked for deterministic algorithms. Saves no (N, D) tensor for backward; differentiable twice, in the weight and in
-    per_sample_weights. One graph for torch.compile and torch.export. `materialize` takes the hash in plain PyTorch, so
+    bits at any number of threads, on CUDA where torch is asked for deterministic algorithms. Saves no (N, D) tensor for
+    backward; differentiable twice, in the weight and in per_sample_weights. One graph for torch.compile and torch.export. `materialize` takes the hash in plain PyTorch, so
     it checks the kernels too. Raises KernelsNotBuiltError where the kernels are not built.
     """
 
