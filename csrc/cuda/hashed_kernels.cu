@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "hashed_launches.h"
+#include "hashed_steps.cuh"
 
 namespace mirror::hashed::cuda {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "hashed_steps.cuh"
+#include "hashed_sums.cuh"
 
 namespace mirror::hashed::cuda {
 

@@ -330,18 +330,6 @@ void count_members(Run& run, Call call) {
   run.launch_sums(CountMembers{call}, call.num_bags, call.lanes);
 }
 
-// Where the gradient (num_slots,) of a weight comes together, all zeros before. In any order:
-// `sums`, of the type that elements are added up in. Exactly: tops and limbs as in hashed_sums.cuh,
-// and `gradient`, of the elements' type, is filled from them.
-struct GradientPlace {
-  bool exact;
-  void* sums;
-  void* tops;
-  int64_t* limbs;
-  void* gradient;
-  int64_t num_slots;
-};
-
 // Calls scatter(slots) with each of the kinds of slots that a gradient goes through, of which there
 // are at most so many contributions.
 template <typename scalar_t, typename Run, typename Body>

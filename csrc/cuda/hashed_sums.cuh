@@ -175,6 +175,18 @@ struct Finish {
   }
 };
 
+// Where the gradient (num_slots,) of a weight comes together, all zeros before. In any order:
+// `sums`, of the type that elements are added up in. Exactly: tops and limbs, and
+// `gradient`, of the elements' type, which is filled from them.
+struct GradientPlace {
+  bool exact;
+  void* sums;
+  void* tops;
+  int64_t* limbs;
+  void* gradient;
+  int64_t num_slots;
+};
+
 // Bits that a whole number of a slot has for each of so many contributions.
 inline int exact_width(int64_t contributions) {
   int bits = 0;

@@ -8,6 +8,7 @@
 
 #include "../cuda_host_runtime.h"
 #include "hashed_launches.h"
+#include "hashed_steps.cuh"
 
 namespace mirror::hashed::cuda {
 namespace {

@@ -544,6 +544,7 @@ def test_a_step_can_be_captured_in_a_graph():
     for exact in (False, True):
         with deterministic(exact):
             side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(side):
                 step()
             side.synchronize()
