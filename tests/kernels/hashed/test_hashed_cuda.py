@@ -8,9 +8,11 @@ import math
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -200,8 +202,7 @@ def draw_case(seed: int) -> Case:
 
     if draw.random() < 0.4:
         bags, size = draw.randrange(0, 12), draw.randrange(0, 9)
-        options = Options(**{**vars(options), "include_last_offset": False})
-        case.options = options
+        case.options = replace(options, include_last_offset=False)
         case.bags(torch.tensor(ids(bags * size), dtype=torch.int64).view(bags, size), None, index)
     else:
         count = draw.randrange(0, 60)
@@ -243,7 +244,7 @@ def test_one_long_bag(place):
 
 
 @pytest.mark.parametrize("hash", ["reference", "mix64"])
-@pytest.mark.parametrize(("block", "num_slots"), [(1, 1), (1, 4801), (3, 2), (8, 5), (7, 1000), (64, 65_536)])
+@pytest.mark.parametrize(("block", "num_slots"), [(1, 1), (1, 4801), (3, 2), (8, 5), (7, 1000), (2**63 - 1, 5)])
 def test_slots(hash, block, num_slots, place):
     """Slot and sign of every element, also where the sum of the reference hash wraps."""
     layout = HashedLayout(hash, 77 if hash == "mix64" else 0, hash == "mix64", block, 45, num_slots)
@@ -253,6 +254,23 @@ def test_slots(hash, block, num_slots, place):
     weight = torch.arange(1, num_slots + 1, dtype=torch.float64)
     got, _ = place.call("", *arguments(weight, rows.unsqueeze(1), None, None, options))
     assert torch.equal(got.long(), expected_codes(rows, layout))
+
+
+@pytest.mark.parametrize("num_slots", [2**30 - 1, 2**30, 2**31 - 1, 2**31, 2**32 + 15])
+@pytest.mark.parametrize(("hash", "signs"), [("reference", False), ("mix64", True)])
+@pytest.mark.usefixtures("host_library")
+def test_buffers_of_more_slots_than_31_bits_count(hash, signs, num_slots):
+    """Of zeros, which take no memory until they are written."""
+    case = Case(Options(2**63 - 1, 17, "max", hash, 9 * signs, signs, 3), 1, torch.float16)
+    case.weight = torch.from_numpy(np.zeros(num_slots, np.float16))
+    edge = last_row_without_wrap(6)
+    case.bags(torch.tensor([0, 1, 12345, edge, edge + 1, 2**62]).unsqueeze(1))
+    want, got = op("")(*case.forward())[1], HostPlace().call("", *case.forward())[1]
+    assert got.dtype == want.dtype
+    assert torch.equal(got, want)
+    case.options = replace(case.options, mode="sum")
+    given = case.sample_gradient(case.gradient())
+    assert torch.equal(HostPlace().call("_sample_gradient", *given), op("_sample_gradient")(*given))
 
 
 def test_nan_wins_and_of_equals_the_first(place):
