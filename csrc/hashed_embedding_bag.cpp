@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace mirror {
 namespace {
@@ -59,18 +60,19 @@ void check_range(const Tensor& indices, int64_t num_embeddings) {
   }
 }
 
+void check_no_offsets(int64_t num_indices, bool include_last) {
+  TORCH_CHECK_VALUE(!include_last,
+                    "with include_last_offset, offsets hold at least the end of the last bag, and "
+                    "these are empty");
+  TORCH_CHECK_VALUE(num_indices == 0, "there are ", num_indices,
+                    " indices and no bag: offsets is empty");
+}
+
 // Where the last bag ends.
 int64_t check_offsets(const Tensor& offsets, int64_t num_indices, bool include_last) {
   const int64_t* at = offsets.const_data_ptr<int64_t>();
   const int64_t count = offsets.numel();
-  if (count == 0) {
-    TORCH_CHECK_VALUE(!include_last,
-                      "with include_last_offset, offsets hold at least the end of the last bag, "
-                      "and these are empty");
-    TORCH_CHECK_VALUE(num_indices == 0, "there are ", num_indices,
-                      " indices and no bag: offsets is empty");
-    return 0;
-  }
+  if (count == 0) return 0;
   TORCH_CHECK_VALUE(at[0] == 0, "offsets must start at 0, not at ", at[0]);
   for (int64_t b = 1; b < count; ++b) {
     TORCH_CHECK_VALUE(at[b] >= at[b - 1], "offsets must not fall: ", at[b], " at position ", b,
@@ -82,7 +84,7 @@ int64_t check_offsets(const Tensor& offsets, int64_t num_indices, bool include_l
 }
 
 // `element` is a tensor of the type and on the device of the weight.
-HashedBags check_bags(const Tensor& indices, const Optional& offsets,
+HashedBags check_bags(const HashedDevice& device, const Tensor& indices, const Optional& offsets,
                       const Optional& sample_weights, const HashedLayout& layout,
                       int64_t num_embeddings, int64_t padding_idx, bool include_last, Pooling mode,
                       const Tensor& element) {
@@ -97,6 +99,8 @@ HashedBags check_bags(const Tensor& indices, const Optional& offsets,
   HashedBags bags{};
   bags.layout = layout;
   bags.indices = indices.contiguous();
+  bags.num_embeddings = num_embeddings;
+  bags.num_ids = indices.numel();
   bags.padding_idx = padding_idx;
   bags.mode = mode;
   if (offsets) {
@@ -109,14 +113,16 @@ HashedBags check_bags(const Tensor& indices, const Optional& offsets,
                       "offsets must be on the device of the weight, ", element.device(),
                       ", not on ", offsets->device());
     bags.offsets = offsets->to(at::kLong).contiguous();
-    bags.num_ids = check_offsets(bags.offsets, indices.numel(), include_last);
+    if (offsets->numel() == 0) check_no_offsets(indices.numel(), include_last);
+    if (!device.checks_values) {
+      bags.num_ids = check_offsets(bags.offsets, indices.numel(), include_last);
+    }
     bags.num_bags = bags.offsets.numel() - (include_last ? 1 : 0);
   } else {
     TORCH_CHECK_VALUE(indices.dim() == 2,
                       "indices must have two dimensions, or one and offsets, not ", indices.dim());
     bags.num_bags = indices.size(0);
     bags.bag_size = indices.size(1);
-    bags.num_ids = indices.numel();
   }
   if (sample_weights) {
     TORCH_CHECK_VALUE(mode != Pooling::kMax,
@@ -132,6 +138,7 @@ HashedBags check_bags(const Tensor& indices, const Optional& offsets,
                       ", not on ", sample_weights->device());
     bags.sample_weights = sample_weights->contiguous();
   }
+  if (device.checks_values) return bags;
   if (indices.scalar_type() == at::kInt) {
     check_range<int32_t>(bags.indices, num_embeddings);
   } else {
@@ -152,65 +159,70 @@ void check_grad(const Tensor& grad, const HashedBags& bags) {
                     bags.num_bags, " bags, not ", grad.sizes());
 }
 
-std::tuple<Tensor, Tensor> forward(const Tensor& weight, const Tensor& indices,
-                                   const Optional& offsets, const Optional& sample_weights,
-                                   int64_t num_embeddings, int64_t embedding_dim,
-                                   std::string_view mode, std::string_view hash, int64_t seed,
-                                   bool signs, int64_t block_size, int64_t padding_idx,
+std::tuple<Tensor, Tensor> forward(const HashedDevice& device, const Tensor& weight,
+                                   const Tensor& indices, const Optional& offsets,
+                                   const Optional& sample_weights, int64_t num_embeddings,
+                                   int64_t embedding_dim, std::string_view mode,
+                                   std::string_view hash, int64_t seed, bool signs,
+                                   int64_t block_size, int64_t padding_idx,
                                    bool include_last_offset, bool winners_wanted) {
   TORCH_CHECK_VALUE(weight.dim() == 1, "weight must have one dimension, not ", weight.dim());
   check_element(weight, "weight");
   const HashedLayout layout =
       check_layout(hash, seed, signs, block_size, embedding_dim, weight.numel());
-  const HashedBags bags = check_bags(indices, offsets, sample_weights, layout, num_embeddings,
-                                     padding_idx, include_last_offset, parse_mode(mode), weight);
+  const HashedBags bags =
+      check_bags(device, indices, offsets, sample_weights, layout, num_embeddings, padding_idx,
+                 include_last_offset, parse_mode(mode), weight);
   const bool keep = bags.mode == Pooling::kMax && winners_wanted;
   const Tensor output = at::empty({bags.num_bags, embedding_dim}, weight.options());
   const Tensor winners = at::empty({keep ? bags.num_bags : 0, embedding_dim},
                                    weight.options().dtype(winner_type(weight.numel(), signs)));
-  hashed_embedding_bag_cpu(bags, weight.contiguous(), output, winners);
+  device.pool(bags, weight.contiguous(), output, winners);
   return {output, winners};
 }
 
-HashedBags check_backward(const Tensor& grad, const Tensor& indices, const Optional& offsets,
-                          const Optional& sample_weights, int64_t num_slots, int64_t num_embeddings,
-                          std::string_view mode, std::string_view hash, int64_t seed, bool signs,
-                          int64_t block_size, int64_t padding_idx, bool include_last_offset) {
+HashedBags check_backward(const HashedDevice& device, const Tensor& grad, const Tensor& indices,
+                          const Optional& offsets, const Optional& sample_weights,
+                          int64_t num_slots, int64_t num_embeddings, std::string_view mode,
+                          std::string_view hash, int64_t seed, bool signs, int64_t block_size,
+                          int64_t padding_idx, bool include_last_offset) {
   TORCH_CHECK_VALUE(grad.dim() == 2, "grad must be (bags, embedding_dim), not ", grad.sizes());
   check_element(grad, "grad");
   const Pooling pooling = parse_mode(mode);
   TORCH_CHECK_VALUE(pooling != Pooling::kMax, "the gradient of max goes to its winners: use them");
   const HashedLayout layout = check_layout(hash, seed, signs, block_size, grad.size(1), num_slots);
-  const HashedBags bags = check_bags(indices, offsets, sample_weights, layout, num_embeddings,
-                                     padding_idx, include_last_offset, pooling, grad);
+  const HashedBags bags =
+      check_bags(device, indices, offsets, sample_weights, layout, num_embeddings, padding_idx,
+                 include_last_offset, pooling, grad);
   check_grad(grad, bags);
   return bags;
 }
 
-Tensor backward(const Tensor& grad, const Tensor& indices, const Optional& offsets,
-                const Optional& sample_weights, int64_t num_slots, int64_t num_embeddings,
-                std::string_view mode, std::string_view hash, int64_t seed, bool signs,
-                int64_t block_size, int64_t padding_idx, bool include_last_offset) {
+Tensor backward(const HashedDevice& device, const Tensor& grad, const Tensor& indices,
+                const Optional& offsets, const Optional& sample_weights, int64_t num_slots,
+                int64_t num_embeddings, std::string_view mode, std::string_view hash, int64_t seed,
+                bool signs, int64_t block_size, int64_t padding_idx, bool include_last_offset) {
   const HashedBags bags =
-      check_backward(grad, indices, offsets, sample_weights, num_slots, num_embeddings, mode, hash,
-                     seed, signs, block_size, padding_idx, include_last_offset);
-  return hashed_embedding_bag_backward_cpu(bags, grad.contiguous());
+      check_backward(device, grad, indices, offsets, sample_weights, num_slots, num_embeddings,
+                     mode, hash, seed, signs, block_size, padding_idx, include_last_offset);
+  return device.backward(bags, grad.contiguous());
 }
 
-Tensor sample_gradient(const Tensor& grad, const Tensor& weight, const Tensor& indices,
-                       const Optional& offsets, int64_t num_embeddings, std::string_view mode,
-                       std::string_view hash, int64_t seed, bool signs, int64_t block_size,
-                       int64_t padding_idx, bool include_last_offset) {
+Tensor sample_gradient(const HashedDevice& device, const Tensor& grad, const Tensor& weight,
+                       const Tensor& indices, const Optional& offsets, int64_t num_embeddings,
+                       std::string_view mode, std::string_view hash, int64_t seed, bool signs,
+                       int64_t block_size, int64_t padding_idx, bool include_last_offset) {
   TORCH_CHECK_VALUE(weight.dim() == 1 && weight.scalar_type() == grad.scalar_type() &&
                         weight.device() == grad.device(),
                     "weight must have one dimension, and the type and device of grad");
   const HashedBags bags =
-      check_backward(grad, indices, offsets, std::nullopt, weight.numel(), num_embeddings, mode,
-                     hash, seed, signs, block_size, padding_idx, include_last_offset);
-  return hashed_embedding_bag_sample_gradient_cpu(bags, grad.contiguous(), weight.contiguous());
+      check_backward(device, grad, indices, offsets, std::nullopt, weight.numel(), num_embeddings,
+                     mode, hash, seed, signs, block_size, padding_idx, include_last_offset);
+  return device.sample_gradient(bags, grad.contiguous(), weight.contiguous());
 }
 
-Tensor max_backward(const Tensor& grad, const Tensor& winners, int64_t num_slots, bool signs) {
+Tensor max_backward(const HashedDevice& device, const Tensor& grad, const Tensor& winners,
+                    int64_t num_slots, bool signs) {
   check_element(grad, "grad");
   TORCH_CHECK_VALUE(grad.dim() == 2 && grad.sizes() == winners.sizes(),
                     "grad must have the shape of the winners, ", winners.sizes(), ", not ",
@@ -218,11 +230,25 @@ Tensor max_backward(const Tensor& grad, const Tensor& winners, int64_t num_slots
   TORCH_CHECK_VALUE(num_slots >= 1, "the weight must have at least one slot, not ", num_slots);
   TORCH_CHECK_TYPE(winners.scalar_type() == winner_type(num_slots, signs),
                    "winners must be of the type that max pooling gives for this weight");
-  return hashed_embedding_bag_max_backward_cpu(grad.contiguous(), winners.contiguous(), num_slots,
-                                               signs);
+  return device.max_backward(grad.contiguous(), winners.contiguous(), num_slots, signs);
+}
+
+// The op, told which device's kernels to run.
+template <typename Result, typename... Arguments>
+auto on(const HashedDevice& device, Result (*op)(const HashedDevice&, Arguments...)) {
+  return [device, op](Arguments... arguments) -> Result {
+    return op(device, std::forward<Arguments>(arguments)...);
+  };
 }
 
 }  // namespace
+
+void implement_hashed(torch::Library& library, const HashedDevice& device) {
+  library.impl("hashed_embedding_bag", on(device, &forward));
+  library.impl("hashed_embedding_bag_backward", on(device, &backward));
+  library.impl("hashed_embedding_bag_sample_gradient", on(device, &sample_gradient));
+  library.impl("hashed_embedding_bag_max_backward", on(device, &max_backward));
+}
 
 TORCH_LIBRARY_FRAGMENT(mirror, m) {
   m.def(
@@ -247,10 +273,9 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
 }
 
 TORCH_LIBRARY_IMPL(mirror, CPU, m) {
-  m.impl("hashed_embedding_bag", &forward);
-  m.impl("hashed_embedding_bag_backward", &backward);
-  m.impl("hashed_embedding_bag_sample_gradient", &sample_gradient);
-  m.impl("hashed_embedding_bag_max_backward", &max_backward);
+  implement_hashed(
+      m, {false, &hashed_embedding_bag_cpu, &hashed_embedding_bag_backward_cpu,
+          &hashed_embedding_bag_sample_gradient_cpu, &hashed_embedding_bag_max_backward_cpu});
 }
 
 }  // namespace mirror

@@ -11,9 +11,9 @@ from bench_engine.kernels.hashed_table import HashedTable
 class HashedEmbeddingBag(HashedTable):
     """`HashedTable` on the compiled kernels: a drop-in for torch.nn.EmbeddingBag that keeps a fraction of its memory.
 
-    float32, float64, bfloat16 and float16 (sums are in float32 at least). Results and gradients are the same bits at
-    any number of threads. Saves no (N, D) tensor for backward; differentiable twice, in the weight and in
-    per_sample_weights. One graph for torch.compile and torch.export. `materialize` takes the hash in plain PyTorch, so
+    float32, float64, bfloat16 and float16 (sums are in float32 at least). On the CPU results and gradients are the same
+    bits at any number of threads, on CUDA where torch is asked for deterministic algorithms. Saves no (N, D) tensor for
+    backward; differentiable twice, in the weight and in per_sample_weights. One graph for torch.compile and torch.export. `materialize` takes the hash in plain PyTorch, so
     it checks the kernels too. Raises KernelsNotBuiltError where the kernels are not built.
     """
 
@@ -33,7 +33,8 @@ class HashedEmbeddingBag(HashedTable):
         Returns:
             (B, D); zeros for a bag without ids, ids that are padding_idx not counted.
 
-        Raises IndexError naming an id out of range and its position, ValueError and TypeError.
+        Raises IndexError naming an id out of range and its position, ValueError and TypeError; on CUDA wrong values of
+        ids and offsets are device assertions.
         """
         check_index_type("input", input)
         if offsets is not None:

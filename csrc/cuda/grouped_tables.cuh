@@ -3,24 +3,12 @@
 // for the host.
 #pragma once
 
-#include <c10/util/BFloat16.h>
-#include <c10/util/Half.h>
-
-#include <cassert>
 #include <cstdint>
-#include <cstdio>
 
-#ifdef __CUDACC__
-#define MIRROR_BOTH __host__ __device__ inline
-#else
-#include <stdexcept>
-#include <string>
-#define MIRROR_BOTH inline
-#endif
+#include "elements.cuh"
 
 namespace mirror::cuda {
 
-enum class Element : int8_t { kFloat, kDouble, kBFloat16, kHalf };
 enum class Mode : int8_t { kSum, kMean, kMax, kRow };
 
 // One table of a call; strides count elements. As TableCall of csrc/grouped_embedding.h, which
@@ -51,7 +39,6 @@ struct SparsePlace {
   void* values;   // (num_ids, dim)
 };
 
-constexpr int kWarp = 32;
 // A kernel's parameters hold at most 32,764 bytes, so that many tables go to the device with the
 // launch itself: no copy, nothing to wait for, nothing that a CUDA graph could replay from freed
 // memory.
@@ -86,43 +73,19 @@ MIRROR_BOTH Place place(const Tables<kCapacity>& tables, int64_t warp, int threa
   return {low, bag < tables.table[low].bags ? bag : -1, thread % lanes, lanes};
 }
 
-// Ends the kernel as torch's own do, by an assertion, after a line that says where. On the host an
-// exception.
 [[noreturn]] MIRROR_BOTH void refuse_id(const Table& table, int64_t position, int64_t id) {
-#ifdef __CUDA_ARCH__
-  printf(
+  MIRROR_REFUSE(
       "grouped embedding, table %d: index %lld at position %lld is out of range: ids of this table "
-      "run from 0 to %lld\n",
+      "run from 0 to %lld",
       table.number, static_cast<long long>(id), static_cast<long long>(position),
       static_cast<long long>(table.rows - 1));
-  assert(false && "index out of range");
-  __trap();
-#elif defined(__CUDACC__)
-  __builtin_trap();
-#else
-  throw std::out_of_range("table " + std::to_string(table.number) + ": index " +
-                          std::to_string(id) + " at position " + std::to_string(position));
-#endif
 }
 
 [[noreturn]] MIRROR_BOTH void refuse_offsets(const Table& table, int64_t bag) {
-#ifdef __CUDA_ARCH__
-  printf(
+  MIRROR_REFUSE(
       "grouped embedding, table %d: offsets must start at 0, never fall and not pass the %lld ids: "
-      "bag %lld does not\n",
+      "bag %lld does not",
       table.number, static_cast<long long>(table.num_ids), static_cast<long long>(bag));
-  assert(false && "wrong offsets");
-  __trap();
-#elif defined(__CUDACC__)
-  __builtin_trap();
-#else
-  throw std::out_of_range("table " + std::to_string(table.number) + ": offsets of bag " +
-                          std::to_string(bag));
-#endif
-}
-
-MIRROR_BOTH int64_t read_index(const void* from, bool is_long, int64_t at) {
-  return is_long ? static_cast<const int64_t*>(from)[at] : static_cast<const int32_t*>(from)[at];
 }
 
 // The ids of one bag. Numbers count ids of the table, in the order of bags.
@@ -179,31 +142,6 @@ struct Bag {
     return read_index(table.offsets, table.long_offsets, at * table.offset_stride);
   }
 };
-
-// The type that elements are added up in.
-template <typename scalar_t>
-struct SumOf {
-  using type = float;
-};
-template <>
-struct SumOf<double> {
-  using type = double;
-};
-
-// Calls body(scalar_t()) with the type of the elements.
-template <typename Body>
-MIRROR_BOTH void with_element(Element element, const Body& body) {
-  switch (element) {
-    case Element::kFloat:
-      return body(float());
-    case Element::kDouble:
-      return body(double());
-    case Element::kBFloat16:
-      return body(c10::BFloat16());
-    case Element::kHalf:
-      return body(c10::Half());
-  }
-}
 
 // Elements that are read and written at once.
 template <typename scalar_t, int kWidth>

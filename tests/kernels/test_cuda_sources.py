@@ -250,7 +250,7 @@ def test_an_id_out_of_range_is_met_before_anything_is_read(index):
 def test_wrong_offsets_are_met(offsets):
     call = Call().table("sum", bags=3, size=None)
     call.offsets = [torch.tensor(offsets)]
-    with pytest.raises(IndexError, match="table 0: offsets of bag"):
+    with pytest.raises(IndexError, match="table 0: offsets must start at 0, never fall and not pass the 10 ids: bag"):
         forward().redispatch(CPU_CUDA, *call.forward_arguments())
 
 
