@@ -139,6 +139,7 @@ _HASHED_SOURCES = (
         path.relative_to(_ROOT).as_posix()
         for pattern in ("hash.h", "hashed_*", "cpu/hashed_*")
         for path in (_ROOT / "csrc").glob(pattern)
+        if path.stem != "hashed_original"
     ),
     "csrc/host_device.h",
     "csrc/threads.cpp",
@@ -181,6 +182,20 @@ _OWN = {
             "the hashed embedding bag in plain PyTorch: the baseline everyone would write",
             "bench_engine.kernels.hashed_reference:HashedEmbeddingBagReference",
             sources=(*_HASHED_TABLE, "bench_engine/kernels/hashed_reference.py"),
+        ),
+        Method(
+            "hashed_original",
+            "the hashed embedding bag as the original project computes it: scalar C++ forward, backward by a sort",
+            "bench_engine.kernels.hashed_original:HashedEmbeddingBagOriginal",
+            sources=(
+                *_HASHED_TABLE,
+                "bench_engine/kernels/extension.py",
+                "bench_engine/kernels/hashed_original.py",
+                "csrc/hash.h",
+                "csrc/hashed_original.cpp",
+                "csrc/host_device.h",
+            ),
+            needs_build=True,
         ),
         Method(
             "hashed_mix64",
