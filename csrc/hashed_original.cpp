@@ -113,11 +113,9 @@ std::tuple<Tensor, Tensor> forward(const Tensor& weight, const Tensor& ids, cons
   const Bags bags = bags_of(starts, indices.numel());
   const bool max = mode == "max";
   const Tensor output = at::empty({bags.count, dim}, weight.options());
-  const Tensor kept = at::empty({!wanted ? 0
-                                 : max   ? bags.count
-                                         : bags.num_ids,
-                                 dim},
-                                weight.options().dtype(at::kLong));
+  const int64_t rows_kept = max ? bags.count : bags.num_ids;
+  const Tensor kept =
+      at::empty({wanted ? rows_kept : 0, dim}, weight.options().dtype(at::kLong));
   int64_t* slots = wanted ? kept.mutable_data_ptr<int64_t>() : nullptr;
   AT_DISPATCH_INDEX_TYPES(indices.scalar_type(), "hashed_original", [&] {
     const index_t* rows = indices.const_data_ptr<index_t>();

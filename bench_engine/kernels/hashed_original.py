@@ -11,7 +11,7 @@ from bench_engine.kernels.hashed_table import HashedTable
 
 
 class HashedEmbeddingBagOriginal(HashedTable):
-    """`HashedTable` with the original's arguments and hash, on a scalar C++ kernel after wanmeihuali/HashedEmbeddingBag.
+    """`HashedTable` with the original's arguments and hash, on a scalar kernel after wanmeihuali/HashedEmbeddingBag.
 
     Every element costs two 64-bit modulos. For the backward of sum and mean the slots of all elements are kept,
     (N, D) int64, sorted, and runs of equal ones added up; max keeps its winners. float32 and float64, on the CPU;
