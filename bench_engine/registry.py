@@ -139,6 +139,7 @@ _HASHED_SOURCES = (
         path.relative_to(_ROOT).as_posix()
         for pattern in ("hash.h", "hashed_*", "cpu/hashed_*")
         for path in (_ROOT / "csrc").glob(pattern)
+        if path.stem != "hashed_original"
     ),
     "csrc/host_device.h",
     "csrc/threads.cpp",
@@ -181,6 +182,20 @@ _OWN = {
             "the hashed embedding bag in plain PyTorch: the baseline everyone would write",
             "bench_engine.kernels.hashed_reference:HashedEmbeddingBagReference",
             sources=(*_HASHED_TABLE, "bench_engine/kernels/hashed_reference.py"),
+        ),
+        Method(
+            "hashed_original",
+            "the hashed embedding bag as the original project computes it: scalar C++ forward, backward by a sort",
+            "bench_engine.kernels.hashed_original:HashedEmbeddingBagOriginal",
+            sources=(
+                *_HASHED_TABLE,
+                "bench_engine/kernels/extension.py",
+                "bench_engine/kernels/hashed_original.py",
+                "csrc/hash.h",
+                "csrc/hashed_original.cpp",
+                "csrc/host_device.h",
+            ),
+            needs_build=True,
         ),
         Method(
             "hashed_mix64",
@@ -519,8 +534,15 @@ _PRUNING = (
 
 _DIM = Axis("embedding_dim", int, 16, "embedding dimension D", low=1, high=4096)
 _COMPRESSION = Axis("compression", float, 1.0, "fraction of the dense parameters kept", low=1e-6, high=1.0)
-_BLOCK = Axis(
-    "block_size", int, 16, "neighbours that share one hash", low=1, high=2**31 - 1, methods=("hashed_block",)
+_BLOCK = Axis("block_size", int, 16, "neighbours that share one hash", low=1, high=2**31 - 1, methods=("hashed_block",))
+_PADDING = Axis(
+    "padding_idx",
+    int,
+    -1,
+    "id that fills up bags and is left out, -1 for none",
+    low=-1,
+    high=2**40 - 1,
+    methods=("dense", "hashed", "hashed_reference", "hashed_mix64", "hashed_signed", "hashed_block"),
 )
 _POOLING = Axis("pooling_mode", str, "sum", "how a bag becomes one vector", choices=("sum", "mean", "max"))
 _DIRECTION = Axis("direction", str, "forward", "what is timed", choices=_DIRECTIONS[:2])
@@ -548,6 +570,7 @@ BENCHMARKS: dict[str, Benchmark] = {
                 _BLOCK,
                 _POOLING,
                 Axis("bag_size", int, 10, "ids per bag L", low=1, high=100_000),
+                _PADDING,
                 Axis("batch_size", int, 512, "bags per call B", low=1, high=10_000_000),
                 _DIRECTION,
                 _ZIPF,

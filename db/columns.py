@@ -32,7 +32,7 @@ class Column:
     better: Literal["higher", "lower", ""] = ""
     aggregate: str = "avg"
     workload: bool = False
-    implied: tuple[str, str] | None = None
+    implied: tuple[str, str | int] | None = None
     signed: bool = False
 
 
@@ -42,7 +42,7 @@ def _axis(
     text: str,
     unit: str = "",
     workload: bool = True,
-    implied: tuple[str, str] | None = None,
+    implied: tuple[str, str | int] | None = None,
 ) -> Column:
     return Column(name, type, "axis", text, unit, workload=workload, implied=implied)
 
@@ -68,8 +68,8 @@ COLUMNS: tuple[Column, ...] = (
         "benchmark",
         "text",
         "kind of experiment: lookup (one call timed), embedding_step (an embedding bag with its optimizer), "
-        "grouped_lookup (many tables looked up together), training (a click model trained and tested), collisions (rows that became "
-        "alike) or answering "
+        "grouped_lookup (many tables looked up together), training (a click model trained and tested), "
+        "collisions (rows that became alike) or answering "
         "(questions with known answers, asked of Mirror itself)",
     ),
     _axis("op", "text", "what is computed"),
@@ -114,6 +114,12 @@ COLUMNS: tuple[Column, ...] = (
     _axis("optimizer", "text", "what updates the weights: sgd, adagrad, rowwise_adagrad or adam"),
     _axis("pooling_mode", "text", "how the vectors of a bag become one: sum, mean or max"),
     _axis("bag_size", "integer", "ids per bag L", "ids"),
+    _axis(
+        "padding_idx",
+        "integer",
+        "id that fills up the bags of a lookup and is left out of them, -1 for none",
+        implied=("lookup", -1),
+    ),
     _axis(
         "bag_sizes", "text", "ids per bag of many tables: uniform (bag_size for all) or mlperf (DLRM-DCNv2 multi-hot)"
     ),
@@ -235,5 +241,5 @@ METRICS: tuple[str, ...] = tuple(c.name for c in COLUMNS if c.role == "metric")
 GROUP_AXES: tuple[str, ...] = tuple(a for a in AXES if BY_NAME[a].workload)
 # What the same work can be done with, beside the method: trials that differ in them are never taken together.
 CHOICE_AXES: tuple[str, ...] = tuple(a for a in AXES if a not in (*GROUP_AXES, "method", "seed"))
-IMPLIED: dict[str, tuple[str, str]] = {c.name: c.implied for c in COLUMNS if c.implied}
+IMPLIED: dict[str, tuple[str, str | int]] = {c.name: c.implied for c in COLUMNS if c.implied}
 STATUSES: tuple[str, ...] = ("ok", "failed", "timeout", "oom", "cancelled", "skipped")

@@ -66,6 +66,11 @@ def add_collisions(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} {kind}")
 
 
+def add_padding(connection: sa.Connection) -> None:
+    """The id that fills up the bags of a lookup."""
+    connection.exec_driver_sql("ALTER TABLE trials ADD COLUMN IF NOT EXISTS padding_idx BIGINT")
+
+
 # Append only. A later step that adds a column says IF NOT EXISTS, since a new file starts from today's tables.
 MIGRATIONS: tuple[tuple[str, Callable[[sa.Connection], None]], ...] = (
     ("0001_create_tables", create_tables),
@@ -75,6 +80,7 @@ MIGRATIONS: tuple[tuple[str, Callable[[sa.Connection], None]], ...] = (
     ("0005_add_embedding_steps", add_embedding_steps),
     ("0006_add_answering", add_answering),
     ("0007_add_collisions", add_collisions),
+    ("0008_add_padding", add_padding),
 )
 
 _APPLIED = sa.Table(

@@ -91,7 +91,8 @@ def told(name: str) -> str:
     if name not in IMPLIED:
         return f"t.{name}"
     benchmark, value = IMPLIED[name]
-    return f"CASE WHEN t.benchmark = '{benchmark}' THEN coalesce(t.{name}, '{value}') ELSE t.{name} END"
+    literal = f"'{value}'" if isinstance(value, str) else value
+    return f"CASE WHEN t.benchmark = '{benchmark}' THEN coalesce(t.{name}, {literal}) ELSE t.{name} END"
 
 
 _DERIVED_SQL = {

@@ -9,6 +9,8 @@ for small batches; a model that does other work between two lookups finds a cold
 every call. A fresh output is allocated by every call as torch does it, and memory that the C library maps anew for it
 costs page faults; for preallocated ones the executor tells the C library to keep what it has mapped, for every method
 alike (see executors.environment).
+
+With a padding_idx the bags are of all lengths and filled up to bag_size with this id, which methods leave out.
 """
 
 import copy
@@ -19,8 +21,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bench_engine.benchmarks import caches
-from bench_engine.benchmarks.modules import DEVICE, DTYPE, OutOfReachError, build, megabytes
-from bench_engine.benchmarks.requests import request_batches
+from bench_engine.benchmarks.modules import DEVICE, DTYPE, NO_PADDING, OutOfReachError, build, megabytes
+from bench_engine.benchmarks.requests import padded, request_batches
 from bench_engine.kernels.bags import EmbeddingBagMethod
 from bench_engine.measure import Sampler, outliers, summarize
 from bench_engine.trial import Run, Trial, TrialResult
@@ -40,6 +42,7 @@ def run(trial: Trial) -> Run:
     config = trial.config
     num_rows, seed = int(config["num_rows"]), int(config["seed"])
     batch_size, bag_size = int(config["batch_size"]), int(config["bag_size"])
+    padding = int(config.get("padding_idx", NO_PADDING))  # a method without the axis has none
     dim, mode, backward = int(config["embedding_dim"]), str(config["pooling_mode"]), config["direction"] != "forward"
 
     torch.manual_seed(seed)
@@ -48,12 +51,14 @@ def run(trial: Trial) -> Run:
     except OutOfReachError as error:
         return TrialResult("skipped", error=str(error))
     requests = request_batches(num_rows, batch_size, bag_size, float(config["zipf_s"]), seed, BATCHES)
+    if padding != NO_PADDING:
+        requests = padded(requests, padding, seed)
     batches = [torch.from_numpy(batch) for batch in requests]
     gradient = torch.randn(batch_size, dim)
     try:
-        errors = [output_error(module, batch, mode) for batch in batches]
+        errors = [output_error(module, batch, mode, padding) for batch in batches]
         if backward:
-            errors.append(gradient_error(module, batches[0], gradient, mode))
+            errors.append(gradient_error(module, batches[0], gradient, mode, padding))
     except WrongResultError as error:
         return TrialResult("failed", error=f"{trial.method} {error}")
 
@@ -107,18 +112,21 @@ def bytes_moved(batch_size: int, bag_size: int, dim: int) -> int:
     return batch_size * bag_size * (8 + 4 * dim) + batch_size * dim * 4
 
 
-def output_error(module: EmbeddingBagMethod, batch: Tensor, mode: str) -> float:
+def output_error(module: EmbeddingBagMethod, batch: Tensor, mode: str, padding_idx: int = NO_PADDING) -> float:
     """Largest absolute difference between the output and a float64 embedding bag over the method's dense rows.
 
     Raises WrongResultError when it is above the tolerance.
     """
     rows, position = batch.unique(return_inverse=True)
     with torch.no_grad():
-        expected = F.embedding_bag(position, module.materialize(rows).double(), mode=mode)
+        table = module.materialize(rows).double()
+        expected = F.embedding_bag(position, table, mode=mode, padding_idx=_place(rows == padding_idx))
         return difference("output", module(batch), expected, terms=batch.size(1))
 
 
-def gradient_error(module: EmbeddingBagMethod, batch: Tensor, gradient: Tensor, mode: str) -> float:
+def gradient_error(
+    module: EmbeddingBagMethod, batch: Tensor, gradient: Tensor, mode: str, padding_idx: int = NO_PADDING
+) -> float:
     """Largest absolute difference between the parameters' gradients and those through a float64 embedding bag.
 
     The reference goes through the `vectors` of the method, which are plain differentiable torch, so that the kernel's
@@ -132,12 +140,21 @@ def gradient_error(module: EmbeddingBagMethod, batch: Tensor, gradient: Tensor, 
     actual = torch.autograd.grad(module(batch), parameters, gradient)
     reference = module if mode == "max" else copy.deepcopy(module).double()
     vectors = reference.vectors(batch.reshape(-1)).double()
-    pooled = F.embedding_bag(torch.arange(batch.numel()).view_as(batch), vectors, mode=mode)
+    position, is_padding = torch.arange(batch.numel()).view_as(batch), batch == padding_idx
+    one_padding = _place(is_padding.reshape(-1))  # torch takes one: its first place stands for all
+    if one_padding is not None:
+        position = position.masked_fill(is_padding, one_padding)
+    pooled = F.embedding_bag(position, vectors, mode=mode, padding_idx=one_padding)
     expected = torch.autograd.grad(pooled, tuple(reference.parameters()), gradient.double())
     return max(
         difference(f"gradient of {name}", found, wanted, terms=batch.numel())
         for name, found, wanted in zip(names, actual, expected, strict=True)
     )
+
+
+def _place(found: Tensor) -> int | None:
+    """The first True of (N,); None for none."""
+    return int(found.nonzero()[0]) if found.any() else None
 
 
 def difference(what: str, actual: Tensor, expected: Tensor, terms: int) -> float:

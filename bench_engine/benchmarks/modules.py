@@ -26,6 +26,7 @@ from bench_engine.trial import Trial
 
 DEVICE = "cpu"
 DTYPE = "float32"
+NO_PADDING = -1  # value of the axis padding_idx
 
 
 class OutOfReachError(ValueError):
@@ -41,6 +42,8 @@ def build(trial: Trial, num_rows: int, mode: str, data: ClickData | None = None)
     method = entry.load()
     dim, compression = int(trial.config["embedding_dim"]), float(trial.config["compression"])
     keywords: dict[str, Any] = entry.keywords(trial.config)
+    if (padding := int(trial.config.get("padding_idx", NO_PADDING))) != NO_PADDING:
+        keywords["padding_idx"] = padding
     if getattr(method, "needs_counts", False):
         if data is None:
             raise OutOfReachError(f"{trial.method} needs the frequencies of ids in training, which there is none of.")

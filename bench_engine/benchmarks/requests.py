@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+_LENGTHS = 1  # stream of random numbers beside that of the ids
+
 
 def request_batches(
     num_rows: int, batch_size: int, bag_size: int, zipf_s: float, seed: int, count: int
@@ -21,6 +23,17 @@ def request_batches(
         )
         for _ in range(count)
     ]
+
+
+def padded(batches: list[np.ndarray], padding_idx: int, seed: int) -> list[np.ndarray]:
+    """The batches (B, L) with bags that end early: of each, the first n ids stay, n uniform from 0 to L, and the rest
+    are padding_idx, as where bags of all lengths are filled up to the longest."""
+    rng = np.random.default_rng([seed, _LENGTHS])
+    filled = []
+    for batch in batches:
+        lengths = rng.integers(0, batch.shape[1] + 1, size=(len(batch), 1))
+        filled.append(np.where(np.arange(batch.shape[1]) < lengths, batch, padding_idx))
+    return filled
 
 
 def zipf_ranks(n: int, s: float, size: int, rng: np.random.Generator) -> np.ndarray:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from bench_engine.kernels.dense import DenseEmbeddingBag
     from bench_engine.kernels.extension import CompileError, CompilerMissingError, KernelsNotBuiltError, build
     from bench_engine.kernels.hashed_embedding_bag import HashedEmbedding, HashedEmbeddingBag
+    from bench_engine.kernels.hashed_original import HashedEmbeddingBagOriginal
     from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
     from bench_engine.kernels.quotient_remainder import QuotientRemainderEmbeddingBag
     from bench_engine.kernels.small_dim import SmallDimEmbeddingBag
@@ -20,6 +21,7 @@ __all__ = [
     "DenseEmbeddingBag",
     "HashedEmbedding",
     "HashedEmbeddingBag",
+    "HashedEmbeddingBagOriginal",
     "HashedEmbeddingBagReference",
     "KernelsNotBuiltError",
     "QuotientRemainderEmbeddingBag",
@@ -33,6 +35,7 @@ _MODULES = {
     "DenseEmbeddingBag": "dense",
     "HashedEmbedding": "hashed_embedding_bag",
     "HashedEmbeddingBag": "hashed_embedding_bag",
+    "HashedEmbeddingBagOriginal": "hashed_original",
     "HashedEmbeddingBagReference": "hashed_reference",
     "KernelsNotBuiltError": "extension",
     "QuotientRemainderEmbeddingBag": "quotient_remainder",

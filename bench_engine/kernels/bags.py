@@ -165,15 +165,11 @@ class EmbeddingBagMethod(nn.Module, ABC):
     def vectors(self, ids: Tensor) -> Tensor:
         """The vectors (N, D) of ids (N,) in range, differentiable."""
 
-    def pooled(self, bags: Bags) -> Tensor:
-        """One vector per bag, (B, D)."""
-        check_bags(bags, self.num_embeddings)
-        return pool(self.vectors(bags.ids), bags, self.mode)
-
     def prepare(self, input: Tensor) -> Any:
         """A request (B, L) in the form that costs `forward` no conversion: what a caller of this method has at hand."""
         return input
 
+    @abstractmethod
     def forward(self, input: Tensor, offsets: Tensor | None = None) -> Tensor:
         """Pool the vectors of each bag.
 
@@ -186,7 +182,6 @@ class EmbeddingBagMethod(nn.Module, ABC):
 
         Raises IndexError naming an id out of range and its position, ValueError and TypeError.
         """
-        return self.pooled(as_bags(input, offsets))
 
     @torch.no_grad()
     def materialize(self, rows: Tensor | Sequence[int] | None = None) -> Tensor:
@@ -208,6 +203,30 @@ class EmbeddingBagMethod(nn.Module, ABC):
 
     def extra_repr(self) -> str:
         return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"
+
+
+class PlainEmbeddingBag(EmbeddingBagMethod):
+    """A method in plain PyTorch that pools after it has made the vector of each id, unless it overrides `pooled`."""
+
+    def pooled(self, bags: Bags) -> Tensor:
+        """One vector per bag, (B, D)."""
+        check_bags(bags, self.num_embeddings)
+        return pool(self.vectors(bags.ids), bags, self.mode)
+
+    def forward(self, input: Tensor, offsets: Tensor | None = None) -> Tensor:
+        return self.pooled(as_bags(input, offsets))
+
+
+def padding_row(padding_idx: int | None, num_embeddings: int) -> int | None:
+    """The row that a padding_idx names, a negative one counted from the end; None for none. Raises ValueError."""
+    if padding_idx is None:
+        return None
+    if isinstance(padding_idx, bool) or not isinstance(padding_idx, Integral):
+        raise ValueError(f"padding_idx must be a row of the table or None, not {padding_idx!r}")
+    row = int(padding_idx) + (num_embeddings if padding_idx < 0 else 0)
+    if not 0 <= row < num_embeddings:
+        raise ValueError(f"padding_idx must be a row of the table, of {num_embeddings}, not {padding_idx}")
+    return row
 
 
 def check_compression(compression: float) -> None:

@@ -4,14 +4,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bench_engine.kernels.bags import EmbeddingBagMethod, initial_bound
+from bench_engine.kernels.bags import EmbeddingBagMethod, initial_bound, padding_row
 
 
 class DenseEmbeddingBag(EmbeddingBagMethod):
     """Every row with all its dimensions: `weight` (E, D), pooled by torch.nn.functional.embedding_bag.
 
-    Starts uniform in ±sqrt(1 / E). `compression` must be 1. torch checks the input, in its own words, and unlike the
-    other methods it takes no (B, 0) ids.
+    Starts uniform in ±sqrt(1 / E). `compression` must be 1. Ids that are padding_idx take no part in any bag. torch
+    checks the input, in its own words, and unlike the other methods it takes no (B, 0) ids.
     """
 
     def __init__(
@@ -22,8 +22,11 @@ class DenseEmbeddingBag(EmbeddingBagMethod):
         mode: str = "sum",
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        *,
+        padding_idx: int | None = None,
     ) -> None:
         super().__init__(num_embeddings, embedding_dim, mode)
+        self.padding_idx = padding_row(padding_idx, self.num_embeddings)
         if compression != 1:
             raise ValueError(f"a dense table keeps everything: compression must be 1, not {compression!r}")
         self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim, device=device, dtype=dtype))
@@ -38,4 +41,4 @@ class DenseEmbeddingBag(EmbeddingBagMethod):
 
     def forward(self, input: Tensor, offsets: Tensor | None = None) -> Tensor:
         """torch.nn.EmbeddingBag's own call and nothing more, so that the baseline is what one would write."""
-        return F.embedding_bag(input, self.weight, offsets, mode=self.mode)
+        return F.embedding_bag(input, self.weight, offsets, mode=self.mode, padding_idx=self.padding_idx)

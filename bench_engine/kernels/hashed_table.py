@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bench_engine.kernels.bags import EmbeddingBagMethod, check_compression, initial_bound
+from bench_engine.kernels.bags import EmbeddingBagMethod, check_compression, initial_bound, padding_row
 from bench_engine.kernels.hashing import HASHES, HashedLayout, table_seed
 
 
@@ -59,7 +59,7 @@ class HashedTable(EmbeddingBagMethod):
         self._load()
         self.hash, self.seed, self.table = _checked_hash(hash, seed, table, signs)
         self.signs, self.block_size = bool(signs), _at_least_one("block_size", block_size)
-        self.padding_idx = self._row(padding_idx)
+        self.padding_idx = padding_row(padding_idx, self.num_embeddings)
         self.include_last_offset = bool(include_last_offset)
         if _weight is None:
             check_compression(compression)
@@ -132,16 +132,6 @@ class HashedTable(EmbeddingBagMethod):
         told = [super().extra_repr(), f"slots={self.hashed_weight.numel()}"]
         told += [f"{name}={getattr(self, name)!r}" for name, value in _DEFAULTS.items() if getattr(self, name) != value]
         return ", ".join(told)
-
-    def _row(self, padding_idx: int | None) -> int | None:
-        if padding_idx is None:
-            return None
-        if isinstance(padding_idx, bool) or not isinstance(padding_idx, Integral):
-            raise ValueError(f"padding_idx must be a row of the table or None, not {padding_idx!r}")
-        row = int(padding_idx) + (self.num_embeddings if padding_idx < 0 else 0)
-        if not 0 <= row < self.num_embeddings:
-            raise ValueError(f"padding_idx must be a row of the table, of {self.num_embeddings}, not {padding_idx}")
-        return row
 
 
 _DEFAULTS = {

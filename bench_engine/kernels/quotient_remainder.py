@@ -6,10 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bench_engine.kernels.bags import EmbeddingBagMethod, at_least, check_compression, initial_bound
+from bench_engine.kernels.bags import PlainEmbeddingBag, at_least, check_compression, initial_bound
 
 
-class QuotientRemainderEmbeddingBag(EmbeddingBagMethod):
+class QuotientRemainderEmbeddingBag(PlainEmbeddingBag):
     """Vector of id i: `remainder_weight[i mod R] * quotient_weight[i div R]` (Shi et al. 2020, arXiv:1909.02107).
 
     R is the largest number of remainder rows such that R + ceil(E / R) rows fit into compression * E: the fewest ids

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from bench_engine.kernels.bags import (
     Bags,
-    EmbeddingBagMethod,
+    PlainEmbeddingBag,
     at_least,
     check_bags,
     check_compression,
@@ -18,7 +18,7 @@ from bench_engine.kernels.bags import (
 from bench_engine.kernels.hashing import below, mix64, table_seed
 
 
-class _SharedRows(EmbeddingBagMethod):
+class _SharedRows(PlainEmbeddingBag):
     """`weight` of R = floor(compression * E) rows, which all ids share. Raises ValueError where R would be 0."""
 
     def __init__(

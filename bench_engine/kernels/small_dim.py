@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from bench_engine.kernels.bags import (
     Bags,
-    EmbeddingBagMethod,
+    PlainEmbeddingBag,
     at_least,
     check_bags,
     check_compression,
@@ -19,7 +19,7 @@ from bench_engine.kernels.bags import (
 )
 
 
-class SmallDimEmbeddingBag(EmbeddingBagMethod):
+class SmallDimEmbeddingBag(PlainEmbeddingBag):
     """`weight` (E, d) times `projection` (d, D), without bias; d = D * compression, rounded (halves up).
 
     Bags are pooled first and projected then; max is taken over projected vectors. The parameters are

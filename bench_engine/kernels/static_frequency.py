@@ -6,10 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bench_engine.kernels.bags import EmbeddingBagMethod, at_least, check_compression, initial_bound
+from bench_engine.kernels.bags import PlainEmbeddingBag, at_least, check_compression, initial_bound
 
 
-class StaticFrequencyEmbeddingBag(EmbeddingBagMethod):
+class StaticFrequencyEmbeddingBag(PlainEmbeddingBag):
     """Which rows have a vector of their own is decided once, from how often each is looked up in the training part.
 
     `weight` has floor(compression * E) rows: own vectors, the most frequent row's first (of equals the lower row), and

@@ -1,12 +1,15 @@
 """The lookup benchmark: right methods are measured, wrong ones fail."""
 
+import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from alone import alone
 from torch import Tensor
 
 from bench_engine import registry
 from bench_engine.benchmarks import lookup
+from bench_engine.benchmarks.requests import padded
 from bench_engine.kernels.dense import DenseEmbeddingBag
 from bench_engine.kernels.hashed_embedding_bag import HashedEmbeddingBag
 from bench_engine.rivals import LOOKUP_RIVALS
@@ -70,7 +73,8 @@ class WrongShape(DenseEmbeddingBag):
 
 
 def run(method: str = "dense", **config) -> TrialResult:
-    return alone(lookup.run(Trial("lookup", method, {**CONFIG, **config}, stop=QUICK)))
+    own = {a.name: a.default for a in registry.BENCHMARKS["lookup"].axes if a.methods and a.is_of(method)}
+    return alone(lookup.run(Trial("lookup", method, {**CONFIG, **own, **config}, stop=QUICK)))
 
 
 @pytest.mark.usefixtures("built_kernels")
@@ -84,6 +88,61 @@ def test_every_method_is_right_and_measured(method, mode, direction):
     assert 0 <= result.metrics["max_abs_error"] < 1e-4
     assert len(result.samples_us) == result.metrics["sample_count"] >= 3
     assert TrialResult.from_json(result.to_json()).metrics == result.metrics
+
+
+PADDED = next(a for a in registry.BENCHMARKS["lookup"].axes if a.name == "padding_idx").methods
+
+
+@pytest.mark.usefixtures("built_kernels")
+@pytest.mark.parametrize("method", PADDED)
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("padding_idx", [0, 999])
+def test_every_method_with_padding_leaves_it_out(method, mode, padding_idx):
+    compression = 1.0 if method == "dense" else 0.5
+    result = run(
+        method, pooling_mode=mode, direction="forward_backward", compression=compression, padding_idx=padding_idx
+    )
+    assert (result.status, result.error) == ("ok", None)
+
+
+class PaddingTaken(DenseEmbeddingBag):
+    """Takes padding for an id like others."""
+
+    def forward(self, input, offsets=None):
+        return F.embedding_bag(input, self.weight, mode=self.mode)
+
+
+class PaddingHasGradient(DenseEmbeddingBag):
+    """Leaves padding out and gives it a gradient nonetheless."""
+
+    def forward(self, input, offsets=None):
+        taken = F.embedding_bag(input, self.weight, mode=self.mode)
+        return super().forward(input) + taken - taken.detach()
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_padding_that_is_not_left_out_fails(stand_in, mode):
+    config = {"padding_idx": 0, "pooling_mode": mode}
+    assert "its output differs" in run(stand_in(PaddingTaken), **config).error
+    assert "its gradient of weight" in run(stand_in(PaddingHasGradient), **config, direction="forward_backward").error
+
+
+def test_a_padding_that_is_no_row_is_skipped_with_the_methods_sentence():
+    result = run(padding_idx=1000)
+    assert result.status == "skipped"
+    assert result.error.endswith("padding_idx must be a row of the table, of 1000, not 1000")
+
+
+def test_bags_of_all_lengths_are_filled_up_with_padding():
+    ids = np.arange(80_000).reshape(20_000, 4) + 10
+    (filled,) = padded([ids], 5, seed=0)
+    kept = filled != 5
+    assert (filled[kept] == ids[kept]).all()
+    assert (kept[:, :-1] >= kept[:, 1:]).all()  # padding is at the end
+    shares = np.bincount(kept.sum(1), minlength=5) / len(ids)
+    assert shares == pytest.approx([0.2] * 5, abs=0.02)
+    assert (padded([ids], 5, seed=0)[0] == filled).all()
+    assert (padded([ids], 5, seed=1)[0] != filled).any()
 
 
 def test_metrics_are_columns_and_fit_together():

@@ -32,10 +32,10 @@ OWN = {
 # Where this fails: does the change alter what a trial measures? Then raise `measurement` of the benchmark in the
 # registry. Put the new hash here in any case.
 KNOWN = {
-    ("lookup", 3): "c7a9ecb8664c",
-    ("grouped_lookup", 1): "5cad2685e0d8",
-    ("embedding_step", 1): "d9268f621506",
-    ("training", 3): "919cee87003c",
+    ("lookup", 3): "0747d1164358",
+    ("grouped_lookup", 1): "9edf51343e03",
+    ("embedding_step", 1): "ec66fa3f1a6a",
+    ("training", 3): "bbc38d83324f",
     ("answering", 1): "f47370a234df",
 }
 

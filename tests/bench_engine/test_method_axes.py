@@ -92,3 +92,20 @@ def test_what_was_implied_before_there_was_an_axis_tells_no_trials_apart():
         Trial("lookup", "dense", {**config, "split": "test"}).configuration()
         != Trial("lookup", "dense", config).configuration()
     )
+
+
+def test_axes_that_came_later_leave_lookups_from_before_as_they_were():
+    """block_size and padding_idx: a trial planned now is the one that was planned before them."""
+    sweep = "benchmark: lookup\nmethods: [dense, small_dim, hashed, hashed_reference]\nbaseline: dense\n"
+    for now in expand(parse(sweep, "s")):
+        assert "block_size" not in now.config
+        before = Trial("lookup", now.method, {k: v for k, v in now.config.items() if k != "padding_idx"})
+        for told_of in (Trial.configuration, Trial.comparison, lambda t: t.identity("source", "machine", 3)):
+            assert told_of(now) == told_of(before)
+
+
+def test_padding_is_other_work():
+    sweep = "benchmark: lookup\nmethods: [dense, small_dim]\nparameters: {padding_idx: {values: [-1, 0]}}\n"
+    plain, other, padded = sorted(expand(parse(sweep, "s")), key=lambda t: (t.config.get("padding_idx") == 0, t.method))
+    assert [t.method for t in (plain, other, padded)] == ["dense", "small_dim", "dense"]
+    assert plain.comparison() == other.comparison() != padded.comparison()

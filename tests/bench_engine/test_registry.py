@@ -8,7 +8,16 @@ from bench_engine import method as methods
 from bench_engine.registry import BENCHMARKS, METHODS, Benchmark, Method
 
 PRUNED = {"fiited", "fiited_frequency", "adaembed", "frequency_pruned"}
-COMPILED = {"hashed", "parallel_op", "parallel_op_backend", "parallel_op_inductor", "grouped_embedding", *PRUNED}
+HASHED = {"hashed", "hashed_mix64", "hashed_signed", "hashed_block"}
+COMPILED = {
+    "hashed_original",
+    "parallel_op",
+    "parallel_op_backend",
+    "parallel_op_inductor",
+    "grouped_embedding",
+    *HASHED,
+    *PRUNED,
+}
 
 
 @pytest.fixture
@@ -47,11 +56,15 @@ def test_every_compiled_source_is_among_those_of_each_method_that_needs_the_buil
     compiled = {p.relative_to(methods._ROOT).as_posix() for p in (methods._ROOT / "csrc").rglob("*.*")}
     hashed = {path for path in compiled if "hash" in path and "fiited" not in path}
     assert len(hashed) > 3
-    assert hashed <= set(METHODS["hashed"].sources)
+    original = "csrc/hashed_original.cpp"
+    for name in HASHED:
+        assert hashed - {original} <= set(METHODS[name].sources)
+        assert original not in METHODS[name].sources
+    assert {original, "csrc/hash.h"} <= set(METHODS["hashed_original"].sources)
     fiited = {path for path in compiled if "fiited" in path or "host_device" in path}
     for name in PRUNED:
         assert fiited <= set(METHODS[name].sources)
-    for name in COMPILED - PRUNED - {"hashed"}:
+    for name in COMPILED - PRUNED - HASHED - {"hashed_original"}:
         assert compiled - hashed - fiited <= set(METHODS[name].sources)
     assert {name for name, method in METHODS.items() if method.needs_build} == COMPILED
 

@@ -94,6 +94,7 @@ def test_a_file_from_before_turns_is_brought_up_to_date(store: Store) -> None:
             "category question_set right_share right_ci_low right_ci_high wrong_share chart_share question_count",
         ),
         ("0007_add_collisions", "duplicate_rows shared_slots"),
+        ("0008_add_padding", "padding_idx"),
     ],
 )
 def test_a_file_from_before_a_step_is_brought_up_to_date(store: Store, step: str, added: str) -> None:
