@@ -31,7 +31,7 @@ def spread(items: list[Item], profile: Profile) -> list[Item]:
 
 def _is_kind(item: Item, before: list[Item]) -> bool:
     """Whether one word, no value's own name, is counted through ("each hash", "per hash") or in the plural."""
-    if item.kind != "value" or " " in item.text or item.text == str(item.value):
+    if item.kind != "value" or item.name != "method" or " " in item.text or item.text == str(item.value):
         return False
     if before and (before[-1].is_cue("by") or (before[-1].kind == "filler" and before[-1].text in _ONE_OF_MANY)):
         return True
