@@ -2,9 +2,9 @@
 
 Loads without torch; the worker imports what an entry names. To add a method, a benchmark, an axis or a data set, write
 its module and add its entry here (that of a rival in bench_engine/rivals): it then shows up in sweeps, on the New run
-page, in `list` and in questions. A method goes with the benchmarks that can run it: _OWN with lookup and training,
-_TRAINED with training, _STEPS with embedding_step, _GROUPED with grouped_lookup, _READERS with answering. An axis that
-is no column yet needs one in db/columns.py too.
+page, in `list` and in questions. A method goes with the benchmarks that can run it: _OWN with lookup, training and
+collisions, _TRAINED with training, _STEPS with embedding_step, _GROUPED with grouped_lookup, _READERS with answering.
+An axis that is no column yet needs one in db/columns.py too.
 """
 
 import difflib
@@ -519,9 +519,7 @@ _PRUNING = (
 
 _DIM = Axis("embedding_dim", int, 16, "embedding dimension D", low=1, high=4096)
 _COMPRESSION = Axis("compression", float, 1.0, "fraction of the dense parameters kept", low=1e-6, high=1.0)
-_BLOCK = Axis(
-    "block_size", int, 16, "neighbours that share one hash", low=1, high=2**31 - 1, methods=("hashed_block",)
-)
+_BLOCK = Axis("block_size", int, 16, "neighbours that share one hash", low=1, high=2**31 - 1, methods=("hashed_block",))
 _POOLING = Axis("pooling_mode", str, "sum", "how a bag becomes one vector", choices=("sum", "mean", "max"))
 _DIRECTION = Axis("direction", str, "forward", "what is timed", choices=_DIRECTIONS[:2])
 _ZIPF = Axis("zipf_s", float, 1.05, "exponent of the ids' Zipf law, 0 is uniform", low=0.0, high=10.0)

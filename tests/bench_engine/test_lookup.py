@@ -70,7 +70,8 @@ class WrongShape(DenseEmbeddingBag):
 
 
 def run(method: str = "dense", **config) -> TrialResult:
-    return alone(lookup.run(Trial("lookup", method, {**CONFIG, **config}, stop=QUICK)))
+    own = {a.name: a.default for a in registry.BENCHMARKS["lookup"].axes if a.methods and a.is_of(method)}
+    return alone(lookup.run(Trial("lookup", method, {**CONFIG, **own, **config}, stop=QUICK)))
 
 
 @pytest.mark.usefixtures("built_kernels")
