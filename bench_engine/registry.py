@@ -2,9 +2,9 @@
 
 Loads without torch; the worker imports what an entry names. To add a method, a benchmark, an axis or a data set, write
 its module and add its entry here (that of a rival in bench_engine/rivals): it then shows up in sweeps, on the New run
-page, in `list` and in questions. A method goes with the benchmarks that can run it: _OWN with lookup and training,
-_TRAINED with training, _STEPS with embedding_step, _GROUPED with grouped_lookup, _READERS with answering. An axis that
-is no column yet needs one in db/columns.py too.
+page, in `list` and in questions. A method goes with the benchmarks that can run it: _OWN with lookup, training and
+collisions, _TRAINED with training, _STEPS with embedding_step, _GROUPED with grouped_lookup, _READERS with answering.
+An axis that is no column yet needs one in db/columns.py too.
 """
 
 import difflib
@@ -137,7 +137,7 @@ _HASHED_SOURCES = (
     "bench_engine/kernels/hashed_embedding_bag.py",
     *sorted(
         path.relative_to(_ROOT).as_posix()
-        for pattern in ("hash.h", "hashed_*", "cpu/hashed_*")
+        for pattern in ("hash.h", "hashed_*", "cpu/hashed_*", "cuda/hashed_*", "cuda/elements.cuh")
         for path in (_ROOT / "csrc").glob(pattern)
         if path.stem != "hashed_original"
     ),
@@ -322,6 +322,7 @@ _STEPS = {
 _PARALLEL_NAMES = (
     "choices",
     "direct_calls",
+    "elements",
     "grouped_",
     "parallel_op_settings",
     "plan_cache",

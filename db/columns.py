@@ -68,9 +68,8 @@ COLUMNS: tuple[Column, ...] = (
         "benchmark",
         "text",
         "kind of experiment: lookup (one call timed), embedding_step (an embedding bag with its optimizer), "
-        "grouped_lookup (many tables looked up together), training (a click model trained and tested), "
-        "collisions (rows that became alike) or answering "
-        "(questions with known answers, asked of Mirror itself)",
+        "grouped_lookup (many tables looked up together), training (a click model trained and tested), collisions "
+        "(rows that became alike) or answering (questions with known answers, asked of Mirror itself)",
     ),
     _axis("op", "text", "what is computed"),
     _axis("method", "text", "one way to compute the op: dense, hashed, quotient_remainder ...", workload=False),

@@ -12,6 +12,7 @@ from mirror.configurations import has_direction, repeats
 from mirror.drawable import (
     MOST_BANDS,
     MOST_COLORS,
+    MOST_FACETS,
     MOST_METRICS,
     MOST_WHISKERS,
     axes,
@@ -177,7 +178,7 @@ def _candidates(table: Table, shape: str | None, roles: Roles) -> Iterable[Chart
         yield "box" if keys else "histogram"
     if len(keys) == len(parameters) == 2:
         yield "heatmap"
-    if parameters or times:
+    if times or (parameters and _joins(table, roles)):
         yield "line"
     if metrics > 2:
         yield _of_several(table)
@@ -187,6 +188,16 @@ def _candidates(table: Table, shape: str | None, roles: Roles) -> Iterable[Chart
         yield "heatmap"
     if keys:
         yield "bar"
+
+
+def _joins(table: Table, roles: Roles) -> bool:
+    """Whether any line would join two points: settings that are no grid may leave each one alone."""
+    chart = _completed(_line(table, roles, keys_in_order(table, roles)), table, roles)
+    shown = narrowed(table, chart.only)
+    columns = [shown.column(c) for c in (chart.facet, chart.color, chart.symbol) if c]
+    series = list(zip(*columns, strict=True)) or [()] * len(shown.rows)
+    points = Counter(of for of, _ in set(zip(series, shown.column(chart.x or ""), strict=True)))
+    return max(points.values(), default=0) > 1
 
 
 def _of_several(table: Table) -> ChartType:
@@ -264,11 +275,34 @@ def _bars(table: Table, roles: Roles, keys: list[str], ranked: bool) -> ChartSpe
         return ChartSpec("bar", x=x if x and is_unique(table, [x]) else None, y=y, color=color, metrics=metrics)
     x, color, facet = for_bars(table, keys, panels=not several, lead=roles.lead)
     chart = ChartSpec("bar", x=x, y=y, color=color, facet=facet, metrics=metrics)
-    if is_unique(table, _cell(chart)):
+    few = len(table.rows) <= _MOST_BARS_OF_ROWS
+    if is_unique(table, _cell(chart)) and not (few and _mostly_empty(table, chart)):
         return chart
-    if len(table.rows) > _MOST_BARS_OF_ROWS and not fits(_completed(chart, table, roles), table):
-        return chart
+    if not few and not fits(completed := _completed(chart, table, roles), table):
+        return chart if len(distinct(narrowed(table, completed.only), x or "")) > 1 else _replaced(chart, table, keys)
     return ChartSpec("bar", y=y, color=roles.lead or ("method" if "method" in keys else None), metrics=metrics)
+
+
+def _mostly_empty(table: Table, chart: ChartSpec) -> bool:
+    """Whether bars would stand at less than half of the places: then each row has a bar with a name of its own."""
+    return len(table.rows) * 2 < math.prod(len(distinct(table, c)) for c in set(_cell(chart)))
+
+
+def _replaced(chart: ChartSpec, table: Table, keys: list[str]) -> ChartSpec:
+    """The bars along the key, in panels of the key, that leave the most to draw; of equals the longest axis.
+
+    For settings that are no grid: one value of each other key may leave a single place.
+    """
+    rest = [k for k in keys if k != chart.color]
+    panels = [chart.facet] if chart.facet else [None, *(k for k in rest if len(distinct(table, k)) <= MOST_FACETS)]
+    charts = [replace(chart, x=x, facet=facet) for x in rest for facet in panels if x != facet]
+
+    def drawn(chart: ChartSpec) -> tuple[int, int]:
+        others = [k for k in rest if k not in _cell(chart)]
+        shown = narrowed(table, one_value(table, others, _cell(chart)))
+        return len(shown.rows), len(distinct(shown, chart.x or ""))
+
+    return max(charts, key=drawn)
 
 
 def _boxes(table: Table, y: str | None, keys: list[str], lead: str | None) -> ChartSpec:

@@ -12,7 +12,7 @@ from typing import get_args
 from mirror import catalog
 from mirror.profile import Profile
 from mirror.query_spec import Aggregate, Filter, Operator, Order, QuerySpec, Value
-from mirror.understand import asked_of_one, coverage, definitions, quality_cues, time_cues
+from mirror.understand import asked_of_one, coverage, definitions, families, quality_cues, time_cues
 from mirror.understand.binding import SUPERLATIVES, bind
 from mirror.understand.complete import complete
 from mirror.understand.errors import Ambiguity, Refusal
@@ -80,7 +80,8 @@ def slots_of(question: str, profile: Profile, now: datetime | None = None) -> Sl
         raise Refusal(_unknown_sentence(unknown, lexicon))
     if all(i.kind == "filler" for i in items) and within is None and times.start is None:
         raise Refusal(f"No word of this question names a result. {known_sentence()}")
-    bound, assumed = bind([i for i in items if i.kind != "filler"], profile)
+    told = families.spread(items, profile)
+    bound, assumed = bind([i for i in told if i.kind != "filler"], profile)
     slots = _Reader(bound, profile).slots()
     if method := asked_of_one.claimed(items):
         asked_of_one.among_all(slots, method)

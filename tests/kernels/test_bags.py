@@ -17,6 +17,7 @@ from bench_engine.kernels import (
     SmallDimEmbeddingBag,
 )
 from bench_engine.kernels.bags import as_bags, at_least, pool
+from bench_engine.kernels.row_hashing import DoubleHashEmbeddingBag, RowModuloEmbeddingBag
 
 pytestmark = pytest.mark.usefixtures("built_kernels")
 
@@ -27,6 +28,8 @@ METHODS = {
     HashedEmbeddingBag: 0.1,
     HashedEmbeddingBagReference: 0.1,
     QuotientRemainderEmbeddingBag: 0.2,
+    RowModuloEmbeddingBag: 0.2,
+    DoubleHashEmbeddingBag: 0.2,
 }
 CHECKING = [m for m in METHODS if m is not DenseEmbeddingBag]  # a dense table leaves checks to torch
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -115,8 +118,10 @@ def test_all_start_with_vectors_of_the_same_spread(method):
     assert abs(float(table.mean())) < float(table.std()) * 0.15
 
 
-# Hashed tables are left out: elements that share a slot cannot all be fitted.
-@pytest.mark.parametrize("method", [DenseEmbeddingBag, SmallDimEmbeddingBag, QuotientRemainderEmbeddingBag])
+# Hashed tables are left out: elements that share a slot, or ids that share rows, cannot all be fitted.
+@pytest.mark.parametrize(
+    "method", [DenseEmbeddingBag, SmallDimEmbeddingBag, QuotientRemainderEmbeddingBag, RowModuloEmbeddingBag]
+)
 def test_a_table_that_keeps_everything_fits_anything(method):
     torch.manual_seed(0)
     target = torch.randn(100, 8)
@@ -240,6 +245,8 @@ def test_a_dense_table_runs_nothing_but_what_torchs_own_module_runs(mode):
         (HashedEmbeddingBag, 0),
         (HashedEmbeddingBagReference, 1),
         (QuotientRemainderEmbeddingBag, 1),
+        (RowModuloEmbeddingBag, 1),
+        (DoubleHashEmbeddingBag, 1),
     ],
 )
 def test_ids_are_checked_once(method, mode, checks):
