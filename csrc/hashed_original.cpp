@@ -114,8 +114,7 @@ std::tuple<Tensor, Tensor> forward(const Tensor& weight, const Tensor& ids, cons
   const bool max = mode == "max";
   const Tensor output = at::empty({bags.count, dim}, weight.options());
   const int64_t rows_kept = max ? bags.count : bags.num_ids;
-  const Tensor kept =
-      at::empty({wanted ? rows_kept : 0, dim}, weight.options().dtype(at::kLong));
+  const Tensor kept = at::empty({wanted ? rows_kept : 0, dim}, weight.options().dtype(at::kLong));
   int64_t* slots = wanted ? kept.mutable_data_ptr<int64_t>() : nullptr;
   AT_DISPATCH_INDEX_TYPES(indices.scalar_type(), "hashed_original", [&] {
     const index_t* rows = indices.const_data_ptr<index_t>();

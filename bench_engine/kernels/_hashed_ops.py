@@ -4,7 +4,6 @@ Their schema is in csrc/hashed_embedding_bag.cpp, their gradients in csrc/hashed
 """
 
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,38 +14,6 @@ from bench_engine.kernels.bags import check_one_device
 
 _ready = False
 _registering = threading.Lock()
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the ops are told of a table, beside its weight.
-
-    Attributes:
-        num_embeddings, embedding_dim: E and D of the virtual table.
-        mode: sum, mean or max.
-        hash: reference or mix64.
-        seed: of mix64, with the table's number mixed in: a signed 64-bit number.
-        signs: whether elements have signs.
-        block_size: neighbours that share one hash.
-        padding_idx: id that takes no part, -1 for none.
-        include_last_offset: whether offsets end with the end of the last bag.
-    """
-
-    num_embeddings: int
-    embedding_dim: int
-    mode: str
-    hash: str = "reference"
-    seed: int = 0
-    signs: bool = False
-    block_size: int = 1
-    padding_idx: int = -1
-    include_last_offset: bool = False
-
-    def tail(self) -> tuple[str, str, int, bool, int, int, bool]:
-        """The arguments that end every op."""
-        return (
-            self.mode, self.hash, self.seed, self.signs, self.block_size, self.padding_idx, self.include_last_offset
-        )  # fmt: skip
 
 
 def load() -> None:
@@ -64,23 +31,6 @@ def load() -> None:
         ):
             torch.library.register_fake(f"mirror::hashed_embedding_bag{name}", fake)
         _ready = True
-
-
-def pooled(
-    options: Options, weight: Tensor, indices: Tensor, offsets: Tensor | None, per_sample_weights: Tensor | None
-) -> Tensor:
-    """One vector per bag, (B, D)."""
-    output, _ = torch.ops.mirror.hashed_embedding_bag(
-        weight,
-        indices,
-        offsets,
-        per_sample_weights,
-        options.num_embeddings,
-        options.embedding_dim,
-        *options.tail(),
-        torch.is_grad_enabled() and weight.requires_grad,
-    )
-    return output
 
 
 def _fake(

@@ -13,8 +13,9 @@ class HashedEmbeddingBag(HashedTable):
 
     float32, float64, bfloat16 and float16 (sums are in float32 at least). On the CPU results and gradients are the same
     bits at any number of threads, on CUDA where torch is asked for deterministic algorithms. Saves no (N, D) tensor for
-    backward; differentiable twice, in the weight and in per_sample_weights. One graph for torch.compile and torch.export. `materialize` takes the hash in plain PyTorch, so
-    it checks the kernels too. Raises KernelsNotBuiltError where the kernels are not built.
+    backward; differentiable twice, in the weight and in per_sample_weights. One graph for torch.compile and
+    torch.export. `materialize` takes the hash in plain PyTorch, so it checks the kernels too. Raises
+    KernelsNotBuiltError where the kernels are not built.
     """
 
     def _load(self) -> None:
@@ -45,22 +46,27 @@ class HashedEmbeddingBag(HashedTable):
             raise ValueError("a 1-D input needs offsets that say where each bag starts")
         if input.dim() not in (1, 2):
             raise ValueError(f"input must be (B, L), or (N,) with offsets, not {tuple(input.shape)}")
-        samples = self._factors(input, per_sample_weights)
-        return _hashed_ops.pooled(self._options(), self.hashed_weight, input, offsets, samples)
+        return self._pooled(input, offsets, self._factors(input, per_sample_weights))
 
-    def _options(self) -> _hashed_ops.Options:
-        layout = self.layout
-        return _hashed_ops.Options(
+    def _pooled(self, input: Tensor, offsets: Tensor | None, samples: Tensor | None) -> Tensor:
+        weight = self.hashed_weight
+        output, _ = torch.ops.mirror.hashed_embedding_bag(
+            weight,
+            input,
+            offsets,
+            samples,
             self.num_embeddings,
             self.embedding_dim,
             self.mode,
             self.hash,
-            layout.seed,
+            self.layout.seed,
             self.signs,
             self.block_size,
             -1 if self.padding_idx is None else self.padding_idx,
             self.include_last_offset,
+            weight.requires_grad and torch.is_grad_enabled(),
         )
+        return output
 
 
 class HashedEmbedding(HashedEmbeddingBag):
@@ -104,7 +110,7 @@ class HashedEmbedding(HashedEmbeddingBag):
     def forward(self, input: Tensor) -> Tensor:  # type: ignore[override]
         """The vectors (..., D) of ids (...) of any shape, int32 or int64. Raises IndexError and TypeError."""
         check_index_type("input", input)
-        vectors = _hashed_ops.pooled(self._options(), self.hashed_weight, input.reshape(-1, 1), None, None)
+        vectors = self._pooled(input.reshape(-1, 1), None, None)
         return vectors.view(*input.shape, self.embedding_dim)
 
     def vectors(self, ids: Tensor) -> Tensor:

@@ -1,15 +1,48 @@
 """Calls of the hashed embedding bag's ops, and what tests of them share."""
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
-from bench_engine.kernels._hashed_ops import Options
 from bench_engine.kernels.hashing import HashedLayout
 
 MODES = ("sum", "mean", "max")
 # Bags of several sizes, empty ones at the start, in the middle and at the end; ids repeat.
 IDS = [7, 7, 3, 999, 0, 512, 7, 11, 12, 13, 14, 999]
 OFFSETS = [0, 0, 1, 4, 4, 11, 12]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the ops are told of a table, beside its weight.
+
+    Attributes:
+        num_embeddings, embedding_dim: E and D of the virtual table.
+        mode: sum, mean or max.
+        hash: reference or mix64.
+        seed: of mix64, with the table's number mixed in: a signed 64-bit number.
+        signs: whether elements have signs.
+        block_size: neighbours that share one hash.
+        padding_idx: id that takes no part, -1 for none.
+        include_last_offset: whether offsets end with the end of the last bag.
+    """
+
+    num_embeddings: int
+    embedding_dim: int
+    mode: str
+    hash: str = "reference"
+    seed: int = 0
+    signs: bool = False
+    block_size: int = 1
+    padding_idx: int = -1
+    include_last_offset: bool = False
+
+    def tail(self) -> tuple[str, str, int, bool, int, int, bool]:
+        """The arguments that end every op."""
+        return (
+            self.mode, self.hash, self.seed, self.signs, self.block_size, self.padding_idx, self.include_last_offset
+        )  # fmt: skip
 
 
 def arguments(weight, ids, offsets, samples, options: Options, wanted: bool = True) -> tuple:

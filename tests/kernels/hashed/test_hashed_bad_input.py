@@ -4,9 +4,8 @@ from functools import partial
 
 import pytest
 import torch
-from hashed_calls import backward, op
+from hashed_calls import Options, backward, op
 
-from bench_engine.kernels._hashed_ops import Options
 from bench_engine.kernels.hashed_embedding_bag import HashedEmbedding, HashedEmbeddingBag
 from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
 

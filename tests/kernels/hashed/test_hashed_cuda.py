@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hashed_calls import Options
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench_engine.kernels import HashedEmbedding, HashedEmbeddingBag, _hashed_ops
-from bench_engine.kernels._hashed_ops import Options
 from bench_engine.kernels.hashing import HashedLayout
 from tests.kernels import cuda_on_host
 from tests.kernels.hashed.hashed_calls import IDS, OFFSETS, arguments, expected_codes

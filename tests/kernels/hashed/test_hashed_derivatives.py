@@ -2,10 +2,9 @@
 
 import pytest
 import torch
-from hashed_calls import IDS, MODES, OFFSETS, arguments, op
+from hashed_calls import IDS, MODES, OFFSETS, Options, arguments, op
 from torch.autograd import gradcheck, gradgradcheck
 
-from bench_engine.kernels._hashed_ops import Options
 from bench_engine.kernels.hashed_embedding_bag import HashedEmbeddingBag
 from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
 
