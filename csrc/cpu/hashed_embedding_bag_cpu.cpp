@@ -22,10 +22,13 @@ using at::Tensor;
 constexpr int64_t kGrainElements = 32768;
 // Parts for each thread, so that one that is late does not hold up the others.
 constexpr int64_t kPartsPerThread = 4;
-// The backward splits its bags into at most so many parts, each with a private gradient buffer.
-constexpr int64_t kMaxBuffers = 16;
-// At least so many elements are scattered per slot of a private buffer: clearing one is not free.
-constexpr int64_t kElementsPerSlot = 4;
+// The backward splits its bags into at most so many parts, each with a gradient buffer of its own.
+constexpr int64_t kMaxParts = 16;
+// So many bytes of buffers stay with a thread from one call to the next: fresh pages would cost as
+// much as what is added there.
+constexpr size_t kKeptBytes = size_t{16} << 20;
+// From so many slots on, finding them in memory is what takes time.
+constexpr int64_t kFarSlots = int64_t{1} << 20;
 
 hashed::Element element_of(const Tensor& t) {
   switch (t.scalar_type()) {
@@ -100,22 +103,44 @@ void over_bags(const hashed::Call& call, const Work& work) {
             [&](int64_t p) { work(bounds[p], bounds[p + 1]); });
 }
 
-// Bags are summed in private buffers that are then added up in order. How many there are is a
-// function of the sizes alone: the number of threads must not change the result.
+// Memory of the calling thread for so many numbers, whatever is in it.
 template <typename sum_t>
-void backward_in_buffers(const hashed::Call& call, int64_t buffers, int threads, sum_t* target) {
+class Room {
+ public:
+  explicit Room(int64_t count) {
+    if (numbers_.size() < static_cast<size_t>(count)) numbers_.resize(count);
+  }
+  Room(const Room&) = delete;
+  ~Room() {
+    if (numbers_.size() * sizeof(sum_t) > kKeptBytes) std::vector<sum_t>().swap(numbers_);
+  }
+  sum_t* data() const { return numbers_.data(); }
+
+ private:
+  inline static thread_local std::vector<sum_t> numbers_;
+};
+
+// The first part's bags are summed in the target, those of the others in buffers that are then
+// added to it in order. How many there are is a function of the sizes alone: the number of threads
+// must not change the result.
+template <typename sum_t>
+void backward_in_parts(const hashed::Call& call, int64_t parts, int threads, sum_t* target) {
   const int64_t num_slots = call.layout->num_slots;
-  const std::vector<int64_t> bounds = split_bags(call, buffers);
-  std::vector<std::vector<sum_t>> sums(buffers);
-  share_out(buffers, threads, [&](int64_t p) {
-    sums[p].assign(num_slots, sum_t(0));
-    hashed::kernels().scatter(call, bounds[p], bounds[p + 1], sums[p].data(), 0, num_slots);
+  const std::vector<int64_t> bounds = split_bags(call, parts);
+  const Room<sum_t> room((parts - 1) * num_slots);
+  const auto sums = [&, others = room.data()](int64_t p) {
+    return p == 0 ? target : others + (p - 1) * num_slots;
+  };
+  share_out(parts, threads, [&](int64_t p) {
+    if (p > 0) std::fill_n(sums(p), num_slots, sum_t(0));
+    hashed::kernels().scatter(call, bounds[p], bounds[p + 1], sums(p), 0, num_slots);
   });
-  const int64_t piece = std::max<int64_t>(1, kGrainElements / buffers);
-  share_out((num_slots + piece - 1) / piece, threads, [&](int64_t p) {
-    const int64_t last = std::min(num_slots, (p + 1) * piece);
-    for (const auto& buffer : sums) {
-      for (int64_t s = p * piece; s < last; ++s) target[s] += buffer[s];
+  const int64_t piece = std::max<int64_t>(1, kGrainElements / parts);
+  share_out((num_slots + piece - 1) / piece, threads, [&](int64_t i) {
+    const int64_t last = std::min(num_slots, (i + 1) * piece);
+    for (int64_t p = 1; p < parts; ++p) {
+      const sum_t* from = sums(p);
+      for (int64_t s = i * piece; s < last; ++s) target[s] += from[s];
     }
   });
 }
@@ -123,16 +148,17 @@ void backward_in_buffers(const hashed::Call& call, int64_t buffers, int threads,
 template <typename sum_t>
 void backward_sum(const hashed::Call& call, sum_t* target) {
   const int64_t num_slots = call.layout->num_slots, elements = elements_of(call);
-  const int64_t buffers =
-      std::min({kMaxBuffers, elements / kGrainElements, elements / kElementsPerSlot / num_slots});
   const int threads = useful_threads(call);
-  if (buffers > 1) return backward_in_buffers(call, buffers, threads, target);
+  // A buffer is worth its clearing and adding where as many elements are added to it.
+  const int64_t parts = std::min({kMaxParts, elements / kGrainElements, elements / num_slots});
+  if (parts > 1) return backward_in_parts(call, parts, threads, target);
   // Few elements in a large buffer: every thread walks all bags and adds to slots of its own, so
   // the order of additions is that of one thread.
+  const int64_t owners = num_slots < kFarSlots ? 1 : threads;
   const auto bound = [&](int64_t p) {
-    return num_slots / threads * p + num_slots % threads * p / threads;
+    return num_slots / owners * p + num_slots % owners * p / owners;
   };
-  share_out(threads, threads, [&](int64_t p) {
+  share_out(owners, threads, [&](int64_t p) {
     hashed::kernels().scatter(call, 0, call.num_bags, target, bound(p), bound(p + 1));
   });
 }
