@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from bench_engine.ratios import by_seed, student
+from bench_engine.ratios import by_seed
 from db.settings import db_url
 from db.store import Store
+from tests.shows.tables import Row, groups, of_seeds, table
 
-Row = dict[str, Any]
 _SMALL = 0.25  # budgets at which chunks are compared with rows
 _CLOSE = 0.001  # AUC
 _RIVALS = (
@@ -50,11 +50,11 @@ def quality(store: Store) -> None:
     rows = store.rows("SELECT * FROM results WHERE sweep = 'fiited_quality' AND auc IS NOT NULL")
     for row in rows:
         row["method"] = _name(row)
-    for (dataset, dim), of_both in _groups(rows, "dataset", "embedding_dim").items():
+    for (dataset, dim), of_both in groups(rows, "dataset", "embedding_dim").items():
         print(f"{dataset}, D = {dim}: AUC, and MB of the table\n")
         sizes = sorted({row["compression"] for row in of_both}, reverse=True)
-        cells = _groups(of_both, "method", "compression")
-        _table(
+        cells = groups(of_both, "method", "compression")
+        table(
             ["method", *(f"{size:g}" for size in sizes)],
             (
                 [method, *(_cell(cells.get((method, size), [])) for size in sizes)]
@@ -63,15 +63,15 @@ def quality(store: Store) -> None:
             ),
         )
     print("AUC of FIITED with four chunks minus that of the other, at equal budgets: higher / lower / within noise\n")
-    _table(["than", *(_sizes := [0.5, 0.25, 0.1, 0.05, 0.02, 0.01]), "at 0.25 and less"], _against(rows, _sizes))
+    table(["than", *(_sizes := [0.5, 0.25, 0.1, 0.05, 0.02, 0.01]), "at 0.25 and less"], _against(rows, _sizes))
     print("The same at equal MB in place of budgets, those of the other between its own: at 0.25, 0.1, 0.05 and 0.02\n")
-    _table(["data set", "D", *_RIVALS], _at_equal_memory(rows))
+    table(["data set", "D", *_RIVALS], _at_equal_memory(rows))
     print(f"Least memory within {_CLOSE} AUC of dense\n")
-    _table(["data set", "D", "dense", "its MB", "method", "compression", "AUC", "MB", "saved"], _near_dense(rows))
+    table(["data set", "D", "dense", "its MB", "method", "compression", "AUC", "MB", "saved"], _near_dense(rows))
 
 
 def _against(rows: Sequence[Row], sizes: Sequence[float]) -> Iterable[list[str]]:
-    cells = _groups(rows, "method", "dataset", "embedding_dim", "compression")
+    cells = groups(rows, "method", "dataset", "embedding_dim", "compression")
     for rival in _RIVALS:
         verdicts: dict[float, list[str]] = {size: [] for size in sizes}
         for (method, dataset, dim, size), ours in cells.items():
@@ -95,8 +95,8 @@ def _counts(words: Sequence[str]) -> str:
 
 
 def _at_equal_memory(rows: Sequence[Row]) -> Iterable[list[Any]]:
-    for (dataset, dim), of_both in _groups(rows, "dataset", "embedding_dim").items():
-        means = {key: _mean(cell) for key, cell in _groups(of_both, "method", "compression").items()}
+    for (dataset, dim), of_both in groups(rows, "dataset", "embedding_dim").items():
+        means = {key: _mean(cell) for key, cell in groups(of_both, "method", "compression").items()}
         line = []
         for rival in _RIVALS:
             curve = sorted((mb, auc) for (name, _), (auc, mb) in means.items() if name == rival)
@@ -114,8 +114,8 @@ def _difference(ours: tuple[float, float] | None, curve: Sequence[tuple[float, f
 
 
 def _near_dense(rows: Sequence[Row]) -> Iterable[list[Any]]:
-    for (dataset, dim), of_both in _groups(rows, "dataset", "embedding_dim").items():
-        cells = {key: _mean(cell) for key, cell in _groups(of_both, "method", "compression").items()}
+    for (dataset, dim), of_both in groups(rows, "dataset", "embedding_dim").items():
+        cells = {key: _mean(cell) for key, cell in groups(of_both, "method", "compression").items()}
         if ("dense", 1.0) not in cells:
             continue
         auc, memory = cells["dense", 1.0]
@@ -135,9 +135,9 @@ def study(store: Store) -> None:
     for axis, default in _DEFAULTS.items():
         others = {name: value for name, value in _DEFAULTS.items() if name != axis}
         of_axis = [row for row in rows if all(row[name] == value for name, value in others.items())]
-        cells = _groups(of_axis, axis, "dataset")
+        cells = groups(of_axis, axis, "dataset")
         print(f"{axis}, {default} unless given\n")
-        _table(
+        table(
             [axis, *datasets],
             (
                 [value, *(_cell(cells.get((value, dataset), [])) for dataset in datasets)]
@@ -151,12 +151,12 @@ def drift(store: Store) -> None:
     rows = store.rows("SELECT * FROM results WHERE sweep = 'fiited_drift' AND auc IS NOT NULL")
     axes = ("dataset", "method", "compression", "decay", "prune_interval")
     metrics = ("auc", "regret", "kept_share", "restoration_lag_steps")
-    _table(
+    table(
         [*axes, *metrics],
         (
             ["" if value is None else value for value in key]
-            + [_of_seeds([row[metric] for row in cell], 0 if metric.endswith("steps") else 4) for metric in metrics]
-            for key, cell in _groups(rows, *axes).items()
+            + [of_seeds([row[metric] for row in cell], 0 if metric.endswith("steps") else 4) for metric in metrics]
+            for key, cell in groups(rows, *axes).items()
         ),
     )
 
@@ -171,7 +171,7 @@ def speed(store: Store) -> None:
     dense = {
         tuple(row[axis] for axis in axes if axis != "compression"): row for row in rows if row["method"] == "dense"
     }
-    _table(
+    table(
         [*axes, "layout", "times dense", "us p50", "p95", "p99", "dense p50", "p95", "p99", "prune_share"],
         (
             [
@@ -205,14 +205,6 @@ def _name(row: Row) -> str:
     return f"fiited, k={row['num_chunks']}" if row["method"] == "fiited" else str(row["method"])
 
 
-def _groups(rows: Iterable[Row], *axes: str) -> dict[tuple[Any, ...], list[Row]]:
-    """Rows by the values of axes, in order of these."""
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[axis] for axis in axes), []).append(row)
-    return dict(sorted(groups.items(), key=lambda item: tuple((value is not None, value or 0) for value in item[0])))
-
-
 def _mean(rows: Sequence[Row]) -> tuple[float, float]:
     return (statistics.fmean(row["auc"] for row in rows), statistics.fmean(row["memory_mb"] for row in rows))
 
@@ -220,26 +212,7 @@ def _mean(rows: Sequence[Row]) -> tuple[float, float]:
 def _cell(rows: Sequence[Row]) -> str:
     if not rows:
         return ""
-    return f"{_of_seeds([row['auc'] for row in rows])}, {_mean(rows)[1]:.3g}"
-
-
-def _of_seeds(values: Sequence[float | None], digits: int = 4) -> str:
-    """Mean and half the width of its interval."""
-    known = [value for value in values if value is not None]
-    if not known:
-        return ""
-    mean = f"{statistics.fmean(known):.{digits}f}"
-    if len(known) == 1:
-        return mean
-    return f"{mean} ± {student(len(known) - 1) * statistics.stdev(known) / math.sqrt(len(known)):.{digits}f}"
-
-
-def _table(head: Sequence[Any], lines: Iterable[Sequence[Any]]) -> None:
-    print("|", " | ".join(map(str, head)), "|")
-    print("|" + "---|" * len(head))
-    for line in lines:
-        print("|", " | ".join(map(str, line)), "|")
-    print()
+    return f"{of_seeds([row['auc'] for row in rows])}, {_mean(rows)[1]:.3g}"
 
 
 _SHOWS: dict[str, Callable[[Store], None]] = {
