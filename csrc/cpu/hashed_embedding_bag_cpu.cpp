@@ -24,6 +24,8 @@ constexpr int64_t kGrainElements = 32768;
 constexpr int64_t kPartsPerThread = 4;
 // The backward splits its bags into at most so many parts, each with a gradient buffer of its own.
 constexpr int64_t kMaxParts = 16;
+// All of these take so many bytes at most.
+constexpr int64_t kMostBytes = int64_t{64} << 20;
 // So many bytes of buffers stay with a thread from one call to the next: fresh pages would cost as
 // much as what is added there.
 constexpr size_t kKeptBytes = size_t{16} << 20;
@@ -150,7 +152,9 @@ void backward_sum(const hashed::Call& call, sum_t* target) {
   const int64_t num_slots = call.layout->num_slots, elements = elements_of(call);
   const int threads = useful_threads(call);
   // A buffer is worth its clearing and adding where as many elements are added to it.
-  const int64_t parts = std::min({kMaxParts, elements / kGrainElements, elements / num_slots});
+  const int64_t room = kMostBytes / (num_slots * static_cast<int64_t>(sizeof(sum_t)));
+  const int64_t parts =
+      std::min({kMaxParts, elements / kGrainElements, elements / num_slots, room + 1});
   if (parts > 1) return backward_in_parts(call, parts, threads, target);
   // Few elements in a large buffer: every thread walks all bags and adds to slots of its own, so
   // the order of additions is that of one thread.
