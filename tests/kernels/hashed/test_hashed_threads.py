@@ -9,8 +9,9 @@ from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
 
 pytestmark = pytest.mark.usefixtures("hashed_ops")
 THREADS = (1, 2, 2, 3, 5)
-# Enough work per slot for several private gradient buffers; too little, so that threads have slots of their own.
-STRATEGIES = {"private buffers": 1600, "own slots": 400_000}
+# Slots, by how the gradient of 144,000 elements is shared out: enough work per slot for several parts with buffers; too
+# little; and so many that threads have slots of their own.
+STRATEGIES = {"parts": 1600, "one thread": 400_000, "own slots": 1_200_000}
 OPTIONS = {
     "plain": {},
     "signs": {"hash": "mix64", "signs": True, "padding_idx": 3},
