@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from mirror.pages import ask, data, new_run, runs
-from mirror.pages.common import NEW_RUN_PATH
+from mirror.faces.pages import ask, data, new_run, runs
+from mirror.faces.pages.common import NEW_RUN_PATH
 
 st.set_page_config(page_title="Mirror", page_icon="🪞", layout="wide")
 st.navigation(

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from bench_engine import peers
+from bench_engine.registry import packages as peers
 from bench_engine.trial import Scalar
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -66,7 +66,7 @@ class Method:
         return {**self.fixed, **{keyword: config[axis] for axis, keyword in self.arguments.items()}}
 
     def python(self) -> str:
-        """The interpreter of its workers: this one, or that of an environment of its own (see bench_engine.peers)."""
+        """The interpreter of its workers: this one, or that of an environment of its own (see bench_engine.registry.packages)."""
         return peers.python(self.name, self.packages)
 
     def environ(self, threads: int) -> dict[str, str]:

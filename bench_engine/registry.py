@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bench_engine.method import Method
-from bench_engine.rivals import GROUPED_RIVALS, GROUPED_SOURCES, INDUCTOR, LOOKUP_RIVALS, OP_ONLY, RIVALS
+from bench_engine.methods.rivals import GROUPED_RIVALS, GROUPED_SOURCES, INDUCTOR, LOOKUP_RIVALS, OP_ONLY, RIVALS
 from bench_engine.trial import Scalar
 
 T = TypeVar("T")
@@ -128,13 +128,13 @@ class DataSet:
 
 
 _BAGS = "bench_engine/kernels/bags.py"
-_HASHED_TABLE = (_BAGS, "bench_engine/kernels/hashed_table.py", "bench_engine/kernels/hashing.py")
-_HASHED = "bench_engine.kernels.hashed_embedding_bag:HashedEmbeddingBag"
+_HASHED_TABLE = (_BAGS, "bench_engine/kernels/hashed/hashed_table.py", "bench_engine/kernels/hashed/hashing.py")
+_HASHED = "bench_engine.kernels.hashed.hashed_embedding_bag:HashedEmbeddingBag"
 _HASHED_SOURCES = (
     *_HASHED_TABLE,
-    "bench_engine/kernels/_hashed_ops.py",
-    "bench_engine/kernels/extension.py",  # holds the compiler's flags
-    "bench_engine/kernels/hashed_embedding_bag.py",
+    "bench_engine/kernels/hashed/hashed_ops.py",
+    "bench_engine/kernels/build/extension.py",  # holds the compiler's flags
+    "bench_engine/kernels/hashed/hashed_embedding_bag.py",
     *sorted(
         path.relative_to(_ROOT).as_posix()
         for pattern in ("hash.h", "hashed_*", "cpu/hashed_*", "cuda/hashed_*", "cuda/elements.cuh")
@@ -147,7 +147,11 @@ _HASHED_SOURCES = (
     "csrc/cpu/share_out.h",
 )
 
-_ROW_HASHING_SOURCES = (_BAGS, "bench_engine/kernels/hashing.py", "bench_engine/kernels/row_hashing.py")
+_ROW_HASHING_SOURCES = (
+    _BAGS,
+    "bench_engine/kernels/hashed/hashing.py",
+    "bench_engine/kernels/compressed/row_hashing.py",
+)
 
 # What torch has in the benchmark embedding_step: no prune events, and no Adagrad with one slot per row.
 _DIRECTIONS = ("forward", "forward_backward", "forward_backward_update", "prune")
@@ -159,16 +163,16 @@ _OWN = {
         Method(
             "dense",
             "torch.nn.EmbeddingBag, every row with all its dimensions",
-            "bench_engine.kernels.dense:DenseEmbeddingBag",
+            "bench_engine.kernels.compressed.dense:DenseEmbeddingBag",
             compressible=False,
-            sources=(_BAGS, "bench_engine/kernels/dense.py"),
+            sources=(_BAGS, "bench_engine/kernels/compressed/dense.py"),
             supports=_TORCH_STEP,
         ),
         Method(
             "small_dim",
             "every row with fewer dimensions, brought back to D by a learned matrix",
-            "bench_engine.kernels.small_dim:SmallDimEmbeddingBag",
-            sources=(_BAGS, "bench_engine/kernels/small_dim.py"),
+            "bench_engine.kernels.compressed.small_dim:SmallDimEmbeddingBag",
+            sources=(_BAGS, "bench_engine/kernels/compressed/small_dim.py"),
         ),
         Method(
             "hashed",
@@ -180,17 +184,17 @@ _OWN = {
         Method(
             "hashed_reference",
             "the hashed embedding bag in plain PyTorch: the baseline everyone would write",
-            "bench_engine.kernels.hashed_reference:HashedEmbeddingBagReference",
-            sources=(*_HASHED_TABLE, "bench_engine/kernels/hashed_reference.py"),
+            "bench_engine.kernels.hashed.hashed_reference:HashedEmbeddingBagReference",
+            sources=(*_HASHED_TABLE, "bench_engine/kernels/hashed/hashed_reference.py"),
         ),
         Method(
             "hashed_original",
             "the hashed embedding bag as the original project computes it: scalar C++ forward, backward by a sort",
-            "bench_engine.kernels.hashed_original:HashedEmbeddingBagOriginal",
+            "bench_engine.kernels.hashed.hashed_original:HashedEmbeddingBagOriginal",
             sources=(
                 *_HASHED_TABLE,
-                "bench_engine/kernels/extension.py",
-                "bench_engine/kernels/hashed_original.py",
+                "bench_engine/kernels/build/extension.py",
+                "bench_engine/kernels/hashed/hashed_original.py",
                 "csrc/hash.h",
                 "csrc/hashed_original.cpp",
                 "csrc/host_device.h",
@@ -225,20 +229,20 @@ _OWN = {
         Method(
             "row_modulo",
             "whole rows shared: row id mod R (Weinberger et al. 2009)",
-            "bench_engine.kernels.row_hashing:RowModuloEmbeddingBag",
+            "bench_engine.kernels.compressed.row_hashing:RowModuloEmbeddingBag",
             sources=_ROW_HASHING_SOURCES,
         ),
         Method(
             "double_hash",
             "the sum of two rows, by two hashes of the id (Zhang et al. 2020)",
-            "bench_engine.kernels.row_hashing:DoubleHashEmbeddingBag",
+            "bench_engine.kernels.compressed.row_hashing:DoubleHashEmbeddingBag",
             sources=_ROW_HASHING_SOURCES,
         ),
         Method(
             "quotient_remainder",
             "product of a remainder row and a quotient row (Shi et al. 2020)",
-            "bench_engine.kernels.quotient_remainder:QuotientRemainderEmbeddingBag",
-            sources=(_BAGS, "bench_engine/kernels/quotient_remainder.py"),
+            "bench_engine.kernels.compressed.quotient_remainder:QuotientRemainderEmbeddingBag",
+            sources=(_BAGS, "bench_engine/kernels/compressed/quotient_remainder.py"),
         ),
     )
 }
@@ -246,7 +250,7 @@ _OWN = {
 _FIITED = "bench_engine.kernels.fiited.method:FIITEDMethod"
 _FIITED_SOURCES = (
     _BAGS,
-    "bench_engine/kernels/extension.py",
+    "bench_engine/kernels/build/extension.py",
     *sorted(
         path.relative_to(_ROOT).as_posix()
         for path in (*(_ROOT / "bench_engine/kernels/fiited").glob("*.py"), *(_ROOT / "csrc").rglob("*fiited*"))
@@ -302,8 +306,8 @@ _TRAINED = {
         Method(
             "static_frequency",
             "a vector for each of the ids that are most frequent in the training part, one for all others",
-            "bench_engine.kernels.static_frequency:StaticFrequencyEmbeddingBag",
-            sources=(_BAGS, "bench_engine/kernels/static_frequency.py"),
+            "bench_engine.kernels.compressed.static_frequency:StaticFrequencyEmbeddingBag",
+            sources=(_BAGS, "bench_engine/kernels/compressed/static_frequency.py"),
         ),
     )
 }
@@ -333,8 +337,8 @@ _PARALLEL_NAMES = (
 )
 _PARALLEL_SOURCES = (
     *GROUPED_SOURCES,
-    "bench_engine/benchmarks/grouped_parallel.py",
-    "bench_engine/kernels/extension.py",
+    "bench_engine/methods/grouped_parallel.py",
+    "bench_engine/kernels/build/extension.py",
     *sorted(
         path.relative_to(_ROOT).as_posix()
         for path in (*(_ROOT / "bench_engine/kernels/parallel_op").glob("*.py"), *(_ROOT / "csrc").rglob("*.*"))
@@ -349,14 +353,14 @@ _GROUPED = {
         Method(
             "eager",
             "torch.nn.EmbeddingBag modules one after another, and whatever model is around them: untouched",
-            "bench_engine.benchmarks.grouped_methods:Eager",
+            "bench_engine.methods.grouped_methods:Eager",
             compressible=False,
             sources=GROUPED_SOURCES,
         ),
         Method(
             "parallel_op",
             "the same untouched script and model, started with MIRROR_PARALLEL_OP=1",
-            "bench_engine.benchmarks.grouped_parallel:ParallelOp",
+            "bench_engine.methods.grouped_parallel:ParallelOp",
             compressible=False,
             sources=_PARALLEL_SOURCES,
             needs_build=True,
@@ -365,7 +369,7 @@ _GROUPED = {
         Method(
             "parallel_op_backend",
             'the same untouched model through torch.compile(backend="parallel_op")',
-            "bench_engine.benchmarks.grouped_parallel:ParallelOpBackend",
+            "bench_engine.methods.grouped_parallel:ParallelOpBackend",
             compressible=False,
             sources=_PARALLEL_SOURCES,
             needs_build=True,
@@ -374,9 +378,9 @@ _GROUPED = {
         Method(
             "parallel_op_inductor",
             "the same untouched model through torch.compile (Inductor), started with MIRROR_PARALLEL_OP=1",
-            "bench_engine.benchmarks.grouped_parallel:ParallelOpInductor",
+            "bench_engine.methods.grouped_parallel:ParallelOpInductor",
             compressible=False,
-            sources=(*_PARALLEL_SOURCES, "bench_engine/rivals/grouped_inductor.py"),
+            sources=(*_PARALLEL_SOURCES, "bench_engine/methods/rivals/grouped_inductor.py"),
             needs_build=True,
             needs_compiler=True,
             variables={**_SWITCHED_ON, **INDUCTOR},
@@ -384,7 +388,7 @@ _GROUPED = {
         Method(
             "grouped_embedding",
             "GroupedEmbeddingBag: the op of Parallel OP called directly",
-            "bench_engine.benchmarks.grouped_parallel:GroupedEmbedding",
+            "bench_engine.methods.grouped_parallel:GroupedEmbedding",
             compressible=False,
             sources=_PARALLEL_SOURCES,
             needs_build=True,
@@ -441,68 +445,68 @@ SELF_CHECK_METHODS: dict[str, Method] = {
 DATA_SETS: dict[str, DataSet] = {
     d.name: d
     for d in (
-        DataSet("synthetic", "seeded clicks with Zipf ids and a known truth", "bench_engine.data.synthetic"),
+        DataSet("synthetic", "seeded clicks with Zipf ids and a known truth", "bench_engine.data.sets.synthetic"),
         DataSet(
             "planted",
             "seeded clicks with a long tail of ids and a planted effective dimension for each",
-            "bench_engine.data.planted",
+            "bench_engine.data.planted.clicks",
         ),
         DataSet(
             "planted_drift",
             "the planted clicks in order of time: which ids matter is swapped midway, and popularity drifts",
-            "bench_engine.data.planted_drift",
+            "bench_engine.data.planted.drift",
         ),
         DataSet(
             "planted_turnover",
             "the planted clicks in order of time: midway new ids take the place of frequent ones",
-            "bench_engine.data.planted_turnover",
+            "bench_engine.data.planted.turnover",
         ),
         DataSet(
             "frappe",
             "Frappe app usage, 10 context fields (libfm files)",
-            "bench_engine.data.frappe",
+            "bench_engine.data.sets.frappe",
             ("frappe/frappe.validation.libfm", "frappe/frappe.test.libfm"),
         ),
         DataSet(
             "ml-206k",
             "MovieLens ratings to 2023, liked (4 stars or more) or not, split by time",
-            "bench_engine.data.movielens",
+            "bench_engine.data.sets.movielens",
             ("ml-206k/ratings.parquet", "ml-206k/movies.parquet"),
         ),
         DataSet(
             "ml-1m",
             "MovieLens 1M pairs against movies the user did not rate",
-            "bench_engine.data.ml_1m",
+            "bench_engine.data.sets.ml_1m",
             ("ml-1m/ratings.parquet", "ml-1m/users.dat", "ml-1m/movies.dat"),
         ),
         DataSet(
             "ml-100k",
             "MovieLens 100K, liked (4 stars or more) or not, split by time",
-            "bench_engine.data.ml_100k",
+            "bench_engine.data.sets.ml_100k",
             ("ml-100k/ml-100k.inter", "ml-100k/ml-100k.user", "ml-100k/ml-100k.item"),
         ),
         DataSet(
             "anime",
             "MyAnimeList ratings, liked (8 of 10 or more) or not",
-            "bench_engine.data.anime",
+            "bench_engine.data.sets.anime",
             ("anime/anime.zip",),
         ),
         DataSet(
             "criteo",
             "Criteo ads (Kaggle), 13 numbers and 26 categories, split by time",
-            "bench_engine.data.criteo",
+            "bench_engine.data.sets.criteo",
             ("criteo/train.tsv",),
         ),
         DataSet(
             "criteo-1tb",
             "Criteo 1TB click logs from day_0 on, tested on the last day there is",
-            "bench_engine.data.criteo_days",
+            "bench_engine.data.sets.criteo_days",
             ("criteo-1tb/day_0", "criteo-1tb/day_1"),
         ),
         DataSet(
             "avazu",
             "Avazu mobile ads, 24 fields, split by time",
-            "bench_engine.data.avazu",
+            "bench_engine.data.sets.avazu",
             ("avazu/train.csv",),
         ),
     )

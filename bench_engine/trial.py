@@ -41,7 +41,7 @@ class Trial:
         time_limit_s: a trial that takes longer, set-up and its own turns together, is ended and recorded as `timeout`.
         memory_limit_gb: a trial that needs more is recorded as `oom`; None for what the machine has free.
         skip_reason: filled when the trial cannot be run at all; it is then recorded as `skipped`.
-        named: the axes that its label names (see bench_engine.sweep_search); None for all.
+        named: the axes that its label names (see bench_engine.sweep.search); None for all.
     """
 
     benchmark: str
@@ -127,7 +127,7 @@ class Paired:
             ratio of their turns.
         speedup_ci_low, speedup_ci_high: 95 % interval of baseline time / time of the trial; None where there are too
             few turns for one.
-        verdict: faster, slower, same or unclear (see bench_engine.ratios).
+        verdict: faster, slower, same or unclear (see bench_engine.measure.ratios).
     """
 
     baseline_latency_us: float

@@ -1,5 +1,5 @@
 // Schema, checks and dispatch of the hashed embedding bag. Gradients and fake kernels are
-// registered from bench_engine/kernels/_hashed_ops.py.
+// registered from bench_engine/kernels/hashed/hashed_ops.py.
 #include "hashed_embedding_bag.h"
 
 #include <ATen/ops/empty.h>

@@ -1,7 +1,7 @@
 // The hashed embedding bag as the original project computes it (wanmeihuali/HashedEmbeddingBag),
 // for comparison: a scalar loop with two 64-bit modulos per element, the slot of every element kept
 // for the backward, and a backward that sorts them. Called from
-// bench_engine/kernels/hashed_original.py, which checks what is not checked here.
+// bench_engine/kernels/hashed/hashed_original.py, which checks what is not checked here.
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>

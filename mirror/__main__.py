@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 
 from db.plain_text import printable
+from mirror.ask.answer import Answer
 from mirror.evaluation import command as evaluation
-from mirror.numbers import format_value
-from mirror.query_spec import Answer
+from mirror.table.numbers import format_value
 
 _EXIT = {"answered": 0, "ambiguous": 2, "action": 2, "refused": 2, "error": 1}
 _SHOWN_ROWS = 40
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.command == "eval":
         return evaluation.evaluate(given)
 
-    from mirror.answer import ask, to_json  # here, so that --help is quick
+    from mirror.ask.ask import ask, to_json  # here, so that --help is quick
 
     answer = ask(given.question, db=given.db)
     try:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bench_engine import machine, registry, sweep
-from bench_engine.sweep import Sweep
+from bench_engine import registry
+from bench_engine.machine import machine
+from bench_engine.sweep import sweep
+from bench_engine.sweep.sweep import Sweep
 from db import settings
 from db.settings import ROOT
 from db.store import Store

@@ -52,7 +52,7 @@ def test_imports_point_one_way(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [p for p in SOURCES if "pages" not in p.parts], ids=lambda p: str(p.relative_to(ROOT)))
 def test_nothing_imports_pages_or_streamlit(path: Path) -> None:
-    assert not any(n.startswith(("mirror.pages", "streamlit")) for n in imported(path))
+    assert not any(n.startswith(("mirror.faces.pages", "streamlit")) for n in imported(path))
 
 
 def run(code: str) -> str:
@@ -65,7 +65,7 @@ def run(code: str) -> str:
 
 def test_planning_needs_no_torch() -> None:
     out = run(
-        "import sys, bench_engine.registry, bench_engine.sweep, bench_engine.runner, bench_engine.cli\n"
+        "import sys, bench_engine.registry, bench_engine.sweep.sweep, bench_engine.run.runner, bench_engine.command.cli\n"
         "print('torch' in sys.modules)"
     )
     assert out.strip() == "False"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_engine import cli
+from bench_engine.command import cli
 from bench_engine.kernels.parallel_op import settings as parallel_op_settings
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from bench_engine.measure import outliers, summarize
+from bench_engine.measure.measure import outliers, summarize
 from bench_engine.trial import Run, Trial, TrialResult
 from db.settings import ROOT
 

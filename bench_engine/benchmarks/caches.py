@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import torch
 
-from bench_engine import hardware, machine
+from bench_engine.machine import hardware, machine
 
 LEAST_BYTES = 64 * 2**20
 CACHES = 2  # so many times the last level; once alone would leave what its replacement policy likes to keep

@@ -1,6 +1,6 @@
 """How training on planted clicks goes: what of the planted truth an embedding keeps, and its AUC as time goes by.
 
-What is kept is told by bench_engine.data.planted_truth, over the ids that the training part looks up.
+What is kept is told by bench_engine.data.planted.truth, over the ids that the training part looks up.
 """
 
 from collections.abc import Iterator
@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from bench_engine.data import ClickData, planted
-from bench_engine.data.planted_spec import Spec
-from bench_engine.data.planted_truth import kept_share, live_dims, regret, restoration_lag
+from bench_engine.data import ClickData
+from bench_engine.data.planted import clicks as planted
+from bench_engine.data.planted.planted_spec import Spec
+from bench_engine.data.planted.truth import kept_share, live_dims, regret, restoration_lag
 from bench_engine.data.quality import auc
 
 Curve = tuple[str, int, float]

@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bench_engine.kernels.dense import DenseEmbeddingBag
-    from bench_engine.kernels.extension import CompileError, CompilerMissingError, KernelsNotBuiltError, build
-    from bench_engine.kernels.hashed_embedding_bag import HashedEmbedding, HashedEmbeddingBag
-    from bench_engine.kernels.hashed_original import HashedEmbeddingBagOriginal
-    from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
-    from bench_engine.kernels.quotient_remainder import QuotientRemainderEmbeddingBag
-    from bench_engine.kernels.small_dim import SmallDimEmbeddingBag
+    from bench_engine.kernels.build.extension import CompileError, CompilerMissingError, KernelsNotBuiltError, build
+    from bench_engine.kernels.compressed.dense import DenseEmbeddingBag
+    from bench_engine.kernels.compressed.quotient_remainder import QuotientRemainderEmbeddingBag
+    from bench_engine.kernels.compressed.small_dim import SmallDimEmbeddingBag
+    from bench_engine.kernels.hashed.hashed_embedding_bag import HashedEmbedding, HashedEmbeddingBag
+    from bench_engine.kernels.hashed.hashed_original import HashedEmbeddingBagOriginal
+    from bench_engine.kernels.hashed.hashed_reference import HashedEmbeddingBagReference
 
 __all__ = [
     "CompileError",

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bench_engine import runner, sweep
-from bench_engine.measure import SAMPLE_NS, Sampler
+from bench_engine.measure.measure import SAMPLE_NS, Sampler
+from bench_engine.run import runner
+from bench_engine.sweep import sweep
 from bench_engine.trial import Stop
 from db.store import Store
 
@@ -52,7 +53,7 @@ class Overhead:
 def measure() -> Overhead:
     """Run a small sweep in a folder of its own, and samples of nothing; takes some seconds.
 
-    Raises what bench_engine.runner.run raises, MachineBusyError where a sweep is running.
+    Raises what bench_engine.run.runner.run raises, MachineBusyError where a sweep is running.
     """
     sample_ns = _sample_ns()
     between_ns = _between_ns()

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from bench_engine.kernels.dense import DenseEmbeddingBag
+from bench_engine.kernels.compressed.dense import DenseEmbeddingBag
 
 SLOWER = 1.1
 

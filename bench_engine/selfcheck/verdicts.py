@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from bench_engine.executors.local import LocalExecutor
-from bench_engine.lock import machine_lock
+from bench_engine.machine.lock import machine_lock
 from bench_engine.registry import SELF_CHECK_METHODS, benchmark
+from bench_engine.run.executors.local import LocalExecutor
 from bench_engine.selfcheck import SelfCheckError
 from bench_engine.trial import Trial, TrialResult
 

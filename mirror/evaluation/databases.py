@@ -13,7 +13,7 @@ from mirror.evaluation.trials import records
 from mirror.evaluation.voices_trials import voices_records
 from mirror.evaluation.voices_worlds import VoicesWorld
 from mirror.evaluation.worlds import World
-from mirror.query_spec import Table, Value
+from mirror.table.table import Table, Value
 
 # Axes that say which trials a row stands for; a seed is a replicate, and numbers of two machines are never one.
 _APART = (*(a for a in AXES if a != "seed"), "machine")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import yaml
 
 from mirror.evaluation.worlds import WORLDS
-from mirror.run_plan import Scalar
+from mirror.runs.run_plan import Scalar
 
 FOLDER = Path(__file__).parent / "questions"
 HELD_OUT_OF = 3  # one in so many is held out

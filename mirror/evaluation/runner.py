@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from mirror.answer import ask
+from mirror.ask.answer import Answer
+from mirror.ask.ask import ask
+from mirror.data.process.sandbox import Sandbox
 from mirror.evaluation.databases import Golds, build
 from mirror.evaluation.questions import Question
 from mirror.evaluation.scoring import Outcome, Rights, Verdict, score, worst
 from mirror.evaluation.worlds import NOW, WORLDS, World
-from mirror.query_spec import Answer
-from mirror.sandbox import Sandbox
-from mirror.understand.llm import LlmFrontEnd
+from mirror.model.llm import LlmFrontEnd
 
 Engine = Literal["grammar", "llm"]
 Progress = Callable[[int, int], None]

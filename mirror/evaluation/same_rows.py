@@ -19,7 +19,7 @@ from datetime import datetime
 
 from db.columns import BY_NAME, GROUP_AXES
 from mirror.evaluation.questions import Gold
-from mirror.query_spec import Table, Value
+from mirror.table.table import Table, Value
 
 TOLERANCE = 1e-6
 _TINY = 1e-12

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from mirror.ask.answer import Answer
 from mirror.evaluation.databases import Golds
 from mirror.evaluation.questions import Gold, PlanGold, Question
 from mirror.evaluation.same_rows import difference
-from mirror.query_spec import Answer, Table, Value
-from mirror.run_plan import RunPlan, Scalar
+from mirror.runs.run_plan import RunPlan, Scalar
+from mirror.table.table import Table, Value
 
 Verdict = Literal["right", "wrong", "refused", "asked back", "error"]
 # From the worst: what a question is worth in several worlds is what it is worth in the worst one.

@@ -11,7 +11,7 @@ import yaml
 from db.columns import AXES
 from mirror.evaluation.questions import Gold, Question, QuestionError
 from mirror.evaluation.voices_worlds import COMMON, VOICES_WORLDS
-from mirror.run_plan import Scalar
+from mirror.runs.run_plan import Scalar
 
 FILE = Path(__file__).parent / "paraphrases.yaml"
 VOICES = ("researcher", "engineer", "newcomer")

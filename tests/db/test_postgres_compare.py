@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from make_records import make_record
 
-from bench_engine import compare_table
-from bench_engine.compare import METRICS, compare
-from bench_engine.sides import CompareError
+from bench_engine.compare import comparison_table as compare_table
+from bench_engine.compare.compare import METRICS, compare
+from bench_engine.compare.sides import CompareError
 from db.store import Store
 
 

@@ -11,7 +11,8 @@ import pytest
 from make_records import make_record
 from test_store import about
 
-from bench_engine import machine, planning
+from bench_engine.machine import machine
+from bench_engine.plan import planning
 from db import journal
 from db.settings import ROOT, journal_dir
 from db.store import Store

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from bench_engine import machine, recording
-from bench_engine.executors import GroupResult
-from bench_engine.executors.local import LocalExecutor
-from bench_engine.group import Group
+from bench_engine.machine import machine
+from bench_engine.run import recording
+from bench_engine.run.executors import GroupResult
+from bench_engine.run.executors.local import LocalExecutor
+from bench_engine.run.group import Group
 from bench_engine.trial import Trial, TrialResult
 
 

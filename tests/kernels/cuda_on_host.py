@@ -7,8 +7,8 @@ from pathlib import Path
 
 import torch
 
-from bench_engine.kernels import extension
-from bench_engine.kernels.cuda_toolkit import Toolkit
+from bench_engine.kernels.build import extension
+from bench_engine.kernels.build.cuda_toolkit import Toolkit
 
 SOURCES = Path(extension.__file__).parents[2] / "csrc/cuda"
 # The CPU build of torch lacks a header that says how its CUDA libraries were linked.

@@ -17,7 +17,7 @@ from bench_engine.kernels import (
     SmallDimEmbeddingBag,
 )
 from bench_engine.kernels.bags import as_bags, at_least, pool
-from bench_engine.kernels.row_hashing import DoubleHashEmbeddingBag, RowModuloEmbeddingBag
+from bench_engine.kernels.compressed.row_hashing import DoubleHashEmbeddingBag, RowModuloEmbeddingBag
 
 pytestmark = pytest.mark.usefixtures("built_kernels")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench_engine.kernels import extension
-from bench_engine.readiness import SkipReasons
+from bench_engine.kernels.build import extension
+from bench_engine.registry.readiness import SkipReasons
 
 COMPILER = """#!/bin/sh
 echo "$@" >> {log}
@@ -245,4 +245,6 @@ def test_modules_that_need_no_kernels_run_where_none_are_built(tmp_path):
     )
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, text=True, check=False)
-    assert done.stderr.splitlines()[-1].startswith("bench_engine.kernels.extension.KernelsNotBuiltError: The compiled")
+    assert done.stderr.splitlines()[-1].startswith(
+        "bench_engine.kernels.build.extension.KernelsNotBuiltError: The compiled"
+    )

@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from mirror.understand import conversation
-from mirror.understand.chat_server import MAX_BODY_BYTES
+from mirror.model import conversation
+from mirror.model.chat_server import MAX_BODY_BYTES
 
 KEY = "sk-secret-0123456789"
 

@@ -11,8 +11,8 @@ from bench_engine.trial import Trial
 from db.columns import AXES
 from db.record import Record
 from db.store import Store
-from mirror.profile import Profile
-from mirror.sandbox import Sandbox
+from mirror.data.process.sandbox import Sandbox
+from mirror.schema.profile import Profile
 
 DATASETS = {"frappe": 0.93, "ml-206k": 0.79, "synthetic": 0.75}
 COST = {"dense": 0.0, "hashed": 0.02, "quotient_remainder": 0.01, "small_dim": 0.03}

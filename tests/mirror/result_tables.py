@@ -1,6 +1,8 @@
 """Small results with hand-checked numbers, as the questions of the project give them."""
 
-from mirror.query_spec import ChartWish, Metric, Order, QuerySpec, Table
+from mirror.table.table import Table
+
+from mirror.query.spec import ChartWish, Metric, Order, QuerySpec
 
 AUC = Metric("auc")
 MEMORY = Metric("memory_mb")

@@ -25,13 +25,14 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from bench_engine import machine as this_machine
-from mirror import catalog
-from mirror.answer import ask
-from mirror.chart import figure
-from mirror.compile_sql import compile_sql
-from mirror.sandbox import Sandbox
-from mirror.understand import Ambiguity, Refusal, grammar
+from bench_engine.machine import machine as this_machine
+from mirror.ask.ask import ask
+from mirror.chart.choose import figure
+from mirror.data.process.sandbox import Sandbox
+from mirror.language.grammar import grammar
+from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.sql import compile_sql
+from mirror.schema import catalog
 from tests.shows import sandbox_memory
 
 TO_SQL_MS, TO_CHART_MS = 50.0, 300.0

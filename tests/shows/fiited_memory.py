@@ -92,9 +92,9 @@ def measure(layout: str, ratio: float, rows: int) -> Measured:
     import numpy as np
     import torch
 
-    from bench_engine import memory
-    from bench_engine.benchmarks.requests import zipf_ranks
+    from bench_engine.data.requests import zipf_ranks
     from bench_engine.kernels.fiited import FIITEDEmbeddingBag, FIITEDOptimizer
+    from bench_engine.machine import memory
 
     batch = max(LEAST_BATCH, min(BATCH, BATCH * rows // ROWS))
     draws = np.random.default_rng(0)

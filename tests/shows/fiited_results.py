@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bench_engine.ratios import by_seed
+from bench_engine.measure.ratios import by_seed
 from db.settings import db_url
 from db.store import Store
 from tests.shows.tables import Row, groups, of_seeds, table

@@ -24,7 +24,7 @@ import psutil
 
 from db.settings import ROOT
 from db.store import Store
-from tests.bench_engine.executors.ray_machines import Machines, missing
+from tests.bench_engine.run.executors.ray_machines import Machines, missing
 
 TRIALS = 2 * 120  # of two methods that take turns
 PYTHONPATH = os.pathsep.join((str(ROOT / "tests" / "fake_engine"), str(ROOT)))
@@ -96,7 +96,7 @@ class Show:
         with contextlib.suppress(psutil.Error):
             for process in psutil.Process(runner.pid).children():
                 with contextlib.suppress(psutil.Error):
-                    if "bench_engine.worker" in process.cmdline():
+                    if "bench_engine.run.worker" in process.cmdline():
                         found.append(process)
         return found
 

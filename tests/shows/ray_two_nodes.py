@@ -19,7 +19,7 @@ from pathlib import Path
 from db import journal, runs
 from db.settings import db_url, journal_dir
 from db.store import Store
-from tests.bench_engine.executors.ray_machines import Machines, missing
+from tests.bench_engine.run.executors.ray_machines import Machines, missing
 
 
 def main() -> int:

@@ -21,10 +21,10 @@ from pathlib import Path
 
 import duckdb
 
-from bench_engine import machine as this_machine
-from bench_engine import sweep
+from bench_engine.machine import machine as this_machine
+from bench_engine.sweep import sweep
 from db.store import Store
-from mirror.sandbox import Limits, Sandbox
+from mirror.data.process.sandbox import Limits, Sandbox
 from tests.shows import scale
 
 LOAD_S, PEAK_MB, QUESTION_S = 60.0, 2000.0, 2.0

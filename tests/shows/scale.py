@@ -27,15 +27,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bench_engine import machine as this_machine
-from bench_engine import planning, sweep
+from bench_engine.machine import machine as this_machine
+from bench_engine.plan import planning
 from bench_engine.registry import benchmark
+from bench_engine.sweep import sweep
 from bench_engine.trial import Trial
 from db import journal
 from db.record import Record
 from db.settings import ROOT
 from db.store import Store
-from mirror.sandbox import Sandbox
+from mirror.data.process.sandbox import Sandbox
 
 INGEST_S, QUERY_MS, PLAN_S = 60.0, 100.0, 2.0
 START = datetime(2026, 1, 1)

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from bench_engine.ratios import student
+from bench_engine.measure.ratios import student
 
 Row = dict[str, Any]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from bench_engine.kernels import extension
+from bench_engine.kernels.build import extension
 
 LAYOUTS = ("compact", "flat")
 

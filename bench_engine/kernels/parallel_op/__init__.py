@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bench_engine.kernels.parallel_op.entry.switching import CannotEnableError, disable, enable, load
+    from bench_engine.kernels.parallel_op.entry.telling import report_text
     from bench_engine.kernels.parallel_op.export import group_exported
     from bench_engine.kernels.parallel_op.grouped_embedding import GroupedEmbeddingBag
     from bench_engine.kernels.parallel_op.settings import Settings, SettingsError
-    from bench_engine.kernels.parallel_op.switching import CannotEnableError, disable, enable, load
-    from bench_engine.kernels.parallel_op.telling import report_text
 
 __all__ = [
     "CannotEnableError",

@@ -17,7 +17,7 @@ def autoload() -> None:
         from bench_engine.kernels.parallel_op.settings import SWITCH, Settings, switch
 
         if switch(SWITCH, said):
-            from bench_engine.kernels.parallel_op.switching import enable
+            from bench_engine.kernels.parallel_op.entry.switching import enable
 
             enable(Settings.from_environment())
     except Exception as error:

@@ -6,7 +6,7 @@ from torch.export import ExportedProgram
 from torch.fx.passes.infra.pass_base import PassResult
 
 from bench_engine.kernels.parallel_op import ops
-from bench_engine.kernels.parallel_op.graph_pass import group_graph
+from bench_engine.kernels.parallel_op.graph.graph_pass import group_graph
 from bench_engine.kernels.parallel_op.settings import Settings
 
 

@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
-from bench_engine.kernels.parallel_op import ops, switching
+from bench_engine.kernels.parallel_op import ops
+from bench_engine.kernels.parallel_op.entry import switching
 from bench_engine.kernels.parallel_op.plan import MODES, Mode, Output, Plan, Source, Table
 
 

@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from bench_engine.cli import main
-from bench_engine.executors.local import LocalExecutor
-from bench_engine.lock import machine_lock
+from bench_engine.command.cli import main
+from bench_engine.machine.lock import machine_lock
+from bench_engine.run.executors.local import LocalExecutor
 from bench_engine.selfcheck.verdicts import VerdictReport
 from bench_engine.trial import Paired, Trial, TrialResult
 

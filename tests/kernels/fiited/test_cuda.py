@@ -16,7 +16,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench_engine.kernels import extension
+from bench_engine.kernels.build import extension
 from bench_engine.kernels.fiited import FIITEDEmbeddingBag, PruneEvent, storage
 from tests.kernels import cuda_on_host
 from tests.kernels.fiited.test_against_oracle import draw_case

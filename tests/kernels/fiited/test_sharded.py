@@ -14,8 +14,10 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from bench_engine.kernels.fiited import FIITEDEmbeddingBag, FIITEDOptimizer, checkpoint, sharded, sharded_checkpoint
-from bench_engine.kernels.fiited.sharded import ShardedFIITEDEmbeddingBag
+from bench_engine.kernels.fiited import FIITEDEmbeddingBag, FIITEDOptimizer, checkpoint
+from bench_engine.kernels.fiited.sharded import sharded_bag as sharded
+from bench_engine.kernels.fiited.sharded import sharded_checkpoint
+from bench_engine.kernels.fiited.sharded.sharded_bag import ShardedFIITEDEmbeddingBag
 from tests.kernels.fiited.processes import run, values
 from tests.kernels.fiited.twins import OPTIMIZERS, Call, Case, draw_call, frozen, optimizer_of, reading, record
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench_engine.kernels import _hashed_ops
+from bench_engine.kernels.hashed import hashed_ops as _hashed_ops
 
 
 @pytest.fixture

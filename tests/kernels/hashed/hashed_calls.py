@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from bench_engine.kernels.hashing import HashedLayout
+from bench_engine.kernels.hashed.hashing import HashedLayout
 
 MODES = ("sum", "mean", "max")
 # Bags of several sizes, empty ones at the start, in the middle and at the end; ids repeat.

@@ -9,8 +9,8 @@ import sys
 import torch
 from hashed_calls import compiled_codes
 
-from bench_engine.kernels import _hashed_ops
-from bench_engine.kernels.hashing import HashedLayout
+from bench_engine.kernels.hashed import hashed_ops as _hashed_ops
+from bench_engine.kernels.hashed.hashing import HashedLayout
 
 
 def last_row_without_wrap(blocks: int) -> int:

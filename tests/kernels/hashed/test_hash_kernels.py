@@ -12,7 +12,7 @@ from hash_oracle import VECTORS, slot_and_sign
 from hashed_calls import compiled_codes, expected_codes, op, slots_of
 from random_slots import cases, last_row_without_wrap
 
-from bench_engine.kernels.hashing import DIM_FACTOR, PRIME, ROW_FACTOR, HashedLayout
+from bench_engine.kernels.hashed.hashing import DIM_FACTOR, PRIME, ROW_FACTOR, HashedLayout
 
 pytestmark = pytest.mark.usefixtures("hashed_ops")
 HERE = Path(__file__).parent

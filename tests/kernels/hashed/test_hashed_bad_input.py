@@ -6,8 +6,8 @@ import pytest
 import torch
 from hashed_calls import Options, backward, op
 
-from bench_engine.kernels.hashed_embedding_bag import HashedEmbedding, HashedEmbeddingBag
-from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
+from bench_engine.kernels.hashed.hashed_embedding_bag import HashedEmbedding, HashedEmbeddingBag
+from bench_engine.kernels.hashed.hashed_reference import HashedEmbeddingBagReference
 
 pytestmark = pytest.mark.usefixtures("hashed_ops")
 BAGS = [HashedEmbeddingBag, HashedEmbeddingBagReference]

@@ -5,7 +5,7 @@ import torch
 from hashed_calls import IDS, MODES, OFFSETS
 from torch import nn
 
-from bench_engine.kernels.hashed_embedding_bag import HashedEmbedding, HashedEmbeddingBag
+from bench_engine.kernels.hashed.hashed_embedding_bag import HashedEmbedding, HashedEmbeddingBag
 
 pytestmark = pytest.mark.usefixtures("hashed_ops")
 OPTIONS = {

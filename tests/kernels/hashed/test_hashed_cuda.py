@@ -20,8 +20,9 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from bench_engine.kernels import HashedEmbedding, HashedEmbeddingBag, _hashed_ops
-from bench_engine.kernels.hashing import HashedLayout
+from bench_engine.kernels import HashedEmbedding, HashedEmbeddingBag
+from bench_engine.kernels.hashed import hashed_ops as _hashed_ops
+from bench_engine.kernels.hashed.hashing import HashedLayout
 from tests.kernels import cuda_on_host
 from tests.kernels.hashed.hashed_calls import IDS, OFFSETS, arguments, expected_codes
 

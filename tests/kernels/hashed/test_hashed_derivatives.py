@@ -5,8 +5,8 @@ import torch
 from hashed_calls import IDS, MODES, OFFSETS, Options, arguments, op
 from torch.autograd import gradcheck, gradgradcheck
 
-from bench_engine.kernels.hashed_embedding_bag import HashedEmbeddingBag
-from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
+from bench_engine.kernels.hashed.hashed_embedding_bag import HashedEmbeddingBag
+from bench_engine.kernels.hashed.hashed_reference import HashedEmbeddingBagReference
 
 pytestmark = pytest.mark.usefixtures("hashed_ops")
 SLOTS = 30

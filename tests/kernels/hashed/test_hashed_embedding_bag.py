@@ -10,8 +10,8 @@ import torch
 from hashed_calls import IDS, MODES, OFFSETS, op, slots_of
 from torch import nn
 
-from bench_engine.kernels.hashed_embedding_bag import HashedEmbeddingBag
-from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
+from bench_engine.kernels.hashed.hashed_embedding_bag import HashedEmbeddingBag
+from bench_engine.kernels.hashed.hashed_reference import HashedEmbeddingBagReference
 
 pytestmark = pytest.mark.usefixtures("hashed_ops")
 

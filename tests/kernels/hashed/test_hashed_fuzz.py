@@ -5,8 +5,8 @@ import random
 import pytest
 import torch
 
-from bench_engine.kernels.hashed_embedding_bag import HashedEmbeddingBag
-from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
+from bench_engine.kernels.hashed.hashed_embedding_bag import HashedEmbeddingBag
+from bench_engine.kernels.hashed.hashed_reference import HashedEmbeddingBagReference
 
 pytestmark = pytest.mark.usefixtures("hashed_ops")
 CALLS = 3000

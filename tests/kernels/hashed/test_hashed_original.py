@@ -5,8 +5,8 @@ import torch
 from hash_oracle import VECTORS, slot_and_sign
 from hashed_calls import IDS, MODES, OFFSETS
 
-from bench_engine.kernels.hashed_original import HashedEmbeddingBagOriginal
-from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
+from bench_engine.kernels.hashed.hashed_original import HashedEmbeddingBagOriginal
+from bench_engine.kernels.hashed.hashed_reference import HashedEmbeddingBagReference
 
 pytestmark = pytest.mark.usefixtures("built_kernels")
 

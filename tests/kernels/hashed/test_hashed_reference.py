@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
+from bench_engine.kernels.hashed.hashed_reference import HashedEmbeddingBagReference
 
 
 def test_number_of_slots_is_the_truncated_product():

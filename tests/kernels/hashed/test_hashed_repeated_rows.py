@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from bench_engine.kernels.hashed_embedding_bag import HashedEmbeddingBag
-from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
+from bench_engine.kernels.hashed.hashed_embedding_bag import HashedEmbeddingBag
+from bench_engine.kernels.hashed.hashed_reference import HashedEmbeddingBagReference
 
 pytestmark = pytest.mark.usefixtures("hashed_ops")
 DIM = 4096  # so wide that sums of 64 rows are kept at a time

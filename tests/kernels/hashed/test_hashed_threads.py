@@ -4,8 +4,8 @@ import pytest
 import torch
 from hashed_calls import MODES
 
-from bench_engine.kernels.hashed_embedding_bag import HashedEmbeddingBag
-from bench_engine.kernels.hashed_reference import HashedEmbeddingBagReference
+from bench_engine.kernels.hashed.hashed_embedding_bag import HashedEmbeddingBag
+from bench_engine.kernels.hashed.hashed_reference import HashedEmbeddingBagReference
 
 pytestmark = pytest.mark.usefixtures("hashed_ops")
 THREADS = (1, 2, 2, 3, 5)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from hash_oracle import GAMMA, SPLITMIX, VECTORS, exact, mix, mixed, slot_and_sign
 
-from bench_engine.kernels.hashing import HashedLayout, mix64, mixed_hash, reference_hash, signed, table_seed
+from bench_engine.kernels.hashed.hashing import HashedLayout, mix64, mixed_hash, reference_hash, signed, table_seed
 
 # around the rows where int64, then uint64 wraps, and the end of int64
 EDGES = [938_723_461, 938_723_462, 938_811_799, 1_877_623_595, 1_877_623_596, 2**32, 2**40, 2**62 + 12345, 2**63 - 1]

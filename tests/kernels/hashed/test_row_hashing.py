@@ -8,7 +8,7 @@ import pytest
 import torch
 from hash_oracle import GAMMA, mix
 
-from bench_engine.kernels.row_hashing import DoubleHashEmbeddingBag, RowModuloEmbeddingBag
+from bench_engine.kernels.compressed.row_hashing import DoubleHashEmbeddingBag, RowModuloEmbeddingBag
 
 METHODS = (RowModuloEmbeddingBag, DoubleHashEmbeddingBag)
 MODES = ("sum", "mean", "max")

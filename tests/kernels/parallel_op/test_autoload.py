@@ -6,14 +6,15 @@ import sys
 import pytest
 import torch
 
-from bench_engine.kernels import extension
-from bench_engine.kernels.parallel_op import autoload, switching
+from bench_engine.kernels.build import extension
+from bench_engine.kernels.parallel_op import autoload
+from bench_engine.kernels.parallel_op.entry import switching
 from bench_engine.kernels.parallel_op.settings import Settings
 from tests.kernels.parallel_op.processes import run
 
 LOADED = """
 import sys, torch
-slow = ("torch._dynamo", "torch._inductor", "sympy", "bench_engine.kernels.parallel_op.graph_pass")
+slow = ("torch._dynamo", "torch._inductor", "sympy", "bench_engine.kernels.parallel_op.graph.graph_pass")
 print([name for name in slow if name in sys.modules])
 print("bench_engine.kernels.parallel_op.settings" in sys.modules)
 print(bool(torch.nn.modules.module._has_any_global_hook()))

@@ -7,7 +7,9 @@ import torch
 from torch import nn
 from torch._dynamo.utils import counters
 
-from bench_engine.kernels.parallel_op import ops, report, telling
+from bench_engine.kernels.parallel_op import ops
+from bench_engine.kernels.parallel_op.entry import telling
+from bench_engine.kernels.parallel_op.graph import report
 from bench_engine.kernels.parallel_op.settings import Settings
 from tests.kernels.parallel_op.wide_and_deep import WideAndDeep, ids
 

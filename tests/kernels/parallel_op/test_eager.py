@@ -13,9 +13,10 @@ import torch
 from torch import fx, nn
 from torch.utils.checkpoint import checkpoint
 
-from bench_engine.kernels.parallel_op import backend, dynamo_call, eager, report, switching, turns
+from bench_engine.kernels.parallel_op.entry import backend, dynamo_call, eager, switching, turns
+from bench_engine.kernels.parallel_op.entry.turns import Turns
+from bench_engine.kernels.parallel_op.graph import report
 from bench_engine.kernels.parallel_op.settings import Settings
-from bench_engine.kernels.parallel_op.turns import Turns
 from tests.kernels.parallel_op.processes import run
 from tests.kernels.parallel_op.wide_and_deep import WideAndDeep, ids
 

@@ -5,8 +5,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from bench_engine.kernels.parallel_op import graph_pass, report
-from bench_engine.kernels.parallel_op.graph_pass import group_graph
+from bench_engine.kernels.parallel_op.graph import graph_pass, report
+from bench_engine.kernels.parallel_op.graph.graph_pass import group_graph
 from bench_engine.kernels.parallel_op.plan import Extra, Output, Source, View
 from bench_engine.kernels.parallel_op.settings import KNOWN_OPS, Settings
 from tests.kernels.parallel_op.tracing import calls, grouped, plans, targets, traced

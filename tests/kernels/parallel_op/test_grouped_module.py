@@ -6,7 +6,8 @@ import pickle
 import pytest
 import torch
 
-from bench_engine.kernels.parallel_op import ops, switching
+from bench_engine.kernels.parallel_op import ops
+from bench_engine.kernels.parallel_op.entry import switching
 from bench_engine.kernels.parallel_op.grouped_embedding import GroupedEmbeddingBag
 from bench_engine.kernels.parallel_op.settings import Settings
 from tests.kernels.parallel_op.processes import run

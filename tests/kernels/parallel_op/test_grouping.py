@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch.fx import Graph
 
-from bench_engine.kernels.parallel_op.effects import BARRIER, PURE, RANDOM, effect_of
-from bench_engine.kernels.parallel_op.grouping import group, order_of
-from bench_engine.kernels.parallel_op.members import Member, member_of
+from bench_engine.kernels.parallel_op.graph.effects import BARRIER, PURE, RANDOM, effect_of
+from bench_engine.kernels.parallel_op.graph.grouping import group, order_of
+from bench_engine.kernels.parallel_op.graph.members import Member, member_of
 from bench_engine.kernels.parallel_op.settings import KNOWN_OPS
 from tests.kernels.parallel_op.tracing import traced
 

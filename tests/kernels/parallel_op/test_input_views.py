@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from bench_engine.kernels.parallel_op.nodes import tensor_of
+from bench_engine.kernels.parallel_op.graph.nodes import tensor_of
+from bench_engine.kernels.parallel_op.graph.views import resolve, rows_of
 from bench_engine.kernels.parallel_op.plan import Source, View
-from bench_engine.kernels.parallel_op.views import resolve, rows_of
 from tests.kernels.parallel_op.oracle import viewed
 from tests.kernels.parallel_op.tracing import traced
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bench_engine.kernels.parallel_op.members import Lookup, Member, Refusal, member_of
-from bench_engine.kernels.parallel_op.nodes import called
+from bench_engine.kernels.parallel_op.graph.members import Lookup, Member, Refusal, member_of
+from bench_engine.kernels.parallel_op.graph.nodes import called
 from bench_engine.kernels.parallel_op.plan import Branch, Input
 from bench_engine.kernels.parallel_op.settings import DEFAULT_OPS, KNOWN_OPS
 from tests.kernels.parallel_op.tracing import traced

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.fx import Graph, GraphModule
 
-from bench_engine.kernels.parallel_op.graph_pass import group_graph
+from bench_engine.kernels.parallel_op.graph.graph_pass import group_graph
 from bench_engine.kernels.parallel_op.settings import Settings
 from tests.kernels.parallel_op.tracing import calls, plans, targets
 

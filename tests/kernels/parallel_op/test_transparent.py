@@ -100,6 +100,6 @@ def test_the_report_and_what_a_pickle_holds(script, tmp_path):
     # Loaded without the variable, nothing of ours is needed.
     loaded = run(
         f'import sys, torch; torch.load("{tmp_path}/model.pt", weights_only=False)\n'
-        'print("bench_engine.kernels.parallel_op.turns" in sys.modules)'
+        'print("bench_engine.kernels.parallel_op.entry.turns" in sys.modules)'
     )
     assert loaded.stdout.strip() == "False"

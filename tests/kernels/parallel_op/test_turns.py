@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from bench_engine.kernels.parallel_op import turns
-from bench_engine.kernels.parallel_op.turns import Turns
+from bench_engine.kernels.parallel_op.entry import turns
+from bench_engine.kernels.parallel_op.entry.turns import Turns
 
 
 class Clock:

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 from torch.fx import GraphModule, Node
 
-from bench_engine.kernels.parallel_op.graph_pass import group_graph
+from bench_engine.kernels.parallel_op.graph.graph_pass import group_graph
+from bench_engine.kernels.parallel_op.graph.report import GraphReport
 from bench_engine.kernels.parallel_op.plan import Plan
-from bench_engine.kernels.parallel_op.report import GraphReport
 from bench_engine.kernels.parallel_op.settings import Settings
 
 

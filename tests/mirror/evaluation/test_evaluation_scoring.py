@@ -4,14 +4,17 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from mirror.ask.answer import Answer
+from mirror.chart.chart_spec import ChartSpec
+from mirror.table.table import Table
 
 from mirror.evaluation.databases import Golds
 from mirror.evaluation.questions import Gold, PlanGold, Question
 from mirror.evaluation.runner import Scored
 from mirror.evaluation.scoring import Outcome, Rights, plan_problem, score, worst
 from mirror.evaluation.worlds import ALPHA, GAMMA
-from mirror.query_spec import Answer, ChartSpec, Filter, Metric, QuerySpec, Table
-from mirror.run_plan import RunPlan
+from mirror.query.spec import Filter, Metric, QuerySpec
+from mirror.runs.run_plan import RunPlan
 
 BARS = frozenset({"bar"})
 BEST = (

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from mirror.ask.answer import Answer
+from mirror.table.table import Table
 
+from mirror.data.process.sandbox import Sandbox
 from mirror.evaluation import runner
 from mirror.evaluation.command import add_parser, evaluate
 from mirror.evaluation.databases import Golds, build
@@ -21,8 +24,7 @@ from mirror.evaluation.voices import VOICES, load_voices
 from mirror.evaluation.voices_report import voices_as_json, voices_as_text
 from mirror.evaluation.voices_trials import voices_records
 from mirror.evaluation.voices_worlds import COMMON, GOLF, HOTEL, VOICES_WORLDS, Varied, VoicesWorld
-from mirror.query_spec import Answer, Filter, Metric, QuerySpec, Table
-from mirror.sandbox import Sandbox
+from mirror.query.spec import Filter, Metric, QuerySpec
 
 QUESTIONS = load_voices()
 ANSWERED = [q for q in QUESTIONS if q.expect == "answered"]

@@ -1,0 +1,347 @@
+"""The engine's command line: what each command of bench_engine.command.cli_parser does."""
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bench_engine.command import doctor
+from bench_engine.command.cli_parser import parser
+from bench_engine.compare import compare
+from bench_engine.compare import comparison_table as compare_table
+from bench_engine.compare.sides import UsageError
+from bench_engine.machine.lock import MachineBusyError
+from bench_engine.methods.rivals import RIVALS
+from bench_engine.plan import plan_text, planning
+from bench_engine.registry import BENCHMARKS, DATA_SETS, METHODS, Axis, UnknownNameError, benchmark, limits
+from bench_engine.registry import data_files as files
+from bench_engine.registry import packages as peers
+from bench_engine.registry.readiness import SkipReasons
+from bench_engine.run import runner
+from bench_engine.run.executors import Executor, ExecutorError
+from bench_engine.run.executors.local import LocalExecutor
+from bench_engine.selfcheck import SelfCheckError
+from bench_engine.sweep import sweep
+from db import export, future, journal
+from db.runs import RunState, RunStateError
+from db.settings import SettingsError, examples_dir, journal_dir, setting
+from db.store import Store, StoreError
+
+_USER_ERRORS = (
+    sweep.SweepError, MachineBusyError, ExecutorError, StoreError, journal.JournalError, RunStateError, SettingsError,
+    export.ExportError, peers.PeerError, SelfCheckError, compare.CompareError,
+)  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command. Exit status: 0, 1 for an error told in one sentence, 2 for wrong usage, 3 where `compare` found
+    what --fail-on names, 4 where trials of `run` failed beside others that did not, 130 for Ctrl-C."""
+    options = parser().parse_args(arguments)
+    try:
+        status = _COMMANDS[options.command](options)
+        sys.stdout.flush()  # what a reader that went away did not get is noticed here, not after the end
+        return status
+    except _USER_ERRORS as error:
+        print(error, file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
+    except BrokenPipeError:  # `... | head`; the interpreter's own flush at the end must not complain either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+# -- commands ------------------------------------------------------------------------------------------------------
+
+
+def _build(_options: argparse.Namespace) -> int:
+    from bench_engine.kernels.build import extension
+
+    try:
+        path = extension.build()
+    except (extension.CompilerMissingError, extension.CompileError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"The kernels are built: {path.parent.name}.")
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    found = _registry()
+    if options.json:
+        print(json.dumps(found))
+        return 0
+    for method in found["methods"]:
+        print(f"method     {method['name']:<20} {method['text']}")
+    for bench in found["benchmarks"]:
+        print(f"benchmark  {bench['name']:<20} {bench['text']}")
+        for axis in bench["axes"]:
+            allowed = ", ".join(map(str, axis["choices"])) or (
+                limits(axis["low"], axis["high"], " to ") if axis["type"] != "str" else "text"
+            )
+            told = [allowed, f"default {axis['default']}", *(f"only {m}" for m in [", ".join(axis["methods"])] if m)]
+            print(f"  axis     {axis['name']:<20} {axis['text']} ({'; '.join(told)})")
+    for data in found["data_sets"]:
+        print(f"data set   {data['name']:<20} {data['missing'] or data['text']}")
+    for entry in found["sweeps"]:
+        print(f"sweep      {entry['name']:<20} {entry['text']}")
+    return 0
+
+
+def _registry() -> dict[str, Any]:
+    """What can be run, as plain values."""
+    skip = SkipReasons()
+    return {
+        "methods": [
+            {
+                "name": m.name,
+                "text": m.text,
+                "compressible": m.compressible,
+                "needs_build": m.needs_build,
+                "missing": skip.of(m.name, {}),
+            }
+            for m in METHODS.values()
+        ],
+        "benchmarks": [
+            {"name": b.name, "op": b.op, "text": b.text, "methods": b.methods, "axes": [_axis(a) for a in b.axes]}
+            for b in BENCHMARKS.values()
+        ],
+        "data_sets": [{"name": d.name, "text": d.text, "missing": files.missing(d.name)} for d in DATA_SETS.values()],
+        "sweeps": [{"name": name, "text": sweep.load(name).description} for name in sweep.names()],
+    }
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    return {**asdict(axis), "type": getattr(axis.type, "__name__", "str")}
+
+
+def _plan(options: argparse.Namespace) -> int:
+    loaded = sweep.load(options.sweep)
+    store = Store(options.db, lock_wait_s=0.5)
+    _own_journal(store)
+    made = planning.plan(
+        loaded, options.overrides, options.db, options.retry_failed, options.force, quick=options.quick
+    )
+    with contextlib.suppress(StoreError):  # a plan needs no results
+        if warning := future.warning(store):
+            print(warning, file=sys.stderr)
+    if options.json:
+        trials = [
+            {
+                "label": p.trial.label(),
+                "benchmark": p.trial.benchmark,
+                "method": p.trial.method,
+                "fate": p.fate,
+                "before": p.before,
+                "reason": p.reason,
+                "seconds": p.seconds,
+            }
+            for p in made.trials
+        ]
+        notes = [chosen.note for chosen in made.parts if chosen.note]
+        configurations = sum(chosen.configurations for chosen in made.parts)
+        found = {"sweep": loaded.name, "seconds": made.seconds, "configurations": configurations, "notes": notes}
+        print(json.dumps({**found, "trials": trials}))
+        return 0
+    for line in plan_text.lines(made, options.all):
+        print(line)
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    how = runner.Options(
+        overrides=tuple(options.overrides),
+        url=options.db,
+        retry_failed=options.retry_failed,
+        force=options.force,
+        quick=options.quick,
+        wait=options.wait,
+        run_id=options.run_id,
+    )
+
+    def say(sentence: str) -> None:
+        print(sentence, file=sys.stderr, flush=True)
+
+    try:
+        loaded = sweep.load(options.sweep)
+        executor = _executor(options, say)
+    except (sweep.SweepError, ExecutorError) as error:
+        if how.run_id:
+            runner.refuse(Path(options.sweep).stem, how, str(error))
+        raise
+    state = runner.run(loaded, how, executor, say)
+    print(_summary(state))
+    if state.status == "cancelled":
+        return 130
+    if not state.done:
+        return 1
+    return 4 if state.failed else 0
+
+
+def _executor(options: argparse.Namespace, say: Callable[[str], None]) -> Executor:
+    if options.executor == "local":
+        return LocalExecutor()
+    try:
+        from bench_engine.run.executors.ray import RayExecutor
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise ExecutorError("Ray is not installed here: `pip install -e '.[ray]'` installs it.") from error
+    return RayExecutor(options.ray_address, say)
+
+
+def _summary(state: RunState) -> str:
+    if state.status == "cancelled":
+        return f"Cancelled: {state.message}" if state.total else state.message
+    text = f"Sweep {state.sweep}: {state.done} trials have results"
+    text += f", {state.failed} failed" if state.failed else ""
+    text += f", {state.skipped} cannot run" if state.skipped else ""
+    told = sys.stdout.isatty() and sys.stderr.isatty()  # what went wrong stays on the screen, see bench_engine.progress
+    return text + "." + (f"\nThe last failure: {state.message}" if state.message and not told else "")
+
+
+def _compare(options: argparse.Namespace) -> int:
+    metric = compare.metric(options.metric)
+    limit = compare.limit(options.fail_on, metric) if options.fail_on is not None else None
+    where = options.where
+    if options.benchmark is not None:
+        try:
+            where = [*where, f"benchmark={benchmark(options.benchmark).name}"]
+        except UnknownNameError as error:
+            raise UsageError(f"--benchmark: {error}") from error
+    found = compare.compare(Store(options.db), options.a, options.b, metric, where, options.relative)
+    if options.json:
+        print(json.dumps(compare_table.as_json(found, limit)))
+    else:
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        print(compare_table.text(found, shutil.get_terminal_size((100, 24)).columns, colour, limit))
+    return 3 if limit and limit.exceeded(found) else 0
+
+
+def _ingest(options: argparse.Namespace) -> int:
+    store = Store(options.db)
+    store.check_place()
+    own = _own_journal(store)
+    if setting("MIRROR_JOURNAL") and not (own.is_dir() or options.paths or options.examples):
+        raise journal.JournalError(f"There is no journal at {own}: mend MIRROR_JOURNAL, or run a sweep first.")
+    left_out = _merge(own, options.paths) if options.paths else 0
+    report = journal.ingest(store, [own, *([examples_dir()] if options.examples else [])])
+    print(report.sentence())
+    if warning := future.warning(store):
+        print(warning, file=sys.stderr)
+    return 1 if left_out or report.set_aside else 0
+
+
+def _own_journal(store: Store) -> Path:
+    """The journal of the results. Raises JournalError where a file has its name."""
+    folder = journal_dir(store.url)
+    if folder.is_file():
+        raise journal.JournalError(
+            f"The journal {folder} is a file, not a folder: move it away, or name a folder with MIRROR_JOURNAL."
+        )
+    return folder
+
+
+def _merge(own: Path, paths: Sequence[str]) -> int:
+    """Copy other journals into our own. Returns how many entries could not be used."""
+    report = journal.merge(own, [Path(path) for path in paths])
+    for line in report.set_aside:
+        print(f"Left out: {line}", file=sys.stderr)
+    print(f"{report.added} trials copied into {own.name}/, {report.known} were there already.")
+    return len(report.set_aside)
+
+
+def _pack(options: argparse.Namespace) -> int:
+    report = journal.pack(_own_journal(Store(options.db)), Path(options.target))
+    for line in report.unusable:
+        print(f"Left out: {line}", file=sys.stderr)
+    print(f"{report.packed} trials packed into {Path(options.target).name}.")
+    return 1 if report.unusable else 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    target = Path(options.target)
+    rows = export.export(Store(options.db), target, options.view)
+    print(f"{rows} rows of {options.view} written to {target.name}.")
+    return 0
+
+
+def _data_list(options: argparse.Namespace) -> int:
+    found = [
+        {"name": d.name, "text": d.text, "files": d.files, "missing": files.missing(d.name)} for d in DATA_SETS.values()
+    ]
+    if getattr(options, "json", False):
+        print(json.dumps(found))
+        return 0
+    for data in found:
+        print(f"{data['name']:<14} {data['text']}")
+        print(f"{'':<14} {data['missing'] or ', '.join(data['files']) or 'generated, no file needed'}")
+    return 0
+
+
+def _data_check(options: argparse.Namespace) -> int:
+    from bench_engine.data.formats import check_file as check
+
+    report = check.check(Path(options.path).expanduser())
+    if options.json:
+        print(json.dumps(check.as_json(report)))
+    else:
+        for line in check.lines(report):
+            print(line)
+    return 0 if report.whole else 1
+
+
+def _peers_list(_options: argparse.Namespace) -> int:
+    for rival in RIVALS:
+        lack = SkipReasons().of(rival.name, {})
+        print(f"{rival.name:<14} {lack or 'ready, in ' + peers.place(rival.name, rival.packages)}")
+    return 0
+
+
+def _peers_install(options: argparse.Namespace) -> int:
+    rivals = {m.name: m for m in RIVALS}
+    for name in options.names:
+        peers.install(name, rivals[name].packages, options.own, say=lambda line: print(line, flush=True))
+    return 0
+
+
+def _check_verdicts(options: argparse.Namespace) -> int:
+    from bench_engine.selfcheck import verdicts
+
+    report = verdicts.check_verdicts(options.rounds, options.busy, lambda line: print(line, flush=True))
+    print(report.sentence())
+    return 0 if report.trusted else 1
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    findings = doctor.examine(options.db)
+    if options.json:
+        print(json.dumps(asdict(findings)))
+        return 0
+    for line in doctor.lines(findings):
+        print(line)
+    return 0
+
+
+_COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "build": _build,
+    "list": _list,
+    "plan": _plan,
+    "run": _run,
+    "compare": _compare,
+    "ingest": _ingest,
+    "pack": _pack,
+    "export": _export,
+    "data": _data_list,
+    "data check": _data_check,
+    "peers": _peers_list,
+    "peers install": _peers_install,
+    "doctor": _doctor,
+    "check-verdicts": _check_verdicts,
+}

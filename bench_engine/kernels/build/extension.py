@@ -1,0 +1,326 @@
+"""Builds the C++ kernels in csrc/ once per machine, and loads what was built. Loading never compiles."""
+
+import fcntl
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import ModuleType
+
+from bench_engine.kernels.build import cuda_toolkit
+from bench_engine.kernels.build.cuda_toolkit import Toolkit
+
+_ROOT = Path(__file__).resolve().parents[2]
+_SOURCES = _ROOT / "csrc"
+_BUILDS = _ROOT / "build"
+_LIBRARY, _COMPILER_NOTE = "mirror_kernels.so", "compiler.txt"
+# Python functions over the library's ops: csrc/python/, which needs this interpreter's headers. What it speeds up works
+# without it.
+_PYTHON_LIBRARY, _PYTHON_MODULE = "mirror_python.so", "mirror_python"
+NOT_BUILT = "the compiled kernels are not built for this machine: run `python -m bench_engine build`."
+# -march=native: a library is only ever loaded on a CPU like the one it was built on, since the CPU is in its key.
+# -fopenmp: without it at::parallel_for runs on one thread and says nothing.
+_FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-Wall", "-Wextra")
+# Files whose name ends so are compiled for such CPUs on top of _FLAGS: which of them runs is decided when they are
+# called. Elsewhere than on x86 they are empty.
+_INSTRUCTION_SETS = {"_portable": "-march=x86-64", "_avx2": "-march=x86-64-v3", "_avx512": "-march=x86-64-v4"}
+# Machine code for Hopper; other GPUs from Turing on compile the portable code when it is first loaded.
+_CUDA_FLAGS = (
+    "-std=c++20",
+    "-O3",
+    "--compiler-options=-fPIC",
+    "-gencode=arch=compute_90,code=sm_90",
+    "-gencode=arch=compute_75,code=compute_75",
+)
+_MESSAGE_LINES = 20
+_LAUNCHERS = {"ccache", "distcc", "icecc", "sccache"}  # words that $CXX may have before the compiler
+
+_loaded: dict[str, str] | None = None
+_python: ModuleType | None = None
+_loading = threading.Lock()
+
+
+class KernelsNotBuiltError(RuntimeError):
+    """No library was built for this machine, torch version and source."""
+
+
+class CompilerMissingError(RuntimeError):
+    """There is no C++ compiler."""
+
+
+class CompileError(RuntimeError):
+    """The compiler refused; the message ends with the tail of what it said."""
+
+
+class _CudaCompileError(CompileError):
+    """What failed is needed for CUDA alone."""
+
+
+def built() -> bool:
+    """Whether `load` would find a library. Quick: torch, slow to import, is only imported where it is used."""
+    return bool(_found())
+
+
+def load() -> None:
+    """Load the built library into this process, once; its ops are then under `torch.ops.mirror`.
+
+    Where several compilers were used, the build asked for last is taken. Raises KernelsNotBuiltError.
+    """
+    global _loaded, _python
+    with _loading:
+        if _loaded:
+            return
+        found = _found()
+        if not found:
+            raise KernelsNotBuiltError(NOT_BUILT[0].upper() + NOT_BUILT[1:])
+        import torch
+
+        folder = found[-1].parent
+        compiler = (folder / _COMPILER_NOTE).read_text(encoding="utf-8")
+        torch.ops.load_library(found[-1])
+        _python = _python_module(folder / _PYTHON_LIBRARY)
+        _loaded = {"kernels_build": folder.name, "compiler": compiler, "compiler_flags": " ".join(_FLAGS)}
+
+
+def python_module() -> ModuleType | None:
+    """The Python functions of csrc/python/ over the loaded ops; None where they could not be built."""
+    return _python
+
+
+def _python_module(path: Path) -> ModuleType | None:
+    if not path.exists():
+        return None
+    loader = importlib.machinery.ExtensionFileLoader(_PYTHON_MODULE, str(path))
+    spec = importlib.util.spec_from_loader(_PYTHON_MODULE, loader)
+    assert spec is not None
+    try:
+        module = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+    except ImportError as error:
+        print(f"Without the short way from Python to the compiled kernels: {error}", file=sys.stderr)
+        return None
+    return module
+
+
+def provenance() -> dict[str, str]:
+    """Build key of the library that this process loaded, the compiler that built it and its flags; else nothing."""
+    return dict(_loaded or {})
+
+
+def _found() -> list[Path]:
+    """Libraries that fit this machine, the one built last at the end; none where torch is not installed."""
+    try:
+        key = _machine_key()
+    except PackageNotFoundError:
+        return []
+    return sorted(_BUILDS.glob(f"{key}-*/{_LIBRARY}"), key=lambda p: p.stat().st_mtime)
+
+
+def build() -> Path:
+    """Compile the kernels unless that is done already, and return the library's path.
+
+    Any number of processes may build at once: one compiles, the others wait and find its result. A build that is
+    killed leaves nothing that a later one could stumble over. Where the part for CUDA cannot be built, a line says so,
+    and the library is that for the CPU.
+
+    Raises CompilerMissingError and CompileError.
+    """
+    command = compiler()
+    try:
+        key = _machine_key()
+    except PackageNotFoundError:
+        raise CompileError("The kernels are compiled against torch: install it, then build again.") from None
+    toolkit = cuda_toolkit.for_torch()
+    said = _version_of(command) + (f"; nvcc {toolkit.release}" if toolkit else "")
+    target = _BUILDS / f"{key}-{hashlib.sha256(said.encode()).hexdigest()[:8]}"
+    library = target / _LIBRARY
+    _BUILDS.mkdir(exist_ok=True)
+    with _lock(_BUILDS / "lock"):
+        if library.exists():
+            library.touch()
+            return library
+        for leftover in (target, *_BUILDS.glob("part-*")):
+            shutil.rmtree(leftover, ignore_errors=True)
+        part = Path(tempfile.mkdtemp(dir=_BUILDS, prefix="part-"))
+        try:
+            try:
+                _compile(command, toolkit, part)
+            except _CudaCompileError as error:
+                said += "; without csrc/cuda, which did not compile"
+                print(f"Built for the CPU only. For CUDA: {_reason(error)}", file=sys.stderr)
+                _compile(command, None, part)
+            if _python_units() and not (part / _PYTHON_LIBRARY).exists():
+                said += "; without csrc/python, which did not compile"
+            (part / _COMPILER_NOTE).write_text(said, encoding="utf-8")
+            part.rename(target)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+    return library
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """An exclusive lock that the system releases when its holder dies."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _reason(error: CompileError) -> str:
+    """One line: who failed, and the first error of what he said."""
+    first, *said = str(error).splitlines()
+    return " ".join([first, *[line.strip() for line in said if "error" in line.lower()][:1]])
+
+
+def _compile(compiler: list[str], toolkit: Toolkit | None, folder: Path) -> None:
+    sources = _units(with_cuda=toolkit is not None)
+    objects = [str(folder / f"{source.relative_to(_SOURCES)}.o".replace("/", "_")) for source in sources]
+    # Longest first: nvcc takes longer than the others.
+    jobs = sorted(zip(sources, objects, strict=True), key=lambda job: job[0].suffix != ".cu")
+    commands = [compile_command(compiler, toolkit, source, target) for source, target in jobs]
+    kinds = [_CudaCompileError if source.parent.name == "cuda" else CompileError for source, _ in jobs]
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        native = pool.map(_run, commands, kinds)
+        python = pool.submit(_compile_python, compiler, folder)
+        list(native)
+        python.result()
+    libraries = _torch_libraries()
+    if toolkit:
+        libraries += [f"-L{toolkit.home / 'lib64'}", "-lc10_cuda", "-ltorch_cuda", "-lcudart"]
+    link = [*compiler, *_FLAGS, "-shared", *objects, *libraries, "-o", str(folder / _LIBRARY)]
+    _run(link, _CudaCompileError if toolkit else CompileError)
+    for path in folder.glob("*.o"):  # also those of a build with CUDA that failed
+        path.unlink()
+
+
+def _compile_python(compiler: list[str], folder: Path) -> None:
+    sources, target = _python_units(), folder / _PYTHON_LIBRARY
+    if not sources or target.exists():
+        return
+    libraries = [*_torch_libraries(), "-ltorch_python"]
+    command = [*compiler, *_FLAGS, *_torch_headers(), "-isystem", sysconfig.get_path("include"), "-shared"]
+    try:
+        _run([*command, *map(str, sources), *libraries, "-o", str(target)], CompileError)
+    except CompileError as error:
+        print(
+            f"Built without the short way from Python, which needs its headers: {_reason(error)} "
+            f"To try again, delete {_BUILDS.name}/.",
+            file=sys.stderr,
+        )
+
+
+def _torch_libraries() -> list[str]:
+    return [f"-L{_torch_home() / 'lib'}", "-lc10", "-ltorch_cpu", "-ltorch"]
+
+
+def compile_command(compiler: list[str], toolkit: Toolkit | None, source: Path, target: str) -> list[str]:
+    """The command that compiles one file of csrc/; a toolkit is needed for those of csrc/cuda/."""
+    headers = _torch_headers()
+    if toolkit and source.suffix == ".cu":
+        host = next((word for word in compiler if Path(word).name not in _LAUNCHERS), compiler[0])
+        start = [str(toolkit.nvcc), f"--compiler-bindir={shutil.which(host)}", *_CUDA_FLAGS]
+    else:
+        start = [*compiler, *_FLAGS, *_instruction_set(source)]
+        headers += ["-isystem", str(toolkit.home / "include")] if toolkit else []
+    return [*start, *headers, "-c", str(source), "-o", target]
+
+
+def _instruction_set(source: Path) -> list[str]:
+    if platform.machine() != "x86_64":
+        return []
+    return [flag for ending, flag in _INSTRUCTION_SETS.items() if source.stem.endswith(ending)]
+
+
+def _torch_headers() -> list[str]:
+    import torch
+
+    abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"
+    include = _torch_home() / "include"
+    return [abi, "-isystem", str(include), "-isystem", str(include / "torch/csrc/api/include")]
+
+
+def _torch_home() -> Path:
+    import torch
+
+    return Path(torch.__file__).parent
+
+
+def _run(command: list[str], error: type[CompileError]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        tail = "\n".join(done.stderr.splitlines()[-_MESSAGE_LINES:])
+        raise error(f"The kernels did not compile ({command[0]} ended with {done.returncode}):\n{tail}")
+
+
+def _units(with_cuda: bool) -> list[Path]:
+    patterns = ("*.cpp", "cpu/*.cpp", *(("cuda/*.cpp", "cuda/*.cu") if with_cuda else ()))
+    return sorted(path for pattern in patterns for path in _SOURCES.glob(pattern))
+
+
+def _python_units() -> list[Path]:
+    return sorted(_SOURCES.glob("python/*.cpp"))
+
+
+def _machine_key() -> str:
+    """Hash of the versions of torch and Python, flags, sources, CPU and files of a build: what a library must agree
+    with to be loaded."""
+    digest = hashlib.sha256()
+    cuda = cuda_toolkit.torch_cuda()
+    python = str(sysconfig.get_config_var("SOABI"))
+    flags = (*_FLAGS, *_INSTRUCTION_SETS.values(), *((cuda, *_CUDA_FLAGS) if cuda else ()))
+    for part in (version("torch"), python, _cpu(), _COMPILER_NOTE, *flags):
+        digest.update(part.encode() + b"\0")
+    sources = [*_units(with_cuda=cuda is not None), *_python_units(), *_SOURCES.rglob("*.h"), *_SOURCES.rglob("*.cuh")]
+    for path in sorted(path for path in sources if cuda or path.parent.name != "cuda"):
+        digest.update(path.relative_to(_SOURCES).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _cpu() -> str:
+    """Model and instruction sets of the CPU."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    facts = {
+        line for line in lines if line.partition(":")[0].strip() in ("model name", "flags", "Features", "CPU part")
+    }
+    return platform.machine() + "\n".join(sorted(facts))
+
+
+def compiler() -> list[str]:
+    """The command of the first compiler that is there; $CXX may hold arguments too."""
+    for candidate in (os.environ.get("CXX", ""), "g++", "clang++"):
+        command = shlex.split(candidate)
+        if command and shutil.which(command[0]):
+            return command
+    raise CompilerMissingError(
+        "No C++ compiler was found (looked for $CXX, g++, clang++): install one, e.g. `apt-get install g++`; "
+        "methods that need no compiled kernels still run."
+    )
+
+
+def toolchain() -> dict[str, str]:
+    """The compiler that a build takes, with its version, and the flags. Raises CompilerMissingError."""
+    return {"compiler": _version_of(compiler()), "compiler_flags": " ".join(_FLAGS)}
+
+
+def _version_of(compiler: list[str]) -> str:
+    """The compiler's command and the first line of what it says about itself."""
+    said = subprocess.run(
+        [*compiler, "--version"], capture_output=True, text=True, errors="replace", check=False
+    ).stdout
+    return f"{shlex.join(compiler)}: {said.strip().partition(chr(10))[0]}"

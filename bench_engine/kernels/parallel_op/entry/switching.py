@@ -1,0 +1,82 @@
+"""Parallel OP on and off for this process: what it needs is checked, then its ways in are opened."""
+
+import atexit
+import re
+import sys
+import threading
+
+from bench_engine.kernels.build import extension
+from bench_engine.kernels.parallel_op.settings import Settings
+
+# The oldest torch of this project. The ways in need Module._compiled_call_impl, torch.library.register_fake and
+# Inductor's CustomGraphPass, which are older still.
+_OLDEST_TORCH = (2, 11)
+
+_active: Settings | None = None
+_switching = threading.Lock()
+
+
+class CannotEnableError(RuntimeError):
+    """Parallel OP cannot run here; the sentence says why."""
+
+
+def enable(settings: Settings | None = None) -> None:
+    """Group ops from now on, as MIRROR_PARALLEL_OP=1 does; `settings` are read from the environment if not given.
+
+    Untouched scripts: models that are called for the first time after this. torch.compile: graphs compiled after it.
+    Raises CannotEnableError (torch too old, kernels not built) and SettingsError.
+    """
+    import torch
+
+    from bench_engine.kernels.parallel_op.entry import eager, inductor
+
+    global _active
+    settings = settings or Settings.from_environment()
+    found = re.match(r"(\d+)\.(\d+)", torch.__version__)
+    if found and (int(found[1]), int(found[2])) < _OLDEST_TORCH:
+        raise CannotEnableError(
+            f"it needs torch {_OLDEST_TORCH[0]}.{_OLDEST_TORCH[1]} or newer, and this is torch {torch.__version__}."
+        )
+    if not extension.built():
+        raise CannotEnableError(extension.NOT_BUILT)
+    with _switching:
+        _active = settings
+        inductor.install(settings)
+        eager.install(settings)
+        if settings.report:
+            atexit.unregister(_print_report)
+            atexit.register(_print_report)
+
+
+def load() -> None:
+    """Load the compiled ops, which a saved program or module that was grouped needs, whether this is on or off.
+
+    They run by the settings it was switched on with, else by those of the environment. Raises KernelsNotBuiltError and
+    SettingsError.
+    """
+    from bench_engine.kernels.parallel_op import ops
+
+    ops.load()
+    ops.configure(_active or Settings.from_environment())
+
+
+def _print_report() -> None:
+    from bench_engine.kernels.parallel_op.entry.telling import report_text
+
+    print(report_text(), file=sys.stderr)
+
+
+def disable() -> None:
+    """Group nothing more, and give untouched scripts their models back. Graphs compiled before stay as they are."""
+    from bench_engine.kernels.parallel_op.entry import eager, inductor
+
+    global _active
+    with _switching:
+        _active = None
+        inductor.uninstall()
+        eager.uninstall()
+
+
+def active_settings() -> Settings | None:
+    """The settings it was switched on with; None while it is off."""
+    return _active

@@ -1,0 +1,55 @@
+"""Why a trial cannot run on this machine now: what a method cannot do, or what is not there. Imports no torch."""
+
+from collections.abc import Mapping
+
+from bench_engine.kernels.build import extension
+from bench_engine.method import Method
+from bench_engine.registry import data_files as files
+from bench_engine.registry import method
+from bench_engine.registry import packages as peers
+from bench_engine.trial import Scalar
+
+
+class SkipReasons:
+    """Answers from one look at the machine, so that planning ten thousand trials looks once."""
+
+    def __init__(self) -> None:
+        self._methods: dict[str, str] = {}
+        self._data: dict[str, str] = {}
+        self._kernels: bool | None = None
+
+    def of(self, name: str, config: Mapping[str, Scalar]) -> str:
+        """One sentence that says why a method cannot run a configuration; empty when it can."""
+        dataset = config.get("dataset")
+        if dataset is not None:
+            if (missing := self._data.get(str(dataset))) is None:
+                missing = self._data[str(dataset)] = files.missing(str(dataset))
+            if missing:
+                return missing
+        entry = method(name)
+        if refusal := entry.refusal(config):
+            return refusal
+        if name not in self._methods:
+            self._methods[name] = self._missing(entry)
+        return self._methods[name]
+
+    def _missing(self, entry: Method) -> str:
+        """What a method needs and is not there."""
+        if entry.needs_build and not self._built():
+            return f"{entry.name} cannot run: {extension.NOT_BUILT}"
+        if entry.needs_compiler:
+            try:
+                extension.compiler()
+            except extension.CompilerMissingError as error:
+                return f"{entry.name} compiles what it runs: {error}"
+        return peers.missing(entry.name, entry.packages)
+
+    def _built(self) -> bool:
+        if self._kernels is None:
+            self._kernels = kernels_built()
+        return self._kernels
+
+
+def kernels_built() -> bool:
+    """Whether the compiled kernels are there for this machine."""
+    return extension.built()

@@ -1,0 +1,153 @@
+"""Groups on this machine, one at a time: a live worker per trial, of which one works at any moment."""
+
+import random
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+from bench_engine.machine import machine as this_machine
+from bench_engine.machine import memory
+from bench_engine.machine.lock import machine_lock
+from bench_engine.plan.planning import Site, this_site
+from bench_engine.run import recording
+from bench_engine.run.executors import GroupResult
+from bench_engine.run.executors.pinning import pin, quietest_cores
+from bench_engine.run.executors.process import WorkerProcess, wait_for
+from bench_engine.run.group import Group, compared
+from bench_engine.trial import Trial, TrialResult
+
+_SPARE = 0.95  # share of the free memory that a trial without a limit of its own may take
+
+
+class LocalExecutor:
+    """Runs groups on this machine."""
+
+    at_once = 1
+
+    def __init__(self) -> None:
+        self._workers: list[WorkerProcess] = []
+        self._killed = False
+
+    @staticmethod
+    def holding(
+        sweep: str, wait: bool, waiting: Callable[[str], None], cancelled: Callable[[], bool]
+    ) -> AbstractContextManager[None]:
+        return machine_lock(sweep, wait, waiting, cancelled)
+
+    @staticmethod
+    def sites() -> Sequence[Site]:
+        return (this_site(),)
+
+    def run(self, groups: Sequence[Group], running: Callable[[str], None]) -> Iterator[GroupResult]:
+        machine, code_version = this_machine.machine(), this_machine.code_version()
+        useless: set[str] = set()  # references that failed: no other group is to wait for one again
+        for group in groups:
+            if group.reference and group.reference.configuration() in useless:
+                group = replace(group, reference=None)
+            running(group.label())
+            started_at = recording.now()
+            results = self.execute(group.trials)
+            if self._killed:
+                return
+            if group.reference and results[0].status != "ok":
+                useless.add(group.reference.configuration())
+            own = results if group.reference is None else results[1:]
+            yield GroupResult(group, tuple(own), started_at, machine, code_version)
+            if self._killed:  # while its trials were written down
+                return
+
+    def kill(self) -> None:
+        self._killed = True
+        for worker in self._workers:
+            worker.kill()
+
+    def execute(self, trials: Sequence[Trial]) -> list[TrialResult]:
+        """The results of trials that take turns; all but the first are compared with it where it is the baseline.
+
+        One that ran out of memory beside others is tried again beside the baseline only, and then alone.
+        """
+        results = self._turns(trials)
+        company = trials[:1] if trials[0].is_baseline and results[0].status == "ok" else []
+        for index, trial in enumerate(trials):
+            fewer = [[*company, trial], [trial]] if company else [[trial]]
+            for again in fewer:
+                if results[index].status == "oom" and len(again) < len(trials) and not self._killed:
+                    results[index] = self._turns(again)[-1]
+        return results
+
+    def _turns(self, trials: Sequence[Trial]) -> list[TrialResult]:
+        results = self._side_by_side(trials)
+        if len(trials) > 1:
+            group_id = secrets.token_hex(6)
+            results = [replace(r, group_id=group_id) for r in results]
+        return compared(results, results[0]) if trials[0].is_baseline else results
+
+    def _side_by_side(self, trials: Sequence[Trial]) -> list[TrialResult]:
+        started: list[WorkerProcess | TrialResult] = []
+        try:
+            self._set_up(trials, started)
+            self._pin(trials)
+            _take_turns(self._workers, random.Random(trials[0].to_json()))
+            _finish(self._workers)
+            return [s.outcome() if isinstance(s, WorkerProcess) else s for s in started]
+        finally:
+            for worker in self._workers:
+                worker.free()
+            self._workers = []
+
+    def _set_up(self, trials: Sequence[Trial], started: list[WorkerProcess | TrialResult]) -> None:
+        """Start the workers; set-up is not timed, so as many at once as the machine has cores."""
+        free = int(memory.available_bytes() * _SPARE)
+        at_once = max(1, this_machine.cores() // _threads(trials))
+        for first in range(0, len(trials), at_once):
+            for trial in trials[first : first + at_once]:
+                limit = trial.memory_limit_gb
+                started.append(self._started(trial, free if limit is None else int(limit * 1e9)))
+            wait_for([s for s in started[first:] if isinstance(s, WorkerProcess)])
+
+    def _started(self, trial: Trial, memory_bytes: int) -> WorkerProcess | TrialResult:
+        if self._killed:
+            return TrialResult("cancelled")
+        try:
+            worker = WorkerProcess(trial, memory_bytes)
+        except OSError as error:  # no space for temporary files, no process or memory left
+            sentence = (
+                f"The worker could not be run: {error.strerror}. Mend that (space for temporary files, number of "
+                "processes, memory) and start again with --retry-failed."
+            )
+            return TrialResult("failed", error=sentence)
+        self._workers.append(worker)
+        if self._killed:  # the signal came while it was being started
+            self.kill()
+        return worker
+
+    def _pin(self, trials: Sequence[Trial]) -> None:
+        """Keep the workers where there is least to do. Set-up is over: it may use all cores."""
+        live = [w.pid for w in self._workers if w.result is None]
+        if live and (cores := quietest_cores(_threads(trials))):
+            pin(live, cores)
+
+
+def _threads(trials: Sequence[Trial]) -> int:
+    return max(int(t.config.get("threads", 1)) for t in trials)
+
+
+def _take_turns(workers: Sequence[WorkerProcess], order: random.Random) -> None:
+    """Give turns to all, round by round, as long as one needs more; those that have enough keep the others company, so
+    that each turn has a partner. The order within a round is drawn anew, for nobody is always to follow the same one.
+    """
+    while any(w.state == "more" for w in workers):
+        for worker in order.sample(workers, len(workers)):
+            if worker.state != "ended":
+                worker.tell("turn")
+                wait_for([worker])
+
+
+def _finish(workers: Sequence[WorkerProcess]) -> None:
+    for worker in workers:
+        if worker.result is None:
+            worker.tell("finish")
+            wait_for([worker])
+            if worker.result is None:
+                worker.end_with(TrialResult("failed", error="The benchmark gave no result when it was told to finish."))

@@ -1,0 +1,290 @@
+"""Runs a sweep: what is left of its plan, group after group, each trial into the journal before anything else."""
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from bench_engine.machine import machine as this_machine
+from bench_engine.plan.planning import SKIPPED_BY_PLAN, Plan, Planned, Site, plan
+from bench_engine.progress import Progress, TimeLeft
+from bench_engine.run import recording
+from bench_engine.run.executors import Executor, GroupResult
+from bench_engine.run.executors.local import LocalExecutor
+from bench_engine.run.group import Group, grouped
+from bench_engine.sweep.search import counted
+from bench_engine.sweep.sweep import Sweep, expand
+from bench_engine.trial import TrialResult
+from db import future, journal, runs
+from db.record import Record
+from db.runs import RunState
+from db.settings import journal_dir
+from db.store import Store, StoreBusyError, StoreError
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a sweep is to be run.
+
+    Attributes:
+        overrides: see bench_engine.sweep.sweep.expand.
+        url: where the results go; None for the default.
+        retry_failed: run again what failed.
+        force: run everything again.
+        quick: a first look (see bench_engine.plan.planning.plan).
+        wait: wait for a run that holds the machine.
+        run_id: name of the run's state; made up when empty.
+    """
+
+    overrides: tuple[str, ...] = ()
+    url: str | None = None
+    retry_failed: bool = False
+    force: bool = False
+    quick: bool = False
+    wait: bool = False
+    run_id: str = ""
+
+
+def run(
+    sweep: Sweep,
+    options: Options | None = None,
+    executor: Executor | None = None,
+    say: Callable[[str], None] = print,
+) -> RunState:
+    """Run what is left of a sweep. Must be called from the main thread, for it handles signals.
+
+    SIGINT, SIGTERM and SIGHUP end the trials that are running without a record; the state returned is then `cancelled`.
+
+    Raises SweepError, MachineBusyError, ExecutorError, JournalError, StoreError or RunStateError with a sentence; the
+    state of the run then says the same.
+    """
+    options = options or Options()
+    return _Run(sweep, options, executor or LocalExecutor(), say).go()
+
+
+def refuse(sweep: str, options: Options, sentence: str) -> None:
+    """Leave the state of a run that failed before it had a sweep, for whoever gave it its id."""
+    store = Store(options.url)
+    store.check_place()
+    folder = journal_dir(store.url)
+    runs.write(folder, replace(_first_state(sweep, options, folder), status="failed", message=sentence))
+
+
+def _first_state(sweep: str, options: Options, folder: Path) -> RunState:
+    run_id = options.run_id or runs.new_run_id(sweep)
+    log = runs.path_of(folder, run_id, ".log")
+    return RunState(
+        run_id=run_id,
+        sweep=sweep,
+        overrides=options.overrides,
+        pid=os.getpid(),
+        pid_start=runs.process_start(os.getpid()) or 0.0,
+        started_at=recording.now().isoformat(timespec="milliseconds"),
+        log=log.name if log.exists() else "",
+    )
+
+
+class _Run:
+    """One run: its state, its signals and its trials."""
+
+    def __init__(self, sweep: Sweep, options: Options, executor: Executor, say: Callable[[str], None]) -> None:
+        self.sweep = sweep
+        self.options = options
+        self.executor = executor
+        self.say = say
+        self.store = Store(options.url)
+        self.store.check_place()
+        self.journal = journal_dir(self.store.url)
+        self.cancelled = False
+        self.pending: list[Record] = []  # in the journal, not yet in the results
+        self.state = _first_state(sweep.name, options, self.journal)
+
+    def go(self) -> RunState:
+        self.update()
+        try:
+            with _signals(self.cancel):
+                expand(self.sweep, self.options.overrides)  # a slip in the sweep is told before any waiting
+                with self.executor.holding(self.sweep.name, self.options.wait, self.wait_for, lambda: self.cancelled):
+                    if not self.cancelled:
+                        self.update(message="")  # nothing to wait for any more
+                        self.open_results()
+                        sites = self.executor.sites()
+                    if not self.cancelled:
+                        self.trials(self.plan(sites))
+        except Exception as error:
+            with contextlib.suppress(runs.RunStateError):  # a full disk, say: the first error is the one to tell
+                self.update(status="failed", current="", seconds_left=None, message=str(error))
+            raise
+        if self.cancelled and (self.finished < self.state.total or not self.state.total):
+            self.update(status="cancelled", message=self.cancelled_sentence())
+        else:
+            self.update(status="done")
+        return self.state
+
+    def plan(self, sites: Sequence[Site]) -> Plan:
+        options = self.options
+        return plan(
+            self.sweep,
+            options.overrides,
+            self.store.url,
+            options.retry_failed,
+            options.force,
+            options.quick,
+            sites,
+        )
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        self.executor.kill()
+
+    def cancelled_sentence(self) -> str:
+        if self.state.total:
+            return f"{self.finished} of {self.state.total} done; the same command goes on from here."
+        if self.state.message:
+            holder = self.state.message.removesuffix("; waiting for it to end.")
+            return f"Cancelled while waiting for the machine: {holder}."
+        return "Cancelled before the first trial; the same command starts it."
+
+    def wait_for(self, sentence: str) -> None:
+        self.update(message=sentence)
+        self.say(sentence)
+
+    def update(self, **changes: object) -> None:
+        """Write the state with some changes."""
+        updated_at = recording.now().isoformat(timespec="milliseconds")
+        self.state = replace(self.state, **{"updated_at": updated_at, **changes})  # type: ignore[arg-type]
+        runs.write(self.journal, self.state)
+
+    # -- trials ----------------------------------------------------------------------------------------------------
+
+    def trials(self, planned: Plan) -> None:
+        sweep_row = recording.sweep_row(self.sweep, planned.overrides, recording.now())
+        done, skipped = planned.of("done"), planned.of("skip")
+        failed = [p for p in done if p.before != "ok"]
+        self.update(
+            status="running",
+            total=len(planned.trials),
+            done=len(done) - len(failed),
+            failed=len(failed),
+            skipped=len(skipped),
+            seconds_left=planned.seconds / self.executor.at_once,
+            message="",
+        )
+        if planned.of("todo"):
+            for warning in (w for site in planned.sites for w in site.warnings):
+                self.say(warning)
+        time_left = TimeLeft((p.trial.benchmark, p.seconds) for p in planned.of("todo"))
+        progress = Progress(len(planned.trials))
+
+        def left() -> float:
+            return time_left.seconds() / self.executor.at_once
+
+        def keep(found: GroupResult) -> None:
+            entries = []
+            for item, result in zip(found.group.members, found.results, strict=True):
+                identity, attempt = planned.numbered(item, found.machine["machine_id"])
+                entry = recording.record(
+                    item.trial,
+                    result,
+                    identity=identity,
+                    attempt=attempt,
+                    started_at=found.started_at,
+                    code_version=found.code_version,
+                    machine=found.machine,
+                    sweep=sweep_row,
+                )
+                journal.write(self.journal, entry)
+                entries.append(entry)
+                time_left.ended(item.trial.benchmark, item.seconds, result.seconds)
+                self.count(item, entry, left())
+                progress.ended(self.finished, item.trial.label(), entry.status, entry.trial["error"], left())
+            self.index(entries)
+
+        def running(text: str) -> None:
+            self.update(current=text)
+            progress.running(self.finished, text, left())
+
+        try:
+            for item in planned.of("skip"):
+                if not item.recorded:
+                    keep(self.skip(item, planned.sites[item.site].machine))
+            for found in self.executor.run(grouped(planned.trials), running):
+                keep(found)
+        finally:
+            self.update(current="", seconds_left=None)
+            progress.close()
+            self.catch_up()
+        if failed and not self.cancelled:
+            were, them = ("was", "it") if len(failed) == 1 else ("were", "them")
+            last = failed[-1]
+            self.say(
+                f"{counted(len(failed), 'trial')} failed before and {were} left alone; --retry-failed runs {them} "
+                f"again. The last of them: {last.trial.label()}: {planned.error(last) or last.before}"
+            )
+
+    @property
+    def finished(self) -> int:
+        return self.state.done + self.state.failed + self.state.skipped
+
+    @staticmethod
+    def skip(item: Planned, machine: Mapping[str, Any]) -> GroupResult:
+        result = TrialResult("skipped", error=item.reason, environment=SKIPPED_BY_PLAN)
+        return GroupResult(Group((item,)), (result,), recording.now(), machine, this_machine.code_version())
+
+    def count(self, item: Planned, entry: Record, left: float) -> None:
+        counter = {"ok": "done", "skipped": "skipped"}.get(entry.status, "failed")
+        changes: dict[str, object] = {"seconds_left": left}
+        if item.fate == "todo":
+            changes[counter] = getattr(self.state, counter) + 1
+        if counter == "failed":
+            changes["message"] = f"{item.trial.label()}: {entry.trial['error']}"
+        self.update(**changes)
+
+    # -- results ---------------------------------------------------------------------------------------------------
+
+    def open_results(self) -> None:
+        """Make the results ready; what is wrong with them is told before anything runs."""
+        self.store.ensure()
+        journal.recover(self.store)
+        if warning := future.warning(self.store):
+            self.say(warning)
+
+    def index(self, entries: Sequence[Record]) -> None:
+        """Bring trials into the results, so that they can be asked about while the run goes on."""
+        self.pending += entries
+        with contextlib.suppress(StoreError):  # the journal has it: the next group or `catch_up` tries again
+            Store(self.store.url, lock_wait_s=1.0).add(self.pending)
+            self.pending.clear()
+
+    def catch_up(self) -> None:
+        """Bring into the results what the journal has and they lack: of this run, or of one that was killed."""
+        try:
+            report = journal.ingest(self.store, [self.journal])
+        except StoreError as error:
+            hint = "" if isinstance(error, StoreBusyError) else " The trials are safe in the journal."
+            self.say(f"{error}{hint} Run `python -m bench_engine ingest` later to bring them into the results.")
+        else:
+            for line in report.set_aside:
+                self.say(f"Set aside: {line}")
+
+
+@contextlib.contextmanager
+def _signals(handle: Callable[[], None]) -> Iterator[None]:
+    """Call `handle` for a signal that asks this process to end. It raises nothing: what is being written gets whole."""
+
+    def handler(_number: int, _frame: FrameType | None) -> None:
+        handle()
+
+    asked = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
+        asked.append(signal.SIGHUP)
+    before = {number: signal.signal(number, handler) for number in asked}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

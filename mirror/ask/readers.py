@@ -1,0 +1,157 @@
+"""How a question in words is read: as one that was saved, as a follow-up, by the language model or the grammar."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+from mirror.ask.answer import Answer
+
+from mirror.data.process.sandbox import Sandbox
+from mirror.language.followup import followup
+from mirror.language.grammar import grammar
+from mirror.model.free_sql import check_in
+from mirror.model.llm import Declined, LlmError, LlmFrontEnd, NeedsSql
+from mirror.query.agreement import Agreement, agreement
+from mirror.query.complete import complete
+from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.saved import Saved, SavedError, SavedQuestion, saved_path
+from mirror.query.spec import QuerySpec
+from mirror.query.tokens import NO_TOKENS, Tokens
+from mirror.schema import catalog
+from mirror.schema.profile import Profile
+
+_NEAREST = 3  # saved questions that a language model is shown
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a question was read as.
+
+    Attributes:
+        engine: who read it.
+        asked: the query that the question itself says, or None where it became SQL at once.
+        spec: the same, completed with what the results leave open.
+        sql: the statement of a saved question or of a language model; None where the spec says it.
+        read_as: how that statement came about.
+        note: what the person must know besides.
+        sent: what a language model was sent, word for word.
+        tokens: what that took.
+        agreement: how the grammar compares, where a language model filled the form.
+    """
+
+    engine: Literal["grammar", "llm", "saved"] = "grammar"
+    asked: QuerySpec | None = None
+    spec: QuerySpec | None = None
+    sql: str | None = None
+    read_as: str = ""
+    note: str = ""
+    sent: str = ""
+    tokens: Tokens = NO_TOKENS
+    agreement: Agreement | None = None
+
+
+class Unread(Exception):
+    """The question became no query: `cause` says why (Refusal or Ambiguity), and `reading` holds how far it came."""
+
+    def __init__(self, cause: Refusal | Ambiguity, reading: Reading) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+        self.reading = reading
+
+
+def read(question: str, sandbox: Sandbox, use_model: bool, now: datetime | None, after: Answer | None) -> Reading:
+    """Read a question in plain words. Raises Unread; and StoreError or QueryStopped where the results are not there."""
+    profile = sandbox.profile()
+    saved, note = _saved(question, sandbox)
+    if saved.exact:
+        kept = saved.exact
+        told = ["saved with its SQL", *([f"on {kept.saved_at[:10]}"] if kept.saved_at else [])]
+        return Reading("saved", sql=kept.sql, read_as=_joined(" ".join(told), kept.note, ": "), note=note)
+    try:
+        if after and after.asked and (asked := followup.read(question, after.asked, profile, now, after.table)):
+            return Reading(asked=asked, spec=complete(asked, profile, question), note=note)
+        if use_model and LlmFrontEnd.configured():
+            return _by_model(question, sandbox, profile, now, saved.nearest, note)
+        return _by_grammar(question, profile, now, Reading(note=note))
+    except (Refusal, Ambiguity) as error:
+        raise Unread(error, Reading(note=note)) from error
+
+
+def _by_grammar(question: str, profile: Profile, now: datetime | None, so_far: Reading) -> Reading:
+    asked = grammar.parse(question, profile, now)
+    spec = complete(asked, profile, question)
+    return Reading(asked=asked, spec=spec, note=so_far.note, sent=so_far.sent, tokens=so_far.tokens)
+
+
+def _by_model(
+    question: str,
+    sandbox: Sandbox,
+    profile: Profile,
+    now: datetime | None,
+    examples: tuple[SavedQuestion, ...],
+    note: str,
+) -> Reading:
+    """By the language model; by the grammar where it fails."""
+    model = LlmFrontEnd()
+    values = {e.name: profile.values(e.name) for e in catalog.entries().values() if e.role in ("axis", "info")}
+    values["metric"] = profile.curves
+    given = catalog.describe(), {column: listed for column, listed in values.items() if listed}
+    sent, tokens = "", NO_TOKENS
+    try:
+        try:
+            reading = model.read(question, *given, examples)
+        except NeedsSql as needed:
+            sent, tokens = needed.sent, needed.tokens
+            if isinstance(_grammars(question, profile, now), QuerySpec):  # it knows every word: the form holds it
+                told = "The language model would have written SQL; the built-in grammar read the question instead."
+                so_far = Reading(note=_joined(note, told, " "), sent=sent, tokens=tokens)
+                return _by_grammar(question, profile, now, so_far)
+            written = model.write_sql(question, *given, check_in(sandbox), examples)
+            told = "; ".join(("SQL that the language model wrote", *written.notes))
+            both = _joined(sent, written.sent)
+            return Reading("llm", sql=written.sql, read_as=told, note=note, sent=both, tokens=tokens + written.tokens)
+        so_far = Reading("llm", reading.spec, note=note, sent=reading.sent, tokens=reading.tokens)
+        try:
+            spec = complete(reading.spec, profile, question)
+        except (Refusal, Ambiguity) as error:
+            raise Unread(error, so_far) from error
+        return replace(so_far, spec=spec, agreement=agreement(spec, _grammars(question, profile, now)))
+    except Declined as error:
+        so_far = Reading("llm", note=note, sent=_joined(sent, error.sent), tokens=tokens + error.tokens)
+        raise Unread(error, so_far) from error
+    except LlmError as error:
+        told = f"{error} The built-in grammar read the question instead."
+        so_far = Reading(note=_joined(note, told, " "), sent=_joined(sent, error.sent), tokens=tokens + error.tokens)
+        try:
+            return _by_grammar(question, profile, now, so_far)
+        except (Refusal, Ambiguity) as unread:
+            raise Unread(unread, so_far) from unread
+
+
+def _joined(first: str, second: str, between: str = "\n\n") -> str:
+    return between.join(filter(None, (first, second)))
+
+
+def _grammars(question: str, profile: Profile, now: datetime | None) -> QuerySpec | Refusal | Ambiguity:
+    try:
+        return grammar.read(question, profile, now)
+    except (Refusal, Ambiguity) as error:
+        return error
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Saved questions that bear on this one."""
+
+    exact: SavedQuestion | None = None
+    nearest: tuple[SavedQuestion, ...] = ()
+
+
+def _saved(question: str, sandbox: Sandbox) -> tuple[_Known, str]:
+    """The saved questions that bear on this one, and a note where they cannot be read."""
+    store = Saved(saved_path(sandbox.url))
+    try:
+        nearest = store.nearest(question, _NEAREST) if LlmFrontEnd.configured() else ()
+        return _Known(store.find(question), nearest), ""
+    except SavedError as error:
+        return _Known(), str(error)

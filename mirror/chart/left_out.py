@@ -1,0 +1,73 @@
+"""What a result holds and its chart does not show, in sentences that say how to ask for it."""
+
+from collections.abc import Sequence
+
+from mirror.chart.chart_spec import ChartSpec
+from mirror.table.table import Table, Value
+
+from mirror.chart.drawable import (
+    MOST_BARS,
+    MOST_COLORS,
+    MOST_FACETS,
+    complete_part,
+    crowded,
+    drawn_part,
+    fits,
+    label,
+    narrowed,
+    panels,
+    placed,
+)
+from mirror.chart.roles import distinct
+from mirror.query.spec import Filter
+from mirror.query.sql import condition
+from mirror.table.numbers import describe
+from mirror.table.wording import join, where
+
+
+def left_out(chart: ChartSpec, table: Table, edited: bool = False) -> str:
+    """What the rows hold and the chart does not show; empty when it shows everything.
+
+    Args:
+        chart: the chart.
+        table: the whole result.
+        edited: the result is that of SQL that a person wrote, so SQL is what to change.
+    """
+    if chart.type in ("table", "tiles") or fits(chart, table):
+        return ""
+    sentences = []
+    shown = drawn_part(chart, table)
+    if chart.only:
+        drawn = join([describe(c, v) for c, v in chart.only])
+        column, value = next((o for o in chart.only if o[0] != "machine"), chart.only[0])
+        hint = _hint(column, distinct(table, column), [value], edited)
+        sentences.append(f"Only {drawn} {'is' if len(chart.only) == 1 else 'are'} drawn{hint}.")
+    complete = complete_part(chart, table)
+    if missing := len(narrowed(table, chart.only).rows) - len(complete.rows):
+        names = " or no ".join(label(c) for c in placed(chart))
+        sentences.append(f"{missing:,} {'row has' if missing == 1 else 'rows have'} no {names} to draw.")
+    for c in crowded(chart, complete):
+        sentences.append(f"{MOST_BARS} of {len(distinct(complete, c)):,} values of {label(c)} are drawn.")
+    if chart.facet and (facets := len(distinct(shown, chart.facet))) > MOST_FACETS:
+        hint = _hint(chart.facet, distinct(shown, chart.facet), panels(chart, shown), edited)
+        sentences.append(f"{MOST_FACETS} of {facets:,} panels by {label(chart.facet)} are drawn{hint}.")
+    if chart.type == "bar" and not chart.facet:
+        bars = len(distinct(shown, chart.x)) if chart.x else len(shown.rows)
+        if bars > MOST_BARS:
+            sentences.append(f"The first {MOST_BARS} of {bars:,} bars are drawn.")
+    if chart.color and chart.type != "heatmap" and len(distinct(shown, chart.color)) > MOST_COLORS:
+        sentences.append(f"Only {MOST_COLORS} values of {label(chart.color)} have a colour, the rest is grey.")
+    if table.truncated and chart.type == "line":
+        sentences.append(f"Only the first {len(table.rows):,} rows were read, so lines may end early.")
+    return " ".join(sentences)
+
+
+def _hint(column: str, values: Sequence[Value | None], drawn: Sequence[Value | None], edited: bool) -> str:
+    """`; add “on ml-1m” for another`: how to see one of the values that are not drawn; empty where there is none."""
+    other = next((v for v in values if v is not None and v not in drawn), None)
+    if other is None or (column == "machine" and not edited):  # names of machines are too long for a question
+        return ""
+    if not edited:
+        return f"; add “{where([other], [column])}” for another"
+    name = column if column.isidentifier() else '"' + column.replace('"', '""') + '"'
+    return f"; add “WHERE {condition(Filter(name, '=', (other,)))}” for another"

@@ -1,0 +1,354 @@
+"""The sandbox's process: holds a locked snapshot of the results in memory and answers one SELECT at a time.
+
+Started by `mirror.data.process.sandbox` as `python -m mirror.data.process.sandbox_child`. It speaks JSON, one object per line. First comes
+`{url, views, threads, memory_mb}`, answered by `{profile}` or an error; then any number of `{id, sql, row_cap}`, each
+answered by `{columns, rows, truncated, milliseconds}` or `{error: kind, message}`. `{interrupt: id}` may come at any
+time.
+"""
+
+import json
+import math
+import os
+import queue
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import UTC, date, datetime
+from datetime import time as time_of_day
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+from mirror.table.table import Value
+
+from db.columns import AXES, METRICS
+from db.migrations import NewerDatabaseError
+from db.plain_text import printable
+from db.schema import EXPOSED
+from db.settings import SettingsError
+from db.store import Store, StoreError
+from mirror.data.guard import duckdb as guard
+from mirror.data.process.snapshot import load, read
+from mirror.data.process.sql_process import unique_names
+from mirror.schema import catalog
+from mirror.schema.profile import MAX_VALUES, Profile
+
+TEXT_CAP = 10_000
+NAME_CAP = 200
+# About what a browser can be sent; beyond it the answer is cut as if by the row cap.
+ANSWER_CAP = 16_000_000
+
+
+# -- the snapshot ------------------------------------------------------------------------------------------------------
+
+
+def lock(connection: duckdb.DuckDBPyConnection, memory_mb: int) -> None:
+    """Take from the connection, for good, every way out of the snapshot; queries get `memory_mb` beside it."""
+    row = connection.execute("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchone()
+    held_mb = int(row[0] or 0) // 1_000_000 + 1 if row else 0
+    for setting in (
+        f"memory_limit = '{held_mb + memory_mb}MB'",
+        "temp_directory = ''",
+        "TimeZone = 'UTC'",
+        "python_enable_replacements = false",
+        "enable_external_access = false",
+        "lock_configuration = true",
+    ):
+        connection.execute(f"SET {setting}")
+
+
+def cap_memory(memory_mb: int) -> None:
+    """Let the operating system refuse this process more than twice `memory_mb` beyond what it holds now (Linux only).
+
+    Twice, since DuckDB's own limit answers with a better sentence and should be met first.
+    """
+    if sys.platform != "linux":
+        return
+    import resource
+
+    with open("/proc/self/statm") as file:
+        held = int(file.read().split()[0]) * resource.getpagesize()
+    cap = held + 2 * memory_mb * 1_000_000
+    resource.setrlimit(resource.RLIMIT_AS, (cap, cap))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def close_the_door(connection: duckdb.DuckDBPyConnection) -> None:
+    """From here on this process can open no file, no socket and no pipe, whatever gets past all else."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    # What fetching a value loads when it is first met.
+    connection.execute(
+        "SELECT now(), DATE '2026-01-01', TIME '12:00', INTERVAL 1 DAY, 1::DECIMAL(9, 2), 'a'::BLOB, 1.5"
+    )
+    json.dumps([_text(value) for value in connection.fetchall()[0]])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+
+
+def profile(connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int]) -> Profile:
+    """Count what the snapshot holds; `row_counts` are those of the views that it was made without."""
+
+    def rows(sql: str) -> list[tuple[Any, ...]]:
+        return connection.execute(sql).fetchall()
+
+    counts = {v: row_counts[v] if v in row_counts else rows(f"SELECT count(*) FROM {v}")[0][0] for v in EXPOSED}
+    filled, partly = {}, {}
+    for benchmark, trials, *numbers in rows(
+        f"SELECT benchmark, count(*), {', '.join(f'count({c})' for c in (*METRICS, *AXES))} "
+        "FROM results GROUP BY benchmark ORDER BY 1"
+    ):
+        count = dict(zip((*METRICS, *AXES), numbers, strict=True))
+        filled[benchmark] = frozenset(m for m in METRICS if count[m])
+        partly[benchmark] = frozenset(a for a in AXES if 0 < count[a] < trials)
+    distinct: dict[str, tuple[Value, ...]] = {}
+    by_benchmark: dict[str, dict[str, tuple[Value, ...]]] = {benchmark: {} for benchmark in filled}
+    for column in (*AXES, "sweep", "machine", "verdict"):
+        found: dict[str, list[Value]] = {benchmark: [] for benchmark in filled}
+        for benchmark, value in rows(
+            f"SELECT DISTINCT benchmark, {column} FROM results WHERE {column} IS NOT NULL ORDER BY ALL"
+        ):
+            found[benchmark].append(value)
+        together = sorted({value for values in found.values() for value in values})  # type: ignore[type-var]
+        if len(together) <= MAX_VALUES:
+            distinct[column] = tuple(together)
+        for benchmark, values in found.items():
+            if len(values) <= MAX_VALUES:
+                by_benchmark[benchmark][column] = tuple(values)
+    lost = _lost(rows, by_benchmark, partly)
+    baselines: dict[str, tuple[str, ...]] = {}
+    for benchmark, method in rows("SELECT DISTINCT benchmark, method FROM results WHERE is_baseline ORDER BY ALL"):
+        baselines[benchmark] = (*baselines.get(benchmark, ()), method)
+    oldest, newest, machines = rows("SELECT min(started_at), max(started_at), count(DISTINCT machine_id) FROM results")[
+        0
+    ]
+    started = (oldest.isoformat(), newest.isoformat()) if oldest else None
+    curves = tuple(name for (name,) in rows("SELECT DISTINCT metric FROM curves ORDER BY 1"))
+    return Profile(counts, distinct, by_benchmark, filled, partly, baselines, lost, started, machines, curves)
+
+
+def _lost(
+    rows: Callable[[str], list[tuple[Any, ...]]],
+    known: Mapping[str, Mapping[str, tuple[Value, ...]]],
+    partly: Mapping[str, Collection[str]],
+) -> dict[str, dict[str, dict[str, tuple[Value, ...]]]]:
+    """What each usual value of the catalogue leaves out: it is not assumed where it would hide what is asked."""
+    found: dict[str, dict[str, dict[str, tuple[Value, ...]]]] = {}
+    axes = [axis for axis in AXES if any(values.get(axis) for values in known.values())]
+    lists = ", ".join(f"list(DISTINCT {axis}) FILTER (WHERE {axis} IS NOT NULL)" for axis in axes)
+    for column, value in catalog.words()["defaults"].items():
+        # Where all trials of a benchmark have the value, or none has any, it leaves nothing out.
+        if not any(
+            column in partly[benchmark] or values.get(column) not in ((value,), ())
+            for benchmark, values in known.items()
+        ):
+            continue
+        for benchmark, *kept in rows(
+            f"SELECT benchmark, {lists} FROM results WHERE {column} = '{value}' GROUP BY benchmark ORDER BY 1"
+        ):
+            for axis, values in zip(axes, kept, strict=True):
+                gone = tuple(v for v in known.get(benchmark, {}).get(axis, ()) if v not in (values or ()))
+                if gone and axis != column:
+                    found.setdefault(benchmark, {}).setdefault(column, {})[axis] = gone
+    return found
+
+
+# -- a query -----------------------------------------------------------------------------------------------------------
+
+
+def answer(
+    connection: duckdb.DuckDBPyConnection, sql: str, row_cap: int, views: Collection[str] = EXPOSED
+) -> dict[str, Any]:
+    """Run one statement; the reply is the result or what was wrong: `unloaded` where it may run but needs more views.
+
+    Names are compared in ASCII: a statement that lacks the letters of a view cannot read it.
+    """
+    started = time.perf_counter()
+    try:
+        guard.check(connection, sql)
+        if any(re.search(rf"\b{view}\b", sql, re.IGNORECASE) for view in EXPOSED if view not in views):
+            return _error("unloaded", "")
+        connection.execute("EXPLAIN " + sql.lstrip("; \t\r\n"))
+        connection.execute(sql)
+        columns = unique_names([plain_name(d[0]) for d in connection.description or []])
+        rows, truncated = _rows(connection, row_cap)
+    except guard.UnreadableError as error:
+        return _error("unreadable", str(error))
+    except guard.GuardError as error:
+        return _error("guard", str(error))
+    except duckdb.InterruptException:
+        return _error("stopped", "")
+    except (duckdb.OutOfMemoryException, MemoryError):
+        return _error("memory", "")
+    except (duckdb.InternalException, duckdb.FatalException) as error:
+        return _error("crash", str(error))
+    except duckdb.Error as error:
+        return _error("memory" if "bad_alloc" in str(error) else "query", sentence(str(error)))
+    except (ArithmeticError, ValueError, OSError, ImportError):  # no value of Python's, such as 2,000,000,000 days
+        return _error("query", "A value of the result cannot be shown as it is: cast it to VARCHAR.")
+    return {
+        "columns": columns,
+        "rows": rows,
+        "truncated": truncated,
+        "milliseconds": (time.perf_counter() - started) * 1000,
+    }
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, row_cap: int) -> tuple[list[list[Value | None]], bool]:
+    rows: list[list[Value | None]] = []
+    size = 0
+    while len(rows) <= row_cap:
+        batch = connection.fetchmany(min(100, row_cap + 1 - len(rows)))
+        if not batch:
+            return rows, False
+        for row in batch:
+            rows.append([plain(value) for value in row])
+            size += sum(len(v) if isinstance(v, str) else 8 for v in rows[-1])
+            if size > ANSWER_CAP:
+                return rows[:row_cap], True
+    return rows[:row_cap], True
+
+
+def plain_name(name: str) -> str:
+    """The name of a column on one line, not longer than anybody reads: without an alias it is the expression."""
+    text = " ".join(printable(name[: NAME_CAP + 1]).split()) or "unnamed"
+    return text if len(text) <= NAME_CAP else text[: NAME_CAP - 1] + "…"
+
+
+def plain(value: object) -> Value | None:
+    """A value of DuckDB as None, bool, int, float or text; NaN and infinity become None, long text is cut.
+
+    A whole number of more than 64 bits becomes a float: neither a data frame nor a chart can hold it.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else float(value)
+    if isinstance(value, float | Decimal):
+        return float(value) if math.isfinite(value) else None
+    text = _text(value)
+    return text if len(text) <= TEXT_CAP else text[: TEXT_CAP - 1] + "…"
+
+
+def _text(value: object) -> str:
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    if isinstance(value, date | time_of_day):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_text(v) for v in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_text(k)}: {_text(v)}" for k, v in value.items()) + "}"
+    return "NULL" if value is None else str(value)
+
+
+def sentence(message: str) -> str:
+    """DuckDB's own words without the class of the error and the quoted line; what it says is close to it stays."""
+    text = message.split("\nLINE ")[0].strip()
+    _, found, rest = text.partition(" Error: ")
+    text = " ".join(printable(rest if found else text).split())
+    text = text if len(text) <= 600 else text[:599] + "…"
+    return text if text.endswith((".", "!", "?", "…")) else text + "."
+
+
+def _error(kind: str, message: str) -> dict[str, Any]:
+    return {"error": kind, "message": message}
+
+
+# -- the process -------------------------------------------------------------------------------------------------------
+
+
+class _Requests:
+    """Requests as they arrive. An interrupt is passed on at once, and only to the query that it is meant for."""
+
+    def __init__(self, lines: Iterable[bytes]) -> None:
+        self._lines = lines
+        self._waiting: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._lock = threading.Lock()
+        self._running: tuple[int, duckdb.DuckDBPyConnection] | None = None
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self._lines:
+            request = json.loads(line)
+            if "interrupt" not in request:
+                self._waiting.put(request)
+                continue
+            with self._lock:
+                if self._running and self._running[0] == request["interrupt"]:
+                    self._running[1].interrupt()
+        # The parent is gone. PR_SET_PDEATHSIG would say so too, but also when only the thread that started this process
+        # ends, as a page's thread does after every click.
+        os._exit(0)
+
+    def next(self) -> dict[str, Any]:
+        return self._waiting.get()
+
+    def run(
+        self, request: dict[str, Any], connection: duckdb.DuckDBPyConnection, views: Collection[str]
+    ) -> dict[str, Any]:
+        with self._lock:
+            self._running = (request["id"], connection)
+        try:
+            return answer(connection, request["sql"], request["row_cap"], views)
+        finally:
+            with self._lock:
+                self._running = None
+
+
+class _WithoutPandas:
+    """DuckDB and pyarrow import pandas where they find it, which takes as long as to load small results."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("The sandbox needs no pandas.", name=name)
+
+
+def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, dict[str, Any]]:
+    store = Store(request["url"])
+    views = request["views"]
+    try:
+        if store.path is None or store.path.exists():
+            store.ensure()
+        connection = load(read(store, views), request["threads"])
+        left = {v: store.rows(f"SELECT count(*) AS n FROM {v}")[0]["n"] for v in EXPOSED if v not in views}
+    except (StoreError, NewerDatabaseError) as error:
+        return None, _error(type(error).__name__, str(error))
+    except duckdb.Error as error:
+        return None, _error("StoreError", f"The results at {store.name} cannot be read: {sentence(str(error))}")
+    try:
+        found = profile(connection, left)
+    except SettingsError as error:  # the catalogue's words
+        return None, _error("StoreError", str(error))
+    lock(connection, request["memory_mb"])
+    cap_memory(request["memory_mb"])
+    close_the_door(connection)
+    return connection, {"profile": found.to_dict()}
+
+
+def main() -> None:
+    """Serve until the pipe closes."""
+    sys.meta_path.insert(0, _WithoutPandas)
+    # Nothing but replies may reach the pipe, whatever a library prints.
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    # Not sys.stdin, which the interpreter's end would wait for while a thread reads from it.
+    requests = _Requests(os.fdopen(os.dup(0), "rb"))
+    hello = requests.next()
+    connection, reply = _start(hello)
+    while True:
+        replies.write(json.dumps(reply, allow_nan=False).encode() + b"\n")
+        replies.flush()
+        if connection is None:
+            return
+        reply = requests.run(requests.next(), connection, hello["views"])
+
+
+if __name__ == "__main__":
+    main()

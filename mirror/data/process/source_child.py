@@ -1,0 +1,122 @@
+"""The process that reads other data: it connects, counts, checks and runs one statement at a time.
+
+Started by `mirror.data.process.source_process` as `python -m mirror.data.process.source_child`. It speaks JSON, one object per line. First
+comes `{source, memory_mb}`, then any number of `{id, what: "database", have}` (what can be asked about; only where it
+is not the version that the other side has) and `{id, what: "query", sql, row_cap, time_limit_s}`. Each is answered by
+an object, or by `{error: kind, message}`.
+"""
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from mirror.data.guard import sqlglot_tree as guard
+from mirror.data.guard.duckdb import GuardError, UnreadableError
+from mirror.data.process.sandbox import QueryError, QueryStopped
+from mirror.data.process.sandbox_child import cap_memory, plain
+from mirror.data.process.sql_process import unique_names
+from mirror.data.sources import facts
+from mirror.data.sources.location import Source, SourceError
+from mirror.data.sources.reader import Reader, open_reader
+from mirror.schema.database import Database
+
+# Values may change without any change of tables: they are counted anew after this time.
+OLDEST_S = 600.0
+
+
+class Server:
+    """Answers requests about one source."""
+
+    def __init__(self, source: Source) -> None:
+        self._reader: Reader = open_reader(source)
+        self._database: Database | None = None
+        self._version = ""
+        self._counted = 0.0
+
+    def reply(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer of a request; whatever goes wrong is one of the known kinds of error."""
+        try:
+            if request["what"] == "database":
+                return self._describe(str(request.get("have", "")))
+            return self._query(request)
+        except UnreadableError as error:
+            return {"error": "unreadable", "message": str(error)}
+        except GuardError as error:
+            return {"error": "guard", "message": str(error)}
+        except QueryStopped as error:
+            return {"error": "stopped", "message": str(error)}
+        except QueryError as error:
+            return {"error": "query", "message": str(error)}
+        except SourceError as error:
+            return {"error": "source", "message": str(error)}
+        except MemoryError:
+            return {"error": "memory", "message": ""}
+
+    def _current(self) -> Database:
+        version = self._reader.version()
+        if self._database is None or version != self._version or time.monotonic() - self._counted > OLDEST_S:
+            self._database = facts.database(self._reader)
+            self._version, self._counted = version, time.monotonic()
+        return self._database
+
+    def _describe(self, have: str) -> dict[str, Any]:
+        database = self._current()
+        stamp = f"{self._version}-{self._counted}"
+        return {"stamp": stamp, "database": None if have == stamp else database.to_dict()}
+
+    def _query(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        started = time.perf_counter()
+        database = self._database or self._current()
+        sql = guard.check(request["sql"], database, request["row_cap"])
+        with self._reader.session() as session:
+            found = session.fetch(sql, request["row_cap"], request["time_limit_s"])
+        odd = 0
+        rows = []
+        for row in found.rows:
+            odd += sum(isinstance(v, float | Decimal) and not math.isfinite(v) for v in row)
+            rows.append([plain(value) for value in row])
+        return {
+            "columns": unique_names(found.columns),
+            "rows": rows,
+            "truncated": found.truncated,
+            "milliseconds": (time.perf_counter() - started) * 1000,
+            "not_finite": odd,
+        }
+
+
+def _start(request: Mapping[str, Any]) -> tuple[Server | None, dict[str, Any]]:
+    given = request["source"]
+    source = Source(given["kind"], given["url"], tuple(map(Path, given["paths"])), given["name"])
+    cap_memory(request["memory_mb"])
+    try:
+        return Server(source), {"ready": True}
+    except SourceError as error:
+        return None, {"error": "source", "message": str(error)}
+    except MemoryError:
+        return None, {"error": "memory", "message": ""}
+
+
+def main() -> None:
+    """Serve until the pipe closes."""
+    # Nothing but replies may reach the pipe, whatever a library prints.
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    server, reply = _start(json.loads(sys.stdin.buffer.readline()))
+    while True:
+        replies.write(json.dumps(reply, allow_nan=False).encode() + b"\n")
+        replies.flush()
+        line = sys.stdin.buffer.readline()
+        if server is None or not line:
+            return
+        request = json.loads(line)
+        reply = {"id": request["id"], **server.reply(request)}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""An answer on the page Ask: its reading, sentence, chart, SQL and table; or a plan, a question back, a refusal."""
+
+from functools import partial
+
+import streamlit as st
+from mirror.ask.answer import Answer
+
+from mirror.data.process.sandbox import Sandbox
+from mirror.faces.pages import flow, new_run
+from mirror.faces.pages.common import NEW_RUN_PATH, is_phone, plain, prose, show_chart
+from mirror.faces.pages.result_view import chart_options, show_rows
+from mirror.faces.pages.sql_editor import show_editor, show_likely_fix
+from mirror.faces.pages.trail import CANCELLED, MOST_STEPS, Trail
+from mirror.runs.run_plan import RunPlan
+from mirror.schema import catalog
+from mirror.table.wording import filter_in_words, join
+
+_ENGINES = {
+    "grammar": ":gray-badge[built-in grammar]",
+    "llm": ":violet-badge[language model]",
+    "saved": ":green-badge[saved question]",
+    "sql": "",
+}
+_ICONS = {"ambiguous": ":material/help:", "error": ":material/error:"}
+_TRAIL_LENGTH = 60  # characters of a question in the trail
+
+
+def show(trail: Trail, box: Sandbox) -> None:
+    """Show the answer of the question that is shown."""
+    answer = trail.step.shown
+    with st.container():  # each thing has its place, there or not: what follows would jump when it comes and goes
+        _trail(trail)
+    with st.container():
+        if answer.note:
+            st.warning(plain(answer.note), icon=":material/info:")
+    if answer.sql is None:
+        _no_rows(answer, partial(flow.ask_anew, box=box), "suggestion")
+    else:
+        _rows(trail, box)
+    _sent(trail.step.answer)
+
+
+def _trail(trail: Trail) -> None:
+    """The questions so far, to go back to."""
+    if len(trail.steps) == 1:
+        return
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="trail"):
+        for i, step in enumerate(trail.steps):
+            words = step.question if len(step.question) <= _TRAIL_LENGTH else f"{step.question[:_TRAIL_LENGTH]}…"
+            if i:
+                st.markdown("›", width="content")
+            if i == trail.at:
+                st.markdown(f"**{plain(words)}**", width="content")
+            else:
+                st.button(plain(words), key=f"back_{i}", type="tertiary", on_click=flow.go_back, args=(i,))
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def _rows(trail: Trail, box: Sandbox) -> None:
+    answer = trail.step.shown
+    with st.container():
+        _reading(trail, box)
+    with st.container():
+        if answer.status == "answered" and answer.summary:
+            st.markdown(plain(answer.summary))
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        if answer.status == "answered" and answer.table and answer.chart:
+            generation = st.session_state.get("generation", 0)
+            chart = chart_options(answer.table, answer.chart, answer.spec, generation)
+            show_chart(answer.table, chart, key="chart")
+        elif answer.summary == CANCELLED:
+            st.info(plain(answer.summary), icon=":material/cancel:")
+        else:
+            st.error(plain(answer.summary), icon=":material/error:")
+            show_likely_fix(answer, box)
+    wanted = not is_phone() or answer.status != "answered"
+    with right, st.expander("SQL (edit me)", expanded=wanted, icon=":material/code:"):
+        show_editor(trail, box)
+    _follow_up(trail, box)
+    if answer.table:
+        show_rows(answer.table, key="table", file_name="mirror.csv")
+
+
+def _reading(trail: Trail, box: Sandbox) -> None:
+    """How the question was read and by whom, and beside it what to do when that is not what was meant."""
+    answer, asked = trail.step.shown, trail.step.answer
+    edited = " · **edited**" if trail.step.edited else ""
+    agrees = " :green-badge[the grammar agrees]" if answer.agreement and answer.agreement.same else ""
+    left, right = st.columns([6, 1])
+    left.markdown(f"Read as: {plain(answer.read_as)}{edited} {_ENGINES[answer.engine]}{agrees}")
+    if asked.asked and not trail.step.edited:
+        with right:
+            _not_meant(asked, box)
+    if answer.agreement and not answer.agreement.same:
+        differs = answer.agreement.same is False
+        (st.warning if differs else st.caption)(plain(answer.agreement.sentence))
+
+
+def _not_meant(answer: Answer, box: Sandbox) -> None:
+    """The readings next to this one: without a filter, or by the grammar."""
+    with st.popover("Not what I meant", type="tertiary"):
+        filters = answer.asked.filters if answer.asked else ()
+        if answer.engine == "llm":
+            by_grammar = {"box": box, "use_model": False}
+            label = "Let the built-in grammar read it"
+            st.button(label, key="by_grammar", on_click=flow.ask_anew, args=(answer.question,), kwargs=by_grammar)
+        for column in dict.fromkeys(f.column for f in filters):
+            if column != "metric":  # of a curve: what is asked for, not a limit to it
+                words = join(filter_in_words(f) for f in filters if f.column == column)
+                drop = f"drop the {catalog.entry(column).label} filter"
+                label = f"Leave out {plain(words)}"
+                st.button(label, key=f"drop_{column}", on_click=flow.follow_up, args=(drop, box))
+        st.caption("Or change the SQL, or say below what is to be different: “only hashed”, “by dim instead”.")
+
+
+# -- the follow-up -----------------------------------------------------------------------------------------------------
+
+
+def _follow_up(trail: Trail, box: Sandbox) -> None:
+    """The box for a follow-up, and what became of one that has no rows to show."""
+    if trail.step.answer.asked is None:
+        st.caption("There is no reading that words could change: edit the SQL, or ask above.")
+        return
+    if trail.is_full:
+        st.caption(f"These are {MOST_STEPS} questions in a row: ask a new one above.")
+        return
+    with st.form("followup_form", border=False):
+        left, right = st.columns([6, 1], vertical_alignment="bottom")
+        left.text_input("Follow up", key="followup", placeholder="and for 0.05?", label_visibility="collapsed")
+        right.form_submit_button("Follow up", width="stretch", on_click=flow.follow_up_typed, args=(box,))
+    if trail.step.edited:
+        st.caption("A follow-up changes the question as it was asked, without the edits of its SQL.")
+    if trail.reply:
+        again = flow.follow_up if trail.reply.status == "ambiguous" else flow.ask_anew
+        if trail.reply.note:
+            st.warning(plain(trail.reply.note), icon=":material/info:")
+        _no_rows(trail.reply, partial(again, box=box), "reply")
+        _sent(trail.reply)
+
+
+# -- no rows -----------------------------------------------------------------------------------------------------------
+
+
+def _no_rows(answer: Answer, ask: "partial[None]", key: str) -> None:
+    """A plan to run, a question back, a refusal or an error."""
+    if answer.plan:
+        _plan(answer.plan, key)
+        return
+    if answer.summary == CANCELLED:
+        st.info(plain(answer.summary), icon=":material/cancel:")
+        return
+    icon = _ICONS.get(answer.status, ":material/block:")
+    (st.error if answer.status == "error" else st.info)(prose(answer.summary), icon=icon)
+    if answer.suggestions:
+        st.markdown("Which one?" if answer.status == "ambiguous" else "These can be asked:")
+        question_buttons(answer.suggestions, ask, key)
+
+
+def question_buttons(questions: tuple[str, ...], ask: "partial[None]", key: str) -> None:
+    """Questions to click; `ask` takes the one that is clicked."""
+    with st.container(horizontal=True, gap="small"):
+        for i, question in enumerate(questions):
+            st.button(plain(question), key=f"{key}_{i}", on_click=ask, args=(question,))
+
+
+def _plan(plan: RunPlan, key: str) -> None:
+    """What a question asks to be run. Nothing starts here."""
+    st.markdown("Read as: a run to start")
+    st.markdown(prose(plan.words))
+    if plan.notes:
+        st.caption("\n".join(f"- {prose(note)}" for note in plan.notes))
+    st.code(plan.command, language="bash", wrap_lines=True)
+    if st.button("Fill the form on New run", key=f"{key}_plan", type="primary", icon=":material/edit_note:"):
+        st.session_state["plan"] = plan
+        st.switch_page(st.Page(new_run.page, url_path=NEW_RUN_PATH))
+    st.caption("Nothing runs until you press Start there.")
+
+
+def _sent(answer: Answer) -> None:
+    if not answer.sent:
+        return
+    label = " · ".join(filter(None, ("What the language model was sent", answer.tokens.in_words)))
+    with st.expander(label, icon=":material/outbox:"):
+        st.code(answer.sent, language=None, wrap_lines=True)

@@ -1,0 +1,41 @@
+"""The page Ask: a question, and its answer below it."""
+
+from functools import partial
+
+import streamlit as st
+
+from mirror.data.process.sandbox import Sandbox
+from mirror.faces.pages import answer_view, flow, saved_view, welcome
+from mirror.faces.pages.common import heading, sandbox, show_status
+from mirror.schema import catalog
+
+
+def page() -> None:
+    """Draw the page."""
+    status = heading("Ask")
+    box = sandbox()
+    flow.open_link(box)
+    flow.remember()
+    _question_form(box)
+    flow.wait(st.empty(), box)
+    show_status(status, box)
+    flow.show_link()
+    trail = flow.trail()
+    with st.container(horizontal=True, gap="small"):
+        if trail:
+            with st.popover("Example questions", icon=":material/lightbulb:"):
+                answer_view.question_buttons(catalog.examples(), partial(flow.ask_anew, box=box), "example")
+        saved_view.show_list(box)
+    if trail:
+        answer_view.show(trail, box)
+    else:
+        welcome.show(box)
+
+
+def _question_form(box: Sandbox) -> None:
+    with st.form("question_form", border=False):
+        left, right = st.columns([8, 1], vertical_alignment="bottom")
+        left.text_input(
+            "Your question", key="question", placeholder=catalog.examples()[0], label_visibility="collapsed"
+        )
+        right.form_submit_button("Ask", type="primary", width="stretch", on_click=flow.ask_typed, args=(box,))

@@ -1,0 +1,194 @@
+"""What every page shares: the sandbox, the status line, tables and figures."""
+
+import re
+from datetime import UTC, datetime
+from typing import NoReturn
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import pandas as pd
+import streamlit as st
+from mirror.chart.chart_spec import ChartSpec
+from mirror.table.table import Table
+from streamlit.delta_generator import DeltaGenerator
+
+from db import settings
+from db.journal import open_results
+from db.settings import SettingsError, db_url
+from db.store import StoreError
+from mirror.chart.choose import figure, fits, tiles
+from mirror.data.process.sandbox import QueryStopped, Sandbox, shared
+from mirror.schema import catalog
+from mirror.table.numbers import format_value
+from mirror.table.wording import counted
+
+NEW_RUN_PATH = "new-run"
+_PLOTLY = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
+_PLOTLY_PHONE = {"displayModeBar": False}  # without a mouse it would always lie over the legend
+_STYLE = """
+<style>
+.block-container {padding-top: 3.6rem; padding-bottom: 3rem; max-width: 1320px;}
+.stTextArea textarea {font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.86rem;}
+.st-key-trial thead {display: none;}
+.st-key-trail p {font-size: 0.92rem;}
+.mirror-status {color: #5b6875; font-size: 0.85rem; text-align: right;}
+@media (max-width: 640px) {
+  .mirror-status {text-align: left;}
+  [data-testid="InputInstructions"], [data-testid="stElementToolbar"] {display: none;}
+  [class*="st-key-wide-"] {display: none;}
+  .block-container {padding-left: 1rem; padding-right: 1rem;}
+}
+@media (min-width: 641px) {[class*="st-key-narrow-"] {display: none;}}
+</style>
+"""
+
+
+@st.cache_resource(show_spinner="Loading the results …")
+def _ready(url: str) -> None:
+    open_results(url)
+
+
+def sandbox() -> Sandbox:
+    """The sandbox of the configured results; ends the page with one sentence where they cannot be used."""
+    try:
+        settings.check()
+        catalog.words()
+        url = db_url()
+        _ready(url)
+        return shared(url)
+    except (StoreError, SettingsError) as error:
+        _stop(error)
+
+
+def heading(title: str) -> DeltaGenerator:
+    """Page title, and beside it the place for `show_status`, which may come later: loading results takes a while."""
+    st.html(_STYLE)
+    left, right = st.columns([1, 2], vertical_alignment="bottom")
+    left.subheader(title)
+    return right.empty()
+
+
+def show_status(place: DeltaGenerator, box: Sandbox, measuring: bool = False) -> None:
+    """What the results hold, on one line; while a run is measuring they are left in peace."""
+    hint, status = ("", "a run is measuring") if measuring else _status(box)
+    place.html(f'<div class="mirror-status" title="{hint}">{status}</div>')
+
+
+def _status(box: Sandbox) -> tuple[str, str]:
+    """(hint, text) of the status line."""
+    try:
+        trials, machines, updated = _counts(box.url, box.version(), box)
+    except (StoreError, QueryStopped) as error:
+        _stop(error)
+    parts = [f"{trials:,} trials", counted(machines, "machine")]
+    if not updated:
+        return "", f"results: {' · '.join(parts)}"
+    return f"{updated} UTC", f"results: {' · '.join([*parts, f'updated {local_time(updated)}'])}"
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _counts(url: str, version: str, _box: Sandbox) -> tuple[int, int, str | None]:
+    """(trials, machines, time of the newest), read once: a page must not wait for the query of somebody else."""
+    profile = _box.profile()
+    return profile.rows("results"), profile.machines, profile.updated
+
+
+def _stop(error: Exception) -> NoReturn:
+    """End the page with one sentence."""
+    st.error(prose(str(error)), icon=":material/database_off:")
+    st.stop()
+
+
+def local_time(iso: str) -> str:
+    """A naive UTC ISO time in the reader's time zone, without the date when it is today; other text as it is."""
+    try:
+        moment = datetime.fromisoformat(iso).replace(tzinfo=UTC)
+    except ValueError:
+        return iso
+    try:
+        zone = ZoneInfo(st.context.timezone or "UTC")
+    except (ZoneInfoNotFoundError, ValueError):
+        zone = ZoneInfo("UTC")
+    local = moment.astimezone(zone)
+    today = datetime.now(zone).date()
+    return local.strftime("%H:%M") if local.date() == today else local.strftime("%Y-%m-%d %H:%M")
+
+
+def is_phone() -> bool:
+    """Whether the browser says it is a phone."""
+    return "Mobi" in st.context.headers.get("User-Agent", "")
+
+
+def plain(text: str) -> str:
+    """Text that Markdown shows as it stands: all that came from data, a model or a person goes through here."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text).replace("\n", "  \n")
+
+
+def prose(text: str) -> str:
+    """`plain`, but for what stands between backticks: it is set as code."""
+    parts = re.split(r"`([^`\n]+)`", text)
+    return "".join(f"`{part}`" if i % 2 else plain(part) for i, part in enumerate(parts))
+
+
+def show_table(table: Table, key: str, selectable: bool = False) -> int | None:
+    """A result as a table, numbers with a sensible count of digits. Returns the selected row, if any."""
+    frame = pd.DataFrame(list(table.rows), columns=list(table.columns)).convert_dtypes()
+    columns = {}
+    for name in table.columns:
+        entry = catalog.entry(name)
+        text = plain(f"{entry.title}: {entry.text}" if entry.text else entry.title)
+        if entry.numeric and pd.api.types.is_float_dtype(frame[name]):
+            columns[name] = st.column_config.NumberColumn(help=text, format=_digits(name, table))
+        else:
+            columns[name] = st.column_config.Column(help=text)
+    if not selectable:
+        st.dataframe(frame, hide_index=True, column_config=columns, key=key, placeholder="")
+        return None
+    event = st.dataframe(
+        frame,
+        hide_index=True,
+        column_config=columns,
+        key=key,
+        on_select="rerun",
+        selection_mode="single-row",
+        placeholder="",
+    )
+    rows = event["selection"]["rows"]
+    return rows[0] if rows else None
+
+
+def _digits(name: str, table: Table) -> str:
+    """A printf format with enough digits for the smallest value of the column, and no more."""
+    sizes = [abs(v) for v in table.column(name) if isinstance(v, (int, float)) and v]
+    if not sizes or name in ("compression", "zipf_s"):
+        return "%.4g"
+    smallest = min(sizes)
+    return "%.4f" if smallest < 1 else "%.2f" if smallest < 1000 else "%.0f"
+
+
+def show_chart(table: Table, chart: ChartSpec, key: str, narrow: bool = False) -> None:
+    """The chart of a result, number tiles, or why there is none; `narrow` where it has no more room than on a phone."""
+    if chart.type == "tiles" and table.rows:
+        with st.container(horizontal=True, gap="medium"):
+            for name, value in tiles(table):
+                st.metric(plain(catalog.entry(name).label), plain(format_value(name, value)), width="content")
+        return
+    if why := fits(chart, table):
+        st.info(plain(why), icon=":material/table_chart:")
+        return
+    narrow = narrow or is_phone()
+    config = _PLOTLY_PHONE if is_phone() else _PLOTLY
+    drawn = figure(table, chart, columns=1 if narrow else None)
+    if drawn is None:
+        st.info(plain(chart.reason or "No chart fits this result."), icon=":material/table_chart:")
+        return
+    if chart.facet is None or narrow:
+        st.plotly_chart(drawn, key=key, config=config, theme=None)
+    else:
+        # The server does not know how wide the page is: the style sheet shows one of the two.
+        with st.container(key=f"wide-{key}"):
+            st.plotly_chart(drawn, key=f"{key}_wide", config=config, theme=None)
+        with st.container(key=f"narrow-{key}"):
+            below = figure(table, chart, columns=1)
+            st.plotly_chart(below, key=f"{key}_narrow", config=config, theme=None)
+    if chart.reason:
+        st.caption(plain(chart.reason))

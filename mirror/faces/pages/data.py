@@ -1,0 +1,260 @@
+"""The page Data: a database or files of one's own, what was found in them, and answers to questions about them."""
+
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+from mirror.ask.answer import Answer
+
+from mirror.ask.other_data import MAX_QUESTION, ask, data, run_sql
+from mirror.data.process.sandbox import QueryStopped
+from mirror.data.sources.location import READABLE, SourceError, find
+from mirror.faces.pages.common import heading, is_phone, plain, show_chart
+from mirror.faces.pages.result_view import chart_options, rows_in_words, show_rows
+from mirror.language.tables.examples import examples
+from mirror.schema.database import Column, Database, Relation, shown
+from mirror.table.wording import counted
+
+_SUFFIXES = ("csv", "tsv", "gz", "parquet", "pq", "sqlite", "sqlite3", "db", "duckdb")
+_MOST_VALUES = 6
+
+
+def page() -> None:
+    """Draw the page."""
+    heading("Data")
+    state = st.session_state
+    _source_form()
+    if error := state.get("data_error"):
+        st.error(plain(error), icon=":material/database_off:")
+    if "data_url" not in state:
+        st.info(plain(f"{READABLE} can be read; nothing is ever written to them."), icon=":material/lock:")
+        return
+    try:
+        database = data(state["data_url"]).database()
+    except (SourceError, QueryStopped) as problem:
+        st.error(plain(str(problem)), icon=":material/database_off:")
+        return
+    _found(database)
+    answer: Answer | None = state.get("data_answer")
+    if answer is not None:
+        # Streamlit forgets what is typed in a widget while another page is shown.
+        state.setdefault("data_question", state["data_asked"])
+        state.setdefault("data_sql", answer.sql or "")
+    _question_form(database)
+    if answer is None:
+        _question_buttons(examples(database), "data_example")
+        return
+    _show(answer)
+
+
+# -- where the data are ------------------------------------------------------------------------------------------------
+
+
+def _source_form() -> None:
+    state = st.session_state
+    if "data_name" in state:
+        state.setdefault("data_source", state["data_name"])
+    with st.form("data_source_form", border=False):
+        left, right = st.columns([8, 1], vertical_alignment="bottom")
+        left.text_input(
+            "Database or file",
+            key="data_source",
+            placeholder="sales.csv, a folder of such files, shop.sqlite or postgresql://user@host/database",
+            help="A URL, a path, a folder, or paths with commas between them.",
+        )
+        right.form_submit_button("Open", type="primary", width="stretch", on_click=_open_typed)
+    with st.expander("Upload files", icon=":material/upload:", expanded=False):
+        st.file_uploader(
+            "CSV and Parquet files, each a table; or one SQLite or DuckDB file",
+            type=list(_SUFFIXES),
+            accept_multiple_files=True,
+            key="data_upload",
+            on_change=_open_uploaded,
+        )
+
+
+def _open_typed() -> None:
+    state = st.session_state
+    typed = state["data_source"].strip()
+    if "data_name" in state and typed == state["data_name"]:
+        _forget_answer()  # the name as it was shown, without its password: the same again
+        return
+    _open(typed)
+
+
+def _open(url: str) -> None:
+    """Take a source, and show its name in place of what was typed: a password is never shown back."""
+    state = st.session_state
+    _forget_answer()
+    for key in ("data_url", "data_name", "data_error"):
+        state.pop(key, None)
+    try:
+        source = find(url)
+    except SourceError as error:
+        state["data_error"] = str(error)
+        if "://" in url:
+            state["data_source"] = ""
+        return
+    name = source.name if source.url else url
+    state.update(data_url=url, data_name=name, data_source=name)
+
+
+def _open_uploaded() -> None:
+    """Files of the browser, in a folder that goes with the session."""
+    state = st.session_state
+    files = state["data_upload"]
+    if not files:
+        return
+    folder = tempfile.TemporaryDirectory(prefix="mirror-data-")
+    for file in files:
+        (Path(folder.name) / Path(file.name).name).write_bytes(file.getbuffer())
+    only = Path(folder.name) / Path(files[0].name).name
+    _open(str(only) if len(files) == 1 else folder.name)
+    if "data_url" in state:
+        state["data_folder"] = folder
+        state["data_name"] = state["data_source"] = shown(Path(f.name).name for f in files)
+
+
+def _forget_answer() -> None:
+    for key in ("data_answer", "data_original", "data_asked", "data_question", "data_sql"):
+        st.session_state.pop(key, None)
+
+
+# -- what was found ----------------------------------------------------------------------------------------------------
+
+
+def _found(database: Database) -> None:
+    tables = [r for r in database.relations if not r.view]
+    views = len(database.relations) - len(tables)
+    others = ((views, "view"), (len(database.links), "foreign key"))
+    parts = [counted(len(tables), "table"), *(counted(n, noun) for n, noun in others if n)]
+    with st.expander(f"Found: {' · '.join(parts)}", icon=":material/database:"):
+        for note in database.notes:
+            st.caption(plain(note))
+        for link in database.links:
+            said = f"{link.table}.{', '.join(link.columns)} → {link.to}.{', '.join(link.to_columns)}"
+            st.markdown(plain(said if link.declared else f"{said} (inferred)"))
+        for relation in database.relations:
+            st.markdown(f"**{plain(relation.name)}** {plain(_about(relation))}")
+            frame = pd.DataFrame(
+                [
+                    (c.name, c.type, "yes" if c.name in relation.key else "", _holds(c), c.comment)
+                    for c in relation.columns
+                ],
+                columns=["column", "type", "key", "holds", "comment"],
+            )
+            st.dataframe(frame, hide_index=True, key=f"data_columns_{relation.name}")
+
+
+def _about(relation: Relation) -> str:
+    """`80 rows`, `about 1,000,000 rows`, and what the database says of the table."""
+    rows = "" if relation.rows is None else counted(relation.rows, "row")
+    about = f"about {rows}" if rows and not relation.exact else rows
+    return " · ".join(filter(None, ("view" if relation.view else "", about, relation.comment)))
+
+
+def _holds(column: Column) -> str:
+    if column.values:
+        return shown(column.values, _MOST_VALUES)
+    return f"{column.low} to {column.high}" if column.low is not None else ""
+
+
+# -- asking --------------------------------------------------------------------------------------------------------
+
+
+def _ask(question: str) -> None:
+    """Answer a question and put it and its SQL where the widgets find them."""
+    state = st.session_state
+    answer = ask(question, state["data_url"])
+    state.update(data_asked=question, data_question=question, data_answer=answer, data_original=answer)
+    state["data_sql"] = answer.sql or ""
+    state["data_generation"] = state.get("data_generation", 0) + 1  # new widgets for the chart of a new answer
+
+
+def _ask_typed() -> None:
+    _ask(st.session_state["data_question"])
+
+
+def _question_form(database: Database) -> None:
+    with st.form("data_question_form", border=False):
+        left, right = st.columns([8, 1], vertical_alignment="bottom")
+        left.text_input(
+            "Your question",
+            key="data_question",
+            placeholder=next(iter(examples(database)), "how many rows"),
+            label_visibility="collapsed",
+            max_chars=10 * MAX_QUESTION,
+        )
+        right.form_submit_button("Ask", type="primary", width="stretch", on_click=_ask_typed)
+
+
+def _question_buttons(questions: tuple[str, ...], key: str) -> None:
+    with st.container(horizontal=True, gap="small"):
+        for i, question in enumerate(questions):
+            st.button(plain(question), key=f"{key}_{i}", on_click=_ask, args=(question,))
+
+
+# -- the answer ----------------------------------------------------------------------------------------------------
+
+
+def _show(answer: Answer) -> None:
+    if answer.note:
+        st.warning(plain(answer.note), icon=":material/info:")
+    if answer.sql is None:
+        _not_answered(answer)
+        return
+    edited = answer.engine == "sql" and st.session_state["data_original"].sql != answer.sql
+    st.markdown(f"Read as: {plain(answer.read_as)}{' · **edited**' if edited else ''}")
+    if answer.status == "answered" and answer.summary:
+        st.markdown(plain(answer.summary))
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        if answer.status == "answered" and answer.table and answer.chart:
+            generation = st.session_state.get("data_generation", 0)
+            chart = chart_options(answer.table, answer.chart, answer.spec, f"data_{generation}")
+            show_chart(answer.table, chart, key="data_chart")
+        else:
+            st.error(plain(answer.summary), icon=":material/error:")
+    with right, st.expander("SQL (edit me)", expanded=not is_phone(), icon=":material/code:"):
+        _sql_editor(answer, edited)
+    if answer.table:
+        show_rows(answer.table, key="data_table", file_name="data.csv")
+
+
+def _not_answered(answer: Answer) -> None:
+    icon = {"ambiguous": ":material/help:", "error": ":material/error:"}.get(answer.status, ":material/block:")
+    (st.error if answer.status == "error" else st.info)(plain(answer.summary), icon=icon)
+    if answer.suggestions:
+        st.markdown("Which one?" if answer.status == "ambiguous" else "These can be asked:")
+        _question_buttons(answer.suggestions, "data_suggestion")
+
+
+# -- the SQL -------------------------------------------------------------------------------------------------------
+
+
+def _run_edited() -> None:
+    state = st.session_state
+    original: Answer = state["data_original"]
+    if original.sql == state["data_sql"]:
+        state["data_answer"] = original
+    else:
+        state["data_answer"] = run_sql(state["data_sql"], state["data_url"], question=original.question)
+    state["data_generation"] += 1
+
+
+def _restore() -> None:
+    state = st.session_state
+    state.update(data_answer=state["data_original"], data_sql=state["data_original"].sql or "")
+    state["data_generation"] += 1
+
+
+def _sql_editor(answer: Answer, edited: bool) -> None:
+    with st.form("data_sql_form", border=False):
+        # The key outlives the text of a failed statement: nothing typed is lost.
+        st.text_area("SQL", key="data_sql", height=260, label_visibility="collapsed")
+        st.form_submit_button("Run", type="primary", width="stretch", on_click=_run_edited, help="Ctrl+Enter")
+    if edited:
+        st.button("Back to the original", on_click=_restore, icon=":material/undo:", key="data_restore")
+    if answer.table:
+        st.caption(f"{rows_in_words(answer.table)} · {answer.table.milliseconds:.0f} ms · read only")

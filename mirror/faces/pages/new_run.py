@@ -1,0 +1,274 @@
+"""The page New run: a preset or a form, its plan with an estimate, Start, and the runs that are going.
+
+A plan that a question has asked for is taken from `st.session_state["plan"]` and fills the preset or the form; Start
+stays a person's click.
+"""
+
+import contextlib
+from collections.abc import Iterator
+
+import streamlit as st
+from mirror.table.table import Table
+
+from db.runs import RunState
+from db.settings import ROOT
+from db.store import StoreError
+from mirror.data.process.sandbox import QueryError, QueryStopped, Sandbox
+from mirror.faces.pages.common import heading, local_time, plain, prose, sandbox, show_status, show_table
+from mirror.runs import jobs
+from mirror.runs.listing import filled, newest
+from mirror.runs.run_plan import RunPlan
+from mirror.schema import catalog
+from mirror.table.numbers import format_value
+from mirror.table.wording import counted
+
+_POLL_S = 2.0
+_SHOWN_RUNS = 8
+_ICONS = {
+    "waiting": ":material/hourglass_empty:",
+    "running": ":material/play_circle:",
+    "done": ":material/check_circle:",
+    "cancelled": ":material/cancel:",
+    "failed": ":material/error:",
+    "died": ":material/error:",
+}
+
+
+def page() -> None:
+    """Draw the page."""
+    status = heading("New run")
+    box = sandbox()
+    show_status(status, box, measuring=any(state.active for state in jobs.runs()))
+    left, right = st.columns([2, 3], gap="large")
+    chosen = None
+    with left, _errors_shown():
+        chosen = _choose()
+    if chosen:
+        with right, _errors_shown():
+            _plan(*chosen)
+    _runs(box)
+
+
+@contextlib.contextmanager
+def _errors_shown() -> Iterator[None]:
+    """What the engine complains of is said in its place; the rest of the page is drawn all the same."""
+    try:
+        yield
+    except jobs.JobError as error:
+        st.error(prose(str(error)), icon=":material/error:")
+
+
+# -- what to run ---------------------------------------------------------------------------------------------------
+
+
+def _choose() -> tuple[str, tuple[str, ...]]:
+    """(sweep name or text, overrides) from a preset or the form."""
+    options = jobs.options()
+    state = st.session_state
+    _fill(options)
+    state.setdefault("way", "Preset")
+    way = st.segmented_control("What to run", ["Preset", "Form"], key="way") or "Preset"
+    _tell_plan()
+    if way == "Form":
+        return _form(options), ()
+    names = [s.name for s in options.sweeps]
+    state.setdefault("preset", "quick" if "quick" in names else names[0])
+    name = st.selectbox("Sweep", names, key="preset")
+    st.markdown(plain(next(s.text for s in options.sweeps if s.name == name)))
+    text = st.text_input(
+        "Change axes (optional)", key="overrides", placeholder="batch_size=64,512 seeds=1", help="axis=value,value …"
+    )
+    return name, tuple(text.split())
+
+
+def _fill(options: jobs.Options) -> None:
+    """Put a plan that was asked for into the widgets, once: what a person changes afterwards stays."""
+    state = st.session_state
+    plan = state.pop("plan", None)
+    if plan is None and "planned" in state and "way" not in state:
+        plan = state["planned"][0]  # Streamlit forgets what widgets hold while another page is shown
+    if isinstance(plan, RunPlan):
+        values, unknown = jobs.form_of(plan, options)
+        state.update(values)
+        state["planned"] = (plan, unknown)
+
+
+def _tell_plan() -> None:
+    """What the question asked for, what was assumed, and what of it cannot be filled in."""
+    if "planned" not in st.session_state:
+        return
+    plan, unknown = st.session_state["planned"]
+    notes = "\n".join(f"- {prose(note)}" for note in plan.notes)
+    st.info(f"{prose(f'Asked for: {plan.words}')}\n\n{notes}", icon=":material/chat:")
+    if unknown:
+        st.warning(plain(f"This cannot be chosen here and is left out: {', '.join(unknown)}."))
+    with st.expander("The same in a terminal", icon=":material/terminal:"):
+        st.code(plan.command, language="bash", wrap_lines=True)
+
+
+def _form(options: jobs.Options) -> str:
+    """A sweep made of widgets, as YAML text."""
+    benches = {b.name: b for b in options.benchmarks}
+    state = st.session_state
+    bench = benches[st.selectbox("Benchmark", list(benches), key="form_benchmark", help="what is measured")]
+    st.caption(plain(bench.text))
+    known = {m.name: m for m in options.methods}
+    asked, _ = state.get("planned", (RunPlan(), ()))
+    state.setdefault(f"form_methods_{bench.name}", list(bench.methods[:2]))
+    methods = st.multiselect("Methods", bench.methods, key=f"form_methods_{bench.name}", format_func=str)
+    for name in methods:
+        if (missing := known[name].missing) and missing not in asked.notes:
+            st.warning(prose(missing))
+    parameters: dict[str, list[jobs.Scalar]] = {}
+    seeds = 1
+    places = st.columns(2)
+    had = [a for a in bench.axes if not a.methods or set(a.methods) & set(methods)]
+    for i, axis in enumerate(had):
+        key = f"form_{bench.name}_{axis.name}"
+        if i and i % 2 == 0:  # rows of two: on a phone, where columns stand below each other, the order stays
+            places = st.columns(2)
+        column = places[i % 2]
+        if axis.name == "seed":
+            seeds = int(column.number_input("seeds", 1, 100, key=key, help="how many repeats, each with its own seed"))
+        elif axis.choices:
+            state.setdefault(key, [axis.default])
+            parameters[axis.name] = list(column.multiselect(axis.name, axis.choices, key=key, help=plain(axis.text)))
+        else:
+            state.setdefault(key, str(axis.default))
+            ends = plain(f"{axis.text}, {axis.low:g} to {axis.high:g}; several with commas")
+            text = column.text_input(axis.name, key=key, help=ends)
+            parameters[axis.name] = [_scalar(part) for part in text.split(",") if part.strip()]
+    baseline = next((m for m in (asked.baseline, catalog.words()["baseline"]) if m in methods), "")
+    return jobs.sweep_text("custom", bench.name, methods, parameters, baseline=baseline, seeds=seeds)
+
+
+def _scalar(text: str) -> jobs.Scalar:
+    for kind in (int, float):
+        try:
+            return kind(text.strip())
+        except ValueError:
+            continue
+    return text.strip()
+
+
+# -- the plan ------------------------------------------------------------------------------------------------------
+
+
+@st.cache_data(ttl=5, show_spinner="Planning …")
+def _planned(
+    sweep: str, overrides: tuple[str, ...], quick: bool, retry_failed: bool = False, force: bool = False
+) -> jobs.PlanView:
+    return jobs.plan(sweep, overrides, retry_failed=retry_failed, force=force, quick=quick)
+
+
+def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
+    quick = st.checkbox("Quick look", key="quick", help="fewer samples of each trial: soon there, and less certain")
+    plan = _planned(sweep, overrides, quick)
+    failed = sum(t.failed for t in plan.trials)
+    done = plan.count("done") - failed
+    numbers = st.container(horizontal=True, gap="medium")
+    retry = failed > 0 and st.checkbox("Retry what failed", key="retry")
+    again = done > 0 and st.checkbox("Run what is done again", key="force")
+    if retry or again:
+        plan = _planned(sweep, overrides, quick, retry, again)
+    todo = plan.count("todo")
+    shown = {"to run": f"{todo:,}", "done already": f"{done:,}", "failed before": f"{failed:,}" if failed else ""}
+    shown |= {"cannot run": f"{plan.count('skip'):,}", "estimate": format_value("duration_s", plan.seconds)}
+    for name, value in shown.items():
+        if value:
+            numbers.metric(name, value, width="content")
+    if st.button("Start", type="primary", disabled=todo == 0, icon=":material/play_arrow:"):
+        jobs.start(sweep, overrides, retry_failed=retry, force=again, quick=quick)
+        st.session_state.pop("planned", None)
+        _planned.clear()
+        st.toast("Started. It goes on when this page is closed.")
+    if todo == 0 and done and not failed:
+        st.caption("Everything in this plan has its result: ask about it, or change an axis.")
+    for note in plan.notes:
+        st.caption(prose(note))
+    with st.expander(f"Plan ({counted(len(plan.trials), 'trial')})", expanded=len(plan.trials) <= 12):
+        rows = [(_fate(t), t.seconds if t.fate == "todo" else None, t.label, t.reason or None) for t in plan.trials]
+        show_table(filled(Table(("state", "seconds", "trial", "reason"), tuple(rows))), key="plan")
+
+
+def _fate(trial: jobs.PlannedView) -> str:
+    return "failed before" if trial.failed else {"todo": "to run", "skip": "cannot run"}.get(trial.fate, trial.fate)
+
+
+# -- runs ----------------------------------------------------------------------------------------------------------
+
+
+@st.fragment(run_every=_POLL_S)
+def _runs(box: Sandbox) -> None:
+    """Runs, newest first, from their state files: reading results as they come would disturb what is being timed."""
+    state = st.session_state
+    states = jobs.runs()
+    active = any(s.active for s in states)
+    if state.get("measuring", active) and not active:
+        state["measuring"] = False
+        _planned.clear()
+        st.rerun()  # the plan and the status line have changed
+    state["measuring"] = active
+    if not states:
+        return
+    st.subheader("Runs", divider="gray")
+    for run in states[:_SHOWN_RUNS]:
+        _run(run)
+    _newest(states[0], box, active)
+
+
+def _newest(latest: RunState, box: Sandbox, active: bool) -> None:
+    """The newest results of the latest run: read when it is over, and before that only when somebody asks."""
+    asked = active and st.button("Show results so far", key="so_far", help="reading them may disturb the measurement")
+    kept = st.session_state.get("newest")
+    at = (latest.run_id, latest.status, latest.updated_at)
+    if asked or (not active and (kept is None or kept[0] != at)):
+        try:
+            kept = (at, newest(box, latest.sweep, latest.started_at))
+        except (StoreError, QueryStopped, QueryError) as error:  # perhaps a busy moment: the next look tries again
+            st.caption(plain(str(error)))
+            return
+        st.session_state["newest"] = kept
+    if kept and kept[0][0] == latest.run_id and kept[1].rows:
+        st.markdown(f"Newest results of {plain(latest.sweep)}")
+        show_table(kept[1], key=f"newest_{latest.run_id}")
+
+
+def _cancel(state: RunState) -> None:
+    try:
+        stopped = jobs.cancel(state.run_id)
+        st.toast("Stopping; what is finished is kept." if stopped else "The run is over already.")
+    except jobs.JobError as error:
+        st.error(plain(str(error)))
+
+
+def _run(state: RunState) -> None:
+    with st.container(border=True):
+        left, right = st.columns([6, 1], vertical_alignment="center")
+        started = local_time(state.started_at) if state.started_at else ""
+        finished = state.done + state.failed + state.skipped
+        counts = f"{finished} of {counted(state.total, 'trial')}"
+        extra = [f"{n} {word}" for n, word in ((state.failed, "failed"), (state.skipped, "cannot run")) if n]
+        title = " · ".join([state.status, counts, *extra, f"started {started}"])
+        left.markdown(f"{_ICONS[state.status]} **{plain(state.sweep)}** {plain(title)}")
+        if state.active:
+            if right.button("Cancel", key=f"cancel_{state.run_id}"):
+                _cancel(state)
+            over = finished / state.total if state.total else 0.0
+            parts = [state.current or "starting"]
+            if state.seconds_left is not None:
+                parts.append(f"{format_value('duration_s', state.seconds_left)} left")
+            st.progress(min(over, 1.0), text=plain(" · ".join(parts)))
+        if state.message:
+            st.caption(plain(state.message))
+        if state.status in ("failed", "died") and (text := _log(state)):
+            with st.expander("Log", icon=":material/receipt_long:"):
+                st.code(text, language=None, wrap_lines=True)
+
+
+def _log(state: RunState) -> str:
+    """The end of a run's log; paths of this machine are no business of a page."""
+    try:
+        return jobs.log(state.run_id).replace(f"{ROOT}/", "")
+    except jobs.JobError:
+        return ""

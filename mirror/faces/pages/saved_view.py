@@ -1,0 +1,130 @@
+"""Saved questions on the page Ask: saving one with its SQL, and the list to ask from and to remove from."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from mirror.data.process.sandbox import Sandbox
+from mirror.faces.pages import flow
+from mirror.faces.pages.common import plain
+from mirror.faces.pages.trail import Trail
+from mirror.query.saved import Saved, SavedError, SavedQuestion, saved_path
+
+_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """What is about to be saved."""
+
+    question: str
+    sql: str
+
+
+def _store(box: Sandbox) -> Saved:
+    return Saved(saved_path(box.url))
+
+
+# -- saving ------------------------------------------------------------------------------------------------------------
+
+
+def begin(trail: Trail) -> None:
+    """Open the dialog for the question that is shown and the SQL as it stands in the editor."""
+    state = st.session_state
+    # A follow-up says little by itself, and would stand in for every other of its words.
+    question = "" if trail.step.answer.engine == "sql" else ", ".join(trail.questions)
+    state["saving"] = _Draft(question, state["sql"])
+    state.update(saved_question=question, saved_note="")
+
+
+def show_dialog(box: Sandbox) -> None:
+    """The dialog, while it is open."""
+    draft: _Draft | None = st.session_state.get("saving")
+    if draft:
+        st.dialog("Save the question with its SQL", on_dismiss=_end)(_dialog)(draft, box)
+
+
+def _end() -> None:
+    st.session_state.pop("saving", None)
+
+
+def _dialog(draft: _Draft, box: Sandbox) -> None:
+    state = st.session_state
+    st.caption("Whoever asks this question on these results gets this SQL, as it stands.")
+    with st.form("save_form", border=False):
+        question = st.text_input("Question", key="saved_question")
+        note = st.text_input("Note (optional)", key="saved_note", placeholder="why this SQL")
+        pressed = st.form_submit_button("Save", type="primary")
+    st.code(draft.sql, language="sql", wrap_lines=True, height=160)
+    if not pressed:
+        return
+    try:
+        saved = _store(box).add(question, draft.sql, note)
+    except SavedError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    _end()
+    state["told"] = f"Saved: {saved.question}"
+    st.rerun()
+
+
+# -- the list ----------------------------------------------------------------------------------------------------------
+
+
+def show_list(box: Sandbox) -> None:
+    """The saved questions, newest first, where there are any; and a word on what has just been done."""
+    state = st.session_state
+    if told := state.pop("told", ""):
+        st.toast(plain(told), icon=":material/bookmark:")
+    try:
+        saved = _store(box).all()
+    except SavedError as error:
+        st.popover("Saved questions", icon=":material/bookmark:").error(plain(str(error)))
+        return
+    removed: SavedQuestion | None = state.get("removed")
+    if not saved and not removed:
+        return
+    with st.popover("Saved questions", icon=":material/bookmark:", width="content"):
+        if failed := state.pop("saved_error", ""):
+            st.error(plain(failed), icon=":material/error:")
+        if removed:
+            undo = f"Bring back: {plain(removed.question)}"
+            st.button(undo, key="saved_undo", on_click=_undo, args=(removed, box), icon=":material/undo:")
+        found = _searched(saved)
+        for i, one in enumerate(found[:_SHOWN]):
+            _line(i, one, box)
+        if len(found) > _SHOWN:
+            st.caption(f"{len(found) - _SHOWN:,} more: find them by a word.")
+
+
+def _searched(saved: tuple[SavedQuestion, ...]) -> list[SavedQuestion]:
+    """Newest first; of many, those with the words that a person looks for."""
+    newest = sorted(saved, key=lambda s: s.saved_at, reverse=True)
+    if len(saved) <= _SHOWN:
+        return newest
+    words = st.text_input("Find", key="saved_find").casefold().split()
+    return [s for s in newest if all(word in f"{s.question} {s.note}".casefold() for word in words)]
+
+
+def _line(i: int, saved: SavedQuestion, box: Sandbox) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(plain(saved.question), key=f"saved_{i}", on_click=flow.ask_anew, args=(saved.question, box))
+        st.button("Remove", key=f"remove_{i}", on_click=_remove, args=(saved, box), type="tertiary")
+    if saved.note:
+        st.caption(plain(saved.note))
+
+
+def _remove(saved: SavedQuestion, box: Sandbox) -> None:
+    try:
+        _store(box).remove(saved.question)
+        st.session_state["removed"] = saved
+    except SavedError as error:
+        st.session_state["saved_error"] = str(error)
+
+
+def _undo(removed: SavedQuestion, box: Sandbox) -> None:
+    try:
+        _store(box).add(removed.question, removed.sql, removed.note)
+        st.session_state.pop("removed", None)
+    except SavedError as error:
+        st.session_state["saved_error"] = str(error)

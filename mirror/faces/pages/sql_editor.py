@@ -1,0 +1,52 @@
+"""The SQL of an answer, to edit, run, save and take back."""
+
+import re
+
+import streamlit as st
+from mirror.ask.answer import Answer
+
+from mirror.data.process.sandbox import Sandbox
+from mirror.faces.pages import flow, saved_view
+from mirror.faces.pages.common import plain
+from mirror.faces.pages.result_view import rows_in_words
+from mirror.faces.pages.trail import Trail
+from mirror.query.sql import format_sql
+
+
+def show_editor(trail: Trail, box: Sandbox) -> None:
+    """The editor of the answer that is shown, with its buttons."""
+    with st.form("sql_form", border=False):
+        # The key outlives the text of a failed statement: nothing typed is lost.
+        st.text_area("SQL", key="sql", height=260, label_visibility="collapsed")
+        with st.container(horizontal=True):
+            st.form_submit_button(
+                "Run", type="primary", width="stretch", on_click=flow.run_edited, args=(box,), help="Ctrl+Enter"
+            )
+            st.form_submit_button("Format", width="stretch", on_click=_format)
+            # A button of the form, since text that is typed in a form comes with the form's own buttons alone.
+            st.form_submit_button("Save …", width="stretch", on_click=saved_view.begin, args=(trail,))
+    if trail.step.edited:
+        st.button("Back to the original", on_click=flow.restore, icon=":material/undo:")
+    if table := trail.step.shown.table:
+        st.caption(f"{rows_in_words(table)} · {table.milliseconds:.0f} ms · locked read-only copy")
+    saved_view.show_dialog(box)
+
+
+def show_likely_fix(answer: Answer, box: Sandbox) -> None:
+    """A button for a misspelt column, where DuckDB names candidates."""
+    wrong = re.search(r'column "([^"]+)" not found', answer.summary)
+    right = re.search(r'Candidate bindings: "([^"]+)"', answer.summary)
+    if wrong and right:
+        name = right[1].rpartition(".")[2]
+        label = f"Use {plain(name)} instead of {plain(wrong[1])}"
+        st.button(label, on_click=_apply_fix, args=(wrong[1], name, box))
+
+
+def _apply_fix(wrong: str, right: str, box: Sandbox) -> None:
+    state = st.session_state
+    state["sql"] = re.sub(rf"\b{re.escape(wrong)}\b", right, state["sql"])
+    flow.run_edited(box)
+
+
+def _format() -> None:
+    st.session_state["sql"] = format_sql(st.session_state["sql"])

@@ -1,0 +1,81 @@
+"""Trail: a question and the follow-ups that changed it, each with its answer; what the page Ask remembers."""
+
+from dataclasses import dataclass, replace
+
+from mirror.ask.answer import Answer
+
+from mirror.ask.ask import MAX_QUESTION
+from mirror.data.process.sandbox import QueryCancelled
+
+MOST_STEPS = 20  # a link asks them all again, in order
+CANCELLED = str(QueryCancelled())
+
+
+@dataclass(frozen=True)
+class Step:
+    """One question of a trail.
+
+    Attributes:
+        question: as typed.
+        answer: as it was asked.
+        shown: the same, or that of its SQL as it was edited.
+    """
+
+    question: str
+    answer: Answer
+    shown: Answer
+
+    @property
+    def edited(self) -> bool:
+        """Whether what is shown is the answer of an edited statement."""
+        return self.shown is not self.answer
+
+
+@dataclass(frozen=True)
+class Trail:
+    """Questions in order; each but the first changes the one before.
+
+    Attributes:
+        steps: the questions, at least one.
+        at: the one that is shown; later ones stay until another follow-up takes their place.
+        reply: what became of a follow-up that has no answer to show in the place of the one before.
+    """
+
+    steps: tuple[Step, ...]
+    at: int = 0
+    reply: Answer | None = None
+
+    @property
+    def step(self) -> Step:
+        """The question that is shown."""
+        return self.steps[self.at]
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The questions up to the one that is shown: asked in this order, they lead here again."""
+        asked = (step.question.strip()[:MAX_QUESTION] for step in self.steps[: self.at + 1])
+        return tuple(question for question in asked if question)
+
+    @property
+    def is_full(self) -> bool:
+        return self.at + 1 >= MOST_STEPS
+
+    def followed(self, question: str, answer: Answer) -> "Trail":
+        """With a follow-up. One that became no query, or was cancelled, leaves the answer before where it is."""
+        if answer.sql is None or answer.summary == CANCELLED:
+            return replace(self, reply=answer)
+        return Trail((*self.steps[: self.at + 1], Step(question, answer, answer)), self.at + 1)
+
+    def back_to(self, at: int) -> "Trail":
+        """The same trail, showing another of its questions."""
+        return replace(self, at=at, reply=None)
+
+    def showing(self, answer: Answer) -> "Trail":
+        """With the answer of an edited statement in the place of the one that is shown."""
+        step = replace(self.step, shown=answer)
+        return Trail((*self.steps[: self.at], step, *self.steps[self.at + 1 :]), self.at)
+
+
+def begun(question: str, answer: Answer) -> Trail:
+    """A trail of one question."""
+    return Trail((Step(question, answer, answer),))

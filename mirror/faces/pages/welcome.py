@@ -1,0 +1,82 @@
+"""The first visit of the page Ask: three answered questions, so that nobody meets an empty box."""
+
+from functools import partial
+
+import streamlit as st
+from mirror.ask.answer import Answer
+from mirror.chart.chart_spec import ChartSpec
+from mirror.table.table import Table
+
+from db.settings import db_url
+from db.store import StoreError
+from mirror.ask.ask import ask
+from mirror.chart.choose import figure
+from mirror.data.process.sandbox import Sandbox
+from mirror.faces.pages import flow
+from mirror.faces.pages.answer_view import question_buttons
+from mirror.faces.pages.common import is_phone, plain, show_chart
+from mirror.schema import catalog
+
+_CARDS = (3, 2, 2)  # relative widths; a narrow one has no more room for a chart than a phone
+_HEIGHTS = (750, 450, 450)  # of the highest chart that a card takes, in pixels
+_PHONE_HEIGHTS = (750, 750, 750)
+
+
+def show(box: Sandbox) -> None:
+    """The cards, and the other questions to click."""
+    cards = _cards(box)
+    for i, (column, answer) in enumerate(zip(st.columns(_CARDS), cards, strict=False)):
+        with column.container(border=True, height="stretch"):
+            st.markdown(f"**{plain(answer.question)}**")
+            if answer.status == "answered" and answer.table and answer.chart:
+                show_chart(answer.table, answer.chart, key=f"card_{i}", narrow=_is_narrow(i))
+            st.markdown(plain(answer.summary))
+            st.button("Open", key=f"open_{i}", on_click=flow.ask_anew, args=(answer.question, box))
+    st.markdown("More questions to click:")
+    shown = [answer.question for answer in cards]
+    others = tuple(question for question in catalog.examples() if question not in shown)
+    question_buttons(others, partial(flow.ask_anew, box=box), "more")
+
+
+def _cards(box: Sandbox) -> list[Answer]:
+    """For each card the first example that fits into it; where none does, the first that has no card."""
+    cards: list[Answer] = []
+    for i, height in enumerate(_PHONE_HEIGHTS if is_phone() else _HEIGHTS):
+        left = [q for q in catalog.examples() if all(q != card.question for card in cards)]
+        fitting = (answer for answer in (_answer(q, box) for q in left) if _is_small(answer, height, _is_narrow(i)))
+        cards.append(next(fitting, None) or _answer(left[0], box))
+    return cards
+
+
+def _is_narrow(card: int) -> bool:
+    return is_phone() or _CARDS[card] < max(_CARDS)
+
+
+def _is_small(answer: Answer, height: int, narrow: bool) -> bool:
+    if answer.status != "answered" or not answer.table or not answer.chart or not answer.table.rows:
+        return False
+    return _drawn_height(answer.table, answer.chart, 1 if narrow else None) <= height
+
+
+@st.cache_data(max_entries=80, show_spinner=False)
+def _drawn_height(table: Table, chart: ChartSpec, columns: int | None) -> float:
+    """Of a chart in pixels, 0 where there is none. Kept, since to draw all examples takes longer than all else here."""
+    drawn = figure(table, chart, columns=columns)
+    return (drawn.layout.height or 0) if drawn is not None else 0
+
+
+def _answer(question: str, box: Sandbox) -> Answer:
+    """An example's answer. Nobody has asked it: no language model is, and it is made once per state of the results."""
+    try:
+        key = (question, db_url(), box.version())
+    except StoreError as error:
+        return Answer("error", question, summary=str(error))
+    answer = _example_answer(*key, box)
+    if answer.status == "error":  # a busy moment, perhaps
+        _example_answer.clear(*key)
+    return answer
+
+
+@st.cache_data(max_entries=40, show_spinner=False)
+def _example_answer(question: str, url: str, version: str, _box: Sandbox) -> Answer:
+    return ask(question, sandbox=_box, use_model=False)

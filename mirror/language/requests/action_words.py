@@ -1,0 +1,112 @@
+"""How people ask for a measurement: the verbs, the words around them, seeds, and what is to be run once more."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from mirror.query.errors import Refusal
+
+_MOST_SEEDS = 100
+_OPENS = (
+    r"(?:(?:please|now|then|ok(?:ay)?|hey|so|and|just|also|go ahead and|let'?s|let us"
+    r"|(?:can|could|would|will) (?:you|we|i)|i(?:'d| would)? (?:want|like|need)(?: you)? to)[\s,]+)*"
+)
+# "run time" and "benchmark results" are what is asked about, "train time" a metric; "run" and "train" alone are orders.
+_VERBS = (
+    r"(?P<again>re-?run|re-?measure|re-?benchmark|repeat|redo)|(?P<retry>retry)"
+    r"|run(?!\s*-?(?:time|count))|start(?!\s+time)|launch|kick off|execute|queue|schedule"
+    r"|(?P<measure>measure|benchmark(?!\s+(?:by|of|per|vs|and|or|names?|results?|comparison|numbers?)\b))"
+    r"|(?P<time>time(?=\s+(?:a|an|the|one|whole)\b)(?!.*\b(?:takes?|took|needs?|spent)\b))|(?P<train>train(?!\s+(?:time|steps?|loss|auc|by|per)\b))"
+)
+_REQUEST = re.compile(rf"{_OPENS}(?:{_VERBS})(?![\w-])")
+
+
+def _words(pattern: str) -> "re.Pattern[str]":
+    return re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])")
+
+
+_SILENT = _words(
+    r"please|for me|here|locally|now|today|on (?:this|my|the) (?:machine|computer)|thanks|thank you"
+    r"|a (?:new )?(?:run|benchmark|measurement|trial)s? (?:of|for|with|on)|the (?:latency|time|speed|throughput) of"
+    r"|runs? of|configurations?|the method|methods? called|it|them|that|this"
+)
+_AGAIN = _words(r"again|once more|anew|from scratch|(?:even )?what is done(?: already)?")
+_FAILED = _words(r"(?:the )?(?:what failed|failed|failing|failures)(?: (?:trials|runs|ones))?(?: (?:of|in|from))?")
+_QUICK = _words(
+    r"(?:(?:as |for )?a )?(?:quick|first|rough) (?:look|try|run|test)(?: (?:at|of))?|quickly|roughly|--quick"
+)
+_STEP = _words(r"(?:(?:a|the|one|each)\s+)?(?:whole|full|complete|entire)\s+(?:training\s+)?steps?")
+_COUNTS = {
+    "one": 1, "a single": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "twice": 2,
+}  # fmt: skip
+_COUNT = rf"\d{{1,4}}|{'|'.join(_COUNTS)}"
+_SEEDS = re.compile(
+    r"(?<![\w.,=-])(?:with |using |over |and |for |on )?(?:"
+    rf"(?P<before>{_COUNT}) (?:different |random )?(?:seeds?|repeats|repetitions|repeat runs|times)(?!\s*[=:])"
+    rf"|(?:seeds|repeats)\s*(?:=|:|of)?\s*(?P<after>{_COUNT})|(?P<twice>twice))(?![\w.-])"
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request to measure, its marks set apart.
+
+    Attributes:
+        text: the rest, for the grammar, in lower case.
+        measures: whether its verb is one of measuring, which asks for no ready sweep by its name alone.
+        trains: whether its verb is `train`.
+        needs_method: whether its verb says too little without a method ("time a ...").
+        seeds: how many, or None.
+        again, retry_failed, quick: as in RunPlan.
+    """
+
+    text: str
+    measures: bool = False
+    trains: bool = False
+    needs_method: bool = False
+    seeds: int | None = None
+    again: bool = False
+    retry_failed: bool = False
+    quick: bool = False
+
+
+def read(question: str) -> Request | None:
+    """The request in a text, or None where it asks for no run. Raises Refusal for more seeds than there can be."""
+    whole = _normal(question)
+    verb = _REQUEST.match(whole)
+    if not verb:
+        return None
+    text = whole[verb.end() :]
+    again, failed, quick = (pattern.search(text) for pattern in (_AGAIN, _FAILED, _QUICK))
+    for pattern in (_AGAIN, _FAILED, _QUICK, _SILENT):
+        text = pattern.sub(" ", text)
+    text, seeds = _without_seeds(" ".join(text.split()).strip(" ,"))
+    return Request(
+        _STEP.sub(" forward_backward_update ", text).strip(),
+        measures=bool(verb["measure"] or verb["time"] or verb["train"]),
+        trains=bool(verb["train"]),
+        needs_method=bool(verb["time"] or verb["train"]),
+        seeds=seeds,
+        again=bool(verb["again"] or again),
+        retry_failed=bool(verb["retry"] or failed),
+        quick=bool(quick),
+    )
+
+
+def _normal(question: str) -> str:
+    text = unicodedata.normalize("NFKC", question).lower().replace("’", "'")
+    # `batch_size=64,512` is a list, and no thousands
+    text = re.sub(r"=\s*[\w.]+(?:,[\w.]+)+", lambda m: m[0].replace(",", ", ").replace("=", " "), text)
+    return re.sub(r"\s+", " ", text).strip(" ?!.,;:")
+
+
+def _without_seeds(text: str) -> tuple[str, int | None]:
+    match = _SEEDS.search(text)
+    if not match:
+        return text, None
+    word = match["before"] or match["after"] or match["twice"]
+    seeds = _COUNTS.get(word) or int(word)
+    if not 1 <= seeds <= _MOST_SEEDS:
+        raise Refusal(f"A plan has 1 to {_MOST_SEEDS} seeds, not {seeds:,}.")
+    return f"{text[: match.start()]} {text[match.end() :]}".strip(), seeds

@@ -1,0 +1,44 @@
+"""Comments of a database as words: "Revenue in EUR" on a column, "margin = price * share" on a table."""
+
+import re
+
+from mirror.language.grammar import lexicon
+from mirror.language.tables.everyday import FILLERS
+from mirror.query.tables.form import Place
+from mirror.schema.database import Database, Relation
+from mirror.schema.names import column_words, singular
+
+Told = tuple[tuple[Place, ...], tuple[Place, ...]]
+
+# A word in the comments of more columns than this says nothing of one.
+_MOST_COLUMNS = 3
+_LONGEST = 80
+_FORMULA = re.compile(r"(\w+)\s*=\s*(\w+)\s*[*×]\s*(\w+)")
+_CUES = {word for phrases in lexicon.CUES.values() for phrase in phrases for word in phrase.split()}
+_EVERYDAY = FILLERS | _CUES
+
+
+def words(database: Database) -> dict[str, Told]:
+    """Word -> (the columns it may mean, the columns those are multiplied by)."""
+    found: dict[str, list[Place]] = {}
+    told: dict[str, Told] = {}
+    for relation in database.relations:
+        for column in relation.columns:
+            if column.type == "other" or len(column.comment) > _LONGEST:
+                continue
+            known = set(column_words(column.name).split())
+            for word in dict.fromkeys(lexicon.tokens(column.comment)):
+                if len(word) > 3 and word.isalpha() and word not in known | _EVERYDAY:
+                    found.setdefault(singular(word), []).append(Place(relation.name, column.name))
+        for comment in (relation.comment, *(c.comment for c in relation.columns)):
+            told |= _formulas(relation, comment)
+    return {w: (tuple(places), ()) for w, places in found.items() if len(places) <= _MOST_COLUMNS} | told
+
+
+def _formulas(relation: Relation, comment: str) -> dict[str, Told]:
+    names = {c.name.lower(): c.name for c in relation.columns if c.numeric}
+    return {
+        singular(word.lower()): ((Place(relation.name, names[a.lower()]),), (Place(relation.name, names[b.lower()]),))
+        for word, a, b in _FORMULA.findall(comment)
+        if a.lower() in names and b.lower() in names
+    }

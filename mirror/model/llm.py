@@ -1,0 +1,149 @@
+"""The language-model front end: a question becomes a QuerySpec, or SQL, through any OpenAI-compatible server."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from mirror.model import free_sql, llm_prompt
+from mirror.model.chat_server import LlmError, configured, server_settings
+from mirror.model.conversation import (
+    Declined,
+    NeedsSql,
+    Task,
+    Unusable,
+    converse,
+    declined,
+    json_object,
+    notes_of,
+    reason_of,
+)
+from mirror.query.saved import SavedQuestion
+from mirror.query.spec import QuerySpec
+from mirror.query.spec_json import SpecError, from_json
+from mirror.query.tokens import NO_TOKENS, Tokens
+
+__all__ = ["Declined", "LlmError", "LlmFrontEnd", "LlmReading", "NeedsSql", "SqlReading", "configured"]
+
+# What models write for the three words of `answer_by`.
+_WAYS = {"form": "form", "query": "form", "sql": "sql", "neither": "neither", "none": "neither", "nothing": "neither"}
+
+
+@dataclass(frozen=True)
+class LlmReading:
+    """How the model read a question.
+
+    Attributes:
+        spec: the query.
+        sent: everything that was sent for it, for the person to see.
+        tokens: what that took.
+    """
+
+    spec: QuerySpec
+    sent: str
+    tokens: Tokens = NO_TOKENS
+
+
+@dataclass(frozen=True)
+class SqlReading:
+    """What SQL the model wrote for a question.
+
+    Attributes:
+        sql: one SELECT that has passed the check.
+        notes: what the model assumed, one phrase each.
+        sent: everything that was sent for it, for the person to see.
+        tokens: what that took.
+    """
+
+    sql: str
+    notes: tuple[str, ...]
+    sent: str
+    tokens: Tokens = NO_TOKENS
+
+
+class LlmFrontEnd:
+    """Reads questions through the server that the settings name (MIRROR_LLM_BASE_URL, MIRROR_LLM_MODEL,
+    OPENAI_API_KEY, MIRROR_LLM_TIMEOUT_S).
+
+    The model sees the catalogue, distinct values and saved questions, never rows of results.
+    """
+
+    @staticmethod
+    def configured() -> bool:
+        """Whether a model is set up; nothing is contacted."""
+        return configured()
+
+    def read(
+        self,
+        question: str,
+        catalog_text: str,
+        values: Mapping[str, Sequence[Any]],
+        examples: Sequence[SavedQuestion] = (),
+    ) -> LlmReading:
+        """The query behind a question.
+
+        Args:
+            question: as asked.
+            catalog_text: what the columns mean, one line each.
+            values: column -> its distinct values.
+            examples: saved questions like this one.
+
+        Raises (each with what was sent as its `sent`, and what that took as its `tokens`):
+            NeedsSql: the form cannot hold the question: `write_sql` may.
+            Declined: the model says that the results cannot answer this.
+            LlmError: the model is not set up, not reachable, too slow, or gave no valid query.
+        """
+        task = Task("query", llm_prompt.answer_schema(), _spec, "valid query")
+        messages = llm_prompt.messages(question, catalog_text, values, datetime.now(UTC).date(), examples)
+        outcome = converse(server_settings(), task, messages)
+        return LlmReading(outcome.value, outcome.sent, outcome.tokens)
+
+    def write_sql(
+        self,
+        question: str,
+        catalog_text: str,
+        values: Mapping[str, Sequence[Any]],
+        check: Callable[[str], None],
+        examples: Sequence[SavedQuestion] = (),
+    ) -> SqlReading:
+        """One SELECT for a question that the form cannot hold. It has passed the check; nothing else was done with it.
+
+        Args:
+            question, catalog_text, values, examples: as for `read`.
+            check: tries a statement where it may do no harm (`free_sql.check_in`); what it raises is told to the model
+                as far as it holds no data (`free_sql.problem_of`), at most twice.
+
+        Raises (each with what was sent as its `sent`, and what that took as its `tokens`):
+            Declined: the model says that the results cannot answer this.
+            LlmError: the model is not set up, not reachable, too slow, or wrote nothing that passes the check.
+        """
+        task = Task("sql", free_sql.answer_schema(), lambda text: free_sql.read(text, check), "SQL that can run")
+        messages = free_sql.messages(question, catalog_text, values, datetime.now(UTC).date(), examples)
+        outcome = converse(server_settings(), task, messages)
+        sql, notes = outcome.value
+        return SqlReading(sql, notes, outcome.sent, outcome.tokens)
+
+
+def _spec(text: str) -> QuerySpec:
+    """The query in a model's answer. Raises Unusable for anything else, NeedsSql and Declined as the model says."""
+    data = json_object(text)
+    given = data.pop("answer_by", None)
+    why = reason_of(data, "cannot_answer")
+    silent = "neither" if why else "form"
+    way = silent if given is None else _WAYS.get(str(given).strip().casefold(), "")
+    if way == "sql":
+        raise NeedsSql(f"The question does not fit the form that is filled in for it: {why or 'no reason is given'}")
+    if way == "neither":
+        raise declined(why)
+    if not way:
+        raise Unusable("answer_by is one of form, sql, neither.")
+    if why:
+        raise Unusable(
+            "answer_by says form, and cannot_answer gives a reason against it: make cannot_answer null if the form "
+            "holds the whole question, otherwise make answer_by sql or neither."
+        )
+    try:
+        spec = from_json(data)
+    except SpecError as error:
+        raise Unusable(str(error)) from error
+    return replace(spec, notes=notes_of(spec.notes))

@@ -1,0 +1,245 @@
+"""QuerySpec: the one form between words and SQL. Both front ends emit it, compile_sql, chart and summary read it."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from db.columns import BY_NAME
+from mirror.ask.shown import Shown
+from mirror.query.change import change_columns, relative_columns
+from mirror.query.tokens import NO_TOKENS, Tokens
+from mirror.runs.run_plan import RunPlan
+
+if TYPE_CHECKING:
+    from mirror.query.agreement import Agreement
+
+Value = str | int | float | bool
+Operator = Literal["=", "<>", "<", "<=", ">", ">=", "in", "not in"]
+Aggregate = Literal["avg", "min", "max", "median", "stddev", "count", "sum"]
+Shape = Literal["points", "groups", "ranking", "best", "front", "relative", "count", "rows", "change"]
+Claim = Literal["faster", "slower", "better", "worse"]
+ChartType = Literal["scatter", "line", "bar", "box", "histogram", "heatmap", "parallel", "tiles", "table"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric column, and how several trials of it become one number (None: as it stands, one row per trial).
+
+    `name` names the result's column where it is not the metric's own: what the `value` of a curve is of.
+    """
+
+    column: str
+    aggregate: Aggregate | None = None
+    name: str | None = None
+
+    @property
+    def alias(self) -> str:
+        """Name of the result's column: the metric's own for a mean or a raw value, `max_latency_us` otherwise."""
+        name = self.name or self.column
+        return name if self.aggregate in (None, "avg") else f"{self.aggregate}_{name}"
+
+
+@dataclass(frozen=True)
+class Filter:
+    """`column operator values`; several values for `in` and `not in`, one for the rest."""
+
+    column: str
+    operator: Operator
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Order:
+    """Sort by a column of the result."""
+
+    column: str
+    descending: bool = False
+
+
+@dataclass(frozen=True)
+class ChartWish:
+    """What the question asked of the chart; None where it is silent. `linear`: no logarithmic axes at all."""
+
+    type: ChartType | None = None
+    log_x: bool = False
+    log_y: bool = False
+    linear: bool = False
+
+
+@dataclass(frozen=True)
+class QuerySpec:
+    """One question.
+
+    Attributes:
+        shape: points (one row per trial), groups (metrics per group), ranking (groups in order, the first `limit`),
+            best (the first of each partition, ties included), front (of each partition the groups that no other beats
+            in both metrics; with the claim worse, those that another does beat), relative (metrics per group beside
+            those of the reference `against`), count (a number of trials), rows (whole trials), change (the leading
+            metric of each group before and since `split`).
+        metrics: the metrics asked for, the leading one first.
+        dimensions: columns to group by or to show beside the metrics, the asked ones first.
+        partitions: for `ranking`, `best` and `front`: dimensions within which the ranking is made anew (never compare
+            across); for `relative`: dimensions in which a group and its reference agree.
+        filters: all must hold.
+        keep_baseline: keep the rows of the baseline method, whatever a filter on size (compression) says, as reference.
+        order: sort order, before the default one.
+        limit: number of rows (per partition for `ranking` with partitions), or None.
+        source: view that is read.
+        split: for `change`: the time, ISO text in UTC, that parts before from since.
+        verdicts: show the interval and the verdict of the speedup beside it.
+        within: keep only what has a mean AUC at most so far below the baseline's at the same work; None for all.
+        claim: what a yes/no question asks: of methods against the baseline (faster, slower), or of a change; for
+            `relative` only the groups that are better, or worse, in all metrics are left.
+        against: for `relative`: the dimension and its one value that the other groups are compared with.
+        inverse: for `relative`: how many times less, the reference over the group, not the group over the reference.
+        averaged: axes that are averaged over on purpose.
+        distinct: for `count`: the column whose different values are counted, instead of trials; among the dimensions,
+            they are listed.
+        last: of training curves only the last step of each trial.
+        explain: whether the question is why: all metrics that are known stand beside the leading one.
+        chart: chart wish.
+        notes: what the reading fixed or assumed, one phrase each; shown to the person.
+    """
+
+    shape: Shape
+    metrics: tuple[Metric, ...] = ()
+    dimensions: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
+    filters: tuple[Filter, ...] = ()
+    keep_baseline: bool = False
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    source: str = "results"
+    split: str | None = None
+    verdicts: bool = False
+    within: float | None = None
+    claim: Claim | None = None
+    against: Filter | None = None
+    inverse: bool = False
+    averaged: tuple[str, ...] = ()
+    distinct: str | None = None
+    explain: bool = False
+    last: bool = False
+    chart: ChartWish = field(default_factory=ChartWish)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """Names of the result's columns that answer, the leading one first: metrics, or what became of one."""
+        if self.shape == "change":
+            return (change_columns(self.metrics[0].column).change,)
+        if self.shape == "relative":
+            return tuple(relative_columns(m.column, self.inverse).outcome for m in self.metrics)
+        return tuple(m.alias for m in self.metrics)
+
+
+def is_of_groups(f: Filter, spec: QuerySpec) -> bool:
+    """Whether a filter keeps groups by what they have of a metric, as they are shown, and not single trials.
+
+    Groups that hold a single configuration are told by their mean or median; sums, ends and numbers of trials are of
+    the trials that pass.
+    """
+    grouped = spec.shape in ("groups", "ranking", "best", "front", "relative") and bool(spec.dimensions)
+    shown = all(m.aggregate in (None, "avg", "median") for m in spec.metrics)
+    return grouped and shown and f.column in BY_NAME and BY_NAME[f.column].role == "metric"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A result: column names, their kinds and the rows.
+
+    Attributes:
+        columns: names, in order.
+        rows: tuples of None, bool, int, float, str or ISO timestamps as str.
+        truncated: whether the row cap cut the result.
+        milliseconds: time of the query.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value | None, ...], ...]
+    truncated: bool = False
+    milliseconds: float = 0.0
+
+    def column(self, name: str) -> tuple[Value | None, ...]:
+        """The values of one column."""
+        return self._by_column[self.columns.index(name)] if self.rows else ()
+
+    @cached_property
+    def _by_column(self) -> tuple[tuple[Value | None, ...], ...]:
+        return tuple(zip(*self.rows, strict=True))  # a chart asks for the same column a thousand times
+
+
+@dataclass(frozen=True)
+class ChartSpec:
+    """Which chart, of which columns of the table.
+
+    Attributes:
+        type: kind of chart; `table` means that none fits, and `reason` says why.
+        x, y, color, symbol, facet: column names, or None. For a heatmap `color` is the value.
+        metrics: for bars and lines several columns with a panel and a scale each, the first of them y; for `parallel`
+            the columns of the axes.
+        log_x, log_y: logarithmic axes.
+        pareto: draw the Pareto front of x and y.
+        fronts: columns whose values are different work within a panel: a Pareto front for each, instead of one.
+        dots: dots instead of bars, where bars from zero would hardly differ.
+        ideal: draw how lines along threads would run if twice the threads did twice the work.
+        only: (column, value) of what would make too many lines: other values are not drawn, rows without one are.
+        reason: why this chart, or why none.
+    """
+
+    type: ChartType
+    x: str | None = None
+    y: str | None = None
+    color: str | None = None
+    symbol: str | None = None
+    facet: str | None = None
+    metrics: tuple[str, ...] = ()
+    log_x: bool = False
+    log_y: bool = False
+    pareto: bool = False
+    fronts: tuple[str, ...] = ()
+    dots: bool = False
+    ideal: bool = False
+    only: tuple[tuple[str, Value], ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class Answer(Shown):
+    """What `ask` returns.
+
+    Attributes:
+        status: answered, ambiguous (a question back, see suggestions), action (see plan), refused, or error.
+        question: the question as asked.
+        read_as: how it was read, in words.
+        sql: the statement that ran, or None.
+        table: the result, or None.
+        chart: which chart, or None.
+        summary: the sentence; for a refusal or an error, what was not understood and what to do.
+        suggestions: questions to click.
+        engine: grammar, llm, saved for a question that was saved with its SQL, or sql for SQL that was asked or edited.
+        spec: the QuerySpec behind the SQL; None for edited SQL.
+        asked: the same before it was completed with what the results leave open: what a follow-up question changes.
+        plan: for an action: what would be run. Nothing runs until a person starts it.
+        note: what the person must know besides (the language model did not answer ...).
+        sent: what a language model was sent for it, word for word; empty when none was asked.
+        tokens: what that took.
+        agreement: whether the grammar reads the question as the language model did; None where it was not compared.
+    """
+
+    status: Literal["answered", "ambiguous", "action", "refused", "error"]
+    question: str
+    read_as: str = ""
+    sql: str | None = None
+    table: Table | None = None
+    chart: ChartSpec | None = None
+    summary: str = ""
+    suggestions: tuple[str, ...] = ()
+    engine: Literal["grammar", "llm", "saved", "sql"] = "grammar"
+    spec: QuerySpec | None = None
+    asked: QuerySpec | None = None
+    plan: RunPlan | None = None
+    note: str = ""
+    sent: str = ""
+    tokens: Tokens = NO_TOKENS
+    agreement: "Agreement | None" = None

@@ -1,0 +1,118 @@
+"""The form between words and SQL for other data: what is measured, by what, of which rows."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from mirror.table.table import Value
+
+from mirror.query.spec import ChartWish
+from mirror.schema.database import Link
+
+Aggregate = Literal["sum", "avg", "median", "min", "max", "stddev", "count", "distinct"]
+Bucket = Literal["year", "quarter", "month", "week", "day"]
+Operator = Literal["=", "<>", "<", "<=", ">", ">=", "in", "not in", "is null", "is not null"]
+
+AGGREGATE_WORDS: dict[Aggregate, str] = {
+    "sum": "total", "avg": "average", "median": "median", "min": "lowest", "max": "highest",
+    "stddev": "deviation of", "count": "number of", "distinct": "number of different",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Place:
+    """A column of a table; `role` is the foreign key it is reached by, where several lead there."""
+
+    table: str
+    column: str
+    role: Link | None = None
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number for each group.
+
+    Attributes:
+        aggregate: how many rows become one number.
+        table: whose rows.
+        factors: the column, or two that are multiplied row by row; empty to count rows.
+    """
+
+    aggregate: Aggregate
+    table: str
+    factors: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """What rows are grouped by: a column, a span of time of one, or (without a column) the rows of another table."""
+
+    table: str
+    place: Place | None = None
+    bucket: Bucket | None = None
+    role: Link | None = None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`place operator values`; all conditions must hold."""
+
+    place: Place
+    operator: Operator
+    values: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True)
+class Presence:
+    """Whether a row of `owner` has rows of another table that belong to it, with conditions of their own."""
+
+    table: str
+    owner: str
+    absent: bool = False
+    conditions: tuple[Condition, ...] = ()
+    role: Link | None = None
+
+
+@dataclass(frozen=True)
+class Having:
+    """A condition on a measure of each group."""
+
+    measure: int
+    operator: Operator
+    value: Value
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question.
+
+    Attributes:
+        table: whose rows are listed where nothing is measured.
+        measures: the leading one first; empty for a list of rows.
+        groups: what they are grouped by.
+        columns: columns of a list; empty for those of the table.
+        conditions: on columns.
+        presences: on rows of other tables.
+        having: on measures.
+        order: the measure, or the column of a list, that rows are sorted by, and whether the largest is first.
+        limit: most rows.
+        ties: all rows that share the first place, in place of a limit.
+        count_groups: only the number of groups is asked for.
+        via: tables that a path must pass.
+        chart: what was asked of the chart.
+        notes: what the reading assumed, one phrase each.
+    """
+
+    table: str
+    measures: tuple[Measure, ...] = ()
+    groups: tuple[Group, ...] = ()
+    columns: tuple[Place, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    presences: tuple[Presence, ...] = ()
+    having: tuple[Having, ...] = ()
+    order: tuple[int, bool] | None = None
+    limit: int | None = None
+    ties: bool = False
+    count_groups: bool = False
+    via: tuple[str, ...] = ()
+    chart: ChartWish = field(default_factory=ChartWish)
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,367 @@
+"""Runs from the pages: what can be run, what a sweep would do, and runs that are started, watched and cancelled.
+
+The engine is only ever called by its command line, in a process of its own: a run goes on when the page is closed, and
+is found again by its state file.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from db import runs as run_states
+from db.runs import RunState
+from db.settings import ROOT, db_url, journal_dir
+from mirror.runs.run_plan import RunPlan, Scalar, document
+
+_LIMIT_S = 60.0  # of a command that only reads
+_LOG_BYTES = 20_000
+_FAILED = ("failed", "timeout", "oom")
+
+
+class JobError(RuntimeError):
+    """A run cannot be planned, started or cancelled; the message is a sentence for people."""
+
+
+# -- what can be run -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MethodOption:
+    """A method; `missing` says why it cannot run here, empty when it can."""
+
+    name: str
+    text: str
+    compressible: bool
+    needs_build: bool
+    missing: str
+
+
+@dataclass(frozen=True)
+class AxisOption:
+    """An axis of a benchmark.
+
+    Attributes:
+        type: int, float or str.
+        choices: empty where any value between low and high goes.
+        methods: those that have it; empty for all.
+    """
+
+    name: str
+    type: str
+    default: Scalar
+    text: str
+    choices: tuple[Scalar, ...]
+    low: float | None
+    high: float | None
+    methods: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BenchmarkOption:
+    """A benchmark with its axes; the seed is the last."""
+
+    name: str
+    op: str
+    text: str
+    methods: tuple[str, ...]
+    axes: tuple[AxisOption, ...]
+
+
+@dataclass(frozen=True)
+class DataSetOption:
+    """A data set; `missing` says which file it lacks, empty when it can be used."""
+
+    name: str
+    text: str
+    missing: str
+
+
+@dataclass(frozen=True)
+class SweepOption:
+    """A ready sweep and the question it answers."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be run on this machine."""
+
+    methods: tuple[MethodOption, ...]
+    benchmarks: tuple[BenchmarkOption, ...]
+    data_sets: tuple[DataSetOption, ...]
+    sweeps: tuple[SweepOption, ...]
+
+
+@cache
+def options() -> Options:
+    """What can be run. Asked of the engine once per process; `options.cache_clear()` forgets. Raises JobError."""
+    found = _ask(["list", "--json"])
+    benchmarks = [
+        BenchmarkOption(
+            **{
+                **b,
+                "methods": tuple(b["methods"]),
+                "axes": tuple(
+                    AxisOption(**{**a, "choices": tuple(a["choices"]), "methods": tuple(a["methods"])})
+                    for a in b["axes"]
+                ),
+            }
+        )
+        for b in found["benchmarks"]
+    ]
+    return Options(
+        tuple(MethodOption(**m) for m in found["methods"]),
+        tuple(benchmarks),
+        tuple(DataSetOption(**d) for d in found["data_sets"]),
+        tuple(SweepOption(**s) for s in found["sweeps"]),
+    )
+
+
+# -- what a sweep would do -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PlannedView:
+    """One trial of a plan.
+
+    Attributes:
+        label, benchmark, method: which trial.
+        fate: todo, done (it has a result, or it failed and is not retried) or skip.
+        before: status of its last attempt; empty for none.
+        reason: why it is skipped.
+        seconds: estimate of its time; 0 for one that will not run.
+    """
+
+    label: str
+    benchmark: str
+    method: str
+    fate: str
+    before: str
+    reason: str
+    seconds: float
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed before and stays so unless it is retried."""
+        return self.fate == "done" and self.before in _FAILED
+
+
+@dataclass(frozen=True)
+class PlanView:
+    """What a sweep would do: its trials in their order, an estimate of the time in seconds, what else to know of it."""
+
+    sweep: str
+    seconds: float
+    trials: tuple[PlannedView, ...]
+    notes: tuple[str, ...] = ()
+
+    def count(self, fate: str) -> int:
+        return sum(t.fate == fate for t in self.trials)
+
+
+def sweep_text(
+    name: str,
+    benchmark: str,
+    methods: Sequence[str],
+    parameters: Mapping[str, Sequence[Scalar]],
+    baseline: str = "",
+    seeds: int = 1,
+    time_limit_s: float | None = None,
+) -> str:
+    """A sweep made in a form, as YAML text for `plan` and `start`."""
+    made = document(name, benchmark, methods, parameters, baseline, seeds, time_limit_s)
+    return yaml.safe_dump(made, sort_keys=False, allow_unicode=True)
+
+
+def form_of(plan: RunPlan, options: Options) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What the widgets of the page New run hold for a plan, by key; and what of it is not known here, such as a method
+    of an older plan."""
+    known: dict[str, Any] = {"quick": plan.quick, "force": plan.again, "retry": plan.retry_failed}
+    if plan.sweep:
+        if plan.sweep not in [s.name for s in options.sweeps]:
+            return known, (plan.sweep,)
+        return {**known, "way": "Preset", "preset": plan.sweep, "overrides": " ".join(plan.overrides)}, ()
+    bench = next((b for b in options.benchmarks if b.name == plan.benchmark), None)
+    if bench is None:
+        return known, (plan.benchmark or "a plan without a benchmark",)
+    methods = [m for m in plan.methods if m in bench.methods]
+    unknown = [m for m in plan.methods if m not in methods]
+    known |= {"way": "Form", "form_benchmark": bench.name, f"form_methods_{bench.name}": methods}
+    axes = {a.name: a for a in bench.axes if a.name != "seed"}
+    for name, values in plan.parameters:
+        allowed = [v for v in values if name in axes and (not axes[name].choices or v in axes[name].choices)]
+        unknown += [f"{name} {v}" for v in values if v not in allowed]
+        if allowed:
+            known[f"form_{bench.name}_{name}"] = allowed if axes[name].choices else ", ".join(map(str, allowed))
+    known[f"form_{bench.name}_seed"] = min(max(plan.seeds or 1, 1), 100)
+    return known, tuple(unknown)
+
+
+def plan(
+    sweep: str,
+    overrides: Sequence[str] = (),
+    url: str | None = None,
+    retry_failed: bool = False,
+    force: bool = False,
+    quick: bool = False,
+) -> PlanView:
+    """What `start` with the same arguments would do. Raises JobError, which says what is wrong with the sweep."""
+    text = sweep if "\n" in sweep else ""
+    options = [*_overrides(overrides), *_flags(retry_failed, force, quick)]
+    found = _ask(["plan", *options, "--json", "--", "-" if text else sweep], url, text)
+    return PlanView(
+        found["sweep"], found["seconds"], tuple(PlannedView(**t) for t in found["trials"]), tuple(found["notes"])
+    )
+
+
+# -- runs ----------------------------------------------------------------------------------------------------------
+
+
+def start(
+    sweep: str,
+    overrides: Sequence[str] = (),
+    url: str | None = None,
+    retry_failed: bool = False,
+    force: bool = False,
+    quick: bool = False,
+) -> str:
+    """Start a run that outlives this process, and return its run_id. It waits for a run that holds the machine.
+
+    Args:
+        sweep: a name, a path, or the text of a sweep.
+        overrides: texts such as `batch_size=64,512`.
+        url: where the results go; None for the default.
+        retry_failed: run again what failed.
+        force: run again what is done.
+        quick: a first look, with fewer samples.
+
+    Raises JobError when it cannot be started.
+    """
+    folder = journal_dir(db_url(url))
+    run_id = run_states.new_run_id(_sweep_name(sweep))
+    given = run_states.path_of(folder, run_id, ".yaml")
+    log = run_states.path_of(folder, run_id, ".log")
+    try:
+        given.parent.mkdir(parents=True, exist_ok=True)
+        if "\n" in sweep:
+            given.write_text(sweep, encoding="utf-8")
+        target = str(given) if "\n" in sweep else sweep
+        given_options = [*_overrides(overrides), *_flags(retry_failed, force, quick)]
+        command = ["run", *given_options, "--run-id", run_id, "--wait", "--", target]
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                _engine(command),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=_environment(url),
+                start_new_session=True,
+            )
+        state = RunState(
+            run_id=run_id,
+            sweep=_sweep_name(sweep),
+            overrides=tuple(overrides),
+            pid=process.pid,
+            pid_start=run_states.process_start(process.pid) or 0.0,
+            started_at=datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds"),
+            log=log.name,
+        )
+        run_states.write(folder, state, new=True)  # unless the runner was quicker
+    except OSError as error:
+        raise JobError(f"The run cannot be started: {error.strerror} ({folder.name}/runs/).") from error
+    except run_states.RunStateError as error:
+        raise JobError(str(error)) from error
+    return run_id
+
+
+def runs(url: str | None = None) -> list[RunState]:
+    """All runs that wrote to these results, newest first, those started in a terminal too."""
+    return run_states.read_all(journal_dir(db_url(url)))
+
+
+def log(run_id: str, url: str | None = None) -> str:
+    """The end of what a run started here has printed; empty when there is nothing."""
+    try:
+        with run_states.path_of(journal_dir(db_url(url)), run_id, ".log").open("rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(0, end - _LOG_BYTES))
+            return file.read().decode(errors="replace")
+    except OSError:
+        return ""
+    except run_states.RunStateError as error:
+        raise JobError(str(error)) from error
+
+
+def cancel(run_id: str, url: str | None = None) -> bool:
+    """Ask a run to stop; what is finished is kept. Returns False when it is over already. Raises JobError."""
+    try:
+        state = run_states.read(journal_dir(db_url(url)), run_id)
+        if state is None or not state.active:  # `read` has compared the start of the process: it is no stranger
+            return False
+        os.kill(state.pid, signal.SIGINT)
+    except ProcessLookupError:
+        return False
+    except PermissionError as error:
+        raise JobError("This run belongs to another user, who must cancel it.") from error
+    except run_states.RunStateError as error:
+        raise JobError(str(error)) from error
+    return True
+
+
+# -- the engine's command line -------------------------------------------------------------------------------------
+
+
+def _engine(arguments: Sequence[str]) -> list[str]:
+    return [sys.executable, "-P", "-m", "bench_engine", *arguments]
+
+
+def _environment(url: str | None) -> dict[str, str]:
+    """The URL goes by environment: an argument, and a password in it, would show in the list of processes."""
+    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
+    return {**os.environ, "PYTHONPATH": path, "MIRROR_DB": db_url(url)}
+
+
+def _overrides(overrides: Sequence[str]) -> list[str]:
+    return [f"-p{text}" for text in overrides]
+
+
+def _flags(retry_failed: bool, force: bool, quick: bool) -> list[str]:
+    flags = (("--retry-failed", retry_failed), ("--force", force), ("--quick", quick))
+    return [flag for flag, wanted in flags if wanted]
+
+
+def _ask(arguments: Sequence[str], url: str | None = None, given: str = "") -> Any:
+    """The JSON that a reading command prints. Raises JobError with its complaint."""
+    try:
+        done = subprocess.run(
+            _engine(arguments), input=given, capture_output=True, text=True, timeout=_LIMIT_S, env=_environment(url)
+        )
+    except subprocess.TimeoutExpired as error:
+        raise JobError(f"The engine did not answer within {_LIMIT_S:.0f} s: the machine may be busy.") from error
+    except OSError as error:
+        raise JobError(f"The engine cannot be started: {error.strerror}.") from error
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["The engine ended without a word."]
+        raise JobError(lines[-1])
+    return json.loads(done.stdout)
+
+
+def _sweep_name(sweep: str) -> str:
+    if "\n" not in sweep:
+        return Path(sweep).stem
+    with contextlib.suppress(yaml.YAMLError, AttributeError, StopIteration):
+        return str(next(iter(yaml.safe_load_all(sweep))).get("name", "sweep"))
+    return "sweep"

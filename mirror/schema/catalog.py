@@ -1,0 +1,153 @@
+"""The catalogue: what every column means and which words people use for it (db/columns.py, catalog.yaml)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from db.columns import BY_NAME, COLUMNS
+from db.settings import setting
+from mirror.schema import catalog_file
+
+# Columns of a result that hold a number of trials.
+COUNT_NAMES = ("n", "trials", "count", "count_star()")
+# Columns of a change: what stands before the name of a metric, or of a count, and the words for it.
+_CHANGE_WORDS = {
+    "before": "{} before", "since": "{} since", "ratio": "ratio of {}", "difference": "difference of {}",
+    "reference": "{} of the reference", "reduction": "times less {}",
+}  # fmt: skip
+_OPPOSITE = {"higher": "lower", "lower": "higher", "": ""}
+_CHANGE_COUNTS = {"n_before": "trials before", "n_since": "trials since"}
+AGGREGATE_WORDS = {
+    "avg": "mean",
+    "min": "lowest",
+    "max": "highest",
+    "median": "median",
+    "stddev": "deviation of",
+    "count": "number of",
+    "sum": "total",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One column as people meet it.
+
+    Attributes:
+        name: name in SQL.
+        label: short words for titles and sentences.
+        unit: unit of the value, empty for none.
+        better: higher, lower, or empty where no direction is better.
+        role: metric, axis, info or key.
+        type: text, integer, real, boolean or timestamp.
+        text: meaning, one line.
+        aggregate: how several trials become one number.
+        synonyms: other words for it.
+    """
+
+    name: str
+    label: str
+    unit: str = ""
+    better: str = ""
+    role: str = "info"
+    type: str = "real"
+    text: str = ""
+    aggregate: str = "avg"
+    synonyms: tuple[str, ...] = ()
+
+    @property
+    def numeric(self) -> bool:
+        return self.type in ("integer", "real")
+
+    @property
+    def title(self) -> str:
+        """Label with unit, for an axis."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+@cache
+def words() -> Mapping[str, Any]:
+    """The parsed catalog.yaml, with the words of the file that MIRROR_CATALOG names. Raises CatalogError."""
+    text = resources.files("mirror").joinpath("catalog.yaml").read_text(encoding="utf-8")
+    found = catalog_file.read(text, "catalog.yaml")
+    own = setting("MIRROR_CATALOG")
+    return catalog_file.merged(found, catalog_file.read_file(Path(own).expanduser())) if own else found
+
+
+@cache
+def entries() -> Mapping[str, Entry]:
+    """Every catalogued column by name."""
+    extra = words()["columns"]
+    found = {}
+    for c in COLUMNS:
+        row = extra.get(c.name, {})
+        label = row.get("label", c.name.replace("_", " "))
+        found[c.name] = Entry(
+            # What adds up over trials can be asked for like what was measured.
+            c.name,
+            label,
+            c.unit,
+            c.better,
+            "metric" if c.aggregate == "sum" else c.role,
+            c.type,
+            c.text,
+            c.aggregate,
+            tuple(row.get("synonyms", ())),
+        )
+    for name in catalog_file.OTHER_COLUMNS:
+        row = extra[name]
+        found[name] = Entry(name, row["label"], type="text", synonyms=tuple(row["synonyms"]))
+    return found
+
+
+def entry(column: str) -> Entry:
+    """The entry of a column, of an alias such as `max_latency_us` or `n`, or a plain one for any other name."""
+    known = entries()
+    if column in known:
+        return known[column]
+    if column in COUNT_NAMES:
+        return Entry(column, "trials", role="metric", type="integer", aggregate="sum")
+    if column in _CHANGE_COUNTS:
+        return Entry(column, _CHANGE_COUNTS[column], role="metric", type="integer", aggregate="sum")
+    prefix, _, rest = column.partition("_")
+    if prefix in AGGREGATE_WORDS and rest in known:
+        base = known[rest]
+        better = "" if prefix in ("stddev", "count") else base.better
+        label = f"{AGGREGATE_WORDS[prefix]} {base.label}"
+        return Entry(column, label, base.unit, better, "metric", base.type, base.text, base.aggregate)
+    if prefix in _CHANGE_WORDS and rest in known:
+        base = known[rest]
+        if base.role == "axis":  # what the reference has chosen
+            return Entry(column, _CHANGE_WORDS[prefix].format(base.label), base.unit, "", "axis", base.type, base.text)
+        unit = "x" if prefix in ("ratio", "reduction") else base.unit
+        better = _OPPOSITE[base.better] if prefix == "reduction" else base.better
+        return Entry(column, _CHANGE_WORDS[prefix].format(base.label), unit, better, "metric", "real", base.text)
+    return Entry(column, column.replace("_", " "), type="real" if column not in BY_NAME else BY_NAME[column].type)
+
+
+def value_synonyms(column: str) -> Mapping[str, tuple[str, ...]]:
+    """value -> other names of it, for one column."""
+    return {value: tuple(names) for value, names in words()["values"].get(column, {}).items()}
+
+
+def curve_synonyms() -> Mapping[str, tuple[str, ...]]:
+    """Name of what training records step by step -> other names of it."""
+    return {name: tuple(names) for name, names in words()["curves"].items()}
+
+
+def examples() -> tuple[str, ...]:
+    """Questions to click."""
+    return tuple(words()["examples"])
+
+
+def describe() -> str:
+    """The catalogue as text, for a language model: one line per column."""
+    lines = []
+    for e in entries().values():
+        better = f"; {e.better} is better" if e.better else ""
+        also = f"; also called {', '.join(e.synonyms)}" if e.synonyms else ""
+        unit = f" [{e.unit}]" if e.unit else ""
+        lines.append(f"{e.name} ({e.role}, {e.type}){unit}: {e.text or e.label}{better}{also}")
+    return "\n".join(lines)

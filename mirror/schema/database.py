@@ -1,0 +1,149 @@
+"""What a database holds: tables, columns, keys, counts and values. Plain data that travels between processes."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from mirror.table.table import Value
+
+Type = Literal["text", "integer", "real", "boolean", "date", "timestamp", "other"]
+
+MAX_VALUES = 50
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    Attributes:
+        name: as the database has it.
+        type: what its values are; `other` is what no question can use (JSON, bytes, arrays).
+        nullable: whether it may hold NULL.
+        comment: what the database says of it.
+        values: its distinct texts where they are at most 50, else empty.
+        low, high: smallest and largest number, date or time seen; None where nobody knows.
+        unique: whether no two rows share a value, as declared or as counted.
+        nan: whether a NaN was seen.
+    """
+
+    name: str
+    type: Type
+    nullable: bool = True
+    comment: str = ""
+    values: tuple[str, ...] = ()
+    low: Value | None = None
+    high: Value | None = None
+    unique: bool = False
+    nan: bool = False
+
+    @property
+    def numeric(self) -> bool:
+        return self.type in ("integer", "real")
+
+    @property
+    def temporal(self) -> bool:
+        return self.type in ("date", "timestamp")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A foreign key: `table.columns` names a row of `to` by its `to_columns`.
+
+    Attributes:
+        declared: whether the database says so; otherwise names and values do.
+        unique: whether a row of `to` has at most one row of `table`.
+        optional: whether the columns may be NULL, or name a row that is not there.
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    to: str
+    to_columns: tuple[str, ...]
+    declared: bool = True
+    unique: bool = False
+    optional: bool = True
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table or view.
+
+    Attributes:
+        name: as the database has it.
+        columns: in order.
+        key: columns of the primary key, declared or inferred; empty where there is none.
+        comment: what the database says of it.
+        rows: number of rows, None where it is not known.
+        exact: whether that was counted.
+        sampled: whether values and ranges come from some of the rows alone.
+        view: whether it is a view.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...] = ()
+    comment: str = ""
+    rows: int | None = None
+    exact: bool = False
+    sampled: bool = False
+    view: bool = False
+
+    def column(self, name: str) -> Column:
+        """Raises KeyError."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(f"{self.name}.{name}")
+
+
+@dataclass(frozen=True)
+class Database:
+    """Everything that can be asked about.
+
+    Attributes:
+        dialect: the SQL it takes, as sqlglot names it.
+        name: what to call it, without a password.
+        relations: tables and views.
+        links: foreign keys, declared and inferred.
+        notes: what the person should know: keys that were inferred, tables that were sampled; one sentence each.
+    """
+
+    dialect: str
+    name: str
+    relations: tuple[Relation, ...]
+    links: tuple[Link, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def relation(self, name: str) -> Relation:
+        """Raises KeyError."""
+        for relation in self.relations:
+            if relation.name == name:
+                return relation
+        raise KeyError(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(held: dict[str, Any]) -> "Database":
+        """What `to_dict` has made."""
+        relations = [
+            Relation(**{**r, "columns": tuple(_column(c) for c in r["columns"]), "key": tuple(r["key"])})
+            for r in held["relations"]
+        ]
+        links = [
+            Link(**{**k, "columns": tuple(k["columns"]), "to_columns": tuple(k["to_columns"])}) for k in held["links"]
+        ]
+        return Database(held["dialect"], held["name"], tuple(relations), tuple(links), tuple(held["notes"]))
+
+
+def _column(held: dict[str, Any]) -> Column:
+    return Column(**{**held, "values": tuple(held["values"])})
+
+
+def shown(names: Iterable[str], most: int = 8) -> str:
+    """The first names of a list, and how many more there are."""
+    listed = list(names)
+    more = f" and {len(listed) - most:,} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more

@@ -1,0 +1,158 @@
+"""Names of tables and columns as words: singular and plural, what is a key, what may be added up."""
+
+from collections.abc import Sequence
+
+from mirror.language.grammar.lexicon import tokens
+from mirror.schema.database import Column, Database, Relation
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Numbers that are added up where nobody says how, and numbers of which only a mean tells something.
+_ADDED = _words(
+    """amount amounts quantity qty total totals subtotal revenue sales turnover cost costs tax fee fees payment paid
+    profit income expense expenses spend spent budget units count clicks visits impressions views downloads minutes
+    hours seconds duration bytes volume weight distance points"""
+)
+_AVERAGED = _words(
+    """price rate ratio percent percentage pct share score rating age temperature latitude longitude lat lon lng speed
+    height width length depth index average avg mean median discount probability grade level rank"""
+)
+# A price of a whole line or order is a sum already.
+_WHOLE = frozenset({"total", "line", "extended", "subtotal"})
+_KEY_WORDS = frozenset({"id", "ids", "uuid", "guid", "pk", "fk", "key"})
+# Numbers that only name something.
+_NUMBERED = _words("number no nr zip zipcode postcode phone fax isbn ean code")
+_YEARS = frozenset({"year", "yr", "jahr"})
+_UNCOUNTED = _words("staff crew equipment data stock news media inventory feedback money series species people traffic")
+# What stands before the name of a table in many a warehouse.
+_PREFIXES = frozenset({"tbl", "dim", "fact", "stg", "vw", "v", "t"})
+# A column of such a name says nothing without its table.
+GENERIC = frozenset({"name", "title", "label", "type", "status", "code", "description", "comment", "kind", "date"})
+# Names of the column that people know a row by, the best first.
+_LABELS = ("name", "title", "label", "full name", "username", "user name", "email", "code", "sku")
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """`unit_price`, `unitPrice` and `Unit Price` are all ("unit", "price"); cut as a question is."""
+    apart = []
+    for i, letter in enumerate(name):
+        before, after = name[i - 1 : i], name[i + 1 : i + 2]
+        humped = letter.isupper() and (before.islower() or before.isdigit() or (before.isupper() and after.islower()))
+        apart.append(f" {letter}" if humped else letter)
+    return tuple(word for word in tokens("".join(apart)) if word[0].isalnum())
+
+
+def singular(word: str) -> str:
+    """The singular of an English noun, by its ending; other words come back as they are."""
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("sses", "ches", "shes", "xes", "zzes")):
+        return word[:-2]
+    if word in ("statuses", "addresses", "buses"):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return {"people": "person", "children": "child", "men": "man", "women": "woman"}.get(word, word)
+
+
+def plural(word: str) -> str:
+    """The plural of an English noun, by its ending."""
+    if singular(word) != word or word in _UNCOUNTED:
+        return word
+    if word.endswith("y") and word[-2:-1] not in ("a", "e", "i", "o", "u", ""):
+        return word[:-1] + "ies"
+    if word.endswith(("s", "x", "ch", "sh", "z")):
+        return word + "es"
+    return word + "s"
+
+
+def table_words(table: str) -> tuple[str, ...]:
+    """Words of a table in the singular, without a prefix such as `tbl_`: ("order", "item")."""
+    words = words_of(table)
+    if len(words) > 1 and words[0] in _PREFIXES:
+        words = words[1:]
+    return (*words[:-1], singular(words[-1])) if words else ()
+
+
+def one(table: str) -> str:
+    """What one row of a table is called: `order item`."""
+    return " ".join(table_words(table)) or table
+
+
+def many(table: str) -> str:
+    """What the rows of a table are called: `order items`."""
+    words = table_words(table)
+    return " ".join((*words[:-1], plural(words[-1]))) if words else table
+
+
+def column_words(column: str) -> str:
+    """The words of a column: `unit price`."""
+    return " ".join(words_of(column)) or column
+
+
+def qualified(table: str, column: str) -> str:
+    """The words of a column with its table's, said once: `customer name`, `order date`."""
+    of_table, own = table_words(table), words_of(column)
+    named = own[: len(of_table)] == of_table
+    return " ".join(own if named else (*of_table, *own)) or column
+
+
+# -- what a column is for ----------------------------------------------------------------------------------------------
+
+
+def is_key(database: Database, relation: Relation, column: Column) -> bool:
+    """Whether a column only tells rows apart or names other rows: such numbers are counted, never added up."""
+    if column.name in relation.key and len(relation.key) == 1:
+        return True
+    if any(column.name in link.columns for link in database.links if link.table == relation.name):
+        return True
+    last = words_of(column.name)[-1:]
+    if column.numeric and last and last[0] in _NUMBERED:
+        return True
+    return bool(last) and last[0] in _KEY_WORDS and column.type != "real"
+
+
+def is_year(column: Column) -> bool:
+    """Whether the numbers are years."""
+    return column.numeric and bool(_YEARS & set(words_of(column.name)))
+
+
+def is_measure(database: Database, relation: Relation, column: Column) -> bool:
+    """Whether the numbers measure something."""
+    return column.numeric and not is_year(column) and not is_key(database, relation, column)
+
+
+def usual_aggregate(column: Column) -> str:
+    """`sum` or `avg` where the name says which is meant; empty where it does not."""
+    words = set(words_of(column.name))
+    if words & _AVERAGED and not words & _WHOLE:
+        return "avg"
+    return "sum" if words & _ADDED else ""
+
+
+def label_columns(relation: Relation) -> tuple[str, ...]:
+    """The columns that people know a row of the table by; empty where there are none but its key."""
+    texts = {column_words(c.name): c.name for c in relation.columns if c.type == "text"}
+    prefix = one(relation.name)
+    for wanted in _LABELS:
+        for name in (wanted, f"{prefix} {wanted}"):
+            if name in texts:
+                return (texts[name],)
+    if "first name" in texts and "last name" in texts:
+        return texts["first name"], texts["last name"]
+    return (texts[prefix],) if prefix in texts else ()
+
+
+def dates(relation: Relation) -> list[Column]:
+    """The dates and times of a table; when a row was changed counts only where there is nothing else."""
+    found = [c for c in relation.columns if c.temporal]
+    told = [c for c in found if not {"updated", "modified", "deleted", "changed"} & set(words_of(c.name))]
+    return told or found
+
+
+def near(names: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether words end as a name does: ("billing", "address") names an address."""
+    return len(names) >= len(wanted) and tuple(names[-len(wanted) :]) == tuple(wanted)

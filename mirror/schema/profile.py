@@ -1,0 +1,106 @@
+"""Profile: what the results hold at this moment. The grammar, the language model and the form on the page read it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mirror.table.table import Value
+
+MAX_VALUES = 50
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Counts and distinct values of one snapshot.
+
+    Attributes:
+        row_counts: view -> number of rows.
+        distinct: column of `results` -> its sorted distinct values without NULL; a column with more than 50 is absent.
+        distinct_by_benchmark: benchmark -> column -> the same among the rows of that benchmark.
+        filled_metrics: benchmark -> metric columns with any value.
+        lost: benchmark -> column with a usual value -> axis -> its values that no row with that usual value has.
+        partly_filled: benchmark -> axes that some of its rows have a value of and some have not.
+        baselines: benchmark -> methods that the others are compared with there.
+        started: time of the oldest and of the newest trial of `results`, ISO text in UTC, or None.
+        machines: number of machines in `results`.
+        curves: names of what training has recorded step by step.
+    """
+
+    row_counts: Mapping[str, int] = field(default_factory=dict)
+    distinct: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    distinct_by_benchmark: Mapping[str, Mapping[str, tuple[Value, ...]]] = field(default_factory=dict)
+    filled_metrics: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    partly_filled: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    baselines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    lost: Mapping[str, Mapping[str, Mapping[str, tuple[Value, ...]]]] = field(default_factory=dict)
+    started: tuple[str, str] | None = None
+    machines: int = 0
+    curves: tuple[str, ...] = ()
+
+    @property
+    def benchmarks(self) -> tuple[str, ...]:
+        """Benchmarks that have results, sorted."""
+        return tuple(self.filled_metrics)
+
+    @property
+    def updated(self) -> str | None:
+        """Time of the newest trial, ISO text in UTC; None without results."""
+        return self.started[1] if self.started else None
+
+    def rows(self, view: str) -> int:
+        """Number of rows of a view; 0 for one that is not there."""
+        return self.row_counts.get(view, 0)
+
+    def values(self, column: str, benchmark: str | None = None) -> tuple[Value, ...]:
+        """Sorted distinct values of an axis, `sweep`, `machine` or `verdict`; empty for none or for more than 50."""
+        among = self.distinct if benchmark is None else self.distinct_by_benchmark.get(benchmark, {})
+        return among.get(column, ())
+
+    def metrics(self, benchmark: str) -> frozenset[str]:
+        """Metric columns that a benchmark has values of."""
+        return self.filled_metrics.get(benchmark, frozenset())
+
+    def compared_with(self, baseline: str) -> tuple[str, ...]:
+        """Benchmarks whose verdicts are against this method and no other."""
+        return tuple(b for b, methods in self.baselines.items() if methods == (baseline,))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A form that JSON can hold."""
+        return {
+            "row_counts": dict(self.row_counts),
+            "distinct": {c: list(v) for c, v in self.distinct.items()},
+            "distinct_by_benchmark": {
+                b: {c: list(v) for c, v in columns.items()} for b, columns in self.distinct_by_benchmark.items()
+            },
+            "filled_metrics": {b: sorted(m) for b, m in self.filled_metrics.items()},
+            "partly_filled": {b: sorted(a) for b, a in self.partly_filled.items()},
+            "lost": {
+                b: {c: {a: list(v) for a, v in axes.items()} for c, axes in columns.items()}
+                for b, columns in self.lost.items()
+            },
+            "baselines": {b: list(methods) for b, methods in self.baselines.items()},
+            "started": list(self.started) if self.started else None,
+            "machines": self.machines,
+            "curves": list(self.curves),
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> "Profile":
+        """The inverse of `to_dict`."""
+        return cls(
+            row_counts=dict(given["row_counts"]),
+            distinct={c: tuple(v) for c, v in given["distinct"].items()},
+            distinct_by_benchmark={
+                b: {c: tuple(v) for c, v in columns.items()} for b, columns in given["distinct_by_benchmark"].items()
+            },
+            filled_metrics={b: frozenset(m) for b, m in given["filled_metrics"].items()},
+            partly_filled={b: frozenset(a) for b, a in given["partly_filled"].items()},
+            baselines={b: tuple(methods) for b, methods in given["baselines"].items()},
+            lost={
+                b: {c: {a: tuple(v) for a, v in axes.items()} for c, axes in columns.items()}
+                for b, columns in given["lost"].items()
+            },
+            started=(given["started"][0], given["started"][1]) if given["started"] else None,
+            machines=given["machines"],
+            curves=tuple(given["curves"]),
+        )

@@ -1,5 +1,0 @@
-"""Words -> QuerySpec. Two front ends, the embedded grammar and a language model, and what both share."""
-
-from mirror.understand.errors import Ambiguity, Refusal
-
-__all__ = ["Ambiguity", "Refusal"]

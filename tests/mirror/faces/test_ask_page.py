@@ -1,0 +1,458 @@
+"""The page Ask: follow-ups, plans, saved questions, Cancel, and who read the question."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from chat_stub import Server, fails, running, says
+from mirror.ask.answer import Answer
+from page_driver import ask, ask_page, labels, press, texts
+from streamlit.testing.v1 import AppTest
+
+from db.settings import ROOT
+from mirror.data.process.sandbox import Sandbox
+from mirror.faces.pages import flow
+from mirror.faces.pages.asking import Asking
+from mirror.faces.pages.trail import MOST_STEPS
+from mirror.model.llm_prompt import answer_of
+from mirror.query.agreement import Agreement
+from mirror.query.saved import Saved
+from mirror.query.spec import Metric, Order, QuerySpec
+from mirror.runs import jobs
+
+QUESTION = "memory vs AUC at compression 0.1"
+SLOW = "SELECT count(*) AS n FROM range(1000000) a, range(1000000) b WHERE hash(a.range + b.range) % 7 = 1"
+
+
+@pytest.fixture(autouse=True)
+def settings(monkeypatch: pytest.MonkeyPatch, results_file: Path, tmp_path: Path) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("MIRROR_DB", str(results_file))
+    monkeypatch.setenv("MIRROR_SAVED", str(tmp_path / "my.saved.jsonl"))
+    for name in ("MIRROR_LLM_BASE_URL", "MIRROR_LLM_MODEL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def follow_up(app: AppTest, question: str) -> AppTest:
+    app.text_input(key="followup").set_value(question)
+    return press(app, "Follow up")
+
+
+def edit(app: AppTest, sql: str) -> AppTest:
+    app.text_area(key="sql").set_value(sql)
+    return app
+
+
+def go_back(app: AppTest, to: int) -> AppTest:
+    app.button(key=f"back_{to}").click().run()
+    assert not app.exception
+    return app
+
+
+def link(app: AppTest) -> list[str]:
+    """The questions in the address."""
+    found = app.query_params["q"]
+    return found if isinstance(found, list) else [found]
+
+
+def warnings(app: AppTest) -> str:
+    return "\n".join(w.value.replace("\\", "") for w in app.warning)
+
+
+def trail(app: AppTest) -> list[str]:
+    """The questions that can be gone back to."""
+    return [b.label.replace("\\", "") for b in app.button if (b.key or "").startswith("back_")]
+
+
+# -- follow-ups --------------------------------------------------------------------------------------------------------
+
+
+def test_follow_ups_change_the_answer_and_leave_a_trail() -> None:
+    app = ask(ask_page(), QUESTION)
+    assert trail(app) == []
+    follow_up(app, "and for 0.5?")
+    assert "compression = 0.5" in app.text_area(key="sql").value
+    follow_up(app, "only hashed")
+    assert set(app.dataframe[0].value["method"]) == {"hashed"}
+    assert "compression = 0.5" in app.text_area(key="sql").value
+    assert trail(app) == [QUESTION, "and for 0.5?"]
+    assert "**only hashed**" in texts(app)
+    assert app.text_input(key="question").value == QUESTION
+    assert app.text_input(key="followup").value == ""
+    assert link(app) == [QUESTION, "and for 0.5?", "only hashed"]
+
+
+def test_a_question_of_the_trail_can_be_gone_back_to() -> None:
+    app = follow_up(follow_up(ask(ask_page(), QUESTION), "and for 0.5?"), "only hashed")
+    go_back(app, 0)
+    assert "compression = 0.1" in app.text_area(key="sql").value
+    assert trail(app) == ["and for 0.5?", "only hashed"]
+    assert link(app) == [QUESTION]
+    follow_up(app, "only small_dim")
+    assert trail(app) == [QUESTION]
+    assert set(app.dataframe[0].value["method"]) == {"small_dim"}
+
+
+def test_a_question_in_the_box_above_starts_anew() -> None:
+    app = follow_up(ask(ask_page(), QUESTION), "and for 0.5?")
+    ask(app, "how many trials failed?")
+    assert trail(app) == []
+    assert app.metric[0].value == "1"
+    assert link(app) == ["how many trials failed?"]
+
+
+@pytest.mark.parametrize("question", ["and for banana?", "run hashed lookups at batch size 64"])
+def test_a_follow_up_without_rows_keeps_the_answer_and_the_text(question: str) -> None:
+    app = follow_up(ask(ask_page(), QUESTION), question)
+    assert "Read as: metrics memory (MB), AUC" in texts(app)
+    assert app.text_input(key="followup").value == question
+    assert ("banana" in texts(app)) == ("banana" in question)
+    assert ("Fill the form on New run" in labels(app)) == ("run" in question)
+    assert link(app) == [QUESTION]
+
+
+def test_a_blank_follow_up_changes_nothing() -> None:
+    app = follow_up(ask(ask_page(), QUESTION), "  ")
+    assert trail(app) == []
+    assert len(app.dataframe[0].value) == 36
+
+
+def test_a_question_back_to_a_follow_up_offers_follow_ups(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = ask(ask_page(), QUESTION)
+
+    def asks_back(question: str, **more: object) -> Answer:
+        assert more["after"]
+        return Answer("ambiguous", question, summary="Which?", suggestions=("only hashed", "only dense"))
+
+    with monkeypatch.context() as once:
+        once.setattr(flow, "ask", asks_back)
+        follow_up(app, "only that one")
+    press(app, "only hashed")
+    assert set(app.dataframe[0].value["method"]) == {"hashed"}
+    assert trail(app) == [QUESTION]
+
+
+def test_a_link_asks_the_whole_trail() -> None:
+    app = ask_page(QUESTION, "and for 0.5?", "only hashed")
+    assert set(app.dataframe[0].value["method"]) == {"hashed"}
+    assert "compression = 0.5" in app.text_area(key="sql").value
+    assert trail(app) == [QUESTION, "and for 0.5?"]
+    assert app.text_input(key="question").value == QUESTION
+
+
+def test_a_link_stops_where_it_is_not_understood() -> None:
+    app = ask_page(QUESTION, "and for banana?", "only hashed")
+    assert len(app.dataframe[0].value) == 36
+    assert app.text_input(key="followup").value == "and for banana?"
+    assert "banana" in texts(app)
+    app = ask_page("price per hour of hashed", "only hashed")
+    assert "price" in texts(app)
+    assert "Follow up" not in labels(app)
+
+
+def test_a_link_of_any_length_is_bounded() -> None:
+    app = ask_page(QUESTION, *["only hashed"] * 2 * MOST_STEPS)
+    assert len(trail(app)) == MOST_STEPS - 1
+    assert "Follow up" not in labels(app)
+    assert f"{MOST_STEPS} questions in a row" in texts(app)
+    press(app, "Leave out compression = 0.1")  # no way past it
+    assert len(link(app)) == MOST_STEPS
+
+
+def test_a_follow_up_of_edited_sql_changes_the_question_and_says_so() -> None:
+    app = ask(ask_page(), QUESTION)
+    press(edit(app, "SELECT method, auc FROM results LIMIT 3"), "Run")
+    assert len(app.dataframe[0].value) == 3
+    assert "without the edits of its SQL" in texts(app)
+    follow_up(app, "only hashed")
+    assert set(app.dataframe[0].value["method"]) == {"hashed"}
+    go_back(app, 0)
+    assert len(app.dataframe[0].value) == 3  # the edits are where they were
+    assert app.text_area(key="sql").value == "SELECT method, auc FROM results LIMIT 3"
+
+
+def test_sql_that_was_asked_has_no_follow_up_box() -> None:
+    app = ask(ask_page(), "SELECT method, auc FROM results LIMIT 3")
+    assert len(app.dataframe[0].value) == 3
+    assert "Follow up" not in labels(app)
+
+
+def test_not_what_i_meant_leaves_out_a_filter() -> None:
+    app = ask(ask_page(), "which method has the best AUC under 5 MB at compression 0.1?")
+    assert {"Leave out memory < 5 MB", "Leave out compression = 0.1"} <= set(labels(app))
+    press(app, "Leave out compression = 0.1")
+    assert "compression = 0.1" not in app.text_area(key="sql").value
+    assert "memory_mb" in app.text_area(key="sql").value
+
+
+# -- plans -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_fills_new_run_and_starts_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    st.cache_data.clear()
+    monkeypatch.setenv("MIRROR_JOURNAL", str(tmp_path / "journal"))
+    monkeypatch.setattr(jobs, "start", lambda *_, **__: pytest.fail("a run was started"))
+    app = ask(ask_page(), "run hashed lookups at batch size 64")
+    assert "Run hashed and dense in lookup, batch size 64." in texts(app)
+    assert "dense as well" in texts(app)
+    assert any(c.value.startswith("python -m bench_engine run - <<<") for c in app.code)
+    press(app, "Fill the form on New run")
+    assert app.segmented_control(key="way").value == "Form"
+    assert app.multiselect(key="form_methods_lookup").value == ["hashed", "dense"]
+    assert app.text_input(key="form_lookup_batch_size").value == "64"
+    assert not jobs.runs()
+
+
+# -- saved questions ---------------------------------------------------------------------------------------------------
+
+
+def test_an_edited_statement_is_saved_and_answers_its_question(tmp_path: Path) -> None:
+    app = ask(ask_page(), QUESTION)
+    sql = "SELECT method, avg(auc) AS auc FROM results GROUP BY method"
+    press(edit(app, sql), "Save …")  # not even run
+    assert app.text_input(key="saved_question").value == QUESTION
+    app.text_input(key="saved_note").set_value("means")
+    press(app, "Save")
+    kept = Saved(tmp_path / "my.saved.jsonl").find(QUESTION)
+    assert kept is not None
+    assert (kept.sql, kept.note) == (sql, "means")
+    assert "Save" not in labels(app)
+    assert app.text_area(key="sql").value == sql
+    ask(app, QUESTION.upper())
+    assert "Read as: saved with its SQL" in texts(app)
+    assert "means" in texts(app)
+    assert "saved question" in texts(app)
+    assert app.text_area(key="sql").value == sql
+
+
+def test_a_follow_up_is_saved_with_all_that_it_says(tmp_path: Path) -> None:
+    app = press(follow_up(ask(ask_page(), QUESTION), "only hashed"), "Save …")
+    assert app.text_input(key="saved_question").value == f"{QUESTION}, only hashed"
+    press(app, "Save")
+    assert Saved(tmp_path / "my.saved.jsonl").find("only hashed") is None
+
+
+def test_what_cannot_be_saved_is_said_and_nothing_typed_is_lost() -> None:
+    app = press(ask(ask_page(), QUESTION), "Save …")
+    app.text_input(key="saved_question").set_value(" ")
+    app.text_input(key="saved_note").set_value("a note")
+    press(app, "Save")
+    assert "There is no question to save" in texts(app)
+    assert app.text_input(key="saved_note").value == "a note"
+    app.text_input(key="saved_question").set_value("mine")
+    press(app, "Save")
+    assert "mine" in labels(app)
+
+
+def test_a_saved_question_is_asked_removed_and_brought_back(tmp_path: Path) -> None:
+    store = Saved(tmp_path / "my.saved.jsonl")
+    store.add("mine", "SELECT 7 AS seven", "a note")
+    app = ask_page()
+    press(app, "mine")
+    assert app.text_area(key="sql").value == "SELECT 7 AS seven"
+    press(app, "Remove")
+    assert store.all() == ()
+    press(app, "Bring back: mine")
+    assert [(s.question, s.note) for s in store.all()] == [("mine", "a note")]
+    assert "Bring back: mine" not in labels(app)
+
+
+def test_many_saved_questions_are_found_by_a_word(tmp_path: Path) -> None:
+    store = Saved(tmp_path / "my.saved.jsonl")
+    for i in range(30):
+        store.add(f"question {i}", "SELECT 1", "odd one" if i == 3 else "")
+    app = ask_page()
+    shown = [label for label in labels(app) if label.startswith("question ")]
+    assert 0 < len(shown) < 30
+    assert f"{30 - len(shown)} more" in texts(app)
+    app.text_input(key="saved_find").set_value("ODD").run()
+    assert [label for label in labels(app) if label.startswith("question ")] == ["question 3"]
+
+
+def test_saved_questions_that_cannot_be_read_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MIRROR_SAVED", str(tmp_path))
+    app = ask(ask_page(), QUESTION)
+    assert "is no file" in texts(app)
+    assert len(app.dataframe[0].value) == 36
+    press(app, "Save …")
+    press(app, "Save")
+    assert app.text_input(key="saved_question").value == QUESTION
+
+
+# -- cancel ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """When the page said that it is asking: seconds since the question."""
+    said: list[float] = []
+    tell = flow._tell
+
+    def telling(asking: Asking, place: object) -> None:
+        said.append(asking.seconds)
+        tell(asking, place)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(flow, "_tell", telling)
+    return said
+
+
+class Impatient(Asking):
+    """Is cancelled, from another thread, as soon as it takes long; that thread, too, asks whether it is done."""
+
+    _canceller: threading.Thread | None = None
+
+    def done(self, within_s: float = 0.0) -> bool:
+        at_it = self._canceller is not None and self._canceller.is_alive()
+        if not at_it and self.seconds > flow._QUICK_S and not super().done():
+            self._canceller = threading.Thread(target=self.cancel)
+            self._canceller.start()
+        return super().done(within_s)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """The page with an answer, where each query that takes long is cancelled from now on."""
+    app = ask(ask_page(), QUESTION)
+    monkeypatch.setattr(flow, "Asking", Impatient)
+    return app
+
+
+def test_a_quick_answer_says_nothing_of_asking(told: list[float], box: Sandbox) -> None:
+    app = ask(ask_page(), QUESTION)
+    assert len(app.dataframe[0].value) == 36
+    told.clear()  # the first question had to load the results
+    press(edit(app, "SELECT 1 AS one"), "Run")
+    assert told == []
+
+
+def test_a_cancelled_statement_keeps_its_text_and_the_page_goes_on(
+    told: list[float], asked: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = press(edit(asked, SLOW), "Run")
+    assert told
+    assert "The query was cancelled." in texts(app)
+    assert app.text_area(key="sql").value == SLOW
+    assert "Cancel" not in labels(app)
+    press(app, "Back to the original")
+    assert len(app.dataframe[0].value) == 36
+    monkeypatch.setattr(flow, "Asking", Asking)
+    ask(app, "how many trials failed?")
+    assert app.metric[0].value == "1"
+
+
+def test_a_cancelled_follow_up_keeps_the_answer_before(asked: AppTest) -> None:
+    app = follow_up(asked, SLOW)
+    assert "The query was cancelled." in texts(app)
+    assert app.text_input(key="followup").value == SLOW
+    assert len(app.dataframe[0].value) == 36
+
+
+def test_a_cancelled_question_keeps_its_text(asked: AppTest) -> None:
+    app = ask(asked, SLOW)
+    assert "The query was cancelled." in texts(app)
+    assert app.text_input(key="question").value == SLOW
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_only_a_browser_that_has_gone_stops_its_query(
+    connected: bool, box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = threading.Event()
+
+    class Sessions:
+        def is_active_session(self, session: str) -> bool:
+            looked.set()
+            return connected
+
+    monkeypatch.setattr(flow, "_GONE_S", 0.0)
+    monkeypatch.setattr(flow.runtime, "exists", lambda: True)
+    monkeypatch.setattr(flow.runtime, "get_instance", Sessions)
+    free = threading.Event()
+    given_up = Answer("error", "q")
+    asking = Asking(lambda: Answer("answered", str(free.wait(60))), box, given_up)
+    cancelled = threading.Event()
+    monkeypatch.setattr(asking, "cancel", cancelled.set)
+    flow._stop_if_gone(asking)
+    assert looked.wait(60)
+    assert cancelled.wait(0.2 if connected else 60) is not connected
+    free.set()
+
+
+def test_a_fault_of_ours_leaves_no_page_that_asks_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = ask_page()
+    with monkeypatch.context() as broken:
+        broken.setattr(flow, "ask", lambda *_, **__: 1 / 0)
+        app.text_input(key="question").set_value(QUESTION)
+        app.button[0].click().run()
+        assert app.exception
+    ask(app, QUESTION)
+    assert len(app.dataframe[0].value) == 36
+
+
+# -- who read the question ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    with running(monkeypatch) as server:
+        yield server
+
+
+TOP = QuerySpec("ranking", (Metric("auc", "avg"),), ("method",), order=(Order("auc", True),), limit=3)
+USAGE = {"prompt_tokens": 3120, "completion_tokens": 210}
+
+
+def read_by_model(server: Server, question: str, spec: QuerySpec = TOP) -> AppTest:
+    server.replies = [says(json.dumps(answer_of(spec)), usage=USAGE)]
+    return ask(ask_page(), question)
+
+
+def test_the_grammar_is_named_as_reader() -> None:
+    assert "built-in grammar" in texts(ask(ask_page(), QUESTION))
+
+
+def test_a_language_model_is_named_and_its_cost_told(server: Server) -> None:
+    app = read_by_model(server, "top 3 methods by AUC")
+    assert "[language model]" in texts(app)
+    assert any("3,120 tokens read, 210 written" in e.label for e in app.expander)
+    assert any("top 3 methods by AUC" in c.value for c in app.code)
+
+
+def test_a_reading_that_differs_is_told_and_the_other_can_be_had(server: Server) -> None:
+    app = read_by_model(server, "top 5 methods by AUC")
+    assert "The grammar would show the first 5" in warnings(app)
+    press(app, "Let the built-in grammar read it")
+    assert "[built-in grammar]" in texts(app)
+    assert "LIMIT 5" in app.text_area(key="sql").value or "<= 5" in app.text_area(key="sql").value
+    assert len(server.requests) == 1
+
+
+def test_a_reading_that_nothing_confirms_is_told(server: Server) -> None:
+    app = read_by_model(server, "which embeddings rock hardest")
+    assert "nothing confirms the model's reading" in texts(app)
+
+
+def test_a_model_that_fails_leaves_a_note(server: Server) -> None:
+    server.replies = [fails(500, "out of order")]
+    app = ask(ask_page(), QUESTION)
+    assert "The built-in grammar read the question instead." in "\n".join(
+        w.value.replace("\\", "") for w in app.warning
+    )
+    assert "[built-in grammar]" in texts(app)
+    assert len(app.dataframe[0].value) == 36
+
+
+def test_readings_that_agree_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = flow.ask
+
+    def agreed(question: str, **more: object) -> Answer:
+        found = real(question, **more)  # type: ignore[arg-type]
+        return Answer(**{**vars(found), "engine": "llm", "agreement": Agreement(True)})
+
+    monkeypatch.setattr(flow, "ask", agreed)
+    app = ask(ask_page(), QUESTION)
+    assert "[the grammar agrees]" in texts(app)
+    assert not app.warning

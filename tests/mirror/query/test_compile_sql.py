@@ -1,0 +1,130 @@
+"""QuerySpec -> SQL: golden statements, and every one runs."""
+
+import pytest
+
+from mirror.data.process.sandbox import Sandbox
+from mirror.language.grammar import grammar
+from mirror.query.spec import Filter, Metric, Order, QuerySpec
+from mirror.query.sql import compile_sql, condition, format_sql, literal
+
+GOLDEN = {
+    "points with the baseline kept": (
+        QuerySpec(
+            "points",
+            (Metric("memory_mb"), Metric("auc")),
+            ("method", "seed"),
+            filters=(Filter("benchmark", "=", ("training",)), Filter("compression", "=", (0.1,))),
+            keep_baseline=True,
+        ),
+        """SELECT method, seed, memory_mb, auc
+FROM results
+WHERE benchmark = 'training'
+  AND (compression = 0.1 OR is_baseline)
+  AND memory_mb IS NOT NULL
+  AND auc IS NOT NULL""",
+    ),
+    "best of each data set": (
+        QuerySpec(
+            "best",
+            (Metric("auc", "avg"),),
+            ("dataset", "method"),
+            partitions=("dataset",),
+            filters=(Filter("memory_mb", "<", (5,)),),
+            order=(Order("auc", True),),
+        ),
+        """SELECT dataset, method, avg(auc) AS auc, stddev_samp(auc) AS stddev_auc, count(*) AS n
+FROM results
+WHERE auc IS NOT NULL
+GROUP BY dataset, method
+HAVING avg(memory_mb) < 5
+QUALIFY rank() OVER (PARTITION BY dataset ORDER BY avg(auc) DESC) = 1
+ORDER BY dataset, auc DESC""",
+    ),
+    "ranking": (
+        QuerySpec("ranking", (Metric("latency_us", "max"),), ("method",), order=(Order("latency_us"),), limit=5),
+        """SELECT method, max(latency_us) AS max_latency_us, count(*) AS n
+FROM results
+WHERE latency_us IS NOT NULL
+GROUP BY method
+ORDER BY max_latency_us, method
+LIMIT 5""",
+    ),
+    "groups sorted by a metric that has another name in the result": (
+        QuerySpec("groups", (Metric("latency_us", "median"),), ("method",), order=(Order("latency_us"),)),
+        """SELECT method, median(latency_us) AS median_latency_us, count(*) AS n
+FROM results
+WHERE latency_us IS NOT NULL
+GROUP BY method
+ORDER BY median_latency_us""",
+    ),
+    "best of everything": (
+        QuerySpec("best", (Metric("auc", "avg"),), order=(Order("auc", True),)),
+        """SELECT avg(auc) AS auc, stddev_samp(auc) AS stddev_auc, count(*) AS n
+FROM results
+WHERE auc IS NOT NULL
+QUALIFY rank() OVER (ORDER BY avg(auc) DESC) = 1""",
+    ),
+    "a change of what is timed": (
+        QuerySpec("change", (Metric("latency_us"),), ("method",), source="history", split="2026-11-09"),
+        """SELECT method,
+       median(latency_us) FILTER (WHERE started_at < '2026-11-09') AS before_latency_us,
+       median(latency_us) FILTER (WHERE started_at >= '2026-11-09') AS since_latency_us,
+       since_latency_us / nullif(before_latency_us, 0) AS ratio_latency_us,
+       max(noise) AS max_noise,
+       count(*) FILTER (WHERE started_at < '2026-11-09') AS n_before,
+       count(*) FILTER (WHERE started_at >= '2026-11-09') AS n_since
+FROM history
+WHERE latency_us IS NOT NULL
+GROUP BY method
+ORDER BY ratio_latency_us DESC NULLS LAST, method""",
+    ),
+    "speedups with what is known of them": (
+        QuerySpec("points", (Metric("speedup"),), ("method",), verdicts=True),
+        """SELECT method, speedup, speedup_ci_low, speedup_ci_high, verdict
+FROM results
+WHERE speedup IS NOT NULL""",
+    ),
+    "whole rows": (QuerySpec("rows", source="machines"), "SELECT *\nFROM machines\nLIMIT 1000"),
+    "count": (
+        QuerySpec("count", filters=(Filter("status", "<>", ("skipped",)),), source="failures"),
+        "SELECT count(*) AS trials\nFROM failures\nWHERE status <> 'skipped'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden(name: str, box: Sandbox) -> None:
+    spec, sql = GOLDEN[name]
+    assert compile_sql(spec) == sql
+    box.run(sql)
+
+
+def test_the_first_is_the_best_and_ties_are_kept(box: Sandbox) -> None:
+    spec = QuerySpec("best", (Metric("memory_mb", "avg"),), ("method",), order=(Order("memory_mb"),))
+    spec = QuerySpec(**{**vars(spec), "filters": (Filter("benchmark", "=", ("lookup",)),)})
+    rows = box.run(compile_sql(spec)).rows
+    assert len(rows) == 4, "all four methods need the same memory in the seeded lookups"
+
+
+def test_values_are_quoted() -> None:
+    assert literal("it's") == "'it''s'"
+    assert (
+        condition(Filter("method", "in", ("a", "b'; DROP TABLE x; --"))) == "method IN ('a', 'b''; DROP TABLE x; --')"
+    )
+    assert literal(True) == "true"
+    assert literal(0.1) == "0.1"
+
+
+def test_long_lists_of_columns_are_broken_between_columns(box: Sandbox, profile: object) -> None:
+    sql = compile_sql(grammar.read("compare hashed and dense at dim 16", box.profile()))
+    assert max(map(len, sql.splitlines())) <= 100
+    box.run(sql)
+
+
+def test_format_keeps_the_meaning_and_survives_nonsense(box: Sandbox) -> None:
+    sql = "select method,avg(auc) as auc from results where auc>0.5 group by method order by 1"
+    tidy = format_sql(sql)
+    assert "\n" in tidy
+    assert box.run(tidy).rows == box.run(sql).rows
+    assert format_sql("select ((( from") == "select ((( from"
+    assert format_sql("") == ""

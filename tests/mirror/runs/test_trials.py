@@ -1,0 +1,40 @@
+"""The list of all trials and the story of one."""
+
+from mirror.data.process.sandbox import Sandbox
+from mirror.runs.listing import choices, details, trials
+
+
+def test_every_trial_is_listed_failures_with_reasons(box: Sandbox) -> None:
+    table = trials(box, {})
+    statuses = table.column("status")
+    assert len(table.rows) == box.profile().rows("history") + box.profile().rows("failures")
+    assert statuses.count("failed") == 1
+    assert "the loss is not finite" in table.column("error")
+
+
+def test_only_columns_that_differ_are_shown(box: Sandbox) -> None:
+    table = trials(box, {"benchmark": ["lookup"], "method": ["hashed"]})
+    assert set(table.column("method")) == {"hashed"}
+    assert "batch_size" in table.columns
+    assert "num_rows" not in table.columns  # the same in every lookup
+    assert "auc" not in table.columns
+    assert table.columns[-1] == "trial_id"
+
+
+def test_filters_offer_what_there_is(box: Sandbox) -> None:
+    found = choices(box)
+    assert found["status"] == ["failed", "ok", "skipped"]
+    assert found["dataset"] == ["frappe", "ml-206k", "synthetic"]
+
+
+def test_hostile_filter_values_select_nothing(box: Sandbox) -> None:
+    assert trials(box, {"method": ["' OR 1=1 --"]}).rows == ()
+
+
+def test_details_hold_samples_and_curves(box: Sandbox) -> None:
+    trial_id = str(trials(box, {"benchmark": ["training"], "status": ["ok"]}).rows[0][-1])
+    story = details(box, trial_id)
+    assert dict(story.values)["trial_id"] == trial_id
+    assert [row[1] for row in story.samples.rows] == [1.0, 2.0]
+    assert story.curves.rows == (("loss", 1, 0.5),)
+    assert details(box, "no such trial").values == ()
