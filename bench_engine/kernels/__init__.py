@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bench_engine.kernels.build.extension import CompileError, CompilerMissingError, KernelsNotBuiltError, build
     from bench_engine.kernels.compressed.dense import DenseEmbeddingBag
     from bench_engine.kernels.compressed.quotient_remainder import QuotientRemainderEmbeddingBag
     from bench_engine.kernels.compressed.small_dim import SmallDimEmbeddingBag
     from bench_engine.kernels.hashed.hashed_embedding_bag import HashedEmbedding, HashedEmbeddingBag
     from bench_engine.kernels.hashed.hashed_original import HashedEmbeddingBagOriginal
     from bench_engine.kernels.hashed.hashed_reference import HashedEmbeddingBagReference
+    from bench_engine.kernels.native.extension import CompileError, CompilerMissingError, KernelsNotBuiltError, build
 
 __all__ = [
     "CompileError",
@@ -30,17 +30,17 @@ __all__ = [
 ]
 
 _MODULES = {
-    "CompileError": "extension",
-    "CompilerMissingError": "extension",
-    "DenseEmbeddingBag": "dense",
-    "HashedEmbedding": "hashed_embedding_bag",
-    "HashedEmbeddingBag": "hashed_embedding_bag",
-    "HashedEmbeddingBagOriginal": "hashed_original",
-    "HashedEmbeddingBagReference": "hashed_reference",
-    "KernelsNotBuiltError": "extension",
-    "QuotientRemainderEmbeddingBag": "quotient_remainder",
-    "SmallDimEmbeddingBag": "small_dim",
-    "build": "extension",
+    "CompileError": "native.extension",
+    "CompilerMissingError": "native.extension",
+    "DenseEmbeddingBag": "compressed.dense",
+    "HashedEmbedding": "hashed.hashed_embedding_bag",
+    "HashedEmbeddingBag": "hashed.hashed_embedding_bag",
+    "HashedEmbeddingBagOriginal": "hashed.hashed_original",
+    "HashedEmbeddingBagReference": "hashed.hashed_reference",
+    "KernelsNotBuiltError": "native.extension",
+    "QuotientRemainderEmbeddingBag": "compressed.quotient_remainder",
+    "SmallDimEmbeddingBag": "compressed.small_dim",
+    "build": "native.extension",
 }
 
 

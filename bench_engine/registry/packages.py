@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 
-_ROOT = Path(__file__).resolve().parent.parent
+_ROOT = Path(__file__).resolve().parents[2]
 _HOME = _ROOT / "build" / "peers"
 _NOTE = "packages.txt"
 _OF_A_WORKER = ("torch", "numpy", "psutil")  # what a worker imports of requirements.txt

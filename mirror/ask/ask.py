@@ -4,16 +4,16 @@ import re
 from dataclasses import replace
 from datetime import datetime
 
-from mirror.ask.answer import Answer
-
 from db.journal import open_results
 from db.settings import SettingsError
 from db.store import StoreError
-from mirror import outside
+from mirror.ask import other_data
+from mirror.ask.answer import Answer
 from mirror.ask.readers import Reading, Unread, read
 from mirror.chart.choose import choose
 from mirror.data.guard.duckdb import GuardError
 from mirror.data.process.sandbox import QueryError, QueryStopped, Sandbox, UnreadableError, shared
+from mirror.data.sources.kind import is_outside
 from mirror.data.sources.location import SourceError
 from mirror.language.requests import actions
 from mirror.model import llm_summary
@@ -62,8 +62,8 @@ def ask(
     if not question.strip():
         return _refused(question, "Ask something, for example one of these questions.")
     try:
-        if sandbox is None and db and outside.is_outside(db):
-            return outside.ask(question, db, now)
+        if sandbox is None and db and is_outside(db):
+            return other_data.ask(question, db, now)
         if sandbox is None:
             open_results(db)
             sandbox = shared(db)

@@ -8,8 +8,6 @@ from functools import lru_cache
 
 from mirror.ask.answer import Answer
 from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table
-
 from mirror.chart.choose import choose
 from mirror.data.guard import sqlglot_tree as guard
 from mirror.data.guard.duckdb import GuardError
@@ -32,6 +30,7 @@ from mirror.query.tables.form_in_words import read_back
 from mirror.schema.database import Database
 from mirror.schema.names import singular
 from mirror.sentence.summary import summarize
+from mirror.table.table import Table
 from mirror.table.wording import counted, in_words
 
 MAX_QUESTION = 1_000

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
+
     from mirror.ask.answer import Answer
 
 

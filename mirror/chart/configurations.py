@@ -5,10 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mirror.table.table import Table, Value
-
 from mirror.chart.roles import Roles, compared, is_number
 from mirror.schema import catalog
+from mirror.table.table import Table, Value
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table, Value
-
 from mirror.chart.drawable import (
     MOST_BARS,
     MOST_COLORS,
@@ -22,6 +20,7 @@ from mirror.chart.roles import distinct
 from mirror.query.spec import Filter
 from mirror.query.sql import condition
 from mirror.table.numbers import describe
+from mirror.table.table import Table, Value
 from mirror.table.wording import join, where
 
 

@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table, Value
-
 from mirror.chart.drawable import MOST_COLORS, MOST_FACETS, narrowed
 from mirror.chart.roles import Roles, compared, distinct, is_fixed_by, sort_key
 from mirror.schema import catalog
+from mirror.table.table import Table, Value
 
 # What must not share an axis: each value gets a panel of its own.
 OWN_PANEL = ("metric", "benchmark", "op", "dataset", "device", "direction", "machine")

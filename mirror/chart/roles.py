@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeGuard
 
-from mirror.table.table import Table, Value
-
 from db.columns import BY_NAME, CHOICE_AXES
 from mirror.query.contrast import contrasted
 from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
 from mirror.table.calendar_names import place_in_year
+from mirror.table.table import Table, Value
 
 # Places along a run in the views `curves` and `samples`, which the catalogue of trials does not hold.
 _POSITIONS = ("step", "sample")

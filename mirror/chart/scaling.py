@@ -3,11 +3,10 @@
 from collections import defaultdict
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table
-
 from mirror.chart.places import most_lines
 from mirror.chart.roles import is_number, is_numeric
 from mirror.schema import catalog
+from mirror.table.table import Table
 
 # Units of what twice the threads would double, and of what they would halve.
 _RATES = ("examples/s", "GB/s")

@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from mirror.table.table import Table
-
 from db.settings import setting
 from mirror.model.chat_server import LlmError, configured, server_settings
 from mirror.model.conversation import Task, Unusable, converse, json_object
@@ -15,6 +13,7 @@ from mirror.model.number_check import unsupported
 from mirror.query.tokens import NO_TOKENS, Tokens
 from mirror.schema import catalog
 from mirror.table.numbers import plain_text
+from mirror.table.table import Table
 
 MAX_ROWS = 40
 MAX_COLUMNS = 30

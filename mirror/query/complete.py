@@ -4,8 +4,6 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from mirror.table.table import Value
-
 from db.columns import AXES, BY_NAME, CHOICE_AXES
 from mirror.chart.roles import sort_key
 from mirror.language.grammar import over_training
@@ -17,6 +15,7 @@ from mirror.schema.profile import Profile
 from mirror.schema.ready_sweeps import measuring
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.numbers import describe
+from mirror.table.table import Value
 from mirror.table.wording import filter_in_words
 
 # Axes that another one decides: a data set has its own tables and rows.

@@ -1,19 +1,12 @@
 """QuerySpec: the one form between words and SQL. Both front ends emit it, compile_sql, chart and summary read it."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from db.columns import BY_NAME
-from mirror.ask.shown import Shown
 from mirror.query.change import change_columns, relative_columns
-from mirror.query.tokens import NO_TOKENS, Tokens
-from mirror.runs.run_plan import RunPlan
+from mirror.table.table import Value
 
-if TYPE_CHECKING:
-    from mirror.query.agreement import Agreement
-
-Value = str | int | float | bool
 Operator = Literal["=", "<>", "<", "<=", ">", ">=", "in", "not in"]
 Aggregate = Literal["avg", "min", "max", "median", "stddev", "count", "sum"]
 Shape = Literal["points", "groups", "ranking", "best", "front", "relative", "count", "rows", "change"]
@@ -142,104 +135,3 @@ def is_of_groups(f: Filter, spec: QuerySpec) -> bool:
     grouped = spec.shape in ("groups", "ranking", "best", "front", "relative") and bool(spec.dimensions)
     shown = all(m.aggregate in (None, "avg", "median") for m in spec.metrics)
     return grouped and shown and f.column in BY_NAME and BY_NAME[f.column].role == "metric"
-
-
-@dataclass(frozen=True)
-class Table:
-    """A result: column names, their kinds and the rows.
-
-    Attributes:
-        columns: names, in order.
-        rows: tuples of None, bool, int, float, str or ISO timestamps as str.
-        truncated: whether the row cap cut the result.
-        milliseconds: time of the query.
-    """
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Value | None, ...], ...]
-    truncated: bool = False
-    milliseconds: float = 0.0
-
-    def column(self, name: str) -> tuple[Value | None, ...]:
-        """The values of one column."""
-        return self._by_column[self.columns.index(name)] if self.rows else ()
-
-    @cached_property
-    def _by_column(self) -> tuple[tuple[Value | None, ...], ...]:
-        return tuple(zip(*self.rows, strict=True))  # a chart asks for the same column a thousand times
-
-
-@dataclass(frozen=True)
-class ChartSpec:
-    """Which chart, of which columns of the table.
-
-    Attributes:
-        type: kind of chart; `table` means that none fits, and `reason` says why.
-        x, y, color, symbol, facet: column names, or None. For a heatmap `color` is the value.
-        metrics: for bars and lines several columns with a panel and a scale each, the first of them y; for `parallel`
-            the columns of the axes.
-        log_x, log_y: logarithmic axes.
-        pareto: draw the Pareto front of x and y.
-        fronts: columns whose values are different work within a panel: a Pareto front for each, instead of one.
-        dots: dots instead of bars, where bars from zero would hardly differ.
-        ideal: draw how lines along threads would run if twice the threads did twice the work.
-        only: (column, value) of what would make too many lines: other values are not drawn, rows without one are.
-        reason: why this chart, or why none.
-    """
-
-    type: ChartType
-    x: str | None = None
-    y: str | None = None
-    color: str | None = None
-    symbol: str | None = None
-    facet: str | None = None
-    metrics: tuple[str, ...] = ()
-    log_x: bool = False
-    log_y: bool = False
-    pareto: bool = False
-    fronts: tuple[str, ...] = ()
-    dots: bool = False
-    ideal: bool = False
-    only: tuple[tuple[str, Value], ...] = ()
-    reason: str = ""
-
-
-@dataclass(frozen=True, repr=False)
-class Answer(Shown):
-    """What `ask` returns.
-
-    Attributes:
-        status: answered, ambiguous (a question back, see suggestions), action (see plan), refused, or error.
-        question: the question as asked.
-        read_as: how it was read, in words.
-        sql: the statement that ran, or None.
-        table: the result, or None.
-        chart: which chart, or None.
-        summary: the sentence; for a refusal or an error, what was not understood and what to do.
-        suggestions: questions to click.
-        engine: grammar, llm, saved for a question that was saved with its SQL, or sql for SQL that was asked or edited.
-        spec: the QuerySpec behind the SQL; None for edited SQL.
-        asked: the same before it was completed with what the results leave open: what a follow-up question changes.
-        plan: for an action: what would be run. Nothing runs until a person starts it.
-        note: what the person must know besides (the language model did not answer ...).
-        sent: what a language model was sent for it, word for word; empty when none was asked.
-        tokens: what that took.
-        agreement: whether the grammar reads the question as the language model did; None where it was not compared.
-    """
-
-    status: Literal["answered", "ambiguous", "action", "refused", "error"]
-    question: str
-    read_as: str = ""
-    sql: str | None = None
-    table: Table | None = None
-    chart: ChartSpec | None = None
-    summary: str = ""
-    suggestions: tuple[str, ...] = ()
-    engine: Literal["grammar", "llm", "saved", "sql"] = "grammar"
-    spec: QuerySpec | None = None
-    asked: QuerySpec | None = None
-    plan: RunPlan | None = None
-    note: str = ""
-    sent: str = ""
-    tokens: Tokens = NO_TOKENS
-    agreement: "Agreement | None" = None

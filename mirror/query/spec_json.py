@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from mirror.table.table import Value
-
 from mirror.query.check import INT64, MAX_TEXT, SpecError, check, nearest, short
 from mirror.query.spec import Aggregate, ChartType, ChartWish, Claim, Filter, Metric, Operator, Order, QuerySpec, Shape
 from mirror.schema.views import KNOWN_COLUMNS, is_curve_name
+from mirror.table.table import Value
 
 MAX_COLUMNS = 12  # metrics, dimensions, partitions and sort keys, each
 MAX_FILTERS = 20

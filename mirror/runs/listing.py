@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mirror.table.table import Table, Value
-
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.spec import Filter
 from mirror.query.sql import condition, literal
+from mirror.table.table import Table, Value
 
 FILTERS = ("status", "benchmark", "method", "dataset", "sweep", "machine")
 _ALWAYS = ("status", "method")

@@ -70,7 +70,7 @@ class Entry:
 @cache
 def words() -> Mapping[str, Any]:
     """The parsed catalog.yaml, with the words of the file that MIRROR_CATALOG names. Raises CatalogError."""
-    text = resources.files("mirror").joinpath("catalog.yaml").read_text(encoding="utf-8")
+    text = resources.files("mirror.words").joinpath("catalog.yaml").read_text(encoding="utf-8")
     found = catalog_file.read(text, "catalog.yaml")
     own = setting("MIRROR_CATALOG")
     return catalog_file.merged(found, catalog_file.read_file(Path(own).expanduser())) if own else found

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from mirror.table.table import Value
 
 from db.settings import ROOT
+from mirror.table.table import Value
 
 
 def measuring(column: str, value: Value, folder: Path = ROOT / "sweeps") -> dict[str, tuple[str, ...]]:

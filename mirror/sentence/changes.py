@@ -10,8 +10,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mirror.table.table import Table, Value
-
 from mirror.chart.choose import no_rows
 from mirror.chart.drawable import label
 from mirror.chart.roles import is_number
@@ -19,6 +17,7 @@ from mirror.query.change import TIMED, change_columns, is_ratio
 from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
 from mirror.table.numbers import describe, format_value
+from mirror.table.table import Table, Value
 from mirror.table.wording import capital, counted, join, moment, shortened, who
 
 _MOST_NAMED = 6

@@ -5,8 +5,6 @@ import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 
-from mirror.table.table import Table, Value
-
 from mirror.chart.configurations import configurations
 from mirror.chart.drawable import label
 from mirror.chart.roles import Roles, differing, is_number
@@ -14,6 +12,7 @@ from mirror.query.change import is_ratio, relative_columns
 from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
 from mirror.table.numbers import describe, format_value
+from mirror.table.table import Table, Value
 from mirror.table.wording import capital, counted, join, members, shortened, where
 
 MOST_NAMED = 6

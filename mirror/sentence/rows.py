@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 
-from mirror.table.table import Table, Value
-
 from mirror.chart.drawable import label
 from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
 from mirror.table.numbers import describe, format_value
+from mirror.table.table import Table, Value
 from mirror.table.wording import capital, counted, in_words, moment, shortened, superlative
 
 # What names a trial among all of them.

@@ -4,10 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table, Value
-
 from db.columns import AXES, GROUP_AXES
+from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import no_rows
 from mirror.chart.configurations import Configuration, badness, configurations, has_direction, pareto_front
 from mirror.chart.drawable import label
@@ -21,6 +19,7 @@ from mirror.sentence.relative import difference_sentences, front_sentences, rela
 from mirror.sentence.rows import rows_sentence, top_sentence
 from mirror.sentence.verdicts import has_verdicts, verdict_counts, verdict_sentences
 from mirror.table.numbers import describe, format_value
+from mirror.table.table import Table, Value
 from mirror.table.wording import (
     MOST_NAMED,
     capital,

@@ -2,10 +2,9 @@
 
 import math
 
-from mirror.table.table import Value
-
 from db.plain_text import printable
 from mirror.schema import catalog
+from mirror.table.table import Value
 
 NO_VALUE = "–"
 

@@ -4,14 +4,13 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from mirror.table.table import Table, Value
-
 from db.columns import BY_NAME
 from mirror.chart.configurations import Configuration
 from mirror.chart.drawable import label
 from mirror.query.spec import Filter
 from mirror.schema import catalog
 from mirror.table.numbers import describe, format_spread, format_value, plain_text
+from mirror.table.table import Table, Value
 
 MOST_NAMED = 3
 # Never one number for two machines or two kinds of work: a sentence tells them apart.

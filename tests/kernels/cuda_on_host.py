@@ -7,10 +7,10 @@ from pathlib import Path
 
 import torch
 
-from bench_engine.kernels.build import extension
-from bench_engine.kernels.build.cuda_toolkit import Toolkit
+from bench_engine.kernels.native import extension
+from bench_engine.kernels.native.cuda_toolkit import Toolkit
 
-SOURCES = Path(extension.__file__).parents[2] / "csrc/cuda"
+SOURCES = Path(extension.__file__).parents[3] / "csrc/cuda"
 # The CPU build of torch lacks a header that says how its CUDA libraries were linked.
 _WITHOUT_MACROS = "-DC10_CUDA_NO_CMAKE_CONFIGURE_FILE"
 

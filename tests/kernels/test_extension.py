@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 from bench_engine.registry.readiness import SkipReasons
 
 COMPILER = """#!/bin/sh
@@ -246,5 +246,5 @@ def test_modules_that_need_no_kernels_run_where_none_are_built(tmp_path):
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1].startswith(
-        "bench_engine.kernels.build.extension.KernelsNotBuiltError: The compiled"
+        "bench_engine.kernels.native.extension.KernelsNotBuiltError: The compiled"
     )

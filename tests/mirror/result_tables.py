@@ -1,8 +1,7 @@
 """Small results with hand-checked numbers, as the questions of the project give them."""
 
-from mirror.table.table import Table
-
 from mirror.query.spec import ChartWish, Metric, Order, QuerySpec
+from mirror.table.table import Table
 
 AUC = Metric("auc")
 MEMORY = Metric("memory_mb")

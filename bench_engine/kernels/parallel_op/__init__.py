@@ -26,15 +26,15 @@ __all__ = [
 ]
 
 _MODULES = {
-    "CannotEnableError": "switching",
+    "CannotEnableError": "entry.switching",
     "GroupedEmbeddingBag": "grouped_embedding",
     "Settings": "settings",
     "SettingsError": "settings",
-    "disable": "switching",
-    "enable": "switching",
+    "disable": "entry.switching",
+    "enable": "entry.switching",
     "group_exported": "export",
-    "load": "switching",
-    "report_text": "telling",
+    "load": "entry.switching",
+    "report_text": "entry.telling",
 }
 
 

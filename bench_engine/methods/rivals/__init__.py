@@ -9,7 +9,7 @@ from pathlib import Path
 from bench_engine.method import Method
 from bench_engine.trial import Scalar
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(__file__).resolve().parents[3]
 _SHARED = ("bench_engine/kernels/bags.py", "bench_engine/methods/rivals/table.py")
 _Supported = dict[str, tuple[Scalar, ...]]
 _INFERENCE: _Supported = {"direction": ("forward",)}

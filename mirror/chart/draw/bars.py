@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
-from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table
 
+from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw import bins
 from mirror.chart.draw.palette import Look
 from mirror.chart.draw.panel import Panel, Style, category_axis, hover, is_ordered, safe, title, value_axis
@@ -16,6 +15,7 @@ from mirror.chart.drawable import MOST_BARS, hardly_differ
 from mirror.chart.roles import distinct, is_number, spread
 from mirror.schema import catalog
 from mirror.table.numbers import format_plain, format_value
+from mirror.table.table import Table
 
 _MOST_VALUE_LABELS = 30
 _DOT = 10

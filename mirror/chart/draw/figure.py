@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import plotly.graph_objects as go
-from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table, Value
 from plotly.subplots import make_subplots
 
+from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw.bars import bar, box, heatmap, histogram
 from mirror.chart.draw.panel import Panel, Style, named
 from mirror.chart.draw.parallel import parallel
 from mirror.chart.draw.traces import entry_trace, line, scatter
 from mirror.chart.drawable import drawn_part, fits, panels, spans
+from mirror.table.table import Table, Value
 
 _DRAW: dict[str, Callable[[Table, ChartSpec, Style], Panel]] = {
     "scatter": scatter, "line": line, "bar": bar, "box": box, "histogram": histogram, "heatmap": heatmap,

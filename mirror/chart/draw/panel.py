@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table, Value
-
 from mirror.chart.draw.palette import OTHER, PLAIN, Look, looks
 from mirror.chart.places import keys_in_order
 from mirror.chart.roles import (
@@ -26,6 +24,7 @@ from mirror.chart.roles import (
 )
 from mirror.schema import catalog
 from mirror.table.numbers import cut_middle, describe, format_number, format_tick, format_value, is_year, plain_text
+from mirror.table.table import Table, Value
 
 GREY = "#666666"
 ROOM = 700  # pixels that a panel has for the labels of its x axis, if nobody says otherwise

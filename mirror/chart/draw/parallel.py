@@ -4,15 +4,15 @@ import math
 from typing import Any
 
 import plotly.graph_objects as go
-from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table
 
+from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw.panel import GREY, Panel, Style, hover, safe, title
 from mirror.chart.draw.traces import HOVER, SILENT, groups
 from mirror.chart.drawable import spans
 from mirror.chart.roles import distinct_numbers
 from mirror.schema import catalog
 from mirror.table.numbers import format_value
+from mirror.table.table import Table
 
 _TWO_DECADES = 100.0
 _MARGIN = 0.12  # above and below the axes, as a share of their height: room for the numbers at their ends

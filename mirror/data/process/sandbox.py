@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mirror.table.table import Table
-
 from db.schema import EXPOSED
 from db.settings import db_url
 from db.store import Store, StoreBusyError, StoreError
 from mirror.data.guard.duckdb import GuardError, check_text
 from mirror.data.process.sql_process import OUT_OF_MEMORY, SqlProcess
 from mirror.schema.profile import Profile
+from mirror.table.table import Table
 
 INTERRUPT_S = 0.5
 _TICK_S = 0.05  # between two looks at a query that runs

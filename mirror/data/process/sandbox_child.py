@@ -21,7 +21,6 @@ from decimal import Decimal
 from typing import Any
 
 import duckdb
-from mirror.table.table import Value
 
 from db.columns import AXES, METRICS
 from db.migrations import NewerDatabaseError
@@ -34,6 +33,7 @@ from mirror.data.process.snapshot import load, read
 from mirror.data.process.sql_process import unique_names
 from mirror.schema import catalog
 from mirror.schema.profile import MAX_VALUES, Profile
+from mirror.table.table import Value
 
 TEXT_CAP = 10_000
 NAME_CAP = 200

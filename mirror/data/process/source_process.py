@@ -5,14 +5,13 @@ import queue
 import threading
 from typing import Any
 
-from mirror.table.table import Table
-
 from mirror.data.guard.duckdb import GuardError
 from mirror.data.process.sandbox import QueryError, QueryStopped, UnreadableError
 from mirror.data.process.sql_process import OUT_OF_MEMORY, SqlProcess
 from mirror.data.sources.location import Source, SourceError
 from mirror.data.sources.reader import ROW_CAP, TIME_LIMIT_S
 from mirror.schema.database import Database
+from mirror.table.table import Table
 
 MEMORY_MB = 2048  # the operating system's cap is at twice that
 START_S = 120.0  # to read CSV files, or to count the values of a large database

@@ -4,7 +4,6 @@ import time
 from dataclasses import replace
 from datetime import datetime
 
-from mirror.table.table import Value
 from sqlglot import exp
 
 from mirror.data.process.sandbox import QueryError, QueryStopped
@@ -15,6 +14,7 @@ from mirror.query.tables.dialects import without_nan
 from mirror.schema import keys
 from mirror.schema.database import MAX_VALUES, Column, Database, Relation, shown
 from mirror.schema.names import is_key, label_columns
+from mirror.table.table import Value
 
 STATEMENT_LIMIT_S = 5.0
 BUDGET_S = 20.0

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from mirror.ask.answer import Answer
-
 from mirror.data.process.sandbox import Sandbox
 
 _PATIENCE_S = 2.0  # the sandbox stops a query in less; a language model may stay silent for a minute

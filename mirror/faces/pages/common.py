@@ -7,18 +7,18 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
 import streamlit as st
-from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table
 from streamlit.delta_generator import DeltaGenerator
 
 from db import settings
 from db.journal import open_results
 from db.settings import SettingsError, db_url
 from db.store import StoreError
+from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import figure, fits, tiles
 from mirror.data.process.sandbox import QueryStopped, Sandbox, shared
 from mirror.schema import catalog
 from mirror.table.numbers import format_value
+from mirror.table.table import Table
 from mirror.table.wording import counted
 
 NEW_RUN_PATH = "new-run"

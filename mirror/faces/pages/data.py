@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 import streamlit as st
-from mirror.ask.answer import Answer
 
+from mirror.ask.answer import Answer
 from mirror.ask.other_data import MAX_QUESTION, ask, data, run_sql
 from mirror.data.process.sandbox import QueryStopped
 from mirror.data.sources.location import READABLE, SourceError, find

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
-from mirror.ask.answer import Answer
 from streamlit import runtime
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
 
+from mirror.ask.answer import Answer
 from mirror.ask.ask import ask, run_sql
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages.asking import Asking

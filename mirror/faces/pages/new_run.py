@@ -8,7 +8,6 @@ import contextlib
 from collections.abc import Iterator
 
 import streamlit as st
-from mirror.table.table import Table
 
 from db.runs import RunState
 from db.settings import ROOT
@@ -20,6 +19,7 @@ from mirror.runs.listing import filled, newest
 from mirror.runs.run_plan import RunPlan
 from mirror.schema import catalog
 from mirror.table.numbers import format_value
+from mirror.table.table import Table
 from mirror.table.wording import counted
 
 _POLL_S = 2.0

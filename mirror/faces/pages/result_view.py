@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 import streamlit as st
-from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table
 
+from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import fits, redrawn
 from mirror.faces.pages.common import plain, show_table
 from mirror.query.spec import ChartType, QuerySpec
 from mirror.runs.listing import filled
 from mirror.table.csv_export import to_csv
+from mirror.table.table import Table
 from mirror.table.wording import counted
 
 _CHART_TYPES: tuple[ChartType, ...] = ("scatter", "line", "bar", "box", "histogram", "heatmap", "table")

@@ -3,10 +3,9 @@
 import hashlib
 
 import streamlit as st
-from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table, Value
 
 from db.store import StoreError
+from mirror.chart.chart_spec import ChartSpec
 from mirror.data.guard.duckdb import GuardError
 from mirror.data.process.sandbox import QueryError, QueryStopped, Sandbox
 from mirror.faces.pages.common import heading, local_time, plain, sandbox, show_chart, show_status, show_table
@@ -14,6 +13,7 @@ from mirror.runs.listing import FILTERS, choices, details, trials
 from mirror.schema import catalog
 from mirror.table.csv_export import to_csv
 from mirror.table.numbers import format_value, plain_text
+from mirror.table.table import Table, Value
 from mirror.table.wording import counted
 
 _LONGEST_VALUE = 120

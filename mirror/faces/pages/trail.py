@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 
 from mirror.ask.answer import Answer
-
 from mirror.ask.ask import MAX_QUESTION
 from mirror.data.process.sandbox import QueryCancelled
 

@@ -3,19 +3,19 @@
 from functools import partial
 
 import streamlit as st
-from mirror.ask.answer import Answer
-from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table
 
 from db.settings import db_url
 from db.store import StoreError
+from mirror.ask.answer import Answer
 from mirror.ask.ask import ask
+from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import figure
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import flow
 from mirror.faces.pages.answer_view import question_buttons
 from mirror.faces.pages.common import is_phone, plain, show_chart
 from mirror.schema import catalog
+from mirror.table.table import Table
 
 _CARDS = (3, 2, 2)  # relative widths; a narrow one has no more room for a chart than a phone
 _HEIGHTS = (750, 450, 450)  # of the highest chart that a card takes, in pixels

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from mirror.table.table import Value
-
 from mirror.language.followup import filters as followup_filters
 from mirror.language.followup.marks import Mode
 from mirror.language.grammar.shapes import spec_of
@@ -15,6 +13,7 @@ from mirror.schema import catalog
 from mirror.schema.profile import Profile
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.numbers import describe
+from mirror.table.table import Value
 from mirror.table.wording import filter_in_words, join, shortened
 
 RANKED = ("best", "ranking")

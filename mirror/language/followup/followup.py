@@ -17,8 +17,6 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from mirror.table.table import Table
-
 from mirror.language.followup import edits as followup_edits
 from mirror.language.followup import outliers
 from mirror.language.followup import words as followup_words
@@ -34,6 +32,7 @@ from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
 from mirror.table.numbers import describe
+from mirror.table.table import Table
 
 _NUMBER = re.compile(r"(?<![\w.,/])(?=[\d.]*\d)[\d.,/]+(?![\w%])")
 

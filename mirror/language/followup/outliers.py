@@ -4,14 +4,13 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from mirror.table.table import Table, Value
-
 from mirror.chart.roles import is_number, sort_roles
 from mirror.query.errors import Refusal
 from mirror.query.spec import Filter, QuerySpec
 from mirror.schema import catalog
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.numbers import describe, format_value
+from mirror.table.table import Table, Value
 from mirror.table.wording import counted, in_words, shortened
 
 _RANGES = 1.5

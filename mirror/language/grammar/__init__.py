@@ -1,5 +1,1 @@
-"""Words -> QuerySpec. Two front ends, the embedded grammar and a language model, and what both share."""
-
-from mirror.query.errors import Ambiguity, Refusal
-
-__all__ = ["Ambiguity", "Refusal"]
+"""Questions about the results, read by cues and slots: words -> QuerySpec."""

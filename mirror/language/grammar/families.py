@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterable
 
-from mirror.table.table import Value
-
 from mirror.language.grammar.lexicon import Item
 from mirror.query.spec import Filter
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
+from mirror.table.table import Value
 
 _ONE_OF_MANY = ("which", "what", "each", "every")
 

@@ -9,8 +9,6 @@ from copy import deepcopy
 from datetime import UTC, datetime
 from typing import get_args
 
-from mirror.table.table import Value
-
 from mirror.language.grammar import asked_of_one, coverage, families
 from mirror.language.grammar.binding import SUPERLATIVES, bind
 from mirror.language.grammar.lexicon import Item, Lexicon, lexicon_of, tokens
@@ -24,6 +22,7 @@ from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import Aggregate, Filter, Operator, Order, QuerySpec
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
+from mirror.table.table import Value
 from mirror.table.wording import join
 
 _OVER_ALL = ("over", "across", "for all", "at all", "on all", "over all", "across all")  # "average AUC over data sets"

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from mirror.table.table import Value
-
 from mirror.language.phrases import machine_names
 from mirror.query.spec import Filter
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
+from mirror.table.table import Value
 
 Kind = Literal["column", "value", "curve", "fact", "cue", "filler", "number", "filter", "limit", "unknown"]
 

@@ -1,10 +1,9 @@
 """Which value stood with which method: "hashed at 0.1 vs small_dim at 0.5" must not become all four of them."""
 
-from mirror.table.table import Value
-
 from mirror.query.errors import Refusal
 from mirror.query.spec import Filter
 from mirror.schema import catalog
+from mirror.table.table import Value
 
 _SIDED = ("method", "machine", "dataset")  # besides axes: what two sides of a comparison may each have their own of
 

@@ -8,8 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from mirror.table.table import Value
-
 from mirror.language.grammar.grammar import slots_of
 from mirror.language.grammar.lexicon import Lexicon
 from mirror.language.grammar.slots import Slots
@@ -22,6 +20,7 @@ from mirror.runs.jobs import AxisOption, BenchmarkOption, JobError, Options
 from mirror.runs.run_plan import RunPlan, Scalar
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
+from mirror.table.table import Value
 from mirror.table.wording import join, shortened
 
 _MOST_NAMED = 12

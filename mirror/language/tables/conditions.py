@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-from mirror.table.table import Value
-
 from mirror.language.phrases.time_cues import in_sql
 from mirror.language.tables.mentions import Belonging, Test
 from mirror.language.tables.picking import Picker
@@ -14,6 +12,7 @@ from mirror.query.tables import paths
 from mirror.query.tables.form import Condition, Operator, Place, Presence
 from mirror.schema.database import Column, Relation
 from mirror.schema.names import is_measure, is_year, many, one, qualified, usual_aggregate
+from mirror.table.table import Value
 
 
 def settled(

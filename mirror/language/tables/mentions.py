@@ -3,14 +3,13 @@
 import re
 from dataclasses import dataclass, field
 
-from mirror.table.table import Value
-
 from mirror.language.tables.spans import Span
 from mirror.language.tables.vocabulary import QUOTED, Item, Words
 from mirror.query.errors import Refusal
 from mirror.query.spec import ChartWish
 from mirror.query.tables.form import Aggregate, Bucket, Operator
 from mirror.schema.database import shown
+from mirror.table.table import Value
 
 DOWNWARD = ("best", "highest", "largest", "top")
 UPWARD = ("worst", "lowest", "smallest", "bottom")

@@ -1,13 +1,12 @@
 """Conditions in the words of a question: a column with what follows it, values, and numbers that name no column."""
 
-from mirror.table.table import Value
-
 from mirror.language.tables.mentions import Belonging, Limit, Slots, Test, Wanted
 from mirror.language.tables.spans import Span
 from mirror.language.tables.vocabulary import Item, Words
 from mirror.query.errors import Refusal
 from mirror.query.tables.form import Aggregate, Operator, Place
 from mirror.schema.names import is_year
+from mirror.table.table import Value
 
 COMPARISONS: dict[str, Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "="}
 _NEGATED: dict[Operator, Operator] = {"=": "<>", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in"}

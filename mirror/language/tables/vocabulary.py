@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from mirror.table.table import Value
-
 from mirror.language.grammar import lexicon
 from mirror.language.tables import comments
 from mirror.language.tables.everyday import FILLERS
@@ -15,6 +13,7 @@ from mirror.language.tables.spans import MARK
 from mirror.query.tables.form import Place
 from mirror.schema.database import Database, Link
 from mirror.schema.names import column_words, qualified, singular, table_words, words_of
+from mirror.table.table import Value
 
 Kind = Literal["cue", "table", "column", "value", "number", "span", "quoted", "filler", "unknown"]
 

@@ -3,10 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mirror.table.table import Value
-
 from mirror.query.spec import ChartWish
 from mirror.schema.database import Link
+from mirror.table.table import Value
 
 Aggregate = Literal["sum", "avg", "median", "min", "max", "stddev", "count", "distinct"]
 Bucket = Literal["year", "quarter", "month", "week", "day"]

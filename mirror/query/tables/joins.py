@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mirror.table.table import Value
 from sqlglot import exp
 
 from mirror.language.tables.vocabulary import role_words
@@ -12,6 +11,7 @@ from mirror.query.tables.form import Asked, Condition, Place, Presence
 from mirror.query.tables.paths import Path, Step
 from mirror.schema.database import Database
 from mirror.schema.names import GENERIC, table_words, words_of
+from mirror.table.table import Value
 
 
 @dataclass

@@ -19,7 +19,7 @@ from db.columns import BY_NAME
 pytestmark = pytest.mark.usefixtures("built_kernels")
 
 BENCHMARK = registry.BENCHMARKS["collisions"]
-SWEEP = Path(__file__).resolve().parents[2] / "sweeps" / "collisions.yaml"
+SWEEP = Path(__file__).resolve().parents[3] / "sweeps" / "collisions.yaml"
 SLOTTED = ("hashed", "hashed_reference", "hashed_mix64", "hashed_signed", "hashed_block")
 
 

@@ -297,4 +297,4 @@ def test_the_ready_sweep_has_its_points_and_room_in_memory():
     points = {(t.config["batch_size"], t.config["bag_size"], t.config["num_rows"], t.config["threads"]) for t in trials}
     for point in ((1, 1), (64, 1), (1024, 1), (2048, 10)):
         assert {(*point, 1_000_000 if point == (2048, 10) else 100_000, threads) for threads in (1, 2)} <= points
-    assert (Path(registry.__file__).parents[1] / "sweeps" / "parallel_op.yaml").is_file()
+    assert (Path(registry.__file__).parents[2] / "sweeps" / "parallel_op.yaml").is_file()

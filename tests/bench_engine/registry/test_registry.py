@@ -43,7 +43,7 @@ def rerun(root, source: str, old: str, new: str) -> set[str]:
 
 
 def test_other_compiler_flags_run_compiled_methods_anew(root):
-    assert rerun(root, "bench_engine/kernels/build/extension.py", '"-O3"', '"-O2"') == COMPILED
+    assert rerun(root, "bench_engine/kernels/native/extension.py", '"-O3"', '"-O2"') == COMPILED
 
 
 def test_a_shared_source_runs_all_anew_and_a_methods_own_only_that(root):

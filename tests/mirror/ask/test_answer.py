@@ -9,11 +9,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from mirror.ask.answer import Answer
 
 from db import settings
 from db.settings import ROOT
 from mirror.__main__ import main
+from mirror.ask.answer import Answer
 from mirror.ask.ask import ask, run_sql, to_json
 from mirror.data.process.sandbox import Sandbox
 from mirror.model.llm import Declined, LlmError, LlmFrontEnd, LlmReading

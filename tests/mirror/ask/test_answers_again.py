@@ -3,8 +3,8 @@
 from datetime import datetime
 
 import pytest
-from mirror.ask.answer import Answer
 
+from mirror.ask.answer import Answer
 from mirror.ask.ask import ask, run_sql
 from mirror.chart.choose import figure
 from mirror.data.process.sandbox import Sandbox

@@ -3,8 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table
 from result_tables import (
     AUC,
     BEST,
@@ -21,8 +19,10 @@ from result_tables import (
     trade_off,
 )
 
+from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose, figure, redrawn, tiles
 from mirror.query.spec import ChartWish, Filter, Metric, QuerySpec
+from mirror.table.table import Table
 
 SCATTER = ChartSpec("scatter", x="memory_mb", y="auc", color="method", symbol="method", pareto=True)
 LINE = ChartSpec("line", x="compression", y="auc", color="dataset", symbol="dataset", log_x=True)

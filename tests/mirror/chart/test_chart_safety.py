@@ -4,12 +4,12 @@ import json
 import math
 
 import pytest
-from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table
 
+from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose, figure, redrawn
 from mirror.chart.drawable import fits
 from mirror.query.spec import ChartType, ChartWish
+from mirror.table.table import Table
 
 MARKUP = (
     "<b>bold</b><script>alert(1)</script>",

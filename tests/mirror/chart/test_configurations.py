@@ -1,11 +1,11 @@
 """Replicates become one configuration; the Pareto front is that of the means."""
 
 import pytest
-from mirror.table.table import Table
 from result_tables import by_batch, trade_off
 
 from mirror.chart.configurations import Configuration, configurations, pareto_front, repeats
 from mirror.chart.roles import sort_roles
+from mirror.table.table import Table
 
 
 def test_seeds_become_mean_and_deviation():

@@ -4,8 +4,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table
 from result_tables import (
     BEST,
     BY_BATCH,
@@ -19,9 +17,11 @@ from result_tables import (
     trade_off,
 )
 
+from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
 from mirror.chart.draw.figure import draw
 from mirror.chart.drawable import drawn_part
+from mirror.table.table import Table
 
 
 def drawn(table, spec=None, columns=None):

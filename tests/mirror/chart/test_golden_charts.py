@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table
 
+from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose, figure, tiles
 from mirror.query.spec import QuerySpec
 from mirror.query.spec_json import from_json
 from mirror.table.numbers import format_number
+from mirror.table.table import Table
 
 FOLDER = Path(__file__).parent / "golden"
 CASES = sorted(FOLDER.glob("*.json"))

@@ -1,10 +1,10 @@
 """Axes and labels that the panels share."""
 
-from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table
 from result_tables import by_compression, fastest
 
+from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw.panel import Style, hover, named, safe, title, value_axis
+from mirror.table.table import Table
 
 
 def numbers(*values: float) -> Table:

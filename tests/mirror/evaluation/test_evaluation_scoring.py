@@ -4,10 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from mirror.ask.answer import Answer
 from mirror.chart.chart_spec import ChartSpec
-from mirror.table.table import Table
-
 from mirror.evaluation.databases import Golds
 from mirror.evaluation.questions import Gold, PlanGold, Question
 from mirror.evaluation.runner import Scored
@@ -15,6 +14,7 @@ from mirror.evaluation.scoring import Outcome, Rights, plan_problem, score, wors
 from mirror.evaluation.worlds import ALPHA, GAMMA
 from mirror.query.spec import Filter, Metric, QuerySpec
 from mirror.runs.run_plan import RunPlan
+from mirror.table.table import Table
 
 BARS = frozenset({"bar"})
 BEST = (

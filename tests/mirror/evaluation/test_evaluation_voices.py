@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from mirror.ask.answer import Answer
-from mirror.table.table import Table
 
+from mirror.ask.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.evaluation import runner
 from mirror.evaluation.command import add_parser, evaluate
@@ -25,6 +24,7 @@ from mirror.evaluation.voices_report import voices_as_json, voices_as_text
 from mirror.evaluation.voices_trials import voices_records
 from mirror.evaluation.voices_worlds import COMMON, GOLF, HOTEL, VOICES_WORLDS, Varied, VoicesWorld
 from mirror.query.spec import Filter, Metric, QuerySpec
+from mirror.table.table import Table
 
 QUESTIONS = load_voices()
 ANSWERED = [q for q in QUESTIONS if q.expect == "answered"]

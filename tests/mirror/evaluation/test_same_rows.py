@@ -1,10 +1,10 @@
 """The scorer's comparison: right answers in other clothes, subtly wrong ones, and order and ties where they count."""
 
 import pytest
-from mirror.table.table import Table
 
 from mirror.evaluation.questions import Gold
 from mirror.evaluation.same_rows import difference
+from mirror.table.table import Table
 
 PLAIN = Gold("")
 BEST = Table(("method", "auc", "_dataset"), (("dense", 0.93, "frappe"), ("hashed", 0.79, "ml")))

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from chat_stub import Server, fails, running, says
-from mirror.ask.answer import Answer
 from page_driver import ask, ask_page, labels, press, texts
 from streamlit.testing.v1 import AppTest
 
 from db.settings import ROOT
+from mirror.ask.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import flow
 from mirror.faces.pages.asking import Asking

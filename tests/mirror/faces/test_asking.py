@@ -4,8 +4,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from mirror.ask.answer import Answer
 
+from mirror.ask.answer import Answer
 from mirror.ask.ask import run_sql
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages.asking import Asking

@@ -9,13 +9,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from mirror.ask.answer import Answer
-from mirror.table.table import Table
 from result_tables import TRADE_OFF, by_batch, trade_off
 
+from mirror.ask.answer import Answer
 from mirror.ask.shown import Shown
 from mirror.chart.choose import choose
 from mirror.faces import notebook
+from mirror.table.table import Table
 
 MARKUP = "<img src=x onerror=alert(1)>"
 LIBRARY = 1_000_000  # characters that only plotly.js has

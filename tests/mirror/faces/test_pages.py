@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
-from mirror.ask.answer import Answer
 from page_driver import LIMIT_S, ROOT, app_test, ask, ask_page, press, texts
 from streamlit.testing.v1 import AppTest
 
@@ -17,6 +16,7 @@ from db import runs
 from db import settings as settings_module
 from db.runs import RunState
 from mirror.ask import ask as answer
+from mirror.ask.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import welcome
 from mirror.faces.pages.common import prose

@@ -1,8 +1,8 @@
 """What follows once the words are read: limits on groups, rankings of axes, machines, listings and their sentences."""
 
 import pytest
-from mirror.ask.answer import Answer
 
+from mirror.ask.answer import Answer
 from mirror.ask.ask import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.spec import Filter, Metric, QuerySpec

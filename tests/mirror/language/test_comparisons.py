@@ -1,8 +1,8 @@
 """Groups held against one another: ratios and differences to a reference, Pareto fronts, why, and what there is."""
 
 import pytest
-from mirror.ask.answer import Answer
 
+from mirror.ask.answer import Answer
 from mirror.ask.ask import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.grammar import grammar

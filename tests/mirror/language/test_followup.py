@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from mirror.table.table import Table
 
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.followup import followup
@@ -14,6 +13,7 @@ from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import ChartWish, Filter, Metric, QuerySpec
 from mirror.query.sql import compile_sql
 from mirror.schema.profile import Profile
+from mirror.table.table import Table
 
 NOW = datetime(2026, 11, 20, 15, 24)  # a Friday
 Parts = dict[str, Any]

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import pytest
-from mirror.ask.answer import Answer
 
 from bench_engine.trial import Trial
 from db.columns import AXES
 from db.record import Record
 from db.store import Store
 from mirror import ask
+from mirror.ask.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.spec import Filter
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 from chat_stub import KEY, Server, asks_for, drips, fails, floods, refuses, running, says, stalls
-from mirror.table.table import Table
 
 from db.settings import ROOT
 from mirror.ask.ask import ask
@@ -17,6 +16,7 @@ from mirror.model.llm import LlmError, LlmFrontEnd
 from mirror.model.llm_summary import MAX_ROWS, rows_allowed, worded
 from mirror.query.tokens import Tokens
 from mirror.schema import catalog
+from mirror.table.table import Table
 
 TABLE = Table(("method", "latency_us", "memory_mb", "n"), (("dense", 1196.4, 3.21, 3), ("hashed", 4980.0, 0.321, 3)))
 COMPUTED = "dense has the lowest latency: 1.20 ms; next is hashed with 4.98 ms (0.24x). 1 failed trial is not shown."

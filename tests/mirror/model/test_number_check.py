@@ -1,7 +1,6 @@
 """Which numbers of a text a result supports: in any unit, rounded, in words; and none that it does not hold."""
 
 import pytest
-from mirror.table.table import Table
 from result_tables import BEST, BY_BATCH, BY_COMPRESSION, FASTEST, TRADE_OFF, best, by_batch, by_compression, fastest
 from result_tables import trade_off as trade_off_of
 
@@ -9,6 +8,7 @@ from mirror.ask.ask import ask
 from mirror.chart.choose import choose
 from mirror.model.number_check import unsupported
 from mirror.sentence.summary import summarize
+from mirror.table.table import Table
 
 TABLE = Table(
     (

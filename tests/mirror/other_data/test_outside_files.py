@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sales_data
-from mirror.ask.answer import Answer
 
 from mirror.ask import other_data as answer
+from mirror.ask.answer import Answer
 from mirror.data.process.sandbox import QueryError, QueryStopped
 from mirror.data.process.source_process import OutsideData
 from mirror.data.sources.location import SourceError, find

@@ -1,8 +1,8 @@
 """Values of one axis held against one another: they lead the table, the chart and the sentence."""
 
 import pytest
-from mirror.ask.answer import Answer
 
+from mirror.ask.answer import Answer
 from mirror.ask.ask import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.contrast import contrasted, held_against

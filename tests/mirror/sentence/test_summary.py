@@ -7,7 +7,6 @@ import statistics
 from dataclasses import replace
 
 import pytest
-from mirror.table.table import Table
 from result_tables import (
     AUC,
     BEST,
@@ -28,6 +27,7 @@ from result_tables import (
 from mirror.chart.choose import choose
 from mirror.query.spec import Filter, Metric, Order, QuerySpec
 from mirror.sentence.summary import summarize
+from mirror.table.table import Table
 
 
 def said(table, spec=None, failed=0):

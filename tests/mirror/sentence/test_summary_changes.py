@@ -1,11 +1,11 @@
 """Sentences about changes, courses and machines, worked out by hand."""
 
 import pytest
-from mirror.table.table import Table
 
 from mirror.query.change import change_columns
 from mirror.query.spec import Metric, QuerySpec
 from mirror.sentence.summary import summarize
+from mirror.table.table import Table
 
 DAY = "2026-11-09"
 BY = " by geometric means of medians, "

@@ -1,10 +1,10 @@
 """A yes or a no from verdicts, with their number; worked out by hand."""
 
 import pytest
-from mirror.table.table import Table
 
 from mirror.query.spec import Claim, Metric, QuerySpec
 from mirror.sentence.summary import summarize
+from mirror.table.table import Table
 
 COLUMNS = ("method", "batch_size", "speedup", "speedup_ci_low", "speedup_ci_high", "verdict", "n")
 

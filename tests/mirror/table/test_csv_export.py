@@ -3,9 +3,8 @@
 import csv
 import io
 
-from mirror.table.table import Table
-
 from mirror.table.csv_export import to_csv
+from mirror.table.table import Table
 
 
 def test_formulas_are_defused_and_numbers_are_not() -> None:

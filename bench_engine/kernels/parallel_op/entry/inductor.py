@@ -100,6 +100,6 @@ def _install_in(config: ModuleType, settings: Settings) -> None:
 def sources_digest() -> str:
     """Hash of this folder's sources: a compiled graph must not outlive the pass that made it."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -19,7 +19,7 @@ from bench_engine.methods.rivals import GROUPED_RIVALS, GROUPED_SOURCES, INDUCTO
 from bench_engine.trial import Scalar
 
 T = TypeVar("T")
-_ROOT = Path(__file__).resolve().parent.parent
+_ROOT = Path(__file__).resolve().parents[2]
 
 
 class UnknownNameError(ValueError):
@@ -133,7 +133,7 @@ _HASHED = "bench_engine.kernels.hashed.hashed_embedding_bag:HashedEmbeddingBag"
 _HASHED_SOURCES = (
     *_HASHED_TABLE,
     "bench_engine/kernels/hashed/hashed_ops.py",
-    "bench_engine/kernels/build/extension.py",  # holds the compiler's flags
+    "bench_engine/kernels/native/extension.py",  # holds the compiler's flags
     "bench_engine/kernels/hashed/hashed_embedding_bag.py",
     *sorted(
         path.relative_to(_ROOT).as_posix()
@@ -193,7 +193,7 @@ _OWN = {
             "bench_engine.kernels.hashed.hashed_original:HashedEmbeddingBagOriginal",
             sources=(
                 *_HASHED_TABLE,
-                "bench_engine/kernels/build/extension.py",
+                "bench_engine/kernels/native/extension.py",
                 "bench_engine/kernels/hashed/hashed_original.py",
                 "csrc/hash.h",
                 "csrc/hashed_original.cpp",
@@ -250,10 +250,10 @@ _OWN = {
 _FIITED = "bench_engine.kernels.fiited.method:FIITEDMethod"
 _FIITED_SOURCES = (
     _BAGS,
-    "bench_engine/kernels/build/extension.py",
+    "bench_engine/kernels/native/extension.py",
     *sorted(
         path.relative_to(_ROOT).as_posix()
-        for path in (*(_ROOT / "bench_engine/kernels/fiited").glob("*.py"), *(_ROOT / "csrc").rglob("*fiited*"))
+        for path in (*(_ROOT / "bench_engine/kernels/fiited").rglob("*.py"), *(_ROOT / "csrc").rglob("*fiited*"))
         if path.is_file()
     ),
     "csrc/host_device.h",
@@ -338,10 +338,10 @@ _PARALLEL_NAMES = (
 _PARALLEL_SOURCES = (
     *GROUPED_SOURCES,
     "bench_engine/methods/grouped_parallel.py",
-    "bench_engine/kernels/build/extension.py",
+    "bench_engine/kernels/native/extension.py",
     *sorted(
         path.relative_to(_ROOT).as_posix()
-        for path in (*(_ROOT / "bench_engine/kernels/parallel_op").glob("*.py"), *(_ROOT / "csrc").rglob("*.*"))
+        for path in (*(_ROOT / "bench_engine/kernels/parallel_op").rglob("*.py"), *(_ROOT / "csrc").rglob("*.*"))
         if path.suffix == ".py" or path.name.startswith(_PARALLEL_NAMES)
     ),
 )

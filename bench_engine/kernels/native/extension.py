@@ -20,10 +20,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 
-from bench_engine.kernels.build import cuda_toolkit
-from bench_engine.kernels.build.cuda_toolkit import Toolkit
+from bench_engine.kernels.native import cuda_toolkit
+from bench_engine.kernels.native.cuda_toolkit import Toolkit
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(__file__).resolve().parents[3]
 _SOURCES = _ROOT / "csrc"
 _BUILDS = _ROOT / "build"
 _LIBRARY, _COMPILER_NOTE = "mirror_kernels.so", "compiler.txt"

@@ -1,0 +1,1 @@
+"""Results held against one another: two sweeps, commits, machines, methods or times, configuration by configuration."""

@@ -1,0 +1,1 @@
+"""Seeded clicks with a planted truth, to judge what an embedding keeps."""

@@ -1,0 +1,1 @@
+"""The data sets: one module each, with `load() -> bench_engine.data.ClickData`."""

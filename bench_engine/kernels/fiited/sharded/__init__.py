@@ -1,0 +1,1 @@
+"""One FIITED table in many processes."""

@@ -1,0 +1,1 @@
+"""Hashed embeddings: a large virtual table in one small buffer."""

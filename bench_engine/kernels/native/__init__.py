@@ -1,0 +1,1 @@
+"""Compiles csrc/ and loads what was compiled."""

@@ -1,0 +1,1 @@
+"""The ways into Parallel OP: untouched scripts, torch.compile, Inductor; and which of them a model takes."""

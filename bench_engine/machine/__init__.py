@@ -1,0 +1,1 @@
+"""What machine this is, what state it is in, and one run at a time on it."""

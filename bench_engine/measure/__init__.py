@@ -1,0 +1,1 @@
+"""Times calls, and says what the timings allow to be said."""

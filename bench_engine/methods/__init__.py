@@ -1,0 +1,1 @@
+"""The methods as benchmarks call them: modules with their optimizers, grouped lookups, and rivals."""

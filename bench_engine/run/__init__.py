@@ -1,0 +1,1 @@
+"""Runs what is planned: groups of trials, their workers, and the records that come of them."""

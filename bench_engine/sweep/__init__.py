@@ -1,0 +1,1 @@
+"""A sweep file becomes trials."""

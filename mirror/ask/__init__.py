@@ -1,0 +1,1 @@
+"""Question in, Answer out: the whole flow."""

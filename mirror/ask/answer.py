@@ -1,0 +1,53 @@
+"""Answer: what `ask` returns."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mirror.ask.shown import Shown
+from mirror.chart.chart_spec import ChartSpec
+from mirror.query.agreement import Agreement
+from mirror.query.spec import QuerySpec
+from mirror.query.tokens import NO_TOKENS, Tokens
+from mirror.runs.run_plan import RunPlan
+from mirror.table.table import Table
+
+
+@dataclass(frozen=True, repr=False)
+class Answer(Shown):
+    """What `ask` returns.
+
+    Attributes:
+        status: answered, ambiguous (a question back, see suggestions), action (see plan), refused, or error.
+        question: the question as asked.
+        read_as: how it was read, in words.
+        sql: the statement that ran, or None.
+        table: the result, or None.
+        chart: which chart, or None.
+        summary: the sentence; for a refusal or an error, what was not understood and what to do.
+        suggestions: questions to click.
+        engine: grammar, llm, saved for a question that was saved with its SQL, or sql for SQL that was asked or edited.
+        spec: the QuerySpec behind the SQL; None for edited SQL.
+        asked: the same before it was completed with what the results leave open: what a follow-up question changes.
+        plan: for an action: what would be run. Nothing runs until a person starts it.
+        note: what the person must know besides (the language model did not answer ...).
+        sent: what a language model was sent for it, word for word; empty when none was asked.
+        tokens: what that took.
+        agreement: whether the grammar reads the question as the language model did; None where it was not compared.
+    """
+
+    status: Literal["answered", "ambiguous", "action", "refused", "error"]
+    question: str
+    read_as: str = ""
+    sql: str | None = None
+    table: Table | None = None
+    chart: ChartSpec | None = None
+    summary: str = ""
+    suggestions: tuple[str, ...] = ()
+    engine: Literal["grammar", "llm", "saved", "sql"] = "grammar"
+    spec: QuerySpec | None = None
+    asked: QuerySpec | None = None
+    plan: RunPlan | None = None
+    note: str = ""
+    sent: str = ""
+    tokens: Tokens = NO_TOKENS
+    agreement: Agreement | None = None

@@ -1,0 +1,1 @@
+"""Which chart shows a result, and of which columns."""

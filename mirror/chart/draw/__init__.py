@@ -1,0 +1,1 @@
+"""A ChartSpec as a Plotly figure."""

@@ -1,0 +1,1 @@
+"""Processes that hold data and run one statement at a time."""

@@ -1,0 +1,1 @@
+"""The kinds of databases and files that can be asked."""

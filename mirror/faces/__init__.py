@@ -1,0 +1,1 @@
+"""The ways to Mirror: the command line, notebooks, pages."""

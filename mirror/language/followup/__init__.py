@@ -1,0 +1,1 @@
+"""Follow-up questions: what they change of the question before."""

@@ -1,0 +1,1 @@
+"""Ways of saying that questions share: numbers, times, sizes, units, small talk."""

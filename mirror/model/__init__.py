@@ -1,0 +1,1 @@
+"""A language model as another reader, through any OpenAI-compatible server."""

@@ -1,0 +1,1 @@
+"""The form between words and SQL: what it is, completed, compiled, and in words."""

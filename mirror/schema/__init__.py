@@ -1,0 +1,1 @@
+"""What can be asked: views, columns, keys, values, and the catalogue of the results."""

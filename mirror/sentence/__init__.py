@@ -1,0 +1,1 @@
+"""A result in one to three sentences, every number computed."""

@@ -1,0 +1,1 @@
+"""A result as data: rows, columns, and values as people read them."""
