@@ -66,7 +66,7 @@ class Method:
         return {**self.fixed, **{keyword: config[axis] for axis, keyword in self.arguments.items()}}
 
     def python(self) -> str:
-        """The interpreter of its workers: this one, or that of an environment of its own (see bench_engine.registry.packages)."""
+        """The interpreter of its workers: this one, or that of an environment of its own (see registry.packages)."""
         return peers.python(self.name, self.packages)
 
     def environ(self, threads: int) -> dict[str, str]:

@@ -221,7 +221,7 @@ class Store:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def rows(self, sql: str, **parameters: Any) -> list[dict[str, Any]]:
-        """Rows of our own SQL as dicts. For text from people or models use mirror.data.guard.duckdb and mirror.data.process.sandbox."""
+        """Rows of our own SQL as dicts. For text from people or models use mirror.data."""
         query = sa.text(sql)
         if self.path:  # to bind a value DuckDB imports pandas, which takes longer than most queries: quote them instead
             query = query.bindparams(*(sa.bindparam(n, v, literal_execute=True) for n, v in parameters.items()))

@@ -65,7 +65,7 @@ def run(code: str) -> str:
 
 def test_planning_needs_no_torch() -> None:
     out = run(
-        "import sys, bench_engine.registry, bench_engine.sweep.sweep, bench_engine.run.runner, bench_engine.command.cli\n"
+        "import sys, bench_engine.sweep.sweep, bench_engine.run.runner, bench_engine.command.cli\n"
         "print('torch' in sys.modules)"
     )
     assert out.strip() == "False"

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples/wide_and_deep.py"

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _build(_options: argparse.Namespace) -> int:
-    from bench_engine.kernels.build import extension
+    from bench_engine.kernels.native import extension
 
     try:
         path = extension.build()

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 from bench_engine.machine import hardware, machine, probe
 from bench_engine.machine.lock import MachineBusyError
 from bench_engine.machine.system_files import fields

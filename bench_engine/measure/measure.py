@@ -203,7 +203,7 @@ def outliers(samples_us: Sequence[float]) -> int:
 def summarize(samples_us: Sequence[float], turn_sizes: Sequence[int] = (), seed: int = 0) -> dict[str, float | int]:
     """Statistics of timings in µs, under the names of the result columns.
 
-    latency_us is the median; latency_ci_low_us to latency_ci_high_us is its 95 % interval (see bench_engine.measure.ratios),
+    latency_us is the median; latency_ci_low_us to latency_ci_high_us is its 95 % interval (see `ratios`),
     None where there are too few samples for one.
 
     Raises ValueError when there is no sample, one is negative or not finite, or the median is 0.

@@ -1,7 +1,7 @@
 """One trial in one process, which works when it is told to.
 
-The runner calls `python -m bench_engine.run.worker FD PID`. FD is a socket: what is printed elsewhere can never be taken
-for an answer. PID is the runner, with which the worker ends. Both sides write lines:
+The runner calls `python -m bench_engine.run.worker FD PID`. FD is a socket: what is printed elsewhere can never be
+taken for an answer. PID is the runner, with which the worker ends. Both sides write lines:
 
     runner: {"trial": ..., "memory_bytes": ...}    worker: {"state": "more" | "enough" | "ended"} when it has set up
     runner: turn                                   worker: {"state": ...} after some samples
@@ -25,7 +25,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 from bench_engine.machine import machine, memory
 from bench_engine.registry import benchmark, method
 from bench_engine.trial import Run, Trial, TrialResult

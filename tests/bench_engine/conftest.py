@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from bench_engine import registry
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench_engine.kernels.build import cuda_toolkit, extension
+from bench_engine.kernels.native import cuda_toolkit, extension
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench_engine.kernels.build import cuda_toolkit, extension
+from bench_engine.kernels.native import cuda_toolkit, extension
 from bench_engine.kernels.parallel_op import ops
 from tests.kernels import cuda_on_host
 

@@ -2,8 +2,8 @@
 
 An id of effective dimension e has e numbers that matter: a first-order weight and, of its latent vector, the first
 e - 1 dimensions; the others are zero. With e = 0 it is useless. A label is drawn from the factorization machine of
-bench_engine.data.sets.synthetic, so the best possible AUC is known. Frequent ids have more dimensions, by the logarithm of
-their rank, down to 0 for the rarest; but a share of the frequent ids is useless and a share of the rare ones matters
+bench_engine.data.sets.synthetic, so the best possible AUC is known. Frequent ids have more dimensions, by the logarithm
+of their rank, down to 0 for the rarest; but a share of the frequent ids is useless and a share of the rare ones matters
 as much as any, so frequency alone does not tell what deserves memory.
 
 At the position `swap_at` of the training part, pairs of a useful and a useless id exchange their effects. The two are

@@ -1,4 +1,4 @@
-"""The planted clicks of bench_engine.data.planted.clicks as time goes by: a swap in the middle, and drift of popularity.
+"""The planted clicks of the module `clicks` as time goes by: a swap in the middle, and drift of popularity.
 
 It is to be trained on once and in order. The test part is drawn at the end, so its Bayes AUC is that after the swap;
 `planted.probes(SPEC)` gives test examples along the way.

@@ -1,4 +1,4 @@
-"""The planted clicks of bench_engine.data.planted.clicks in order of time: in the middle new ids take the place of old ones.
+"""The planted clicks of the module `clicks` in order of time: in the middle new ids take the place of old ones.
 
 Three tenths of the frequent ids that matter are hardly looked up from then on, and rare ones that did not matter are in
 their place. It is to be trained on once and in order; the test part is drawn at the end.

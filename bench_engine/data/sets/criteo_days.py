@@ -1,6 +1,6 @@
 """Criteo 1TB click logs, files of one day each (day_0, day_1, ...): the last day is tested, the days before train.
 
-Prepared as the Kaggle file (bench_engine.data.sets.criteo). Days are counted from day_0 as long as the next file is there.
+Prepared as the Kaggle file (see `criteo`). Days are counted from day_0 as long as the next file is there.
 Of more than MAX_ROWS rows, every k-th is taken, for the ids of all 4.4 billion would need 700 GB: a row takes 160
 bytes.
 """

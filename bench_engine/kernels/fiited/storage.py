@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 
 LAYOUTS = ("compact", "flat")
 

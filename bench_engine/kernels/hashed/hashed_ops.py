@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from bench_engine.kernels.bags import check_one_device
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 
 _ready = False
 _registering = threading.Lock()

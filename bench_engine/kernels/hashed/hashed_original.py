@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from bench_engine.kernels.bags import as_bags, check_offsets
-from bench_engine.kernels.build import extension
 from bench_engine.kernels.hashed.hashed_table import HashedTable
+from bench_engine.kernels.native import extension
 
 
 class HashedEmbeddingBagOriginal(HashedTable):

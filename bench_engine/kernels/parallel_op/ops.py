@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 from bench_engine.kernels.parallel_op.plan import Extra, Output, Plan, Source, Table
 from bench_engine.kernels.parallel_op.settings import Settings
 

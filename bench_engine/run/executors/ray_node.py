@@ -15,7 +15,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 from bench_engine.machine import machine as this_machine
 from bench_engine.machine.lock import MachineBusyError, machine_lock
 from bench_engine.plan.planning import SKIPPED_BY_PLAN

@@ -1,4 +1,4 @@
-"""The other side of `mirror.data.process.source_child`: one process per source, asked in turns, ended when it misbehaves."""
+"""The other side of the module `source_child`: one process per source, asked in turns, ended when it misbehaves."""
 
 import json
 import queue

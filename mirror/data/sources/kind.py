@@ -8,7 +8,7 @@ _OURS = {"trials", "schema_migrations"}
 
 
 def is_outside(url: str) -> bool:
-    """Whether a URL or path names data that are no results of Mirror's, to be asked about by `mirror.language.tables.ask`.
+    """Whether a URL or path names data that are no results of Mirror's, to be asked about by `mirror.ask`.
 
     CSV, Parquet, SQLite and MySQL always do. A PostgreSQL or DuckDB database does when it has tables, but not Mirror's.
     An empty one, a DuckDB file that is not there yet, and one that cannot be opened are left to the store, which makes

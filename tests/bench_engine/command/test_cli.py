@@ -165,7 +165,10 @@ def test_a_sweep_from_standard_input(engine) -> None:
 
 
 def test_planning_imports_no_torch(engine) -> None:
-    code = "import sys; from bench_engine.command.cli import main; main(['plan', 'quick']); sys.exit('torch' in sys.modules)"
+    code = (
+        "import sys; from bench_engine.command.cli import main; main(['plan', 'quick']); "
+        "sys.exit('torch' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
 

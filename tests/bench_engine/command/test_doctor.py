@@ -9,7 +9,7 @@ import pytest
 
 from bench_engine.command import doctor
 from bench_engine.command.cli import main
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 from bench_engine.machine import machine, probe
 from bench_engine.machine.lock import MachineBusyError
 from bench_engine.selfcheck import overhead

@@ -72,7 +72,8 @@ def scores(spec, truth, ids, swapped):
 
 def test_the_same_in_another_process():
     code = (
-        "import sys; from bench_engine.data.planted.clicks import stream; from bench_engine.data.planted.planted_spec import Spec;"
+        "import sys; from bench_engine.data.planted.clicks import stream;"
+        "from bench_engine.data.planted.planted_spec import Spec;"
         f"spec = {SMALL!r};"
         "sys.stdout.buffer.write(b''.join(x.tobytes() for x in next(stream(spec, 'train', 20_000, 20_000))))"
     )

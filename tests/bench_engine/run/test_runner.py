@@ -12,7 +12,7 @@ import pytest
 from broken_log import break_log
 from fake_executor import FakeExecutor
 
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 from bench_engine.machine.lock import MachineBusyError, machine_lock
 from bench_engine.run import runner
 from bench_engine.run.runner import Options, run

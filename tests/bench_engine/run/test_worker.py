@@ -12,7 +12,7 @@ import time
 import psutil
 import pytest
 
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 from bench_engine.run import worker
 from bench_engine.sweep.sweep import expand
 from bench_engine.trial import Trial, TrialResult

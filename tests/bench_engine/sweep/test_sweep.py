@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 from bench_engine.registry import BENCHMARKS, METHODS
 from bench_engine.registry import data_files as files
 from bench_engine.sweep import search as sweep_search

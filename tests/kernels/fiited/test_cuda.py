@@ -16,8 +16,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench_engine.kernels.build import extension
 from bench_engine.kernels.fiited import FIITEDEmbeddingBag, PruneEvent, storage
+from bench_engine.kernels.native import extension
 from tests.kernels import cuda_on_host
 from tests.kernels.fiited.test_against_oracle import draw_case
 from tests.kernels.fiited.twins import METHODS, OPTIMIZERS, Call, Case, draw_call, frozen, optimizer_of

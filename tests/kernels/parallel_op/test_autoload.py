@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 from bench_engine.kernels.parallel_op import autoload
 from bench_engine.kernels.parallel_op.entry import switching
 from bench_engine.kernels.parallel_op.settings import Settings

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 from bench_engine.kernels.parallel_op import ops
 from bench_engine.kernels.parallel_op.grouped_embedding import GroupedEmbeddingBag
 from bench_engine.kernels.parallel_op.plan import Output, Plan, Source, Table

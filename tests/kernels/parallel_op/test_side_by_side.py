@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 
 pytestmark = pytest.mark.usefixtures("op")
 WIDTH = 16

@@ -14,11 +14,12 @@ import sales_data
 
 from mirror.ask import other_data as answer
 from mirror.ask.answer import Answer
+from mirror.ask.other_data import ask, run_sql
 from mirror.data.process.sandbox import QueryError, QueryStopped
 from mirror.data.process.source_process import OutsideData
+from mirror.data.sources.kind import is_outside
 from mirror.data.sources.location import SourceError, find
 from mirror.data.sources.reader import open_reader
-from mirror.language.tables import ask, is_outside, run_sql
 
 MANY = "id,city,amount,day\n" + "".join(f"{i},c{i % 9},{i * 1.5},2025-01-{i % 28 + 1:02d}\n" for i in range(1, 3001))
 

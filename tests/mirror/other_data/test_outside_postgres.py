@@ -9,11 +9,12 @@ import pytest
 import sales_data
 
 from mirror.ask import other_data as answer
+from mirror.ask.other_data import ask, run_sql
 from mirror.data.process.sandbox import QueryError, QueryStopped
+from mirror.data.sources.kind import is_outside
 from mirror.data.sources.location import SourceError, find
 from mirror.data.sources.reader import open_reader
 from mirror.data.sources.servers import ServerReader
-from mirror.language.tables import ask, is_outside, run_sql
 
 Execute = Callable[..., Any]
 

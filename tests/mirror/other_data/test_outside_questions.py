@@ -7,8 +7,8 @@ import pytest
 import sales_data
 from sales_data import Shop
 
+from mirror.ask.other_data import ask
 from mirror.chart.choose import figure
-from mirror.language.tables import ask
 
 ITEMS = "order_items i JOIN orders o ON i.order_id = o.id JOIN customers c ON o.customer_id = c.id"
 SOLD = f"{ITEMS} JOIN products p ON i.product_id = p.id"

@@ -18,7 +18,7 @@ SQL = "SELECT method,\n\tavg(auc) AS auc\nFROM results\nGROUP BY method"
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "mirror.query.saved.jsonl"
+    return tmp_path / "mirror.saved.jsonl"
 
 
 def questions(saved: Saved) -> list[str]:
@@ -341,13 +341,13 @@ def test_where_no_more_can_be_written_what_was_saved_is_kept(path):
     before = path.read_bytes()
     done = subprocess.run([sys.executable, "-c", FULL, str(path)], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == (
-        "The saved questions (mirror.query.saved.jsonl) cannot be written: File too large. What was saved before is kept; "
+        "The saved questions (mirror.saved.jsonl) cannot be written: File too large. What was saved before is kept; "
         "mend that, or name another file with MIRROR_SAVED.\n"
     )
     assert path.read_bytes() == before
     assert sorted(p.name for p in path.parent.iterdir()) == [
-        "mirror.query.saved.jsonl",
-        "mirror.query.saved.jsonl.lock",
+        "mirror.saved.jsonl",
+        "mirror.saved.jsonl.lock",
     ]
 
 

@@ -5,7 +5,7 @@ import re
 import sys
 import threading
 
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 from bench_engine.kernels.parallel_op.settings import Settings
 
 # The oldest torch of this project. The ways in need Module._compiled_call_impl, torch.library.register_fake and

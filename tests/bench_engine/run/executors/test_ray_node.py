@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_engine.kernels.build import extension
+from bench_engine.kernels.native import extension
 from bench_engine.machine.lock import machine_lock
 from bench_engine.registry.readiness import SkipReasons
 from bench_engine.run.executors import ray_node
