@@ -10,9 +10,10 @@ from torch import Tensor, nn
 
 from bench_engine.benchmarks.lookup import BATCHES
 from bench_engine.kernels.parallel_op import GroupedEmbeddingBag, ops
-from bench_engine.kernels.parallel_op.entry import eager, switching
+from bench_engine.kernels.parallel_op.entry import eager
 from bench_engine.kernels.parallel_op.entry.turns import Turns
 from bench_engine.kernels.parallel_op.graph import report
+from bench_engine.kernels.parallel_op.settings import active_settings
 from bench_engine.methods.grouped_methods import Eager, GroupedMethod, ModelMethod, OpMethod
 from bench_engine.methods.grouped_models import GroupedModel, Request
 from bench_engine.methods.rivals.grouped_inductor import InductorModel
@@ -113,5 +114,5 @@ class GroupedEmbedding(_Settling, OpMethod):
 
 
 def _check_switched_on() -> None:
-    if switching.active_settings() is None:
+    if active_settings() is None:
         raise ValueError("MIRROR_PARALLEL_OP=1 is not heeded: install this package (pip install -e .), and set it")

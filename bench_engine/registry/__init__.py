@@ -2,9 +2,9 @@
 
 Loads without torch; the worker imports what an entry names. To add a method, a benchmark, an axis or a data set, write
 its module and add its entry here (that of a rival in bench_engine/methods/rivals): it then shows up in sweeps, on the
-New run page, in `list` and in questions. A method goes with the benchmarks that can run it: _OWN with lookup, training and
-collisions, _TRAINED with training, _STEPS with embedding_step, _GROUPED with grouped_lookup, _READERS with answering.
-An axis that is no column yet needs one in db/columns.py too.
+New run page, in `list` and in questions. A method goes with the benchmarks that can run it: _OWN with lookup, training
+and collisions, _TRAINED with training, _STEPS with embedding_step, _GROUPED with grouped_lookup, _READERS with
+answering. An axis that is no column yet needs one in db/columns.py too.
 """
 
 import difflib

@@ -1,20 +1,23 @@
 """Answer: what `ask` returns."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from mirror.ask.shown import Shown
 from mirror.chart.chart_spec import ChartSpec
 from mirror.query.agreement import Agreement
 from mirror.query.spec import QuerySpec
-from mirror.query.tokens import NO_TOKENS, Tokens
+from mirror.query.token_count import NO_TOKENS, Tokens
 from mirror.runs.run_plan import RunPlan
 from mirror.table.table import Table
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
 
 @dataclass(frozen=True, repr=False)
-class Answer(Shown):
-    """What `ask` returns.
+class Answer:
+    """What `ask` returns: its data, and ways to show them. What those need is loaded when they are used.
 
     Attributes:
         status: answered, ambiguous (a question back, see suggestions), action (see plan), refused, or error.
@@ -51,3 +54,30 @@ class Answer(Shown):
     sent: str = ""
     tokens: Tokens = NO_TOKENS
     agreement: Agreement | None = None
+
+    def figure(self, columns: int | None = None) -> "go.Figure | None":
+        """The chart as a Plotly figure, with panels side by side as given; None where there is none."""
+        from mirror.chart.choose import figure
+
+        return figure(self.table, self.chart, columns) if self.table and self.chart else None
+
+    def frame(self) -> "pd.DataFrame":
+        """The rows as a pandas DataFrame; without rows and columns where there is no result."""
+        from mirror.ask.notebook import frame
+
+        return frame(self.table)
+
+    def __repr__(self) -> str:
+        from mirror.ask.as_text import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from mirror.ask.notebook import html
+
+        return html(self)
+
+    def _ipython_display_(self) -> None:
+        from mirror.ask.notebook import display
+
+        display(self)

@@ -15,7 +15,7 @@ from mirror.query.complete import complete
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.saved import Saved, SavedError, SavedQuestion, saved_path
 from mirror.query.spec import QuerySpec
-from mirror.query.tokens import NO_TOKENS, Tokens
+from mirror.query.token_count import NO_TOKENS, Tokens
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
 

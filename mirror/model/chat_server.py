@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from db.settings import setting
-from mirror.query.tokens import NO_TOKENS, Tokens, counted
+from mirror.query.token_count import NO_TOKENS, Tokens, counted
 
 OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_TIME_LIMIT_S = 20.0

@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, TypeVar, get_args
 
 from mirror.model.chat_server import ChatServer, Completion, LlmError, RequestRefused, ServerSettings
 from mirror.query.errors import Refusal
-from mirror.query.tokens import NO_TOKENS, Tokens
+from mirror.query.token_count import NO_TOKENS, Tokens
 from mirror.table.numbers import plain_text
 
 MAX_REPAIRS = 2

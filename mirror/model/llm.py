@@ -21,7 +21,7 @@ from mirror.model.conversation import (
 from mirror.query.saved import SavedQuestion
 from mirror.query.spec import QuerySpec
 from mirror.query.spec_json import SpecError, from_json
-from mirror.query.tokens import NO_TOKENS, Tokens
+from mirror.query.token_count import NO_TOKENS, Tokens
 
 __all__ = ["Declined", "LlmError", "LlmFrontEnd", "LlmReading", "NeedsSql", "SqlReading", "configured"]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from db.columns import AXES, BY_NAME, CHOICE_AXES
 from mirror.chart.roles import sort_key
-from mirror.language.grammar import over_training
+from mirror.query import curves
 from mirror.query.contrast import contrasted
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import Aggregate, Filter, Metric, QuerySpec
@@ -127,8 +127,8 @@ def _with_explanations(spec: QuerySpec, profile: Profile) -> QuerySpec:
 
 def _curves(spec: QuerySpec, profile: Profile) -> QuerySpec:
     """Training curves, the mean over seeds, apart by all else that the results hold several values of."""
-    over_training.check(spec, profile)
-    training = Filter("benchmark", "=", (over_training.BENCHMARK,))
+    curves.check(spec, profile)
+    training = Filter("benchmark", "=", (curves.BENCHMARK,))
     spec = _with_defaults(replace(spec, filters=(training, *spec.filters)), profile)
     workload, choices = _open_axes(spec, profile)
     known = [a for a in (*workload, *choices) if a in KNOWN_COLUMNS["curves"]]

@@ -1,6 +1,6 @@
 """Refusal and Ambiguity: the two honest ways not to answer."""
 
-from mirror.query.tokens import NO_TOKENS, Tokens
+from mirror.query.token_count import NO_TOKENS, Tokens
 
 
 class Refusal(Exception):

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from mirror.language.grammar.lexicon import tokens
-from mirror.schema.database import Column, Database, Relation
+from mirror.schema.database import Column, Database, Link, Relation
+from mirror.words.tokens import tokens
 
 
 def _words(text: str) -> frozenset[str]:
@@ -156,3 +156,21 @@ def dates(relation: Relation) -> list[Column]:
 def near(names: Sequence[str], wanted: Sequence[str]) -> bool:
     """Whether words end as a name does: ("billing", "address") names an address."""
     return len(names) >= len(wanted) and tuple(names[-len(wanted) :]) == tuple(wanted)
+
+
+def foreign_key_roles(database: Database) -> list[tuple[Link, tuple[str, ...]]]:
+    """Foreign keys whose column says more than the table it leads to: `billing_address_id`, `manager_id`."""
+    found = []
+    for link in database.links:
+        if len(link.columns) != 1:
+            continue
+        words = words_of(link.columns[0])
+        role = words[:-1] if len(words) > 1 and words[-1] in ("id", "key", "code", "no", "uuid") else words
+        if role and tuple(map(singular, role)) != tuple(map(singular, table_words(link.to))):
+            found.append((link, role))
+    return found
+
+
+def role_words(database: Database, link: Link) -> str:
+    """How a foreign key is called where its column says more than the table; else empty."""
+    return next((" ".join(role) for known, role in foreign_key_roles(database) if known == link), "")

@@ -132,3 +132,17 @@ def _whitelist(text: str) -> tuple[frozenset[str], frozenset[str]]:
 def _meant(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, sorted(known), n=1)
     return f" (did you mean {close[0]}?)" if close else ""
+
+
+_in_force: Settings | None = None
+
+
+def active_settings() -> Settings | None:
+    """The settings that Parallel OP was switched on with; None while it is off."""
+    return _in_force
+
+
+def put_in_force(settings: Settings | None) -> None:
+    """For `switching` alone: from now on these are the settings, or none."""
+    global _in_force
+    _in_force = settings

@@ -1,9 +1,9 @@
 """The process that reads other data: it connects, counts, checks and runs one statement at a time.
 
 Started by the module `source_process` as `python -m mirror.data.process.source_child`. It speaks JSON, one object per
-line. First comes `{source, memory_mb}`, then any number of `{id, what: "database", have}` (what can be asked about; only where it
-is not the version that the other side has) and `{id, what: "query", sql, row_cap, time_limit_s}`. Each is answered by
-an object, or by `{error: kind, message}`.
+line. First comes `{source, memory_mb}`, then any number of `{id, what: "database", have}` (what can be asked about;
+only where it is not the version that the other side has) and `{id, what: "query", sql, row_cap, time_limit_s}`. Each is
+answered by an object, or by `{error: kind, message}`.
 """
 
 import json

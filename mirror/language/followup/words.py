@@ -12,8 +12,9 @@ from typing import Literal
 
 from mirror.language.followup import marks
 from mirror.language.followup.marks import Direction, Mode
-from mirror.language.grammar.lexicon import FILLERS, tokens
+from mirror.language.grammar.lexicon import FILLERS
 from mirror.language.phrases import quality_cues
+from mirror.words.tokens import tokens
 
 _SMALL = frozenset(FILLERS.split()) | {",", "and", "or"}
 _BARE_NOUN = re.compile(

@@ -11,7 +11,7 @@ from typing import get_args
 
 from mirror.language.grammar import asked_of_one, coverage, families
 from mirror.language.grammar.binding import SUPERLATIVES, bind
-from mirror.language.grammar.lexicon import Item, Lexicon, lexicon_of, tokens
+from mirror.language.grammar.lexicon import Item, Lexicon, lexicon_of
 from mirror.language.grammar.shapes import spec_of
 from mirror.language.grammar.sides import Sides
 from mirror.language.grammar.slots import COMPARATIVES, Said, Slots
@@ -24,6 +24,7 @@ from mirror.schema import catalog
 from mirror.schema.profile import Profile
 from mirror.table.table import Value
 from mirror.table.wording import join
+from mirror.words.tokens import tokens
 
 _OVER_ALL = ("over", "across", "for all", "at all", "on all", "over all", "across all")  # "average AUC over data sets"
 _AGGREGATES: tuple[str, ...] = get_args(Aggregate)

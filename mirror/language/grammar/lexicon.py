@@ -2,7 +2,6 @@
 
 import difflib
 import re
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,16 +12,9 @@ from mirror.query.spec import Filter
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
 from mirror.table.table import Value
+from mirror.words.tokens import NUMBER, tokens
 
 Kind = Literal["column", "value", "curve", "fact", "cue", "filler", "number", "filter", "limit", "unknown"]
-
-# A number keeps what is written with it: 0.1, 1e-3, 2,048, 1/2, 10 %, 5MB, 10x.
-_NUMBER = re.compile(
-    r"(?P<number>\d+(?:,\d+)+(?:\.\d+)?|\d+/\d+|\d*\.?\d+(?:e[+-]?\d+)?)(?P<unit>gb/s|[a-zµ]+|%)?(?!\w|\.\d)"
-)
-_THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
-
-_WORD = re.compile(r"[^\W\d_]+\d*|<=|>=|<>|!=|[<>=≤≥≠]|,")
 
 CUES: dict[str, tuple[str, ...]] = {
     "vs": ("vs", "versus", "against"),
@@ -301,25 +293,6 @@ class Item:
         return self.kind == "cue" and self.name in names
 
 
-def tokens(text: str) -> list[str]:
-    """Lower-case words, numbers (with what is written with them) and signs; other punctuation is dropped."""
-    text = unicodedata.normalize("NFKC", text).lower().replace("μ", "µ")
-    found: list[str] = []
-    i = 0
-    while i < len(text):
-        if match := _NUMBER.match(text, i):
-            number = match["number"]
-            listed = "," in number and not _THOUSANDS.fullmatch(number)
-            found += re.split(r"(,)", number) if listed else [match[0]]
-            i = match.end()
-        elif match := _WORD.match(text, i):
-            found.append(match[0])
-            i = match.end()
-        else:
-            i += 1
-    return found
-
-
 def lexicon_of(profile: Profile) -> "Lexicon":
     """The lexicon of these results: made once for all questions about them, since making one takes 20 ms."""
     texts = (e.name for e in catalog.entries().values() if e.type == "text")
@@ -412,7 +385,7 @@ class Lexicon:
             item, length = self._longest_match(words, i)
             if item and length == 1 and words[i] in self._parts and self._parts[words[i]].search(text.lower()):
                 item = None
-            if item is None and (match := _NUMBER.fullmatch(words[i])):
+            if item is None and (match := NUMBER.fullmatch(words[i])):
                 item, length = _number(match), 1
                 following = words[i + 1] if i + 1 < len(words) else ""
                 if not item.unit and following != "b" and (following in UNITS or following == "percent"):

@@ -7,6 +7,7 @@ from mirror.language.tables.everyday import FILLERS
 from mirror.query.tables.form import Place
 from mirror.schema.database import Database, Relation
 from mirror.schema.names import column_words, singular
+from mirror.words.tokens import tokens
 
 Told = tuple[tuple[Place, ...], tuple[Place, ...]]
 
@@ -27,7 +28,7 @@ def words(database: Database) -> dict[str, Told]:
             if column.type == "other" or len(column.comment) > _LONGEST:
                 continue
             known = set(column_words(column.name).split())
-            for word in dict.fromkeys(lexicon.tokens(column.comment)):
+            for word in dict.fromkeys(tokens(column.comment)):
                 if len(word) > 3 and word.isalpha() and word not in known | _EVERYDAY:
                     found.setdefault(singular(word), []).append(Place(relation.name, column.name))
         for comment in (relation.comment, *(c.comment for c in relation.columns)):

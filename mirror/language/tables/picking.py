@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from mirror.language.tables.spans import MARK, Span
-from mirror.language.tables.vocabulary import QUOTED, Item, Words, role_words
+from mirror.language.tables.vocabulary import QUOTED, Item, Words
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.tables import paths
 from mirror.query.tables.form import Place
 from mirror.schema.database import Column, Database, Link, Relation, shown
-from mirror.schema.names import GENERIC, column_words, dates, many, one, qualified, words_of
+from mirror.schema.names import GENERIC, column_words, dates, many, one, qualified, role_words, words_of
 
 
 @dataclass

@@ -12,8 +12,9 @@ from mirror.language.tables.everyday import FILLERS
 from mirror.language.tables.spans import MARK
 from mirror.query.tables.form import Place
 from mirror.schema.database import Database, Link
-from mirror.schema.names import column_words, qualified, singular, table_words, words_of
+from mirror.schema.names import column_words, foreign_key_roles, qualified, singular, table_words, words_of
 from mirror.table.table import Value
+from mirror.words.tokens import tokens
 
 Kind = Literal["cue", "table", "column", "value", "number", "span", "quoted", "filler", "unknown"]
 
@@ -100,7 +101,7 @@ class Words:
         for cue, phrases in {**{name: lexicon.CUES[name] for name in _REUSED}, **_CUES}.items():
             for phrase in phrases:
                 # Later ones are this module's own: "without" is no "not", "or" is no "and".
-                self._cues[tuple(lexicon.tokens(phrase))] = cue
+                self._cues[tuple(tokens(phrase))] = cue
         self._add_schema()
         for words, cue in list(self._cues.items()):
             if cue == "sort" and _folded(words[:1]) in self._tables:  # "amount per order by month" sorts nothing
@@ -111,7 +112,7 @@ class Words:
         self._correctable = sorted({w for words in [*named, *cues] for w in words if len(w) >= 4 and w.isalpha()})
 
     def _add_schema(self) -> None:
-        roles = _roles(self.database)
+        roles = foreign_key_roles(self.database)
         for link, role in roles:
             _add(self._roles, role, link)
         for relation in self.database.relations:
@@ -127,7 +128,7 @@ class Words:
                 for name in names:
                     _add(self._places, tuple(name.split()), place)
                 for value in column.values:
-                    _add(self._values, tuple(lexicon.tokens(value)), (place, value))
+                    _add(self._values, tuple(tokens(value)), (place, value))
                 for link, role in roles:
                     if link.to == relation.name:
                         named = replace(place, role=link)
@@ -140,7 +141,7 @@ class Words:
 
     def items(self, text: str) -> tuple[list[Item], list[str], list[str]]:
         """Cut the text into items, longest phrase first. Returns them, all words, and a note for each typo."""
-        words = lexicon.tokens(text)
+        words = tokens(text)
         found: list[Item] = []
         notes: list[str] = []
         i = 0
@@ -212,7 +213,7 @@ class Words:
 
     def length_of(self, value: str) -> int:
         """How many words a value has."""
-        return len(lexicon.tokens(value))
+        return len(tokens(value))
 
     def _correct(self, word: str) -> str | None:
         """The known name or cue that a typo stands for; never a value, of which there may be others as close."""
@@ -228,24 +229,6 @@ class Words:
         known = {" ".join(p): " ".join(p) for p in (*self._tables, *self._places)}
         known |= {" ".join(p): v for p, held in self._values.items() for _, v in held}
         return [known[m] for m in difflib.get_close_matches(word, known, n=2, cutoff=0.7)]
-
-
-def _roles(database: Database) -> list[tuple[Link, tuple[str, ...]]]:
-    """Foreign keys whose column says more than the table it leads to: `billing_address_id`, `manager_id`."""
-    found = []
-    for link in database.links:
-        if len(link.columns) != 1:
-            continue
-        words = words_of(link.columns[0])
-        role = words[:-1] if len(words) > 1 and words[-1] in ("id", "key", "code", "no", "uuid") else words
-        if role and tuple(map(singular, role)) != tuple(map(singular, table_words(link.to))):
-            found.append((link, role))
-    return found
-
-
-def role_words(database: Database, link: Link) -> str:
-    """How a foreign key is called where its column says more than the table; else empty."""
-    return next((" ".join(role) for known, role in _roles(database) if known == link), "")
 
 
 def _add(phrases: dict, words: Iterable[str], meaning: object) -> None:

@@ -1,10 +1,9 @@
 """The form in words: how a question about other data was read."""
 
-from mirror.language.tables.vocabulary import role_words
 from mirror.query.tables.build import Built
 from mirror.query.tables.form import AGGREGATE_WORDS, Asked, Condition, Group, Measure, Place, Presence
 from mirror.schema.database import Database
-from mirror.schema.names import column_words, many
+from mirror.schema.names import column_words, many, role_words
 from mirror.table.table import Value
 
 _OPERATORS = {

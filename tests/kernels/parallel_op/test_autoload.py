@@ -9,7 +9,7 @@ import torch
 from bench_engine.kernels.native import extension
 from bench_engine.kernels.parallel_op import autoload
 from bench_engine.kernels.parallel_op.entry import switching
-from bench_engine.kernels.parallel_op.settings import Settings
+from bench_engine.kernels.parallel_op.settings import Settings, active_settings
 from tests.kernels.parallel_op.processes import run
 
 LOADED = """
@@ -62,14 +62,14 @@ def test_what_is_wrong_is_one_line_and_torch_works(monkeypatch, capsys, variable
     assert said.startswith("Parallel OP is off: ")
     assert line in said
     assert said.count("\n") == 1
-    assert switching.active_settings() is None
+    assert active_settings() is None
 
 
 def test_off_by_word_says_nothing(monkeypatch, capsys):
     monkeypatch.setenv("MIRROR_PARALLEL_OP", "off")
     autoload.autoload()
     assert capsys.readouterr().err == ""
-    assert switching.active_settings() is None
+    assert active_settings() is None
 
 
 def test_kernels_that_are_not_built(monkeypatch, capsys):
@@ -79,7 +79,7 @@ def test_kernels_that_are_not_built(monkeypatch, capsys):
     said = capsys.readouterr().err
     assert "python -m bench_engine build" in said
     assert said.count("\n") == 1
-    assert switching.active_settings() is None
+    assert active_settings() is None
 
 
 def test_a_torch_that_is_too_old(monkeypatch, capsys):
@@ -103,7 +103,7 @@ def test_never_raises(monkeypatch, capsys):
 def test_on_and_off_from_python():
     settings = Settings(min_group=5)
     switching.enable(settings)
-    assert switching.active_settings() == settings
+    assert active_settings() == settings
     switching.disable()
-    assert switching.active_settings() is None
+    assert active_settings() is None
     assert not any(type(finder).__module__.startswith("bench_engine") for finder in sys.meta_path)

@@ -15,7 +15,7 @@ from mirror.data.process.sandbox import QueryError, QueryStopped, Sandbox, Unrea
 from mirror.model.free_sql import _EXAMPLES, SqlProblem, check_in, problem_of
 from mirror.model.llm import Declined, LlmError, LlmFrontEnd, SqlReading
 from mirror.query.saved import SavedQuestion
-from mirror.query.tokens import Tokens
+from mirror.query.token_count import Tokens
 
 SQL = "SELECT method, avg(auc) AS auc\nFROM results\nGROUP BY method"
 VALUES = {"method": ("dense", "hashed")}

@@ -34,7 +34,7 @@ from mirror.query.errors import Refusal
 from mirror.query.saved import SavedQuestion
 from mirror.query.spec import Filter, Metric, QuerySpec
 from mirror.query.spec_json import from_json, to_json
-from mirror.query.tokens import Tokens
+from mirror.query.token_count import Tokens
 
 SPEC = QuerySpec(
     "points",

@@ -14,7 +14,7 @@ from mirror.data.process.sandbox import Sandbox
 from mirror.model.free_sql import check_in
 from mirror.model.llm import LlmError, LlmFrontEnd
 from mirror.model.llm_summary import MAX_ROWS, rows_allowed, worded
-from mirror.query.tokens import Tokens
+from mirror.query.token_count import Tokens
 from mirror.schema import catalog
 from mirror.table.table import Table
 

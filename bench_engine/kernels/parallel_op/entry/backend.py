@@ -9,10 +9,9 @@ from typing import Any
 import torch
 
 from bench_engine.kernels.parallel_op import ops
-from bench_engine.kernels.parallel_op.entry.switching import active_settings
 from bench_engine.kernels.parallel_op.graph.graph_pass import group_graph
 from bench_engine.kernels.parallel_op.graph.report import GraphReport
-from bench_engine.kernels.parallel_op.settings import Settings
+from bench_engine.kernels.parallel_op.settings import Settings, active_settings
 
 
 def parallel_op(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], **options: Any) -> Callable[..., Any]:

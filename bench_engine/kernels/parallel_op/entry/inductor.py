@@ -1,13 +1,10 @@
 """The pass in Inductor's configuration, installed when Inductor is imported first: importing it takes over a second."""
 
-import hashlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -94,12 +91,3 @@ def _install_in(config: ModuleType, settings: Settings) -> None:
     # Reading comes here, since a property of the class goes first; assigning goes to the class's own __setattr__.
     extended = type(original.__name__, (original,), {_FIELD: property(read), "without_parallel_op": original})
     _set(config, "__class__", extended)
-
-
-@cache
-def sources_digest() -> str:
-    """Hash of this folder's sources: a compiled graph must not outlive the pass that made it."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()

@@ -1,5 +1,8 @@
 """The pass as Inductor takes it; imported with Inductor."""
 
+import hashlib
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -7,10 +10,8 @@ from torch._inductor import custom_graph_pass
 from torch._inductor.custom_graph_pass import CustomGraphPass
 
 from bench_engine.kernels.parallel_op import ops
-from bench_engine.kernels.parallel_op.entry.inductor import sources_digest
-from bench_engine.kernels.parallel_op.entry.switching import active_settings
 from bench_engine.kernels.parallel_op.graph.graph_pass import group_graph
-from bench_engine.kernels.parallel_op.settings import Settings
+from bench_engine.kernels.parallel_op.settings import Settings, active_settings
 
 
 class ParallelOpPass(CustomGraphPass):
@@ -83,3 +84,12 @@ def without_pass(configured: Any) -> Any:
     if isinstance(configured, _Chain):
         return configured.first
     return None if isinstance(configured, ParallelOpPass) else configured
+
+
+@cache
+def sources_digest() -> str:
+    """Hash of this folder's sources: a compiled graph must not outlive the pass that made it."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()

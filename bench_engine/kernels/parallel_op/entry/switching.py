@@ -6,13 +6,12 @@ import sys
 import threading
 
 from bench_engine.kernels.native import extension
-from bench_engine.kernels.parallel_op.settings import Settings
+from bench_engine.kernels.parallel_op.settings import Settings, active_settings, put_in_force
 
 # The oldest torch of this project. The ways in need Module._compiled_call_impl, torch.library.register_fake and
 # Inductor's CustomGraphPass, which are older still.
 _OLDEST_TORCH = (2, 11)
 
-_active: Settings | None = None
 _switching = threading.Lock()
 
 
@@ -30,7 +29,6 @@ def enable(settings: Settings | None = None) -> None:
 
     from bench_engine.kernels.parallel_op.entry import eager, inductor
 
-    global _active
     settings = settings or Settings.from_environment()
     found = re.match(r"(\d+)\.(\d+)", torch.__version__)
     if found and (int(found[1]), int(found[2])) < _OLDEST_TORCH:
@@ -40,7 +38,7 @@ def enable(settings: Settings | None = None) -> None:
     if not extension.built():
         raise CannotEnableError(extension.NOT_BUILT)
     with _switching:
-        _active = settings
+        put_in_force(settings)
         inductor.install(settings)
         eager.install(settings)
         if settings.report:
@@ -57,7 +55,7 @@ def load() -> None:
     from bench_engine.kernels.parallel_op import ops
 
     ops.load()
-    ops.configure(_active or Settings.from_environment())
+    ops.configure(active_settings() or Settings.from_environment())
 
 
 def _print_report() -> None:
@@ -70,13 +68,7 @@ def disable() -> None:
     """Group nothing more, and give untouched scripts their models back. Graphs compiled before stay as they are."""
     from bench_engine.kernels.parallel_op.entry import eager, inductor
 
-    global _active
     with _switching:
-        _active = None
+        put_in_force(None)
         inductor.uninstall()
         eager.uninstall()
-
-
-def active_settings() -> Settings | None:
-    """The settings it was switched on with; None while it is off."""
-    return _active

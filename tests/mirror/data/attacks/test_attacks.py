@@ -20,14 +20,14 @@ import pytest
 from db.plain_text import printable
 from db.record import Record
 from db.store import Store
-from mirror.__main__ import as_text
 from mirror.ask.answer import Answer
+from mirror.ask.as_text import as_text
 from mirror.ask.ask import ask, run_sql, to_json
+from mirror.ask.notebook import html
 from mirror.chart.choose import figure
 from mirror.data.guard import duckdb as guard
 from mirror.data.process import sandbox_child, snapshot
 from mirror.data.process.sandbox import Limits, QueryError, QueryStopped, Sandbox, UnreadableError
-from mirror.faces.notebook import html
 from mirror.table.csv_export import to_csv
 from mirror.table.table import Table
 from tests.mirror.data.attacks.questions import QUESTIONS

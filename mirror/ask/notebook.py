@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from db.plain_text import printable
 from mirror.ask.answer import Answer
+from mirror.ask.as_text import as_text
 from mirror.chart.choose import figure, tiles
 from mirror.chart.roles import is_number, is_temporal
 from mirror.schema import catalog
@@ -43,7 +44,7 @@ def display(answer: Answer) -> None:
 
     shell = get_ipython()
     if getattr(shell, "kernel", None) is None:
-        print(text(answer))
+        print(as_text(answer))
         return
     for bundle in bundles(answer, _library.is_due(_cell_of(shell))):
         publish(bundle, raw=True)
@@ -58,9 +59,9 @@ def bundles(answer: Answer, library: bool) -> list[dict[str, Any]]:
     """
     drawn = figure(answer.table, answer.chart) if answer.table and answer.chart else None
     if drawn is None:
-        return [{"text/html": html(answer), "text/plain": text(answer)}]
+        return [{"text/html": html(answer), "text/plain": as_text(answer)}]
     return [
-        {"text/html": _wrapped(_head(answer)), "text/plain": text(answer)},
+        {"text/html": _wrapped(_head(answer)), "text/plain": as_text(answer)},
         {
             "application/vnd.plotly.v1+json": {**json.loads(drawn.to_json()), "config": _CONFIG},
             "text/html": _chart(drawn, library),
@@ -68,13 +69,6 @@ def bundles(answer: Answer, library: bool) -> list[dict[str, Any]]:
         },
         {"text/html": _wrapped(_tail(answer)), "text/plain": ""},
     ]
-
-
-def text(answer: Answer) -> str:
-    """The answer for a terminal."""
-    from mirror.__main__ import as_text  # here, since the command line knows more than an answer needs
-
-    return as_text(answer)
 
 
 def html(answer: Answer) -> str:

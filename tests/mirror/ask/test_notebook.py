@@ -11,22 +11,18 @@ import pandas as pd
 import pytest
 from result_tables import TRADE_OFF, by_batch, trade_off
 
+from mirror.ask import notebook
 from mirror.ask.answer import Answer
-from mirror.ask.shown import Shown
+from mirror.ask.as_text import as_text
 from mirror.chart.choose import choose
-from mirror.faces import notebook
 from mirror.table.table import Table
 
 MARKUP = "<img src=x onerror=alert(1)>"
 LIBRARY = 1_000_000  # characters that only plotly.js has
 
 
-class ShownAnswer(Answer, Shown):
-    """An answer that shows itself."""
-
-
 def answered(table: Table, **more: Any) -> Answer:
-    return ShownAnswer(
+    return Answer(
         "answered",
         "memory vs AUC?",
         read_as="metrics memory, AUC",
@@ -49,11 +45,11 @@ def test_the_outputs_are_the_text_around_the_chart() -> None:
     head, chart, tail = notebook.bundles(ANSWER, library=False)
     for part in ("memory vs AUC?", "Read as: metrics memory, AUC", "Hashed is smallest."):
         assert part in text_of(head["text/html"])
-    assert head["text/plain"] == notebook.text(ANSWER)
+    assert head["text/plain"] == as_text(ANSWER)
     assert set(chart) == {"application/vnd.plotly.v1+json", "text/html", "text/plain"}
     drawn = chart["application/vnd.plotly.v1+json"]
     assert {"data", "layout", "config"} <= set(drawn)
-    assert len(drawn["data"]) == len(ShownAnswer.figure(ANSWER).data)
+    assert len(drawn["data"]) == len(ANSWER.figure().data)
     assert "memory (MB)" in text_of(tail["text/html"])
     assert "<details><summary>SQL</summary>" in tail["text/html"]
     assert "SELECT method,\n  memory_mb\nFROM results" in tail["text/html"]
@@ -88,7 +84,7 @@ def test_html_alone_has_no_scripts_and_names_the_chart() -> None:
     html = notebook.html(ANSWER)
     assert "<script" not in html
     assert "The chart: <code>answer.figure()</code>" in html
-    assert html == ShownAnswer._repr_html_(ANSWER)
+    assert html == ANSWER._repr_html_()
 
 
 def test_everything_from_outside_is_escaped() -> None:
@@ -122,18 +118,16 @@ def test_a_number_alone_is_shown_as_tiles() -> None:
 
 
 def test_a_refusal_shows_what_can_be_asked() -> None:
-    refusal = ShownAnswer(
-        "refused", "weather?", summary="The results say nothing about it.", suggestions=("AUC by method",)
-    )
+    refusal = Answer("refused", "weather?", summary="The results say nothing about it.", suggestions=("AUC by method",))
     (only,) = notebook.bundles(refusal, library=True)
     assert "<li>AUC by method</li>" in only["text/html"]
     assert len(only["text/html"]) < LIBRARY
-    assert ShownAnswer.figure(refusal) is None
-    assert ShownAnswer.frame(refusal).empty
+    assert refusal.figure() is None
+    assert refusal.frame().empty
 
 
 def test_text_for_a_terminal() -> None:
-    shown = Shown.__repr__(ANSWER)
+    shown = repr(ANSWER)
     assert shown.startswith("Read as: metrics memory, AUC\n\nmethod")
     assert "Hashed is smallest." in shown
     assert shown.endswith("FROM results")
@@ -169,7 +163,7 @@ def test_plotly_comes_with_the_first_chart_alone(published: list[dict[str, Any]]
     shell = sys.modules["IPython"].shell
     for cell in ("c1", "c2", "c2", "c1", "c3"):
         shell.cell = cell
-        Shown._ipython_display_(ANSWER)
+        ANSWER._ipython_display_()
     assert sizes(published) == [True, False, False, True, False]
     assert len(published) == 15
     json.dumps(published)
@@ -186,7 +180,7 @@ def test_a_terminal_gets_text(published: list[dict[str, Any]], capsys: pytest.Ca
     sys.modules["IPython"].shell.kernel = None
     notebook.display(ANSWER)
     assert published == []
-    assert capsys.readouterr().out == notebook.text(ANSWER) + "\n"
+    assert capsys.readouterr().out == as_text(ANSWER) + "\n"
 
 
 def test_a_frame_has_the_rows_with_times_and_missing_numbers() -> None:
@@ -203,5 +197,5 @@ def test_a_frame_has_the_rows_with_times_and_missing_numbers() -> None:
 def test_a_frame_keeps_columns_of_one_name_and_every_row() -> None:
     found = notebook.frame(Table(("day", "day", "auc"), (("2026-11-01", "2026-11-02", 1),)))
     assert list(found.columns) == ["day", "day", "auc"]
-    assert len(ShownAnswer.frame(answered(by_batch()))) == 6
+    assert len(answered(by_batch()).frame()) == 6
     assert notebook.frame(None).empty

@@ -1,0 +1,44 @@
+"""An answer for a terminal."""
+
+from db.plain_text import printable
+from mirror.ask.answer import Answer
+from mirror.table.numbers import format_value
+
+_SHOWN_ROWS = 40
+
+
+def as_text(answer: Answer) -> str:
+    """The answer for a terminal."""
+    parts = [answer.summary]
+    if answer.note:
+        parts.insert(0, f"Note: {answer.note}")
+    if answer.table and answer.table.rows:
+        parts.insert(0, _grid(answer))
+    if answer.read_as:
+        parts.insert(0, f"Read as: {answer.read_as}")
+    if answer.sql:
+        parts.append(answer.sql)
+    if answer.plan:
+        parts.append(f"Nothing has been started. To start it:\n  {answer.plan.command}")
+    if answer.agreement and answer.agreement.sentence:
+        parts.append(answer.agreement.sentence)
+    if answer.suggestions:
+        parts.append("Try:\n" + "\n".join(f"  {s}" for s in answer.suggestions))
+    # What a value of the data holds stands in the SQL as well.
+    return "\n\n".join(printable(part, keep="\n") for part in parts)
+
+
+def _grid(answer: Answer) -> str:
+    assert answer.table
+    shown = answer.table.rows[:_SHOWN_ROWS]
+    cells = [list(answer.table.columns)]
+    cells += [
+        # Control characters in a value must not reach the terminal.
+        [printable(format_value(n, v)) for n, v in zip(answer.table.columns, row, strict=True)]
+        for row in shown
+    ]
+    widths = [min(40, max(len(row[i]) for row in cells)) for i in range(len(cells[0]))]
+    lines = ["  ".join(c[:w].ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells]
+    if len(answer.table.rows) > len(shown):
+        lines.append(f"... {len(answer.table.rows) - len(shown)} more rows (--json prints all)")
+    return "\n".join(lines)
