@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.command == "eval":
         return evaluation.evaluate(given)
 
-    from mirror.ask.ask import ask, to_json  # here, so that --help is quick
+    from mirror.ask.answering import ask, to_json  # here, so that --help is quick
 
     answer = ask(given.question, db=given.db)
     try:

@@ -1,58 +1,174 @@
-"""Imports point one way, and the app's process never meets torch."""
+"""The house: what each room may import, no way back, few modules a room, and the app's process never meets torch."""
 
 import ast
 import subprocess
 import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+TOPS = ("mirror", "bench_engine", "db")
 
-# room -> rooms it may import from (its own always).
-ALLOWED = {
-    "mirror": {"db"},
-    "bench_engine": {"db"},
-    "bench_engine.kernels": set(),
-    "db": set(),
+# The rooms of each house, from the ground up: a room imports from rooms before it, and from nothing after it.
+FLOORS = {
+    "mirror": (
+        "words",
+        "table",
+        "schema",
+        "query",
+        "data",
+        "runs",
+        "language",
+        "chart",
+        "sentence",
+        "model",
+        "ask",
+        "faces",
+        "evaluation",
+    ),
+    "bench_engine": (
+        "kernels",
+        "trial",
+        "progress",
+        "machine",
+        "measure",
+        "registry",
+        "data",
+        "methods",
+        "benchmarks",
+        "sweep",
+        "plan",
+        "run",
+        "compare",
+        "selfcheck",
+        "command",
+    ),
 }
-ROOMS = sorted(ALLOWED, key=len, reverse=True)
+# What else a house may import.
+MAY_IMPORT = {"mirror": {"db"}, "bench_engine": {"db"}, "db": set()}
+MOST_MODULES, MOST_IN_A_CIRCLE = 15, 3
+# Files that every room or command has.
+EVERYWHERE = {"__init__", "__main__"}
 
 
-def room_of(module: str) -> str | None:
-    return next((r for r in ROOMS if module == r or module.startswith(r + ".")), None)
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def imported(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+SOURCES = {module_of(path): path for top in TOPS for path in sorted((ROOT / top).rglob("*.py"))}
+TREES = {module: ast.parse(path.read_text()) for module, path in SOURCES.items()}
+
+
+def imported(module: str) -> Iterator[str]:
+    """What a module imports from this repository, lazily and for types too."""
+    for node in ast.walk(TREES[module]):
+        names: list[str] = []
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: write imports absolute"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
+            assert node.level == 0, f"{module}: write imports absolute"
+            full = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in SOURCES else str(node.module) for name in full]
+        yield from (name for name in names if name in SOURCES and name != module)
+
+
+IMPORTS = {module: sorted(set(imported(module))) for module in SOURCES}
+
+
+def room_of(module: str) -> tuple[str, str]:
+    """(house, room): `mirror.chart.draw.bars` is in the room chart of mirror."""
+    house, _, rest = module.partition(".")
+    return house, rest.partition(".")[0]
+
+
+def circles(edges: dict[str, list[str]]) -> list[list[str]]:
+    """The strongly connected components with more than one member (Tarjan 1972)."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        order[node] = low[node] = len(order)
+        stack.append(node)
+        for other in edges.get(node, ()):
+            if other not in order:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], order[other])
+        if low[node] == order[node]:
+            at = stack.index(node)
+            if len(stack) - at > 1:
+                found.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for node in edges:
+        if node not in order:
+            visit(node)
     return found
 
 
-SOURCES = [p for top in ("mirror", "bench_engine", "db") for p in sorted((ROOT / top).rglob("*.py"))]
+@pytest.mark.parametrize("module", SOURCES)
+def test_imports_point_down(module: str) -> None:
+    house, room = room_of(module)
+    for name in IMPORTS[module]:
+        other_house, other_room = room_of(name)
+        if other_house != house:
+            assert other_house in MAY_IMPORT[house], f"{module} imports {name}"
+            assert room != "kernels", f"{module} imports {name}: kernels stand alone"
+        elif house in FLOORS and room and other_room and room != other_room and "__main__" not in (room, other_room):
+            floors = FLOORS[house]
+            assert room in floors, f"{module} is in no room that is known"
+            assert other_room in floors[: floors.index(room)], f"{module} imports {name}, which is above it"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_point_one_way(path: Path) -> None:
-    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    room = room_of(module)
-    for name in imported(path):
-        other = room_of(name)
-        if other is None or other == room:
-            continue
-        if room == "bench_engine" and other == "bench_engine.kernels":
-            continue
-        assert other in ALLOWED[room], f"{module} imports {name}"
+def test_every_room_is_known_and_no_known_room_is_gone() -> None:
+    for house, floors in FLOORS.items():
+        there = {room_of(module)[1] for module in SOURCES if room_of(module)[0] == house}
+        assert there - {"", "__main__"} == set(floors)
 
 
-@pytest.mark.parametrize("path", [p for p in SOURCES if "pages" not in p.parts], ids=lambda p: str(p.relative_to(ROOT)))
-def test_nothing_imports_pages_or_streamlit(path: Path) -> None:
-    assert not any(n.startswith(("mirror.faces.pages", "streamlit")) for n in imported(path))
+def test_no_circle_is_larger_than_a_few_files_of_one_room() -> None:
+    for circle in circles(IMPORTS):
+        assert len({room_of(module) for module in circle}) == 1, circle
+        assert len(circle) <= MOST_IN_A_CIRCLE, circle
+
+
+def test_no_folder_is_crowded() -> None:
+    folders = Counter(path.parent for path in SOURCES.values() if path.stem not in EVERYWHERE)
+    assert {str(f.relative_to(ROOT)): n for f, n in folders.items() if n > MOST_MODULES} == {}
+
+
+def test_a_file_name_means_one_thing() -> None:
+    by_name = defaultdict(list)
+    for module, path in SOURCES.items():
+        if path.stem not in EVERYWHERE:
+            by_name[room_of(module)[0], path.stem].append(module)
+    assert [modules for modules in by_name.values() if len(modules) > 1] == []
+
+
+def test_every_module_and_room_says_what_it_is_for() -> None:
+    assert [module for module, tree in TREES.items() if not ast.get_docstring(tree)] == []
+    folders = {path.parent for path in SOURCES.values()}
+    assert [str(f.relative_to(ROOT)) for f in sorted(folders) if not (f / "__init__.py").is_file()] == []
+
+
+def test_only_pages_import_streamlit() -> None:
+    def all_imports(tree: ast.AST) -> Iterator[str]:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield str(node.module)
+
+    users = {m for m, tree in TREES.items() if any(n.partition(".")[0] == "streamlit" for n in all_imports(tree))}
+    assert {m for m in users if not m.startswith("mirror.faces.pages.")} == set()
+    above = {m for m, names in IMPORTS.items() if any(n.startswith("mirror.faces.pages.") for n in names)}
+    assert {m for m in above if not m.startswith("mirror.faces.pages.")} == set()
 
 
 def run(code: str) -> str:
@@ -69,9 +185,3 @@ def test_planning_needs_no_torch() -> None:
         "print('torch' in sys.modules)"
     )
     assert out.strip() == "False"
-
-
-def test_every_module_is_documented() -> None:
-    silent = [str(p.relative_to(ROOT)) for p in SOURCES if not ast.get_docstring(ast.parse(p.read_text()))]
-    silent = [p for p in silent if (ROOT / p).read_text().strip()]
-    assert silent == []

@@ -247,7 +247,7 @@ _OWN = {
     )
 }
 
-_FIITED = "bench_engine.kernels.fiited.method:FIITEDMethod"
+_FIITED = "bench_engine.methods.fiited_method:FIITEDMethod"
 _FIITED_SOURCES = (
     _BAGS,
     "bench_engine/kernels/native/extension.py",

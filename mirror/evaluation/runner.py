@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from mirror.ask.answer import Answer
-from mirror.ask.ask import ask
+from mirror.ask.answering import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.evaluation.databases import Golds, build
 from mirror.evaluation.questions import Question

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bench_engine.kernels.parallel_op.entry.switching import CannotEnableError, disable, enable, load
     from bench_engine.kernels.parallel_op.entry.telling import report_text
-    from bench_engine.kernels.parallel_op.export import group_exported
+    from bench_engine.kernels.parallel_op.exported_programs import group_exported
     from bench_engine.kernels.parallel_op.grouped_embedding import GroupedEmbeddingBag
     from bench_engine.kernels.parallel_op.settings import Settings, SettingsError
 
@@ -32,7 +32,7 @@ _MODULES = {
     "SettingsError": "settings",
     "disable": "entry.switching",
     "enable": "entry.switching",
-    "group_exported": "export",
+    "group_exported": "exported_programs",
     "load": "entry.switching",
     "report_text": "entry.telling",
 }

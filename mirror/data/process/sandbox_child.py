@@ -2,8 +2,8 @@
 
 Started by the module `sandbox` as `python -m mirror.data.process.sandbox_child`. It speaks JSON, one object per line.
 First comes `{url, views, threads, memory_mb}`, answered by `{profile}` or an error; then any number of
-`{id, sql, row_cap}`, each answered by `{columns, rows, truncated, milliseconds}` or `{error: kind, message}`. `{interrupt: id}` may come at any
-time.
+`{id, sql, row_cap}`, each answered by `{columns, rows, truncated, milliseconds}` or `{error: kind, message}`.
+`{interrupt: id}` may come at any time.
 """
 
 import json

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from mirror.ask.answer import Answer
-from mirror.ask.ask import MAX_QUESTION
+from mirror.ask.answering import MAX_QUESTION
 from mirror.data.process.sandbox import QueryCancelled
 
 MOST_STEPS = 20  # a link asks them all again, in order

@@ -7,7 +7,7 @@ import streamlit as st
 from db.settings import db_url
 from db.store import StoreError
 from mirror.ask.answer import Answer
-from mirror.ask.ask import ask
+from mirror.ask.answering import ask
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import figure
 from mirror.data.process.sandbox import Sandbox

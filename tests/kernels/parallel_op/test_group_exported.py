@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from bench_engine.kernels.parallel_op import ops
-from bench_engine.kernels.parallel_op.export import group_exported
+from bench_engine.kernels.parallel_op.exported_programs import group_exported
 from bench_engine.kernels.parallel_op.plan import Output, Source, View
 from bench_engine.kernels.parallel_op.settings import Settings
 from tests.kernels.parallel_op.processes import run

@@ -8,7 +8,7 @@ import torch
 from torch._inductor import config
 from torch._inductor.custom_graph_pass import CustomGraphPass
 
-from bench_engine.kernels.parallel_op.entry import inductor
+from bench_engine.kernels.parallel_op.entry import inductor_install as inductor
 from bench_engine.kernels.parallel_op.entry.inductor_pass import ParallelOpPass
 from bench_engine.kernels.parallel_op.settings import Settings
 from tests.kernels.parallel_op.processes import run

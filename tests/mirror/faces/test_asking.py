@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mirror.ask.answer import Answer
-from mirror.ask.ask import run_sql
+from mirror.ask.answering import run_sql
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages.asking import Asking
 from mirror.faces.pages.trail import CANCELLED

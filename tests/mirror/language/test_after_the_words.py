@@ -3,7 +3,7 @@
 import pytest
 
 from mirror.ask.answer import Answer
-from mirror.ask.ask import ask
+from mirror.ask.answering import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.spec import Filter, Metric, QuerySpec
 from mirror.query.sql import compile_sql

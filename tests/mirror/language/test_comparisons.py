@@ -3,7 +3,7 @@
 import pytest
 
 from mirror.ask.answer import Answer
-from mirror.ask.ask import ask
+from mirror.ask.answering import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.grammar import grammar
 from mirror.query.errors import Ambiguity, Refusal

@@ -27,7 +27,8 @@ def enable(settings: Settings | None = None) -> None:
     """
     import torch
 
-    from bench_engine.kernels.parallel_op.entry import eager, inductor
+    from bench_engine.kernels.parallel_op.entry import eager
+    from bench_engine.kernels.parallel_op.entry import inductor_install as inductor
 
     settings = settings or Settings.from_environment()
     found = re.match(r"(\d+)\.(\d+)", torch.__version__)
@@ -66,7 +67,8 @@ def _print_report() -> None:
 
 def disable() -> None:
     """Group nothing more, and give untouched scripts their models back. Graphs compiled before stay as they are."""
-    from bench_engine.kernels.parallel_op.entry import eager, inductor
+    from bench_engine.kernels.parallel_op.entry import eager
+    from bench_engine.kernels.parallel_op.entry import inductor_install as inductor
 
     with _switching:
         put_in_force(None)
