@@ -18,7 +18,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bench_engine import registry
-from bench_engine.benchmarks.lookup import BATCHES, WrongResultError, bytes_moved, difference
+from bench_engine.benchmarks.lookup import WrongResultError, bytes_moved, difference
+from bench_engine.data.requests import BATCHES
 from bench_engine.measure.measure import Sampler, outliers, summarize
 from bench_engine.methods.grouped_methods import GroupedMethod, gradient_of
 from bench_engine.methods.grouped_models import GroupedModel, Request, Shape, requests

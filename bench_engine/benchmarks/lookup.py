@@ -21,13 +21,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bench_engine.benchmarks import caches
-from bench_engine.data.requests import padded, request_batches
+from bench_engine.data.requests import BATCHES, padded, request_batches
 from bench_engine.kernels.bags import EmbeddingBagMethod
 from bench_engine.measure.measure import Sampler, outliers, summarize
 from bench_engine.methods.modules import DEVICE, DTYPE, NO_PADDING, OutOfReachError, build, megabytes
 from bench_engine.trial import Run, Trial, TrialResult
 
-BATCHES = 8
 # Share of the reference's largest absolute value that float32 may be off, for sums of up to LONG_SUM terms. It grows
 # with the root of their number: torch's own dense kernel comes to 4e-4 for sums of 100,000 terms.
 TOLERANCE, LONG_SUM = 1e-4, 1000

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+BATCHES = 8  # distinct batches that a lookup is timed with, in rotation
 _LENGTHS = 1  # stream of random numbers beside that of the ids
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bench_engine.benchmarks.lookup import BATCHES
+from bench_engine.data.requests import BATCHES
 from bench_engine.kernels.parallel_op import GroupedEmbeddingBag, ops
 from bench_engine.kernels.parallel_op.entry import eager
 from bench_engine.kernels.parallel_op.entry.turns import Turns
