@@ -274,7 +274,7 @@ def test_data_list_names_what_is_missing(tmp_path, capsys, monkeypatch):
 
 def test_data_commands_import_no_torch():
     code = (
-        "import sys; from bench_engine import cli; cli.main(['data', 'list']); cli.main(['data', 'check', 'app.py']);"
+        "import sys; from bench_engine.command import cli; cli.main(['data', 'list']); cli.main(['data', 'check', 'app.py']);"
         "print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

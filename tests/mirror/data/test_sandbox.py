@@ -312,7 +312,7 @@ def test_nothing_can_be_opened_from_inside(tmp_path):
     store = store_at(tmp_path / "results.duckdb", record(1))
     inside = (
         "import os, socket, sys\n"
-        "from mirror import sandbox_child as child\n"
+        "from mirror.data.process import sandbox_child as child\n"
         "request = {'url': sys.argv[1], 'views': child.EXPOSED, 'threads': 1, 'memory_mb': 200}\n"
         "connection, reply = child._start(request)\n"
         "for attempt in (lambda: open(sys.argv[2]), lambda: open(sys.argv[2] + '.new', 'w'), os.pipe, socket.socket,\n"

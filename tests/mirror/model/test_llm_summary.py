@@ -226,7 +226,7 @@ def test_with_the_switch_the_same_server_would_have_seen_them(server):
 
 def test_the_package_is_not_imported_while_rows_may_not_be_sent():
     code = (
-        "import sys\nfrom mirror.model.llm_summary import worded\nfrom mirror.query.spec import Table\n"
+        "import sys\nfrom mirror.model.llm_summary import worded\nfrom mirror.table.table import Table\n"
         "assert worded('q', Table(('auc',), ((0.5,),)), 'AUC 0.5.').text == 'AUC 0.5.'\n"
         "sys.exit('openai' in sys.modules or 'httpx2' in sys.modules)"
     )
