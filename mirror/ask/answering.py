@@ -191,7 +191,7 @@ def to_json(answer: Answer) -> dict[str, object]:
         "status": answer.status,
         "read_as": answer.read_as,
         "sql": answer.sql,
-        "columns": list(answer.table.columns) if answer.table else [],
+        "columns": list(answer.table.names) if answer.table else [],
         "rows": [list(row) for row in answer.table.rows] if answer.table else [],
         "truncated": bool(answer.table and answer.table.truncated),
         "chart": {k: v for k, v in vars(chart).items() if v not in (None, "", False, ())} if chart else None,

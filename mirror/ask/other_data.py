@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from mirror.ask.answer import Answer
 from mirror.chart.chart_spec import ChartSpec
+
 from mirror.chart.choose import choose
 from mirror.data.guard import sqlglot_tree as guard
 from mirror.data.guard.duckdb import GuardError
@@ -139,11 +140,12 @@ def _in_words(question: str, source: OutsideData, database: Database, now: datet
         )
     blank = Answer("error", question, read_back(asked, built, database), built.sql)
     try:
-        table, odd = source.run(built.sql)
+        found, odd = source.run(built.sql)
     except GuardError as error:
         return replace(blank, status="refused", summary=str(error))
     except (QueryError, QueryStopped, SourceError) as error:
         return replace(blank, summary=str(error))
+    table = built.typed(found)
     if not asked.measures:
         chart = ChartSpec("table", reason="The rows are listed as they are.")
         more = "the first " if table.truncated else ""
@@ -181,8 +183,8 @@ def _sentence(table: Table, spec: QuerySpec, chart: ChartSpec) -> str:
     # It counts the rows of the result, which here say nothing of how many rows were added up.
     text = text.removesuffix(f" Rests on {counted(len(table.rows), 'row')}.")
     if len(table.rows) == 1 and spec.dimensions:
-        key = {d: table.column(d)[0] for d in spec.dimensions if d in table.columns}
-        return f"{in_words(key)}: {text[:1].lower()}{text[1:]}"
+        key = {d: table.values(d)[0] for d in spec.dimensions if d in table.names}
+        return f"{in_words(table, key)}: {text[:1].lower()}{text[1:]}"
     return text
 
 

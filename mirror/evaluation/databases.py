@@ -13,7 +13,7 @@ from mirror.evaluation.trials import records
 from mirror.evaluation.voices_trials import voices_records
 from mirror.evaluation.voices_worlds import VoicesWorld
 from mirror.evaluation.worlds import World
-from mirror.table.table import Table, Value
+from mirror.table.table import Table, Value, plain_table
 
 # Axes that say which trials a row stands for; a seed is a replicate, and numbers of two machines are never one.
 _APART = (*(a for a in AXES if a != "seed"), "machine")
@@ -94,7 +94,7 @@ class Golds:
         """The rows of a gold; times as ISO text. Raises duckdb.Error where the gold is no SQL over the views."""
         result = self._connection.execute(gold_statement(sql, fixed, of))
         names = tuple(c[0] for c in result.description or ())
-        return Table(names, tuple(tuple(map(_plain, row)) for row in result.fetchall()))
+        return plain_table(names, [tuple(map(_plain, row)) for row in result.fetchall()])
 
     def close(self) -> None:
         self._connection.close()

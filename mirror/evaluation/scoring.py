@@ -9,7 +9,7 @@ from mirror.evaluation.databases import Golds
 from mirror.evaluation.questions import Gold, PlanGold, Question
 from mirror.evaluation.same_rows import difference
 from mirror.runs.run_plan import RunPlan, Scalar
-from mirror.table.table import Table, Value
+from mirror.table.table import Table, Value, plain_table
 
 Verdict = Literal["right", "wrong", "refused", "asked back", "error"]
 # From the worst: what a question is worth in several worlds is what it is worth in the worst one.
@@ -88,22 +88,22 @@ class Rights:
 
 def _asked_for(gold: Gold, table: Table) -> Table:
     """The rows of a gold with what its columns are there for: `_` before those that only tell rows apart."""
-    numbers = [c for c in table.columns if c not in gold.keys and c != "method"]
+    numbers = [c for c in table.names if c not in gold.keys and c != "method"]
     aside = gold.aside | ({"n"} if gold.replicates and numbers != ["n"] else set())
-    kept = [i for i, c in enumerate(table.columns) if c not in aside]
-    names = [table.columns[i] for i in kept]
+    kept = [i for i, c in enumerate(table.names) if c not in aside]
+    names = [table.names[i] for i in kept]
     told = [f"_{c}" if c in gold.keys else c for c in names]
     if len(table.rows) == 1 and all(c.startswith("_") for c in told):
         told = names  # nothing tells one row apart: it is what was asked for
-    return Table(tuple(told), tuple(tuple(row[i] for i in kept) for row in table.rows))
+    return plain_table(told, [tuple(row[i] for i in kept) for row in table.rows])
 
 
 def _at(table: Table, silent: Mapping[str, Value]) -> Table:
     """The rows at the values that are meant where the words name none, of columns that show others too."""
     rows = table.rows
     for column, value in silent.items():
-        if column in table.columns:
-            at = table.columns.index(column)
+        if column in table.names:
+            at = table.names.index(column)
             rows = tuple(row for row in rows if row[at] is None or row[at] == value)
     return replace(table, rows=rows)
 
@@ -123,7 +123,7 @@ def _why_not(gold: Gold, right: Table, answer: Answer, table: Table) -> str:
 
 def _turned(gold: Gold, table: Table) -> Table:
     """The rows with their differences taken the other way round."""
-    turned = [c in gold.either_sign for c in table.columns]
+    turned = [c in gold.either_sign for c in table.names]
     return replace(
         table,
         rows=tuple(

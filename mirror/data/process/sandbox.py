@@ -19,6 +19,7 @@ from db.settings import db_url
 from db.store import Store, StoreBusyError, StoreError
 from mirror.data.guard.duckdb import GuardError, check_text
 from mirror.data.process.sql_process import OUT_OF_MEMORY, SqlProcess
+from mirror.result_columns import result_table
 from mirror.schema.profile import Profile
 from mirror.table.table import Table
 
@@ -274,9 +275,7 @@ def _late_sentence(time_limit_s: float) -> str:
 def _table(reply: dict[str, Any]) -> Table:
     if "error" in reply:
         raise _error(reply)
-    return Table(
-        tuple(reply["columns"]), tuple(tuple(r) for r in reply["rows"]), reply["truncated"], reply["milliseconds"]
-    )
+    return result_table(reply["columns"], [tuple(r) for r in reply["rows"]], reply["truncated"], reply["milliseconds"])
 
 
 def _error(reply: dict[str, Any]) -> Exception:

@@ -12,6 +12,7 @@ from mirror.data.sources.location import Source, SourceError
 from mirror.data.sources.reader import ROW_CAP, TIME_LIMIT_S
 from mirror.schema.database import Database
 from mirror.table.table import Table
+from mirror.table.table import Table, plain_table
 
 MEMORY_MB = 2048  # the operating system's cap is at twice that
 START_S = 120.0  # to read CSV files, or to count the values of a large database
@@ -54,8 +55,9 @@ class OutsideData:
             self._described()
             request = {"what": "query", "sql": sql, "row_cap": row_cap, "time_limit_s": time_limit_s}
             reply = self._ask(request, time_limit_s + GRACE_S)
-        rows = tuple(tuple(row) for row in reply["rows"])
-        return Table(tuple(reply["columns"]), rows, reply["truncated"], reply["milliseconds"]), reply["not_finite"]
+        rows = [tuple(row) for row in reply["rows"]]
+        table = plain_table(reply["columns"], rows, reply["truncated"], reply["milliseconds"])
+        return table, reply["not_finite"]
 
     def close(self) -> None:
         """End the process once its question is done; a later one starts a new one."""

@@ -9,6 +9,8 @@ from mirror.query.errors import Refusal
 from mirror.query.spec import Filter, Operator
 from mirror.schema import catalog
 from mirror.table.numbers import format_number, plain_text
+from db.plain_text import plain_text
+from mirror.table.numbers import format_number
 from mirror.table.table import Value
 from mirror.table.wording import filter_in_words, join
 

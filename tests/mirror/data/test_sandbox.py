@@ -87,7 +87,7 @@ def when_busy(box: Sandbox, action) -> threading.Thread:
 
 def test_a_table_comes_back(small):
     table = small.run("SELECT method, avg(latency_us) AS t, count(*) AS n FROM results GROUP BY ALL ORDER BY method;")
-    assert table.columns == ("method", "t", "n")
+    assert table.names == ("method", "t", "n")
     assert table.rows == (("dense", 1.5, 1), ("hashed", 1.5, 2))
     assert not table.truncated
     assert table.milliseconds > 0
@@ -142,7 +142,7 @@ def test_plain(value, expected):
 
 
 def test_columns_of_one_name_are_told_apart(small):
-    assert small.run("SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS a").columns == ("a", "a_2", "a_2_2", "a_3")
+    assert small.run("SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS a").names == ("a", "a_2", "a_2_2", "a_3")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_columns_of_one_name_are_told_apart(small):
     ids=lambda s: s[:20],
 )
 def test_names_of_columns_are_one_short_line(small, alias, name):
-    assert small.run(f'SELECT 1 AS "{alias}", 2 AS "{alias}"').columns == (name, f"{name}_2")
+    assert small.run(f'SELECT 1 AS "{alias}", 2 AS "{alias}"').names == (name, f"{name}_2")
 
 
 @pytest.mark.parametrize("sql", ["SELECT INTERVAL 999999999 DAY * 2", "SELECT [to_days(2147483647)]"])
@@ -511,7 +511,7 @@ def test_the_snapshot_holds_what_the_views_of_the_store_hold(again):
         columns = ", ".join(store.rows(f"SELECT * FROM {view} LIMIT 1")[0])
         expected = [tuple(map(sandbox_child.plain, r.values())) for r in store.rows(f"SELECT {columns} FROM {view}")]
         table = again.run(f"SELECT * FROM {view}", row_cap=100_000)
-        assert ", ".join(table.columns) == columns
+        assert ", ".join(table.names) == columns
         assert sorted(table.rows, key=repr) == sorted(expected, key=repr)
         assert len(expected) == again.profile().rows(view) > 0
     assert again.profile().rows("history") > again.profile().rows("results")

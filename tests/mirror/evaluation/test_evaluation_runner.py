@@ -9,12 +9,14 @@ import pytest
 
 from mirror.ask.answer import Answer
 from mirror.chart.chart_spec import ChartSpec
+
 from mirror.evaluation import runner
 from mirror.evaluation.command import add_parser, evaluate
 from mirror.evaluation.questions import Gold, Question
 from mirror.evaluation.runner import NoModelError, run
 from mirror.evaluation.worlds import ALPHA, DELTA, NOW, World
 from mirror.table.table import Table
+from mirror.result_columns import result_table
 
 SQL = "SELECT count(*) AS n FROM results"
 
@@ -50,7 +52,7 @@ def test_words_are_read_with_the_present_of_the_worlds(monkeypatch: pytest.Monke
 
     def deaf(words: str, **given: object) -> Answer:
         heard.append((words, given))
-        return Answer("answered", words, table=Table(("n",), ((1,),)), chart=ChartSpec("tiles"))
+        return Answer("answered", words, table=result_table(("n",), ((1,),)), chart=ChartSpec("tiles"))
 
     monkeypatch.setattr(runner, "ask", deaf)
     run([question("a", "how many?")], worlds=(DELTA,))

@@ -7,12 +7,14 @@ import pytest
 
 from mirror.ask.answer import Answer
 from mirror.chart.chart_spec import ChartSpec
+
 from mirror.evaluation.databases import Golds
 from mirror.evaluation.questions import Gold, PlanGold, Question
 from mirror.evaluation.runner import Scored
 from mirror.evaluation.scoring import Outcome, Rights, plan_problem, score, worst
 from mirror.evaluation.worlds import ALPHA, GAMMA
 from mirror.query.spec import Filter, Metric, QuerySpec
+from mirror.result_columns import result_table
 from mirror.runs.run_plan import RunPlan
 from mirror.table.table import Table
 
@@ -56,8 +58,8 @@ def test_a_right_answer_in_all_worlds(golds: dict[str, Golds]) -> None:
         (Answer("ambiguous", "?", suggestions=("a", "b")), "asked back"),
         (Answer("error", "?", summary="Broken."), "error"),
         (Answer("action", "?", plan=RunPlan("quick")), "wrong"),
-        (answered(Table(("method",), ())), "wrong"),
-        (answered(Table(("method", "auc"), (("dense", 0.5),))), "wrong"),
+        (answered(result_table(("method",), ())), "wrong"),
+        (answered(result_table(("method", "auc"), (("dense", 0.5),))), "wrong"),
     ],
 )
 def test_what_is_not_right(answer: Answer, verdict: str, golds: dict[str, Golds]) -> None:
@@ -70,7 +72,7 @@ def test_what_is_not_right(answer: Answer, verdict: str, golds: dict[str, Golds]
 def test_refusals_and_questions_back(golds: dict[str, Golds]) -> None:
     unanswerable, ambiguous = Question("q", "t", "?", "refused"), Question("q", "t", "?", "ambiguous")
     refusal, choices = Answer("refused", "?"), Answer("ambiguous", "?", suggestions=("a", "b"))
-    rows = answered(Table(("n",), ((1,),)))
+    rows = answered(result_table(("n",), ((1,),)))
     assert of(unanswerable, refusal, golds).verdict == "right"
     assert of(unanswerable, choices, golds).verdict == "asked back"
     assert of(unanswerable, rows, golds).verdict == "wrong"
@@ -78,7 +80,7 @@ def test_refusals_and_questions_back(golds: dict[str, Golds]) -> None:
     assert of(ambiguous, replace(choices, suggestions=("a",)), golds).verdict == "asked back"
     assert of(ambiguous, refusal, golds).verdict == "refused"
     assert of(ambiguous, rows, golds).verdict == "wrong"
-    empty = answered(Table(("n",), ()))
+    empty = answered(result_table(("n",), ()))
     assert of(unanswerable, empty, golds).verdict == "wrong"
     assert of(replace(unanswerable, also=("empty",)), empty, golds).verdict == "right"
 

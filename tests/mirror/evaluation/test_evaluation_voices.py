@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from mirror.ask.answer import Answer
 
 from mirror.ask.answer import Answer
 from mirror.data.process.sandbox import Sandbox
@@ -24,6 +25,7 @@ from mirror.evaluation.voices_report import voices_as_json, voices_as_text
 from mirror.evaluation.voices_trials import voices_records
 from mirror.evaluation.voices_worlds import COMMON, GOLF, HOTEL, VOICES_WORLDS, Varied, VoicesWorld
 from mirror.query.spec import Filter, Metric, QuerySpec
+from mirror.result_columns import result_table
 from mirror.table.table import Table
 
 QUESTIONS = load_voices()
@@ -207,8 +209,8 @@ def test_a_count_that_was_asked_for_is_needed(golds: dict[str, Golds]) -> None:
 def test_one_row_of_keys_is_what_was_asked_for(golds: dict[str, Golds]) -> None:
     sql = "SELECT machine FROM results GROUP BY ALL ORDER BY count(*) DESC LIMIT 1"
     asked = Question("q", "engineer", "?", golds=(replace(GOLD, sql=sql),))
-    assert verdict(asked, Table(("machine",), (("server",),)), golds).verdict == "right"
-    assert verdict(asked, Table(("machine",), (("laptop",),)), golds).verdict == "wrong"
+    assert verdict(asked, result_table(("machine",), (("server",),)), golds).verdict == "right"
+    assert verdict(asked, result_table(("machine",), (("laptop",),)), golds).verdict == "wrong"
 
 
 def test_columns_that_may_be_left_out(golds: dict[str, Golds]) -> None:

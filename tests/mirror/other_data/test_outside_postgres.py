@@ -117,7 +117,7 @@ def test_nan_is_left_out_of_sums(database_url: str, execute: Execute) -> None:
     assert found.table.rows == (("b", 2.0), ("a", 1.5))
     raw = run_sql("SELECT amount FROM t ORDER BY id", database_url)
     assert raw.table is not None
-    assert list(raw.table.column("amount")) == [1.5, None, 2.0]
+    assert list(raw.table.values("amount")) == [1.5, None, 2.0]
     assert "1 number of the result is none" in raw.note
 
 
@@ -130,7 +130,7 @@ def test_odd_types_are_no_crash_and_long_text_is_cut(database_url: str, execute:
     )
     found = run_sql("SELECT * FROM t", database_url)
     assert found.table is not None, found.summary
-    row = dict(zip(found.table.columns, found.table.rows[0], strict=True))
+    row = dict(zip(found.table.names, found.table.rows[0], strict=True))
     assert row["at"] == "2025-04-30T23:30:00"
     assert row["raw"] == "00ff"
     assert len(str(row["note"])) == 10_000

@@ -162,9 +162,9 @@ BY_LATENCY = {"metrics": [{"column": "latency_us", "aggregate": "median"}], "ord
 )  # fmt: skip
 def test_every_source_and_shape_runs(box: Sandbox, data):
     table = box.run(compile_sql(from_json(data)))
-    assert len(set(table.columns)) == len(table.columns)
+    assert len(set(table.names)) == len(table.names)
     if data["shape"] == "groups" and data.get("source") is None:
-        medians = table.column("median_latency_us")
+        medians = table.values("median_latency_us")
         assert list(medians) == sorted(medians)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from mirror.query.spec import Claim, Metric, QuerySpec
+from mirror.result_columns import result_table
 from mirror.sentence.summary import summarize
 from mirror.table.table import Table
 
@@ -21,7 +22,7 @@ def rows(method: str, *verdicts: str | None, speedup: float = 0.5) -> list[tuple
 
 
 def said(claim: Claim | None, *found: tuple) -> str:
-    return summarize(Table(COLUMNS, found), spec(claim), None)
+    return summarize(result_table(COLUMNS, found), spec(claim), None)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from mirror.ask.answer import Answer
 
 from db.plain_text import printable
 from db.record import Record
@@ -126,8 +127,8 @@ def test_statement(place: Place, attack: Attack) -> None:
         return
     assert len(told.rows) <= 1000
     assert sum(len(v) for row in told.rows for v in row if isinstance(v, str)) <= 2 * sandbox_child.ANSWER_CAP
-    assert all(len(name) <= sandbox_child.NAME_CAP + 10 and name == printable(name) for name in told.columns)
-    assert len(set(told.columns)) == len(told.columns)
+    assert all(len(name) <= sandbox_child.NAME_CAP + 10 and name == printable(name) for name in told.names)
+    assert len(set(told.names)) == len(told.names)
     json.dumps(told.rows, allow_nan=False)
 
 
