@@ -12,14 +12,12 @@ import json
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from mirror.ask.answer import Answer
 from db.plain_text import printable
 from mirror.ask.answer import Answer
 from mirror.ask.as_text import as_text
 from mirror.chart.choose import figure, tiles
 from mirror.chart.roles import is_number, is_temporal
 from mirror.table.numbers import format_plain, format_value
-from mirror.table.table import Table, Value
 from mirror.table.table import Column, Table, Value
 from mirror.table.wording import counted
 

@@ -8,7 +8,6 @@ from functools import lru_cache
 
 from mirror.ask.answer import Answer
 from mirror.chart.chart_spec import ChartSpec
-
 from mirror.chart.choose import choose
 from mirror.data.guard import sqlglot_tree as guard
 from mirror.data.guard.duckdb import GuardError

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from db.columns import GROUP_AXES
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.configurations import has_direction, repeats
 from mirror.chart.configurations import repeats
 from mirror.chart.drawable import (
     MOST_BANDS,
@@ -42,7 +40,6 @@ from mirror.chart.scaling import scales
 from mirror.query.spec import ChartType, ChartWish, QuerySpec
 from mirror.schema import catalog
 from mirror.table.numbers import describe
-from mirror.table.table import Table, Value
 from mirror.table.table import Column, Table, Value
 from mirror.table.wording import capital, filter_in_words, join
 

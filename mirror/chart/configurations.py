@@ -5,9 +5,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mirror.chart.roles import Roles, compared, is_number
-from mirror.schema import catalog
-from mirror.table.table import Table, Value
 from mirror.chart.roles import Roles, compared, deviation_of, is_number
 from mirror.table.table import Column, Table, Value
 

@@ -3,12 +3,9 @@
 from collections import Counter
 from dataclasses import replace
 
-from db.columns import CHOICE_AXES
+from db.plain_text import plain_text
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.roles import distinct, distinct_numbers, is_number, is_numeric, is_temporal, sort_roles
-from mirror.schema import catalog
-from mirror.table.numbers import plain_text
-from db.plain_text import plain_text
 from mirror.table.table import Table, Value
 
 MOST_COLORS = 8

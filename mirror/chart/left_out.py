@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from mirror.chart.chart_spec import ChartSpec
-
 from mirror.chart.drawable import (
     MOST_BARS,
     MOST_COLORS,

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.drawable import MOST_COLORS, MOST_FACETS, narrowed
 from mirror.chart.roles import Roles, compared, distinct, is_fixed_by, sort_key
-from mirror.schema import catalog
 from mirror.table.table import Table, Value
 
 _MOST_SYMBOLS = 4  # that can be told apart on lines

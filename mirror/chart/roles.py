@@ -5,11 +5,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from db.columns import BY_NAME, CHOICE_AXES
 from mirror.query.contrast import contrasted
 from mirror.query.spec import QuerySpec
 from mirror.table.calendar_names import place_in_year
-from mirror.table.table import Table, Value
 from mirror.table.table import Column, Table, Value, is_number, is_timestamp
 
 # Last words of the names of numbers that are places along something or name something, in tables of any kind.

@@ -5,8 +5,6 @@ from collections import defaultdict
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.places import most_lines
 from mirror.chart.roles import is_number, is_numeric
-from mirror.schema import catalog
-from mirror.table.table import Table
 from mirror.table.table import Column, Table
 
 # Units of what twice the threads would double, and of what they would halve.

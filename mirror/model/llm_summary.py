@@ -12,9 +12,6 @@ from mirror.model.chat_server import LlmError, configured, server_settings
 from mirror.model.conversation import Task, Unusable, converse, json_object
 from mirror.model.number_check import unsupported
 from mirror.query.token_count import NO_TOKENS, Tokens
-from mirror.schema import catalog
-from mirror.table.numbers import plain_text
-from mirror.query.tokens import NO_TOKENS, Tokens
 from mirror.table.table import Table
 
 MAX_ROWS = 40

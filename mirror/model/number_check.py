@@ -9,8 +9,6 @@ from functools import cached_property
 from typing import TypeGuard
 
 from mirror.language.phrases.written_numbers import UNITS, Number, blanked, dates, in_digits, numbers, one_spelling
-from mirror.schema import catalog
-from mirror.table.table import Table, Value
 from mirror.table.table import Column, Table, Value
 
 # How far a rounded number may be from the one it stands for, as a fraction: "1 ms" is no rounding of 1.4 ms.

@@ -4,14 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from mirror.chart.drawable import label
 from db.plain_text import plain_text
 from mirror.query.change import change_columns
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import Aggregate, Filter, Metric, Order, QuerySpec
 from mirror.schema import catalog
 from mirror.schema.views import KNOWN_COLUMNS
-from mirror.table.numbers import describe, plain_text
 from mirror.table.numbers import describe
 from mirror.table.table import Value
 from mirror.table.wording import filter_in_words, join, shortened

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-
 from db.columns import BY_NAME
 from mirror.query.change import change_columns, relative_columns
 from mirror.table.table import Value

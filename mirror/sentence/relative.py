@@ -11,7 +11,6 @@ from mirror.query.change import relative_columns
 from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Table, Value
 from mirror.table.table import Column, Table, Value
 from mirror.table.wording import capital, counted, join, members, shortened, where
 

@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-from mirror.chart.drawable import label
 from mirror.query.spec import QuerySpec
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Table, Value
 from mirror.table.table import Column, Table, Value
 from mirror.table.wording import capital, counted, in_words, moment, shortened, superlative
 

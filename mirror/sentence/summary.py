@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from db.columns import AXES, GROUP_AXES
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import no_rows
 from mirror.chart.configurations import Configuration, badness, configurations, pareto_front
@@ -18,7 +17,6 @@ from mirror.sentence.relative import difference_sentences, front_sentences, rela
 from mirror.sentence.rows import rows_sentence, top_sentence
 from mirror.sentence.verdicts import has_verdicts, verdict_counts, verdict_sentences
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Table, Value
 from mirror.table.table import Column, Table, Value
 from mirror.table.wording import (
     MOST_NAMED,

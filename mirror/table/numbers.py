@@ -2,9 +2,6 @@
 
 import math
 
-from db.plain_text import printable
-from mirror.schema import catalog
-from mirror.table.table import Value
 from db.plain_text import plain_text
 from mirror.table.table import Column, Value
 

@@ -4,13 +4,10 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from db.columns import BY_NAME
 from db.plain_text import plain_text
 from mirror.chart.configurations import Configuration
 from mirror.query.spec import Filter
 from mirror.schema import catalog
-from mirror.table.numbers import describe, format_spread, format_value, plain_text
-from mirror.table.table import Table, Value
 from mirror.table.numbers import describe, format_spread, format_value
 from mirror.table.table import Column, Table, Value
 

@@ -1,7 +1,7 @@
 """Small results with hand-checked numbers, as the questions of the project give them."""
 
 from mirror.query.spec import ChartWish, Metric, Order, QuerySpec
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 AUC = Metric("auc")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
-from mirror.chart.chart_spec import ChartSpec
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw import bins

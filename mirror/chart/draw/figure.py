@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import plotly.graph_objects as go
-from mirror.chart.chart_spec import ChartSpec
 from plotly.subplots import make_subplots
 
 from mirror.chart.chart_spec import ChartSpec

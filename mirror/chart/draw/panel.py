@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from mirror.chart.chart_spec import ChartSpec
 from db.plain_text import plain_text
+from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw.palette import OTHER, PLAIN, Look, looks
 from mirror.chart.places import keys_in_order
 from mirror.chart.roles import (
@@ -23,9 +23,6 @@ from mirror.chart.roles import (
     sort_roles,
     spread,
 )
-from mirror.schema import catalog
-from mirror.table.numbers import cut_middle, describe, format_number, format_tick, format_value, is_year, plain_text
-from mirror.table.table import Table, Value
 from mirror.table.numbers import cut_middle, describe, format_number, format_tick, format_value, is_year
 from mirror.table.table import Column, Table, Value
 

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import plotly.graph_objects as go
-from mirror.chart.chart_spec import ChartSpec
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw.panel import GREY, Panel, Style, hover, safe, title

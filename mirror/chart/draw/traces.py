@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
+
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.configurations import badness, configurations, has_direction, pareto_front
 from mirror.chart.configurations import badness, configurations, pareto_front
 from mirror.chart.draw.palette import Look, faint
 from mirror.chart.draw.panel import GREY, Panel, Style, hover, safe, value_axis
@@ -14,7 +14,6 @@ from mirror.chart.drawable import MOST_BANDS, MOST_WHISKERS
 from mirror.chart.roles import distinct, spread
 from mirror.chart.scaling import has_ideal, ideal
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Table
 from mirror.table.table import Column, Table
 
 _POINT = 9

@@ -19,8 +19,8 @@ from db.settings import db_url
 from db.store import Store, StoreBusyError, StoreError
 from mirror.data.guard.duckdb import GuardError, check_text
 from mirror.data.process.sql_process import OUT_OF_MEMORY, SqlProcess
-from mirror.result_columns import result_table
 from mirror.schema.profile import Profile
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 INTERRUPT_S = 0.5

@@ -11,7 +11,6 @@ from mirror.data.process.sql_process import OUT_OF_MEMORY, SqlProcess
 from mirror.data.sources.location import Source, SourceError
 from mirror.data.sources.reader import ROW_CAP, TIME_LIMIT_S
 from mirror.schema.database import Database
-from mirror.table.table import Table
 from mirror.table.table import Table, plain_table
 
 MEMORY_MB = 2048  # the operating system's cap is at twice that

@@ -7,7 +7,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
 import streamlit as st
-from mirror.chart.chart_spec import ChartSpec
 from streamlit.delta_generator import DeltaGenerator
 
 from db import settings
@@ -19,7 +18,6 @@ from mirror.chart.choose import figure, fits, tiles
 from mirror.data.process.sandbox import QueryStopped, Sandbox, shared
 from mirror.schema import catalog
 from mirror.table.numbers import format_value
-from mirror.table.table import Table
 from mirror.table.table import Column, Table
 from mirror.table.wording import counted
 

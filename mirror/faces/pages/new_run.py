@@ -19,7 +19,6 @@ from mirror.runs.listing import filled, newest
 from mirror.runs.run_plan import RunPlan
 from mirror.schema import catalog
 from mirror.table.numbers import format_value
-from mirror.table.table import Table
 from mirror.table.table import plain_table
 from mirror.table.wording import counted
 

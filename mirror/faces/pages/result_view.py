@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import streamlit as st
-from mirror.chart.chart_spec import ChartSpec
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import fits, redrawn

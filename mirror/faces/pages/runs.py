@@ -4,7 +4,6 @@ import hashlib
 from dataclasses import replace
 
 import streamlit as st
-from mirror.chart.chart_spec import ChartSpec
 
 from db.plain_text import plain_text
 from db.store import StoreError
@@ -15,7 +14,6 @@ from mirror.faces.pages.common import heading, local_time, plain, sandbox, show_
 from mirror.runs.listing import FILTERS, choices, details, trials
 from mirror.schema import catalog
 from mirror.table.csv_export import to_csv
-from mirror.table.numbers import format_value, plain_text
 from mirror.table.numbers import format_value
 from mirror.table.table import Table, Value
 from mirror.table.wording import counted

@@ -3,8 +3,6 @@
 from functools import partial
 
 import streamlit as st
-from mirror.ask.answer import Answer
-from mirror.chart.chart_spec import ChartSpec
 
 from db.settings import db_url
 from db.store import StoreError

@@ -8,7 +8,6 @@ from mirror.chart.roles import is_number, sort_roles
 from mirror.query.errors import Refusal
 from mirror.query.spec import Filter, QuerySpec
 from mirror.schema.views import KNOWN_COLUMNS
-from mirror.table.numbers import describe, format_value
 from mirror.table.numbers import format_value
 from mirror.table.table import Table, Value
 from mirror.table.wording import counted, in_words, shortened

@@ -15,7 +15,6 @@ from mirror.schema.database import Database, Link
 from mirror.schema.names import column_words, foreign_key_roles, qualified, singular, table_words, words_of
 from mirror.table.table import Value
 from mirror.words.tokens import tokens
-from mirror.schema.names import column_words, qualified, singular, table_words, words_of
 
 Kind = Literal["cue", "table", "column", "value", "number", "span", "quoted", "filler", "unknown"]
 

@@ -4,8 +4,6 @@ from mirror.query.tables.build import Built
 from mirror.query.tables.form import AGGREGATE_WORDS, Asked, Condition, Group, Measure, Place, Presence
 from mirror.schema.database import Database
 from mirror.schema.names import column_words, many, role_words
-from mirror.language.tables.vocabulary import role_words
-from mirror.schema.names import column_words, many
 from mirror.table.table import Value
 
 _OPERATORS = {

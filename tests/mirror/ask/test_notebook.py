@@ -9,15 +9,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from mirror.ask.answer import Answer
 from result_tables import TRADE_OFF, by_batch, trade_off
 
 from mirror.ask import notebook
 from mirror.ask.answer import Answer
 from mirror.ask.as_text import as_text
 from mirror.chart.choose import choose
-from mirror.faces import notebook
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 MARKUP = "<img src=x onerror=alert(1)>"

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from mirror.chart.chart_spec import ChartSpec
 from result_tables import (
     AUC,
     BEST,
@@ -23,7 +22,7 @@ from result_tables import (
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose, figure, redrawn, tiles
 from mirror.query.spec import ChartWish, Filter, Metric, QuerySpec
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 SCATTER = ChartSpec("scatter", x="memory_mb", y="auc", color="method", symbol="method", pareto=True)

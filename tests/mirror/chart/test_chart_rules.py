@@ -4,14 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pytest
-from mirror.chart.chart_spec import ChartSpec
 from result_tables import AUC, MEAN_AUC, MEAN_LATENCY, MEMORY
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
 from mirror.chart.drawable import fits
 from mirror.query.spec import ChartWish, Filter, Metric, QuerySpec
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 

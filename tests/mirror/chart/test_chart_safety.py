@@ -4,13 +4,12 @@ import json
 import math
 
 import pytest
-from mirror.chart.chart_spec import ChartSpec
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose, figure, redrawn
 from mirror.chart.drawable import fits
 from mirror.query.spec import ChartType, ChartWish
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 MARKUP = (

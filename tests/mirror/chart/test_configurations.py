@@ -5,9 +5,8 @@ from result_tables import by_batch, trade_off
 
 from mirror.chart.configurations import Configuration, configurations, pareto_front, repeats
 from mirror.chart.roles import sort_roles
-from mirror.table.table import Table
-from mirror.result_columns import result_table
 from mirror.schema.catalog import entry
+from mirror.schema.result_columns import result_table
 
 
 def test_seeds_become_mean_and_deviation():

@@ -1,12 +1,10 @@
 """Axes with a single value, and labels of bars that have too little room."""
 
 import pytest
-from mirror.chart.chart_spec import ChartSpec
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import figure
-from mirror.table.table import Table
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 
 
 def test_one_value_stands_in_the_middle_of_its_axis() -> None:

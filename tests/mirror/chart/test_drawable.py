@@ -3,14 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from mirror.chart.chart_spec import ChartSpec
 from result_tables import by_batch, by_compression, fastest, trade_off
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.drawable import drawn_part, fits
 from mirror.chart.left_out import left_out
-from mirror.table.table import Table
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 
 SCATTER = ChartSpec("scatter", x="memory_mb", y="auc", color="method")
 

@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from mirror.chart.chart_spec import ChartSpec
 from result_tables import (
     BEST,
     BY_BATCH,
@@ -22,8 +21,7 @@ from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
 from mirror.chart.draw.figure import draw
 from mirror.chart.drawable import drawn_part
-from mirror.table.table import Table
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 
 
 def drawn(table, spec=None, columns=None):

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mirror.chart.chart_spec import ChartSpec
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose, figure, tiles
 from mirror.query.spec import QuerySpec
 from mirror.query.spec_json import from_json
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 from mirror.table.numbers import format_number
 from mirror.table.table import Table
 

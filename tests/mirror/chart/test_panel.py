@@ -1,12 +1,11 @@
 """Axes and labels that the panels share."""
 
-from mirror.chart.chart_spec import ChartSpec
 from result_tables import by_compression, fastest
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw.panel import Style, hover, named, safe, title, value_axis
-from mirror.result_columns import result_table
 from mirror.schema.catalog import entry
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 

@@ -5,8 +5,7 @@ from result_tables import TRADE_OFF, by_batch, fastest, trade_off
 
 from mirror.chart.roles import compared, distinct, is_numeric, is_temporal, sort_roles, spread, spread_in_words
 from mirror.query.spec import Metric, QuerySpec
-from mirror.table.table import Table
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 
 
 def test_a_spec_says_what_the_columns_are_for():

@@ -9,14 +9,12 @@ import pytest
 
 from mirror.ask.answer import Answer
 from mirror.chart.chart_spec import ChartSpec
-
 from mirror.evaluation import runner
 from mirror.evaluation.command import add_parser, evaluate
 from mirror.evaluation.questions import Gold, Question
 from mirror.evaluation.runner import NoModelError, run
 from mirror.evaluation.worlds import ALPHA, DELTA, NOW, World
-from mirror.table.table import Table
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 
 SQL = "SELECT count(*) AS n FROM results"
 

@@ -7,15 +7,14 @@ import pytest
 
 from mirror.ask.answer import Answer
 from mirror.chart.chart_spec import ChartSpec
-
 from mirror.evaluation.databases import Golds
 from mirror.evaluation.questions import Gold, PlanGold, Question
 from mirror.evaluation.runner import Scored
 from mirror.evaluation.scoring import Outcome, Rights, plan_problem, score, worst
 from mirror.evaluation.worlds import ALPHA, GAMMA
 from mirror.query.spec import Filter, Metric, QuerySpec
-from mirror.result_columns import result_table
 from mirror.runs.run_plan import RunPlan
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 BARS = frozenset({"bar"})

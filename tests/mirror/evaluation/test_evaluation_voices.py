@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from mirror.ask.answer import Answer
 
 from mirror.ask.answer import Answer
 from mirror.data.process.sandbox import Sandbox
@@ -25,7 +24,7 @@ from mirror.evaluation.voices_report import voices_as_json, voices_as_text
 from mirror.evaluation.voices_trials import voices_records
 from mirror.evaluation.voices_worlds import COMMON, GOLF, HOTEL, VOICES_WORLDS, Varied, VoicesWorld
 from mirror.query.spec import Filter, Metric, QuerySpec
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 QUESTIONS = load_voices()

@@ -4,7 +4,7 @@ import pytest
 
 from mirror.evaluation.questions import Gold
 from mirror.evaluation.same_rows import difference
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 PLAIN = Gold("")

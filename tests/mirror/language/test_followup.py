@@ -12,8 +12,8 @@ from mirror.query.complete import complete
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import ChartWish, Filter, Metric, QuerySpec
 from mirror.query.sql import compile_sql
-from mirror.result_columns import result_table
 from mirror.schema.profile import Profile
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 NOW = datetime(2026, 11, 20, 15, 24)  # a Friday

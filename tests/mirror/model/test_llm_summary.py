@@ -15,8 +15,8 @@ from mirror.model.free_sql import check_in
 from mirror.model.llm import LlmError, LlmFrontEnd
 from mirror.model.llm_summary import MAX_ROWS, rows_allowed, worded
 from mirror.query.token_count import Tokens
-from mirror.result_columns import result_table
 from mirror.schema import catalog
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 TABLE = result_table(
@@ -229,7 +229,8 @@ def test_with_the_switch_the_same_server_would_have_seen_them(server):
 
 def test_the_package_is_not_imported_while_rows_may_not_be_sent():
     code = (
-        "import sys\nfrom mirror.model.llm_summary import worded\nfrom mirror.result_columns import result_table\n"
+        "import sys\nfrom mirror.model.llm_summary import worded\n"
+        "from mirror.schema.result_columns import result_table\n"
         "assert worded('q', result_table(('auc',), ((0.5,),)), 'AUC 0.5.').text == 'AUC 0.5.'\n"
         "sys.exit('openai' in sys.modules or 'httpx2' in sys.modules)"
     )

@@ -7,7 +7,7 @@ from result_tables import trade_off as trade_off_of
 from mirror.ask.answering import ask
 from mirror.chart.choose import choose
 from mirror.model.number_check import unsupported
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 from mirror.sentence.summary import summarize
 from mirror.table.table import Table
 

@@ -26,7 +26,7 @@ from result_tables import (
 
 from mirror.chart.choose import choose
 from mirror.query.spec import Filter, Metric, Order, QuerySpec
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 from mirror.sentence.summary import summarize
 from mirror.table.table import Table
 

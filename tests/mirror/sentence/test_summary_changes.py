@@ -4,7 +4,7 @@ import pytest
 
 from mirror.query.change import change_columns
 from mirror.query.spec import Metric, QuerySpec
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 from mirror.sentence.summary import summarize
 from mirror.table.table import Table
 

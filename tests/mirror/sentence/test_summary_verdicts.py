@@ -3,9 +3,8 @@
 import pytest
 
 from mirror.query.spec import Claim, Metric, QuerySpec
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 from mirror.sentence.summary import summarize
-from mirror.table.table import Table
 
 COLUMNS = ("method", "batch_size", "speedup", "speedup_ci_low", "speedup_ci_high", "verdict", "n")
 

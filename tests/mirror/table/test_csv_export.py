@@ -3,9 +3,8 @@
 import csv
 import io
 
-from mirror.result_columns import result_table
+from mirror.schema.result_columns import result_table
 from mirror.table.csv_export import to_csv
-from mirror.table.table import Table
 
 
 def test_formulas_are_defused_and_numbers_are_not() -> None:

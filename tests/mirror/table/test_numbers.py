@@ -2,17 +2,9 @@
 
 import pytest
 
+from db.plain_text import plain_text
 from mirror.schema.catalog import entry
-from mirror.table.numbers import (
-    NO_VALUE,
-    describe,
-    format_number,
-    format_spread,
-    format_tick,
-    format_value,
-    plain_text,
-    with_unit,
-)
+from mirror.table.numbers import NO_VALUE, describe, format_number, format_spread, format_tick, format_value, with_unit
 
 
 @pytest.mark.parametrize(

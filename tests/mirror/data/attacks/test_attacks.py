@@ -16,7 +16,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from mirror.ask.answer import Answer
 
 from db.plain_text import printable
 from db.record import Record

@@ -3,7 +3,7 @@
 import pytest
 
 from mirror.chart.choose import choose
-from mirror.result_columns import result_columns, result_table
+from mirror.schema.result_columns import result_columns, result_table
 from mirror.sentence.summary import summarize
 from mirror.table.table import PLAIN, Column, plain_table, type_of
 
