@@ -12,7 +12,8 @@ import streamlit as st
 from db.runs import RunState
 from db.settings import ROOT
 from db.store import StoreError
-from mirror.data.process.sandbox import QueryError, QueryStopped, Sandbox
+from mirror.data.process.sandbox import Sandbox
+from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.faces.pages.common import heading, local_time, plain, prose, sandbox, show_status, show_table
 from mirror.runs import jobs
 from mirror.runs.listing import filled, newest

@@ -17,9 +17,10 @@ from db.record import Record
 from db.schema import EXPOSED
 from db.settings import ROOT
 from db.store import Store, StoreBusyError, StoreError
-from mirror.data.guard.duckdb import GuardError
+from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process import sandbox, sandbox_child, snapshot, sql_process
-from mirror.data.process.sandbox import Limits, QueryCancelled, QueryError, QueryStopped, Sandbox
+from mirror.data.process.sandbox import Limits, QueryCancelled, Sandbox
+from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.schema.profile import Profile
 
 ENDLESS = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"
@@ -268,7 +269,7 @@ def test_memory_that_the_caps_on_addresses_allow_is_seen_to(small, monkeypatch):
 
 
 def test_the_process_knows_no_key_of_its_parent(tmp_path, monkeypatch):
-    for name in ("OPENAI_API_KEY", "MIRROR_DB", "AWS_SECRET_ACCESS_KEY", "A_TOKEN_OF_SOMETHING"):
+    for name in ("OPENAI_API_KEY", "MIRROR_DB", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "PYTHON_TOKEN"):
         monkeypatch.setenv(name, "canary-in-the-environment")
     monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pgpass"))
     assert "canary-in-the-environment" not in sql_process._environment().values()
@@ -450,7 +451,7 @@ def test_one_thread_cancels_its_own_query_and_no_other(small):
 
 
 def test_a_load_can_be_cancelled(tmp_path, monkeypatch):
-    monkeypatch.setattr(sandbox, "INTERRUPT_S", 0.0)  # a load does not listen, and this one is short
+    monkeypatch.setattr(sql_process, "INTERRUPT_S", 0.0)  # a load does not listen, and this one is short
     store = store_at(tmp_path / "results.duckdb", record(1))
     with Sandbox(store.url) as box:
         asking = Asking(box, "SELECT count(*) FROM results")

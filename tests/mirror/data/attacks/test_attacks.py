@@ -27,7 +27,8 @@ from mirror.ask.notebook import html
 from mirror.chart.choose import figure
 from mirror.data.guard import duckdb as guard
 from mirror.data.process import sandbox_child, snapshot
-from mirror.data.process.sandbox import Limits, QueryError, QueryStopped, Sandbox, UnreadableError
+from mirror.data.process.sandbox import Limits, Sandbox
+from mirror.data.process.sql_process import QueryError, QueryStopped, UnreadableError
 from mirror.table.csv_export import to_csv
 from mirror.table.table import Table
 from tests.mirror.data.attacks.questions import QUESTIONS
