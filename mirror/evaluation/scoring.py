@@ -12,7 +12,7 @@ from mirror.runs.run_plan import RunPlan, Scalar
 from mirror.table.table import Table, Value, plain_table
 
 Verdict = Literal["right", "wrong", "refused", "asked back", "error"]
-# From the worst: what a question is worth in several worlds is what it is worth in the worst one.
+# From the worst: what a question is worth of several fixtures is what it is worth in the worst one.
 VERDICTS: tuple[Verdict, ...] = ("wrong", "error", "refused", "asked back", "right")
 # Axes that an answer may keep to one value where the question leaves them open, if it says so.
 FIXABLE = frozenset(
@@ -30,7 +30,7 @@ class Outcome:
 
     Attributes:
         question: id of the question.
-        world: where it was asked.
+        fixture: what it was asked of.
         verdict: what it is worth.
         why: in a few words, why it is not right; empty where it is.
         chart: whether the chart fits; None where the answer has no rows or is not right.
@@ -40,7 +40,7 @@ class Outcome:
     """
 
     question: str
-    world: str
+    fixture: str
     verdict: Verdict
     why: str = ""
     chart: bool | None = None
@@ -148,8 +148,8 @@ def _is_told(value: Value, text: str) -> bool:
     return any(form in text for form in forms)
 
 
-def score(rights: Rights, answer: Answer, world: str) -> Outcome:
-    """One answer to one question in one world."""
+def score(rights: Rights, answer: Answer, fixture: str) -> Outcome:
+    """One answer to one question of one fixture."""
     question = rights.question
     said = f"{answer.status}: {answer.read_as or answer.summary}"
 
@@ -158,7 +158,7 @@ def score(rights: Rights, answer: Answer, world: str) -> Outcome:
         if verdict == "right" and answer.table and answer.table.rows and question.charts:
             chart_why = _chart_problem(question, answer)
         return Outcome(
-            question.id, world, verdict, why, None if chart_why is None else not chart_why, chart_why or "",
+            question.id, fixture, verdict, why, None if chart_why is None else not chart_why, chart_why or "",
             narrowed, "" if verdict == "right" and not chart_why else said,
         )  # fmt: skip
 

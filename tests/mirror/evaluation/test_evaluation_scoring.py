@@ -1,4 +1,4 @@
-"""What an answer is worth, also one that is right by luck in one world only."""
+"""What an answer is worth, also one that is right by luck of one fixture only."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,7 +11,6 @@ from mirror.evaluation.databases import Golds
 from mirror.evaluation.questions import Gold, PlanGold, Question
 from mirror.evaluation.runner import Scored
 from mirror.evaluation.scoring import Outcome, Rights, plan_problem, score, worst
-from mirror.evaluation.worlds import ALPHA, GAMMA
 from mirror.query.spec import Filter, Metric, QuerySpec
 from mirror.runs.run_plan import RunPlan
 from mirror.schema.result_columns import result_table
@@ -23,30 +22,30 @@ BEST = (
     "QUALIFY rank() OVER (ORDER BY auc DESC) = 1"
 )
 QUESTION = Question("q", "test", "best AUC on frappe at 0.1, dim 16", golds=(Gold(BEST),), charts=BARS)
-TWO = (ALPHA.name, GAMMA.name)  # of which the first has the winner that a lucky query names
+TWO = ("alpha", "gamma")  # of which the first has the winner that a lucky query names
 
 
 def answered(table: Table, chart: str = "bar", **more: object) -> Answer:
     return Answer("answered", "?", table=table, chart=ChartSpec(chart), **more)  # type: ignore[arg-type]
 
 
-def of(question: Question, answer: Answer, golds: dict[str, Golds], world: str = "alpha") -> Outcome:
-    return score(Rights(question, golds[world]), answer, world)
+def of(question: Question, answer: Answer, golds: dict[str, Golds], fixture: str = "alpha") -> Outcome:
+    return score(Rights(question, golds[fixture]), answer, fixture)
 
 
 def test_an_answer_that_is_right_by_luck_is_wrong(golds: dict[str, Golds]) -> None:
     """A query that always names alpha's winner is right in alpha alone."""
     outcomes = []
-    for world in TWO:
-        lucky = golds[world].table("SELECT method, auc FROM cfg WHERE dataset = 'frappe' AND method = 'fiited' AND "
+    for fixture in TWO:
+        lucky = golds[fixture].table("SELECT method, auc FROM cfg WHERE dataset = 'frappe' AND method = 'fiited' AND "
                                    "compression = 0.1 AND embedding_dim = 16 AND num_chunks = 4")  # fmt: skip
-        outcomes.append(of(QUESTION, answered(lucky), golds, world))
+        outcomes.append(of(QUESTION, answered(lucky), golds, fixture))
     assert [o.verdict for o in outcomes] == ["right", "wrong"]
     assert Scored(QUESTION, tuple(outcomes), (0.1, 0.1)).verdict == "wrong"
 
 
-def test_a_right_answer_in_all_worlds(golds: dict[str, Golds]) -> None:
-    outcomes = [of(QUESTION, answered(golds[world].table(BEST)), golds, world) for world in TWO]
+def test_a_right_answer_of_all_fixtures(golds: dict[str, Golds]) -> None:
+    outcomes = [of(QUESTION, answered(golds[fixture].table(BEST)), golds, fixture) for fixture in TWO]
     assert [(o.verdict, o.chart, o.why) for o in outcomes] == [("right", True, "")] * 2
 
 
