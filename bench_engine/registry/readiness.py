@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from bench_engine.kernels.native import extension
-from bench_engine.method import Method
+from bench_engine.methods.method import Method
 from bench_engine.registry import data_files as files
 from bench_engine.registry import method
 from bench_engine.registry import packages as peers

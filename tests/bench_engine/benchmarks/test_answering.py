@@ -135,7 +135,7 @@ def test_the_ready_sweep_asks_each_category_once() -> None:
 
 
 def test_a_change_of_what_answers_runs_the_trials_anew() -> None:
-    sources = registry.METHODS["grammar"].sources
+    sources = registry.METHODS["grammar"].files()
     assert {
         "mirror/ask/answering.py",
         "mirror/words/catalog.yaml",
