@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench_engine.methods import identity, sources
-from bench_engine.registry import packages as peers
+from bench_engine.methods import packages as peers
 from bench_engine.trial import Scalar
 
 

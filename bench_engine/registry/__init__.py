@@ -7,7 +7,7 @@ and data sets are entries here. The worker imports what an entry names.
 from bench_engine.methods.method import Method
 from bench_engine.registry.axes import Axis, limits
 from bench_engine.registry.benchmarks import BENCHMARKS, Benchmark, benchmark
-from bench_engine.registry.datasets import DATA_SETS, DataSet, data_set
+from bench_engine.registry.datasets import DATA_SETS, DataSet, data_set, missing
 from bench_engine.registry.methods import METHODS, SELF_CHECK_METHODS, method
 from bench_engine.registry.names import UnknownNameError, nearest
 
@@ -25,5 +25,6 @@ __all__ = [
     "data_set",
     "limits",
     "method",
+    "missing",
     "nearest",
 ]

@@ -4,6 +4,7 @@ import importlib
 from dataclasses import dataclass
 from typing import Any
 
+from bench_engine.data.files import missing_of
 from bench_engine.registry.names import find
 
 
@@ -101,3 +102,8 @@ DATA_SETS: dict[str, DataSet] = {
 
 def data_set(name: str) -> DataSet:
     return find(name, DATA_SETS, "data set")
+
+
+def missing(dataset: str) -> str:
+    """One sentence about the first file that a data set lacks; empty when it can be loaded. Raises UnknownNameError."""
+    return missing_of(data_set(dataset).files)

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench_engine.command import cli
+from bench_engine.data.files import data_dir
 from bench_engine.data.formats.check_file import as_json, check, lines
 from bench_engine.data.formats.distinct import SIZE, Distinct
 from bench_engine.registry import DATA_SETS
-from bench_engine.registry.data_files import data_dir
 
 CRITEO = "\t".join(["1", "-1", *["5"] * 12, *["0123abcd"] * 25, ""]) + "\n"
 AVAZU = ",".join(["1000", "0", "14102100", "1005", "0", *["1fbe01fe"] * 19]) + "\n"

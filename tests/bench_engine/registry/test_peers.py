@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from bench_engine.command import cli, cli_parser
+from bench_engine.methods import packages as peers
 from bench_engine.methods.method import Method
 from bench_engine.methods.rivals import LOOKUP_RIVALS, RIVALS
 from bench_engine.registry import METHODS
-from bench_engine.registry import packages as peers
 from bench_engine.registry.readiness import SkipReasons
 from bench_engine.sweep import sweep
 from db.settings import ROOT

@@ -21,6 +21,7 @@ from mirror.evaluation.questions import PERSONAS, Gold, Question, QuestionError,
 from mirror.evaluation.runner import Scored
 from mirror.evaluation.scoring import Outcome, Rights, score
 from mirror.query.spec import Filter, Metric, QuerySpec
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 FIXTURES = fixtures("paraphrases")

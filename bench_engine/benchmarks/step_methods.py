@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from bench_engine import registry
+from bench_engine.benchmarks.modules import OutOfReachError, megabytes, metadata_megabytes, optimizer_megabytes
 from bench_engine.kernels.bags import initial_bound
 from bench_engine.kernels.fiited import FIITEDEmbeddingBag, FIITEDOptimizer, PruneEvent
-from bench_engine.methods.modules import OutOfReachError, megabytes, metadata_megabytes, optimizer_megabytes
 from bench_engine.trial import Trial
 
 LEARNING_RATE, BETAS, INITIAL = 0.01, (0.9, 0.999), 0.1

@@ -1,8 +1,8 @@
 """Where the files of real data sets are. Opens none of them and imports nothing heavy, so that planning stays quick."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from bench_engine.registry import data_set
 from db.settings import ROOT, setting
 
 # Names that files have where they are published; text may be packed besides, with or without the ending .gz.
@@ -38,15 +38,9 @@ def find(file: str) -> Path:
     raise DataMissingError(_absent(file))
 
 
-def missing(dataset: str) -> str:
-    """One sentence about the first file that a data set lacks; empty when it can be loaded.
-
-    Raises bench_engine.registry.UnknownNameError for a name that is not registered.
-    """
-    for file in data_set(dataset).files:
-        if not located(file):
-            return _absent(file)
-    return ""
+def missing_of(files: Iterable[str]) -> str:
+    """One sentence about the first of these files that is not there; empty where all are."""
+    return next((_absent(file) for file in files if not located(file)), "")
 
 
 def _absent(file: str) -> str:
