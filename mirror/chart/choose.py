@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mirror.chart.chart_facts import facts_of
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.drawable import (
     MOST_BANDS,
@@ -11,16 +12,16 @@ from mirror.chart.drawable import (
     fits,
 )
 from mirror.chart.encode import encoded
-from mirror.chart.facts import facts_of
 from mirror.chart.finish import completed
 from mirror.chart.left_out import left_out
 from mirror.chart.places import most_lines
-from mirror.chart.roles import roles_of, spread_in_words
 from mirror.chart.rules import MOST_TILES, chosen
+from mirror.query.filter_words import no_rows
+from mirror.query.roles import roles_of, spread_in_words
 from mirror.query.spec import ChartWish, QuerySpec
 from mirror.table.table import Column, Table
 from mirror.table.values import Value
-from mirror.table.wording import capital, no_rows
+from mirror.table.wording import capital
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mirror.chart.roles import Roles, compared, deviation_of
+from mirror.query.roles import Roles, compared, deviation_of
 from mirror.table.table import Column, Table, Value
 from mirror.table.values import is_number
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from db.plain_text import plain_text
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.roles import is_number, roles_of
+from mirror.query.roles import roles_of
 from mirror.table.table import Table, Value
 from mirror.table.values import is_number
 

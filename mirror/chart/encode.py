@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from mirror.chart.chart_facts import Facts
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.drawable import MOST_COLORS, MOST_FACETS, MOST_METRICS, fits, is_unique, narrowed
-from mirror.chart.facts import Facts
 from mirror.chart.finish import completed, scaled
 from mirror.chart.places import cell, for_bars, for_lines, for_points, one_value, own_panel, telling
 from mirror.query.spec import ChartType

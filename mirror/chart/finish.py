@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mirror.chart.chart_facts import Facts
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.drawable import axes, hardly_differ, is_unique, narrowed, spans
-from mirror.chart.facts import Facts
 from mirror.chart.places import alike, cell, one_value, rest_of_lines, telling
 from mirror.chart.scaling import scales
 from mirror.table.table import Table

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from mirror.chart.chart_facts import Facts
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.drawable import MOST_COLORS, MOST_FACETS, narrowed
-from mirror.chart.facts import Facts
-from mirror.chart.roles import is_fixed_by
+from mirror.query.roles import is_fixed_by
 from mirror.table.table import Table, Value
 from mirror.table.values import sort_key
 

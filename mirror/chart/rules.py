@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from mirror.chart.chart_facts import Facts
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.configurations import repeats
 from mirror.chart.drawable import MOST_METRICS, fits, narrowed
 from mirror.chart.encode import MOST_BARS_OF_ROWS, encoded, ranked_bars
-from mirror.chart.facts import Facts
 
 MOST_TILES = 4
 _MOST_CELLS_OF_BARS = 36  # above 6 x 6 a heatmap is easier to read than grouped bars

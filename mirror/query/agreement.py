@@ -7,12 +7,13 @@ from datetime import datetime
 from db.plain_text import plain_text
 from mirror.query.change import change_columns
 from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.filter_words import filter_in_words
 from mirror.query.spec import Aggregate, Filter, Metric, Order, QuerySpec
 from mirror.schema import catalog
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.numbers import describe
 from mirror.table.table import Value
-from mirror.table.wording import filter_in_words, join, shortened
+from mirror.table.wording import join, shortened
 
 _MOST_TOLD = 3
 _SHAPES = {

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from db.columns import AXES, BY_NAME, CHOICE_AXES
-from mirror.chart.roles import sort_key
 from mirror.query import curves
 from mirror.query.contrast import contrasted
 from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.filter_words import filter_in_words
 from mirror.query.spec import Aggregate, Filter, Metric, QuerySpec
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
@@ -17,7 +17,6 @@ from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.numbers import describe
 from mirror.table.table import Value
 from mirror.table.values import sort_key
-from mirror.table.wording import filter_in_words
 
 # Axes that another one decides: a data set has its own tables and rows.
 _IMPLIED = {"dataset": ("num_rows", "num_tables"), "benchmark": ("op",)}

@@ -1,8 +1,8 @@
 """A QuerySpec said back in words: "Read as: ..."."""
 
+from mirror.query.filter_words import filter_in_words
 from mirror.query.spec import Filter, QuerySpec, is_of_groups
 from mirror.schema import catalog
-from mirror.table.wording import filter_in_words
 
 _ROWS = {"machines": "machine", "sweeps": "sweep", "samples": "sample", "curves": "step"}
 _SOURCES = {

@@ -4,8 +4,8 @@ import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 
-from mirror.chart.roles import Roles, differing
 from mirror.query.contrast import contrasted, held_against
+from mirror.query.roles import Roles, differing
 from mirror.query.spec import QuerySpec
 from mirror.sentence.relative import MOST_NAMED, apart, outcome_in_words, tells_apart
 from mirror.table.numbers import describe, format_value

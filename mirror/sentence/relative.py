@@ -6,14 +6,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from mirror.chart.configurations import configurations
-from mirror.chart.roles import Roles, differing
 from mirror.query.change import relative_columns
+from mirror.query.roles import Roles, differing
 from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
+from mirror.sentence.configuration_words import members
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table, Value
 from mirror.table.values import is_number
-from mirror.table.wording import capital, counted, join, members, shortened, where
+from mirror.table.wording import capital, counted, join, shortened, where
 
 MOST_NAMED = 6
 _MOST_FRONTS = 3

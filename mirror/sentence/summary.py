@@ -5,13 +5,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.choose import no_rows
 from mirror.chart.configurations import Configuration, badness, configurations, pareto_front
-from mirror.chart.roles import Roles, differing, roles_of
+from mirror.query.filter_words import no_rows
+from mirror.query.roles import Roles, differing, roles_of
 from mirror.query.spec import Filter, QuerySpec
 from mirror.query.sql import MOST_LISTED
 from mirror.schema import catalog
 from mirror.sentence.changes import change_sentences, course_sentences, machine_sentences
+from mirror.sentence.configuration_words import members, name_of, value_of
 from mirror.sentence.contrasts import contrast_sentences
 from mirror.sentence.relative import difference_sentences, front_sentences, relative_sentences
 from mirror.sentence.rows import rows_sentence, top_sentence
@@ -27,14 +28,10 @@ from mirror.table.wording import (
     difference,
     in_words,
     join,
-    members,
     moment,
-    name_of,
-    no_rows,
     says_something,
     shortened,
     superlative,
-    value_of,
     where,
 )
 

@@ -1,40 +1,12 @@
-"""Words of the sentences about a result: names of configurations, values, comparisons, lists. Plain text only."""
+"""Words of the sentences about a result: names of rows, comparisons, lists. Plain text only."""
 
 import itertools
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from db.plain_text import plain_text
-from mirror.chart.configurations import Configuration
-from mirror.query.spec import Filter, QuerySpec
-from mirror.schema import catalog
-from mirror.table.numbers import describe, format_spread, format_value
+from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table, Value
 
 MOST_NAMED = 3
-_OPERATORS = {"<>": "≠", "<=": "≤", ">=": "≥"}
-
-
-def filter_in_words(f: Filter) -> str:
-    """`compression = 0.1`, `memory ≤ 5 MB`, `method in dense, hashed`."""
-    values = ", ".join(plain_text(str(v).lower() if isinstance(v, bool) else v) for v in f.values)
-    entry = catalog.entry(f.column)
-    unit = f" {entry.unit}" if entry.unit and entry.role == "metric" else ""
-    return f"{entry.label} {_OPERATORS.get(f.operator, f.operator)} {values}{unit}"
-
-
-def no_rows(spec: QuerySpec | None) -> str:
-    """The sentence for an empty result, with the filters that it had to pass, or the claim that none of them keeps."""
-    if spec is None or not spec.filters:
-        return "No rows match."
-    if spec.shape == "relative" and spec.claim and spec.against:
-        metrics = join([catalog.entry(m.column).label for m in spec.metrics])
-        reference = describe(catalog.entry(spec.against.column), spec.against.values[0])
-        return (
-            f"None is {spec.claim} than {reference} in {metrics} at equal work, where "
-            f"{' and '.join(filter_in_words(f) for f in spec.filters)}."
-        )
-    return f"No rows match {' and '.join(filter_in_words(f) for f in spec.filters)}."
 
 
 def course(values: Sequence[float]) -> str:
@@ -47,11 +19,6 @@ def course(values: Sequence[float]) -> str:
     if all(s <= 0 for s in steps):
         return "falls steadily"
     return "rises and falls"
-
-
-def name_of(table: Table, found: Configuration, without: Sequence[str] = ()) -> str:
-    """`hashed on frappe at compression 0.5, dim 16`."""
-    return in_words(table, {k: v for k, v in found.key.items() if k not in without})
 
 
 def in_words(table: Table, key: dict[str, Value | None]) -> str:
@@ -128,23 +95,6 @@ def counted(n: int, noun: str) -> str:
 def capital(text: str) -> str:
     """The text as the start of a sentence."""
     return text[:1].upper() + text[1:]
-
-
-def members(table: Table, found: Sequence[Configuration]) -> str:
-    """The methods of some configurations, each with its number of configurations where that is more than one."""
-    rival = table.domain.rival
-    counts = Counter(
-        describe(table.column(rival), c.key[rival]) if rival in c.key else name_of(table, c) for c in found
-    )
-    return shortened([f"{n} ({counted(k, table.domain.kind)})" if k > 1 else n for n, k in counts.items()], 6)
-
-
-def value_of(found: Configuration, metric: Column, brackets: bool = True) -> str:
-    """`0.7841 ± 0.0012 (n = 3)`, as much of it as is known."""
-    if metric.name not in found.deviations:
-        return format_value(metric, found.means[metric.name])
-    text = format_spread(metric, found.means[metric.name], found.deviations[metric.name])
-    return f"{text} (n = {found.trials:,})" if brackets else f"{text}, n = {found.trials:,}"
 
 
 def difference(metric: Column, value: float, base: float) -> str:

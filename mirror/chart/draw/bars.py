@@ -12,7 +12,7 @@ from mirror.chart.draw.palette import Look
 from mirror.chart.draw.panel import Panel, Style, category_axis, hover, is_ordered, safe, title, value_axis
 from mirror.chart.draw.traces import HOVER, OUTLINE, groups, like_the_baseline, whiskers
 from mirror.chart.drawable import MOST_BARS, hardly_differ
-from mirror.chart.roles import spread
+from mirror.query.roles import spread
 from mirror.table.numbers import format_plain, format_value
 from mirror.table.table import Table
 from mirror.table.values import is_number

@@ -11,7 +11,7 @@ from typing import Any
 from db.plain_text import plain_text
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw.palette import OTHER, PLAIN, Look, looks
-from mirror.chart.roles import compared, is_fixed_by, keys_in_order, roles_of, spread
+from mirror.query.roles import compared, is_fixed_by, keys_in_order, roles_of, spread
 from mirror.table.numbers import cut_middle, describe, format_number, format_tick, format_value, is_year
 from mirror.table.table import Column, Table, Value
 from mirror.table.values import is_number

@@ -11,8 +11,8 @@ from mirror.chart.configurations import badness, configurations, pareto_front
 from mirror.chart.draw.palette import Look, faint
 from mirror.chart.draw.panel import GREY, Panel, Style, hover, safe, value_axis
 from mirror.chart.drawable import MOST_BANDS, MOST_WHISKERS
-from mirror.chart.roles import spread
 from mirror.chart.scaling import has_ideal, ideal
+from mirror.query.roles import spread
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table
 

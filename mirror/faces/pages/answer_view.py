@@ -11,9 +11,10 @@ from mirror.faces.pages.common import NEW_RUN_PATH, is_phone, plain, prose, show
 from mirror.faces.pages.result_view import chart_options, show_rows
 from mirror.faces.pages.sql_editor import show_editor, show_likely_fix
 from mirror.faces.pages.trail import CANCELLED, MOST_STEPS, Trail
+from mirror.query.filter_words import filter_in_words
 from mirror.runs.run_plan import RunPlan
 from mirror.schema import catalog
-from mirror.table.wording import filter_in_words, join
+from mirror.table.wording import join
 
 _ENGINES = {
     "grammar": ":gray-badge[built-in grammar]",

@@ -8,13 +8,14 @@ from mirror.language.followup.marks import Mode
 from mirror.language.grammar.shapes import spec_of
 from mirror.language.grammar.slots import Slots
 from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.filter_words import filter_in_words
 from mirror.query.spec import Aggregate, Filter, Metric, QuerySpec
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.numbers import describe
 from mirror.table.table import Value
-from mirror.table.wording import filter_in_words, join, shortened
+from mirror.table.wording import join, shortened
 
 RANKED = ("best", "ranking")
 _WITHIN_WORK = ("best", "ranking", "front")  # shapes that begin anew in each partition

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from db.plain_text import plain_text
 from mirror.query.errors import Refusal
+from mirror.query.filter_words import filter_in_words
 from mirror.query.spec import Filter, Operator
 from mirror.schema import catalog
 from mirror.table.numbers import format_number
 from mirror.table.table import Value
-from mirror.table.wording import filter_in_words, join
+from mirror.table.wording import join
 
 Filters = tuple[Filter, ...]
 Edited = tuple[Filters, list[str]]

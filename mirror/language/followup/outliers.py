@@ -4,8 +4,8 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from mirror.chart.roles import roles_of
 from mirror.query.errors import Refusal
+from mirror.query.roles import roles_of
 from mirror.query.spec import Filter, QuerySpec
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.numbers import format_value

@@ -2,8 +2,8 @@
 
 from result_tables import TRADE_OFF, by_batch, trade_off
 
+from mirror.chart.chart_facts import facts_of
 from mirror.chart.drawable import fits
-from mirror.chart.facts import facts_of
 from mirror.chart.rules import RULES, chosen
 from mirror.query.spec import Metric, QuerySpec
 from mirror.schema.result_columns import result_table

@@ -4,7 +4,7 @@ import pytest
 from result_tables import by_batch, trade_off
 
 from mirror.chart.configurations import Configuration, configurations, pareto_front, repeats
-from mirror.chart.roles import roles_of
+from mirror.query.roles import roles_of
 from mirror.schema.catalog import entry
 from mirror.schema.result_columns import result_table
 

@@ -3,7 +3,7 @@
 import pytest
 from result_tables import TRADE_OFF, by_batch, fastest, trade_off
 
-from mirror.chart.roles import compared, roles_of, spread, spread_in_words
+from mirror.query.roles import compared, roles_of, spread, spread_in_words
 from mirror.query.spec import Metric, QuerySpec
 from mirror.schema.result_columns import result_table
 

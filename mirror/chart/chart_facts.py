@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mirror.chart.roles import Roles, differing, keys_in_order, roles_of
+from mirror.query.roles import Roles, differing, keys_in_order, roles_of
 from mirror.query.spec import QuerySpec, Shape
 from mirror.table.table import Domain, Table
 
