@@ -204,7 +204,7 @@ def told(question: str, box: Sandbox) -> list[tuple]:
     assert answer.table
     assert answer.chart
     assert answer.chart.type in ("bar", "tiles")
-    return list(zip(*map(answer.table.column, answer.table.columns[:2]), strict=True))
+    return list(zip(*map(answer.table.values, answer.table.names[:2]), strict=True))
 
 
 def test_right_answers_by_category(box: Sandbox) -> None:
