@@ -21,7 +21,7 @@ class FakeExecutor:
 
     at_once = 1
     holding = staticmethod(LocalExecutor.holding)
-    sites = staticmethod(LocalExecutor.sites)
+    sites = LocalExecutor().sites
 
     def run(self, groups: Sequence[Group], running: Callable[[str], None]) -> Iterator[GroupResult]:
         for group in groups:
