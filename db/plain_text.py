@@ -8,3 +8,9 @@ def printable(text: str, keep: str = "") -> str:
         keep: characters that stay as they are, such as the newlines of a long text.
     """
     return text if text.isprintable() else "".join(c if c.isprintable() or c in keep else " " for c in text)
+
+
+def plain_text(value: object, longest: int = 60) -> str:
+    """Text from data on one line: no control or invisible characters, cut at `longest`."""
+    text = " ".join(printable(str(value)).split())
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -55,7 +55,8 @@ def _dying_with_this() -> Callable[[], object] | None:
 
 def _result(report: dict[str, Any], trial: Trial) -> TrialResult:
     """The result of what `python -m mirror eval --json` printed."""
-    total = report["totals"][0]
+    total = report["tallies"][0]
+    low, high = total["intervals"]["right"]
     samples = tuple(1e6 * s for s in report["seconds"])
     if not samples:
         return TrialResult("skipped", error="There is no question of this category and question set.")
@@ -67,8 +68,8 @@ def _result(report: dict[str, Any], trial: Trial) -> TrialResult:
         )
     shares = {
         "right_share": total["right"] / total["n"],
-        "right_ci_low": total["low"],
-        "right_ci_high": total["high"],
+        "right_ci_low": low,
+        "right_ci_high": high,
         "wrong_share": total["wrong"] / total["n"],
         "chart_share": total["charts_right"] / total["charts"] if total["charts"] else None,
         "question_count": total["n"],

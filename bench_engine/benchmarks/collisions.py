@@ -8,8 +8,8 @@ share of the E x D elements whose slot another element has too; only methods wit
 import numpy as np
 import torch
 
+from bench_engine.benchmarks.modules import DEVICE, OutOfReachError, build, megabytes
 from bench_engine.kernels.hashed.hashed_table import HashedTable
-from bench_engine.methods.modules import DEVICE, OutOfReachError, build, megabytes
 from bench_engine.trial import Run, Trial, TrialResult
 
 _CHUNK_ROWS = 1 << 16  # rows whose slots are found at a time

@@ -25,11 +25,11 @@ from torch import Tensor
 
 from bench_engine.benchmarks import caches
 from bench_engine.benchmarks.lookup import WrongResultError, bytes_moved
+from bench_engine.benchmarks.modules import DEVICE, DTYPE, OutOfReachError
+from bench_engine.benchmarks.step_methods import PrunedBag, build
 from bench_engine.benchmarks.step_reference import output_error, update_error
 from bench_engine.data.requests import request_batches
 from bench_engine.measure.measure import Sampler, outliers, summarize
-from bench_engine.methods.modules import DEVICE, DTYPE, OutOfReachError
-from bench_engine.methods.step_methods import PrunedBag, build
 from bench_engine.trial import Run, Trial, TrialResult
 
 IDS_PER_ROW, LEAST_IDS, MOST_IDS = 2, 2**20, 2**23

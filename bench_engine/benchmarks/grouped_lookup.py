@@ -19,11 +19,11 @@ from torch import Tensor, nn
 
 from bench_engine import registry
 from bench_engine.benchmarks.lookup import WrongResultError, bytes_moved, difference
+from bench_engine.benchmarks.modules import DEVICE, DTYPE
 from bench_engine.data.requests import BATCHES
 from bench_engine.measure.measure import Sampler, outliers, summarize
 from bench_engine.methods.grouped_methods import GroupedMethod, gradient_of
 from bench_engine.methods.grouped_models import GroupedModel, Request, Shape, requests
-from bench_engine.methods.modules import DEVICE, DTYPE
 from bench_engine.trial import Run, Trial, TrialResult
 
 # Share of the norm that the gradients of a whole model may be off: a hidden value next to 0 may be on the other side of

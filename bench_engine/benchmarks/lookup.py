@@ -21,10 +21,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bench_engine.benchmarks import caches
+from bench_engine.benchmarks.modules import DEVICE, DTYPE, NO_PADDING, OutOfReachError, build, megabytes
 from bench_engine.data.requests import BATCHES, padded, request_batches
 from bench_engine.kernels.bags import EmbeddingBagMethod
 from bench_engine.measure.measure import Sampler, outliers, summarize
-from bench_engine.methods.modules import DEVICE, DTYPE, NO_PADDING, OutOfReachError, build, megabytes
 from bench_engine.trial import Run, Trial, TrialResult
 
 # Share of the reference's largest absolute value that float32 may be off, for sums of up to LONG_SUM terms. It grows

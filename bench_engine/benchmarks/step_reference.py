@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bench_engine.benchmarks.lookup import difference
-from bench_engine.methods.step_methods import BETAS, EPSILON, INITIAL, LEARNING_RATE, StepBag
+from bench_engine.benchmarks.step_methods import BETAS, EPSILON, INITIAL, LEARNING_RATE, StepBag
 
 STEPS = 2  # the second finds something in the slots
 

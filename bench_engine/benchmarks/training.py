@@ -20,7 +20,7 @@ The table's gradient is dense, as torch's default is, so each step of Adagrad re
 outside the batch stay as they are, but the time of a step grows with the parameters that a method keeps.
 
 memory_mb and optimizer_mb are those of the embedding module, the part that methods differ in. A method that brings its
-own optimizer (bench_engine.methods.modules) is trained by it at the same learning rate and EPSILON, and the time of
+own optimizer (bench_engine.benchmarks.modules) is trained by it at the same learning rate and EPSILON, and the time of
 a step has both optimizers in it.
 
 With split validation a trial trains on the earlier part of the training part and is tested on the rest of it, so that
@@ -40,13 +40,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bench_engine import registry
-from bench_engine.benchmarks.planted_course import PlantedCourse, course
-from bench_engine.data import ClickData
-from bench_engine.data.planted.truth import regret
-from bench_engine.data.quality import auc, logloss
-from bench_engine.data.validation import validation_cut
-from bench_engine.measure.measure import outliers, summarize
-from bench_engine.methods.modules import (
+from bench_engine.benchmarks.modules import (
     DEVICE,
     DTYPE,
     OutOfReachError,
@@ -57,6 +51,12 @@ from bench_engine.methods.modules import (
     own_optimizer,
     statistics,
 )
+from bench_engine.benchmarks.planted_course import PlantedCourse, course
+from bench_engine.data import ClickData
+from bench_engine.data.planted.truth import regret
+from bench_engine.data.quality import auc, logloss
+from bench_engine.data.validation import validation_cut
+from bench_engine.measure.measure import outliers, summarize
 from bench_engine.trial import Run, Trial, TrialResult
 
 HIDDEN = (128, 64)

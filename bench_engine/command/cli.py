@@ -17,11 +17,10 @@ from bench_engine.compare import compare
 from bench_engine.compare import comparison_table as compare_table
 from bench_engine.compare.sides import UsageError
 from bench_engine.machine.lock import MachineBusyError
+from bench_engine.methods import packages as peers
 from bench_engine.methods.rivals import RIVALS
 from bench_engine.plan import plan_text, planning
-from bench_engine.registry import BENCHMARKS, DATA_SETS, METHODS, Axis, UnknownNameError, benchmark, limits
-from bench_engine.registry import data_files as files
-from bench_engine.registry import packages as peers
+from bench_engine.registry import BENCHMARKS, DATA_SETS, METHODS, Axis, UnknownNameError, benchmark, limits, missing
 from bench_engine.registry.readiness import SkipReasons
 from bench_engine.run import runner
 from bench_engine.run.executors import Executor, ExecutorError
@@ -112,7 +111,7 @@ def _registry() -> dict[str, Any]:
             {"name": b.name, "op": b.op, "text": b.text, "methods": b.methods, "axes": [_axis(a) for a in b.axes]}
             for b in BENCHMARKS.values()
         ],
-        "data_sets": [{"name": d.name, "text": d.text, "missing": files.missing(d.name)} for d in DATA_SETS.values()],
+        "data_sets": [{"name": d.name, "text": d.text, "missing": missing(d.name)} for d in DATA_SETS.values()],
         "sweeps": [{"name": name, "text": sweep.load(name).description} for name in sweep.names()],
     }
 
@@ -273,9 +272,7 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _data_list(options: argparse.Namespace) -> int:
-    found = [
-        {"name": d.name, "text": d.text, "files": d.files, "missing": files.missing(d.name)} for d in DATA_SETS.values()
-    ]
+    found = [{"name": d.name, "text": d.text, "files": d.files, "missing": missing(d.name)} for d in DATA_SETS.values()]
     if getattr(options, "json", False):
         print(json.dumps(found))
         return 0

@@ -19,8 +19,7 @@ from bench_engine.machine.lock import MachineBusyError
 from bench_engine.machine.system_files import fields
 from bench_engine.measure.measure import SAMPLE_NS
 from bench_engine.progress import duration
-from bench_engine.registry import DATA_SETS
-from bench_engine.registry import data_files as files
+from bench_engine.registry import DATA_SETS, missing
 from bench_engine.run.executors import environment
 from bench_engine.selfcheck import overhead
 from db import journal
@@ -200,7 +199,7 @@ def _overhead() -> _Section:
 
 
 def _data() -> _Section:
-    missing = {name: files.missing(name) for name in DATA_SETS}
+    missing = {name: missing(name) for name in DATA_SETS}
     facts = {name: "missing" if sentence else "there" for name, sentence in missing.items()}
     return facts, [f"{name} cannot be used: {_small(text)}" for name, text in missing.items() if text]
 

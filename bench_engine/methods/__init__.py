@@ -1,1 +1,1 @@
-"""The methods as benchmarks call them: modules with their optimizers, grouped lookups, and rivals."""
+"""What can be measured: entries of methods, and which kernel each of them is. Loads without torch."""

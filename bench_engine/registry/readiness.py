@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from bench_engine.kernels.native import extension
-from bench_engine.method import Method
-from bench_engine.registry import data_files as files
-from bench_engine.registry import method
-from bench_engine.registry import packages as peers
+from bench_engine.methods import packages as peers
+from bench_engine.methods.method import Method
+from bench_engine.registry.datasets import missing
+from bench_engine.registry.methods import method
 from bench_engine.trial import Scalar
 
 
@@ -22,10 +22,10 @@ class SkipReasons:
         """One sentence that says why a method cannot run a configuration; empty when it can."""
         dataset = config.get("dataset")
         if dataset is not None:
-            if (missing := self._data.get(str(dataset))) is None:
-                missing = self._data[str(dataset)] = files.missing(str(dataset))
-            if missing:
-                return missing
+            if (absent := self._data.get(str(dataset))) is None:
+                absent = self._data[str(dataset)] = missing(str(dataset))
+            if absent:
+                return absent
         entry = method(name)
         if refusal := entry.refusal(config):
             return refusal

@@ -31,7 +31,7 @@ def as_text(answer: Answer) -> str:
 def _grid(answer: Answer) -> str:
     assert answer.table
     shown = answer.table.rows[:_SHOWN_ROWS]
-    cells = [list(answer.table.columns)]
+    cells = [list(answer.table.names)]
     cells += [
         # Control characters in a value must not reach the terminal.
         [printable(format_value(n, v)) for n, v in zip(answer.table.columns, row, strict=True)]

@@ -17,9 +17,8 @@ from mirror.ask.answer import Answer
 from mirror.ask.as_text import as_text
 from mirror.chart.choose import figure, tiles
 from mirror.chart.roles import is_number, is_temporal
-from mirror.schema import catalog
 from mirror.table.numbers import format_plain, format_value
-from mirror.table.table import Table, Value
+from mirror.table.table import Column, Table, Value
 from mirror.table.wording import counted
 
 if TYPE_CHECKING:
@@ -85,9 +84,9 @@ def frame(table: Table | None) -> "pd.DataFrame":
 
     if table is None:
         return pd.DataFrame()
-    found = pd.DataFrame(list(table.rows), columns=list(table.columns))
-    for i, name in enumerate(table.columns):
-        if table.columns.count(name) == 1 and is_temporal(table, name):
+    found = pd.DataFrame(list(table.rows), columns=list(table.names))
+    for i, name in enumerate(table.names):
+        if table.names.count(name) == 1 and is_temporal(table, name):
             found.isetitem(i, pd.to_datetime(found.iloc[:, i], format="ISO8601"))
     return found
 
@@ -158,7 +157,7 @@ def _tail(answer: Answer) -> str:
 def _tiles(answer: Answer) -> str:
     assert answer.table
     found = [
-        f'<span style="display:inline-block;margin-right:2em">{_safe(catalog.entry(c).label)}<br>'
+        f'<span style="display:inline-block;margin-right:2em">{_safe(c.label)}<br>'
         f'<b style="font-size:1.4em">{_safe(format_value(c, v))}</b></span>'
         for c, v in tiles(answer.table, answer.spec)
     ]
@@ -167,10 +166,10 @@ def _tiles(answer: Answer) -> str:
 
 def _rows(table: Table) -> str:
     """The first rows as a table; units stand in its head."""
-    numeric = [any(map(is_number, table.column(c))) for c in table.columns]
+    numeric = [any(map(is_number, table.values(n))) for n in table.names]
     align = ["right" if n else "left" for n in numeric]
     head = "".join(
-        f'<th style="{_CELL};text-align:{a}">{_safe(_title(c))}</th>' for c, a in zip(table.columns, align, strict=True)
+        f'<th style="{_CELL};text-align:{a}">{_safe(c.title)}</th>' for c, a in zip(table.columns, align, strict=True)
     )
     body = "".join(
         "<tr>"
@@ -191,12 +190,7 @@ def _rows(table: Table) -> str:
     )
 
 
-def _title(column: str) -> str:
-    entry = catalog.entry(column)
-    return entry.label if entry.unit == entry.label else entry.title
-
-
-def _cell(column: str, value: Value | None) -> str:
+def _cell(column: Column, value: Value | None) -> str:
     text = format_plain(column, value) or ("" if value is None else format_value(column, value))
     return _safe(text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1] + "…")
 

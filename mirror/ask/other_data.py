@@ -1,4 +1,4 @@
-"""A question about other data becomes an answer: source, words, form, SQL, rows, chart and sentence."""
+"""Other data as what is asked about: words become a form, SQL, rows, chart and sentence."""
 
 import logging
 import re
@@ -7,22 +7,23 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from mirror.ask.answer import Answer
+from mirror.ask.subject import FAILURES, MAX_QUESTION, ask_about, failed, ran
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
 from mirror.data.guard import sqlglot_tree as guard
-from mirror.data.guard.duckdb import GuardError
-from mirror.data.process.sandbox import QueryError, QueryStopped
 from mirror.data.process.source_process import OutsideData, shared
-from mirror.data.sources.location import SourceError, find
+from mirror.data.sources.location import find
 from mirror.language.tables import spans
+from mirror.language.tables import table_followup as followup
 from mirror.language.tables.examples import examples
-from mirror.language.tables.mentions import known_sentence, prepared
+from mirror.language.tables.mentions import Slots, known_sentence, prepared
 from mirror.language.tables.picking import Picker
 from mirror.language.tables.resolve import Resolver
 from mirror.language.tables.revenue import revenue
 from mirror.language.tables.vocabulary import MONEY, Item, Words
 from mirror.language.tables.walk import Walk
 from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.saved import Saved, SavedError, saved_path_of
 from mirror.query.spec import Metric, Order, QuerySpec
 from mirror.query.tables.build import Built, build
 from mirror.query.tables.form import Asked
@@ -33,12 +34,9 @@ from mirror.sentence.summary import summarize
 from mirror.table.table import Table
 from mirror.table.wording import counted, in_words
 
-MAX_QUESTION = 1_000
+__all__ = ["MAX_QUESTION", "OtherData", "ask", "data", "run_sql", "understood"]
 
 _log = logging.getLogger(__name__)
-_OPENING = re.compile(r"\s*(select\b|with\s+(recursive\s+)?\w+\s*(\([^()]*\)\s*)?as\s*\()", re.IGNORECASE)
-# What a statement holds and a question hardly ever, so that a slip in SQL is told as one.
-_SIGNS = re.compile(r"[*(=;]|^\s*select\s+\w+\s*,", re.IGNORECASE)
 
 
 def data(url: str) -> OutsideData:
@@ -46,45 +44,87 @@ def data(url: str) -> OutsideData:
     return shared(find(url))
 
 
-def ask(question: str, url: str, now: datetime | None = None) -> Answer:
+def ask(question: str, url: str, now: datetime | None = None, after: Answer | None = None) -> Answer:
     """Answer a question about a database or files that are no results of Mirror's.
 
-    Never raises for anything that a person can type or a database can do. A text is taken for SQL when it begins as a
-    SELECT does, does not end with a question mark, and either holds one of the signs `* ( = ;` (or a comma after the
-    first column) or has a FROM and can be parsed.
+    Never raises for anything that a person can type or a database can do.
 
     Args:
         question: plain words, or a SELECT statement.
         url: SQLAlchemy URL, path, folder, glob, or paths with commas between them.
         now: the present that "last month" is told from, naive UTC; by default the clock's.
+        after: the answer before, which a follow-up such as "only card" changes; None for a first question.
     """
     try:
-        source = data(url)
-        database = source.database()
-        if not question.strip():
-            return _refused(question, "Ask something, for example one of these questions.", database)
-        if _is_sql(question, database):
-            return run_sql(question, url, question)
-        if len(question) > MAX_QUESTION:
-            raise Refusal(f"The question is {len(question):,} characters long: ask in at most {MAX_QUESTION:,}.")
-        return _in_words(question, source, database, now or datetime.now(UTC).replace(tzinfo=None))
-    except Refusal as error:
-        return Answer("refused", question[:MAX_QUESTION], summary=str(error))
-    except (SourceError, QueryStopped) as error:
-        return Answer("error", question[:MAX_QUESTION], summary=str(error))
+        subject = OtherData(url)
+    except FAILURES as error:
+        return failed(question, error)
+    return ask_about(subject, question, now=now, after=after)
 
 
 def run_sql(sql: str, url: str, question: str = "") -> Answer:
     """Run an edited statement through the guard; chart and sentence follow from its columns alone. Never raises."""
-    blank = Answer("error", question, "SQL as written", sql, engine="sql")
     try:
-        table, odd = data(url).run(sql)
-    except GuardError as error:
-        return replace(blank, status="refused", summary=str(error))
-    except (QueryError, QueryStopped, SourceError) as error:
-        return replace(blank, summary=str(error))
-    chart = choose(table, None)
-    return _told(replace(blank, status="answered", table=table, chart=chart), summarize(table, None, chart), odd)
+        return OtherData(url).run_sql(sql, question)
+    except FAILURES as error:
+        return replace(failed(question, error), read_as="SQL as written", sql=sql, engine="sql")
+
+
+class OtherData:
+    """A database or files as what is asked about. Raises SourceError or QueryStopped where they cannot be read."""
+
+    opening = re.compile(
+        r"\s*(select\b|(un)?pivot\s+\w+\s+on\b|with\s+(recursive\s+)?\w+\s*(\([^()]*\)\s*)?as\s*\()", re.IGNORECASE
+    )
+
+    def __init__(self, url: str) -> None:
+        self.source = data(url)
+        self._database = self.source.schema()
+
+    def is_readable(self, sql: str) -> bool:
+        return guard.is_readable(sql, self._database.dialect)
+
+    def examples(self) -> tuple[str, ...]:
+        return examples(self._database)
+
+    def run_sql(self, sql: str, question: str = "") -> Answer:
+        blank = Answer("error", question, "SQL as written", sql, engine="sql")
+
+        def run() -> Answer:
+            table, odd = self.source.counted(sql)
+            chart = choose(table, None)
+            answer = replace(blank, status="answered", table=table, chart=chart)
+            return _told(answer, summarize(table, None, chart), odd)
+
+        return ran(blank, run)
+
+    def in_words(self, question: str, use_model: bool, now: datetime | None, after: Answer | None) -> Answer:
+        try:
+            kept, note = Saved(saved_path_of(self.source.source)).find(question), ""
+        except SavedError as error:
+            kept, note = None, str(error)
+        if kept:
+            return replace(self.run_sql(kept.sql, question), read_as=kept.said, engine="saved")
+        answer = self._read(question, now or datetime.now(UTC).replace(tzinfo=None), after.form if after else None)
+        return replace(answer, note=" ".join(filter(None, (note, answer.note))))
+
+    def _read(self, question: str, now: datetime, before: Asked | None) -> Answer:
+        database = self._database
+        try:
+            asked = understood(question, database, now, before)
+            built = build(asked, database)
+        except (Refusal, Ambiguity):
+            raise
+        except Exception:  # whatever was typed, the person gets a sentence, and the log what was wrong
+            _log.exception("A question could not be read")
+            raise Refusal("This question could not be read, by a fault of Mirror's: ask in other words.") from None
+        blank = Answer("error", question, read_back(asked, built, database), built.sql, form=asked)
+
+        def run() -> Answer:
+            table, odd = self.source.counted(built.sql)
+            return _answered(replace(blank, status="answered", table=built.typed(table)), asked, built, odd, database)
+
+        return ran(blank, run)
 
 
 @lru_cache(maxsize=4)
@@ -92,8 +132,15 @@ def _words(database: Database) -> Words:
     return Words(database)
 
 
-def understood(question: str, database: Database, now: datetime) -> Asked:
-    """The form of a question in plain words. Raises Refusal or Ambiguity."""
+def understood(question: str, database: Database, now: datetime, before: Asked | None = None) -> Asked:
+    """The form of a question in plain words, or of what it changes in the form before. Raises Refusal or Ambiguity."""
+    if before is not None and (changed := followup.read(question, before, database, now, _slots)):
+        return changed
+    return Resolver(*_slots(question, database, now)).asked()
+
+
+def _slots(question: str, database: Database, now: datetime) -> tuple[Slots, Picker]:
+    """What the words of a question say. Raises Refusal."""
     text, quotes = prepared(question)
     known = _words(database)
     times, course, rest = spans.find(text, now, known.names())
@@ -107,7 +154,7 @@ def understood(question: str, database: Database, now: datetime) -> Asked:
     slots = Walk(items, words, times, quotes, known).slots()
     slots.course = course
     slots.notes[:0] = notes
-    return Resolver(slots, picker).asked()
+    return slots, picker
 
 
 def _no_arithmetic(text: str, items: list[Item]) -> None:
@@ -118,42 +165,18 @@ def _no_arithmetic(text: str, items: list[Item]) -> None:
             raise Refusal(f"“{left}{sign}{right}” is not read: only “times” joins two columns, or write the SQL.")
 
 
-def _is_sql(text: str, database: Database) -> bool:
-    if not _OPENING.match(text) or text.rstrip().endswith("?"):
-        return False
-    return bool(_SIGNS.search(text)) or ("from" in text.lower() and guard.is_readable(text, database.dialect))
-
-
-def _in_words(question: str, source: OutsideData, database: Database, now: datetime) -> Answer:
-    try:
-        asked = understood(question, database, now)
-        built = build(asked, database)
-    except Refusal as error:
-        return _refused(question, str(error), database)
-    except Ambiguity as error:
-        return Answer("ambiguous", question, summary=str(error), suggestions=error.choices)
-    except Exception:  # whatever was typed, the person gets a sentence, and the log what was wrong
-        _log.exception("A question could not be read")
-        return _refused(
-            question, "This question could not be read, by a fault of Mirror's: ask in other words.", database
-        )
-    blank = Answer("error", question, read_back(asked, built, database), built.sql)
-    try:
-        table, odd = source.run(built.sql)
-    except GuardError as error:
-        return replace(blank, status="refused", summary=str(error))
-    except (QueryError, QueryStopped, SourceError) as error:
-        return replace(blank, summary=str(error))
+def _answered(answer: Answer, asked: Asked, built: Built, odd: int, database: Database) -> Answer:
+    """The answer with its chart and its sentence."""
+    table = answer.table
+    assert table is not None
     if not asked.measures:
         chart = ChartSpec("table", reason="The rows are listed as they are.")
         more = "the first " if table.truncated else ""
         rows = f"{more}{counted(len(table.rows), 'row')}" if table.rows else "No rows match"
-        answer = replace(blank, status="answered", table=table, chart=chart)
-        return _told(answer, f"{rows[:1].upper()}{rows[1:]}.", odd, database, built)
+        return _told(replace(answer, chart=chart), f"{rows[:1].upper()}{rows[1:]}.", odd, database, built)
     spec = _spec(asked, built)
     chart = choose(table, spec)
-    answer = replace(blank, status="answered", table=table, chart=chart, spec=spec)
-    return _told(answer, _sentence(table, spec, chart), odd, database, built)
+    return _told(replace(answer, chart=chart, spec=spec), _sentence(table, spec, chart), odd, database, built)
 
 
 def _spec(asked: Asked, built: Built) -> QuerySpec:
@@ -181,8 +204,8 @@ def _sentence(table: Table, spec: QuerySpec, chart: ChartSpec) -> str:
     # It counts the rows of the result, which here say nothing of how many rows were added up.
     text = text.removesuffix(f" Rests on {counted(len(table.rows), 'row')}.")
     if len(table.rows) == 1 and spec.dimensions:
-        key = {d: table.column(d)[0] for d in spec.dimensions if d in table.columns}
-        return f"{in_words(key)}: {text[:1].lower()}{text[1:]}"
+        key = {d: table.values(d)[0] for d in spec.dimensions if d in table.names}
+        return f"{in_words(table, key)}: {text[:1].lower()}{text[1:]}"
     return text
 
 
@@ -198,10 +221,6 @@ def _told(
 
 def _concerns(note: str, built: Built) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(table)}(?!\w)", note) for table in built.tables)
-
-
-def _refused(question: str, why: str, database: Database) -> Answer:
-    return Answer("refused", question[:MAX_QUESTION], summary=why, suggestions=examples(database)[:3])
 
 
 def _unknown(unknown: list[str], known: Words) -> str:

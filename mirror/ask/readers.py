@@ -63,9 +63,7 @@ def read(question: str, sandbox: Sandbox, use_model: bool, now: datetime | None,
     profile = sandbox.profile()
     saved, note = _saved(question, sandbox)
     if saved.exact:
-        kept = saved.exact
-        told = ["saved with its SQL", *([f"on {kept.saved_at[:10]}"] if kept.saved_at else [])]
-        return Reading("saved", sql=kept.sql, read_as=_joined(" ".join(told), kept.note, ": "), note=note)
+        return Reading("saved", sql=saved.exact.sql, read_as=saved.exact.said, note=note)
     try:
         if after and after.asked and (asked := followup.read(question, after.asked, profile, now, after.table)):
             return Reading(asked=asked, spec=complete(asked, profile, question), note=note)

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from db.columns import GROUP_AXES
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.configurations import has_direction, repeats
+from mirror.chart.configurations import repeats
 from mirror.chart.drawable import (
     MOST_BANDS,
     MOST_COLORS,
@@ -20,13 +19,11 @@ from mirror.chart.drawable import (
     fits,
     hardly_differ,
     is_unique,
-    label,
     narrowed,
     spans,
 )
 from mirror.chart.left_out import left_out
 from mirror.chart.places import (
-    OWN_PANEL,
     alike,
     for_bars,
     for_lines,
@@ -43,7 +40,7 @@ from mirror.chart.scaling import scales
 from mirror.query.spec import ChartType, ChartWish, QuerySpec
 from mirror.schema import catalog
 from mirror.table.numbers import describe
-from mirror.table.table import Table, Value
+from mirror.table.table import Column, Table, Value
 from mirror.table.wording import capital, filter_in_words, join
 
 if TYPE_CHECKING:
@@ -87,11 +84,11 @@ def redrawn(chart: ChartSpec, table: Table, spec: QuerySpec | None) -> ChartSpec
     return _told(_completed(chart, table, sort_roles(table, spec)), table, spec)
 
 
-def tiles(table: Table, spec: QuerySpec | None = None) -> list[tuple[str, Value | None]]:
+def tiles(table: Table, spec: QuerySpec | None = None) -> list[tuple[Column, Value | None]]:
     """(column, value) of the number tiles of a one-row result: the metrics, then what names the row; four at most."""
     roles = sort_roles(table, spec)
-    named = [d for d in roles.dimensions if table.column(d)[0] is not None]
-    return [(c, table.column(c)[0]) for c in (*roles.metrics, *named)][:_MOST_TILES]
+    named = [d for d in roles.dimensions if table.values(d)[0] is not None]
+    return [(table.column(c), table.values(c)[0]) for c in (*roles.metrics, *named)][:_MOST_TILES]
 
 
 def figure(table: Table, chart: ChartSpec, columns: int | None = None) -> "go.Figure | None":
@@ -107,7 +104,7 @@ def no_rows(spec: QuerySpec | None) -> str:
         return "No rows match."
     if spec.shape == "relative" and spec.claim and spec.against:
         metrics = join([catalog.entry(m.column).label for m in spec.metrics])
-        reference = describe(spec.against.column, spec.against.values[0])
+        reference = describe(catalog.entry(spec.against.column), spec.against.values[0])
         return (
             f"None is {spec.claim} than {reference} in {metrics} at equal work, where "
             f"{' and '.join(filter_in_words(f) for f in spec.filters)}."
@@ -129,7 +126,7 @@ def _how_far(chart: ChartSpec, table: Table) -> str:
     lines = most_lines(shown, chart.facet, chart.color, chart.symbol)
     if chart.type == "line" and lines > MOST_BANDS and len(distinct(shown, chart.x or "")) > MOST_WHISKERS:
         return ""
-    found = (spread_in_words(shown, m) for m in chart.metrics or (chart.x or "", chart.y or "") if m in table.columns)
+    found = (spread_in_words(shown, m) for m in chart.metrics or (chart.x or "", chart.y or "") if m in table.names)
     words = next(filter(None, found), "")
     return f"Whiskers or bands show {words}." if words else ""
 
@@ -142,7 +139,7 @@ def _first_that_fits(table: Table, shape: str | None, roles: Roles, spec: QueryS
     if shape == "rows":
         return ChartSpec("table", reason="Whole trials are listed as a table.")
     if not metrics:
-        empty = [label(c) for c in spec.drawn if c in table.columns] if spec else []
+        empty = [table.label(c) for c in spec.drawn if c in table.names] if spec else []
         why = f"No row holds a number of {' or '.join(empty)}." if empty else "No column holds numbers to draw."
         return ChartSpec("table", reason=why)
     if len(table.rows) == 1:
@@ -162,7 +159,7 @@ def _candidates(table: Table, shape: str | None, roles: Roles) -> Iterable[Chart
     """The kinds of chart, in the order in which they are tried."""
     keys = keys_in_order(table, roles)
     parameters, times = _parameters(table, roles), differing(table, roles.times)
-    first, metrics = table.columns[0], len(roles.metrics)
+    first, metrics = table.names[0], len(roles.metrics)
     if shape == "front":  # what two metrics trade against each other, however many parameters tell the points apart
         yield "scatter"
     if shape in ("best", "ranking", "count", "change"):
@@ -196,9 +193,9 @@ def _joins(table: Table, roles: Roles) -> bool:
     """Whether any line would join two points: settings that are no grid may leave each one alone."""
     chart = _completed(_line(table, roles, keys_in_order(table, roles)), table, roles)
     shown = narrowed(table, chart.only)
-    columns = [shown.column(c) for c in (chart.facet, chart.color, chart.symbol) if c]
+    columns = [shown.values(c) for c in (chart.facet, chart.color, chart.symbol) if c]
     series = list(zip(*columns, strict=True)) or [()] * len(shown.rows)
-    points = Counter(of for of, _ in set(zip(series, shown.column(chart.x or ""), strict=True)))
+    points = Counter(of for of, _ in set(zip(series, shown.values(chart.x or ""), strict=True)))
     return max(points.values(), default=0) > 1
 
 
@@ -224,15 +221,15 @@ def _placed(kind: ChartType, table: Table, roles: Roles, ranked: bool) -> ChartS
     if kind == "box":
         return _boxes(table, y, keys, roles.lead)
     if kind == "histogram":
-        facet = next((k for k in OWN_PANEL if k in keys), None)
+        facet = next((k for k in table.domain.apart if k in keys), None)
         few = [k for k in telling(table, keys) if k != facet and len(distinct(table, k)) <= _MOST_HISTOGRAMS]
-        color = next((k for k in ("method", "machine", *keys[:1]) if k in few), None)
+        color = next((k for k in (table.domain.rival, table.domain.machine, *keys[:1]) if k in few), None)
         return ChartSpec("histogram", x=y, color=color, facet=facet)
     if kind == "heatmap":
         x = next(iter(_parameters(table, roles)), keys[0] if keys else None)
         return ChartSpec("heatmap", x=x, y=next((k for k in keys if k != x), None), color=y)
     if kind == "parallel":
-        facet = own_panel(keys)
+        facet = own_panel(table, keys)
         color = roles.lead or for_points(table, [k for k in keys if k != facet])
         return ChartSpec("parallel", color=color, facet=facet, metrics=roles.metrics[:MOST_METRICS])
     return ChartSpec(kind)
@@ -246,20 +243,22 @@ def _scatter(table: Table, roles: Roles, keys: list[str]) -> ChartSpec:
         return ChartSpec("scatter", y=columns[0] if columns else None)
     x, y = columns
     color = for_points(table, [k for k in keys if k != x], roles.lead)
-    facet = next((k for k in OWN_PANEL if k in keys and k not in (x, color)), None)
+    facet = next((k for k in table.domain.apart if k in keys and k not in (x, color)), None)
     return ChartSpec("scatter", x=x, y=y, color=color, facet=facet)
 
 
 def _line(table: Table, roles: Roles, keys: list[str]) -> ChartSpec:
     times, parameters = differing(table, roles.times), _parameters(table, roles)
     # Trials carry their start beside what they measure; only a grouped time, or one that comes first, is the x axis.
-    along_time = times and (not parameters or not roles.raw or table.columns[0] == times[0])
+    along_time = times and (not parameters or not roles.raw or table.names[0] == times[0])
     few = [k for k in keys if k in roles.parameters]  # two values make a line only where it is wished
     x = next(iter(times if along_time else [*parameters, *times, *few]), None)
     metrics = roles.metrics[:MOST_METRICS]
     color, facet = for_lines(table, [k for k in keys if k != x], panels=len(metrics) < 2, lead=roles.lead)
     if along_time and roles.raw:
-        facet = own_panel([k for k in keys if k not in (x, "machine")])  # machines side by side on one time axis
+        facet = own_panel(
+            table, [k for k in keys if k not in (x, table.domain.machine)]
+        )  # machines side by side on one time axis
         color = for_points(table, [k for k in keys if k not in (x, facet)])
     several = metrics if len(metrics) > 1 and facet is None else ()
     return ChartSpec("line", x=x, y=metrics[0] if metrics else None, color=color, facet=facet, metrics=several)
@@ -269,11 +268,12 @@ def _bars(table: Table, roles: Roles, keys: list[str], ranked: bool) -> ChartSpe
     y = roles.metrics[0] if roles.metrics else None
     several = len(roles.metrics) > 1 and len(table.rows) <= _MOST_BARS_OF_ROWS
     metrics = roles.metrics[:MOST_METRICS] if several else ()
+    rival = table.domain.rival
     if ranked:
-        others = [k for k in keys if k != "method"]
+        others = [k for k in keys if k != rival]
         name = others[0] if len(others) == 1 and others[0] in roles.names else None
         x = keys[0] if len(keys) == 1 else name
-        color = "method" if "method" in roles.names else None  # who won is told even where it is always the same
+        color = rival if rival in roles.names else None  # who won is told even where it is always the same
         return ChartSpec("bar", x=x if x and is_unique(table, [x]) else None, y=y, color=color, metrics=metrics)
     x, color, facet = for_bars(table, keys, panels=not several, lead=roles.lead)
     chart = ChartSpec("bar", x=x, y=y, color=color, facet=facet, metrics=metrics)
@@ -282,7 +282,7 @@ def _bars(table: Table, roles: Roles, keys: list[str], ranked: bool) -> ChartSpe
         return chart
     if not few and not fits(completed := _completed(chart, table, roles), table):
         return chart if len(distinct(narrowed(table, completed.only), x or "")) > 1 else _replaced(chart, table, keys)
-    return ChartSpec("bar", y=y, color=roles.lead or ("method" if "method" in keys else None), metrics=metrics)
+    return ChartSpec("bar", y=y, color=roles.lead or (rival if rival in keys else None), metrics=metrics)
 
 
 def _mostly_empty(table: Table, chart: ChartSpec) -> bool:
@@ -308,12 +308,13 @@ def _replaced(chart: ChartSpec, table: Table, keys: list[str]) -> ChartSpec:
 
 
 def _boxes(table: Table, y: str | None, keys: list[str], lead: str | None) -> ChartSpec:
-    facet = own_panel([k for k in keys if k != lead])
+    facet = own_panel(table, [k for k in keys if k != lead])
     rest = [k for k in keys if k != facet]
     x, color, _ = for_bars(table, rest, panels=False)
     if len(rest) > 2:
-        color = "method" if "method" in rest else rest[0]
-        x = "machine" if "machine" in rest else lead or color  # boxes never hold two machines
+        rival, machine = table.domain.rival, table.domain.machine
+        color = rival if rival in rest else rest[0]
+        x = machine if machine in rest else lead or color  # boxes never hold two machines
     if color and len(distinct(table, color)) > MOST_COLORS:
         color = None
     return ChartSpec("box", x=x, y=y, color=color, facet=facet)
@@ -329,8 +330,8 @@ def _completed(chart: ChartSpec, table: Table, roles: Roles) -> ChartSpec:
     metrics = chart.metrics if several else axes(chart, table) if chart.type == "parallel" else ()
     chart = replace(chart, symbol=None, metrics=metrics, pareto=False, fronts=(), dots=False, ideal=False, only=())
     if chart.type == "scatter" and chart.x and chart.y:
-        trials = roles.raw and not {"method", "seed", "trial_id"}.isdisjoint(table.columns)
-        chart = _with_fronts(chart, table, keys, "trial" if trials else "row", roles.lead)
+        trials = roles.raw and not {table.domain.rival, *table.domain.repeated_by}.isdisjoint(table.names)
+        chart = _with_fronts(chart, table, keys, table.domain.row if trials else "row", roles.lead)
     elif chart.type == "line" and chart.x:
         # Trials along time are of all kinds of work: each is drawn, and lines join those that are alike.
         chart = _with_series(chart, table, keys, narrow=not (roles.raw and chart.x in roles.times), lead=roles.lead)
@@ -340,8 +341,8 @@ def _completed(chart: ChartSpec, table: Table, roles: Roles) -> ChartSpec:
             chart = replace(chart, only=one_value(table, rest, (chart.x, chart.y)))
         elif chart.type == "bar" and chart.x and not is_unique(table, _cell(chart)):
             chart = replace(chart, only=one_value(table, rest, _cell(chart), roles.lead))
-        chart = replace(chart, dots=chart.type == "bar" and _would_look_alike(chart, table), reason=_what(chart))
-    others = [label(m) for m in roles.metrics if m not in (chart.x, chart.y, chart.color, *metrics)]
+        chart = replace(chart, dots=chart.type == "bar" and _would_look_alike(chart, table), reason=_what(chart, table))
+    others = [table.label(m) for m in roles.metrics if m not in (chart.x, chart.y, chart.color, *metrics)]
     if others and chart.type in ("scatter", "line", "bar"):
         chart = replace(chart, reason=f"{chart.reason} The table holds {join(others)} as well.")
     return chart
@@ -349,25 +350,28 @@ def _completed(chart: ChartSpec, table: Table, roles: Roles) -> ChartSpec:
 
 def _with_fronts(chart: ChartSpec, table: Table, keys: list[str], row: str, lead: str | None) -> ChartSpec:
     """A scatter with its symbols and its Pareto front: different work has a front each, or none where it is much."""
-    apart = next((k for k in ("machine", lead) if k in keys and k not in (chart.color, chart.facet)), None)
-    reason = f"{label(chart.x)} against {label(chart.y)}, one point per {row}."
+    domain = table.domain
+    apart = next((k for k in (domain.machine, lead) if k in keys and k not in (chart.color, chart.facet)), None)
+    reason = f"{table.label(chart.x)} against {table.label(chart.y)}, one point per {row}."
     chart = replace(chart, symbol=apart or chart.color, reason=reason)
-    if not (has_direction(chart.x or "") and has_direction(chart.y or "")):
+    if not all(table.column(c).better for c in (chart.x, chart.y) if c):
         return chart
     # Neither different work nor what has a panel of its own can be on one front, whatever its colour.
-    work = [k for k in keys if k in (*GROUP_AXES, *OWN_PANEL, chart.facet)]
+    work = [k for k in keys if k in (*domain.work, *domain.apart, chart.facet)]
     mixed = [k for k in telling(table, work) if k != chart.facet]
     if not mixed:
         return replace(chart, pareto=True)
-    values = [table.column(chart.facet) if chart.facet else [None] * len(table.rows), *map(table.column, mixed)]
+    values = [table.values(chart.facet) if chart.facet else [None] * len(table.rows), *map(table.values, mixed)]
     rows = Counter(zip(*values, strict=True))
     panels = Counter(panel for panel, *_ in rows)
-    alike = not set(mixed) & set(OWN_PANEL) - {"machine"}  # fronts of two data sets would cross in one panel
+    alike = not set(mixed) & set(domain.apart) - {domain.machine}  # fronts of two data sets would cross in one panel
     if alike and max(panels.values()) <= _MOST_FRONTS and max(rows.values()) > 1:
-        reason += f" Each {' and '.join(map(label, mixed))} has a Pareto front of its own."
+        reason += f" Each {' and '.join(map(table.label, mixed))} has a Pareto front of its own."
         return replace(chart, fronts=tuple(mixed), reason=reason)
     differ = "differs" if len(mixed) == 1 else "differ"
-    return replace(chart, reason=f"{reason} No Pareto front, since {' and '.join(map(label, mixed))} {differ} as well.")
+    return replace(
+        chart, reason=f"{reason} No Pareto front, since {' and '.join(map(table.label, mixed))} {differ} as well."
+    )
 
 
 def _with_series(chart: ChartSpec, table: Table, keys: list[str], narrow: bool, lead: str | None) -> ChartSpec:
@@ -375,19 +379,19 @@ def _with_series(chart: ChartSpec, table: Table, keys: list[str], narrow: bool, 
     symbol, only = rest_of_lines(table, keys, chart.x or "", chart.color, chart.facet, lead)
     chart = replace(chart, symbol=symbol or chart.color, only=only if narrow else ())
     chart = replace(chart, ideal=scales(chart, narrowed(table, chart.only)))
-    reason = f"{join([label(m) for m in chart.metrics or (chart.y or '',)])} along {label(chart.x)}."
+    reason = f"{join([table.label(m) for m in chart.metrics or (chart.y or '',)])} along {table.label(chart.x)}."
     if chart.ideal:
         reason += " Dotted: every thread does as much as the first ones."
     if same := alike(table, keys, chart):
-        reason += f" Lines that look alike differ in {join([label(k) for k in same])}."
+        reason += f" Lines that look alike differ in {join([table.label(k) for k in same])}."
     return replace(chart, reason=reason)
 
 
-def _what(chart: ChartSpec) -> str:
+def _what(chart: ChartSpec, table: Table) -> str:
     """What a chart shows that has neither fronts nor series, as a sentence."""
-    x, y = label(chart.x), join([label(m) for m in chart.metrics or (chart.y or "",)])
+    x, y = table.label(chart.x), join([table.label(m) for m in chart.metrics or (chart.y or "",)])
     if chart.type == "parallel":
-        known = [label(m) for m in chart.metrics if has_direction(m)]
+        known = [table.label(m) for m in chart.metrics if table.column(m).better]
         up = "; better is up" if known else ""
         up += f" for {join(known)}" if 0 < len(known) < len(chart.metrics) else ""
         return f"{y}: a line for each row, an axis for each number{up}."
@@ -395,7 +399,7 @@ def _what(chart: ChartSpec) -> str:
         "bar": f"{y} by {x}." if chart.x else f"{y} of each row.",
         "box": f"How {y} is distributed.",
         "histogram": f"How {x} is distributed.",
-        "heatmap": f"{label(chart.color)} for every {x} and {y}.",
+        "heatmap": f"{table.label(chart.color)} for every {x} and {y}.",
         "table": "Shown as a table.",
     }.get(chart.type, "")
 
@@ -403,7 +407,7 @@ def _what(chart: ChartSpec) -> str:
 def _would_look_alike(chart: ChartSpec, table: Table) -> bool:
     """Whether some number that is drawn differs too little for bars from zero; a number of trials is no such number."""
     shown = narrowed(table, chart.only)
-    columns = [m for m in chart.metrics or (chart.y or "",) if m not in catalog.COUNT_NAMES]
+    columns = [m for m in chart.metrics or (chart.y or "",) if table.column(m).role != "count"]
     return any(hardly_differ(shown, c) for c in columns)
 
 
@@ -417,8 +421,8 @@ def _parameters(table: Table, roles: Roles) -> list[str]:
     found = [k for k in keys if len(distinct_numbers(table, k)) >= _VALUES_OF_A_LINE]
     if not roles.lead or roles.lead in found:
         return found
-    leading = table.column(roles.lead)
-    shared = {k: Counter(v for v, _ in set(zip(table.column(k), leading, strict=True)) if v is not None) for k in found}
+    leading = table.values(roles.lead)
+    shared = {k: Counter(v for v, _ in set(zip(table.values(k), leading, strict=True)) if v is not None) for k in found}
     return [k for k in found if sum(n > 1 for n in shared[k].values()) >= _VALUES_OF_A_LINE]
 
 
@@ -434,7 +438,7 @@ def _scaled(chart: ChartSpec, table: Table) -> ChartSpec:
     if chart.type == "line" and chart.x:
         numbers = distinct_numbers(shown, chart.x)
         doubling = len(numbers) >= _VALUES_OF_A_LINE and all(v > 0 and math.log2(v).is_integer() for v in numbers)
-        axis = catalog.entry(chart.x).role == "axis"
+        axis = table.column(chart.x).role in ("axis", "repetition")
         log_x = doubling or (axis and spans(shown, chart.x, 10, chart.facet))
         # The ideal course is straight where both axes are logarithmic.
         ratio = 1.0 if chart.ideal and log_x else _TWO_DECADES

@@ -5,9 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mirror.chart.roles import Roles, compared, is_number
-from mirror.schema import catalog
-from mirror.table.table import Table, Value
+from mirror.chart.roles import Roles, compared, deviation_of, is_number
+from mirror.table.table import Column, Table, Value
 
 
 @dataclass(frozen=True)
@@ -34,10 +33,10 @@ def configurations(
 
     `named` are columns that the keys hold whether or not they say anything new.
     """
-    method = ["method"] if "method" in table.columns else []
-    keys = list(dict.fromkeys([*method, *compared(table, roles), *named]))
+    rival = [c for c in table.names if c == table.domain.rival]
+    keys = list(dict.fromkeys([*rival, *compared(table, roles), *named]))
     groups: dict[tuple[Value | None, ...], list[int]] = defaultdict(list)
-    measured, named_by = ([table.columns.index(c) for c in columns] for columns in (metrics, keys))
+    measured, named_by = ([table.names.index(c) for c in columns] for columns in (metrics, keys))
     for i, row in enumerate(table.rows):
         if all(is_number(row[m]) for m in measured):
             key = tuple(row[k] for k in named_by)
@@ -46,45 +45,41 @@ def configurations(
     for values, rows in groups.items():
         means, deviations = {}, {}
         for m in metrics:
-            column = table.column(m)
+            column = table.values(m)
             samples = [float(v) for i in rows if is_number(v := column[i])]
             means[m] = statistics.fmean(samples)
-            known = table.column(f"stddev_{m}")[rows[0]] if f"stddev_{m}" in table.columns else None
+            deviation = deviation_of(table, m)
+            known = table.values(deviation)[rows[0]] if deviation else None
             if len(samples) > 1:
                 deviations[m] = statistics.stdev(samples)
             elif is_number(known):
                 deviations[m] = float(known)
-        counted = table.column(roles.count)[rows[0]] if roles.count else None
+        counted = table.values(roles.count)[rows[0]] if roles.count else None
         trials = int(counted) if is_number(counted) else len(rows)
         found.append(Configuration(dict(zip(keys, values, strict=False)), means, deviations, trials))
     return found
 
 
-def has_direction(column: str) -> bool:
-    """Whether it is known which direction of a metric is better."""
-    return bool(catalog.entry(column).better)
-
-
-def badness(column: str, value: float) -> float:
+def badness(column: Column, value: float) -> float:
     """The value, turned so that less is better."""
-    return -value if catalog.entry(column).better == "higher" else value
+    return -value if column.better == "higher" else value
 
 
-def pareto_front(found: Sequence[Configuration], x: str, y: str) -> list[Configuration]:
+def pareto_front(found: Sequence[Configuration], x: Column, y: Column) -> list[Configuration]:
     """The configurations that no other one beats: at least as good in both metrics and better in one.
 
     Sorted by x, ascending. Equal ones are all kept.
     """
-    points = [(badness(x, c.means[x]), badness(y, c.means[y])) for c in found]
+    points = [(badness(x, c.means[x.name]), badness(y, c.means[y.name])) for c in found]
     front = [
         c
         for c, (a, b) in zip(found, points, strict=True)
         if not any(p <= a and q <= b and (p, q) != (a, b) for p, q in points)
     ]
-    return sorted(front, key=lambda c: (c.means[x], c.means[y]))
+    return sorted(front, key=lambda c: (c.means[x.name], c.means[y.name]))
 
 
 def repeats(table: Table, columns: Sequence[str]) -> float:
     """Median number of rows that agree in all of the columns."""
-    values = [table.column(c) for c in columns]
+    values = [table.values(c) for c in columns]
     return statistics.median(Counter(tuple(v[i] for v in values) for i in range(len(table.rows))).values())

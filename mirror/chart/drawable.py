@@ -3,11 +3,9 @@
 from collections import Counter
 from dataclasses import replace
 
-from db.columns import CHOICE_AXES
+from db.plain_text import plain_text
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.roles import distinct, distinct_numbers, is_number, is_numeric, is_temporal, sort_roles
-from mirror.schema import catalog
-from mirror.table.numbers import plain_text
 from mirror.table.table import Table, Value
 
 MOST_COLORS = 8
@@ -28,11 +26,6 @@ _NEEDS = {
 }
 
 
-def label(column: str | None) -> str:
-    """The column's short words, safe to put into a sentence."""
-    return plain_text(catalog.entry(column).label) if column else ""
-
-
 def fits(chart: ChartSpec, table: Table) -> str:
     """Empty when the chart can be drawn from the table, else one sentence that says why not."""
     if chart.type == "table":
@@ -43,7 +36,7 @@ def fits(chart: ChartSpec, table: Table) -> str:
         return "" if len(table.rows) == 1 else f"Number tiles show one row; there are {len(table.rows):,}."
     columns = (chart.x, chart.y, chart.color, chart.symbol, chart.facet, *chart.metrics, *(c for c, _ in chart.only))
     for c in columns:
-        if c is not None and c not in table.columns:
+        if c is not None and c not in table.names:
             return f"The result has no column {plain_text(c)}."
     return _fits_columns(chart, table) or _fits_scales(chart, table) or _fits_cells(chart, table)
 
@@ -55,12 +48,13 @@ def narrowed(table: Table, only: tuple[tuple[str, Value], ...]) -> Table:
     """
     if not only:
         return table
-    methods = table.column("method") if "method" in table.columns else [None] * len(table.rows)
+    rival, choices = table.domain.rival, table.domain.choices
+    methods = table.values(rival) if rival in table.names else [None] * len(table.rows)
     keep = [True] * len(table.rows)
     for column, wanted in only:
-        values = table.column(column)
+        values = table.values(column)
         settings = Counter(m for m, _ in {(m, v) for m, v in zip(methods, values, strict=True) if v is not None})
-        own = {m for m, n in settings.items() if n == 1 and m is not None} if column in CHOICE_AXES else set()
+        own = {m for m, n in settings.items() if n == 1 and m is not None} if column in choices else set()
         keep = [k and (v is None or v == wanted or m in own) for k, v, m in zip(keep, values, methods, strict=True)]
     return replace(table, rows=tuple(r for r, k in zip(table.rows, keep, strict=True) if k))
 
@@ -68,7 +62,7 @@ def narrowed(table: Table, only: tuple[tuple[str, Value], ...]) -> Table:
 def panels(chart: ChartSpec, shown: Table) -> list[Value | None]:
     """The values of `facet` that get a panel, in their order: those with the most rows where they are too many."""
     values = distinct(shown, chart.facet or "")
-    often = Counter(shown.column(chart.facet or ""))
+    often = Counter(shown.values(chart.facet or ""))
     kept = sorted(values, key=lambda v: (v is None, -often[v]))[:MOST_FACETS]
     return [v for v in values if v in kept]
 
@@ -82,7 +76,7 @@ def drawn_part(chart: ChartSpec, table: Table) -> Table:
     """The rows that are drawn: complete ones, of at most MOST_BARS boxes and as many on each side of a heatmap."""
     part = complete_part(chart, table)
     for c in crowded(chart, part):
-        values = part.column(c)
+        values = part.values(c)
         kept = {v for v, _ in sorted(Counter(values).items(), key=lambda item: -item[1])[:MOST_BARS]}
         part = replace(part, rows=tuple(r for r, v in zip(part.rows, values, strict=True) if v in kept))
     return part
@@ -91,7 +85,7 @@ def drawn_part(chart: ChartSpec, table: Table) -> Table:
 def crowded(chart: ChartSpec, part: Table) -> list[str]:
     """The columns that have more categories than boxes or the sides of a heatmap can show."""
     sides = {"box": (chart.x,), "heatmap": (chart.x, chart.y)}.get(chart.type, ())
-    return [c for c in sides if c and len(set(part.column(c))) > MOST_BARS]
+    return [c for c in sides if c and len(set(part.values(c))) > MOST_BARS]
 
 
 def complete_part(chart: ChartSpec, table: Table) -> Table:
@@ -99,7 +93,7 @@ def complete_part(chart: ChartSpec, table: Table) -> Table:
     table = narrowed(table, chart.only)
     rows = list(table.rows)
     for c in axes(chart, table) if chart.type == "parallel" else placed(chart):
-        at = table.columns.index(c)
+        at = table.names.index(c)
         if is_numeric(table, c):
             positive = c in _log_columns(chart)
             rows = [r for r in rows if is_number(v := r[at]) and (v > 0 or not positive)]
@@ -114,7 +108,7 @@ def spans(table: Table, column: str | None, ratio: float, facet: str | None = No
     if column is None or not is_numeric(table, column):
         return False
     parts: dict[Value | None, list[float]] = {}
-    values, places = table.column(column), table.column(facet) if facet else [None] * len(table.rows)
+    values, places = table.values(column), table.values(facet) if facet else [None] * len(table.rows)
     for value, place in zip(values, places, strict=True):
         if is_number(value):
             parts.setdefault(place, []).append(float(value))
@@ -123,13 +117,13 @@ def spans(table: Table, column: str | None, ratio: float, facet: str | None = No
 
 def hardly_differ(table: Table, column: str) -> bool:
     """Whether numbers above zero differ so little that bars from zero would look alike."""
-    numbers = distinct_numbers(table, column) if column in table.columns else []
+    numbers = distinct_numbers(table, column) if column in table.names else []
     return len(numbers) > 1 and numbers[0] > 0 and numbers[-1] / numbers[0] <= _ALIKE
 
 
 def is_unique(table: Table, columns: list[str]) -> bool:
     """Whether no two rows agree in all of the columns."""
-    places = [table.columns.index(c) for c in columns]
+    places = [table.names.index(c) for c in columns]
     return len({tuple(r[p] for p in places) for r in table.rows}) == len(table.rows)
 
 
@@ -166,9 +160,9 @@ def _fits_columns(chart: ChartSpec, table: Table) -> str:
         return needed
     shown = drawn_part(chart, table)
     if not shown.rows:
-        return f"No row has {' and '.join(label(c) for c in columns)} to draw."
+        return f"No row has {' and '.join(table.label(c) for c in columns)} to draw."
     if chart.type == "line" and len(distinct(shown, chart.x or "")) < 2:
-        return f"A line needs two points; all rows have the same {label(chart.x)}."
+        return f"A line needs two points; all rows have the same {table.label(chart.x)}."
     return ""
 
 
@@ -177,7 +171,7 @@ def _fits_scales(chart: ChartSpec, table: Table) -> str:
         return "Bars start at zero, so they have no logarithmic axis."
     for column in _log_columns(chart):
         if not is_numeric(table, column):
-            return f"A logarithmic axis needs numbers; {label(column)} holds none."
+            return f"A logarithmic axis needs numbers; {table.label(column)} holds none."
     return ""
 
 
@@ -191,10 +185,10 @@ def _log_columns(chart: ChartSpec) -> list[str]:
 def _fits_cells(chart: ChartSpec, table: Table) -> str:
     shown = drawn_part(chart, table)
     if chart.type == "heatmap" and not is_unique(shown, [c for c in (chart.x, chart.y) if c]):
-        return f"A heatmap shows one number per cell, but several rows share a {label(chart.x)} and {label(chart.y)}."
+        shared = f"{table.label(chart.x)} and {table.label(chart.y)}"
+        return f"A heatmap shows one number per cell, but several rows share a {shared}."
     cell = [c for c in (chart.x, chart.color, chart.facet) if c]
     if chart.type == "bar" and chart.x and not is_unique(shown, cell):
-        return (
-            f"Several rows share one bar: choose no column on x, or one that differs where {label(chart.x)} does not."
-        )
+        named = table.label(chart.x)
+        return f"Several rows share one bar: choose no column on x, or one that differs where {named} does not."
     return ""

@@ -11,7 +11,6 @@ from mirror.chart.drawable import (
     crowded,
     drawn_part,
     fits,
-    label,
     narrowed,
     panels,
     placed,
@@ -37,36 +36,40 @@ def left_out(chart: ChartSpec, table: Table, edited: bool = False) -> str:
     sentences = []
     shown = drawn_part(chart, table)
     if chart.only:
-        drawn = join([describe(c, v) for c, v in chart.only])
-        column, value = next((o for o in chart.only if o[0] != "machine"), chart.only[0])
-        hint = _hint(column, distinct(table, column), [value], edited)
+        drawn = join([describe(table.column(c), v) for c, v in chart.only])
+        column, value = next((o for o in chart.only if o[0] != table.domain.machine), chart.only[0])
+        hint = _hint(table, column, distinct(table, column), [value], edited)
         sentences.append(f"Only {drawn} {'is' if len(chart.only) == 1 else 'are'} drawn{hint}.")
     complete = complete_part(chart, table)
     if missing := len(narrowed(table, chart.only).rows) - len(complete.rows):
-        names = " or no ".join(label(c) for c in placed(chart))
+        names = " or no ".join(table.label(c) for c in placed(chart))
         sentences.append(f"{missing:,} {'row has' if missing == 1 else 'rows have'} no {names} to draw.")
     for c in crowded(chart, complete):
-        sentences.append(f"{MOST_BARS} of {len(distinct(complete, c)):,} values of {label(c)} are drawn.")
+        sentences.append(f"{MOST_BARS} of {len(distinct(complete, c)):,} values of {table.label(c)} are drawn.")
     if chart.facet and (facets := len(distinct(shown, chart.facet))) > MOST_FACETS:
-        hint = _hint(chart.facet, distinct(shown, chart.facet), panels(chart, shown), edited)
-        sentences.append(f"{MOST_FACETS} of {facets:,} panels by {label(chart.facet)} are drawn{hint}.")
+        hint = _hint(table, chart.facet, distinct(shown, chart.facet), panels(chart, shown), edited)
+        sentences.append(f"{MOST_FACETS} of {facets:,} panels by {table.label(chart.facet)} are drawn{hint}.")
     if chart.type == "bar" and not chart.facet:
         bars = len(distinct(shown, chart.x)) if chart.x else len(shown.rows)
         if bars > MOST_BARS:
             sentences.append(f"The first {MOST_BARS} of {bars:,} bars are drawn.")
     if chart.color and chart.type != "heatmap" and len(distinct(shown, chart.color)) > MOST_COLORS:
-        sentences.append(f"Only {MOST_COLORS} values of {label(chart.color)} have a colour, the rest is grey.")
+        sentences.append(f"Only {MOST_COLORS} values of {table.label(chart.color)} have a colour, the rest is grey.")
     if table.truncated and chart.type == "line":
         sentences.append(f"Only the first {len(table.rows):,} rows were read, so lines may end early.")
     return " ".join(sentences)
 
 
-def _hint(column: str, values: Sequence[Value | None], drawn: Sequence[Value | None], edited: bool) -> str:
+def _hint(
+    table: Table, column: str, values: Sequence[Value | None], drawn: Sequence[Value | None], edited: bool
+) -> str:
     """`; add “on ml-1m” for another`: how to see one of the values that are not drawn; empty where there is none."""
     other = next((v for v in values if v is not None and v not in drawn), None)
-    if other is None or (column == "machine" and not edited):  # names of machines are too long for a question
+    if other is None or (
+        column == table.domain.machine and not edited
+    ):  # names of machines are too long for a question
         return ""
     if not edited:
-        return f"; add “{where([other], [column])}” for another"
+        return f"; add “{where(table, [other], [column])}” for another"
     name = column if column.isidentifier() else '"' + column.replace('"', '""') + '"'
     return f"; add “WHERE {condition(Filter(name, '=', (other,)))}” for another"

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.drawable import MOST_COLORS, MOST_FACETS, narrowed
 from mirror.chart.roles import Roles, compared, distinct, is_fixed_by, sort_key
-from mirror.schema import catalog
 from mirror.table.table import Table, Value
 
-# What must not share an axis: each value gets a panel of its own.
-OWN_PANEL = ("metric", "benchmark", "op", "dataset", "device", "direction", "machine")
 _MOST_SYMBOLS = 4  # that can be told apart on lines
 _MOST_LINES = 12  # in one panel
 _MOST_KEYS_OF_BARS = 3
@@ -19,7 +16,7 @@ _MOST_KEYS_OF_BARS = 3
 def keys_in_order(table: Table, roles: Roles) -> list[str]:
     """The dimensions in which the rows differ, as the columns stand: what was asked for comes first."""
     keys = set(compared(table, roles))
-    return [c for c in dict.fromkeys(table.columns) if c in keys]
+    return [c for c in dict.fromkeys(table.names) if c in keys]
 
 
 def telling(table: Table, keys: Sequence[str]) -> list[str]:
@@ -27,16 +24,16 @@ def telling(table: Table, keys: Sequence[str]) -> list[str]:
     kept = list(keys)
     for key in reversed(keys):
         others = [k for k in kept if k != key]
-        if key not in ("method", *OWN_PANEL) and others and is_fixed_by(table, key, others):
+        if key not in (table.domain.rival, *table.domain.apart) and others and is_fixed_by(table, key, others):
             kept = others
     return kept
 
 
-def own_panel(keys: Sequence[str]) -> str | None:
+def own_panel(table: Table, keys: Sequence[str]) -> str | None:
     """The key that panels must be for; None where the only key is one that a colour tells."""
-    if len(keys) == 1 and keys[0] != "metric":
+    if len(keys) == 1 and keys[0] != table.domain.curve:
         return None
-    return next((k for k in OWN_PANEL if k in keys), None)
+    return next((k for k in table.domain.apart if k in keys), None)
 
 
 def for_lines(
@@ -51,14 +48,14 @@ def for_lines(
         lead: the dimension whose values are held against one another: it has the colours, and methods have panels or
             symbols, where they are not too many.
     """
-    keys = telling(table, keys)
+    keys, rival, apart = telling(table, keys), table.domain.rival, table.domain.apart
     if lead in keys and len(distinct(table, lead)) <= MOST_COLORS:
         rest = [k for k in keys if k != lead]
-        facet = next((k for k in (*OWN_PANEL, "method") if k in rest), None)
-        methods = len(distinct(table, "method")) if "method" in rest else 0
-        if methods <= (MOST_FACETS if panels and facet == "method" else _MOST_SYMBOLS):
-            return lead, facet if panels or facet != "method" else None
-    facet = own_panel(keys)
+        facet = next((k for k in (*apart, rival) if k in rest), None)
+        rivals = len(distinct(table, rival)) if rival in rest else 0
+        if rivals <= (MOST_FACETS if panels and facet == rival else _MOST_SYMBOLS):
+            return lead, facet if panels or facet != rival else None
+    facet = own_panel(table, keys)
     rest = [k for k in keys if k != facet]
     color = _line_color(table, rest)
     rest = [k for k in rest if k != color]
@@ -73,7 +70,7 @@ def rest_of_lines(
     """(symbol, only) of lines along x with this colour and panels: what makes too many lines is drawn for one value."""
     rest = [k for k in telling(table, keys) if k not in (color, facet)]
     few = [k for k in rest if len(distinct(table, k)) <= _MOST_SYMBOLS]
-    first = (lead, *(["method"] if lead else []), "machine")
+    first = (lead, *([table.domain.rival] if lead else []), table.domain.machine)
     symbol = next((k for k in first if k in few), next(iter(few), None))
     only = one_value(table, [k for k in rest if k != symbol], (x, color, facet), lead)
     if symbol and symbol != lead and most_lines(narrowed(table, only), facet, color, symbol) > _MOST_LINES:
@@ -96,20 +93,19 @@ def for_bars(
     Methods are told by colour, or, where they are too many or others lead (see `for_lines`), by the category.
     """
     few = [k for k in keys if len(distinct(table, k)) <= MOST_COLORS]
+    apart, rival = table.domain.apart, next((k for k in keys if k == table.domain.rival), None)
     if len(keys) <= 1:
-        return (keys[0] if keys else None), ("method" if "method" in few else None), None
-    x: str | None
+        return (keys[0] if keys else None), (rival if rival in few else None), None
+    x: str | None = None
     if lead in few:
-        x, color = "method" if "method" in keys else None, lead
-    elif "method" in keys and "method" not in few:
-        color = next(iter(few), next(k for k in keys if k != "method"))
-        x = "method"
+        x, color = rival, lead
+    elif rival and rival not in few:
+        x, color = rival, next(iter(few), next(k for k in keys if k != rival))
     else:
-        color = "method" if "method" in keys else next((k for k in reversed(keys) if k in few), keys[-1])
-        x = None
+        color = rival or next((k for k in reversed(keys) if k in few), keys[-1])
     rest = [k for k in keys if k not in (x, color)]
-    panelled = (*OWN_PANEL, *reversed(rest)) if len(keys) <= _MOST_KEYS_OF_BARS else OWN_PANEL
-    places = [k for k in panelled if k in rest and (k in OWN_PANEL or len(distinct(table, k)) <= MOST_FACETS)]
+    panelled = (*apart, *reversed(rest)) if len(keys) <= _MOST_KEYS_OF_BARS else apart
+    places = [k for k in panelled if k in rest and (k in apart or len(distinct(table, k)) <= MOST_FACETS)]
     facet = places[0] if panels and places and (x or len(rest) > 1) else None
     return x or next(k for k in rest if k != facet), color, facet
 
@@ -117,7 +113,8 @@ def for_bars(
 def for_points(table: Table, keys: Sequence[str], lead: str | None = None) -> str | None:
     """The colour of points: methods, since they keep theirs; what leads, machines, data sets, then what has few."""
     few = (k for k in keys if len(distinct(table, k)) <= MOST_COLORS)
-    return next((k for k in ("method", lead, "machine", "dataset") if k in keys), None) or next(few, None)
+    first = (table.domain.rival, lead, table.domain.machine, table.domain.dataset)
+    return next((k for k in first if k in keys), None) or next(few, None)
 
 
 def one_value(
@@ -133,18 +130,18 @@ def one_value(
         places: the columns that have places: as many of their combinations as possible should be left, then rows.
         lead: the column of which, before all, as many values as possible must be left.
     """
-    usual = catalog.words()["defaults"]
+    usual = table.domain.usual
     only: list[tuple[str, Value]] = []
     for column in columns:
         left = narrowed(table, tuple(only))
-        values = left.column(column)
-        combinations = list(zip(*(left.column(c) for c in places if c), strict=True)) or [()] * len(values)
+        values = left.values(column)
+        combinations = list(zip(*(left.values(c) for c in places if c), strict=True)) or [()] * len(values)
         often = Counter(v for v in values if v is not None)
         several = Counter(v for v, _ in set(zip(values, combinations, strict=True)))
-        leads = Counter(v for v, _ in set(zip(values, left.column(lead), strict=True))) if lead else Counter()
+        leads = Counter(v for v, _ in set(zip(values, left.values(lead), strict=True))) if lead else Counter()
         if len(often) > 1:
-            value = usual.get(column)
-            if value not in often or leads[value] < max(leads[v] for v in often):
+            value: Value | None = usual.get(column)
+            if value is None or value not in often or leads[value] < max(leads[v] for v in often):
                 value = min(often, key=lambda v: (-leads[v], -several[v], -often[v], sort_key(v)))
             only.append((column, value))
     return tuple(only)
@@ -152,7 +149,7 @@ def one_value(
 
 def most_lines(table: Table, facet: str | None, *series: str | None) -> int:
     """The number of lines in the panel that has the most."""
-    columns = [table.column(c) if c else [None] * len(table.rows) for c in (facet, *series)]
+    columns = [table.values(c) if c else [None] * len(table.rows) for c in (facet, *series)]
     return max(Counter(panel for panel, *_ in set(zip(*columns, strict=True))).values(), default=0)
 
 
@@ -161,8 +158,8 @@ def _line_color(table: Table, keys: Sequence[str]) -> str | None:
 
     The machine comes last: it is told by the symbol.
     """
-    if "method" in keys:
-        return "method"
+    if table.domain.rival in keys:
+        return table.domain.rival
     few = [k for k in keys if len(distinct(table, k)) <= MOST_COLORS]
-    first = [k for k in few if k != "machine"][:2] or few or list(keys)
+    first = [k for k in few if k != table.domain.machine][:2] or few or list(keys)
     return max(first, key=lambda k: len(distinct(table, k)), default=None)

@@ -1,30 +1,15 @@
 """What each column of a result is for: metrics, parameters, names, times, spreads and counts."""
 
 import itertools
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TypeGuard
 
-from db.columns import BY_NAME, CHOICE_AXES
 from mirror.query.contrast import contrasted
 from mirror.query.spec import QuerySpec
-from mirror.schema import catalog
 from mirror.table.calendar_names import place_in_year
-from mirror.table.table import Table, Value
+from mirror.table.table import Column, Table, Value, is_number, is_timestamp
 
-# Places along a run in the views `curves` and `samples`, which the catalogue of trials does not hold.
-_POSITIONS = ("step", "sample")
-# Columns that tell repetitions of one configuration apart, or only describe the run.
-_REPETITION = ("seed", "sweep", "code_version", "group_id", "is_baseline", "stop_reason", "error")
-# Columns that only describe a row where another one is there: the id of a machine that is named, what a speedup means.
-_BESIDE = {"machine_id": "machine", "verdict": "speedup"}
-_INTERVALS = {
-    "latency_us": ("latency_ci_low_us", "latency_ci_high_us"), "speedup": ("speedup_ci_low", "speedup_ci_high"),
-    "right_share": ("right_ci_low", "right_ci_high"),
-}  # fmt: skip
 # Last words of the names of numbers that are places along something or name something, in tables of any kind.
 _PLACES = (
     "year", "quarter", "month", "week", "weekday", "day", "hour", "minute", "epoch", "iteration", "bucket", "bin",
@@ -33,8 +18,6 @@ _PLACES = (
 _MEASURED = ("avg", "average", "mean", "median", "sum", "total", "min", "max", "count", "number", "num", "per")
 _IDENTIFIERS = ("id", "key", "code", "zip", "postcode", "uuid")
 _DIGITS, _MOST_DIGITS = re.compile(r"\d+"), 20
-_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
-_PERCENTILES = ("latency_p10_us", "latency_p90_us", "latency_p95_us", "latency_p99_us")
 
 
 @dataclass(frozen=True)
@@ -66,26 +49,21 @@ class Roles:
         return self.names + self.parameters
 
 
-def is_number(value: object) -> TypeGuard[int | float]:
-    """A finite number; truth values are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def is_numeric(table: Table, column: str) -> bool:
     """Whether a column holds a number somewhere, and no text or truth value."""
-    values = table.column(column)
+    values = table.values(column)
     return any(map(is_number, values)) and not any(isinstance(v, str | bool) for v in values)
 
 
 def is_temporal(table: Table, column: str) -> bool:
     """Whether a column holds ISO timestamps and nothing else."""
-    values = [v for v in table.column(column) if v is not None]
-    return bool(values) and all(isinstance(v, str) and _is_timestamp(v) for v in values)
+    values = [v for v in table.values(column) if v is not None]
+    return bool(values) and all(isinstance(v, str) and is_timestamp(v) for v in values)
 
 
 def distinct(table: Table, column: str) -> list[Value | None]:
     """The distinct values of a column: numbers by value, then text by name (months in their order), then NULL."""
-    values = set(table.column(column))
+    values = set(table.values(column))
     if is_calendar(table, column):
         return sorted(values, key=lambda v: (v is None, place_in_year(v) or (0, 0), str(v)))
     return sorted(values, key=sort_key)
@@ -93,48 +71,49 @@ def distinct(table: Table, column: str) -> list[Value | None]:
 
 def is_calendar(table: Table, column: str) -> bool:
     """Whether a column holds names of months, of weekdays or of quarters, and nothing else."""
-    values = {v for v in table.column(column) if v is not None}
+    values = {v for v in table.values(column) if v is not None}
     return bool(values) and all(place_in_year(v) is not None for v in values)
 
 
 def distinct_numbers(table: Table, column: str) -> list[float]:
     """The distinct finite numbers of a column, ascending."""
-    return sorted({float(v) for v in table.column(column) if is_number(v)})
+    return sorted({float(v) for v in table.values(column) if is_number(v)})
 
 
 def differing(table: Table, columns: Iterable[str]) -> list[str]:
     """The columns that hold more than one value (NULL counts as one)."""
-    return [c for c in columns if len(set(table.column(c))) > 1]
+    return [c for c in columns if len(set(table.values(c))) > 1]
 
 
 def sort_roles(table: Table, spec: QuerySpec | None = None) -> Roles:
     """Sort the columns by use: as the spec says where there is one, else through the catalogue and the values."""
-    columns = tuple(dict.fromkeys(table.columns))
+    columns = {c.name: c for c in reversed(table.columns)}
+    columns = {n: columns[n] for n in table.names}
     asked = [c for c in spec.drawn if c in columns] if spec else []
     dimensions = [d for d in spec.dimensions if d in columns] if spec else []
     rest = [c for c in columns if c not in asked and c not in dimensions]
-    count = next((c for c in rest if c in catalog.COUNT_NAMES and is_numeric(table, c)), None)
-    spreads = {s for c in columns for s in _spread_columns(c) if s in rest}
+    count = next((c for c in rest if columns[c].role == "count" and is_numeric(table, c)), None)
+    spreads = {c for c in rest if columns[c].of}
     inferred: list[str] = []
     parameters, names, times, identifiers = [], [], [], []
     for c in dimensions + rest:
-        entry = catalog.entry(c)
-        if c == count or c in spreads or entry.role == "key":
+        column = columns[c]
+        if c == count or c in spreads or column.role == "key":
             continue
         if is_temporal(table, c):
             times.append(c)
         elif not is_numeric(table, c):
-            if any(v is not None for v in table.column(c)) and entry.role != "metric":
+            if any(v is not None for v in table.values(c)) and column.role != "metric":
                 names.append(c)
-        elif c not in dimensions and _is_identifier(c):
+        elif c not in dimensions and _is_identifier(column):
             identifiers.append(c)
-        elif c in dimensions or entry.role == "axis" or c in _POSITIONS or _is_place(table, c):
+        elif c in dimensions or column.role in ("axis", "name", "repetition") or _is_place(table, column):
             parameters.append(c)
-        elif entry.role == "metric" or c not in BY_NAME:
+        else:
             inferred.append(c)
     metrics = [c for c in asked if is_numeric(table, c)]
     if not metrics and not asked:
-        metrics = inferred or [c for c in rest if c in BY_NAME and BY_NAME[c].unit and c not in parameters]
+        metrics = inferred or [c for c in rest if columns[c].of and columns[c].unit]
         metrics = [c for c in metrics if is_numeric(table, c)]
     if not metrics and not asked and count:
         metrics = [count]
@@ -143,10 +122,14 @@ def sort_roles(table: Table, spec: QuerySpec | None = None) -> Roles:
     raw = spec.shape in ("points", "rows") if spec else count is None and not spreads
     # A reason is a sentence: it tells groups apart only where nothing else does.
     described = tuple(
-        d for d in dimensions if d in _REPETITION and d != "seed" and (d != "error" or len(dimensions) == 1)
+        d
+        for d in dimensions
+        if columns[d].role == "repetition"
+        and d not in table.domain.repeated_by
+        and (d != "error" or len(dimensions) == 1)
     )
     lead = contrasted(spec)
-    lead = lead if lead in columns and len(set(table.column(lead)) - {None}) > 1 else None
+    lead = lead if lead in columns and len(set(table.values(lead)) - {None}) > 1 else None
     return Roles(tuple(metrics), tuple(parameters), tuple(names), tuple(times), count, raw, described, lead)
 
 
@@ -155,21 +138,21 @@ def compared(table: Table, roles: Roles) -> list[str]:
     columns = [
         c
         for c in differing(table, roles.dimensions)
-        if (c not in _REPETITION or c in roles.asked) and _BESIDE.get(c) not in table.columns
+        if (table.column(c).role != "repetition" or c in roles.asked) and table.domain.beside.get(c) not in table.names
     ]
     return [c for c in columns if not _implied(table, c, [o for o in columns if o != c])]
 
 
 def spread(table: Table, metric: str) -> tuple[list[float], list[float]] | None:
     """How far each value reaches down and up: its standard deviation or its interval; None where no column says so."""
-    values = table.column(metric)
-    if _has_deviation(table, metric):
-        deviations = [float(v) if is_number(v) else 0.0 for v in table.column(f"stddev_{metric}")]
-        return deviations, deviations
-    low, high = _INTERVALS.get(metric, ("", ""))
-    if low in table.columns and high in table.columns:
-        below = [_gap(low, value) for low, value in zip(table.column(low), values, strict=True)]
-        above = [_gap(value, high) for value, high in zip(values, table.column(high), strict=True)]
+    if deviation := _drawn_deviation(table, metric):
+        known = [float(v) if is_number(v) else 0.0 for v in table.values(deviation)]
+        return known, known
+    low, high = (_beside(table, metric, end) for end in ("low", "high"))
+    if low and high:
+        values = table.values(metric)
+        below = [_gap(end, value) for end, value in zip(table.values(low), values, strict=True)]
+        above = [_gap(value, end) for value, end in zip(values, table.values(high), strict=True)]
         return (below, above) if any(below) or any(above) else None
     return None
 
@@ -178,43 +161,45 @@ def spread_in_words(table: Table, metric: str) -> str:
     """What `spread` tells: `the standard deviation over trials`, `the 95 % interval`; empty where there is none."""
     if spread(table, metric) is None:
         return ""
-    return "the standard deviation over trials" if _has_deviation(table, metric) else "the 95 % interval"
+    whole = f"the standard deviation over {table.domain.row}s"
+    return whole if _drawn_deviation(table, metric) else "the 95 % interval"
 
 
-def _has_deviation(table: Table, metric: str) -> bool:
-    name = f"stddev_{metric}"
-    return name in table.columns and any(is_number(v) and v for v in table.column(name))
+def deviation_of(table: Table, metric: str) -> str | None:
+    """The column that holds the standard deviation of a metric."""
+    return _beside(table, metric, "deviation")
+
+
+def _beside(table: Table, metric: str, role: str) -> str | None:
+    return next((c.name for c in table.columns if c.of == metric and c.role == role), None)
+
+
+def _drawn_deviation(table: Table, metric: str) -> str | None:
+    name = deviation_of(table, metric)
+    return name if name and any(is_number(v) and v for v in table.values(name)) else None
 
 
 def _implied(table: Table, column: str, others: list[str]) -> bool:
     """Whether another column fixes one that then says nothing new: tables of a data set, settings that a method has."""
-    if column in ("num_rows", "num_tables"):
-        others = [c for c in others if c == "dataset"]
-    elif column == "op":
-        others = [c for c in others if c == "benchmark"]
-    elif column in ("compression", "block_size"):
-        if len(set(table.column(column)) - {1, None}) > 1:
-            return False
-        others = [c for c in others if c == "method"]
-    elif column in CHOICE_AXES:
-        others = [c for c in others if c == "method"]
-    else:
+    domain = table.domain
+    if column in domain.neutral and len(set(table.values(column)) - {domain.neutral[column], None}) > 1:
         return False
-    return bool(others) and is_fixed_by(table, column, others)
+    fixing = [c for c in others if c in domain.implied.get(column, ())]
+    return bool(fixing) and is_fixed_by(table, column, fixing)
 
 
 def is_fixed_by(table: Table, column: str, others: Sequence[str]) -> bool:
     """Whether rows that agree in all of the others agree in the column too."""
-    keys = list(zip(*(table.column(c) for c in others), strict=True)) or [()] * len(table.rows)
-    return len(set(keys)) == len(set(zip(keys, table.column(column), strict=True)))
+    keys = list(zip(*(table.values(c) for c in others), strict=True)) or [()] * len(table.rows)
+    return len(set(keys)) == len(set(zip(keys, table.values(column), strict=True)))
 
 
-def _is_place(table: Table, column: str) -> bool:
+def _is_place(table: Table, column: Column) -> bool:
     """Whether numbers of an unknown column are places along something: a year, or 1, 2, 3 in the first column."""
-    values = table.column(column)
-    if column in BY_NAME or not all(v is None or (is_number(v) and float(v).is_integer()) for v in values):
+    values = table.values(column.name)
+    if column.own or not all(v is None or (is_number(v) and float(v).is_integer()) for v in values):
         return False
-    words = _words(column)
+    words = _words(column.name)
     if words[-1] in _PLACES and not set(words) & set(_MEASURED):
         return True
     numbers = [float(v) for v in values if is_number(v)]
@@ -222,31 +207,16 @@ def _is_place(table: Table, column: str) -> bool:
     return column == table.columns[0] and len(numbers) > 2 and len(steps) == 1 and steps.pop() > 0
 
 
-def _is_identifier(column: str) -> bool:
-    return column not in BY_NAME and _words(column)[-1] in _IDENTIFIERS
+def _is_identifier(column: Column) -> bool:
+    return not column.own and _words(column.name)[-1] in _IDENTIFIERS
 
 
 def _words(column: str) -> list[str]:
     return re.findall(r"[^\W_]+", column.lower()) or [""]
 
 
-def _spread_columns(metric: str) -> tuple[str, ...]:
-    percentiles = _PERCENTILES if metric == "latency_us" else ()
-    return (f"stddev_{metric}", *_INTERVALS.get(metric, ()), *percentiles)
-
-
 def _gap(low: Value | None, high: Value | None) -> float:
     return max(0.0, float(high) - float(low)) if is_number(low) and is_number(high) else 0.0
-
-
-def _is_timestamp(text: str) -> bool:
-    if _MONTH.fullmatch(text):
-        return True
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return len(text) >= 10 and text[4] == "-"
 
 
 def sort_key(value: Value | None) -> tuple[int, float, str]:

@@ -5,8 +5,7 @@ from collections import defaultdict
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.places import most_lines
 from mirror.chart.roles import is_number, is_numeric
-from mirror.schema import catalog
-from mirror.table.table import Table
+from mirror.table.table import Column, Table
 
 # Units of what twice the threads would double, and of what they would halve.
 _RATES = ("examples/s", "GB/s")
@@ -20,28 +19,30 @@ def scales(chart: ChartSpec, table: Table) -> bool:
     A speedup has one where it is over the fewest threads: every line starts at 1 and leaves it. The speedup of the
     results is over the baseline with the same threads, so the baseline stays at 1, and there is no ideal.
     """
-    if chart.x != "threads" or not is_numeric(table, "threads"):
+    if chart.x is None or chart.x != table.domain.parallel or not is_numeric(table, chart.x):
         return False
     if most_lines(table, chart.facet, chart.color, chart.symbol) > _MOST_LINES:
         return False
     columns = chart.metrics or (chart.y or "",)
-    return any(has_ideal(m) and (catalog.entry(m).unit != "x" or _starts_at_one(chart, table, m)) for m in columns)
+    return any(
+        has_ideal(table.column(m)) and (table.column(m).unit != "x" or _starts_at_one(chart, table, m)) for m in columns
+    )
 
 
-def has_ideal(column: str) -> bool:
+def has_ideal(column: Column) -> bool:
     """Whether the unit of a column says how it would follow the threads."""
-    return catalog.entry(column).unit in (*_RATES, *_TIMES, "x")
+    return column.unit in (*_RATES, *_TIMES, "x")
 
 
-def ideal(column: str, threads: float, value: float, at: float) -> float:
+def ideal(column: Column, threads: float, value: float, at: float) -> float:
     """What a line with this value at some threads would reach at others."""
-    return value * threads / at if catalog.entry(column).unit in _TIMES else value * at / threads
+    return value * threads / at if column.unit in _TIMES else value * at / threads
 
 
 def _starts_at_one(chart: ChartSpec, table: Table, column: str) -> bool:
-    names = [table.column(c) for c in (chart.facet, chart.color, chart.symbol) if c]
+    names = [table.values(c) for c in (chart.facet, chart.color, chart.symbol) if c]
     lines: dict[tuple[object, ...], list[tuple[float, float]]] = defaultdict(list)
-    for i, (threads, value) in enumerate(zip(table.column("threads"), table.column(column), strict=True)):
+    for i, (threads, value) in enumerate(zip(table.values(chart.x or ""), table.values(column), strict=True)):
         if is_number(threads) and is_number(value):
             lines[tuple(n[i] for n in names)].append((threads, value))
     courses = [[v for _, v in sorted(line)] for line in lines.values()]

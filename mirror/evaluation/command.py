@@ -3,14 +3,11 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mirror.evaluation.questions import Question
-    from mirror.evaluation.runner import Scored
-    from mirror.evaluation.worlds import World
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -23,10 +20,11 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--set",
         choices=("categories", "paraphrases"),
         default="categories",
-        help="the questions by category, or one thing asked in the words of three voices (default: categories)",
+        help="the questions by category, or one thing asked in the words of three personas (default: categories)",
     )
     parser.add_argument("--category", metavar="C", help="only the questions of one category (default: all)")
-    parser.add_argument("--voice", metavar="V", help="of the paraphrases only those of one voice (default: all)")
+    parser.add_argument("--persona", metavar="P", help="of the paraphrases only those of one persona (default: all)")
+    parser.add_argument("--voice", dest="persona", help=argparse.SUPPRESS)  # what it was called before
     parser.add_argument(
         "--questions",
         choices=("all", "open", "held_out"),
@@ -40,66 +38,45 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def evaluate(given: argparse.Namespace) -> int:
     """Run the command. Returns the exit status: 0 all asked, 2 no language model is configured, 1 another error."""
     # Here, so that --help is quick.
-    from mirror.evaluation.questions import QuestionError
-    from mirror.evaluation.report import failures_as_text
+    from mirror.evaluation.fixtures import fixtures
+    from mirror.evaluation.questions import QuestionError, load
+    from mirror.evaluation.report import as_json, as_text, failures_as_text
     from mirror.evaluation.runner import NoModelError, run
 
     try:
-        asked = _set(given)
-        scored = run(asked.questions, given.engine, asked.worlds, _progress)
+        scored = run(_chosen(load(given.set), given), given.engine, fixtures(given.set), _progress)
     except (_NoSuchError, NoModelError, QuestionError) as error:
         print(error, file=sys.stderr)
         return 2 if isinstance(error, NoModelError) else 1
     if given.json:
-        print(json.dumps(asked.as_json(scored, given.engine), ensure_ascii=False))
+        print(json.dumps(as_json(scored, given.engine), ensure_ascii=False))
         return 0
-    print(asked.as_text(scored, given.engine))
+    print(as_text(scored, given.engine))
     if given.failures:
         print("\n" + failures_as_text(scored))
     return 0
 
 
-@dataclass(frozen=True)
-class _Set:
-    """Questions, where they are asked, and how what they come to is told."""
-
-    questions: "Sequence[Question]"
-    worlds: "Sequence[World]"
-    as_text: "Callable[[Sequence[Scored], str], str]"
-    as_json: "Callable[[Sequence[Scored], str], dict[str, Any]]"
-
-
-def _set(given: argparse.Namespace) -> _Set:
-    if given.set == "paraphrases":
-        from mirror.evaluation.voices import load_voices
-        from mirror.evaluation.voices_report import voices_as_json, voices_as_text
-        from mirror.evaluation.voices_worlds import VOICES_WORLDS
-
-        if given.category is not None:
-            raise _NoSuchError("The paraphrases have voices and no categories: choose one with --voice.")
-        chosen = _chosen(load_voices(), "voice", given.voice, given.questions)
-        return _Set(chosen, VOICES_WORLDS, voices_as_text, voices_as_json)
-    from mirror.evaluation.questions import load
-    from mirror.evaluation.report import as_json, as_text
-    from mirror.evaluation.worlds import WORLDS
-
-    if given.voice is not None:
-        raise _NoSuchError("Only the paraphrases have voices: add --set paraphrases.")
-    return _Set(_chosen(load(), "category", given.category, given.questions), WORLDS, as_text, as_json)
-
-
 class _NoSuchError(ValueError):
-    """A category or a voice that there is not; the message names those that there are."""
+    """A category or a persona that there is not; the message names those that there are."""
 
 
-def _chosen(questions: "Sequence[Question]", kind: str, category: str | None, which: str) -> "list[Question]":
-    known = list(dict.fromkeys(q.category for q in questions))
-    if category is not None and category not in known:
-        raise _NoSuchError(f"There is no {kind} {category!r}: name one of {', '.join(known)}.")
+def _chosen(questions: "Sequence[Question]", given: argparse.Namespace) -> "list[Question]":
+    """The questions that the options name. Raises _NoSuchError."""
+    if given.persona is not None and given.set != "paraphrases":
+        raise _NoSuchError("Only the paraphrases have personas: add --set paraphrases.")
+    if given.category is not None and given.set == "paraphrases":
+        raise _NoSuchError("The paraphrases have personas and no categories: choose one with --persona.")
+    for kind in ("category", "persona"):
+        wanted, known = getattr(given, kind), dict.fromkeys(getattr(q, kind) for q in questions)
+        if wanted is not None and wanted not in known:
+            raise _NoSuchError(f"There is no {kind} {wanted!r}: name one of {', '.join(known)}.")
     return [
         q
         for q in questions
-        if category in (None, q.category) and (which == "all" or q.held_out == (which == "held_out"))
+        if given.category in (None, q.category)
+        and given.persona in (None, q.persona)
+        and (given.questions == "all" or q.held_out == (given.questions == "held_out"))
     ]
 
 

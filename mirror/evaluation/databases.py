@@ -9,11 +9,9 @@ import duckdb
 from db.columns import AXES, GROUP_AXES, METRICS
 from db.schema import CURVE_AXES
 from db.store import Store
+from mirror.evaluation.fixtures import Fixture
 from mirror.evaluation.trials import records
-from mirror.evaluation.voices_trials import voices_records
-from mirror.evaluation.voices_worlds import VoicesWorld
-from mirror.evaluation.worlds import World
-from mirror.table.table import Table, Value
+from mirror.table.table import Table, Value, plain_table
 
 # Axes that say which trials a row stands for; a seed is a replicate, and numbers of two machines are never one.
 _APART = (*(a for a in AXES if a != "seed"), "machine")
@@ -51,12 +49,12 @@ SHORT = {
 }
 
 
-def build(world: World, folder: Path) -> Path:
-    """A DuckDB file with the results of a world, built as a run would have built it."""
-    path = folder / f"{world.name}.duckdb"
+def build(fixture: Fixture, folder: Path) -> Path:
+    """A DuckDB file with the results of a fixture, built as a run would have built it."""
+    path = folder / f"{fixture.name}.duckdb"
     store = Store(str(path))
     store.ensure()
-    store.add(voices_records(world) if isinstance(world, VoicesWorld) else records(world))
+    store.add(records(fixture))
     store.checkpoint()
     return path
 
@@ -94,7 +92,7 @@ class Golds:
         """The rows of a gold; times as ISO text. Raises duckdb.Error where the gold is no SQL over the views."""
         result = self._connection.execute(gold_statement(sql, fixed, of))
         names = tuple(c[0] for c in result.description or ())
-        return Table(names, tuple(tuple(map(_plain, row)) for row in result.fetchall()))
+        return plain_table(names, [tuple(map(_plain, row)) for row in result.fetchall()])
 
     def close(self) -> None:
         self._connection.close()

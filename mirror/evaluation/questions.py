@@ -1,21 +1,37 @@
 """The questions of the evaluation: what is asked, what a right answer is, and which of them are held out."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import yaml
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from mirror.evaluation.worlds import WORLDS
+from db.columns import AXES
+from mirror.evaluation.fixtures import SetName, fixtures
 from mirror.runs.run_plan import Scalar
 
-FOLDER = Path(__file__).parent / "questions"
-HELD_OUT_OF = 3  # one in so many is held out
-STATUSES = ("answered", "ambiguous", "refused", "action", "error")
-_CHARTS = frozenset(("scatter", "line", "bar", "box", "histogram", "heatmap", "tiles", "table"))
-_SEED = "held out"
+FOLDER = Path(__file__).parent
+_FILES = {"categories": "questions/*.yaml", "paraphrases": "paraphrases.yaml"}
+_FORBID = ConfigDict(extra="forbid")
+
+Status = Literal["answered", "ambiguous", "refused", "action", "error"]
+Chart = Literal["scatter", "line", "bar", "box", "histogram", "heatmap", "tiles", "table"]
+Persona = Literal["", "researcher", "engineer", "newcomer"]
+PERSONAS = get_args(Persona)[1:]
+
+# What tells rows apart, or says more of a row. A method is what most questions are about, so an answer has to name it.
+_TELLING = frozenset(
+    (
+        *AXES, "machine", "machine_id", "trial_id", "sweep", "status", "error", "started_at", "day", "week",
+        "code_version", "stop_reason", "verdict",
+    )
+) - {"method"}  # fmt: skip
+# Words that speak of a column of which most questions are silent.
+_SPEAKS_OF = {"direction": r"\bfwd|forward|backward|\bdirection", "cache": r"\bcaches?\b|\bwarm|\bcold"}
 
 
 class QuestionError(ValueError):
@@ -32,23 +48,34 @@ class Gold:
         top: only the first so many of them, ties at the end in any choice.
         per: the first so many of each kind of work.
         pareto: the chart must draw the Pareto front.
-        keys: further columns that only tell rows apart.
+        must: columns that an answer has to show although they tell rows apart; with it all others of that kind only
+            tell rows apart, and a column n counts replicates. None where the names of the columns say all that.
         aside: columns that an answer may do without.
-        replicates: its column n counts replicates, without which an answer may do where it has another number.
         either_sign: columns that are a difference, which an answer may take the other way round.
         of: what it reads, which is kept to the values that an answer fixed and named.
     """
+
+    __pydantic_config__ = _FORBID
 
     sql: str
     order: str = ""
     top: int | None = None
     per: bool = False
     pareto: bool = False
-    keys: frozenset[str] = frozenset()
+    must: frozenset[str] | None = None
     aside: frozenset[str] = frozenset()
-    replicates: bool = False
     either_sign: frozenset[str] = frozenset()
     of: Literal["runs", "results"] = "runs"
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Columns that only tell rows apart, beside those whose names begin with `_`."""
+        return frozenset() if self.must is None else _TELLING - self.must
+
+    @property
+    def replicates(self) -> bool:
+        """Whether its column n counts replicates, without which an answer may do where it has another number."""
+        return self.must is not None and "n" not in self.must
 
 
 @dataclass(frozen=True)
@@ -62,6 +89,8 @@ class PlanGold:
         free: axes that the plan may set as it likes.
         default: axes among the parameters that are asked for at their default, so that a plan may leave them out.
     """
+
+    __pydantic_config__ = _FORBID
 
     sweep: str = ""
     benchmark: str = ""
@@ -86,111 +115,99 @@ class Question:
         charts: kinds of chart that fit, beside tiles for a single row; empty where charts are not judged.
         after: the question before, which this one changes; empty for none.
         plan: for an action, what must be planned.
-        worlds: names of the worlds that it is asked in; empty for all in which a gold has rows.
+        fixtures: names of the fixtures that it is asked of; empty for all in which a gold has rows.
+        persona: whose words they are; empty where nobody in particular asks.
         held_out: whether nobody looks at it while the product is changed.
         silent: column -> the value that the golds take where the words do not name one. An answer that shows others
             too, in that column, is compared by its rows at this value.
     """
 
+    __pydantic_config__ = _FORBID
+
     id: str
     category: str
     ask: str
-    expect: str = "answered"
-    also: tuple[str, ...] = ()
+    expect: Status = "answered"
+    also: tuple[Status | Literal["empty"], ...] = ()
     golds: tuple[Gold, ...] = ()
-    charts: frozenset[str] = frozenset()
+    charts: frozenset[Chart] = frozenset()
     after: str = ""
     plan: PlanGold | None = None
-    worlds: tuple[str, ...] = ()
+    fixtures: tuple[str, ...] = ()
+    persona: Persona = ""
     held_out: bool = False
     silent: Mapping[str, Scalar] = field(default_factory=dict)
 
 
-def load(folder: Path = FOLDER) -> tuple[Question, ...]:
-    """All questions, in the order of the files. Raises QuestionError."""
+_READER = TypeAdapter(Question)
+_OF_GOLDS = ("order", "top", "per", "pareto", "must", "aside", "either_sign", "of")
+
+
+def load(of: SetName = "categories", folder: Path = FOLDER) -> tuple[Question, ...]:
+    """All questions of a set, in the order of the files. Raises QuestionError."""
     found: list[Question] = []
-    for path in sorted(folder.glob("*.yaml")):
-        found += _hold_out(_category(yaml.safe_load(path.read_text()), path.name))
+    for path in sorted(folder.glob(_FILES[of])):
+        found += _file(yaml.safe_load(path.read_text()), path.name, {f.name for f in fixtures(of)})
     ids = [q.id for q in found]
     if again := sorted({i for i in ids if ids.count(i) > 1}):
         raise QuestionError(f"two questions are called {again[0]}: give one another id.")
     return tuple(found)
 
 
-def _hold_out(questions: Iterable[Question]) -> list[Question]:
-    """Of every three questions of a category, in their order, one is held out; a hash picks its place.
-
-    So an appended question leaves the earlier ones as they are.
-    """
-    return [
-        replace(q, held_out=place % HELD_OUT_OF == _pick(q.category, place // HELD_OUT_OF))
-        for place, q in enumerate(questions)
-    ]
-
-
-def _pick(category: str, group: int) -> int:
-    digest = hashlib.sha256(f"{_SEED}: {category} {group}".encode()).digest()
-    return int.from_bytes(digest[:6], "big") % HELD_OUT_OF
-
-
-def _category(entry: Any, file: str) -> list[Question]:
+def _file(file: Any, name: str, known: set[str]) -> list[Question]:
+    """The questions of a file; what it says beside them holds for each that does not say otherwise."""
     try:
-        shared = {"expect": entry.get("expect", "answered"), "charts": entry.get("charts", ())}
-        return [_question({**shared, **given}, entry["category"]) for given in entry["questions"]]
+        shared = {k: v for k, v in file.items() if k not in ("about", "questions")}
+        found = [_question({**shared, **given}) for given in file["questions"]]
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise QuestionError(f"{name}, {error.title}: {place}: {first['msg']}, not {first['input']!r}.") from error
     except (AttributeError, KeyError, TypeError) as error:
-        raise QuestionError(f"{file} lacks a key or has one of another kind ({error!r}).") from error
+        raise QuestionError(f"{name} lacks a key or has one of another kind ({error!r}).") from error
+    for question in found:
+        if problem := _problem(question, known):
+            raise QuestionError(f"question {question.id} {problem}.")
+    return [replace(q, held_out=_is_held_out(q, place)) for place, q in enumerate(found)]
 
 
-_KEYS = {"id", "ask", "expect", "also", "gold", "charts", "after", "plan", "worlds"}
+def _question(given: dict[str, Any]) -> Question:
+    shared = {k: given.pop(k) for k in _OF_GOLDS if k in given}
+    golds = [gold for entry in given.pop("golds", ()) for gold in _golds(entry, shared)]
+    silent = given.pop("silent", {})
+    given["silent"] = {c: v for c, v in silent.items() if not re.search(_SPEAKS_OF[c], given["ask"], re.IGNORECASE)}
+    return _READER.validate_python({**given, "golds": golds})
 
 
-def _question(given: Mapping[str, Any], category: str) -> Question:
-    name = given["id"]
-    if unknown := sorted(set(given) - _KEYS):
-        raise QuestionError(f"question {name} has the key {unknown[0]!r}: it may have {', '.join(sorted(_KEYS))}.")
-    question = Question(
-        id=name,
-        category=category,
-        ask=given["ask"],
-        expect=given["expect"],
-        also=tuple(given.get("also", ())),
-        golds=tuple(gold for entry in given.get("gold", ()) for gold in _golds(entry)),
-        charts=frozenset(given["charts"]),
-        after=given.get("after", ""),
-        plan=_plan(given["plan"]) if "plan" in given else None,
-        worlds=tuple(given.get("worlds", ())),
-    )
-    if problem := _problem(question):
-        raise QuestionError(f"question {name} {problem}.")
-    return question
+def _golds(entry: str | Mapping[str, Any], shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The golds of an entry: its SQL, or one for each text that stands for `{each}`."""
+    if isinstance(entry, str):
+        return [{"sql": entry, **shared}]
+    rest = {k: v for k, v in entry.items() if k not in ("sql", "each")}
+    return [{**shared, **rest, "sql": entry["sql"].replace("{each}", text)} for text in entry.get("each", ("",))]
 
 
-def _problem(question: Question) -> str:
-    if question.expect not in STATUSES or not set(question.also) <= {*STATUSES, "empty"}:
-        return f"expects a status that there is not: {question.expect}, {', '.join(question.also)}"
+def _problem(question: Question, known: set[str]) -> str:
+    """What is wrong with a question beyond the kinds of its parts; empty where nothing is."""
     if question.expect == "answered" and not question.golds:
         return "has no gold"
-    if question.golds and not question.charts:
+    if question.golds and question.persona and question.expect != "answered":
+        return "has golds and expects no answer"
+    if question.golds and not question.charts and not question.persona:
         return "has golds and no charts"
-    if not question.charts <= _CHARTS:
-        return f"names a chart that there is not: {', '.join(sorted(question.charts - _CHARTS))}"
     if (question.expect == "action") != (question.plan is not None):
         return "is an action without a plan, or the other way round"
-    if unknown := set(question.worlds) - {w.name for w in WORLDS}:
-        return f"names a world that there is not: {', '.join(sorted(unknown))}"
+    if unknown := set(question.fixtures) - known:
+        return f"names a fixture that there is not: {', '.join(sorted(unknown))}"
     return ""
 
 
-def _golds(entry: str | Mapping[str, Any]) -> list[Gold]:
-    """The golds of an entry: its SQL, or one for each text that stands for `{each}`."""
-    if isinstance(entry, str):
-        return [Gold(entry)]
-    rest = {k: v for k, v in entry.items() if k not in ("sql", "each")}
-    return [Gold(entry["sql"].replace("{each}", text), **rest) for text in entry.get("each", ("",))]
+def _is_held_out(question: Question, place: int) -> bool:
+    """Of a persona's questions a hash of the id holds out half; of others one of every three in their order.
 
-
-def _plan(entry: Mapping[str, Any]) -> PlanGold:
-    parameters = {axis: tuple(values) for axis, values in entry.get("parameters", {}).items()}
-    tuples = {k: tuple(entry.get(k, ())) for k in ("methods", "free", "default")}
-    return PlanGold(entry.get("sweep", ""), entry.get("benchmark", ""), parameters=parameters,
-                    seeds=entry.get("seeds"), **tuples)  # fmt: skip
+    A hash picks the place among three, so an appended question leaves the earlier ones as they are.
+    """
+    if question.persona:  # "voices", what personas were called when the halves were drawn
+        return hashlib.sha256(f"voices: {question.id}".encode()).digest()[0] % 2 == 1
+    digest = hashlib.sha256(f"held out: {question.category} {place // 3}".encode()).digest()
+    return place % 3 == int.from_bytes(digest[:6], "big") % 3

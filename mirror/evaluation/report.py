@@ -1,16 +1,18 @@
-"""What an evaluation says: counts per category and in all, with intervals, and the list of failures."""
+"""What an evaluation says: counts for each category or persona and in all, with intervals, and the list of failures."""
 
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from db.settings import setting
+from mirror.evaluation.questions import Question
 from mirror.evaluation.runner import Scored
 from mirror.evaluation.scoring import VERDICTS, Verdict
 
 _Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
+_HALVES = ("all", "open", "held out")
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:
@@ -28,20 +30,19 @@ class Tally:
     """Counts of some questions.
 
     Attributes:
-        name: category, or what the questions have in common.
+        name: category or persona; `all` for all of them.
+        half: all, or only those that are open or held out.
         n: questions.
         counts: verdict -> questions.
-        low, high: 95 % interval of the share that is right.
         charts, charts_right: right answers that have a chart to judge, and those of them whose chart fits.
         narrowed: right answers that hold for the values that they fixed and named.
         fallbacks: answers that the grammar gave in the place of the model.
     """
 
     name: str
+    half: str
     n: int
     counts: dict[Verdict, int]
-    low: float
-    high: float
     charts: int
     charts_right: int
     narrowed: int
@@ -49,63 +50,59 @@ class Tally:
 
     @property
     def right(self) -> int:
+        """Answered right, or refused or asked back where that is right."""
         return self.counts["right"]
+
+    @property
+    def wrong(self) -> int:
+        """Answered, and not what was meant."""
+        return self.counts["wrong"]
+
+    @property
+    def unanswered(self) -> int:
+        """Refused or asked back where something else is right: no harm and no help."""
+        return self.counts["refused"] + self.counts["asked back"]
 
     @property
     def net(self) -> float:
         """(right - wrong) / n: an answer that is wrong costs what a right one earns, a refusal nothing."""
-        return (self.right - self.counts["wrong"]) / self.n if self.n else 0.0
+        return (self.right - self.wrong) / self.n if self.n else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """All counts, with the 95 % intervals of the shares."""
+        counted = {k: v for k, v in vars(self).items() if k != "counts"}
+        counts = {k.replace(" ", "_"): v for k, v in self.counts.items()}
+        shares = {"right": self.right, "unanswered": self.unanswered, "wrong": self.wrong}
+        intervals = {k: wilson(count, self.n) for k, count in shares.items()}
+        return {**counted, **counts, "unanswered": self.unanswered, "net": self.net, "intervals": intervals}
 
 
-def tally(name: str, scored: Sequence[Scored]) -> Tally:
-    """Count some questions."""
-    counts = {v: sum(s.verdict == v for s in scored) for v in VERDICTS}
-    low, high = wilson(counts["right"], len(scored))
-    charts = [s.chart for s in scored if s.chart is not None]
+def tally(name: str, scored: Sequence[Scored], half: str = "all") -> Tally:
+    """Count some questions, or the half of them."""
+    of = [s for s in scored if half == "all" or s.question.held_out == (half == "held out")]
+    charts = [s.chart for s in of if s.chart is not None]
     return Tally(
         name,
-        len(scored),
-        counts,
-        low,
-        high,
+        half,
+        len(of),
+        {v: sum(s.verdict == v for s in of) for v in VERDICTS},
         len(charts),
         sum(charts),
-        sum(is_narrowed(s) for s in scored),
-        sum(s.fallbacks for s in scored),
+        sum(is_narrowed(s) for s in of),
+        sum(s.fallbacks for s in of),
     )
 
 
-def tallies(scored: Sequence[Scored]) -> tuple[list[Tally], list[Tally]]:
-    """Per category in their order, and of all, of the held-out and of the other questions."""
-    categories = list(dict.fromkeys(s.question.category for s in scored))
-    parts = [tally(c, [s for s in scored if s.question.category == c]) for c in categories]
-    held_out = [s for s in scored if s.question.held_out]
-    rest = [s for s in scored if not s.question.held_out]
-    return parts, [tally("all", scored), tally("held out", held_out), tally("the others", rest)]
+def tallies(scored: Sequence[Scored]) -> list[tuple[Tally, Tally, Tally]]:
+    """Of all questions, then of each persona or category: all, the open and the held-out ones."""
+    groups = {"all": list(scored)}
+    for s in scored:
+        groups.setdefault(_group(s.question), []).append(s)
+    return [tuple(tally(name, of, half) for half in _HALVES) for name, of in groups.items()]  # type: ignore[misc]
 
 
-def as_text(scored: Sequence[Scored], engine: str) -> str:
-    """The tables for a terminal."""
-    parts, totals = tallies(scored)
-    width = max([len(t.name) for t in (*parts, *totals)], default=0)
-    heading = f"{'':{width}}    n  right  [95 %]         wrong  refused  asked back  error  charts   net"
-    rows = [_row(t, width) for t in parts] + [""] + [_row(t, width) for t in totals]
-    return "\n".join([heading, *rows, "", *notes(scored, engine)])
-
-
-def notes(scored: Sequence[Scored], engine: str) -> list[str]:
-    """The lines below the tables."""
-    narrowed = sum(is_narrowed(s) for s in scored)
-    fallbacks = sum(s.fallbacks for s in scored)
-    lines = [f"Front end: {engine}. A question is right where its answer is right in every world it was asked in."]
-    if narrowed:
-        lines.append(f"{narrowed} right answers hold for values that they fixed and named.")
-    if fallbacks:
-        lines.append(f"{fallbacks} answers came from the grammar, since the model gave none.")
-    seconds = [t for s in scored for t in s.seconds]
-    if seconds:
-        lines.append(f"Median time of an answer: {statistics.median(seconds) * 1000:.0f} ms, n = {len(seconds)}.")
-    return lines
+def _group(question: Question) -> str:
+    return question.persona or question.category
 
 
 def is_narrowed(scored: Scored) -> bool:
@@ -113,80 +110,104 @@ def is_narrowed(scored: Scored) -> bool:
     return scored.verdict == "right" and any(o.narrowed for o in scored.outcomes)
 
 
+# -- as text -----------------------------------------------------------------------------------------------------------
+
+
+def as_text(scored: Sequence[Scored], engine: str) -> str:
+    """The tables for a terminal: everything, and open and held-out questions side by side."""
+    total, *groups = tallies(scored)
+    width = max(len(whole.name) for whole, *_ in (total, *groups))
+    everything = f"{'':{width}}    n  {'right':22}  {'unanswered':22}  {'wrong':22}  error  charts    net"
+    halves = f"{'':{width}}  {'open':>4}  {'right':22}  wrong  {'held out':>8}  {'right':22}  wrong"
+    lines = [everything, *(_row(whole, width) for whole, *_ in groups), _row(total[0], width), "", halves]
+    lines += [f"{whole.name:{width}}  {_half(a, 4)}  {_half(b, 8)}" for whole, a, b in (*groups, total)]
+    return "\n".join([*lines, "", *_notes(scored, total[0], engine)])
+
+
 def _row(t: Tally, width: int) -> str:
-    share = f"{t.right / t.n:6.1%}" if t.n else "     -"
-    interval = f"[{t.low:.0%}, {t.high:.0%}]"
+    shares = "  ".join(_share(count, t.n) for count in (t.right, t.unanswered, t.wrong))
     charts = f"{t.charts_right}/{t.charts}"
-    counts = f"{t.counts['wrong']:5d}  {t.counts['refused']:7d}  {t.counts['asked back']:10d}  {t.counts['error']:5d}"
-    return f"{t.name:{width}}  {t.n:3d} {share}  {interval:13}  {counts}  {charts:>6}  {t.net:5.2f}"
+    return f"{t.name:{width}}  {t.n:3d}  {shares}  {t.counts['error']:5d}  {charts:>7}  {t.net:5.2f}"
+
+
+def _half(t: Tally, width: int) -> str:
+    return f"{t.n:{width}d}  {_share(t.right, t.n)}  {t.wrong:5d}"
+
+
+def _share(count: int, n: int) -> str:
+    """A count, its share and the interval of that."""
+    low, high = wilson(count, n)
+    part = f"{count / n:6.1%}" if n else "     -"
+    return f"{count:3d} {part} {f'[{low:.0%}, {high:.0%}]':11}"
+
+
+def _notes(scored: Sequence[Scored], total: Tally, engine: str) -> list[str]:
+    """The lines below the tables."""
+    refused, asked = total.counts["refused"], total.counts["asked back"]
+    lines = [
+        f"Front end: {engine}. A question is right where its answer is right in every fixture it was asked of.",
+        f"Unanswered are {refused} that were refused and {asked} that were asked back where there is an answer.",
+    ]
+    if total.narrowed:
+        lines.append(f"{total.narrowed} right answers hold for values that they fixed and named.")
+    if total.fallbacks:
+        lines.append(f"{total.fallbacks} answers came from the grammar, since the model gave none.")
+    seconds = [t for s in scored for t in s.seconds]
+    if seconds:
+        lines.append(f"Median time of an answer: {statistics.median(seconds) * 1000:.0f} ms, n = {len(seconds)}.")
+    return lines
+
+
+def failures_as_text(scored: Iterable[Scored]) -> str:
+    """The list of failures for a terminal, by category or persona."""
+    lines: list[str] = []
+    group = ""
+    for f in failures(scored):
+        if (f["persona"] or f["category"]) != group:
+            group = f["persona"] or f["category"]
+            lines += ["", group]
+        before = f"{f['after']} | " if f["after"] else ""
+        lines += [
+            f"  {f['id']}  {before}{f['ask']}",
+            f"      {f['verdict']} ({f['fixture']}): {f['why']}",
+            f"      {f['said']}",
+        ]
+    return "\n".join(lines[1:])
+
+
+# -- as JSON -----------------------------------------------------------------------------------------------------------
+
+
+def as_json(scored: Sequence[Scored], engine: str) -> dict[str, Any]:
+    """One object with all counts, the times in seconds, and the failures of questions that are not held out."""
+    return {
+        "engine": engine,
+        "model": setting("MIRROR_LLM_MODEL") if engine == "llm" else None,
+        "tallies": [t.as_json() for halves in tallies(scored) for t in halves],
+        "seconds": [t for s in scored for t in s.seconds],
+        "failures": failures(scored),
+    }
 
 
 def failures(scored: Iterable[Scored]) -> list[dict[str, Any]]:
-    """What went wrong with the questions that are not held out: an entry for each question, with its worst world."""
+    """What went wrong with the questions that are not held out: an entry for each, with its worst fixture."""
     found = []
     for s in scored:
         if s.question.held_out or (s.verdict == "right" and s.chart is not False):
             continue
         bad = min(
             (o for o in s.outcomes if o.verdict == s.verdict and (o.verdict != "right" or o.chart is False)),
-            key=lambda o: o.world,
+            key=lambda o: o.fixture,
         )
+        asked = {k: getattr(s.question, k) for k in ("id", "category", "persona", "ask", "after", "expect")}
         found.append(
             {
-                "id": s.question.id,
-                "category": s.question.category,
-                "ask": s.question.ask,
-                "after": s.question.after,
-                "expect": s.question.expect,
+                **asked,
                 "verdict": s.verdict if s.verdict != "right" else "chart",
-                "world": bad.world,
-                "worlds": {o.world: o.verdict for o in s.outcomes},
+                "fixture": bad.fixture,
+                "fixtures": {o.fixture: o.verdict for o in s.outcomes},
                 "why": bad.why or bad.chart_why,
                 "said": bad.said,
             }
         )
     return found
-
-
-def failures_as_text(scored: Iterable[Scored]) -> str:
-    """The list of failures for a terminal, by category."""
-    lines: list[str] = []
-    category = ""
-    for f in failures(scored):
-        if f["category"] != category:
-            category = f["category"]
-            lines += ["", category]
-        before = f"{f['after']} | " if f["after"] else ""
-        lines += [
-            f"  {f['id']}  {before}{f['ask']}",
-            f"      {f['verdict']} ({f['world']}): {f['why']}",
-            f"      {f['said']}",
-        ]
-    return "\n".join(lines[1:])
-
-
-def as_json(scored: Sequence[Scored], engine: str) -> dict[str, Any]:
-    """One object with all counts, the times in seconds, and the failures of questions that are not held out."""
-    parts, totals = tallies(scored)
-    return {
-        **header(engine),
-        "categories": [_entry(t) for t in parts],
-        "totals": [_entry(t) for t in totals],
-        **footer(scored),
-    }
-
-
-def header(engine: str) -> dict[str, Any]:
-    """Who read the questions."""
-    return {"engine": engine, "model": setting("MIRROR_LLM_MODEL") if engine == "llm" else None}
-
-
-def footer(scored: Sequence[Scored]) -> dict[str, Any]:
-    """The times, and what went wrong."""
-    return {"seconds": [t for s in scored for t in s.seconds], "failures": failures(scored)}
-
-
-def _entry(t: Tally) -> dict[str, Any]:
-    entry = asdict(t)
-    counts = {k.replace(" ", "_"): v for k, v in entry.pop("counts").items()}
-    return {**entry, **counts, "net": t.net}

@@ -1,4 +1,4 @@
-"""Asks every question in every world and scores what comes back."""
+"""Asks every question of every fixture and scores what comes back."""
 
 import contextlib
 import tempfile
@@ -12,9 +12,9 @@ from mirror.ask.answer import Answer
 from mirror.ask.answering import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.evaluation.databases import Golds, build
+from mirror.evaluation.fixtures import NOW, Fixture
 from mirror.evaluation.questions import Question
 from mirror.evaluation.scoring import Outcome, Rights, Verdict, score, worst
-from mirror.evaluation.worlds import NOW, WORLDS, World
 from mirror.model.llm import LlmFrontEnd
 
 Engine = Literal["grammar", "llm"]
@@ -32,9 +32,9 @@ class Scored:
 
     Attributes:
         question: the question.
-        outcomes: one for each world it was asked in.
+        outcomes: one for each fixture it was asked of.
         seconds: what each answer took, in the same order.
-        fallbacks: worlds in which the grammar answered in the place of the model.
+        fallbacks: fixtures of which the grammar answered in the place of the model.
     """
 
     question: Question
@@ -44,7 +44,7 @@ class Scored:
 
     @property
     def verdict(self) -> Verdict:
-        """Right only where it is right in every world."""
+        """Right only where it is right in every fixture."""
         return worst([o.verdict for o in self.outcomes])
 
     @property
@@ -58,30 +58,30 @@ class Scored:
 
 def run(
     questions: Sequence[Question],
-    engine: Engine = "grammar",
-    worlds: Sequence[World] = WORLDS,
+    engine: Engine,
+    fixtures: Sequence[Fixture],
     progress: Progress | None = None,
 ) -> list[Scored]:
-    """Ask the questions of freshly built worlds. Raises NoModelError."""
+    """Ask the questions of freshly built fixtures. Raises NoModelError."""
     if engine == "llm" and not LlmFrontEnd().configured():
         raise NoModelError("No language model is configured: set MIRROR_LLM_MODEL (docs/settings.md).")
     scored = []
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mirror-eval-")))
-        rooms = [stack.enter_context(_room(world, folder, engine)) for world in worlds]
+        asked = [stack.enter_context(_session(fixture, folder, engine)) for fixture in fixtures]
         for number, question in enumerate(questions):
             if progress:
                 progress(number, len(questions))
-            if found := _scored(question, rooms):
+            if found := _scored(question, asked):
                 scored.append(found)
     return scored
 
 
-class _Room:
-    """One world, ready to be asked."""
+class _Session:
+    """One fixture, ready to be asked."""
 
-    def __init__(self, world: World, golds: Golds, sandbox: Sandbox, engine: Engine) -> None:
-        self.name = world.name
+    def __init__(self, fixture: Fixture, golds: Golds, sandbox: Sandbox, engine: Engine) -> None:
+        self.name = fixture.name
         self.golds = golds
         self.engine = engine
         self._sandbox = sandbox
@@ -104,24 +104,24 @@ class _Room:
 
 
 @contextlib.contextmanager
-def _room(world: World, folder: Path, engine: Engine) -> Iterator[_Room]:
-    path = build(world, folder)
+def _session(fixture: Fixture, folder: Path, engine: Engine) -> Iterator[_Session]:
+    path = build(fixture, folder)
     with Golds(path) as golds, Sandbox(str(path)) as sandbox:
-        yield _Room(world, golds, sandbox, engine)
+        yield _Session(fixture, golds, sandbox, engine)
 
 
-def _scored(question: Question, rooms: Sequence[_Room]) -> Scored | None:
-    """A question asked in all worlds in which it can be; None where there is none."""
+def _scored(question: Question, sessions: Sequence[_Session]) -> Scored | None:
+    """A question asked of all fixtures that can answer it; None where there is none."""
     outcomes: list[Outcome] = []
     seconds: list[float] = []
     fallbacks = 0
-    for room in rooms:
-        rights = Rights(question, room.golds)
-        chosen = not question.worlds or room.name in question.worlds
+    for session in sessions:
+        rights = Rights(question, session.golds)
+        chosen = not question.fixtures or session.name in question.fixtures
         if not chosen or (question.expect == "answered" and not rights.answerable):
             continue
-        answer, took = room.answer(question)
-        fallbacks += room.engine == "llm" and answer.engine == "grammar"
-        outcomes.append(score(rights, answer, room.name))
+        answer, took = session.answer(question)
+        fallbacks += session.engine == "llm" and answer.engine == "grammar"
+        outcomes.append(score(rights, answer, session.name))
         seconds.append(took)
     return Scored(question, tuple(outcomes), tuple(seconds), fallbacks) if outcomes else None

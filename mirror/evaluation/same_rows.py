@@ -14,7 +14,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from db.columns import BY_NAME, GROUP_AXES
@@ -37,7 +37,7 @@ def difference(gold: Gold, right: Table, answer: Table) -> str:
     if not wanted.few <= len(answer.rows) <= len(wanted.rows):
         most = "" if wanted.few == len(wanted.rows) else f" to {len(wanted.rows)}"
         return f"{len(answer.rows)} rows where {wanted.few}{most} are right"
-    found = _Finder(wanted, Table(answer.columns, tuple(tuple(map(_cell, row)) for row in answer.rows)))
+    found = _Finder(wanted, replace(answer, rows=tuple(tuple(map(_cell, row)) for row in answer.rows)))
     if missing := found.missing():
         return f"no column holds {', '.join(missing)}"
     why = "the columns are there, their rows do not belong together"
@@ -81,10 +81,10 @@ def _wanted(gold: Gold, right: Table) -> _Wanted:
     rows = [tuple(map(_cell, row)) for row in right.rows]
     everything = frozenset(range(len(rows)))
     if gold.top is None:
-        return _Wanted(right.columns, tuple(rows), everything, ((everything, frozenset((len(rows),))),))
+        return _Wanted(right.names, tuple(rows), everything, ((everything, frozenset((len(rows),))),))
     name, descending = _order(gold)
-    by = right.columns.index(name)
-    work = [i for i, c in enumerate(right.columns) if gold.per and c.removeprefix("_") in _WORK]
+    by = right.names.index(name)
+    work = [i for i, c in enumerate(right.names) if gold.per and c.removeprefix("_") in _WORK]
     kept: list[Row] = []
     must: set[int] = set()
     groups = []
@@ -97,7 +97,7 @@ def _wanted(gold: Gold, right: Table) -> _Wanted:
         must |= {place for place, i in zip(places, chosen, strict=True) if not same(group[i][by], last)}
         # Of ties at the end so many as fill the number, or all of them.
         groups.append((frozenset(places), frozenset((min(gold.top, len(group)), len(chosen)))))
-    return _Wanted(right.columns, tuple(kept), frozenset(must), tuple(groups))
+    return _Wanted(right.names, tuple(kept), frozenset(must), tuple(groups))
 
 
 def _grouped(rows: Sequence[Row], by: Sequence[int]) -> list[list[Row]]:

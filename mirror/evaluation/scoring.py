@@ -9,10 +9,10 @@ from mirror.evaluation.databases import Golds
 from mirror.evaluation.questions import Gold, PlanGold, Question
 from mirror.evaluation.same_rows import difference
 from mirror.runs.run_plan import RunPlan, Scalar
-from mirror.table.table import Table, Value
+from mirror.table.table import Table, Value, plain_table
 
 Verdict = Literal["right", "wrong", "refused", "asked back", "error"]
-# From the worst: what a question is worth in several worlds is what it is worth in the worst one.
+# From the worst: what a question is worth of several fixtures is what it is worth in the worst one.
 VERDICTS: tuple[Verdict, ...] = ("wrong", "error", "refused", "asked back", "right")
 # Axes that an answer may keep to one value where the question leaves them open, if it says so.
 FIXABLE = frozenset(
@@ -30,7 +30,7 @@ class Outcome:
 
     Attributes:
         question: id of the question.
-        world: where it was asked.
+        fixture: what it was asked of.
         verdict: what it is worth.
         why: in a few words, why it is not right; empty where it is.
         chart: whether the chart fits; None where the answer has no rows or is not right.
@@ -40,7 +40,7 @@ class Outcome:
     """
 
     question: str
-    world: str
+    fixture: str
     verdict: Verdict
     why: str = ""
     chart: bool | None = None
@@ -88,22 +88,22 @@ class Rights:
 
 def _asked_for(gold: Gold, table: Table) -> Table:
     """The rows of a gold with what its columns are there for: `_` before those that only tell rows apart."""
-    numbers = [c for c in table.columns if c not in gold.keys and c != "method"]
+    numbers = [c for c in table.names if c not in gold.keys and c != "method"]
     aside = gold.aside | ({"n"} if gold.replicates and numbers != ["n"] else set())
-    kept = [i for i, c in enumerate(table.columns) if c not in aside]
-    names = [table.columns[i] for i in kept]
+    kept = [i for i, c in enumerate(table.names) if c not in aside]
+    names = [table.names[i] for i in kept]
     told = [f"_{c}" if c in gold.keys else c for c in names]
     if len(table.rows) == 1 and all(c.startswith("_") for c in told):
         told = names  # nothing tells one row apart: it is what was asked for
-    return Table(tuple(told), tuple(tuple(row[i] for i in kept) for row in table.rows))
+    return plain_table(told, [tuple(row[i] for i in kept) for row in table.rows])
 
 
 def _at(table: Table, silent: Mapping[str, Value]) -> Table:
     """The rows at the values that are meant where the words name none, of columns that show others too."""
     rows = table.rows
     for column, value in silent.items():
-        if column in table.columns:
-            at = table.columns.index(column)
+        if column in table.names:
+            at = table.names.index(column)
             rows = tuple(row for row in rows if row[at] is None or row[at] == value)
     return replace(table, rows=rows)
 
@@ -123,7 +123,7 @@ def _why_not(gold: Gold, right: Table, answer: Answer, table: Table) -> str:
 
 def _turned(gold: Gold, table: Table) -> Table:
     """The rows with their differences taken the other way round."""
-    turned = [c in gold.either_sign for c in table.columns]
+    turned = [c in gold.either_sign for c in table.names]
     return replace(
         table,
         rows=tuple(
@@ -148,8 +148,8 @@ def _is_told(value: Value, text: str) -> bool:
     return any(form in text for form in forms)
 
 
-def score(rights: Rights, answer: Answer, world: str) -> Outcome:
-    """One answer to one question in one world."""
+def score(rights: Rights, answer: Answer, fixture: str) -> Outcome:
+    """One answer to one question of one fixture."""
     question = rights.question
     said = f"{answer.status}: {answer.read_as or answer.summary}"
 
@@ -158,7 +158,7 @@ def score(rights: Rights, answer: Answer, world: str) -> Outcome:
         if verdict == "right" and answer.table and answer.table.rows and question.charts:
             chart_why = _chart_problem(question, answer)
         return Outcome(
-            question.id, world, verdict, why, None if chart_why is None else not chart_why, chart_why or "",
+            question.id, fixture, verdict, why, None if chart_why is None else not chart_why, chart_why or "",
             narrowed, "" if verdict == "right" and not chart_why else said,
         )  # fmt: skip
 

@@ -7,10 +7,10 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar, get_args
 
+from db.plain_text import plain_text
 from mirror.model.chat_server import ChatServer, Completion, LlmError, RequestRefused, ServerSettings
 from mirror.query.errors import Refusal
 from mirror.query.token_count import NO_TOKENS, Tokens
-from mirror.table.numbers import plain_text
 
 MAX_REPAIRS = 2
 MAX_ECHO = 4000  # characters of a wrong answer that the model is shown again

@@ -7,7 +7,6 @@ from typing import Any
 
 from mirror.query.saved import SavedQuestion
 from mirror.query.spec import Filter, Metric, Order, QuerySpec
-from mirror.query.spec_json import json_schema, to_json
 from mirror.schema.views import KNOWN_COLUMNS
 
 MAX_VALUES = 50  # per column
@@ -152,6 +151,8 @@ _OTHERS: tuple[tuple[str, str, str], ...] = (
 
 def answer_of(spec: QuerySpec, answer_by: str = "form", cannot_answer: str | None = None) -> dict[str, Any]:
     """The JSON a model should answer with for this spec."""
+    from mirror.query.spec_json import to_json  # pydantic takes a while to load
+
     return {"answer_by": answer_by, **to_json(spec), "cannot_answer": cannot_answer}
 
 
@@ -160,6 +161,8 @@ def answer_schema() -> dict[str, Any]:
 
     Who answers comes first: a model that has filled in a form seldom says after it that the form does not fit.
     """
+    from mirror.query.spec_json import json_schema  # pydantic takes a while to load
+
     schema = json_schema()
     schema["properties"] = {
         "answer_by": {"type": "string", "enum": ["form", "sql", "neither"]},

@@ -6,13 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from db.plain_text import plain_text
 from db.settings import setting
 from mirror.model.chat_server import LlmError, configured, server_settings
 from mirror.model.conversation import Task, Unusable, converse, json_object
 from mirror.model.number_check import unsupported
 from mirror.query.token_count import NO_TOKENS, Tokens
-from mirror.schema import catalog
-from mirror.table.numbers import plain_text
 from mirror.table.table import Table
 
 MAX_ROWS = 40
@@ -88,8 +87,8 @@ def _answer_schema() -> dict[str, Any]:
 
 
 def _messages(question: str, table: Table, computed: str, read_as: str) -> list[dict[str, str]]:
-    entries = [catalog.entry(c) for c in table.columns[:MAX_COLUMNS]]
-    columns = [{"name": e.name, "label": e.label, "unit": e.unit, "better": e.better} for e in entries]
+    shown = table.columns[:MAX_COLUMNS]
+    columns = [{"name": c.name, "label": c.label, "unit": c.unit, "better": c.better} for c in shown]
     rows = [[v[:MAX_CELL] if isinstance(v, str) else v for v in row[:MAX_COLUMNS]] for row in table.rows[:MAX_ROWS]]
     user = {
         "columns": columns,

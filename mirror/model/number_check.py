@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import TypeGuard
 
 from mirror.language.phrases.written_numbers import UNITS, Number, blanked, dates, in_digits, numbers, one_spelling
-from mirror.schema import catalog
-from mirror.table.table import Table, Value
+from mirror.table.table import Column, Table, Value
 
 # How far a rounded number may be from the one it stands for, as a fraction: "1 ms" is no rounding of 1.4 ms.
 _FARTHEST = 0.05
@@ -67,14 +66,14 @@ class _Held:
         if number.kind == "place":
             return 1 <= number.value <= max(1, len(self._table.rows))
         if number.kind == "percentile":
-            return any(f"p{number.raw:.0f}" in column.split("_") for column in self._table.columns)
+            return any(f"p{number.raw:.0f}" in column.split("_") for column in self._table.names)
         if number.counted:
             return number.raw in self._counts(number.counted)
         return number.kind != "unknown" and any(_stands_for(number, fact) for fact in self._facts)
 
     @cached_property
     def _names(self) -> set[str]:
-        names = {n for c in self._table.columns for n in (c, catalog.entry(c).label)}
+        names = {n for c in self._table.columns for n in (c.name, c.label)}
         names |= {t for t in self._texts if len(t) > 1 and any(c.isalpha() for c in t)}
         for m in self._moments:
             names |= {form for cut in (10, 16, 19) for form in (m[0][:cut], m[0][:cut].replace("T", " "))}
@@ -88,12 +87,12 @@ class _Held:
         if thing == "thing":
             return {n.raw for n in self._facts if n.kind in ("", "any")}
         if thing in _COLUMNS:
-            return told | {float(len({v for v in table.column(c) if v is not None})) for c in self._columns(thing)}
-        counted = [c for c in table.columns if c in (*catalog.COUNT_NAMES, "num_rows" if thing == "row" else "")]
-        return told | {rows} | {float(v) for c in counted for v in table.column(c) if _is_finite(v)}
+            return told | {float(len({v for v in table.values(c) if v is not None})) for c in self._columns(thing)}
+        counted = [c.name for c in table.columns if c.role == "count" or (thing == "row" and c.name == "num_rows")]
+        return told | {rows} | {float(v) for c in counted for v in table.values(c) if _is_finite(v)}
 
     def _columns(self, thing: str) -> list[str]:
-        return [c for c in self._table.columns if c == _COLUMNS[thing] and not self._table.truncated]
+        return [c for c in self._table.names if c == _COLUMNS[thing] and not self._table.truncated]
 
     @cached_property
     def _facts(self) -> frozenset[Number]:
@@ -134,14 +133,13 @@ def _is_near(number: Number, value: float, fact: float) -> bool:
     return gap <= step / 2 * (1 + 1e-9) + abs(fact) * 1e-12 and gap <= _FARTHEST * abs(fact)
 
 
-def _unit_of(column: str) -> tuple[str, float]:
+def _unit_of(column: Column) -> tuple[str, float]:
     """(kind, size) of the values of a column; `any` where nobody knows their unit."""
-    entry = catalog.entry(column)
-    if column.endswith(("_percent", "_pct")):
+    if column.name.endswith(("_percent", "_pct")):
         return "share", 0.01
-    if column not in catalog.entries() and entry.role != "metric":
+    if not column.source and column.role not in ("metric", "count"):
         return "any", 1.0
-    return UNITS.get(one_spelling(entry.unit), ("", 1.0))
+    return UNITS.get(one_spelling(column.unit), ("", 1.0))
 
 
 def _is_finite(value: Value | None) -> TypeGuard[int | float]:

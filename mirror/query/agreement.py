@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from mirror.chart.drawable import label
+from db.plain_text import plain_text
 from mirror.query.change import change_columns
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import Aggregate, Filter, Metric, Order, QuerySpec
 from mirror.schema import catalog
 from mirror.schema.views import KNOWN_COLUMNS
-from mirror.table.numbers import describe, plain_text
+from mirror.table.numbers import describe
 from mirror.table.table import Value
 from mirror.table.wording import filter_in_words, join, shortened
 
@@ -78,7 +78,7 @@ def _kind(model: QuerySpec, grammar: QuerySpec) -> list[str]:
     if model.shape != grammar.shape:
         told.append(f"{_SHAPES[grammar.shape]}, not {_SHAPES[model.shape]}")
     elif grammar.shape == "count" and model.distinct != grammar.distinct:
-        what, instead = (f"different {label(s.distinct)}" if s.distinct else "trials" for s in (grammar, model))
+        what, instead = (f"different {_label(s.distinct)}" if s.distinct else "trials" for s in (grammar, model))
         told.append(f"count {what}, not {instead}")
     return told
 
@@ -128,13 +128,13 @@ def _dimensions(model: QuerySpec, grammar: QuerySpec) -> list[str]:
         return []
     verb = "show" if grammar.shape == "points" else "group by"
     missing, extra = _beyond(grammar, model), _beyond(model, grammar)
-    told = [f"also {verb} {join(label(d) for d in missing)}"] if missing else []
-    told += [f"not {verb} {join(label(d) for d in extra)}"] if extra else []
+    told = [f"also {verb} {join(_label(d) for d in missing)}"] if missing else []
+    told += [f"not {verb} {join(_label(d) for d in extra)}"] if extra else []
     if not told and model.shape == grammar.shape in ("ranking", "best", "front", "relative"):
         fixed = _fixed(model) | _fixed(grammar)
         within, alone = ([d for d in s.partitions if d not in fixed] for s in (grammar, model))
         if set(within) != set(alone):
-            each = f"anew for each {join(label(d) for d in within)}" if within else "over all of them together"
+            each = f"anew for each {join(_label(d) for d in within)}" if within else "over all of them together"
             told.append(f"compare {each}")
     return told
 
@@ -145,7 +145,7 @@ def _comparison(model: QuerySpec, grammar: QuerySpec) -> list[str]:
         told.append(f"compare before and since {grammar.split} UTC")
     if grammar.shape == model.shape == "relative":
         if grammar.against and model.against and _plain_filter(grammar.against) != _plain_filter(model.against):
-            told.append(f"compare with {describe(grammar.against.column, grammar.against.values[0])}")
+            told.append(f"compare with {describe(catalog.entry(grammar.against.column), grammar.against.values[0])}")
         elif grammar.inverse != model.inverse:
             told.append("tell how many times less" if grammar.inverse else "tell the value over the reference")
     if grammar.verdicts != model.verdicts:
@@ -169,7 +169,7 @@ def _order(model: QuerySpec, grammar: QuerySpec) -> list[str]:
     ours, theirs = _sorted_by(model), _sorted_by(grammar)
     if ours != theirs and theirs:
         first = next((t for i, t in enumerate(theirs) if ours[i : i + 1] != (t,)), theirs[0])
-        told.append(f"sort by {label(first[0])}, {'highest' if first[1] else 'lowest'} first")
+        told.append(f"sort by {_label(first[0])}, {'highest' if first[1] else 'lowest'} first")
     elif ours != theirs:
         told.append("not sort the rows")
     if _most(model) != _most(grammar):
@@ -251,5 +251,9 @@ def _most(spec: QuerySpec) -> int | None:
 
 
 def _metric(metric: Metric) -> str:
-    name = label(metric.name or metric.column)
+    name = _label(metric.name or metric.column)
     return f"{catalog.AGGREGATE_WORDS[metric.aggregate]} {name}" if metric.aggregate else name
+
+
+def _label(column: str) -> str:
+    return catalog.entry(column).label

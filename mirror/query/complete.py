@@ -235,7 +235,7 @@ def _sweeps(column: str, values: tuple[Value, ...], spec: QuerySpec, profile: Pr
 
 def _some(column: str, values: Sequence[Value]) -> str:
     more = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""
-    return f"{_and(describe(column, v) for v in values[:_MOST_VALUES])}{more}"
+    return f"{_and(describe(catalog.entry(column), v) for v in values[:_MOST_VALUES])}{more}"
 
 
 def _refuse_what_is_nowhere(spec: QuerySpec, profile: Profile, benchmarks: list[str]) -> None:

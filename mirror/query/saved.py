@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import math
 import os
@@ -14,10 +15,15 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
 
 from db.plain_text import printable
 from db.settings import ROOT, setting
+
+if TYPE_CHECKING:
+    from mirror.data.sources.location import Source
 
 MAX_SAVED = 1_000
 MAX_BYTES = 4_000_000
@@ -50,6 +56,12 @@ class SavedQuestion:
     note: str = ""
     saved_at: str = ""
 
+    @property
+    def said(self) -> str:
+        """How an answer came about that was saved: when, and with which note."""
+        when = f"saved with its SQL on {self.saved_at[:10]}" if self.saved_at else "saved with its SQL"
+        return f"{when}: {self.note}" if self.note else when
+
 
 def saved_path(url: str) -> Path:
     """File of the saved questions for a results URL: MIRROR_SAVED, else beside the DuckDB file.
@@ -62,6 +74,21 @@ def saved_path(url: str) -> Path:
     if url.startswith("duckdb:///") and path != ":memory:":
         return Path(path).with_suffix(".saved.jsonl")
     return ROOT / "db" / "shared.saved.jsonl"
+
+
+def saved_path_of(source: "Source") -> Path:
+    """File of the saved questions for other data: beside those of the results, for nothing is written beside theirs.
+
+    A source is known by its kind and by where it is, whoever connects to it.
+    """
+    where = "\n".join(map(str, source.paths))
+    if source.url:
+        parts = sa.make_url(source.url)
+        where = f"{parts.host or ''}:{parts.port or ''}/{parts.database or ''}"
+    known = hashlib.sha256(f"{source.kind}\n{where}".encode(errors="surrogatepass")).hexdigest()[:16]
+    given = setting("MIRROR_SAVED")
+    folder = Path(given).expanduser().parent if given else ROOT / "db"
+    return folder / "other_data" / f"{known}.saved.jsonl"
 
 
 def same_question(question: str) -> str:

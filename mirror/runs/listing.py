@@ -52,12 +52,10 @@ def trials(box: Sandbox, chosen: dict[str, list[str]]) -> Table:
     filters = [condition(Filter(c, "in", tuple(v))) for c, v in chosen.items() if v]
     where = f"\nWHERE {' AND '.join(filters)}" if filters else ""
     table = box.run(f"SELECT * FROM {_ALL} AS t{where}\nORDER BY started_at DESC, trial_id", row_cap=_ROW_CAP)
-    keep = [n for n in table.columns if n in _ALWAYS or (n not in _NEVER and _differs(table.column(n)))]
+    keep = [n for n in table.names if n in _ALWAYS or (n not in _NEVER and _differs(table.values(n)))]
     first = [n for n in _FIRST if n in keep]
     order = [*first, *(n for n in keep if n not in first), "trial_id"]
-    at = [table.columns.index(n) for n in order]
-    rows = tuple(tuple(row[i] for i in at) for row in table.rows)
-    return Table(tuple(order), rows, table.truncated, table.milliseconds)
+    return table.picked(order)
 
 
 def _differs(values: Sequence[object]) -> bool:
@@ -68,7 +66,7 @@ def details(box: Sandbox, trial_id: str) -> TrialDetails:
     """One trial with its raw samples and curves."""
     wanted = literal(trial_id)
     whole = box.run(f"SELECT * FROM {_ALL} AS t WHERE trial_id = {wanted}")
-    values = [(n, whole.rows[0][i]) for i, n in enumerate(whole.columns)] if whole.rows else []
+    values = [(n, whole.rows[0][i]) for i, n in enumerate(whole.names)] if whole.rows else []
     samples = box.run(
         f"SELECT sample, time_us AS latency_us FROM samples WHERE trial_id = {wanted} ORDER BY sample", row_cap=_ROW_CAP
     )
@@ -94,5 +92,4 @@ def newest(box: Sandbox, sweep: str, since: str, limit: int = 10) -> Table:
 
 def filled(table: Table) -> Table:
     """The columns that hold a value in some row."""
-    at = [i for i, name in enumerate(table.columns) if any(v is not None for v in table.column(name))]
-    return Table(tuple(table.columns[i] for i in at), tuple(tuple(row[i] for i in at) for row in table.rows))
+    return table.picked([n for n in table.names if any(v is not None for v in table.values(n))])

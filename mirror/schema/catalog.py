@@ -1,15 +1,17 @@
 """The catalogue: what every column means and which words people use for it (db/columns.py, catalog.yaml)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from db.columns import BY_NAME, COLUMNS
+from db.columns import COLUMNS
+from db.plain_text import plain_text
 from db.settings import setting
 from mirror.schema import catalog_file
+from mirror.table.table import Column
 
 # Columns of a result that hold a number of trials.
 COUNT_NAMES = ("n", "trials", "count", "count_star()")
@@ -32,39 +34,16 @@ AGGREGATE_WORDS = {
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One column as people meet it.
+class Entry(Column):
+    """One column as people meet it; its role is metric, axis, info or key.
 
     Attributes:
-        name: name in SQL.
-        label: short words for titles and sentences.
-        unit: unit of the value, empty for none.
-        better: higher, lower, or empty where no direction is better.
-        role: metric, axis, info or key.
-        type: text, integer, real, boolean or timestamp.
-        text: meaning, one line.
         aggregate: how several trials become one number.
         synonyms: other words for it.
     """
 
-    name: str
-    label: str
-    unit: str = ""
-    better: str = ""
-    role: str = "info"
-    type: str = "real"
-    text: str = ""
     aggregate: str = "avg"
     synonyms: tuple[str, ...] = ()
-
-    @property
-    def numeric(self) -> bool:
-        return self.type in ("integer", "real")
-
-    @property
-    def title(self) -> str:
-        """Label with unit, for an axis."""
-        return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
 @cache
@@ -83,22 +62,22 @@ def entries() -> Mapping[str, Entry]:
     found = {}
     for c in COLUMNS:
         row = extra.get(c.name, {})
-        label = row.get("label", c.name.replace("_", " "))
         found[c.name] = Entry(
-            # What adds up over trials can be asked for like what was measured.
             c.name,
-            label,
+            c.type,
+            row.get("label", c.name.replace("_", " ")),
             c.unit,
             c.better,
+            # What adds up over trials can be asked for like what was measured.
             "metric" if c.aggregate == "sum" else c.role,
-            c.type,
-            c.text,
-            c.aggregate,
-            tuple(row.get("synonyms", ())),
+            source=c.name,
+            text=c.text,
+            aggregate=c.aggregate,
+            synonyms=tuple(row.get("synonyms", ())),
         )
     for name in catalog_file.OTHER_COLUMNS:
         row = extra[name]
-        found[name] = Entry(name, row["label"], type="text", synonyms=tuple(row["synonyms"]))
+        found[name] = Entry(name, "text", row["label"], role="info", synonyms=tuple(row["synonyms"]))
     return found
 
 
@@ -107,24 +86,25 @@ def entry(column: str) -> Entry:
     known = entries()
     if column in known:
         return known[column]
-    if column in COUNT_NAMES:
-        return Entry(column, "trials", role="metric", type="integer", aggregate="sum")
-    if column in _CHANGE_COUNTS:
-        return Entry(column, _CHANGE_COUNTS[column], role="metric", type="integer", aggregate="sum")
+    if column in COUNT_NAMES or column in _CHANGE_COUNTS:
+        label = _CHANGE_COUNTS.get(column, "trials")
+        return Entry(column, "integer", label, role="metric", aggregate="sum")
     prefix, _, rest = column.partition("_")
-    if prefix in AGGREGATE_WORDS and rest in known:
+    if rest in known and prefix in AGGREGATE_WORDS:
         base = known[rest]
         better = "" if prefix in ("stddev", "count") else base.better
         label = f"{AGGREGATE_WORDS[prefix]} {base.label}"
-        return Entry(column, label, base.unit, better, "metric", base.type, base.text, base.aggregate)
-    if prefix in _CHANGE_WORDS and rest in known:
+        return replace(base, name=column, label=label, better=better, role="metric", synonyms=())
+    if rest in known and prefix in _CHANGE_WORDS:
         base = known[rest]
+        label = _CHANGE_WORDS[prefix].format(base.label)
         if base.role == "axis":  # what the reference has chosen
-            return Entry(column, _CHANGE_WORDS[prefix].format(base.label), base.unit, "", "axis", base.type, base.text)
+            return replace(base, name=column, label=label, synonyms=())
         unit = "x" if prefix in ("ratio", "reduction") else base.unit
         better = _OPPOSITE[base.better] if prefix == "reduction" else base.better
-        return Entry(column, _CHANGE_WORDS[prefix].format(base.label), unit, better, "metric", "real", base.text)
-    return Entry(column, column.replace("_", " "), type="real" if column not in BY_NAME else BY_NAME[column].type)
+        made = replace(base, name=column, type="real", label=label, unit=unit, better=better, role="metric")
+        return replace(made, synonyms=(), aggregate="avg")
+    return Entry(column, label=plain_text(column.replace("_", " ")))
 
 
 def value_synonyms(column: str) -> Mapping[str, tuple[str, ...]]:

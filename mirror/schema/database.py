@@ -106,6 +106,8 @@ class Database:
         relations: tables and views.
         links: foreign keys, declared and inferred.
         notes: what the person should know: keys that were inferred, tables that were sampled; one sentence each.
+        schema: what stands before the name of a table to say which it is, such as `("public",)`.
+        any_case: of MySQL: whether its tables are not told apart by case.
     """
 
     dialect: str
@@ -113,6 +115,8 @@ class Database:
     relations: tuple[Relation, ...]
     links: tuple[Link, ...] = ()
     notes: tuple[str, ...] = ()
+    schema: tuple[str, ...] = ()
+    any_case: bool = False
 
     def relation(self, name: str) -> Relation:
         """Raises KeyError."""
@@ -135,7 +139,8 @@ class Database:
         links = [
             Link(**{**k, "columns": tuple(k["columns"]), "to_columns": tuple(k["to_columns"])}) for k in held["links"]
         ]
-        return Database(held["dialect"], held["name"], tuple(relations), tuple(links), tuple(held["notes"]))
+        lists = {key: tuple(held[key]) for key in ("notes", "schema")}
+        return Database(**{**held, **lists, "relations": tuple(relations), "links": tuple(links)})
 
 
 def _column(held: dict[str, Any]) -> Column:

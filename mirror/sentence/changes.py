@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mirror.chart.choose import no_rows
-from mirror.chart.drawable import label
 from mirror.chart.roles import is_number
-from mirror.query.change import TIMED, change_columns, is_ratio
+from mirror.query.change import TIMED, change_columns
 from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Table, Value
+from mirror.table.table import Column, Table, Value
 from mirror.table.wording import capital, counted, join, moment, shortened, who
 
 _MOST_NAMED = 6
@@ -37,12 +36,12 @@ class _Pair:
 
 def change_sentences(table: Table, spec: QuerySpec) -> list[str]:
     """Whether the metric got worse or better since the split, within noise, or why that cannot be said."""
-    metric = spec.metrics[0].column
-    names = change_columns(metric)
+    metric = catalog.entry(spec.metrics[0].column)
+    names = change_columns(metric.name)
     before, since = (sum(_numbers(table, n)) for n in (names.n_before, names.n_since))
     pairs = _pairs(table, metric)
     moment_ = f"{spec.split} UTC"
-    what = f"{label(metric)} {f'got {spec.claim}' if spec.claim else 'changed'} since {moment_}"
+    what = f"{metric.label} {f'got {spec.claim}' if spec.claim else 'changed'} since {moment_}"
     if not pairs:
         if not table.rows:
             why = f"there are no results on either side. {no_rows(spec)}"
@@ -63,9 +62,9 @@ def change_sentences(table: Table, spec: QuerySpec) -> list[str]:
         first = f"Yes: {what} for {shortened(states.pop(spec.claim), _MOST_NAMED)}"
         parts = [first, *_listed(states)]
     elif spec.claim:
-        parts = [f"No: {label(metric)} did not get {spec.claim} since {moment_}", *_listed(states)]
+        parts = [f"No: {metric.label} did not get {spec.claim} since {moment_}", *_listed(states)]
     else:
-        parts = [f"{capital(label(metric))} since {moment_} against before", *_listed(states)]
+        parts = [f"{capital(metric.label)} since {moment_} against before", *_listed(states)]
     head, *rest = parts
     text = f"{head}: {'; '.join(rest)}." if not head.startswith("Yes") else f"{'; '.join(parts)}."
     return [text, _compared(table, metric)]
@@ -73,18 +72,18 @@ def change_sentences(table: Table, spec: QuerySpec) -> list[str]:
 
 def course_sentences(table: Table, spec: QuerySpec) -> list[str]:
     """From when to when trials were made, and how the latest of each configuration stands to its first."""
-    metric = spec.metrics[0].column
-    at = table.columns.index(metric)
-    keys = [table.columns.index(d) for d in spec.dimensions if d in table.columns and d != "started_at"]
+    metric = table.column(spec.metrics[0].column)
+    at = table.names.index(metric.name)
+    keys = [table.names.index(d) for d in spec.dimensions if d in table.names and d != "started_at"]
     lines: dict[tuple[Value | None, ...], list[int]] = defaultdict(list)
-    times = table.column("started_at")
+    times = table.values("started_at")
     for i, row in enumerate(table.rows):
         if is_number(row[at]) and times[i] is not None:
             lines[tuple(row[k] for k in keys)].append(i)
     if not lines:
-        return [f"No row has a value of {label(metric)}."]
+        return [f"No row has a value of {metric.label}."]
     shown = sorted(str(times[i]) for rows in lines.values() for i in rows)
-    ends = " to ".join(dict.fromkeys(moment("started_at", t) for t in (shown[0], shown[-1])))
+    ends = " to ".join(dict.fromkeys(moment(table.column("started_at"), t) for t in (shown[0], shown[-1])))
     first = f"{counted(len(shown), 'trial')} of {counted(len(lines), 'configuration')}, {ends} UTC."
     repeated: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for rows in lines.values():
@@ -93,27 +92,27 @@ def course_sentences(table: Table, spec: QuerySpec) -> list[str]:
             a, b = table.rows[oldest][at], table.rows[newest][at]
             repeated[who(table, oldest)].append((float(a), float(b)))  # type: ignore[arg-type]
     if not repeated:
-        return [first, f"Each configuration was measured once, so how {label(metric)} changed cannot be said."]
+        return [first, f"Each configuration was measured once, so how {metric.label} changed cannot be said."]
     parts = [f"{name} {_mean_change(metric, pairs)}".strip() for name, pairs in repeated.items()]
-    head = f"{capital(label(metric))}, latest trial against first ({_kind_of_mean(metric)})"
+    head = f"{capital(metric.label)}, latest trial against first ({_kind_of_mean(metric)})"
     return [first, f"{head}: {shortened(parts, _MOST_NAMED, '; ')}."]
 
 
 def machine_sentences(table: Table, spec: QuerySpec) -> list[str]:
     """How the other machines stand to the best one, over the configurations that both have measured, per benchmark."""
-    metric = spec.drawn[0]
-    keys = [d for d in spec.dimensions if d in table.columns and d != "machine"]
+    metric = table.column(spec.drawn[0])
+    keys = [d for d in spec.dimensions if d in table.names and d != "machine"]
     values: dict[str, dict[tuple[Value | None, ...], float]] = defaultdict(dict)
     places: dict[tuple[Value | None, ...], str] = {}
     for row in table.rows:
-        of = dict(zip(table.columns, row, strict=True))
+        of = dict(zip(table.names, row, strict=True))
         key = tuple(of[k] for k in keys)
-        places[key] = f" in {describe('benchmark', of['benchmark'])}" if "benchmark" in keys else ""
-        if is_number(value := of[metric]):
-            values[describe("machine", of["machine"])][key] = float(value)
+        places[key] = f" in {describe(table.column('benchmark'), of['benchmark'])}" if "benchmark" in keys else ""
+        if is_number(value := of[metric.name]):
+            values[describe(table.column("machine"), of["machine"])][key] = float(value)
     if len(values) < 2:
         return []
-    best = _best(values, catalog.entry(metric).better)
+    best = _best(values, metric.better)
     base = values.pop(best)
     parts, alone = [], []
     for machine, found in values.items():
@@ -126,7 +125,7 @@ def machine_sentences(table: Table, spec: QuerySpec) -> list[str]:
             parts.append(f"{machine} {join(told)}")
         else:
             alone.append(machine)
-    head = f"{capital(label(metric))} against {best} ({_kind_of_mean(metric)})"
+    head = f"{capital(metric.label)} against {best} ({_kind_of_mean(metric)})"
     sentences = [f"{head}: {shortened(parts, _MOST_NAMED, '; ')}."] if parts else []
     if alone:
         names = shortened(alone, _MOST_NAMED)
@@ -145,38 +144,38 @@ def _best(values: dict[str, dict[tuple[Value | None, ...], float]], better: str)
     return max(values, key=lambda a: sum(wins(a, b) for b in values if b != a))
 
 
-def _paired(table: Table, metric: str) -> Table:
+def _paired(table: Table, metric: Column) -> Table:
     """The rows with a value on both sides; a ratio needs two above zero."""
-    names = change_columns(metric)
-    sides = zip(table.column(names.before), table.column(names.since), strict=True)
-    ratio = is_ratio(metric)
+    names = change_columns(metric.name)
+    sides = zip(table.values(names.before), table.values(names.since), strict=True)
+    ratio = bool(metric.unit)
     both = [is_number(a) and is_number(b) and (not ratio or (a > 0 and b > 0)) for a, b in sides]
     return replace(table, rows=tuple(row for row, kept in zip(table.rows, both, strict=True) if kept))
 
 
-def _pairs(table: Table, metric: str) -> list[_Pair]:
+def _pairs(table: Table, metric: Column) -> list[_Pair]:
     """The configurations with a value on both sides."""
-    names, paired = change_columns(metric), _paired(table, metric)
+    names, paired = change_columns(metric.name), _paired(table, metric)
     columns = (_numbers(paired, n) for n in (names.before, names.since, names.noise))
     found = []
     for i, (before, since, spread) in enumerate(zip(*columns, strict=True)):
-        if is_ratio(metric) and metric not in TIMED:
+        if bool(metric.unit) and metric.name not in TIMED:
             spread /= before  # a standard deviation, in the metric's own unit
         found.append(_Pair(who(paired, i), before, since, spread))
     return found
 
 
-def _state(metric: str, pairs: Sequence[_Pair]) -> tuple[str, str]:
+def _state(metric: Column, pairs: Sequence[_Pair]) -> tuple[str, str]:
     """(worse, better or within noise; the mean change in words) of some configurations together."""
     changes = [(p.before, p.since) for p in pairs]
     noise = statistics.median(p.noise for p in pairs)
     mean = _mean(metric, changes)
-    if is_ratio(metric):
+    if bool(metric.unit):
         is_noise = abs(math.log(mean)) <= math.log1p(noise) + 1e-12
         up = mean > 1
     else:
-        is_noise, up = abs(mean) <= max(_LEAST_DIFFERENCE.get(metric, 0.0), noise), mean > 0
-    better = catalog.entry(metric).better
+        is_noise, up = abs(mean) <= max(_LEAST_DIFFERENCE.get(metric.name, 0.0), noise), mean > 0
+    better = metric.better
     if is_noise:
         state = "within noise"
     elif not better:
@@ -186,17 +185,17 @@ def _state(metric: str, pairs: Sequence[_Pair]) -> tuple[str, str]:
     return state, _mean_change(metric, changes)
 
 
-def _mean(metric: str, changes: Sequence[tuple[float, float]]) -> float:
+def _mean(metric: Column, changes: Sequence[tuple[float, float]]) -> float:
     if _has_ratio(metric, changes):
         return statistics.geometric_mean(b / a for a, b in changes)
     return statistics.fmean(b - a for a, b in changes)
 
 
-def _has_ratio(metric: str, changes: Sequence[tuple[float, float]]) -> bool:
-    return bool(catalog.entry(metric).unit) and all(a > 0 and b > 0 for a, b in changes)
+def _has_ratio(metric: Column, changes: Sequence[tuple[float, float]]) -> bool:
+    return bool(metric.unit) and all(a > 0 and b > 0 for a, b in changes)
 
 
-def _mean_change(metric: str, changes: Sequence[tuple[float, float]]) -> str:
+def _mean_change(metric: Column, changes: Sequence[tuple[float, float]]) -> str:
     """`1.31x over 12 configurations`, `-0.0021 over 3 configurations`, `2x, 20 µs against 10 µs`."""
     mean = _mean(metric, changes)
     ratio = _has_ratio(metric, changes)
@@ -209,8 +208,8 @@ def _mean_change(metric: str, changes: Sequence[tuple[float, float]]) -> str:
     return f"{text} over {len(changes)} configurations"
 
 
-def _kind_of_mean(metric: str) -> str:
-    return "geometric means" if catalog.entry(metric).unit else "means"
+def _kind_of_mean(metric: Column) -> str:
+    return "geometric means" if metric.unit else "means"
 
 
 def _listed(states: dict[str, list[str]]) -> list[str]:
@@ -218,7 +217,7 @@ def _listed(states: dict[str, list[str]]) -> list[str]:
     return [f"{state} for {shortened(states[state], _MOST_NAMED)}" for state in order if states.get(state)]
 
 
-def _compared(table: Table, metric: str) -> str:
+def _compared(table: Table, metric: Column) -> str:
     """What the comparison rests on, and where all of it was measured."""
     paired = _paired(table, metric)
     before, since = (sum(_numbers(paired, n)) for n in ("n_before", "n_since"))
@@ -235,13 +234,13 @@ def _place(table: Table, paired: Table) -> str:
     """The machine and the benchmark of what could be compared, where there are others that could not."""
     parts = []
     for column, before in (("machine", "on"), ("benchmark", "in")):
-        if column in table.columns and len(set(table.column(column))) > 1 == len(set(paired.column(column))):
-            parts.append(f" {before} {describe(column, paired.column(column)[0])}")
+        if column in table.names and len(set(table.values(column))) > 1 == len(set(paired.values(column))):
+            parts.append(f" {before} {describe(table.column(column), paired.values(column)[0])}")
     return "".join(parts)
 
 
 def _numbers(table: Table, column: str) -> list[float]:
-    return [float(v) if is_number(v) else 0.0 for v in table.column(column)]
+    return [float(v) if is_number(v) else 0.0 for v in table.values(column)]
 
 
 def _trials(n: float) -> str:

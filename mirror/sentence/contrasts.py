@@ -4,14 +4,12 @@ import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 
-from mirror.chart.drawable import label
 from mirror.chart.roles import Roles, differing, is_number
-from mirror.query.change import is_ratio
 from mirror.query.contrast import contrasted, held_against
 from mirror.query.spec import QuerySpec
 from mirror.sentence.relative import MOST_NAMED, apart, outcome_in_words, tells_apart
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Table, Value
+from mirror.table.table import Column, Table, Value
 from mirror.table.wording import capital, join, shortened
 
 _MOST_METRICS = 4
@@ -27,9 +25,9 @@ def contrast_sentences(table: Table, spec: QuerySpec, roles: Roles) -> tuple[lis
     """
     axis = contrasted(spec)
     alike = spec.shape == "groups" and all(m.aggregate in _OF_ONE_WORK for m in spec.metrics)
-    if axis is None or axis not in table.columns or not alike:
+    if axis is None or axis not in table.names or not alike:
         return [], 0
-    there = [v for v in held_against(spec) if v in table.column(axis)]
+    there = [v for v in held_against(spec) if v in table.values(axis)]
     if len(there) < 2:
         return [], 0
     *others, last = there
@@ -40,24 +38,26 @@ def contrast_sentences(table: Table, spec: QuerySpec, roles: Roles) -> tuple[lis
     methods: list[Value | None] = [m for m, found in rivals.items() if found] if len(metrics) == 1 else []
     methods = methods if 1 < len(methods) <= MOST_NAMED else [None]
     told: list[str] = []
+    of, rival = table.column(axis), table.domain.rival or ""
     pairs = 0
     for value in others:
         parts = []
         for metric in metrics:
+            column = table.column(metric)
             for method in methods:
                 found = _pairs(table, metric, axis, (value, last), work, method)
                 pairs += len(found) if metric == metrics[0] else 0
                 if found:
-                    who = label(metric) if method is None else describe("method", method)
-                    parts.append(f"{who} {_outcome(metric, found)}")
-        head = f"{describe(axis, value)} against {describe(axis, last)}"
+                    who = column.label if method is None else describe(table.column(rival), method)
+                    parts.append(f"{who} {_outcome(column, found)}")
+        head = f"{describe(of, value)} against {describe(of, last)}"
         if parts:
             told.append(f"{head}: {shortened(parts, MOST_NAMED, ', ' if methods == [None] else '; ')}")
         else:
-            told.append(f"{describe(axis, value)} and {describe(axis, last)} were never measured at the same work")
+            told.append(f"{describe(of, value)} and {describe(of, last)} were never measured at the same work")
     sentences = [f"{capital(text)}." for text in told]
     if methods != [None]:
-        sentences[0] = f"{capital(label(metrics[0]))}, {sentences[0][:1].lower()}{sentences[0][1:]}"
+        sentences[0] = f"{capital(table.label(metrics[0]))}, {sentences[0][:1].lower()}{sentences[0][1:]}"
     besides = [apart(table, k, axis, others[0], last) for k in keys if k not in work] if len(others) == 1 else []
     if besides:
         sentences.append(f"They differ besides in {join(besides)}.")
@@ -65,26 +65,27 @@ def contrast_sentences(table: Table, spec: QuerySpec, roles: Roles) -> tuple[lis
 
 
 def _methods(table: Table, work: Sequence[str]) -> list[Value | None]:
-    return [m for m in dict.fromkeys(table.column("method")) if m is not None] if "method" in work else []
+    rival = table.domain.rival
+    return [m for m in dict.fromkeys(table.values(rival)) if m is not None] if rival and rival in work else []
 
 
 def _pairs(
     table: Table, metric: str, axis: str, two: tuple[Value, Value], work: Sequence[str], method: Value | None
 ) -> list[_Pair]:
     """The values of the metric at both values of the axis, wherever all else is the same."""
-    at = {name: i for i, name in enumerate(table.columns)}
+    at = {name: i for i, name in enumerate(table.names)}
     found: dict[tuple[object, ...], dict[object, float]] = defaultdict(dict)
     for row in table.rows:
         value = row[at[metric]]
-        if is_number(value) and (method is None or row[at["method"]] == method):
+        if is_number(value) and (method is None or row[at[table.domain.rival or ""]] == method):
             found[tuple(row[at[k]] for k in work)][row[at[axis]]] = float(value)
     first, second = two
     return [(f[first], f[second]) for f in found.values() if first in f and second in f]
 
 
-def _outcome(metric: str, pairs: Sequence[_Pair]) -> str:
+def _outcome(metric: Column, pairs: Sequence[_Pair]) -> str:
     """`3.7x (2.9x to 4.2x in 4 pairs)`; of a single pair both values."""
-    ratio = is_ratio(metric)
+    ratio = bool(metric.unit)
     values = [a / b if ratio else a - b for a, b in pairs if b or not ratio]
     if not values:
         return f"{format_value(metric, statistics.fmean(a for a, _ in pairs))} against {format_value(metric, 0.0)}"

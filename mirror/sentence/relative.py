@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from mirror.chart.configurations import configurations
-from mirror.chart.drawable import label
 from mirror.chart.roles import Roles, differing, is_number
-from mirror.query.change import is_ratio, relative_columns
+from mirror.query.change import relative_columns
 from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Table, Value
+from mirror.table.table import Column, Table, Value
 from mirror.table.wording import capital, counted, join, members, shortened, where
 
 MOST_NAMED = 6
@@ -24,21 +23,22 @@ _ALIKE = 0.02
 def relative_sentences(table: Table, spec: QuerySpec) -> list[str]:
     """How the groups stand to the reference in the leading metric: the mean over equal work, and its ends."""
     assert spec.against
-    metric = spec.metrics[0].column
-    outcome = table.columns.index(relative_columns(metric, spec.inverse).outcome)
-    who = table.columns.index(spec.against.column)
+    metric = catalog.entry(spec.metrics[0].column)
+    outcome = table.names.index(relative_columns(metric.name, spec.inverse).outcome)
+    who = table.names.index(spec.against.column)
+    against = table.column(spec.against.column)
     found: dict[str, list[float]] = defaultdict(list)
     for row in table.rows:
         if is_number(row[outcome]):
-            found[describe(spec.against.column, row[who])].append(float(row[outcome]))  # type: ignore[arg-type]
-    reference = describe(spec.against.column, spec.against.values[0])
+            found[describe(against, row[who])].append(float(row[outcome]))  # type: ignore[arg-type]
+    reference = describe(against, spec.against.values[0])
     if not found:
-        return [f"No configuration has {label(metric)} both there and for {reference}."]
-    what = f"times less {label(metric)}" if spec.inverse and is_ratio(metric) else label(metric)
+        return [f"No configuration has {metric.label} both there and for {reference}."]
+    what = f"times less {metric.label}" if spec.inverse and metric.unit else metric.label
     parts = [f"{name} {outcome_in_words(metric, values)}" for name, values in _ranked(metric, spec.inverse, found)]
     head = f"{capital(what)} against {reference}"
     more = [m.column for m in spec.metrics[1:]]
-    besides = f" The table holds {join(label(m) for m in more)} as well." if more else ""
+    besides = f" The table holds {join(catalog.entry(m).label for m in more)} as well." if more else ""
     pairs = sum(map(len, found.values()))
     return [
         f"{head}: {shortened(parts, MOST_NAMED, '; ')}.{besides}",
@@ -46,18 +46,18 @@ def relative_sentences(table: Table, spec: QuerySpec) -> list[str]:
     ]
 
 
-def _ranked(metric: str, inverse: bool, found: dict[str, list[float]]) -> list[tuple[str, list[float]]]:
-    lower = (catalog.entry(metric).better == "lower") != (inverse and is_ratio(metric))
+def _ranked(metric: Column, inverse: bool, found: dict[str, list[float]]) -> list[tuple[str, list[float]]]:
+    lower = (metric.better == "lower") != (inverse and bool(metric.unit))
     return sorted(found.items(), key=lambda f: _mean(metric, f[1]), reverse=not lower)
 
 
-def _mean(metric: str, values: Sequence[float]) -> float:
-    if is_ratio(metric) and all(v > 0 for v in values):
+def _mean(metric: Column, values: Sequence[float]) -> float:
+    if metric.unit and all(v > 0 for v in values):
         return math.exp(statistics.fmean(map(math.log, values)))
     return statistics.fmean(values)
 
 
-def outcome_in_words(metric: str, values: Sequence[float]) -> str:
+def outcome_in_words(metric: Column, values: Sequence[float]) -> str:
     """`0.104x (0.0998x to 0.11x in 6 pairs)`."""
     shown = [_one(metric, v) for v in (_mean(metric, values), min(values), max(values))]
     if len(values) == 1 or shown[1] == shown[2]:
@@ -65,8 +65,8 @@ def outcome_in_words(metric: str, values: Sequence[float]) -> str:
     return f"{shown[0]} ({shown[1]} to {shown[2]} in {counted(len(values), 'pair')})"
 
 
-def _one(metric: str, value: float) -> str:
-    if is_ratio(metric):
+def _one(metric: Column, value: float) -> str:
+    if metric.unit:
         return f"{value:,.0f}x" if value >= 100 else f"{value:.3g}x"
     return f"{'+' if value > 0 else ''}{format_value(metric, value)}"
 
@@ -78,48 +78,51 @@ def front_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[str]:
     groups = defaultdict(list)
     for c in configurations(table, roles, (x, y), partitions):
         groups[tuple(c.key.get(p) for p in partitions)].append(c)
-    parts = [" ".join(filter(None, (members(found), where(key, partitions)))) for key, found in groups.items()]
+    parts = [
+        " ".join(filter(None, (members(table, found), where(table, key, partitions)))) for key, found in groups.items()
+    ]
     each = f" for each of {len(groups)} kinds of work" if len(groups) > 1 else ""
     how, place = ("by another", "behind") if spec.claim == "worse" else ("by no other", "on")
     return [
-        f"Beaten {how} in both {label(x)} and {label(y)}{each}: {shortened(parts, _MOST_FRONTS, '; ')}.",
-        f"{counted(len(table.rows), 'configuration')} {place} the front.",
+        f"Beaten {how} in both {table.label(x)} and {table.label(y)}{each}: {shortened(parts, _MOST_FRONTS, '; ')}.",
+        f"{counted(len(table.rows), table.domain.kind)} {place} the front.",
     ]
 
 
 def difference_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[str] | None:
     """What differs between two methods or machines at the same work; None where the table does not hold two."""
     first = spec.dimensions[0]
-    values = list(dict.fromkeys(table.column(first)))
+    values = list(dict.fromkeys(table.values(first)))
     if len(values) != 2:
         return None
     a, b = values
+    of = table.column(first)
     asked = next((v for f in spec.filters if f.column == first for v in f.values), a)
     a, b = (a, b) if a == asked else (b, a)
     keys = [d for d in differing(table, roles.dimensions) if d != first]
     work = [k for k in keys if not tells_apart(table, k, first)]
     rows: dict[tuple[object, ...], dict[object, int]] = defaultdict(dict)
     for i, row in enumerate(table.rows):
-        rows[tuple(row[table.columns.index(k)] for k in work)][row[table.columns.index(first)]] = i
+        rows[tuple(row[table.names.index(k)] for k in work)][row[table.names.index(first)]] = i
     pairs = [(found[a], found[b]) for found in rows.values() if a in found and b in found]
     if not pairs:
-        return [f"{describe(first, a)} and {describe(first, b)} were never measured at the same work."]
+        return [f"{describe(of, a)} and {describe(of, b)} were never measured at the same work."]
     differ: list[str] = []
     alike: list[str] = []
-    for metric in roles.metrics:
-        column = table.column(metric)
+    for metric in map(table.column, roles.metrics):
+        column = table.values(metric.name)
         both = [(float(column[i]), float(column[j])) for i, j in pairs if is_number(column[i]) and is_number(column[j])]  # type: ignore[arg-type]
         if not both:
             continue
-        outcomes = [p / q if is_ratio(metric) and q else p - q for p, q in both if q or not is_ratio(metric)]
+        outcomes = [p / q if metric.unit and q else p - q for p, q in both if q or not metric.unit]
         if not outcomes:
             continue
         middle = statistics.median(outcomes)
-        same = abs(middle - 1) < _ALIKE if is_ratio(metric) else abs(middle) < 0.001
-        (alike if same else differ).append(label(metric) if same else f"{label(metric)} {_one(metric, middle)}")
+        same = abs(middle - 1) < _ALIKE if metric.unit else abs(middle) < 0.001
+        (alike if same else differ).append(metric.label if same else f"{metric.label} {_one(metric, middle)}")
     besides = [apart(table, k, first, a, b) for k in keys if k not in work]
     sentences = [
-        f"{capital(describe(first, a))} against {describe(first, b)}, median of {counted(len(pairs), 'pair')} at the "
+        f"{capital(describe(of, a))} against {describe(of, b)}, median of {counted(len(pairs), 'pair')} at the "
         f"same work: {join(differ) if differ else 'no metric differs'}."
     ]
     if besides:
@@ -131,11 +134,11 @@ def difference_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[st
 
 def tells_apart(table: Table, column: str, first: str) -> bool:
     """Whether the column has one value for each of the two, and another for the other."""
-    pairs = set(zip(table.column(first), table.column(column), strict=True))
-    return len(pairs) == len(set(table.column(first))) and len({v for _, v in pairs}) > 1
+    pairs = set(zip(table.values(first), table.values(column), strict=True))
+    return len(pairs) == len(set(table.values(first))) and len({v for _, v in pairs}) > 1
 
 
 def apart(table: Table, column: str, first: str, a: Value | None, b: Value | None) -> str:
     """`bag size (4 against 10)`: what another column holds for either."""
-    of = dict(zip(table.column(first), table.column(column), strict=True))
-    return f"{label(column)} ({describe(column, of[a])} against {describe(column, of[b])})"
+    of, besides = dict(zip(table.values(first), table.values(column), strict=True)), table.column(column)
+    return f"{besides.label} ({describe(besides, of[a])} against {describe(besides, of[b])})"

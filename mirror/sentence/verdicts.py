@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from mirror.chart.roles import is_number
 from mirror.query.spec import QuerySpec
-from mirror.schema import catalog
 from mirror.table.numbers import format_value
 from mirror.table.table import Table, Value
 from mirror.table.wording import capital, counted, in_words, join, shortened, who
@@ -26,7 +25,7 @@ class _Told:
 
 def has_verdicts(table: Table) -> bool:
     """Whether any row tells how it stands to the baseline."""
-    return "verdict" in table.columns and any(isinstance(v, str) for v in table.column("verdict"))
+    return "verdict" in table.names and any(isinstance(v, str) for v in table.values("verdict"))
 
 
 def verdict_sentences(table: Table, spec: QuerySpec) -> list[str]:
@@ -34,14 +33,14 @@ def verdict_sentences(table: Table, spec: QuerySpec) -> list[str]:
     found: dict[str, list[_Told]] = defaultdict(list)
     for told in _told(table):
         found[told.who].append(told)
-    noun = "trial" if spec.shape == "points" else "configuration"
-    baseline = catalog.words()["baseline"]
+    noun = table.domain.row if spec.shape == "points" else table.domain.kind
+    baseline = table.domain.baseline or ""
     if spec.claim is None:
         parts = [f"{name} {_kinds(rows)}".strip() for name, rows in found.items()]
         sentences = [f"Verdicts against the baseline: {shortened(parts, _MOST_NAMED, '; ')}."]
     elif len(found) == 1 and all(f.column != "verdict" for f in spec.filters):
         ((name, rows),) = found.items()
-        sentences = [_yes_or_no(name, baseline, spec.claim, rows, noun), _speedups(rows)]
+        sentences = [_yes_or_no(name, baseline, spec.claim, rows, noun), _speedups(table, rows)]
     else:
         sentences = [_who_is(found, baseline, spec.claim, noun)]
     if untold := _without_verdict(table, baseline):
@@ -52,10 +51,10 @@ def verdict_sentences(table: Table, spec: QuerySpec) -> list[str]:
 def verdict_counts(table: Table) -> str:
     """How many verdicts of each kind there are, for each group that is not a kind itself."""
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
-    groups = [c for c in table.columns if c not in ("verdict", "trials")]
+    groups = [c for c in table.names if c not in ("verdict", "trials")]
     for row in table.rows:
-        of = dict(zip(table.columns, row, strict=True))
-        name = in_words({c: of[c] for c in groups}) if groups else ""
+        of = dict(zip(table.names, row, strict=True))
+        name = in_words(table, {c: of[c] for c in groups}) if groups else ""
         kinds[name][str(of["verdict"])] += int(of["trials"] or 0)
     total = sum(sum(counts.values()) for counts in kinds.values())
     parts = [f"{name} {_listed(counts)}".strip() for name, counts in kinds.items()]
@@ -64,7 +63,7 @@ def verdict_counts(table: Table) -> str:
 
 def _told(table: Table) -> list[_Told]:
     def column(name: str) -> tuple[Value | None, ...]:
-        return table.column(name) if name in table.columns else (None,) * len(table.rows)
+        return table.values(name) if name in table.names else (None,) * len(table.rows)
 
     parts = zip(*map(column, ("verdict", "speedup", "speedup_ci_low", "speedup_ci_high")), strict=True)
     return [
@@ -76,8 +75,8 @@ def _told(table: Table) -> list[_Told]:
 
 def _without_verdict(table: Table, baseline: str) -> int:
     """How many rows lack one, the baseline's own apart."""
-    methods = table.column("method") if "method" in table.columns else [None] * len(table.rows)
-    return sum(v is None and m != baseline for v, m in zip(table.column("verdict"), methods, strict=True))
+    methods = table.values("method") if "method" in table.names else [None] * len(table.rows)
+    return sum(v is None and m != baseline for v, m in zip(table.values("verdict"), methods, strict=True))
 
 
 def _yes_or_no(method: str, baseline: str, claim: str, rows: list[_Told], noun: str) -> str:
@@ -129,13 +128,14 @@ def _listed(counts: Counter[str]) -> str:
     return join(f"{n:,} {kind}" for kind, n in counts.most_common())
 
 
-def _speedups(rows: list[_Told]) -> str:
+def _speedups(table: Table, rows: list[_Told]) -> str:
+    column = table.column("speedup")
     values = sorted(row.speedup for row in rows if row.speedup and row.speedup > 0)
     if len(values) < 2:
-        ends = [format_value("speedup", end) for end in rows[0].interval if is_number(end)]
-        text = f"Speedup {format_value('speedup', rows[0].speedup)}"
+        ends = [format_value(column, end) for end in rows[0].interval if is_number(end)]
+        text = f"Speedup {format_value(column, rows[0].speedup)}"
         return f"{text}, 95 % interval {' to '.join(ends)}." if len(ends) == 2 else f"{text}."
-    low, high = (format_value("speedup", v) for v in (values[0], values[-1]))
+    low, high = (format_value(column, v) for v in (values[0], values[-1]))
     if low == high:
         return f"Speedup {low} in each."
-    return f"Speedup {low} to {high}, geometric mean {format_value('speedup', statistics.geometric_mean(values))}."
+    return f"Speedup {low} to {high}, geometric mean {format_value(column, statistics.geometric_mean(values))}."

@@ -13,7 +13,7 @@ def to_csv(table: Table) -> str:
     """The table with a header line; texts that would be formulas get a leading apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([_safe(name) for name in table.columns])
+    writer.writerow([_safe(name) for name in table.names])
     writer.writerows([[_safe(value) for value in row] for row in table.rows])
     return out.getvalue()
 

@@ -2,9 +2,8 @@
 
 import math
 
-from db.plain_text import printable
-from mirror.schema import catalog
-from mirror.table.table import Value
+from db.plain_text import plain_text
+from mirror.table.table import Column, Value
 
 NO_VALUE = "–"
 
@@ -17,7 +16,7 @@ _LARGER_UNITS: dict[str, tuple[tuple[float, float, str], ...]] = {
 _NO_SPACE = ("x", "%")
 
 
-def format_value(column: str, value: Value | None) -> str:
+def format_value(column: Column, value: Value | None) -> str:
     """The value of a column with its unit: `0.7841`, `3.21 MB`, `45.2 µs`, `1.20 ms`, `1,284`."""
     if value is None:
         return NO_VALUE
@@ -34,14 +33,14 @@ def format_value(column: str, value: Value | None) -> str:
     return with_unit(_digits(column, scaled, unit), unit)
 
 
-def format_plain(column: str, value: Value | None) -> str:
+def format_plain(column: Column, value: Value | None) -> str:
     """The value of a column without its unit, for a place where the unit is told already; empty for no number."""
     if value is None or isinstance(value, bool | str) or not math.isfinite(value):
         return ""
-    return _digits(column, value, catalog.entry(column).unit)
+    return _digits(column, value, column.unit)
 
 
-def format_spread(column: str, value: float, deviation: float) -> str:
+def format_spread(column: Column, value: float, deviation: float) -> str:
     """Mean and standard deviation in one unit and to the same place: `0.7841 ± 0.0012`, `12.3 ± 0.4 µs`."""
     divisor, unit = _scale(column, value)
     value, deviation = value / divisor, deviation / divisor
@@ -54,18 +53,18 @@ def format_spread(column: str, value: float, deviation: float) -> str:
     return with_unit(f"{mean} ± {spread}", unit)
 
 
-def _scale(column: str, value: float) -> tuple[float, str]:
+def _scale(column: Column, value: float) -> tuple[float, str]:
     """(divisor, unit) in which the value is easiest to read."""
-    unit = catalog.entry(column).unit
+    unit = column.unit
     for start, divisor, larger in _LARGER_UNITS.get(unit, ()):
         if abs(value) >= start:
             return divisor, larger
     return 1, unit
 
 
-def _digits(column: str, value: float, unit: str) -> str:
-    role = catalog.entry(column).role
-    return format_number(value, exact=role == "axis", fraction=role == "metric" and not unit)
+def _digits(column: Column, value: float, unit: str) -> str:
+    fraction = column.measured and not unit and bool(column.source)
+    return format_number(value, exact=column.role == "axis", fraction=fraction)
 
 
 def format_number(value: float, exact: bool = False, fraction: bool = False) -> str:
@@ -93,9 +92,9 @@ def format_number(value: float, exact: bool = False, fraction: bool = False) -> 
     return f"{value:,.{max(0, 2 - math.floor(math.log10(size)))}f}"
 
 
-def is_year(column: str) -> bool:
+def is_year(column: Column) -> bool:
     """Whether a column is named for years, which have no thousands separator."""
-    return column.lower().rpartition("_")[2] == "year"
+    return column.name.lower().rpartition("_")[2] == "year"
 
 
 def format_tick(value: float) -> str:
@@ -116,12 +115,6 @@ def with_unit(text: str, unit: str) -> str:
     return f"{text} {unit}"
 
 
-def plain_text(value: object, longest: int = 60) -> str:
-    """Text from data on one line: no control or invisible characters, cut at `longest`."""
-    text = " ".join(printable(str(value)).split())
-    return text if len(text) <= longest else text[: longest - 1] + "…"
-
-
 def cut_middle(text: str, longest: int) -> str:
     """The text, without its middle where it is longer: names that begin alike often differ at the end."""
     if len(text) <= longest:
@@ -130,17 +123,16 @@ def cut_middle(text: str, longest: int) -> str:
     return f"{text[: longest - 1 - tail].rstrip()}…{text[len(text) - tail :].lstrip()}"
 
 
-def describe(column: str, value: Value | None) -> str:
+def describe(column: Column, value: Value | None) -> str:
     """A value that names a row: `hashed`, `batch size 512`, `no data set`."""
-    label = catalog.entry(column).label
     if value is None:
-        return f"no {plain_text(label)}"
+        return f"no {column.label}"
     if isinstance(value, bool):
-        return plain_text(label) if value else f"not {plain_text(label)}"
+        return column.label if value else f"not {column.label}"
     if isinstance(value, str):
-        return plain_text(value) or f"empty {plain_text(label)}"
+        return plain_text(value) or f"empty {column.label}"
     number = str(value) if is_year(column) else format_number(value, exact=True)
-    return f"{plain_text(label)} {number}"
+    return f"{column.label} {number}"
 
 
 def _short(value: float) -> str:

@@ -1,31 +1,205 @@
-"""Table: a result, its column names and rows."""
+"""A result: its rows, and columns that say what they are for. Whoever makes the SQL fills them; all others ask."""
 
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
+from typing import Literal, TypeGuard
+
+from db.plain_text import plain_text
 
 Value = str | int | float | bool
+Row = tuple[Value | None, ...]
+Type = Literal["text", "integer", "real", "boolean", "timestamp"]
+Role = Literal[
+    "metric", "axis", "name", "key", "time", "count", "repetition", "deviation", "low", "high", "percentile", "info", ""
+]
+MEASURED = ("metric", "count", "deviation", "low", "high", "percentile")
+_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a result.
+
+    Attributes:
+        name: its name there.
+        type: what its values are.
+        label: short words for titles and sentences, on one line.
+        unit: unit of the values, empty for none.
+        better: higher, lower, or empty where no direction is better.
+        role: what it is for: a metric, an axis (a setting that somebody chose), a name, a key (tells rows apart and
+            nothing else), a time, a count (of the rows behind one), a repetition (seed ...: differs between rows of one
+            configuration, or only describes how they came about), or how far a metric spreads (deviation, low and high
+            of an interval, percentile); info for what only stands beside; empty where type and values must tell.
+        source: the column of Mirror's results that it stands for or is made from; empty for all else.
+        of: the metric of this result whose spread it tells.
+        text: meaning, one line.
+    """
+
+    name: str
+    type: Type = "real"
+    label: str = ""
+    unit: str = ""
+    better: str = ""
+    role: Role = ""
+    source: str = ""
+    of: str = ""
+    text: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        return self.type in ("integer", "real")
+
+    @property
+    def own(self) -> bool:
+        """Whether it is a column of Mirror's results as it stands, and not made from one."""
+        return bool(self.source) and self.source == self.name
+
+    @property
+    def measured(self) -> bool:
+        return self.role in MEASURED
+
+    @property
+    def title(self) -> str:
+        """Label with unit, for an axis."""
+        return f"{self.label} ({self.unit})" if self.unit and self.unit != self.label else self.label
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What chart and sentence know of data beyond single columns. Without any of it data are rows of plain columns.
+
+    Attributes:
+        row: what a row is called that is no group of others.
+        kind: what rows are called together that repeat one another.
+        repeated_by: columns whose presence says that rows are single trials.
+        rival: the column whose values compete with one another: they keep their colours, and sizes are their own.
+        baseline: the value of it that the others are compared with.
+        baseline_mark: the truth column that marks it.
+        machine, dataset: where something was measured, and on what.
+        parallel: the axis along which twice as much may do twice the work.
+        size: the axis that the baseline has a single value of.
+        step, curve: the place along a training curve, and what the curve is of.
+        tasks: columns whose values are different tasks, never ranked against each other.
+        apart: columns whose values must not share the axes of a panel, the first before the others.
+        work: axes that say what work is done: only equal values may be compared.
+        choices: axes that a rival chooses for itself.
+        settings: axes of any kind.
+        usual: column -> the value that is drawn where only one can be.
+        named_by: column -> the word before its value; those with a word are told where there are several values.
+        beside: column -> the one beside which it only describes a row.
+        implied: column -> those that may fix it, so that it says nothing new.
+        neutral: column -> the value that stands for no setting at all.
+    """
+
+    row: str = "row"
+    kind: str = "row"
+    repeated_by: tuple[str, ...] = ()
+    rival: str | None = None
+    baseline: str | None = None
+    baseline_mark: str | None = None
+    machine: str | None = None
+    dataset: str | None = None
+    parallel: str | None = None
+    size: str | None = None
+    step: str | None = None
+    curve: str | None = None
+    tasks: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    work: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    usual: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    named_by: Mapping[str, str] = field(default_factory=dict, hash=False)
+    beside: Mapping[str, str] = field(default_factory=dict, hash=False)
+    implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    neutral: Mapping[str, Value] = field(default_factory=dict, hash=False)
+
+
+PLAIN = Domain()
 
 
 @dataclass(frozen=True)
 class Table:
-    """A result: column names, their kinds and the rows.
+    """A result.
 
     Attributes:
-        columns: names, in order.
+        columns: what they are, in order.
         rows: tuples of None, bool, int, float, str or ISO timestamps as str.
         truncated: whether the row cap cut the result.
         milliseconds: time of the query.
+        domain: whose data they are.
     """
 
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Value | None, ...], ...]
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
     truncated: bool = False
     milliseconds: float = 0.0
-
-    def column(self, name: str) -> tuple[Value | None, ...]:
-        """The values of one column."""
-        return self._by_column[self.columns.index(name)] if self.rows else ()
+    domain: Domain = PLAIN
 
     @cached_property
-    def _by_column(self) -> tuple[tuple[Value | None, ...], ...]:
+    def names(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.columns)
+
+    def column(self, name: str) -> Column:
+        """What a column is. Raises ValueError for a name that is not there."""
+        return self.columns[self.names.index(name)]
+
+    def values(self, name: str) -> Row:
+        """The values of one column."""
+        return self._by_column[self.names.index(name)] if self.rows else ()
+
+    def label(self, name: str | None) -> str:
+        """The words for a column; empty for none."""
+        return self.column(name).label if name else ""
+
+    def picked(self, names: Sequence[str]) -> "Table":
+        """The table with these columns alone, in this order."""
+        at = [self.names.index(n) for n in names]
+        rows = tuple(tuple(row[i] for i in at) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[i] for i in at), rows=rows)
+
+    @cached_property
+    def _by_column(self) -> tuple[Row, ...]:
         return tuple(zip(*self.rows, strict=True))  # a chart asks for the same column a thousand times
+
+
+def plain_table(names: Sequence[str], rows: Sequence[Row], truncated: bool = False, milliseconds: float = 0.0) -> Table:
+    """A result of which nothing is known but its names and values."""
+    of = list(zip(*rows, strict=True)) or [()] * len(names)
+    columns = tuple(plain_column(n, v) for n, v in zip(names, of, strict=True))
+    return Table(columns, tuple(rows), truncated, milliseconds)
+
+
+def plain_column(name: str, values: Sequence[Value | None] = ()) -> Column:
+    """A column of which nothing is known but its name and values."""
+    return Column(name, type_of(values), plain_text(name.replace("_", " ")))
+
+
+def type_of(values: Sequence[Value | None]) -> Type:
+    """What values are: the one type that all of them have that are there, else text."""
+    there = [v for v in values if v is not None]
+    if all(isinstance(v, bool) for v in there):
+        return "boolean" if there else "text"
+    if not any(isinstance(v, str | bool) for v in there):
+        return "integer" if all(isinstance(v, int) for v in there) else "real"
+    return "timestamp" if all(isinstance(v, str) and is_timestamp(v) for v in there) else "text"
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """A finite number; truth values are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def is_timestamp(text: str) -> bool:
+    """Whether a text is an ISO date, time or month."""
+    if _MONTH.fullmatch(text):
+        return True
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return len(text) >= 10 and text[4] == "-"

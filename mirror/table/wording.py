@@ -4,17 +4,14 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from db.columns import BY_NAME
+from db.plain_text import plain_text
 from mirror.chart.configurations import Configuration
-from mirror.chart.drawable import label
 from mirror.query.spec import Filter
 from mirror.schema import catalog
-from mirror.table.numbers import describe, format_spread, format_value, plain_text
-from mirror.table.table import Table, Value
+from mirror.table.numbers import describe, format_spread, format_value
+from mirror.table.table import Column, Table, Value
 
 MOST_NAMED = 3
-# Never one number for two machines or two kinds of work: a sentence tells them apart.
-_APART = {"method": "", "machine": "on ", "benchmark": "in "}
 _OPERATORS = {"<>": "≠", "<=": "≤", ">=": "≥"}
 
 
@@ -23,7 +20,7 @@ def filter_in_words(f: Filter) -> str:
     values = ", ".join(plain_text(str(v).lower() if isinstance(v, bool) else v) for v in f.values)
     entry = catalog.entry(f.column)
     unit = f" {entry.unit}" if entry.unit and entry.role == "metric" else ""
-    return f"{label(f.column)} {_OPERATORS.get(f.operator, f.operator)} {values}{unit}"
+    return f"{entry.label} {_OPERATORS.get(f.operator, f.operator)} {values}{unit}"
 
 
 def course(values: Sequence[float]) -> str:
@@ -38,54 +35,62 @@ def course(values: Sequence[float]) -> str:
     return "rises and falls"
 
 
-def name_of(found: Configuration, without: Sequence[str] = ()) -> str:
+def name_of(table: Table, found: Configuration, without: Sequence[str] = ()) -> str:
     """`hashed on frappe at compression 0.5, dim 16`."""
-    return in_words({k: v for k, v in found.key.items() if k not in without})
+    return in_words(table, {k: v for k, v in found.key.items() if k not in without})
 
 
-def in_words(key: dict[str, Value | None]) -> str:
+def in_words(table: Table, key: dict[str, Value | None]) -> str:
     """The values of dimensions as one name; settings that do not apply are left out."""
-    known = {k: v for k, v in key.items() if v is not None or says_something(k)}
+    known = {k: v for k, v in key.items() if v is not None or says_something(table.column(k))}
     if not known:
-        return describe(next(iter(key)), None) if key else "one row"
+        return describe(table.column(next(iter(key))), None) if key else "one row"
     first, *rest = known
-    return " ".join(filter(None, (describe(first, known[first]), where([known[k] for k in rest], rest))))
+    return " ".join(
+        filter(None, (describe(table.column(first), known[first]), where(table, [known[k] for k in rest], rest)))
+    )
 
 
 def who(table: Table, row: int) -> str:
     """The method of a row, with its machine and benchmark where the table holds several: `hashed on laptop`."""
     parts = []
-    for column, before in _APART.items():
-        if column in table.columns and (not before or len(set(table.column(column))) > 1):
-            parts.append(before + describe(column, table.column(column)[row]))
+    for column, before in table.domain.named_by.items():
+        if column in table.names and (not before or len(set(table.values(column))) > 1):
+            parts.append(before + describe(table.column(column), table.values(column)[row]))
     return " ".join(parts)
 
 
-def says_something(column: str) -> bool:
+def says_something(column: Column) -> bool:
     """Whether rows without a value of the column are of a kind of their own, as sales without a country are.
 
     A method without chunks has none to tell.
     """
-    return column not in BY_NAME
+    return not column.own
 
 
-def where(key: Sequence[Value | None], columns: Sequence[str]) -> str:
+def where(table: Table, key: Sequence[Value | None], columns: Sequence[str]) -> str:
     """`on frappe for forward at dim 16, batch size 64`."""
     parts: dict[str, list[str]] = {"on": [], "for": [], "at": []}
     for column, value in zip(columns, key, strict=True):
-        kind = "on" if column in ("dataset", "machine") else "for" if isinstance(value, str) else "at"
-        parts[kind].append(describe(column, value))
+        kind = (
+            "on"
+            if column in (table.domain.dataset, table.domain.machine)
+            else "for"
+            if isinstance(value, str)
+            else "at"
+        )
+        parts[kind].append(describe(table.column(column), value))
     return " ".join(f"{kind} {', '.join(words)}" for kind, words in parts.items() if words)
 
 
-def moment(column: str, value: Value | None) -> str:
+def moment(column: Column, value: Value | None) -> str:
     """A place on the x axis: `compression 0.1`, `2026-11-03`, `2026-11-03 12:04`."""
     return value.removesuffix("T00:00:00").replace("T", " ")[:16] if isinstance(value, str) else describe(column, value)
 
 
-def superlative(metric: str, descending: bool, mean: str = "") -> str:
+def superlative(metric: Column, descending: bool, mean: str = "") -> str:
     """`highest AUC`, `lowest mean latency`."""
-    name = label(metric) if metric in BY_NAME else f"“{label(metric)}”"  # a lowest “highest latency”
+    name = metric.label if metric.own else f"“{metric.label}”"  # a lowest “highest latency”
     return f"{'highest' if descending else 'lowest'} {mean}{name}"
 
 
@@ -111,25 +116,28 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def members(found: Sequence[Configuration]) -> str:
+def members(table: Table, found: Sequence[Configuration]) -> str:
     """The methods of some configurations, each with its number of configurations where that is more than one."""
-    counts = Counter(describe("method", c.key["method"]) if "method" in c.key else name_of(c) for c in found)
-    return shortened([f"{n} ({counted(k, 'configuration')})" if k > 1 else n for n, k in counts.items()], 6)
+    rival = table.domain.rival
+    counts = Counter(
+        describe(table.column(rival), c.key[rival]) if rival in c.key else name_of(table, c) for c in found
+    )
+    return shortened([f"{n} ({counted(k, table.domain.kind)})" if k > 1 else n for n, k in counts.items()], 6)
 
 
-def value_of(found: Configuration, metric: str, brackets: bool = True) -> str:
+def value_of(found: Configuration, metric: Column, brackets: bool = True) -> str:
     """`0.7841 ± 0.0012 (n = 3)`, as much of it as is known."""
-    if metric not in found.deviations:
-        return format_value(metric, found.means[metric])
-    text = format_spread(metric, found.means[metric], found.deviations[metric])
+    if metric.name not in found.deviations:
+        return format_value(metric, found.means[metric.name])
+    text = format_spread(metric, found.means[metric.name], found.deviations[metric.name])
     return f"{text} (n = {found.trials:,})" if brackets else f"{text}, n = {found.trials:,}"
 
 
-def difference(metric: str, value: float, base: float) -> str:
+def difference(metric: Column, value: float, base: float) -> str:
     """How a value compares: as a ratio for what has a unit, else as a difference."""
     if value == base:
         return "the same"
-    if catalog.entry(metric).unit and value > 0 and base > 0:
+    if metric.unit and value > 0 and base > 0:
         ratio = value / base
         return f"{ratio:,.0f}x" if ratio >= 100 else f"{ratio:.3g}x"
     return f"{format_value(metric, abs(value - base))} {'lower' if value < base else 'higher'}"

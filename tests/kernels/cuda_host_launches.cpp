@@ -1,11 +1,11 @@
-// The launches of csrc/cuda on the host, one thread after the other, so that what the kernels
-// compute can be tested where there is no GPU. Takes the place of grouped_embedding_kernel.cu and
+// The launches of csrc/grouped/cuda on the host, one thread after the other, so that what the kernels
+// compute can be tested where there is no GPU. Takes the place of csrc/grouped/cuda/launches.cu and
 // of libc10_cuda.
 #include <numeric>
 
 #include "cuda_host_runtime.h"
-#include "grouped_embedding_cuda.h"
-#include "grouped_steps.cuh"
+#include "grouped/cuda/launches.h"
+#include "grouped/cuda/steps.cuh"
 
 namespace mirror::cuda {
 namespace {

@@ -1,4 +1,4 @@
-// What csrc/cuda asks of libc10_cuda, where there is none.
+// What csrc/*/cuda asks of libc10_cuda, where there is none.
 #pragma once
 
 #include <c10/cuda/CUDAException.h>

@@ -1,4 +1,4 @@
-"""Compiles the bindings of csrc/cuda for the host, where loops take the place of the launches of kernels."""
+"""Compiles the bindings of csrc/*/cuda for the host, where loops take the place of the launches of kernels."""
 
 import subprocess
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import torch
 from bench_engine.kernels.native import extension
 from bench_engine.kernels.native.cuda_toolkit import Toolkit
 
-SOURCES = Path(extension.__file__).parents[3] / "csrc/cuda"
+SOURCES = Path(extension.__file__).parents[3] / "csrc"
 # The CPU build of torch lacks a header that says how its CUDA libraries were linked.
 _WITHOUT_MACROS = "-DC10_CUDA_NO_CMAKE_CONFIGURE_FILE"
 
@@ -21,7 +21,7 @@ def library(sources: Sequence[Path], toolkit: Toolkit, folder: Path) -> Path:
     def compiled(source: Path) -> str:
         target = str(folder / f"{source.stem}.o")
         command = extension.compile_command(extension.compiler(), toolkit, source, target)
-        options = [_WITHOUT_MACROS, "-O1", "-Wno-unknown-pragmas", f"-I{SOURCES}"]
+        options = [_WITHOUT_MACROS, "-O1", "-Wno-unknown-pragmas"]
         subprocess.run([*command, *options], check=True)
         return target
 

@@ -1,4 +1,4 @@
-"""csrc/cuda: it compiles, and what its threads compute is right, also where there is no GPU.
+"""csrc/*/cuda: it compiles, and what its threads compute is right, also where there is no GPU.
 
 The binding and the body of every kernel are compiled for the host too, where loops take the place of the launches
 (cuda_host_launches.cpp). On a machine with a GPU the same cases run on it.
@@ -18,7 +18,7 @@ from tests.kernels import cuda_on_host
 
 SOURCES = cuda_on_host.SOURCES
 HOST = Path(__file__).with_name("cuda_host_launches.cpp")
-DEVICE_SOURCES = sorted(path.name for path in SOURCES.glob("*.cu"))
+DEVICE_SOURCES = sorted(path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.cu"))
 CPU_CUDA = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
 
 
@@ -28,7 +28,7 @@ def device_objects(toolkit, tmp_path_factory) -> dict[str, Future]:
     folder = tmp_path_factory.mktemp("device")
 
     def compile_kernels(name: str) -> Path:
-        target = folder / f"{name}.o"
+        target = folder / f"{name.replace('/', '_')}.o"
         command = extension.compile_command(extension.compiler(), toolkit, SOURCES / name, str(target))
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-3000:]
@@ -45,7 +45,7 @@ def device_objects(toolkit, tmp_path_factory) -> dict[str, Future]:
 def host_library(built_kernels, toolkit, device_objects, tmp_path_factory) -> None:
     """The CUDA kernels of the ops, run on the host; `redispatch` finds them with CPU tensors."""
     ops.load()
-    sources = [SOURCES / "grouped_embedding_cuda.cpp", HOST]
+    sources = [SOURCES / "grouped/cuda/embedding_cuda.cpp", HOST]
     torch.ops.load_library(cuda_on_host.library(sources, toolkit, tmp_path_factory.mktemp("host")))
 
 
@@ -344,7 +344,7 @@ def test_where_cuda_does_not_compile_the_rest_is_built_and_a_line_says_so(worksh
     (line,) = capfd.readouterr().err.splitlines()
     assert line.startswith("Built for the CPU only. For CUDA: The kernels did not compile")
     assert line.endswith(f"{broken}: error: no")
-    assert "without csrc/cuda" in (library.parent / "compiler.txt").read_text()
+    assert "without the part for CUDA" in (library.parent / "compiler.txt").read_text()
     assert extension.build() == library
     assert calls(workshop) == []
 

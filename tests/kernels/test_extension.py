@@ -202,7 +202,7 @@ def test_a_part_for_python_that_cannot_be_loaded_is_a_line(workshop, monkeypatch
 
 def test_changed_flags_are_built_anew(workshop, monkeypatch):
     first = extension.build()
-    monkeypatch.setattr(extension, "_FLAGS", (*extension._FLAGS, "-DOTHER"))
+    monkeypatch.setattr(extension, "FLAGS", (*extension.FLAGS, "-DOTHER"))
     assert not extension.built()
     assert extension.build() != first
 

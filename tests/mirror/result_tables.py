@@ -1,6 +1,7 @@
 """Small results with hand-checked numbers, as the questions of the project give them."""
 
 from mirror.query.spec import ChartWish, Metric, Order, QuerySpec
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 AUC = Metric("auc")
@@ -22,7 +23,7 @@ def trade_off(*datasets: str) -> Table:
                 ("hashed", dataset, seed, 0.1, 1.0, 0.78 + noise),
                 ("small_dim", dataset, seed, 0.1, 2.0, 0.76 + noise),
             ]
-    return Table(("method", "dataset", "seed", "compression", "memory_mb", "auc"), tuple(rows))
+    return result_table(("method", "dataset", "seed", "compression", "memory_mb", "auc"), tuple(rows))
 
 
 # "AUC by compression for hashed as a line chart"
@@ -31,7 +32,7 @@ BY_COMPRESSION = QuerySpec("groups", (MEAN_AUC,), ("compression", "dataset"), ch
 
 def by_compression(*datasets: str) -> Table:
     rows = [(c, d, 0.7 + 0.01 * i, 0.001, 3) for d in datasets for i, c in enumerate((0.02, 0.05, 0.1, 0.2, 0.5, 1.0))]
-    return Table(("compression", "dataset", "auc", "stddev_auc", "n"), tuple(rows))
+    return result_table(("compression", "dataset", "auc", "stddev_auc", "n"), tuple(rows))
 
 
 # "average latency by method and batch size"
@@ -40,7 +41,7 @@ BY_BATCH = QuerySpec("groups", (MEAN_LATENCY,), ("method", "batch_size"))
 
 def by_batch() -> Table:
     rows = [(m, b, k * b, 0.5, 3) for m, k in (("dense", 0.1), ("hashed", 0.3)) for b in (64, 128, 256)]
-    return Table(("method", "batch_size", "latency_us", "stddev_latency_us", "n"), tuple(rows))
+    return result_table(("method", "batch_size", "latency_us", "stddev_latency_us", "n"), tuple(rows))
 
 
 # "top 3 fastest lookups"
@@ -50,7 +51,7 @@ FASTEST = QuerySpec(
 
 
 def fastest() -> Table:
-    return Table(
+    return result_table(
         ("method", "embedding_dim", "direction", "latency_us", "stddev_latency_us", "n"),
         (
             ("dense", 16, "forward", 10.0, 0.4, 3),
@@ -65,7 +66,7 @@ BEST = QuerySpec("best", (MEAN_AUC,), ("dataset", "method"), partitions=("datase
 
 
 def best() -> Table:
-    return Table(
+    return result_table(
         ("dataset", "method", "auc", "stddev_auc", "n"),
         (("frappe", "hashed", 0.93, 0.001, 3), ("synthetic", "dense", 0.78, 0.002, 3)),
     )

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from bench_engine.data.files import find
 from bench_engine.data.formats.kinds import KINDS
 from bench_engine.data.problems import DataFileError, reason, shown
-from bench_engine.registry.data_files import find
 
 _TYPES = {"id": pa.int64(), "number": pa.float64(), "text": pa.string()}
 

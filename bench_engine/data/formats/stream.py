@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
+from bench_engine.data.files import data_dir, find
 from bench_engine.data.problems import DataFileError, reason
-from bench_engine.registry.data_files import data_dir, find
 
 BLOCK, LONGEST = 4 << 20, 4 << 20  # bytes that are read at a time, and of the longest line
 GZIP = b"\x1f\x8b"

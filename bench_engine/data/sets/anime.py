@@ -9,11 +9,11 @@ import numpy as np
 
 from bench_engine.data import ClickData
 from bench_engine.data.fields import attributes, joint_ids, last_fifth
+from bench_engine.data.files import find
 from bench_engine.data.formats.delimited import Layout, table
 from bench_engine.data.formats.layouts import ANIME_INFO, ANIME_RATINGS
 from bench_engine.data.formats.stream import Source, open_zip
 from bench_engine.data.problems import DataFileError
-from bench_engine.registry.data_files import find
 
 FILE = "anime/anime.zip"
 RATINGS, INFO = "anime/anime_ratings.dat", "anime/anime_info.dat"

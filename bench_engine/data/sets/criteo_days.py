@@ -10,12 +10,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from bench_engine.data import ClickData
+from bench_engine.data.files import find, located
 from bench_engine.data.formats.delimited import count, read
 from bench_engine.data.formats.layouts import CRITEO
 from bench_engine.data.formats.stream import open_data
 from bench_engine.data.sets.criteo import MIN_COUNT, columns
 from bench_engine.data.two_pass import Chunk, build
-from bench_engine.registry.data_files import find, located
 
 FOLDER = "criteo-1tb"
 MAX_ROWS = 20_000_000

@@ -10,8 +10,8 @@ method shares parameters between rows, other features move it.
 import numpy as np
 
 from bench_engine.data import ClickData
+from bench_engine.data.files import find
 from bench_engine.data.formats.libfm import read
-from bench_engine.registry.data_files import find
 
 # user, item, daytime, weekday, isweekend, homework, cost, weather, country, city
 FIELD_ROWS = (957, 4082, 7, 7, 2, 3, 2, 9, 80, 233)

@@ -1,4 +1,4 @@
-"""Makes the compiled storage of a FIITED table; its operations are in csrc/fiited_storage.h."""
+"""Makes the compiled storage of a FIITED table; its operations are in csrc/fiited/storage.h."""
 
 from collections.abc import Sequence
 from typing import Any

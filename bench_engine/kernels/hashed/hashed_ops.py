@@ -1,6 +1,6 @@
 """Loads the ops of the hashed embedding bag and tells torch what their outputs look like.
 
-Their schema is in csrc/hashed_embedding_bag.cpp, their gradients in csrc/hashed_autograd.cpp.
+Their schema is in csrc/hashed/embedding_bag.cpp, their gradients in csrc/hashed/autograd.cpp.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""The hashes of the hashed embedding in plain PyTorch: oracle of the compiled kernels (formulas as in csrc/hash.h)."""
+"""The hashes of the hashed embedding in plain PyTorch: oracle of the compiled kernels, as in csrc/hashed/hash.h."""
 
 from dataclasses import dataclass
 

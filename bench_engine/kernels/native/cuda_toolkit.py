@@ -1,4 +1,4 @@
-"""The CUDA toolkit that the kernels in csrc/cuda are compiled with: one that fits torch, or none."""
+"""The CUDA toolkit that the kernels in csrc/*/cuda are compiled with: one that fits torch, or none."""
 
 import os
 import re

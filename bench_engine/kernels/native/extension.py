@@ -22,6 +22,7 @@ from types import ModuleType
 
 from bench_engine.kernels.native import cuda_toolkit
 from bench_engine.kernels.native.cuda_toolkit import Toolkit
+from bench_engine.kernels.native.flags import CUDA_FLAGS, FLAGS, INSTRUCTION_SETS
 
 _ROOT = Path(__file__).resolve().parents[3]
 _SOURCES = _ROOT / "csrc"
@@ -31,20 +32,6 @@ _LIBRARY, _COMPILER_NOTE = "mirror_kernels.so", "compiler.txt"
 # without it.
 _PYTHON_LIBRARY, _PYTHON_MODULE = "mirror_python.so", "mirror_python"
 NOT_BUILT = "the compiled kernels are not built for this machine: run `python -m bench_engine build`."
-# -march=native: a library is only ever loaded on a CPU like the one it was built on, since the CPU is in its key.
-# -fopenmp: without it at::parallel_for runs on one thread and says nothing.
-_FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-Wall", "-Wextra")
-# Files whose name ends so are compiled for such CPUs on top of _FLAGS: which of them runs is decided when they are
-# called. Elsewhere than on x86 they are empty.
-_INSTRUCTION_SETS = {"_portable": "-march=x86-64", "_avx2": "-march=x86-64-v3", "_avx512": "-march=x86-64-v4"}
-# Machine code for Hopper; other GPUs from Turing on compile the portable code when it is first loaded.
-_CUDA_FLAGS = (
-    "-std=c++20",
-    "-O3",
-    "--compiler-options=-fPIC",
-    "-gencode=arch=compute_90,code=sm_90",
-    "-gencode=arch=compute_75,code=compute_75",
-)
 _MESSAGE_LINES = 20
 _LAUNCHERS = {"ccache", "distcc", "icecc", "sccache"}  # words that $CXX may have before the compiler
 
@@ -92,7 +79,7 @@ def load() -> None:
         compiler = (folder / _COMPILER_NOTE).read_text(encoding="utf-8")
         torch.ops.load_library(found[-1])
         _python = _python_module(folder / _PYTHON_LIBRARY)
-        _loaded = {"kernels_build": folder.name, "compiler": compiler, "compiler_flags": " ".join(_FLAGS)}
+        _loaded = {"kernels_build": folder.name, "compiler": compiler, "compiler_flags": " ".join(FLAGS)}
 
 
 def python_module() -> ModuleType | None:
@@ -159,7 +146,7 @@ def build() -> Path:
             try:
                 _compile(command, toolkit, part)
             except _CudaCompileError as error:
-                said += "; without csrc/cuda, which did not compile"
+                said += "; without the part for CUDA, which did not compile"
                 print(f"Built for the CPU only. For CUDA: {_reason(error)}", file=sys.stderr)
                 _compile(command, None, part)
             if _python_units() and not (part / _PYTHON_LIBRARY).exists():
@@ -200,7 +187,7 @@ def _compile(compiler: list[str], toolkit: Toolkit | None, folder: Path) -> None
     libraries = _torch_libraries()
     if toolkit:
         libraries += [f"-L{toolkit.home / 'lib64'}", "-lc10_cuda", "-ltorch_cuda", "-lcudart"]
-    link = [*compiler, *_FLAGS, "-shared", *objects, *libraries, "-o", str(folder / _LIBRARY)]
+    link = [*compiler, *FLAGS, "-shared", *objects, *libraries, "-o", str(folder / _LIBRARY)]
     _run(link, _CudaCompileError if toolkit else CompileError)
     for path in folder.glob("*.o"):  # also those of a build with CUDA that failed
         path.unlink()
@@ -211,7 +198,7 @@ def _compile_python(compiler: list[str], folder: Path) -> None:
     if not sources or target.exists():
         return
     libraries = [*_torch_libraries(), "-ltorch_python"]
-    command = [*compiler, *_FLAGS, *_torch_headers(), "-isystem", sysconfig.get_path("include"), "-shared"]
+    command = [*compiler, *FLAGS, *_torch_headers(), "-isystem", sysconfig.get_path("include"), "-shared"]
     try:
         _run([*command, *map(str, sources), *libraries, "-o", str(target)], CompileError)
     except CompileError as error:
@@ -227,13 +214,13 @@ def _torch_libraries() -> list[str]:
 
 
 def compile_command(compiler: list[str], toolkit: Toolkit | None, source: Path, target: str) -> list[str]:
-    """The command that compiles one file of csrc/; a toolkit is needed for those of csrc/cuda/."""
-    headers = _torch_headers()
+    """The command that compiles one file of csrc/; a toolkit is needed for those of its folders cuda/."""
+    headers = [f"-I{_SOURCES}", *_torch_headers()]
     if toolkit and source.suffix == ".cu":
         host = next((word for word in compiler if Path(word).name not in _LAUNCHERS), compiler[0])
-        start = [str(toolkit.nvcc), f"--compiler-bindir={shutil.which(host)}", *_CUDA_FLAGS]
+        start = [str(toolkit.nvcc), f"--compiler-bindir={shutil.which(host)}", *CUDA_FLAGS]
     else:
-        start = [*compiler, *_FLAGS, *_instruction_set(source)]
+        start = [*compiler, *FLAGS, *_instruction_set(source)]
         headers += ["-isystem", str(toolkit.home / "include")] if toolkit else []
     return [*start, *headers, "-c", str(source), "-o", target]
 
@@ -241,7 +228,7 @@ def compile_command(compiler: list[str], toolkit: Toolkit | None, source: Path, 
 def _instruction_set(source: Path) -> list[str]:
     if platform.machine() != "x86_64":
         return []
-    return [flag for ending, flag in _INSTRUCTION_SETS.items() if source.stem.endswith(ending)]
+    return [flag for ending, flag in INSTRUCTION_SETS.items() if source.stem.endswith(ending)]
 
 
 def _torch_headers() -> list[str]:
@@ -266,8 +253,8 @@ def _run(command: list[str], error: type[CompileError]) -> None:
 
 
 def _units(with_cuda: bool) -> list[Path]:
-    patterns = ("*.cpp", "cpu/*.cpp", *(("cuda/*.cpp", "cuda/*.cu") if with_cuda else ()))
-    return sorted(path for pattern in patterns for path in _SOURCES.glob(pattern))
+    apart = {"python"} if with_cuda else {"python", "cuda"}
+    return sorted(p for p in _SOURCES.rglob("*.c*") if p.suffix in (".cpp", ".cu") and p.parent.name not in apart)
 
 
 def _python_units() -> list[Path]:
@@ -280,7 +267,7 @@ def _machine_key() -> str:
     digest = hashlib.sha256()
     cuda = cuda_toolkit.torch_cuda()
     python = str(sysconfig.get_config_var("SOABI"))
-    flags = (*_FLAGS, *_INSTRUCTION_SETS.values(), *((cuda, *_CUDA_FLAGS) if cuda else ()))
+    flags = (*FLAGS, *INSTRUCTION_SETS.values(), *((cuda, *CUDA_FLAGS) if cuda else ()))
     for part in (version("torch"), python, _cpu(), _COMPILER_NOTE, *flags):
         digest.update(part.encode() + b"\0")
     sources = [*_units(with_cuda=cuda is not None), *_python_units(), *_SOURCES.rglob("*.h"), *_SOURCES.rglob("*.cuh")]
@@ -315,7 +302,7 @@ def compiler() -> list[str]:
 
 def toolchain() -> dict[str, str]:
     """The compiler that a build takes, with its version, and the flags. Raises CompilerMissingError."""
-    return {"compiler": _version_of(compiler()), "compiler_flags": " ".join(_FLAGS)}
+    return {"compiler": _version_of(compiler()), "compiler_flags": " ".join(FLAGS)}
 
 
 def _version_of(compiler: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""The compiled ops of Parallel OP: loaded once, with their fake kernels; schemas and gradients are in csrc/."""
+"""The compiled ops of Parallel OP: loaded once, with their fake kernels; schemas and gradients are in csrc/grouped/."""
 
 import os
 import sys

@@ -4,19 +4,14 @@ Each has a file here. All keep dense tables: those of one lookup are compared wi
 with `eager`. They run where their packages are.
 """
 
-from pathlib import Path
-
-from bench_engine.method import Method
+from bench_engine.methods.grouped import GROUPED_SOURCES, INDUCTOR, OP_ONLY
+from bench_engine.methods.method import Method
 from bench_engine.trial import Scalar
 
-_ROOT = Path(__file__).resolve().parents[3]
-_SHARED = ("bench_engine/kernels/bags.py", "bench_engine/methods/rivals/table.py")
 _Supported = dict[str, tuple[Scalar, ...]]
 _INFERENCE: _Supported = {"direction": ("forward",)}
 _FBGEMM = ("torch==2.13.0", "fbgemm-gpu-cpu==1.8.0")
 _ZENTORCH = ("torch==2.13.0", "zentorch==2.13.0.2")
-# Compiles in its own process: helpers of it would stay beside the measurement.
-INDUCTOR = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": str(_ROOT / "build" / "inductor")}
 
 LOOKUP_RIVALS: tuple[Method, ...] = (
     Method(
@@ -24,11 +19,6 @@ LOOKUP_RIVALS: tuple[Method, ...] = (
         "torch.compile (Inductor) of torch's own embedding bag",
         "bench_engine.methods.rivals.inductor:InductorEmbeddingBag",
         compressible=False,
-        sources=(
-            "bench_engine/kernels/bags.py",
-            "bench_engine/kernels/compressed/dense.py",
-            "bench_engine/methods/rivals/inductor.py",
-        ),
         needs_compiler=True,
         variables=INDUCTOR,
     ),
@@ -37,7 +27,6 @@ LOOKUP_RIVALS: tuple[Method, ...] = (
         "FBGEMM's table-batched embedding with one table, dense gradients",
         "bench_engine.methods.rivals.fbgemm_tbe:FbgemmTbe",
         compressible=False,
-        sources=(*_SHARED, "bench_engine/methods/rivals/fbgemm_tbe.py"),
         packages=_FBGEMM,
         supports={"pooling_mode": ("sum", "mean")},
     ),
@@ -46,7 +35,6 @@ LOOKUP_RIVALS: tuple[Method, ...] = (
         "the embedding bag of zentorch, AMD's kernels for PyTorch on EPYC",
         "bench_engine.methods.rivals.zentorch:ZentorchEmbeddingBag",
         compressible=False,
-        sources=(*_SHARED, "bench_engine/methods/rivals/zentorch.py"),
         packages=_ZENTORCH,
         supports=_INFERENCE,
     ),
@@ -55,7 +43,6 @@ LOOKUP_RIVALS: tuple[Method, ...] = (
         "ONNX Runtime: Gather, then a reduction",
         "bench_engine.methods.rivals.onnxruntime:OnnxRuntimeEmbeddingBag",
         compressible=False,
-        sources=(*_SHARED, "bench_engine/methods/rivals/onnxruntime.py"),
         packages=("onnxruntime==1.31.0", "onnx==1.23.2"),
         supports=_INFERENCE,
     ),
@@ -64,18 +51,12 @@ LOOKUP_RIVALS: tuple[Method, ...] = (
         "JAX: gathers and their reduction fused by XLA",
         "bench_engine.methods.rivals.jax:JaxEmbeddingBag",
         compressible=False,
-        sources=(*_SHARED, "bench_engine/methods/rivals/jax.py"),
         packages=("jax==0.10.2", "jaxlib==0.10.2"),
         supports=_INFERENCE,
         variables={"JAX_PLATFORMS": "cpu", "NPROC": "{threads}"},  # NPROC: threads of XLA's pool on a CPU
     ),
 )
 
-# What all methods of grouped lookups are made of: the models, and what a method is.
-GROUPED_SOURCES = ("bench_engine/methods/grouped_models.py", "bench_engine/methods/grouped_methods.py")
-_GROUPED_FBGEMM = (*GROUPED_SOURCES, "bench_engine/methods/rivals/grouped_fbgemm.py")
-_GROUPED_ZENTORCH = (*GROUPED_SOURCES, "bench_engine/methods/rivals/grouped_zentorch.py")
-OP_ONLY: _Supported = {"model": ("op",)}
 _NO_MAX: _Supported = {"pooling_mode": ("sum", "mean")}
 # ZenDNN's numbers of the ways in which it shares a group of tables among threads.
 _SCHEDULES = {
@@ -91,14 +72,14 @@ GROUPED_RIVALS: tuple[Method, ...] = (
         "a task of torch.jit.fork for each embedding bag, in TorchScript",
         "bench_engine.methods.rivals.grouped_fork:JitFork",
         compressible=False,
-        sources=(*GROUPED_SOURCES, "bench_engine/methods/rivals/grouped_fork.py"),
+        sources=GROUPED_SOURCES,
     ),
     Method(
         "inductor_model",
         "torch.compile (Inductor) of the whole untouched model",
         "bench_engine.methods.rivals.grouped_inductor:InductorModel",
         compressible=False,
-        sources=(*GROUPED_SOURCES, "bench_engine/methods/rivals/grouped_inductor.py"),
+        sources=GROUPED_SOURCES,
         needs_compiler=True,
         variables=INDUCTOR,
     ),
@@ -107,7 +88,7 @@ GROUPED_RIVALS: tuple[Method, ...] = (
         "torch.compile of the whole untouched model with zentorch's backend, which groups embedding bags",
         "bench_engine.methods.rivals.grouped_zentorch:ZentorchCompile",
         compressible=False,
-        sources=_GROUPED_ZENTORCH,
+        sources=GROUPED_SOURCES,
         needs_compiler=True,
         packages=_ZENTORCH,
         supports=_INFERENCE,
@@ -119,7 +100,7 @@ GROUPED_RIVALS: tuple[Method, ...] = (
             f"zentorch's grouped embedding bag called directly: {text}",
             "bench_engine.methods.rivals.grouped_zentorch:ZentorchGroup",
             compressible=False,
-            sources=_GROUPED_ZENTORCH,
+            sources=GROUPED_SOURCES,
             packages=_ZENTORCH,
             supports=_INFERENCE | OP_ONLY,
             variables={"ZENDNNL_EMBAG_THREAD_ALGO": number},
@@ -131,7 +112,7 @@ GROUPED_RIVALS: tuple[Method, ...] = (
         "FBGEMM's table-batched embedding with all tables, dense gradients; ids joined before the clock starts",
         "bench_engine.methods.rivals.grouped_fbgemm:Tbe",
         compressible=False,
-        sources=_GROUPED_FBGEMM,
+        sources=GROUPED_SOURCES,
         packages=_FBGEMM,
         supports=_NO_MAX | OP_ONLY,
     ),
@@ -140,7 +121,7 @@ GROUPED_RIVALS: tuple[Method, ...] = (
         "the same with the time of joining the ids of all tables into the form that it takes",
         "bench_engine.methods.rivals.grouped_fbgemm:TbeJoined",
         compressible=False,
-        sources=_GROUPED_FBGEMM,
+        sources=GROUPED_SOURCES,
         packages=_FBGEMM,
         supports=_NO_MAX | OP_ONLY,
     ),
@@ -149,7 +130,7 @@ GROUPED_RIVALS: tuple[Method, ...] = (
         "FBGEMM's inference embedding with float32 rows; ids joined before the clock starts, and not checked",
         "bench_engine.methods.rivals.grouped_fbgemm:IntNBit",
         compressible=False,
-        sources=_GROUPED_FBGEMM,
+        sources=GROUPED_SOURCES,
         packages=_FBGEMM,
         supports=_INFERENCE | _NO_MAX | OP_ONLY,
     ),

@@ -13,7 +13,6 @@ from mirror.chart.draw.panel import Panel, Style, category_axis, hover, is_order
 from mirror.chart.draw.traces import HOVER, OUTLINE, groups, like_the_baseline, whiskers
 from mirror.chart.drawable import MOST_BARS, hardly_differ
 from mirror.chart.roles import distinct, is_number, spread
-from mirror.schema import catalog
 from mirror.table.numbers import format_plain, format_value
 from mirror.table.table import Table
 
@@ -26,7 +25,7 @@ _PIXELS_OF_A_DIGIT = 9
 
 def bar(table: Table, chart: ChartSpec, style: Style) -> Panel:
     """Bars from zero, or dots, side by side along an ordered x, else lying, the best on top."""
-    y = table.column(chart.y or "")
+    metric, y = table.column(chart.y or ""), table.values(chart.y or "")
     upright = is_ordered(table, chart.x)
     at, axis = _places(table, chart, style)
     rows = [i for i in at if is_number(y[i])]
@@ -34,7 +33,7 @@ def bar(table: Table, chart: ChartSpec, style: Style) -> Panel:
     dots = chart.dots and hardly_differ(style.table, chart.y or "")
     traces = []
     colors = groups(table, rows, chart.color)
-    texts = {i: format_value(chart.y or "", y[i]) for i in rows}
+    texts = {i: format_value(metric, y[i]) for i in rows}
     widest = max(map(len, texts.values()), default=0) * _PIXELS_OF_A_DIGIT
     side_by_side = len(axis["tickvals"]) * (len(colors) if shared else 1)
     few = len(rows) <= _MOST_VALUE_LABELS and not (dots and shared)
@@ -56,7 +55,7 @@ def bar(table: Table, chart: ChartSpec, style: Style) -> Panel:
     scale = _scale(table, chart.y or "", None if upright else style.room, dots)
     if few and not upright:
         scale |= _with_room(table, chart.y or "", rows, widest, style.room, dots)
-    mode, reference = "group" if shared else "overlay", like_the_baseline(chart)
+    mode, reference = "group" if shared else "overlay", like_the_baseline(metric)
     if upright:
         return Panel(traces, axis, scale, mode=mode, reference=reference)
     # All places are there, also those without a mark: panels beside each other have the same ones.
@@ -78,7 +77,7 @@ def _scale(table: Table, column: str, room: int | None, dots: bool) -> dict[str,
 
 def _with_room(table: Table, column: str, rows: Sequence[int], label: int, room: int, dots: bool) -> dict[str, Any]:
     """The range of lying marks that leaves room for labels of so many pixels at their ends; empty where there is."""
-    values = [float(table.column(column)[i]) for i in rows]  # type: ignore[arg-type]
+    values = [float(table.values(column)[i]) for i in rows]  # type: ignore[arg-type]
     reach = spread(table, column)
     if not values or label * 2 > room:
         return {}
@@ -125,7 +124,7 @@ def _dots(look: Look, upright: bool, common: dict[str, Any]) -> go.Scatter:
 
 def box(table: Table, chart: ChartSpec, style: Style) -> Panel:
     """A box per group with every row as a point."""
-    y = table.column(chart.y or "")
+    y = table.values(chart.y or "")
     upright = is_ordered(table, chart.x)
     values = distinct(style.table, chart.x) if chart.x else []  # the same places in every panel
     place = {v: k for k, v in enumerate(values)}
@@ -133,7 +132,7 @@ def box(table: Table, chart: ChartSpec, style: Style) -> Panel:
     traces = []
     for (color,), group in groups(table, range(len(table.rows)), chart.color).items():
         look = style.look(color)
-        places = [place[table.column(chart.x)[i]] if chart.x else 0 for i in group]
+        places = [place[table.values(chart.x)[i]] if chart.x else 0 for i in group]
         numbers = [y[i] for i in group]
         traces.append(
             go.Box(
@@ -164,10 +163,11 @@ def box(table: Table, chart: ChartSpec, style: Style) -> Panel:
 def histogram(table: Table, chart: ChartSpec, style: Style) -> Panel:
     """How many rows fall into each interval of values."""
     column = chart.x or ""
-    x = [float(v) for v in table.column(column) if is_number(v)]
+    shown = table.column(column)
+    x = [float(v) for v in table.values(column) if is_number(v)]
     ends, log = bins.edges(x), bins.is_log(x)
     pairs = list(itertools.pairwise(ends))
-    spans = [safe(f"{format_value(column, low)} to {format_value(column, high)}") for low, high in pairs]
+    spans = [safe(f"{format_value(shown, low)} to {format_value(shown, high)}") for low, high in pairs]
     series = groups(table, range(len(table.rows)), chart.color)
     traces = []
     for (color,), rows in series.items():
@@ -191,11 +191,12 @@ def histogram(table: Table, chart: ChartSpec, style: Style) -> Panel:
 
 def heatmap(table: Table, chart: ChartSpec, style: Style) -> Panel:
     """One cell for every pair of values, its number as colour; cells without a row stay empty."""
-    x, y, z = (table.column(c or "") for c in (chart.x, chart.y, chart.color))
+    x, y, z = (table.values(c or "") for c in (chart.x, chart.y, chart.color))
     across, down = distinct(table, chart.x or ""), distinct(table, chart.y or "")
+    cell = table.column(chart.color or "")
     cells = {(x[i], y[i]): i for i in range(len(table.rows))}
     grid = [[cells.get((a, b)) for a in across] for b in down]
-    labels = [["" if i is None else format_plain(chart.color or "", z[i]) for i in row] for row in grid]
+    labels = [["" if i is None else format_plain(cell, z[i]) for i in row] for row in grid]
     widest = max((len(text) for row in labels for text in row), default=0)
     legible = len(across) * widest * _PIXELS_OF_A_DIGIT <= style.room and len(down) <= _MOST_LABELLED_ROWS
     traces = [
@@ -207,7 +208,7 @@ def heatmap(table: Table, chart: ChartSpec, style: Style) -> Panel:
             texttemplate="%{text}" if legible else None,
             hovertext=[["" if i is None else hover(table, i) for i in row] for row in grid],
             colorscale="Cividis",
-            colorbar={"title": {"text": title(chart.color or ""), "side": "top"}, "thickness": 12},
+            colorbar={"title": {"text": title(cell), "side": "top"}, "thickness": 12},
             hoverongaps=False,
             xgap=1,
             ygap=1,
@@ -221,11 +222,11 @@ def heatmap(table: Table, chart: ChartSpec, style: Style) -> Panel:
 
 def _in_order(table: Table, column: str) -> list[int]:
     """Rows in the order of their bars: as the table ranks them, else the better (without a direction: larger) first."""
-    values = [float(v) if is_number(v) else None for v in table.column(column)]
+    values = [float(v) if is_number(v) else None for v in table.values(column)]
     known = [v for v in values if v is not None]
     if known in (sorted(known), sorted(known, reverse=True)):
         return list(range(len(values)))
-    sign = 1 if catalog.entry(column).better == "lower" else -1
+    sign = 1 if table.column(column).better == "lower" else -1
     return sorted(range(len(values)), key=lambda i: (values[i] is None, sign * (values[i] or 0.0)))
 
 
@@ -241,11 +242,11 @@ def _places(table: Table, chart: ChartSpec, style: Style) -> tuple[dict[int, int
         shown = rows[:MOST_BARS]
         axis = {"tickmode": "array", "tickvals": list(range(len(shown))), "showgrid": False}
         return {i: k for k, i in enumerate(shown)}, {**axis, "ticktext": [style.row_label(table, i) for i in shown]}
-    everywhere = style.table.column(chart.x)
+    everywhere = style.table.values(chart.x)
     values = list(dict.fromkeys(everywhere[i] for i in _in_order(style.table, ranking)))
     values = (distinct(style.table, chart.x) if is_ordered(table, chart.x) else values)[:MOST_BARS]
     place = {v: k for k, v in enumerate(values)}
-    column = table.column(chart.x)
+    column = table.values(chart.x)
     return {i: place[column[i]] for i in rows if column[i] in place}, category_axis(
         table, chart.x, values, style.letters
     )

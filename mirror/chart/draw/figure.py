@@ -74,13 +74,11 @@ def draw(table: Table, chart: ChartSpec, columns: int | None = None) -> go.Figur
     down = math.ceil(len(parts) / across)
     height = _height(drawn, down)
     letters = room // _PIXELS_OF_A_TITLE
-    titles = [named(chart.facet, p.value, letters) for p in parts] if chart.facet else None
+    titles = [named(table.column(chart.facet), p.value, letters) for p in parts] if chart.facet else None
     result = make_subplots(
         rows=down,
         cols=across,
-        subplot_titles=[named(chart.facet, p.value, room // _PIXELS_OF_A_TITLE) for p in parts]
-        if chart.facet
-        else None,
+        subplot_titles=titles,
         horizontal_spacing=0.24 / across if across > 1 else 0.0,
         vertical_spacing=90 / height if down > 1 else 0.0,
     )
@@ -142,8 +140,8 @@ def _is_log(chart: ChartSpec, shown: Table, metric: str) -> bool:
 
 
 def _rows_of(table: Table, facet: str, value: Value | None) -> Table:
-    column = table.column(facet)
-    return Table(table.columns, tuple(r for r, v in zip(table.rows, column, strict=True) if v == value))
+    column = table.values(facet)
+    return replace(table, rows=tuple(r for r, v in zip(table.rows, column, strict=True) if v == value))
 
 
 def _axes(panel: Panel, chart: ChartSpec, first: bool, last: bool) -> tuple[dict[str, object], dict[str, object]]:

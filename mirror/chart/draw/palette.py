@@ -32,19 +32,23 @@ OTHER = Look("#8A8A8A", "x")
 PLAIN = Look(_COLORS[1], _SYMBOLS[0])
 
 
-def looks(column: str, values: Sequence[Value | None]) -> dict[Value | None, Look]:
+def looks(values: Sequence[Value | None], rivals: bool = False) -> dict[Value | None, Look]:
     """The look of each distinct value of a column; beyond eight, the rarest are OTHER.
 
     Numbers take the places in ascending order, and the colours of a ramp where they are four or more. Names take
     their own place, else one by hash: the same name has the same look in other charts, unless two names of one chart
     claim it.
+
+    Args:
+        values: the values, as often as they are there.
+        rivals: whether they compete with one another, as methods do: their colours are told from all others'.
     """
     often = Counter(values)
     kept = sorted((v for v in often if v is not None), key=lambda v: (v not in _OWN, -often[v], str(v)))[: len(_COLORS)]
     numbers = sorted(v for v in kept if not isinstance(v, str))
     places: dict[Value, int] = dict(zip(numbers, _ORDER, strict=False))
     for name in sorted((v for v in kept if isinstance(v, str)), key=lambda v: (v not in _OWN, v)):
-        wanted = _FREE_OF_METHODS if column == "method" else _ORDER[:-2]
+        wanted = _FREE_OF_METHODS if rivals else _ORDER[:-2]
         place = _OWN.get(name, wanted[zlib.crc32(name.encode("utf-8", "replace")) % len(wanted)])
         taken = set(places.values())
         places[name] = next(p for p in (place, *wanted, *_ORDER) if p not in taken)

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from db.plain_text import plain_text
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw.palette import OTHER, PLAIN, Look, looks
 from mirror.chart.places import keys_in_order
@@ -22,9 +23,8 @@ from mirror.chart.roles import (
     sort_roles,
     spread,
 )
-from mirror.schema import catalog
-from mirror.table.numbers import cut_middle, describe, format_number, format_tick, format_value, is_year, plain_text
-from mirror.table.table import Table, Value
+from mirror.table.numbers import cut_middle, describe, format_number, format_tick, format_value, is_year
+from mirror.table.table import Column, Table, Value
 
 GREY = "#666666"
 ROOM = 700  # pixels that a panel has for the labels of its x axis, if nobody says otherwise
@@ -47,12 +47,12 @@ def safe(text: object) -> str:
     return html.escape(plain_text(text), quote=False).replace("$", "&#36;")
 
 
-def named(column: str, value: Value | None, longest: int = _LONGEST_NAME) -> str:
+def named(column: Column, value: Value | None, longest: int = _LONGEST_NAME) -> str:
     """A value that names something, escaped: `hashed`, `batch size 512`; long ones lose their middle."""
     return safe(cut_middle(_raw_name(column, value), longest))
 
 
-def _raw_name(column: str, value: Value | None) -> str:
+def _raw_name(column: Column, value: Value | None) -> str:
     text = plain_text(value, _LONGEST_TEXT) if isinstance(value, str) else ""
     return text or describe(column, value)
 
@@ -99,15 +99,17 @@ class Style:
         self.color = chart.color if chart.type != "heatmap" else None
         self.symbol = chart.symbol if chart.type in ("scatter", "line") and chart.symbol != self.color else None
         names = keys_in_order(table, self.roles)
-        told = "machine" in names and "threads" in names and is_fixed_by(table, "threads", ["machine"])
-        self._names = [c for c in names if c != "threads" or not told]
-        self._colors = looks(self.color, table.column(self.color)) if self.color else {}
-        self._symbols = looks(self.symbol, table.column(self.symbol)) if self.symbol else {}
+        machine, threads = table.domain.machine, table.domain.parallel
+        told = machine in names and threads in names and is_fixed_by(table, threads or "", [machine or ""])
+        self._names = [c for c in names if c != threads or not told]
+        self._colors, self._symbols = (
+            looks(table.values(c), c == table.domain.rival) if c else {} for c in (self.color, self.symbol)
+        )
         self._places = {v: i for i, v in enumerate(distinct(table, self.color))} if self.color else {}
         self._places_of_symbols = {v: i for i, v in enumerate(distinct(table, self.symbol))} if self.symbol else {}
-        often = Counter(table.column(self.symbol)) if self.symbol else Counter()
+        often = Counter(table.values(self.symbol)) if self.symbol else Counter()
         self._dashes = {v: _DASHES[i % len(_DASHES)] for i, (v, _) in enumerate(often.most_common())}
-        pairs = set(zip(*(table.column(c) for c in (self.color, self.symbol) if c), strict=True))
+        pairs = set(zip(*(table.values(c) for c in (self.color, self.symbol) if c), strict=True))
         self.apart = self.symbol is not None and len(pairs) > _MOST_ENTRIES
 
     def look(self, color: Value | None, symbol: Value | None = None) -> Look:
@@ -132,9 +134,9 @@ class Style:
         if self.is_other(color):
             others = sum(self.is_other(v) for v in self._colors)
             return {"name": f"{others} more", "legendgroup": "more", "legendrank": 900, "showlegend": False}
-        parts = [named(self.color, color)] if self.color else []
+        parts = [named(self.table.column(self.color), color)] if self.color else []
         if self.symbol and not self.apart:
-            parts.append(named(self.symbol, symbol))
+            parts.append(named(self.table.column(self.symbol), symbol))
         place = self._places.get(color, 0)
         # Numbers, since two long names may look alike once they are cut.
         group = f"{place}.{self._places_of_symbols[symbol]}" if self.symbol and not self.apart else str(place)
@@ -147,14 +149,18 @@ class Style:
         colors = {self.legend(v)["legendgroup"]: (self.legend(v), self._colors[v]) for v in self._places}
         found = [(legend, Look(look.color, "circle"), "solid") for legend, look in colors.values()]
         for value, place in self._places_of_symbols.items():
-            legend = {"name": named(self.symbol, value), "legendgroup": f"symbol {place}", "legendrank": 950 + place}
+            legend = {
+                "name": named(self.table.column(self.symbol), value),
+                "legendgroup": f"symbol {place}",
+                "legendrank": 950 + place,
+            }
             found.append(({**legend, "showlegend": False}, Look(GREY, self._symbols[value].symbol), self.dash(value)))
         return found
 
     def row_label(self, table: Table, row: int) -> str:
         """What names a row: its values in the dimensions that differ and apply, on up to four lines when long."""
-        values = {c: table.column(c)[row] for c in self._names}
-        parts = [cut_middle(_raw_name(c, v), self.letters) for c, v in values.items() if v is not None]
+        values = {c: table.values(c)[row] for c in self._names}
+        parts = [cut_middle(_raw_name(table.column(c), v), self.letters) for c, v in values.items() if v is not None]
         lines = [""]
         for part in parts or [f"row {row + 1}"]:
             if lines[-1] and len(lines[-1]) + len(part) > self.letters:
@@ -167,7 +173,7 @@ class Style:
 def hover(table: Table, row: int) -> str:
     """Every column of a row that has a value, one a line."""
     lines = [
-        f"{safe(catalog.entry(c).label)}: <b>{safe(_MIDNIGHT.sub(' ', format_value(c, v)).rstrip())}</b>"
+        f"{safe(c.label)}: <b>{safe(_MIDNIGHT.sub(' ', format_value(c, v)).rstrip())}</b>"
         for c, v in zip(table.columns, table.rows[row], strict=True)
         if v is not None
     ]
@@ -175,11 +181,9 @@ def hover(table: Table, row: int) -> str:
     return "<br>".join(lines[:_MOST_HOVER_LINES] + more)
 
 
-def title(column: str) -> str:
+def title(column: Column) -> str:
     """Axis title with its unit: `Memory (MB)`."""
-    entry = catalog.entry(column)
-    text = entry.label if entry.unit == entry.label else entry.title
-    return safe(text[:1].upper() + text[1:])
+    return safe(column.title[:1].upper() + column.title[1:])
 
 
 def value_axis(
@@ -194,15 +198,16 @@ def value_axis(
         at_values: label the values that are there, as for a parameter, when they are few.
         room: pixels for the labels of an x axis; None for a y axis, where labels are below each other.
     """
-    axis: dict[str, Any] = {"title": {"text": title(column)}}
+    shown = table.column(column)
+    axis: dict[str, Any] = {"title": {"text": title(shown)}}
     if is_temporal(table, column):
         return {**axis, "type": "date", "nticks": max(2, (room or ROOM) // _PIXELS_OF_A_DATE), "tickangle": 0}
     numbers = [v for v in distinct_numbers(table, column) if v > 0 or not log]
     small = bool(numbers) and max(map(abs, numbers)) < _SMALL  # a prefix such as µ would stand beside the unit
     axis |= {"type": "log" if log else "linear", "exponentformat": "power" if small else "SI", "minexponent": 5}
-    axis["separatethousands"] = not is_year(column)
+    axis["separatethousands"] = not is_year(shown)
     if numbers and numbers[-1] - numbers[0] <= _SAME * max(map(abs, numbers)) and spread(table, column) is None:
-        return {**axis, **_around(column, numbers[-1], log)}
+        return {**axis, **_around(shown, numbers[-1], log)}
     if at_values and numbers and (log or len(numbers) <= _MOST_TICKS):
         ticks = numbers
     elif log and numbers:
@@ -211,12 +216,12 @@ def value_axis(
         return axis
     if not ticks:
         return axis
-    ticks = _spread_out(ticks, log, room, column) if room else ticks
-    texts = [_tick(column, v) for v in ticks]
+    ticks = _spread_out(ticks, log, room, shown) if room else ticks
+    texts = [_tick(shown, v) for v in ticks]
     return {**axis, "tickmode": "array", "tickvals": ticks, "ticktext": texts, "tickangle": 0}
 
 
-def _around(column: str, value: float, log: bool) -> dict[str, Any]:
+def _around(column: Column, value: float, log: bool) -> dict[str, Any]:
     """The one value of an axis in its middle: Plotly would go from below zero, or label the last digits of floats."""
     reach = abs(value) / 2 or 0.5
     low, high = (math.log10(value) - 0.3, math.log10(value) + 0.3) if log else (value - reach, value + reach)
@@ -229,11 +234,12 @@ def category_axis(table: Table, column: str, values: list[Value | None], letters
 
     `letters` is how long a name may be (see `Style.letters`).
     """
+    shown = table.column(column)
     axis: dict[str, Any] = {"tickmode": "array", "tickvals": list(range(len(values))), "showgrid": False}
     if not is_ordered(table, column):
-        return {**axis, "ticktext": [named(column, v, letters) for v in values]}
-    texts = [_category(column, v) if is_number(v) else named(column, v, letters) for v in values]
-    return {**axis, "title": {"text": title(column)}, "ticktext": texts}
+        return {**axis, "ticktext": [named(shown, v, letters) for v in values]}
+    texts = [_category(shown, v) if is_number(v) else named(shown, v, letters) for v in values]
+    return {**axis, "title": {"text": title(shown)}, "ticktext": texts}
 
 
 def is_ordered(table: Table, column: str | None) -> bool:
@@ -243,15 +249,15 @@ def is_ordered(table: Table, column: str | None) -> bool:
     return is_numeric(table, column) or is_temporal(table, column) or is_calendar(table, column)
 
 
-def _tick(column: str, value: float) -> str:
+def _tick(column: Column, value: float) -> str:
     return str(int(value)) if is_year(column) else format_tick(value)
 
 
-def _category(column: str, value: float) -> str:
+def _category(column: Column, value: float) -> str:
     return safe(str(int(value)) if is_year(column) else format_number(value, exact=True))
 
 
-def _spread_out(values: list[float], log: bool, room: int, column: str) -> list[float]:
+def _spread_out(values: list[float], log: bool, room: int, column: Column) -> list[float]:
     """As many of the values as have room for their labels; the last is always among them."""
     place = math.log if log else float
     width = (place(values[-1]) - place(values[0])) or 1.0

@@ -10,7 +10,6 @@ from mirror.chart.draw.panel import GREY, Panel, Style, hover, safe, title
 from mirror.chart.draw.traces import HOVER, SILENT, groups
 from mirror.chart.drawable import spans
 from mirror.chart.roles import distinct_numbers
-from mirror.schema import catalog
 from mirror.table.numbers import format_value
 from mirror.table.table import Table
 
@@ -57,12 +56,12 @@ def parallel(table: Table, chart: ChartSpec, style: Style) -> Panel:
 def _heights(table: Table, column: str) -> list[float]:
     """Where the values stand on their axis: 0 at the lower end, 1 at the upper."""
     log = spans(table, column, _TWO_DECADES)
-    places = [math.log10(v) if log else float(v) for v in table.column(column)]  # type: ignore[arg-type]
+    places = [math.log10(v) if log else float(v) for v in table.values(column)]  # type: ignore[arg-type]
     low, high = min(places), max(places)
     if low == high:
         return [0.5] * len(places)
     heights = [(p - low) / (high - low) for p in places]
-    return [1 - h for h in heights] if catalog.entry(column).better == "lower" else heights
+    return [1 - h for h in heights] if table.column(column).better == "lower" else heights
 
 
 def _axes(table: Table, chart: ChartSpec) -> Any:
@@ -73,8 +72,8 @@ def _axes(table: Table, chart: ChartSpec) -> Any:
     places: list[str] = []
     for k, column in enumerate(chart.metrics):
         numbers = distinct_numbers(table, column)
-        ends = [safe(format_value(column, v)) for v in (numbers[0], numbers[-1])]
-        down, up = ends[::-1] if catalog.entry(column).better == "lower" else ends
+        ends = [safe(format_value(table.column(column), v)) for v in (numbers[0], numbers[-1])]
+        down, up = ends[::-1] if table.column(column).better == "lower" else ends
         same = len(numbers) == 1
         x += [k, k, None]
         y += [0, 1, None]
@@ -88,8 +87,7 @@ def _axes(table: Table, chart: ChartSpec) -> Any:
 
 def _title(table: Table, column: str) -> str:
     """The title over an axis, its unit on a line of its own; a logarithmic axis says so."""
-    unit = catalog.entry(column).unit
-    text = title(column)
+    unit, text = table.column(column).unit, title(table.column(column))
     if unit and text.endswith(f" ({safe(unit)})"):
         text = text.removesuffix(f" ({safe(unit)})") + f"<br>({safe(unit)})"
     return f"{text}<br>logarithmic" if spans(table, column, _TWO_DECADES) else text

@@ -7,15 +7,14 @@ from typing import Any
 import plotly.graph_objects as go
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.configurations import badness, configurations, has_direction, pareto_front
+from mirror.chart.configurations import badness, configurations, pareto_front
 from mirror.chart.draw.palette import Look, faint
 from mirror.chart.draw.panel import GREY, Panel, Style, hover, safe, value_axis
 from mirror.chart.drawable import MOST_BANDS, MOST_WHISKERS
 from mirror.chart.roles import distinct, spread
 from mirror.chart.scaling import has_ideal, ideal
-from mirror.schema import catalog
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Table
+from mirror.table.table import Column, Table
 
 _POINT = 9
 OUTLINE = {"width": 1, "color": "white"}
@@ -26,7 +25,7 @@ GUIDE = {"color": GREY, "width": 1.5, "dash": "dot"}
 
 def scatter(table: Table, chart: ChartSpec, style: Style) -> Panel:
     """One point per row; the Pareto front of the configurations' means behind them."""
-    x, y = table.column(chart.x or ""), table.column(chart.y or "")
+    x, y = table.values(chart.x or ""), table.values(chart.y or "")
     traces: list[Any] = _fronts(table, chart, style)
     for (color, symbol), rows in groups(table, range(len(table.rows)), chart.color, chart.symbol).items():
         look = style.look(color, symbol)
@@ -45,7 +44,13 @@ def scatter(table: Table, chart: ChartSpec, style: Style) -> Panel:
         )
     return Panel(
         traces,
-        value_axis(table, chart.x or "", chart.log_x, at_values=_is_parameter(chart.x), room=style.room),
+        value_axis(
+            table,
+            chart.x or "",
+            chart.log_x,
+            at_values=table.column(chart.x or "").role in ("axis", "repetition"),
+            room=style.room,
+        ),
         value_axis(table, chart.y or "", chart.log_y),
     )
 
@@ -56,12 +61,12 @@ def line(table: Table, chart: ChartSpec, style: Style) -> Panel:
     Several rows at one x are drawn as points, and the line goes through their mean; where they are too many for
     points, a band goes from the lowest to the highest.
     """
-    x, y = table.column(chart.x or ""), table.column(chart.y or "")
+    x, y = table.values(chart.x or ""), table.values(chart.y or "")
     traces: list[Any] = []
     others = [k for k in style.keys if k not in (chart.x, chart.color, chart.symbol, chart.facet)]
     series = groups(table, range(len(table.rows)), chart.color, chart.symbol, *others)
     longest = max((len({x[i] for i in rows}) for rows in series.values()), default=0)
-    reach = spread(table, chart.y or "")
+    metric, reach = table.column(chart.y or ""), spread(table, chart.y or "")
     for (color, symbol, *_), rows in series.items():
         look, legend = style.look(color, symbol), style.legend(color, symbol)
         at: dict[Any, list[int]] = defaultdict(list)
@@ -99,26 +104,26 @@ def line(table: Table, chart: ChartSpec, style: Style) -> Panel:
                 **legend,
             )
         )
-        if chart.x == "compression" and len(at) == 1 and longest > 1:
+        if chart.x and chart.x == table.domain.size and len(at) == 1 and longest > 1:
             # What is not compressed has no line: a guide across lets the others be read against it.
             ends = distinct(table, chart.x)
             guide = {"color": look.color, "width": 1, "dash": "dot"}
             traces.append(go.Scatter(x=[ends[0], ends[-1]], y=means * 2, mode="lines", line=guide, **SILENT, **legend))
-        if chart.ideal and has_ideal(chart.y or ""):
+        if chart.ideal and has_ideal(metric):
             first, ends = next(iter(at)), distinct(table, chart.x or "")
-            course = [ideal(chart.y or "", first, means[0], v) for v in ends]  # type: ignore[arg-type]
+            course = [ideal(metric, first, means[0], v) for v in ends]  # type: ignore[arg-type]
             traces.append(go.Scatter(x=ends, y=course, mode="lines", line=GUIDE, **SILENT, **entry("ideal")))
     return Panel(
         traces,
         value_axis(table, chart.x or "", chart.log_x, at_values=True, room=style.room),
         value_axis(table, chart.y or "", chart.log_y),
-        reference=like_the_baseline(chart),
+        reference=like_the_baseline(metric),
     )
 
 
 def groups(table: Table, rows: Sequence[int], *columns: str | None) -> dict[tuple[Any, ...], list[int]]:
     """The rows by their values in the columns, in the order of the values; None stands for an unused column."""
-    values = [table.column(c) if c else None for c in columns]
+    values = [table.values(c) if c else None for c in columns]
     found: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for i in rows:
         found[tuple(v[i] if v else None for v in values)].append(i)
@@ -129,7 +134,8 @@ def groups(table: Table, rows: Sequence[int], *columns: str | None) -> dict[tupl
 def _fronts(table: Table, chart: ChartSpec, style: Style) -> list[Any]:
     """The Pareto front as steps: below and beside them nothing measured is better. Different work has one each."""
     x, y = chart.x or "", chart.y or ""
-    if not (chart.pareto or chart.fronts) or not (has_direction(x) and has_direction(y)):
+    across, up = table.column(x), table.column(y)
+    if not (chart.pareto or chart.fronts) or not (across.better and up.better):
         return []
     traces = []
     found = configurations(table, style.roles, (x, y), chart.fronts)
@@ -137,10 +143,10 @@ def _fronts(table: Table, chart: ChartSpec, style: Style) -> list[Any]:
         members = [c for c in found if tuple(c.key[k] for k in chart.fronts) == work]
         front = [
             c
-            for c in pareto_front(members, x, y)
+            for c in pareto_front(members, across, up)
             if (c.means[x] > 0 or not chart.log_x) and (c.means[y] > 0 or not chart.log_y)
         ]
-        told = [safe(describe(k, v)) for k, v in zip(chart.fronts, work, strict=True)]
+        told = [safe(describe(table.column(k), v)) for k, v in zip(chart.fronts, work, strict=True)]
         if front:
             traces.append(
                 go.Scatter(
@@ -148,7 +154,7 @@ def _fronts(table: Table, chart: ChartSpec, style: Style) -> list[Any]:
                     y=[c.means[y] for c in front],
                     mode="lines",
                     # Between two of its points, what can be had is the one on the better side in x.
-                    line={**GUIDE, "shape": "hv" if badness(x, 1.0) > 0 else "vh"},
+                    line={**GUIDE, "shape": "hv" if badness(across, 1.0) > 0 else "vh"},
                     hovertext=" · ".join(["Pareto front", *told]),
                     hoverinfo="text" if told else "skip",
                     **entry("Pareto front"),
@@ -180,7 +186,7 @@ def _band(
     legend: dict[str, Any],
 ) -> list[Any]:
     """How far the values along a line spread: their deviation or interval, or from the lowest to the highest row."""
-    y = table.column(chart.y or "")
+    y = table.values(chart.y or "")
     if reach is None and len(at) == sum(map(len, at.values())):
         return []
     below, above = reach or ([0.0] * len(y), [0.0] * len(y))
@@ -217,13 +223,9 @@ def whiskers(table: Table, column: str | None, rows: Sequence[int]) -> dict[str,
 def _hover_of_mean(table: Table, chart: ChartSpec, rows: Sequence[int], mean: float) -> str:
     if len(rows) == 1:
         return hover(table, rows[0])
-    return f"mean of {len(rows)}: <b>{safe(format_value(chart.y or '', mean))}</b>"
+    return f"mean of {len(rows)}: <b>{safe(format_value(table.column(chart.y or ''), mean))}</b>"
 
 
-def like_the_baseline(chart: ChartSpec) -> float | None:
+def like_the_baseline(column: Column) -> float | None:
     """Where a factor says that nothing differs."""
-    return 1.0 if catalog.entry(chart.y or "").unit == "x" else None
-
-
-def _is_parameter(column: str | None) -> bool:
-    return catalog.entry(column or "").role == "axis"
+    return 1.0 if column.unit == "x" else None

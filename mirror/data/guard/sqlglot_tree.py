@@ -1,24 +1,28 @@
 """The guard of other databases: which SQL may run. It allows what it knows in the parsed tree and refuses all else.
 
 What runs is the tree written anew, not the text: a comment that MySQL would execute, or a quote that two parsers read
-differently, is then nothing that was not looked at.
+differently, is then nothing that was not looked at. Every table is resolved against the catalogue and written with its
+schema, and every step of WITH gets a name of the guard's own, so that the database can take neither for the other.
 """
 
-import difflib
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from mirror.data.guard.duckdb import MAX_LENGTH, GuardError, UnreadableError
+from mirror.data.guard import guard_errors as refusals
+from mirror.data.guard.guard_errors import MAX_DEPTH, MAX_LENGTH, GuardError, UnreadableError, ascii_lower, check_text
+from mirror.data.guard.identifiers import Names
 from mirror.data.guard.sqlglot_functions import ARGUMENTS, FUNCTIONS, NAMED, NODES, TYPES
-from mirror.schema.database import Database, shown
+from mirror.schema.database import Database, Relation, shown
 
-MAX_DEPTH = 200
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
 _TEXTS = (exp.Literal, exp.Identifier, exp.Var, exp.Anonymous)  # whose text `_known` looks at
+STEP = "mirror_step_"  # what the guard calls a step of WITH
 _WORD = re.compile(r"[\w$]*(?: \w+)*")
 _NUMBER = re.compile(r"\d*\.?\d*(?:[eE][+-]?\d+)?")
 _PLAIN_TEXT = re.compile(r"[\w ]*")
@@ -34,10 +38,7 @@ def check(sql: str, database: Database, row_cap: int | None = None) -> str:
 
     Raises GuardError, or UnreadableError for what is no SQL at all.
     """
-    if len(sql) > MAX_LENGTH:
-        raise GuardError(f"The SQL is too long: {len(sql):,} characters, where {MAX_LENGTH:,} are allowed.")
-    if "\0" in sql:
-        raise GuardError("The SQL holds an invisible character: type it anew, with plain spaces.")
+    check_text(sql)
     try:
         tree = _parsed(sql, database.dialect)
         _Walk(database, tree).query(tree)
@@ -45,15 +46,15 @@ def check(sql: str, database: Database, row_cap: int | None = None) -> str:
             tree = _capped(tree, row_cap)
         written = tree.sql(dialect=database.dialect, comments=False)
         again = _parsed(written, database.dialect)
-        _Walk(database, again).query(again)
+        _Walk(database, again, written=True).query(again)
         if again.sql(dialect=database.dialect, comments=False) != written:
-            raise _unknown("quotes")
+            raise refusals.unknown("quotes")
     except GuardError:
         raise
     except RecursionError:
-        raise GuardError("The SQL is nested too deeply: use fewer brackets and joins, or steps with WITH.") from None
+        raise refusals.too_deep() from None
     except Exception as error:  # a tree that the walk or the writer does not know
-        raise _unknown("a new layout") from error
+        raise refusals.unknown("a new layout") from error
     return written
 
 
@@ -64,7 +65,7 @@ def _parsed(sql: str, dialect: str) -> exp.Expr:
         if verb := _verb(sql):
             raise GuardError(_only_select(verb)) from None
         first: dict[str, Any] = next(iter(getattr(error, "errors", None) or ({},)))
-        near = f" near “{_shown(first['highlight'])}”" if first.get("highlight") else ""
+        near = f" near “{refusals.shown(first['highlight'])}”" if first.get("highlight") else ""
         raise UnreadableError(f"This SQL cannot be read{near}: mend it, or ask in plain words.") from None
     except RecursionError:
         raise
@@ -72,11 +73,11 @@ def _parsed(sql: str, dialect: str) -> exp.Expr:
         raise UnreadableError("This SQL cannot be read: write it in a simpler way.") from None
     statements = [s for s in statements if not isinstance(s, exp.Semicolon)]
     if not statements:
-        raise GuardError("There is no SQL to run: write a SELECT.")
+        raise refusals.nothing()
     if len(statements) > 1:
-        raise GuardError(f"Only one statement can run at a time: these are {len(statements)}.")
+        raise refusals.too_many(len(statements))
     (tree,) = statements
-    if not isinstance(tree, _QUERIES):
+    if not isinstance(tree, _QUERIES) and not (isinstance(tree, exp.Pivot) and dialect == "duckdb"):
         raise GuardError(_only_select(_verb(sql) or "this"))
     return tree
 
@@ -102,118 +103,234 @@ def _capped(tree: exp.Expr, row_cap: int) -> exp.Expr:
     return tree
 
 
-class _Walk:
-    """One statement. `ctes` are the names that WITH has given so far, which only what stands below may use."""
+@dataclass(frozen=True)
+class _Scope:
+    """What stands in sight of a part of the statement; all names by their keys.
 
-    def __init__(self, database: Database, tree: exp.Expr) -> None:
-        self._tables = {r.name.lower(): r.name for r in database.relations}
-        self._columns = {c.name.lower(): c.name for r in database.relations for c in r.columns}
-        self._columns |= {name.lower(): name for name in _given_names(tree)}
+    Attributes:
+        steps: of WITH, to the names that the guard has given them.
+        later: names that WITH gives only after this part.
+        sources: what FROM reads here and further out: a table of the catalogue, or None for anything else.
+    """
+
+    steps: Mapping[str, str] = field(default_factory=dict)
+    later: frozenset[str] = frozenset()
+    sources: Mapping[str, Relation | None] = field(default_factory=dict)
+
+    def with_step(self, key: str, name: str) -> "_Scope":
+        return replace(self, steps={**self.steps, key: name}, later=self.later - {key})
+
+
+class _Walk:
+    """One statement, whose names it resolves; or, where it is `written` already, one whose names must be resolved."""
+
+    def __init__(self, database: Database, tree: exp.Expr, written: bool = False) -> None:
+        self._names = Names(database)
+        self._dialect = database.dialect
+        self._written = written
+        self._steps = 0
+        self._columns = self._names.columns() | self._given_names(tree)
 
     def query(self, tree: exp.Expr) -> None:
         """Raises GuardError."""
-        self._node(tree, frozenset(), 0)
+        self._node(tree, _Scope(), 0)
 
-    def _node(self, node: exp.Expr, ctes: frozenset[str], depth: int) -> None:
+    def _node(self, node: exp.Expr, scope: _Scope, depth: int) -> None:
         if depth > MAX_DEPTH:
             raise RecursionError
         self._known(node)
         if isinstance(node.args.get("with_"), exp.With):
-            ctes = self._with(node.args["with_"], ctes, depth)
+            scope = self._with(node.args["with_"], scope, depth)
+        if isinstance(node, exp.Select):
+            scope = replace(scope, sources={**scope.sources, **dict(self._sources(node, scope))})
         if isinstance(node, exp.Table):
-            self._table(node, ctes)
+            self._table(node, scope)
         elif isinstance(node, exp.Column):
-            self._column(node)
+            self._column(node, scope)
+        elif isinstance(node, exp.Pivot):
+            self._pivot(node)
         for key, held in node.args.items():
-            if key == "with_":
+            if key == "with_" or (key == "columns" and isinstance(node, exp.Pivot)):  # which are never written
                 continue
             for part in held if isinstance(held, list) else [held]:
                 if isinstance(part, exp.Expr):
-                    self._node(part, ctes, depth + 1)
+                    self._node(part, scope, depth + 1)
                 elif not (_is_plain(part) or (key == "this" and isinstance(node, _TEXTS))):
-                    raise _unknown(key)
+                    raise refusals.unknown(key)
 
     def _known(self, node: exp.Expr) -> None:
         name = type(node).__name__
         if isinstance(node, exp.Anonymous):
-            if str(node.this).lower() not in NAMED or not isinstance(node.this, str):
-                raise _no_function(str(node.name or node.this).lower())
+            if not isinstance(node.this, str) or ascii_lower(node.this) not in NAMED:
+                raise refusals.no_function(ascii_lower(str(node.name or node.this)))
         elif name not in NODES and name not in FUNCTIONS:
             if isinstance(node, exp.Func):
-                raise _no_function(node.sql_name().lower())
+                raise refusals.no_function(ascii_lower(node.sql_name()))
             raise _refused(node)
         if name in ARGUMENTS and (more := [k for k, v in node.args.items() if v and k not in ARGUMENTS[name]]):
             held = node.args[more[0]]
             first = held[0] if isinstance(held, list) else held
             known = not isinstance(first, exp.Expr) or type(first).__name__ in NODES
-            raise _unknown(more[0].strip("_").upper()) if known else _refused(first)
+            raise refusals.unknown(more[0].strip("_").upper()) if known else _refused(first)
         if isinstance(node, exp.Identifier | exp.Var) and not node.args.get("quoted"):
             if not _WORD.fullmatch(str(node.this)):
-                raise _unknown(str(node.this))
+                raise refusals.unknown(str(node.this))
         elif isinstance(node, exp.Literal) and not node.is_string and not _NUMBER.fullmatch(str(node.this)):
-            raise _unknown(str(node.this))
+            raise refusals.unknown(str(node.this))
         elif isinstance(node, exp.DataType):
             kind = getattr(node.this, "name", str(node.this))
             if kind not in TYPES:
-                raise GuardError(f"Casting to {_shown(kind)} is not available here: use TEXT, DOUBLE, INT or DATE.")
+                raise refusals.no_cast(kind, "TEXT, DOUBLE, INT or DATE")
 
-    def _with(self, node: exp.With, ctes: frozenset[str], depth: int) -> frozenset[str]:
-        """Check the CTEs of a query; each may read those before it, and a recursive one itself in its second part."""
+    # -- WITH ----------------------------------------------------------------------------------------------------------
+
+    def _with(self, node: exp.With, scope: _Scope, depth: int) -> _Scope:
+        """Check the steps of WITH; each may read those before it, and a recursive one itself in its second part.
+
+        Some databases would let a step read itself or a later one: a name that would then mean something else than
+        here is refused.
+        """
         self._known(node)
-        for cte in node.expressions:
-            if not isinstance(cte, exp.CTE):
-                raise _unknown("WITH")
+        if not all(isinstance(cte, exp.CTE) for cte in node.expressions):
+            raise refusals.unknown("WITH")
+        keys = [self._names.table_key(cte.args["alias"].this) for cte in node.expressions]
+        if len(set(keys)) < len(keys):
+            raise refusals.unknown("a name that WITH gives twice")
+        recursive = bool(node.args.get("recursive"))
+        if recursive or self._dialect == "sqlite":
+            scope = replace(scope, later=scope.later | frozenset(keys))
+        for key, cte in zip(keys, node.expressions, strict=True):
             self._known(cte)
-            name = str(cte.alias).lower()
-            body = cte.this
-            if node.args.get("recursive") and isinstance(body, exp.Union):
-                self._known(body)
-                if body.args.get("with_"):
-                    raise _unknown("WITH")
-                self._node(body.this, ctes, depth + 1)
-                self._node(body.expression, ctes | {name}, depth + 1)
-                for key in ("order", "limit", "offset"):
-                    if body.args.get(key):
-                        raise _unknown(key.upper())
-            elif isinstance(body, (*_QUERIES, exp.Values)):
-                self._node(body, ctes, depth + 1)
+            name = self._named(cte.args["alias"].this)
+            if recursive and isinstance(cte.this, exp.Union):
+                self._recursive(cte.this, scope, scope.with_step(key, name), depth)
+            elif isinstance(cte.this, (*_QUERIES, exp.Values, exp.Pivot)):
+                self._node(cte.this, scope, depth + 1)
             else:
-                raise GuardError(_only_select(type(body).__name__.upper()))
-            self._node(cte.args["alias"], ctes, depth + 1)
-            ctes |= {name}
-        return ctes
+                raise GuardError(_only_select(type(cte.this).__name__.upper()))
+            self._node(cte.args["alias"], scope, depth + 1)
+            scope = scope.with_step(key, name)
+        return scope
 
-    def _table(self, node: exp.Table, ctes: frozenset[str]) -> None:
+    def _recursive(self, body: exp.Union, before: _Scope, within: _Scope, depth: int) -> None:
+        self._known(body)
+        for key in ("with_", "order", "limit", "offset"):
+            if body.args.get(key):
+                raise refusals.unknown(key.strip("_").upper())
+        self._node(body.this, before, depth + 1)
+        self._node(body.expression, within, depth + 1)
+
+    def _named(self, given: exp.Identifier) -> str:
+        """Give a step its new name."""
+        if not self._written:
+            self._steps += 1
+            given.set("this", f"{STEP}{self._steps}")
+            given.set("quoted", True)
+        elif not (given.args.get("quoted") and str(given.this).startswith(STEP)):
+            raise refusals.unknown("WITH")
+        return str(given.this)
+
+    # -- tables --------------------------------------------------------------------------------------------------------
+
+    def _table(self, node: exp.Table, scope: _Scope) -> None:
         if isinstance(node.this, exp.Func):
-            raise _no_function(node.this.name or node.this.sql_name().lower(), "only tables can be read")
-        name = node.name
-        if not isinstance(node.this, exp.Identifier) or not name:
-            raise _unknown("FROM")
-        if node.args.get("db") or node.args.get("catalog"):
-            raise GuardError(f"A schema or catalog cannot be named here: write {_shown(name)} alone.")
-        if name.lower() not in ctes and name.lower() not in self._tables:
-            raise GuardError(f"There is no table called {_shown(name)}: {_hint(name, self._tables)}")
+            raise refusals.no_function(ascii_lower(node.this.name or node.this.sql_name()), "only tables can be read.")
+        name = node.this
+        if not isinstance(name, exp.Identifier) or not name.this:
+            raise refusals.unknown("FROM")
+        if self._written:
+            if not self._names.is_written(node) and not (len(node.parts) == 1 and name.this in scope.steps.values()):
+                raise refusals.unknown(f"the table {name.this}")
+            return
+        if len(node.parts) > 1:
+            raise refusals.qualified(str(name.this))
+        key = self._names.table_key(name)
+        if key in scope.steps:
+            if not node.args.get("alias"):  # by which columns name it
+                node.set("alias", exp.TableAlias(this=exp.to_identifier(self._as_named(name), quoted=True)))
+            node.set("this", exp.to_identifier(scope.steps[key], quoted=True))
+            return
+        if key in scope.later:
+            instead = "WITH gives that name only later, so let each step read those before it."
+            raise refusals.no_table(str(name.this), instead)
+        relation = self._names.table(name)
+        if relation is None:
+            raise refusals.no_table(str(name.this), self._hint(str(name.this), self._names.tables()))
+        for part, identifier in self._names.written(relation).args.items():
+            node.set(part, identifier)
 
-    def _column(self, node: exp.Column) -> None:
+    def _as_named(self, name: exp.Identifier) -> str:
+        return self._names.table_key(name) if self._dialect == "postgres" else str(name.this)
+
+    def _sources(self, node: exp.Select, scope: _Scope) -> Iterator[tuple[str, Relation | None]]:
+        """What a SELECT reads, by the names that columns use for it."""
+        from_ = node.args.get("from_")
+        yield from self._read([from_.this if from_ else None, *(node.args.get("joins") or ())], scope)
+
+    def _read(self, parts: list[Any], scope: _Scope) -> Iterator[tuple[str, Relation | None]]:
+        for part in parts:
+            if isinstance(part, exp.Join):
+                yield from self._read([part.this], scope)
+                continue
+            if not isinstance(part, exp.Table | exp.Subquery):
+                continue
+            yield from self._read(part.args.get("joins") or [], scope)
+            if isinstance(part, exp.Subquery) and isinstance(part.this, exp.Table):
+                yield from self._read([part.this], scope)
+            alias = part.args.get("alias")
+            name = alias.this if alias else part.this
+            if not isinstance(name, exp.Identifier):
+                continue
+            plain = isinstance(part, exp.Table) and not part.args.get("pivots") and not (alias and alias.columns)
+            step = plain and self._names.table_key(part.this) in scope.steps
+            yield self._names.table_key(name), self._names.table(part.this) if plain and not step else None
+
+    # -- columns -------------------------------------------------------------------------------------------------------
+
+    def _column(self, node: exp.Column, scope: _Scope) -> None:
         if node.args.get("db") or node.args.get("catalog"):
             raise GuardError(
-                f"A schema or catalog cannot be named here: write {_shown(node.name)} with its table alone."
+                f"A schema or catalog cannot be named here: write {refusals.shown(node.name)} with its table alone."
             )
         if isinstance(node.this, exp.Star):
             return
-        if node.name.lower() not in self._columns:
-            raise GuardError(f"There is no column called {_shown(node.name)}: {_hint(node.name, self._columns)}")
+        of = node.args.get("table")
+        relation = scope.sources.get(self._names.table_key(of)) if of and not self._written else None
+        known = self._names.columns(relation) if relation else self._columns
+        if self._names.column_key(node.this) not in known:
+            where = f"{relation.name} has" if relation else "There is"
+            hint = self._hint(node.name, known)
+            raise GuardError(f"{where} no column called {refusals.shown(node.name)}: {hint}")
+        self._names.quote(node.this)
 
+    def _hint(self, name: str, known: Mapping[str, str]) -> str:
+        near = refusals.near(name, known)
+        return f"did you mean {near}?" if near else f"known are {shown(sorted(known.values()))}."
 
-def _given_names(tree: exp.Expr) -> set[str]:
-    """Names of columns that the statement itself gives: aliases, and columns of CTEs and subqueries."""
-    names = {alias.alias for alias in tree.find_all(exp.Alias) if alias.alias}
-    for alias in tree.find_all(exp.TableAlias):
-        names |= {c.name for c in alias.args.get("columns") or ()}
-    for many in tree.find_all(exp.Aliases):
-        names |= {c.name for c in many.args.get("expressions") or ()}
-    # A computed column without an alias is called after its function.
-    return names | {function.sql_name().lower() for function in tree.find_all(exp.Func)}
+    def _given_names(self, tree: exp.Expr) -> dict[str, str]:
+        """Columns that the statement itself names, by key: aliases, columns of steps and subqueries, of pivots."""
+        given: list[Any] = [alias.args.get("alias") for alias in tree.find_all(exp.Alias)]
+        for many in tree.find_all(exp.TableAlias, exp.Aliases):
+            given += many.args.get("columns") or many.args.get("expressions") or ()
+        for pivot in tree.find_all(exp.Pivot):
+            given += [*pivot.find_all(exp.Identifier), *(pivot.args.get("columns") or ())]
+            given += [exp.to_identifier(text.this, quoted=True) for text in pivot.find_all(exp.Literal)]
+        names = {self._names.column_key(i): str(i.this) for i in given if isinstance(i, exp.Identifier)}
+        # A computed column without an alias is called after its function.
+        called = {ascii_lower(function.sql_name()) for function in tree.find_all(exp.Func)}
+        return names | {name: name for name in called}
+
+    def _pivot(self, node: exp.Pivot) -> None:
+        """A pivot must list its values: else its columns would be read from the data, in a statement of its own."""
+        if node.args.get("unpivot"):
+            return
+        if not all(
+            isinstance(column, exp.In)
+            and column.expressions
+            and not (column.args.get("query") or column.args.get("field"))
+            for column in node.args.get("fields") or node.expressions
+        ):
+            raise refusals.dynamic_pivot()
 
 
 def _is_plain(value: Any) -> bool:
@@ -225,24 +342,6 @@ def _is_plain(value: Any) -> bool:
 # -- sentences ---------------------------------------------------------------------------------------------------------
 
 
-def _shown(name: object, length: int = 60) -> str:
-    text = " ".join(str(name).split())
-    return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def _hint(name: str, known: dict[str, str]) -> str:
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.7)
-    return f"did you mean {known[near[0]]}?" if near else f"known are {shown(sorted(known.values()))}."
-
-
-def _unknown(what: str) -> GuardError:
-    return GuardError(f"This SQL holds something that cannot be checked ({_shown(what)}): write it in a simpler way.")
-
-
-def _no_function(name: str, instead: str = "only everyday functions are, such as avg or round") -> GuardError:
-    return GuardError(f"{_shown(name)} is not available here: {instead}.")
-
-
 def _refused(node: exp.Expr) -> GuardError:
     if isinstance(node, exp.Into):
         return GuardError("SELECT ... INTO writes, so it cannot run here: leave INTO out.")
@@ -252,7 +351,7 @@ def _refused(node: exp.Expr) -> GuardError:
         return GuardError("A placeholder or variable cannot be read here: write the value itself.")
     if isinstance(node, exp.DML | exp.DDL) and not isinstance(node, exp.Query):
         return GuardError(_only_select(type(node).__name__.upper()))
-    return _unknown(type(node).__name__)
+    return refusals.unknown(type(node).__name__)
 
 
 def _verb(sql: str) -> str:
@@ -263,4 +362,4 @@ def _verb(sql: str) -> str:
 
 
 def _only_select(verb: str) -> str:
-    return f"Only SELECT can run here, not {_shown(verb)}: other data is only read."
+    return f"Only SELECT can run here, not {refusals.shown(verb)}: other data is only read."

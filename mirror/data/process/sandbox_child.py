@@ -8,13 +8,10 @@ First comes `{url, views, threads, memory_mb}`, answered by `{profile}` or an er
 
 import json
 import math
-import os
-import queue
 import re
 import sys
-import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, date, datetime
 from datetime import time as time_of_day
 from decimal import Decimal
@@ -28,9 +25,11 @@ from db.plain_text import printable
 from db.schema import EXPOSED
 from db.settings import SettingsError
 from db.store import Store, StoreError
-from mirror.data.guard import duckdb as guard
+from mirror.data.guard.check_sql import check
+from mirror.data.guard.guard_errors import GuardError, UnreadableError
 from mirror.data.process.snapshot import load, read
 from mirror.data.process.sql_process import unique_names
+from mirror.data.process.sql_serving import Request, Requests, serve
 from mirror.schema import catalog
 from mirror.schema.profile import MAX_VALUES, Profile
 from mirror.table.table import Value
@@ -168,16 +167,16 @@ def answer(
     """
     started = time.perf_counter()
     try:
-        guard.check(connection, sql)
+        sql = check(sql, connection)
         if any(re.search(rf"\b{view}\b", sql, re.IGNORECASE) for view in EXPOSED if view not in views):
             return _error("unloaded", "")
         connection.execute("EXPLAIN " + sql.lstrip("; \t\r\n"))
         connection.execute(sql)
         columns = unique_names([plain_name(d[0]) for d in connection.description or []])
         rows, truncated = _rows(connection, row_cap)
-    except guard.UnreadableError as error:
+    except UnreadableError as error:
         return _error("unreadable", str(error))
-    except guard.GuardError as error:
+    except GuardError as error:
         return _error("guard", str(error))
     except duckdb.InterruptException:
         return _error("stopped", "")
@@ -263,44 +262,6 @@ def _error(kind: str, message: str) -> dict[str, Any]:
 # -- the process -------------------------------------------------------------------------------------------------------
 
 
-class _Requests:
-    """Requests as they arrive. An interrupt is passed on at once, and only to the query that it is meant for."""
-
-    def __init__(self, lines: Iterable[bytes]) -> None:
-        self._lines = lines
-        self._waiting: queue.Queue[dict[str, Any]] = queue.Queue()
-        self._lock = threading.Lock()
-        self._running: tuple[int, duckdb.DuckDBPyConnection] | None = None
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        for line in self._lines:
-            request = json.loads(line)
-            if "interrupt" not in request:
-                self._waiting.put(request)
-                continue
-            with self._lock:
-                if self._running and self._running[0] == request["interrupt"]:
-                    self._running[1].interrupt()
-        # The parent is gone. PR_SET_PDEATHSIG would say so too, but also when only the thread that started this process
-        # ends, as a page's thread does after every click.
-        os._exit(0)
-
-    def next(self) -> dict[str, Any]:
-        return self._waiting.get()
-
-    def run(
-        self, request: dict[str, Any], connection: duckdb.DuckDBPyConnection, views: Collection[str]
-    ) -> dict[str, Any]:
-        with self._lock:
-            self._running = (request["id"], connection)
-        try:
-            return answer(connection, request["sql"], request["row_cap"], views)
-        finally:
-            with self._lock:
-                self._running = None
-
-
 class _WithoutPandas:
     """DuckDB and pyarrow import pandas where they find it, which takes as long as to load small results."""
 
@@ -332,22 +293,22 @@ def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, d
     return connection, {"profile": found.to_dict()}
 
 
+def _serving(hello: Request) -> tuple[Callable[[Request, Requests], dict[str, Any]] | None, dict[str, Any]]:
+    connection, reply = _start(hello)
+    if connection is None:
+        return None, reply
+
+    def run(request: Request, requests: Requests) -> dict[str, Any]:
+        with requests.interrupting(request, connection.interrupt):
+            return answer(connection, request["sql"], request["row_cap"], hello["views"])
+
+    return run, reply
+
+
 def main() -> None:
     """Serve until the pipe closes."""
     sys.meta_path.insert(0, _WithoutPandas)
-    # Nothing but replies may reach the pipe, whatever a library prints.
-    replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    # Not sys.stdin, which the interpreter's end would wait for while a thread reads from it.
-    requests = _Requests(os.fdopen(os.dup(0), "rb"))
-    hello = requests.next()
-    connection, reply = _start(hello)
-    while True:
-        replies.write(json.dumps(reply, allow_nan=False).encode() + b"\n")
-        replies.flush()
-        if connection is None:
-            return
-        reply = requests.run(requests.next(), connection, hello["views"])
+    serve(_serving)
 
 
 if __name__ == "__main__":

@@ -1,26 +1,23 @@
 """The process that reads other data: it connects, counts, checks and runs one statement at a time.
 
 Started by the module `source_process` as `python -m mirror.data.process.source_child`. It speaks JSON, one object per
-line. First comes `{source, memory_mb}`, then any number of `{id, what: "database", have}` (what can be asked about;
-only where it is not the version that the other side has) and `{id, what: "query", sql, row_cap, time_limit_s}`. Each is
-answered by an object, or by `{error: kind, message}`.
+line. First comes `{source, memory_mb, scratch}`, then any number of `{id, what: "database", have}` (what can be asked
+about; only where it is not the version that the other side has) and `{id, what: "query", sql, row_cap, time_limit_s}`.
+Each is answered by an object, or by `{error: kind, message}`.
 """
 
-import json
 import math
-import os
-import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from mirror.data.guard import sqlglot_tree as guard
-from mirror.data.guard.duckdb import GuardError, UnreadableError
-from mirror.data.process.sandbox import QueryError, QueryStopped
+from mirror.data.guard.check_sql import check
+from mirror.data.guard.guard_errors import GuardError, UnreadableError
 from mirror.data.process.sandbox_child import cap_memory, plain
-from mirror.data.process.sql_process import unique_names
+from mirror.data.process.sql_process import QueryError, QueryStopped, unique_names
+from mirror.data.process.sql_serving import Request, Requests, serve
 from mirror.data.sources import facts
 from mirror.data.sources.location import Source, SourceError
 from mirror.data.sources.reader import Reader, open_reader
@@ -33,8 +30,8 @@ OLDEST_S = 600.0
 class Server:
     """Answers requests about one source."""
 
-    def __init__(self, source: Source) -> None:
-        self._reader: Reader = open_reader(source)
+    def __init__(self, source: Source, scratch: Path | None = None) -> None:
+        self._reader: Reader = open_reader(source, scratch)
         self._database: Database | None = None
         self._version = ""
         self._counted = 0.0
@@ -73,8 +70,8 @@ class Server:
     def _query(self, request: Mapping[str, Any]) -> dict[str, Any]:
         started = time.perf_counter()
         database = self._database or self._current()
-        sql = guard.check(request["sql"], database, request["row_cap"])
         with self._reader.session() as session:
+            sql = check(request["sql"], session.parser, database, request["row_cap"])
             found = session.fetch(sql, request["row_cap"], request["time_limit_s"])
         odd = 0
         rows = []
@@ -90,33 +87,18 @@ class Server:
         }
 
 
-def _start(request: Mapping[str, Any]) -> tuple[Server | None, dict[str, Any]]:
-    given = request["source"]
+def _serving(hello: Request) -> tuple[Callable[[Request, Requests], dict[str, Any]] | None, dict[str, Any]]:
+    given = hello["source"]
     source = Source(given["kind"], given["url"], tuple(map(Path, given["paths"])), given["name"])
-    cap_memory(request["memory_mb"])
+    cap_memory(hello["memory_mb"])
     try:
-        return Server(source), {"ready": True}
+        server = Server(source, Path(hello["scratch"]))
     except SourceError as error:
         return None, {"error": "source", "message": str(error)}
     except MemoryError:
         return None, {"error": "memory", "message": ""}
-
-
-def main() -> None:
-    """Serve until the pipe closes."""
-    # Nothing but replies may reach the pipe, whatever a library prints.
-    replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    server, reply = _start(json.loads(sys.stdin.buffer.readline()))
-    while True:
-        replies.write(json.dumps(reply, allow_nan=False).encode() + b"\n")
-        replies.flush()
-        line = sys.stdin.buffer.readline()
-        if server is None or not line:
-            return
-        request = json.loads(line)
-        reply = {"id": request["id"], **server.reply(request)}
+    return lambda request, _: {"id": request["id"], **server.reply(request)}, {"ready": True}
 
 
 if __name__ == "__main__":
-    main()
+    serve(_serving)

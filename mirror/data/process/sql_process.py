@@ -1,6 +1,7 @@
-"""What the processes that run SQL have in common: their start, replies as lines, their end, and column names."""
+"""What sources whose SQL runs in a process have in common: turns, a process's start, requests and replies, its end."""
 
 import contextlib
+import itertools
 import json
 import logging
 import os
@@ -10,22 +11,120 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import weakref
-from collections.abc import Iterable
-from typing import IO, Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Generic, TypeVar
+
+import sqlalchemy as sa
 
 from db.settings import ROOT
 
+INTERRUPT_S = 0.5
+_TICK_S = 0.05  # between two looks at a query that runs
 OUT_OF_MEMORY = "The query needed more memory than it may use: ask for fewer rows or shorter text."
 
 # What such a process needs of the environment: to start, to reach a database server, to tell the time, and the words of
-# the catalogue. No other setting of this process and no key is there to be found.
+# the catalogue. No other setting of this process and no key is there to be found: `with_password` hands one on.
 _ENVIRONMENT = re.compile(
-    "PATH|HOME|USERPROFILE|SYSTEMROOT|TZ|TMPDIR|TEMP|TMP|LANG|VIRTUAL_ENV|MIRROR_CATALOG|"
-    "(LC_|LD_|DYLD_|KRB5|SSL_|PG|PYTHON).*"
+    "PATH|HOME|USERPROFILE|SYSTEMROOT|TZ|TMPDIR|TEMP|TMP|LANG|VIRTUAL_ENV|MIRROR_CATALOG|(LC_|LD_|DYLD_|KRB5|SSL_).*|"
+    "PG(?!PASSWORD).*|"
+    "PYTHON(PATH|HOME|UTF8|IOENCODING|HASHSEED|WARNINGS|UNBUFFERED|DONTWRITEBYTECODE|PYCACHEPREFIX|NOUSERSITE)"
 )
 
 _log = logging.getLogger(__name__)
+
+
+class QueryError(ValueError):
+    """The SQL is wrong; the message is a sentence, with the database's own hints."""
+
+
+class UnreadableError(QueryError):
+    """The text cannot even be parsed: perhaps it is no SQL at all."""
+
+
+class QueryStopped(RuntimeError):
+    """The query did not end by itself: time limit, memory, or a crash. The message is a sentence."""
+
+
+class QueryCancelled(QueryStopped):
+    """Somebody stopped the query: see ProcessSource.cancel."""
+
+    def __init__(self) -> None:
+        super().__init__("The query was cancelled.")
+
+
+# -- turns -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Turn:
+    """One call that needs the process. `thread` is the caller's, None for what nobody may cancel."""
+
+    thread: int | None
+    cancelled: bool = False
+
+
+Process = TypeVar("Process", bound="SqlProcess")
+
+
+class ProcessSource(Generic[Process]):
+    """A source whose statements run in one process, in the order in which they come. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._turns: list[Turn] = []  # the first one has the process
+        self._changed = threading.Condition()
+        self._child: Process | None = None
+        self._version = ""
+
+    def cancel(self, thread: int | None = None) -> None:
+        """Stop the query that runs now, if any: it raises QueryCancelled. To be called from another thread.
+
+        Never stops a later query, however often it is called. What does not stop by itself within INTERRUPT_S is ended
+        with its process.
+
+        Args:
+            thread: stop only what this thread (`threading.get_ident()`) asked, also where it still waits for its turn:
+                a source may be shared between people.
+        """
+        with self._changed:
+            for turn in self._turns:
+                chosen = turn is self._turns[0] if thread is None else turn.thread == thread
+                if chosen and turn.thread is not None:
+                    turn.cancelled = True
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """End the process once its query is done; a later query starts a new one."""
+        with self._turn(None):
+            self._end()
+
+    @contextlib.contextmanager
+    def _turn(self, thread: int | None) -> Iterator[Turn]:
+        """Wait until the process is free, and have it for the context. Raises QueryCancelled."""
+        turn = Turn(thread)
+        with self._changed:
+            self._turns.append(turn)
+        try:
+            with self._changed:
+                self._changed.wait_for(lambda: turn.cancelled or self._turns[0] is turn)
+                if turn.cancelled:
+                    raise QueryCancelled
+            yield turn
+        finally:
+            with self._changed:
+                self._turns.remove(turn)
+                self._changed.notify_all()
+
+    def _end(self) -> None:
+        if self._child:
+            self._child.kill()
+        self._child = None
+
+
+# -- processes ---------------------------------------------------------------------------------------------------------
 
 
 class SqlProcess:
@@ -34,8 +133,13 @@ class SqlProcess:
     It ends with `kill`, or when nobody holds this object any more. `healthy` is False once it must not be asked again.
     """
 
+    crash = "The query crashed the database engine: nothing is lost, write it in another way."
+    takes_interrupts = True  # else what is to stop is ended with the process
+
     def __init__(self, module: str) -> None:
         self.healthy = True
+        self._most_mb = self._spare_mb = float("inf")  # that it may hold in all, and beyond what it holds when asked
+        self._ids = itertools.count()
         self._module = module
         self._replies: queue.Queue[bytes | None] = queue.Queue()  # None: there will be no more
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by the finalizer)
@@ -51,6 +155,55 @@ class SqlProcess:
         self._finalizer = weakref.finalize(self, _end, self._process, self._errors)
         assert self._process.stdout
         threading.Thread(target=_read_lines, args=(self._process.stdout, self._replies), daemon=True).start()
+
+    def ask(self, request: dict[str, Any], time_limit_s: float, turn: Turn) -> dict[str, Any]:
+        """Send a request and wait for the reply. Raises QueryStopped or QueryCancelled."""
+        number = next(self._ids)
+        self.healthy = False  # until a reply is in: whatever is raised meanwhile leaves a process in an unknown state
+        # What a load, or a query, has freed is given back to the system only later.
+        self._most_mb = min(self._most_mb, self._resident_mb() + self._spare_mb)
+        self._send({"id": number, **request})
+        reply = self._wait(number, time_limit_s, turn)
+        self.healthy = reply.get("error") not in ("memory", "crash")
+        return reply
+
+    def _wait(self, number: int, time_limit_s: float, turn: Turn) -> dict[str, Any]:
+        """The reply; one that says "stopped" is told why. A result that was quicker than what should stop it counts."""
+        stop: QueryStopped | None = None
+        deadline = time.monotonic() + time_limit_s
+        while True:
+            with contextlib.suppress(queue.Empty):
+                line = self._replies.get(timeout=max(0.0, min(_TICK_S, deadline - time.monotonic())))
+                if line is None:
+                    raise stop or QueryStopped(self._ended_because(self.crash))
+                reply: dict[str, Any] = json.loads(line)
+                if reply.get("error") == "stopped" and stop:
+                    self.healthy = True
+                    raise stop
+                return reply
+            late = time.monotonic() >= deadline
+            if (stop and late) or self._resident_mb() > self._most_mb:
+                raise stop or QueryStopped(OUT_OF_MEMORY)
+            if not stop and (turn.cancelled or late):
+                stop = QueryCancelled() if turn.cancelled else QueryStopped(self._late(time_limit_s))
+                if not self.takes_interrupts:
+                    raise stop
+                deadline = time.monotonic() + INTERRUPT_S
+            if stop:  # at every tick: between two statements of a query an interrupt finds nothing to stop
+                self._send({"interrupt": number})
+
+    def _late(self, time_limit_s: float) -> str:
+        return f"The query was stopped after {time_limit_s:g} s: ask for less, by a filter or fewer joined rows."
+
+    def _resident_mb(self) -> float:
+        """Memory that the process holds / 1e6 bytes; 0 where the system does not tell.
+
+        The system's own cap counts addresses, of which a process that has loaded much keeps many that it can fill.
+        """
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
+            return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+        return 0.0
 
     @property
     def alive(self) -> bool:
@@ -76,6 +229,21 @@ class SqlProcess:
     def _to_log(self, text: str) -> str:
         """The text without what no log may hold."""
         return text
+
+
+def with_password(url: str) -> str:
+    """The URL of a PostgreSQL server with the password of PGPASSWORD where it has none of its own.
+
+    What a process is told goes through its pipe alone; its environment and its arguments can be read by others.
+    """
+    password = os.environ.get("PGPASSWORD")
+    if not password or not url.startswith(("postgresql", "postgres")):
+        return url
+    with contextlib.suppress(sa.exc.ArgumentError, ValueError):  # whoever connects says what is wrong with it
+        parts = sa.make_url(url)
+        if parts.password is None and "password" not in parts.query:
+            return parts.update_query_dict({"password": password}).render_as_string(hide_password=False)
+    return url
 
 
 def _environment() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""DuckDB files, read in place, and CSV and Parquet files, which a DuckDB in memory holds or reads; all locked."""
+"""DuckDB files, read in place, and CSV and Parquet files, which a DuckDB of our own holds or reads; all locked."""
 
 import contextlib
 import csv
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import duckdb
 
-from mirror.data.process.sandbox import QueryError, QueryStopped
 from mirror.data.process.sandbox_child import lock, sentence
+from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.data.sources.location import Source, SourceError
 from mirror.data.sources.reader import ROW_CAP, TIME_LIMIT_S, Fetched, Structure, take, too_slow
 from mirror.schema.database import Column, Link, Relation, Type, shown
@@ -26,6 +26,7 @@ _HEADER_BYTES = 1_000_000
 _FEW_ODD = 0.05  # share of texts among numbers that looks like a slip
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "threads": 2,
+    "temp_directory": "",
     "autoload_known_extensions": "false",
     "autoinstall_known_extensions": "false",
     "allow_community_extensions": "false",
@@ -80,18 +81,46 @@ class DuckReader:
 
 
 class FilesReader:
-    """CSV files, which are read into memory once, and Parquet files, which stay where they are."""
+    """CSV files, which are read once, into memory or where that is too small into a file, and Parquet files in place.
 
-    def __init__(self, source: Source) -> None:
+    Args:
+        source: the files.
+        scratch: an empty folder for CSV files that memory does not hold; somebody else removes it.
+    """
+
+    def __init__(self, source: Source, scratch: Path) -> None:
         self.source = source
-        self._connection = duckdb.connect(":memory:", config={**_SETTINGS, "memory_limit": f"{LOAD_MB}MB"})
-        tables = _table_names(source.paths)
-        for table, path in tables.items():
-            self._load(table, path)
+        self._tables = _table_names(source.paths)
+        try:
+            self._connection = self._loaded(":memory:", "")
+        except _TooLargeError:
+            self._connection = self._stored(scratch)
         parquet = [str(path) for path in source.paths if _is_parquet(path)]
         if parquet:
             self._connection.execute(f"SET allowed_paths = [{', '.join(map(_literal, parquet))}]")
         lock(self._connection, QUERY_MB)
+
+    def _stored(self, scratch: Path) -> duckdb.DuckDBPyConnection:
+        """A database file: loading it may spill to disk; opened anew for reading, nothing is written any more."""
+        path = scratch / "files.duckdb"
+        try:
+            self._loaded(str(path), str(scratch / "spill")).close()
+        except _TooLargeError as error:
+            raise SourceError(
+                f"{error} needs more than {LOAD_MB:,} MB of memory: store it as Parquet, which is read in place."
+            ) from None
+        return duckdb.connect(str(path), read_only=True, config=_SETTINGS)
+
+    def _loaded(self, database: str, spill: str) -> duckdb.DuckDBPyConnection:
+        settings = {**_SETTINGS, "memory_limit": f"{LOAD_MB}MB", "temp_directory": spill}
+        connection = duckdb.connect(database, config=settings)
+        try:
+            for table, path in self._tables.items():
+                _load(connection, table, path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     @contextlib.contextmanager
     def session(self) -> Iterator["DuckSession"]:
@@ -133,34 +162,38 @@ class FilesReader:
         """Nearly always all rows."""
         return SAMPLE_ROWS, quoted(relation.name)
 
-    def _load(self, table: str, path: Path) -> None:
-        literal = _literal(str(path))
-        try:
-            if _is_parquet(path):
-                self._connection.execute(f"CREATE VIEW {quoted(table)} AS SELECT * FROM read_parquet({literal})")
-            else:
-                self._load_csv(table, path, literal)
-        except duckdb.OutOfMemoryException:
-            raise SourceError(
-                f"{path.name} needs more than {LOAD_MB:,} MB of memory: store it as Parquet, which is read in place."
-            ) from None
-        except duckdb.Error as error:
-            raise SourceError(_csv_sentence(path, str(error))) from None
 
-    def _load_csv(self, table: str, path: Path, literal: str) -> None:
-        names, options = _csv_options(path)
-        try:
-            self._connection.execute(f"CREATE TABLE {quoted(table)} AS SELECT * FROM read_csv({literal}, {options})")
-        except duckdb.InvalidInputException as error:
-            if "sniffing" not in str(error):
-                raise
-            # Guessing tells nothing of the line at fault; reading texts does.
-            columns = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names)
-            self._connection.execute(
-                f"SELECT count(*) FROM (SELECT DISTINCT * FROM read_csv({literal}, {options}, auto_detect = false, "
-                f"columns = {{{columns}}}))"
-            )
+class _TooLargeError(Exception):
+    """Memory does not hold a file; the message is its name."""
+
+
+def _load(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -> None:
+    literal = _literal(str(path))
+    try:
+        if _is_parquet(path):
+            connection.execute(f"CREATE VIEW {quoted(table)} AS SELECT * FROM read_parquet({literal})")
+        else:
+            _load_csv(connection, table, path, literal)
+    except duckdb.OutOfMemoryException:
+        raise _TooLargeError(path.name) from None
+    except duckdb.Error as error:
+        raise SourceError(_csv_sentence(path, str(error))) from None
+
+
+def _load_csv(connection: duckdb.DuckDBPyConnection, table: str, path: Path, literal: str) -> None:
+    names, options = _csv_options(path)
+    try:
+        connection.execute(f"CREATE TABLE {quoted(table)} AS SELECT * FROM read_csv({literal}, {options})")
+    except duckdb.InvalidInputException as error:
+        if "sniffing" not in str(error):
             raise
+        # Guessing tells nothing of the line at fault; reading texts does.
+        columns = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names)
+        connection.execute(
+            f"SELECT count(*) FROM (SELECT DISTINCT * FROM read_csv({literal}, {options}, auto_detect = false, "
+            f"columns = {{{columns}}}))"
+        )
+        raise
 
 
 class DuckSession:
@@ -169,6 +202,7 @@ class DuckSession:
     def __init__(self, source: Source, connection: duckdb.DuckDBPyConnection) -> None:
         self._source = source
         self._connection = connection
+        self.parser: duckdb.DuckDBPyConnection | None = connection
 
     def fetch(self, sql: str, row_cap: int = ROW_CAP, time_limit_s: float = TIME_LIMIT_S) -> Fetched:
         """Run one statement."""
@@ -272,7 +306,7 @@ def _structure(connection: duckdb.DuckDBPyConnection) -> Structure:
     for table, own, other, to in foreign:
         optional = any(c.nullable for c in columns[table] if c.name in own)
         links.append(Link(table, own, other, to, True, own in alone.get(table, ()), optional))
-    return Structure(relations, links)
+    return Structure(relations, links, schema=rows("SELECT current_database(), current_schema()")[0])
 
 
 def _type(declared: str) -> Type:
@@ -310,8 +344,11 @@ def _csv_options(path: Path) -> tuple[list[str], str]:
     header, *rest = head.splitlines() or [""]
     if not header.strip():
         raise SourceError(f"{path.name} is empty: its first line should name the columns.")
-    delimiter = max(_DELIMITERS, key=lambda d: len(next(csv.reader([header], delimiter=d))))
-    names = [name.strip() for name in next(csv.reader(io.StringIO(head), delimiter=delimiter))]
+    try:
+        delimiter = max(_DELIMITERS, key=lambda d: len(next(csv.reader([header], delimiter=d))))
+        names = [name.strip() for name in next(csv.reader(io.StringIO(head), delimiter=delimiter))]
+    except csv.Error:  # bytes that are no text
+        raise SourceError(f"{path.name} holds no CSV: its first line should name the columns.") from None
     if not any(words_of(name) and not _is_number(name) for name in names) or any(map(_is_number, names)):
         raise SourceError(
             f"The first line of {path.name} is “{header[:60]}”: it should name the columns, as in id,name,amount."

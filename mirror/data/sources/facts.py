@@ -6,8 +6,8 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from mirror.data.process.sandbox import QueryError, QueryStopped
 from mirror.data.process.sandbox_child import plain
+from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.data.sources.location import SourceError
 from mirror.data.sources.reader import Reader, Session, Structure
 from mirror.query.tables.dialects import without_nan
@@ -33,7 +33,9 @@ def database(reader: Reader) -> Database:
         links = [*structure.links, *keys.inferred(relations, structure.links, counter.overlap)]
     relations = [_marked(r) for r in relations]
     notes = [*structure.notes, keys.note(links), *counter.notes(relations)]
-    return Database(reader.source.dialect, name, tuple(relations), tuple(links), tuple(n for n in notes if n))
+    said = tuple(n for n in notes if n)
+    where = structure.schema, structure.any_case
+    return Database(reader.source.dialect, name, tuple(relations), tuple(links), said, *where)
 
 
 def _printable(structure: Structure) -> Structure:
@@ -184,7 +186,7 @@ class _Counter:
 
     def _rows(self, relation: Relation, sql: str) -> list[tuple] | None:
         left = self._until - time.monotonic()
-        if left <= 0:
+        if left <= 0 or (relation.view and relation.name in self._late):  # a slow view is slow whatever is asked
             self._late.append(relation.name)
             return None
         try:

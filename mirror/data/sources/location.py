@@ -1,5 +1,6 @@
 """Which database or files a text names, from PostgreSQL to CSV, and how to call them without a password."""
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +10,9 @@ from urllib.parse import quote, unquote
 
 import sqlalchemy as sa
 
+from db.plain_text import printable
 from db.store import Store
+from mirror.data.guard.guard_errors import shown
 
 Kind = Literal["postgresql", "mysql", "sqlite", "duckdb", "files"]
 
@@ -40,7 +43,8 @@ class Source:
     Attributes:
         kind: what it is.
         url: SQLAlchemy URL of a server, with its password; empty for files.
-        paths: the files; empty for a server.
+        paths: the files under the names that were given, links among them not followed: a link stands for the kind of
+            file that its own name says; empty for a server.
         name: what to call it in a message, without a password.
     """
 
@@ -67,7 +71,7 @@ class Source:
         for secret in _secrets(self.url):
             text = text.replace(secret, "***")
         for path in self.paths:
-            text = text.replace(str(path), path.name)
+            text = text.replace(str(path), path.name).replace(os.path.realpath(path), path.name)
         return text
 
 
@@ -80,9 +84,15 @@ def find(text: str) -> Source:
     if not text:
         raise SourceError(f"Name a database or a file: {READABLE} can be read.")
     scheme = _SCHEME.match(text)
-    if scheme:
-        return _of_url(text, scheme[1].lower())
-    return _of_paths(_expanded(text))
+    try:
+        return _of_url(text, scheme[1].lower()) if scheme else _of_paths(_expanded(text))
+    except SourceError:
+        raise
+    except (OSError, ValueError, RuntimeError) as error:  # longer than a path can be, with a NUL, of no such user
+        why = getattr(error, "strerror", None) or str(error).rstrip(".")
+        raise SourceError(
+            f"“{shown(printable(text))}” names no file ({why}): name a database or a file, and ask the question apart."
+        ) from None
 
 
 def _of_url(text: str, scheme: str) -> Source:
@@ -132,7 +142,7 @@ def _secrets(url: str) -> Iterable[str]:
 def _expanded(text: str) -> list[Path]:
     """The paths that a text names: one, those of a glob, or several with commas between them."""
     whole = Path(text).expanduser()
-    if whole.exists() or "," not in text:
+    if "," not in text or _is_there(whole):
         if not whole.exists() and re.search(r"[*?\[]", whole.name):
             found = sorted(whole.parent.glob(whole.name)) if whole.parent.is_dir() else []
             if not found:
@@ -140,6 +150,14 @@ def _expanded(text: str) -> list[Path]:
             return found
         return [whole]
     return [path for part in text.split(",") if part.strip() for path in _expanded(part.strip())]
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a path leads to something; a list of many paths is longer than any path."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _of_paths(paths: list[Path]) -> Source:
@@ -157,8 +175,8 @@ def _of_paths(paths: list[Path]) -> Source:
             raise SourceError(f"There is no file {path.name}: mend the path.")
     if len(paths) > MOST_FILES:
         raise SourceError(f"These are {len(paths):,} files, where {MOST_FILES} can be read together: name fewer.")
-    resolved = tuple(path.resolve() for path in paths)
-    return Source("files", paths=resolved, name=_named(resolved))
+    named = tuple(path.absolute() for path in paths)
+    return Source("files", paths=named, name=_named(named))
 
 
 def _named(paths: tuple[Path, ...]) -> str:
@@ -195,7 +213,7 @@ def _kind_of_file(path: Path) -> Kind:
 def _file(kind: Kind, path: Path) -> Source:
     if kind == "sqlite" and not path.is_file():
         raise SourceError(f"There is no file {path.name}: mend the path.")
-    return Source(kind, paths=(path.resolve(),), name=path.name)
+    return Source(kind, paths=(path.absolute(),), name=path.name)
 
 
 def _stamp(path: Path) -> str:

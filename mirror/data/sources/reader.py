@@ -1,13 +1,18 @@
 """What every kind of source can do: list its tables, and run a SELECT that can change nothing, within limits."""
 
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
-from mirror.data.process.sandbox import QueryStopped
+from mirror.data.process.sql_process import QueryStopped
 from mirror.data.sources.location import Source, SourceError
 from mirror.schema.database import Link, Relation
+
+if TYPE_CHECKING:
+    import duckdb
 
 ROW_CAP = 1000
 TIME_LIMIT_S = 10.0
@@ -36,6 +41,10 @@ class Fetched:
 class Session(Protocol):
     """An open connection that can only read."""
 
+    @property
+    def parser(self) -> "duckdb.DuckDBPyConnection | None":
+        """Where DuckDB runs the statements, what parses them as it will; else None."""
+
     def fetch(self, sql: str, row_cap: int = ROW_CAP, time_limit_s: float = TIME_LIMIT_S) -> Fetched:
         """Run one statement that the guard has passed, or one of our own.
 
@@ -45,11 +54,13 @@ class Session(Protocol):
 
 @dataclass(frozen=True)
 class Structure:
-    """Tables and declared keys, before anything is counted."""
+    """Tables and declared keys, before anything is counted; `schema` and `any_case` as Database has them."""
 
     relations: list[Relation]
     links: list[Link]
     notes: tuple[str, ...] = ()
+    schema: tuple[str, ...] = ()
+    any_case: bool = False
 
 
 class Reader(Protocol):
@@ -94,8 +105,13 @@ def too_slow(time_limit_s: float) -> QueryStopped:
     return QueryStopped(f"The query was stopped after {time_limit_s:g} s: ask for less, by a filter or fewer joins.")
 
 
-def open_reader(source: Source) -> Reader:
-    """The reader of a source. Raises SourceError."""
+def open_reader(source: Source, scratch: Path | None = None) -> Reader:
+    """The reader of a source. Raises SourceError.
+
+    Args:
+        source: what to read.
+        scratch: a folder for what memory does not hold, which is removed by whoever made it.
+    """
     if source.kind == "sqlite":
         from mirror.data.sources.sqlite import SqliteReader
 
@@ -103,7 +119,9 @@ def open_reader(source: Source) -> Reader:
     if source.kind in ("duckdb", "files"):
         from mirror.data.sources import duck
 
-        return duck.DuckReader(source) if source.kind == "duckdb" else duck.FilesReader(source)
+        if source.kind == "duckdb":
+            return duck.DuckReader(source)
+        return duck.FilesReader(source, scratch or Path(tempfile.mkdtemp(prefix="mirror-")))
     if source.kind in ("postgresql", "mysql"):
         from mirror.data.sources.servers import ServerReader
 

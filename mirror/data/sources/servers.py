@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mirror.data.process.sandbox import QueryError
+from mirror.data.process.sql_process import QueryError
 from mirror.data.sources import structure
 from mirror.data.sources.location import Source, SourceError
 from mirror.data.sources.reader import LOCK_LIMIT_S, ROW_CAP, TIME_LIMIT_S, Fetched, Structure, take, too_slow
@@ -51,6 +51,7 @@ _VERSION = {
 }
 _NAMES = """SELECT table_name FROM information_schema.tables
     WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"""
+_ANY_CASE = "SELECT @@lower_case_table_names"
 _PARTITIONS = "SELECT relname FROM pg_class WHERE relispartition"
 _ESTIMATES = {
     "postgresql": """SELECT c.relname, c.reltuples::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -139,7 +140,8 @@ class ServerReader:
                 schema = row[0] if row else None
             estimates = connection.exec_driver_sql(_ESTIMATES[self.source.kind]).all()
             self._estimates = {str(name): int(rows) for name, rows in estimates}
-            return structure.read(sa.inspect(connection), schema, skipped)
+            any_case = self.source.kind == "mysql" and connection.exec_driver_sql(_ANY_CASE).scalar_one() != 0
+            return structure.read(sa.inspect(connection), schema, skipped, any_case=any_case)
 
     def version(self) -> str:
         """A hash of all tables and columns."""
@@ -187,6 +189,8 @@ class ServerReader:
 
 class ServerSession:
     """One connection in a transaction that can only read."""
+
+    parser: None = None
 
     def __init__(self, reader: ServerReader, connection: sa.Connection) -> None:
         self._reader = reader

@@ -9,13 +9,15 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from mirror.data.process.sandbox import QueryError
+from mirror.data.process.sql_process import QueryError
 from mirror.data.sources import structure
 from mirror.data.sources.location import Source, SourceError
 from mirror.data.sources.reader import LOCK_LIMIT_S, ROW_CAP, TIME_LIMIT_S, Fetched, Structure, take, too_slow
 from mirror.schema.database import Column, Relation
 
 SAMPLE_ROWS = 100_000
+LOOK_S = 1.0  # at what one view or column holds
+STRUCTURE_S = 10.0  # at all of them: what is not looked at then is taken as it was declared
 _STEPS_BETWEEN_LOOKS = 10_000
 _MOST_BYTES = 50_000_000  # of one value
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -55,31 +57,49 @@ class SqliteReader:
             raise SourceError(self.sentence(error)) from None
 
     def structure(self) -> Structure:
-        """Tables, columns and keys; a column of ISO texts that is declared a date is one."""
+        """Tables, columns and keys of what can be read; a column of ISO texts that is declared a date is one."""
+        until = time.monotonic() + STRUCTURE_S
         with self._connection() as connection:
+            readable, notes = self._readable(connection)
             engine = sa.create_engine("sqlite://", creator=lambda: connection, poolclass=sa.StaticPool)
             try:
                 with engine.connect() as inspected:
-                    found = structure.read(sa.inspect(inspected), None)
+                    found = structure.read(sa.inspect(inspected), None, only=readable)
             except sa.exc.DBAPIError as error:
                 raise SourceError(self.sentence(error.orig or error)) from None
-            relations = [self._as_stored(connection, relation) for relation in found.relations]
-            return replace(found, relations=relations)
+            relations = [self._as_stored(connection, relation, until) for relation in found.relations]
+            return replace(found, relations=relations, notes=(*found.notes, *notes))
 
-    def _as_stored(self, connection: sqlite3.Connection, relation: Relation) -> Relation:
+    def _readable(self, connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
+        """Tables and views that can be read, and a sentence on each that cannot, such as a view of a dropped table."""
+        names, notes = [], []
+        for name, kind in connection.execute("SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')"):
+            try:
+                with _clock(connection, LOOK_S):
+                    connection.execute(f"SELECT * FROM {_quoted(name)} LIMIT 0").fetchall()
+                names.append(name)
+            except sqlite3.Error as error:
+                if not isinstance(error, sqlite3.OperationalError):
+                    raise
+                notes.append(f"The {kind} {name} cannot be read and is left out: {str(error).rstrip('.')}.")
+        return names, notes
+
+    def _as_stored(self, connection: sqlite3.Connection, relation: Relation, until: float) -> Relation:
         """SQLite stores what it is given: the values decide what a column holds, not the declaration."""
-        columns = []
-        for column in relation.columns:
+        columns = list(relation.columns)
+        for i, column in enumerate(columns):
             name = _quoted(column.name)
             rows = f"(SELECT {name} AS v FROM {_quoted(relation.name)} WHERE {name} IS NOT NULL LIMIT {SAMPLE_ROWS})"
             try:
-                counts = connection.execute(
-                    "SELECT count(*), sum(typeof(v) = 'integer'), sum(typeof(v) = 'real'), sum(typeof(v) = 'text'), "
-                    f"sum(typeof(v) = 'text' AND v GLOB '{_ISO}'), max(length(v)) FROM {rows}"
-                ).fetchone()
-            except sqlite3.Error:  # a view that cannot be read
-                counts = (0, 0, 0, 0, 0, 0)
-            columns.append(_typed(column, *(int(n or 0) for n in counts)))
+                with _clock(connection, min(LOOK_S, until - time.monotonic())):
+                    counts = connection.execute(
+                        "SELECT count(*), sum(typeof(v) = 'integer'), sum(typeof(v) = 'real'), "
+                        f"sum(typeof(v) = 'text'), sum(typeof(v) = 'text' AND v GLOB '{_ISO}'), max(length(v)) "
+                        f"FROM {rows}"
+                    ).fetchone()
+            except sqlite3.Error:  # a view that takes too long, or fails on some row
+                break
+            columns[i] = _typed(column, *(int(n or 0) for n in counts))
         return replace(relation, columns=tuple(columns))
 
     def version(self) -> str:
@@ -119,20 +139,21 @@ def _typed(column: Column, count: int, integers: int, reals: int, texts: int, is
 class SqliteSession:
     """One open file."""
 
+    parser: None = None
+
     def __init__(self, reader: SqliteReader, connection: sqlite3.Connection) -> None:
         self._reader = reader
         self._connection = connection
 
     def fetch(self, sql: str, row_cap: int = ROW_CAP, time_limit_s: float = TIME_LIMIT_S) -> Fetched:
         """Run one statement."""
-        end = time.monotonic() + time_limit_s
-        self._connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS_BETWEEN_LOOKS)
         try:
-            cursor = self._connection.execute(sql)
-            columns = tuple(d[0] for d in cursor.description or ())
-            rows, truncated = take(cursor.fetchmany, row_cap)
-            cursor.close()
-            return Fetched(columns, rows, truncated)
+            with _clock(self._connection, time_limit_s):
+                cursor = self._connection.execute(sql)
+                columns = tuple(d[0] for d in cursor.description or ())
+                rows, truncated = take(cursor.fetchmany, row_cap)
+                cursor.close()
+                return Fetched(columns, rows, truncated)
         except sqlite3.OperationalError as error:
             if "interrupted" in str(error):
                 raise too_slow(time_limit_s) from None
@@ -145,8 +166,17 @@ class SqliteSession:
             raise QueryError(f"{str(error).rstrip('.')}.") from None
         except OverflowError as error:
             raise QueryError(f"A number is too large: {error}.") from None
-        finally:
-            self._connection.set_progress_handler(None, 0)
+
+
+@contextlib.contextmanager
+def _clock(connection: sqlite3.Connection, time_limit_s: float) -> Iterator[None]:
+    """Statements of the context are interrupted once the time is up; the engine itself asks."""
+    end = time.monotonic() + time_limit_s
+    connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS_BETWEEN_LOOKS)
+    try:
+        yield
+    finally:
+        connection.set_progress_handler(None, 0)
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:

@@ -1,6 +1,6 @@
 """Tables, columns and declared keys as SQLAlchemy's inspector tells them, for PostgreSQL, MySQL and SQLite."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,19 +12,27 @@ from mirror.schema.database import Column, Link, Relation, Type
 MOST_TABLES = 300
 
 
-def read(inspector: Inspector, schema: str | None, skipped: Iterable[str] = ()) -> Structure:
+def read(
+    inspector: Inspector,
+    schema: str | None,
+    skipped: Iterable[str] = (),
+    only: Sequence[str] | None = None,
+    any_case: bool = False,
+) -> Structure:
     """Everything of one schema, in a fixed number of queries.
 
     Args:
         inspector: of an open connection.
-        schema: name of the schema, None for the only one.
+        schema: name of the schema, None for the one that the connection reads.
         skipped: tables that are parts of others.
+        only: where given, nothing else is looked at.
+        any_case: whether names of tables are not told apart by case.
     """
     views = set(inspector.get_view_names(schema=schema))
     if hasattr(inspector, "get_materialized_view_names"):
         with_stored = _tolerant(lambda: inspector.get_materialized_view_names(schema=schema))
         views |= set(with_stored)
-    kinds: dict[str, Any] = {"schema": schema, "kind": ObjectKind.ANY}
+    kinds: dict[str, Any] = {"schema": schema, "kind": ObjectKind.ANY, "filter_names": only}
     columns = inspector.get_multi_columns(**kinds)
     keys = inspector.get_multi_pk_constraint(**kinds)
     foreign = inspector.get_multi_foreign_keys(**kinds)
@@ -54,7 +62,8 @@ def read(inspector: Inspector, schema: str | None, skipped: Iterable[str] = ()) 
             if len(own) == len(to):
                 optional = any(c.nullable for c in found if c.name in own)
                 links.append(Link(name, own, one["referred_table"], to, True, own in alone, optional))
-    return Structure(relations, links, notes)
+    where = schema or inspector.default_schema_name
+    return Structure(relations, links, notes, (where,) if where else (), any_case)
 
 
 def _key_of(keys: Mapping[Any, Any], schema: str | None, table: str) -> tuple[str, ...]:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from mirror.ask.answer import Answer
-from mirror.data.process.sandbox import Sandbox
+from mirror.data.data_source import Source
 
-_PATIENCE_S = 2.0  # the sandbox stops a query in less; a language model may stay silent for a minute
+_PATIENCE_S = 2.0  # the source stops a query in less; a language model may stay silent for a minute
 _TICK_S = 0.05
 
 
@@ -17,11 +17,11 @@ class Asking:
 
     Args:
         work: makes the answer; it must not touch the page.
-        box: the sandbox that it queries.
+        box: the source that it queries.
         given_up: the answer when the work is cancelled and does not end.
     """
 
-    def __init__(self, work: Callable[[], Answer], box: Sandbox, given_up: Answer) -> None:
+    def __init__(self, work: Callable[[], Answer], box: Source, given_up: Answer) -> None:
         self._box = box
         self._given_up = given_up
         self._made: Future[Answer] = Future()

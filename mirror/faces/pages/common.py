@@ -15,10 +15,11 @@ from db.settings import SettingsError, db_url
 from db.store import StoreError
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import figure, fits, tiles
-from mirror.data.process.sandbox import QueryStopped, Sandbox, shared
+from mirror.data.process.sandbox import Sandbox, shared
+from mirror.data.process.sql_process import QueryStopped
 from mirror.schema import catalog
 from mirror.table.numbers import format_value
-from mirror.table.table import Table
+from mirror.table.table import Column, Table
 from mirror.table.wording import counted
 
 NEW_RUN_PATH = "new-run"
@@ -131,15 +132,14 @@ def prose(text: str) -> str:
 
 def show_table(table: Table, key: str, selectable: bool = False) -> int | None:
     """A result as a table, numbers with a sensible count of digits. Returns the selected row, if any."""
-    frame = pd.DataFrame(list(table.rows), columns=list(table.columns)).convert_dtypes()
+    frame = pd.DataFrame(list(table.rows), columns=list(table.names)).convert_dtypes()
     columns = {}
-    for name in table.columns:
-        entry = catalog.entry(name)
-        text = plain(f"{entry.title}: {entry.text}" if entry.text else entry.title)
-        if entry.numeric and pd.api.types.is_float_dtype(frame[name]):
-            columns[name] = st.column_config.NumberColumn(help=text, format=_digits(name, table))
+    for column in table.columns:
+        text = plain(f"{column.title}: {column.text}" if column.text else column.title)
+        if column.numeric and pd.api.types.is_float_dtype(frame[column.name]):
+            columns[column.name] = st.column_config.NumberColumn(help=text, format=_digits(column, table))
         else:
-            columns[name] = st.column_config.Column(help=text)
+            columns[column.name] = st.column_config.Column(help=text)
     if not selectable:
         st.dataframe(frame, hide_index=True, column_config=columns, key=key, placeholder="")
         return None
@@ -156,10 +156,10 @@ def show_table(table: Table, key: str, selectable: bool = False) -> int | None:
     return rows[0] if rows else None
 
 
-def _digits(name: str, table: Table) -> str:
+def _digits(column: Column, table: Table) -> str:
     """A printf format with enough digits for the smallest value of the column, and no more."""
-    sizes = [abs(v) for v in table.column(name) if isinstance(v, (int, float)) and v]
-    if not sizes or name in ("compression", "zipf_s"):
+    sizes = [abs(v) for v in table.values(column.name) if isinstance(v, (int, float)) and v]
+    if not sizes or (column.role == "axis" and column.type == "real"):
         return "%.4g"
     smallest = min(sizes)
     return "%.4f" if smallest < 1 else "%.2f" if smallest < 1000 else "%.0f"
@@ -169,8 +169,8 @@ def show_chart(table: Table, chart: ChartSpec, key: str, narrow: bool = False) -
     """The chart of a result, number tiles, or why there is none; `narrow` where it has no more room than on a phone."""
     if chart.type == "tiles" and table.rows:
         with st.container(horizontal=True, gap="medium"):
-            for name, value in tiles(table):
-                st.metric(plain(catalog.entry(name).label), plain(format_value(name, value)), width="content")
+            for column, value in tiles(table):
+                st.metric(plain(column.label), plain(format_value(column, value)), width="content")
         return
     if why := fits(chart, table):
         st.info(plain(why), icon=":material/table_chart:")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from mirror.ask.answer import Answer
 from mirror.ask.other_data import MAX_QUESTION, ask, data, run_sql
-from mirror.data.process.sandbox import QueryStopped
+from mirror.data.process.sql_process import QueryStopped
 from mirror.data.sources.location import READABLE, SourceError, find
 from mirror.faces.pages.common import heading, is_phone, plain, show_chart
 from mirror.faces.pages.result_view import chart_options, rows_in_words, show_rows
@@ -166,7 +166,7 @@ def _holds(column: Column) -> str:
 def _ask(question: str) -> None:
     """Answer a question and put it and its SQL where the widgets find them."""
     state = st.session_state
-    answer = ask(question, state["data_url"])
+    answer = ask(question, state["data_url"], after=state.get("data_original"))
     state.update(data_asked=question, data_question=question, data_answer=answer, data_original=answer)
     state["data_sql"] = answer.sql or ""
     state["data_generation"] = state.get("data_generation", 0) + 1  # new widgets for the chart of a new answer

@@ -12,14 +12,15 @@ import streamlit as st
 from db.runs import RunState
 from db.settings import ROOT
 from db.store import StoreError
-from mirror.data.process.sandbox import QueryError, QueryStopped, Sandbox
+from mirror.data.process.sandbox import Sandbox
+from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.faces.pages.common import heading, local_time, plain, prose, sandbox, show_status, show_table
 from mirror.runs import jobs
 from mirror.runs.listing import filled, newest
 from mirror.runs.run_plan import RunPlan
 from mirror.schema import catalog
 from mirror.table.numbers import format_value
-from mirror.table.table import Table
+from mirror.table.table import plain_table
 from mirror.table.wording import counted
 
 _POLL_S = 2.0
@@ -173,7 +174,10 @@ def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
         plan = _planned(sweep, overrides, quick, retry, again)
     todo = plan.count("todo")
     shown = {"to run": f"{todo:,}", "done already": f"{done:,}", "failed before": f"{failed:,}" if failed else ""}
-    shown |= {"cannot run": f"{plan.count('skip'):,}", "estimate": format_value("duration_s", plan.seconds)}
+    shown |= {
+        "cannot run": f"{plan.count('skip'):,}",
+        "estimate": format_value(catalog.entry("duration_s"), plan.seconds),
+    }
     for name, value in shown.items():
         if value:
             numbers.metric(name, value, width="content")
@@ -188,7 +192,7 @@ def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
         st.caption(prose(note))
     with st.expander(f"Plan ({counted(len(plan.trials), 'trial')})", expanded=len(plan.trials) <= 12):
         rows = [(_fate(t), t.seconds if t.fate == "todo" else None, t.label, t.reason or None) for t in plan.trials]
-        show_table(filled(Table(("state", "seconds", "trial", "reason"), tuple(rows))), key="plan")
+        show_table(filled(plain_table(("state", "seconds", "trial", "reason"), rows)), key="plan")
 
 
 def _fate(trial: jobs.PlannedView) -> str:
@@ -257,7 +261,7 @@ def _run(state: RunState) -> None:
             over = finished / state.total if state.total else 0.0
             parts = [state.current or "starting"]
             if state.seconds_left is not None:
-                parts.append(f"{format_value('duration_s', state.seconds_left)} left")
+                parts.append(f"{format_value(catalog.entry('duration_s'), state.seconds_left)} left")
             st.progress(min(over, 1.0), text=plain(" · ".join(parts)))
         if state.message:
             st.caption(plain(state.message))

@@ -19,7 +19,7 @@ _CHART_TYPES: tuple[ChartType, ...] = ("scatter", "line", "bar", "box", "histogr
 def chart_options(table: Table, chart: ChartSpec, spec: QuerySpec | None, key: object) -> ChartSpec:
     """The chart as chosen, with what the person changed. A new `key` forgets the changes."""
     with st.popover("Chart options", icon=":material/tune:"):
-        columns = [None, *table.columns]
+        columns = [None, *table.names]
 
         def pick(label: str, value: str | None) -> str | None:
             at = columns.index(value) if value in columns else 0

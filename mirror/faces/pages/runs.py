@@ -1,18 +1,21 @@
 """The page Runs: every trial, one line each; a failure's reason in its line."""
 
 import hashlib
+from dataclasses import replace
 
 import streamlit as st
 
+from db.plain_text import plain_text
 from db.store import StoreError
 from mirror.chart.chart_spec import ChartSpec
-from mirror.data.guard.duckdb import GuardError
-from mirror.data.process.sandbox import QueryError, QueryStopped, Sandbox
+from mirror.data.guard.guard_errors import GuardError
+from mirror.data.process.sandbox import Sandbox
+from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.faces.pages.common import heading, local_time, plain, sandbox, show_chart, show_status, show_table
 from mirror.runs.listing import FILTERS, choices, details, trials
 from mirror.schema import catalog
 from mirror.table.csv_export import to_csv
-from mirror.table.numbers import format_value, plain_text
+from mirror.table.numbers import format_value
 from mirror.table.table import Table, Value
 from mirror.table.wording import counted
 
@@ -54,7 +57,7 @@ def _list(box: Sandbox) -> None:
 def _in_words(table: Table) -> str:
     """`first 1,000 trials, 12 of them without a result`."""
     count = counted(len(table.rows), "trial")
-    without = sum(status != "ok" for status in table.column("status"))
+    without = sum(status != "ok" for status in table.values("status"))
     return (
         ("first " if table.truncated else "") + count + (f", {without:,} of them without a result" if without else "")
     )
@@ -77,14 +80,14 @@ def show_trial(box: Sandbox, trial_id: str) -> None:
             if story.samples.rows:
                 st.caption("Every timed sample, in the order taken")
                 show_chart(story.samples, ChartSpec("scatter", x="sample", y="latency_us"), key="samples")
-            for metric in dict.fromkeys(story.curves.column("metric")):
+            for metric in dict.fromkeys(story.curves.values("metric")):
                 rows = tuple(r for r in story.curves.rows if r[0] == metric)
                 st.caption(f"{plain(str(metric))} over training steps")
-                curve = type(story.curves)(story.curves.columns, rows)
+                curve = replace(story.curves, rows=rows)
                 show_chart(curve, ChartSpec("line", x="step", y="value"), key=f"curve_{metric}")
 
 
 def _in_table(column: str, value: Value) -> str:
     """A value on one line, times in the reader's zone."""
-    text = local_time(str(value)) if column == "started_at" else format_value(column, value)
+    text = local_time(str(value)) if column == "started_at" else format_value(catalog.entry(column), value)
     return plain_text(text, _LONGEST_VALUE)

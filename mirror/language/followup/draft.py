@@ -135,7 +135,7 @@ class Draft:
         for f in said:
             known = self.profile.values(f.column)
             if f.operator in ("=", "in") and known and not set(f.values) & set(known):
-                there = shortened([describe(f.column, v) for v in known], 8)
+                there = shortened([describe(catalog.entry(f.column), v) for v in known], 8)
                 raise Refusal(f"No trial has {filter_in_words(f)} yet; there is {there}.")
 
     def lift(self, column: str) -> bool:

@@ -5,10 +5,11 @@ Each returns the filters that hold now, and notes that say what has changed; a n
 
 from collections.abc import Sequence
 
+from db.plain_text import plain_text
 from mirror.query.errors import Refusal
 from mirror.query.spec import Filter, Operator
 from mirror.schema import catalog
-from mirror.table.numbers import format_number, plain_text
+from mirror.table.numbers import format_number
 from mirror.table.table import Value
 from mirror.table.wording import filter_in_words, join
 

@@ -180,7 +180,9 @@ def _at_its_work(spec: QuerySpec, before: QuerySpec, profile: Profile) -> QueryS
         complete(staying, profile, "")
     except (Refusal, Ambiguity):
         return spec
-    return replace(staying, notes=(*spec.notes, *(f"{describe(f.column, f.values[0])} as before" for f in same)))
+    return replace(
+        staying, notes=(*spec.notes, *(f"{describe(catalog.entry(f.column), f.values[0])} as before" for f in same))
+    )
 
 
 def _suits(number: str, column: str) -> bool:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from mirror.chart.roles import is_number, sort_roles
 from mirror.query.errors import Refusal
 from mirror.query.spec import Filter, QuerySpec
-from mirror.schema import catalog
 from mirror.schema.views import KNOWN_COLUMNS
-from mirror.table.numbers import describe, format_value
+from mirror.table.numbers import format_value
 from mirror.table.table import Table, Value
 from mirror.table.wording import counted, in_words, shortened
 
@@ -35,15 +34,15 @@ def without(before: QuerySpec, table: Table | None) -> tuple[tuple[Filter, ...],
     if not roles.metrics:
         raise Refusal("The result holds no numbers to look for outliers in: ask for a metric first.")
     metric = roles.metrics[0]
-    values = table.column(metric)
+    column, values = table.column(metric), table.values(metric)
     numbers = [float(v) for v in values if is_number(v)]
-    label = catalog.entry(metric).label
+    label = column.label
     if len(numbers) < _FEWEST:
         raise Refusal(f"{counted(len(numbers), 'value')} of {label} are too few to tell outliers by.")
     low, high = _fences(numbers)
     rows = [i for i, v in enumerate(values) if is_number(v) and not low <= v <= high]
     if not rows:
-        span = f"{format_value(metric, min(numbers))} to {format_value(metric, max(numbers))}"
+        span = f"{format_value(column, min(numbers))} to {format_value(column, max(numbers))}"
         raise Refusal(
             f"No outlier: all {counted(len(numbers), 'value')} of {label} ({span}) lie within {_RANGES} interquartile "
             "ranges of the middle half."
@@ -55,12 +54,12 @@ def without(before: QuerySpec, table: Table | None) -> tuple[tuple[Filter, ...],
     by_dimension = None if roles.raw else _telling(table, rows, roles.dimensions, before)
     if by_dimension:
         return (by_dimension,), notes
-    column = before.metrics[0].column if before.metrics else metric
-    if column not in KNOWN_COLUMNS[before.source] or metric not in (column, *(m.alias for m in before.metrics)):
+    limited = before.metrics[0].column if before.metrics else metric
+    if limited not in KNOWN_COLUMNS[before.source] or metric not in (limited, *(m.alias for m in before.metrics)):
         raise Refusal(
             f"No single value tells the outliers apart ({named}): exclude them by name, as in “without dense”."
         )
-    limits = _limits(column, numbers, low, high)
+    limits = _limits(limited, numbers, low, high)
     if not roles.raw:
         limit = " and ".join(f"{f.operator} {format_value(column, f.values[0])}" for f in limits)
         notes.append(f"told apart by a limit on their trials: {label} {limit}")
@@ -77,7 +76,7 @@ def _telling(table: Table, rows: Sequence[int], dimensions: Sequence[str], befor
     """The dimension whose values the outliers alone have, the asked ones first; None where there is none."""
     asked = [d for d in before.dimensions if d in dimensions]
     for column in dict.fromkeys([*asked, *dimensions]):
-        values = table.column(column)
+        values = table.values(column)
         theirs = {values[i] for i in rows}
         others = {v for i, v in enumerate(values) if i not in rows}
         if others and None not in theirs and not theirs & others and column in KNOWN_COLUMNS[before.source]:
@@ -110,6 +109,6 @@ def _between(outlier: float, inlier: float) -> Value:
 
 def _name(table: Table, row: int, dimensions: Sequence[str], metric: str) -> str:
     """`hashed at batch size 64 (1.20 ms)`."""
-    key = {d: table.column(d)[row] for d in dimensions if len(set(table.column(d))) > 1}
-    value = format_value(metric, table.column(metric)[row])
-    return f"{in_words(key)} ({value})" if key else f"{describe(metric, None).removeprefix('no ')} {value}"
+    key = {d: table.values(d)[row] for d in dimensions if len(set(table.values(d))) > 1}
+    value = format_value(table.column(metric), table.values(metric)[row])
+    return f"{in_words(table, key)} ({value})" if key else f"{table.label(metric)} {value}"

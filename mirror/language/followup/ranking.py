@@ -53,7 +53,7 @@ def _rank_outcome(draft: Draft, slots: Slots, name: str) -> None:
     descending = low != (by_size or better != "lower")
     draft.spec = replace(spec, order=(Order(column, descending),), limit=slots.limit or 1)
     end = "most" if descending else "fewest"
-    words = f"{end} trials" if spec.shape == "count" else superlative(column, descending)
+    words = f"{end} trials" if spec.shape == "count" else superlative(catalog.entry(column), descending)
     draft.notes.append(f"the {slots.limit or 'one'} with the {words}")
 
 
@@ -79,7 +79,7 @@ def _rank_anew(draft: Draft, slots: Slots, name: str) -> None:
         tradeoff=False, chart=None if spec.shape == "points" else spec.chart.type,
     )  # fmt: skip
     column, descending = draft.spec.order[0].column, draft.spec.order[0].descending
-    draft.notes.append(f"the {f'{limit} with the ' if limit else ''}{superlative(column, descending)}")
+    draft.notes.append(f"the {f'{limit} with the ' if limit else ''}{superlative(catalog.entry(column), descending)}")
 
 
 def _parted(draft: Draft) -> tuple[list[str], list[str]]:

@@ -1,6 +1,6 @@
 """The form becomes SQL: joins along foreign keys, conditions on the many as EXISTS, two tables added up apart."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -10,6 +10,7 @@ from mirror.query.tables.form import Asked, Measure, Place
 from mirror.query.tables.joins import Joins, Part
 from mirror.schema.database import Database
 from mirror.schema.names import label_columns, many, words_of
+from mirror.table.table import Role, Table
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Built:
     metrics: tuple[str, ...]
     dimensions: tuple[str, ...]
     tables: tuple[str, ...]
+
+    def typed(self, table: Table) -> Table:
+        """Its result, with what the columns are for."""
+        roles: dict[str, Role] = {**dict.fromkeys(self.metrics, "metric"), **dict.fromkeys(self.dimensions, "name")}
+        return replace(table, columns=tuple(replace(c, role=roles.get(c.name, "key")) for c in table.columns))
 
 
 def build(asked: Asked, database: Database) -> Built:
@@ -248,7 +254,7 @@ class _Builder(Joins):
         return dialects.without_nan(column, self._dialect) if known.nan else column
 
     def _metric_names(self) -> list[str]:
-        """`total_amount`, `number_of_orders`; never the name of a column of Mirror's own results."""
+        """`total_amount`, `number_of_orders`."""
         names: list[str] = []
         for m in self._asked.measures:
             what = "_times_".join("_".join(words_of(f.column)) for f in m.factors) or many(m.table).replace(" ", "_")

@@ -30,8 +30,8 @@ from mirror.evaluation.questions import load
 BENCHMARK = registry.BENCHMARKS["answering"]
 CATEGORIES = BENCHMARK.axis("category").choices
 TOTAL = {
-    "n": 8, "right": 6, "wrong": 1, "refused": 1, "asked_back": 0, "error": 0, "low": 0.41, "high": 0.93, "charts": 5,
-    "charts_right": 4, "narrowed": 1, "fallbacks": 0,
+    "n": 8, "right": 6, "wrong": 1, "refused": 1, "asked_back": 0, "error": 0, "intervals": {"right": [0.41, 0.93]},
+    "charts": 5, "charts_right": 4, "narrowed": 1, "fallbacks": 0,
 }  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def trial(method: str = "grammar", **config: str | int) -> Trial:
 
 def report(seconds: tuple[float, ...] = (0.01, 0.02, 0.03, 0.04), **total: float) -> dict:
     """What the command prints with --json, as far as it is read."""
-    return {"model": None, "totals": [TOTAL | total, {"n": 3}], "seconds": list(seconds)}
+    return {"model": None, "tallies": [TOTAL | total, {"n": 3}], "seconds": list(seconds)}
 
 
 def said(monkeypatch: pytest.MonkeyPatch, code: str, **config: str) -> TrialResult:
@@ -135,7 +135,7 @@ def test_the_ready_sweep_asks_each_category_once() -> None:
 
 
 def test_a_change_of_what_answers_runs_the_trials_anew() -> None:
-    sources = registry.METHODS["grammar"].sources
+    sources = registry.METHODS["grammar"].files()
     assert {
         "mirror/ask/answering.py",
         "mirror/words/catalog.yaml",

@@ -5,9 +5,8 @@ import torch
 from alone import alone
 
 from bench_engine import registry
-from bench_engine.benchmarks import embedding_step, step_reference
+from bench_engine.benchmarks import embedding_step, step_methods, step_reference
 from bench_engine.kernels.fiited import FIITEDEmbeddingBag
-from bench_engine.methods import step_methods
 from bench_engine.sweep.sweep import expand, parse
 from bench_engine.trial import Stop, Trial, TrialResult
 from db.columns import BY_NAME

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bench_engine import registry
 from bench_engine.benchmarks import grouped_lookup
-from bench_engine.benchmarks.lookup import BATCHES
+from bench_engine.data.requests import BATCHES
 from bench_engine.methods import grouped_parallel
 from bench_engine.methods.grouped_methods import Eager
 from bench_engine.methods.grouped_models import MLPERF, GroupedModel, Shape, requests

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from bench_engine import registry
 from bench_engine.benchmarks import lookup
-from bench_engine.data.requests import padded
+from bench_engine.data.requests import BATCHES, padded
 from bench_engine.kernels.compressed.dense import DenseEmbeddingBag
 from bench_engine.kernels.hashed.hashed_embedding_bag import HashedEmbeddingBag
 from bench_engine.methods.rivals import LOOKUP_RIVALS
@@ -200,7 +200,7 @@ def test_requests_rotate(stand_in, monkeypatch):
     monkeypatch.setattr(WrongOutput, "forward", watch)
     monkeypatch.setattr(lookup, "output_error", lambda *_: 0.0)
     assert run(stand_in(WrongOutput)).status == "ok"
-    assert len(seen) == lookup.BATCHES
+    assert len(seen) == BATCHES
 
 
 def test_a_cold_call_finds_its_caches_flushed_before_every_sample(monkeypatch):

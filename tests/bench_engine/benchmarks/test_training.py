@@ -11,10 +11,10 @@ from alone import alone
 
 from bench_engine import registry
 from bench_engine.benchmarks import training
+from bench_engine.benchmarks.modules import OutOfReachError, build
 from bench_engine.data import ClickData
 from bench_engine.data.planted.planted_spec import Spec
 from bench_engine.kernels.compressed.dense import DenseEmbeddingBag
-from bench_engine.methods.modules import OutOfReachError, build
 from bench_engine.trial import Trial, TrialResult
 from db.columns import BY_NAME
 

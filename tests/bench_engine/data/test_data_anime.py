@@ -7,7 +7,7 @@ import pytest
 
 from bench_engine.data.problems import DataFileError
 from bench_engine.data.sets import anime
-from bench_engine.registry.data_files import missing
+from bench_engine.registry import missing
 
 RATINGS = "User_ID\tAnime_ID\tFeedback\n" + "".join(f"{u}\t{a}\t{a % 10 + 1}\n" for u in (1, 2) for a in range(1, 21))
 INFO = "anime_ids\tname\tgenre\ttype\tepisodes\trating\tmembers\n" + "".join(

@@ -6,7 +6,7 @@ import pytest
 from bench_engine.data.formats.layouts import avazu as layout
 from bench_engine.data.problems import DataFileError
 from bench_engine.data.sets import avazu
-from bench_engine.registry.data_files import missing
+from bench_engine.registry import missing
 
 HEADER = ",".join(name for name, _ in layout(labels=True, header=True).columns) + "\n"
 

@@ -4,9 +4,10 @@ import gzip
 
 import pytest
 
+from bench_engine.data.files import DataMissingError
 from bench_engine.data.problems import DataFileError
 from bench_engine.data.sets import criteo, criteo_days
-from bench_engine.registry.data_files import DataMissingError, missing
+from bench_engine.registry import missing
 
 
 @pytest.fixture

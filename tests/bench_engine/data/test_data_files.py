@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from bench_engine.registry import UnknownNameError
-from bench_engine.registry import data_files as files
+from bench_engine.data import files
+from bench_engine.registry import UnknownNameError, missing
 
 
 @pytest.fixture
@@ -33,15 +33,15 @@ def test_a_missing_file_is_one_sentence_that_says_what_to_do(nowhere):
 
 def test_missing_names_the_first_absent_file(nowhere, monkeypatch):
     monkeypatch.setenv("MIRROR_DATA_DIR", str(nowhere))
-    assert files.missing("frappe").startswith("The file frappe/frappe.validation.libfm is not in the data folder: set")
+    assert missing("frappe").startswith("The file frappe/frappe.validation.libfm is not in the data folder: set")
     put(nowhere, "frappe/frappe.validation.libfm")
-    assert files.missing("frappe").startswith("The file frappe/frappe.test.libfm is not")
+    assert missing("frappe").startswith("The file frappe/frappe.test.libfm is not")
     put(nowhere, "frappe/frappe.test.libfm")
-    assert files.missing("frappe") == ""
+    assert missing("frappe") == ""
 
 
 def test_generated_data_need_no_file(nowhere):
-    assert files.missing("synthetic") == ""
+    assert missing("synthetic") == ""
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_files_may_keep_the_name_they_are_published_under(nowhere, monkeypatch, 
 def test_binary_files_have_one_name(nowhere, monkeypatch):
     monkeypatch.setenv("MIRROR_DATA_DIR", str(nowhere))
     put(nowhere, "anime/anime.zip.gz")
-    assert files.missing("anime")
+    assert missing("anime")
 
 
 def test_unknown_data_set_lists_the_known(nowhere):
     with pytest.raises(UnknownNameError, match="frappe"):
-        files.missing("frape")
+        missing("frape")
 
 
 def test_a_folder_in_place_of_the_file_is_not_the_file(nowhere, monkeypatch):
@@ -93,7 +93,7 @@ def test_order_of_the_folders(nowhere, monkeypatch):
 
 def test_asking_imports_nothing_heavy():
     code = (
-        "import sys, bench_engine.registry.data_files as f; f.missing('ml-206k');"
+        "import sys, bench_engine.data.files as f; f.missing('ml-206k');"
         "print(sorted({'torch', 'numpy', 'pyarrow', 'pandas'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

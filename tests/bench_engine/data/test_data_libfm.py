@@ -6,7 +6,7 @@ import pytest
 from bench_engine.data.formats.check_file import check
 from bench_engine.data.formats.libfm import LABELS, LibfmError, read
 from bench_engine.data.sets import frappe
-from bench_engine.registry.data_files import missing
+from bench_engine.registry import missing
 
 ROWS = (3, 2)  # features 0-2 and 3-4
 

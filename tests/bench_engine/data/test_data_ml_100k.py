@@ -4,7 +4,7 @@ import pytest
 
 from bench_engine.data.problems import DataFileError
 from bench_engine.data.sets import ml_100k
-from bench_engine.registry.data_files import missing
+from bench_engine.registry import missing
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from bench_engine.data.problems import DataFileError
 from bench_engine.data.sets import ml_1m
-from bench_engine.registry.data_files import missing
+from bench_engine.registry import missing
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bench_engine.data.files import DataMissingError
 from bench_engine.data.problems import DataFileError
 from bench_engine.data.sets import movielens
-from bench_engine.registry.data_files import DataMissingError, missing
+from bench_engine.registry import missing
 
 START = 1_000_000_000  # 2001-09-09
 YEAR = 31_557_600

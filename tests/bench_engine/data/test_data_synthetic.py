@@ -28,7 +28,7 @@ def test_every_load_gives_the_same(data):
 
 def test_the_same_in_another_process():
     code = (
-        "import sys; from bench_engine.data import synthetic;"
+        "import sys; from bench_engine.data.sets import synthetic;"
         "sys.stdout.buffer.write(b''.join(i.tobytes() + l.tobytes() for i, l, _ in synthetic.stream(1, 3000)))"
     )
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

@@ -14,7 +14,7 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory 
 
 _LIMITED = """
 import resource, sys
-from bench_engine import memory
+from bench_engine.machine import memory
 {imports}
 def spare(mb):
     memory.limit(memory._status_bytes("VmData") + mb * 2**20)
@@ -165,8 +165,8 @@ print(high > 100, low < 60)
 def test_the_peak_is_not_that_of_the_process_that_started_it() -> None:
     body = """
 x = bytearray(200 * 10**6)
-print(subprocess.run([sys.executable, "-c", "from bench_engine import memory; print(memory.peak_rss_mb() < 100)"],
-                     capture_output=True, text=True).stdout)
+code = "from bench_engine.machine import memory; print(memory.peak_rss_mb() < 100)"
+print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)
 """
     assert run(body, "import subprocess").stdout.strip() == "True"
 

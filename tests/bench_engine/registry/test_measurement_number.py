@@ -14,35 +14,43 @@ ALL = (
     "bench_engine/run/executors/local.py",
     "bench_engine/run/executors/pinning.py",
 )
+_LOOKUP, _MODULES, _REQUESTS = "benchmarks/lookup.py", "methods/modules.py", "data/requests.py"
 OWN = {
-    "lookup": ("lookup.py", "caches.py", "modules.py", "requests.py"),
-    "grouped_lookup": ("grouped_lookup.py", "grouped_models.py", "grouped_methods.py", "lookup.py", "requests.py"),
-    "embedding_step": (
-        "embedding_step.py",
-        "step_methods.py",
-        "step_reference.py",
-        "lookup.py",
-        "caches.py",
-        "modules.py",
-        "requests.py",
+    "lookup": (_LOOKUP, "benchmarks/caches.py", _MODULES, _REQUESTS),
+    "grouped_lookup": (
+        "benchmarks/grouped_lookup.py",
+        "methods/grouped_models.py",
+        "methods/grouped_methods.py",
+        _LOOKUP,
+        _REQUESTS,
     ),
-    "training": ("training.py", "modules.py", "planted_course.py"),
-    "answering": ("answering.py",),
+    "embedding_step": (
+        "benchmarks/embedding_step.py",
+        "methods/step_methods.py",
+        "benchmarks/step_reference.py",
+        _LOOKUP,
+        "benchmarks/caches.py",
+        _MODULES,
+        _REQUESTS,
+    ),
+    "training": ("benchmarks/training.py", _MODULES, "benchmarks/planted_course.py"),
+    "answering": ("benchmarks/answering.py",),
 }
 # Where this fails: does the change alter what a trial measures? Then raise `measurement` of the benchmark in the
 # registry. Put the new hash here in any case.
 KNOWN = {
-    ("lookup", 3): "0747d1164358",
-    ("grouped_lookup", 1): "9edf51343e03",
-    ("embedding_step", 1): "ec66fa3f1a6a",
-    ("training", 3): "bbc38d83324f",
-    ("answering", 1): "f47370a234df",
+    ("lookup", 3): "5ec7c1387358",
+    ("grouped_lookup", 1): "bfb7cceb7f80",
+    ("embedding_step", 1): "b4d0fe0060f6",
+    ("training", 3): "4c1dc5129e59",
+    ("answering", 1): "e755e110433b",
 }
 
 
 def code(path: str) -> str:
-    """The file's code without comments and docstrings."""
+    """The file's code without comments, docstrings and imports: where a module lies is no part of how it measures."""
     tree = ast.parse((ROOT / path).read_text())
+    tree.body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
             node.body = node.body[1:]
@@ -52,7 +60,7 @@ def code(path: str) -> str:
 def test_a_change_of_how_trials_are_measured_is_noticed() -> None:
     found = {}
     for name, own in OWN.items():
-        files = (*ALL, *(f"bench_engine/benchmarks/{file}" for file in own))
+        files = (*ALL, *(f"bench_engine/{file}" for file in own))
         digest = hashlib.sha256("".join(map(code, files)).encode()).hexdigest()[:12]
         found[name, BENCHMARKS[name].measurement] = digest
     assert found == KNOWN

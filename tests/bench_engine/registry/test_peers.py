@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from bench_engine.command import cli, cli_parser
-from bench_engine.method import Method
+from bench_engine.methods import packages as peers
+from bench_engine.methods.method import Method
 from bench_engine.methods.rivals import LOOKUP_RIVALS, RIVALS
 from bench_engine.registry import METHODS
-from bench_engine.registry import packages as peers
 from bench_engine.registry.readiness import SkipReasons
 from bench_engine.sweep import sweep
 from db.settings import ROOT
@@ -151,8 +151,8 @@ def test_all_pins_are_exact_and_another_pin_runs_trials_anew():
 
 def test_a_rival_names_its_own_file_and_the_shared_ones_as_sources():
     for rival in RIVALS:
-        assert rival.implementation.partition(":")[0].replace(".", "/") + ".py" in rival.sources
-        assert all((ROOT / source).is_file() for source in rival.sources)
+        assert rival.implementation.partition(":")[0].replace(".", "/") + ".py" in rival.files()
+        assert all((ROOT / source).is_file() for source in rival.files())
         assert not rival.compressible
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench_engine.kernels.native import extension
-from bench_engine.registry import BENCHMARKS, METHODS
-from bench_engine.registry import data_files as files
+from bench_engine.registry import BENCHMARKS, METHODS, missing
 from bench_engine.sweep import search as sweep_search
 from bench_engine.sweep import sweep
 from bench_engine.sweep.sweep import SweepError, expand, expand_parts, first_look, load, parse
@@ -315,7 +314,7 @@ def test_missing_file_is_said(tmp_path: Path) -> None:
 def test_data_that_are_not_there_skip_the_trial(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MIRROR_DATA_DIR", str(tmp_path))
     by_dataset = {t.config["dataset"]: t.skip_reason for t in trials_of(TRAINING, "dataset=synthetic,frappe")}
-    assert by_dataset == {"synthetic": "", "frappe": files.missing("frappe")}
+    assert by_dataset == {"synthetic": "", "frappe": missing("frappe")}
     assert by_dataset["frappe"]
 
 

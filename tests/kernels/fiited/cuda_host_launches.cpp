@@ -1,8 +1,8 @@
 // The launches of FIITED's kernels on the host, one thread after the other, so that what they
-// compute can be tested where there is no GPU. Takes the place of fiited_kernels.cu and of
-// libc10_cuda.
+// compute can be tested where there is no GPU. Takes the place of csrc/fiited/cuda/launches.cu and
+// of libc10_cuda.
 //
-// Before all headers, as in csrc/cpu/fiited_optimizer.cpp: a product is not fused with a sum.
+// Before all headers, as in csrc/fiited/cpu/optimizer.cpp: a product is not fused with a sum.
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
@@ -10,7 +10,7 @@
 #endif
 
 #include "../cuda_host_runtime.h"
-#include "fiited_launches.h"
+#include "fiited/cuda/launches.h"
 
 namespace mirror::fiited::cuda {
 

@@ -60,7 +60,7 @@ class HostPlace(Place):
 @pytest.fixture(scope="module")
 def host_library(built_kernels, toolkit, tmp_path_factory) -> None:
     extension.load()
-    sources = [*sorted(cuda_on_host.SOURCES.glob("fiited_*.cpp")), HOST]
+    sources = [*sorted(cuda_on_host.SOURCES.glob("fiited/cuda/*.cpp")), HOST]
     torch.ops.load_library(cuda_on_host.library(sources, toolkit, tmp_path_factory.mktemp("host")))
 
 

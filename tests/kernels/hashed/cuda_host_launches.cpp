@@ -1,14 +1,14 @@
 // The launches of the hashed embedding bag's kernels on the host, one thread after the other, so
-// that what they compute can be tested where there is no GPU. Takes the place of hashed_kernels.cu
-// and of libc10_cuda.
+// that what they compute can be tested where there is no GPU. Takes the place of
+// csrc/hashed/cuda/launches.cu and of libc10_cuda.
 #include <torch/library.h>
 
 #include <string>
 #include <vector>
 
 #include "../cuda_host_runtime.h"
-#include "hashed_launches.h"
-#include "hashed_steps.cuh"
+#include "hashed/cuda/launches.h"
+#include "hashed/cuda/steps.cuh"
 
 namespace mirror::hashed::cuda {
 namespace {

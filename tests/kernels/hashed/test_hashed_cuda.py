@@ -66,7 +66,7 @@ def op(name: str) -> Any:
 @pytest.fixture(scope="module")
 def host_library(built_kernels, toolkit, tmp_path_factory) -> None:
     _hashed_ops.load()
-    sources = [cuda_on_host.SOURCES / "hashed_embedding_bag_cuda.cpp", HOST]
+    sources = [cuda_on_host.SOURCES / "hashed/cuda/embedding_bag_cuda.cpp", HOST]
     torch.ops.load_library(cuda_on_host.library(sources, toolkit, tmp_path_factory.mktemp("host")))
 
 

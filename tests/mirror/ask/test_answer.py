@@ -29,7 +29,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 def rows(answer: Answer) -> list[dict[str, object]]:
     assert answer.status == "answered", answer.summary
     assert answer.table
-    return [dict(zip(answer.table.columns, row, strict=True)) for row in answer.table.rows]
+    return [dict(zip(answer.table.names, row, strict=True)) for row in answer.table.rows]
 
 
 def test_the_main_question(box: Sandbox, results_file: Path) -> None:

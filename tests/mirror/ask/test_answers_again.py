@@ -27,7 +27,7 @@ def answered(question: str, box: Sandbox) -> tuple[Answer, list[Row]]:
     assert answer.table
     assert answer.chart
     figure(answer.table, answer.chart)
-    return answer, [dict(zip(answer.table.columns, row, strict=True)) for row in answer.table.rows]
+    return answer, [dict(zip(answer.table.names, row, strict=True)) for row in answer.table.rows]
 
 
 # -- machines ------------------------------------------------------------------------------------------------------
@@ -127,9 +127,9 @@ def test_ids_of_machines_alone_are_no_repetition(again: Sandbox) -> None:
 def test_the_list_of_runs_shows_machines_and_verdicts(again: Sandbox) -> None:
     assert choices(again)["machine"] == [M1, M2]
     table = trials(again, {"benchmark": ["lookup"]})
-    assert {"machine", "cache", "speedup", "verdict"} <= set(table.columns)
-    assert set(table.column("machine")) == {M1, M2}
-    assert not {"group_id", "machine_id"} & set(table.columns)
+    assert {"machine", "cache", "speedup", "verdict"} <= set(table.names)
+    assert set(table.values("machine")) == {M1, M2}
+    assert not {"group_id", "machine_id"} & set(table.names)
 
 
 # -- axes ----------------------------------------------------------------------------------------------------------

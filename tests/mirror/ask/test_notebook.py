@@ -15,6 +15,7 @@ from mirror.ask import notebook
 from mirror.ask.answer import Answer
 from mirror.ask.as_text import as_text
 from mirror.chart.choose import choose
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 MARKUP = "<img src=x onerror=alert(1)>"
@@ -65,7 +66,7 @@ def test_numbers_stand_to_the_right_without_their_units() -> None:
 
 def test_only_the_first_rows_are_shown_and_the_others_are_named() -> None:
     rows = tuple((f"m{i}", float(i + 1), 0.5) for i in range(50))
-    html = notebook.html(answered(Table(("method", "memory_mb", "auc"), rows, truncated=True)))
+    html = notebook.html(answered(result_table(("method", "memory_mb", "auc"), rows, truncated=True)))
     assert html.count("<tr>") == notebook.MOST_ROWS + 1
     assert "The first 20 of 50 rows of more. All of them: <code>answer.frame()</code>" in html
 
@@ -89,7 +90,7 @@ def test_html_alone_has_no_scripts_and_names_the_chart() -> None:
 
 def test_everything_from_outside_is_escaped() -> None:
     columns = ("method", f"<b>{MARKUP}</b>", "auc")
-    table = Table(columns, ((MARKUP, "</script>", 0.5), ("</pre>", "\u202e", 0.6)))
+    table = result_table(columns, ((MARKUP, "</script>", 0.5), ("</pre>", "\u202e", 0.6)))
     answer = replace(
         answered(table),
         question=MARKUP,
@@ -111,7 +112,7 @@ def test_everything_from_outside_is_escaped() -> None:
 
 
 def test_a_number_alone_is_shown_as_tiles() -> None:
-    html = notebook.html(answered(Table(("trials",), ((1_284,),))))
+    html = notebook.html(answered(result_table(("trials",), ((1_284,),))))
     assert "1,284" in text_of(html)
     assert "<table" not in html
     assert "answer.figure()" not in html
@@ -184,7 +185,7 @@ def test_a_terminal_gets_text(published: list[dict[str, Any]], capsys: pytest.Ca
 
 
 def test_a_frame_has_the_rows_with_times_and_missing_numbers() -> None:
-    table = Table(
+    table = result_table(
         ("started_at", "method", "auc"), (("2026-11-01T12:00:00", "a", 0.5), ("2026-11-02T00:00:00.25", None, None))
     )
     found = notebook.frame(table)
@@ -195,7 +196,7 @@ def test_a_frame_has_the_rows_with_times_and_missing_numbers() -> None:
 
 
 def test_a_frame_keeps_columns_of_one_name_and_every_row() -> None:
-    found = notebook.frame(Table(("day", "day", "auc"), (("2026-11-01", "2026-11-02", 1),)))
+    found = notebook.frame(result_table(("day", "day", "auc"), (("2026-11-01", "2026-11-02", 1),)))
     assert list(found.columns) == ["day", "day", "auc"]
     assert len(answered(by_batch()).frame()) == 6
     assert notebook.frame(None).empty

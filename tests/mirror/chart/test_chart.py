@@ -22,6 +22,7 @@ from result_tables import (
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose, figure, redrawn, tiles
 from mirror.query.spec import ChartWish, Filter, Metric, QuerySpec
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 SCATTER = ChartSpec("scatter", x="memory_mb", y="auc", color="method", symbol="method", pareto=True)
@@ -30,11 +31,11 @@ BY_METHOD = QuerySpec("groups", (MEAN_AUC,), ("method",))
 
 
 def table(columns: str, *rows: tuple) -> Table:
-    return Table(tuple(columns.split()), rows)
+    return result_table(tuple(columns.split()), rows)
 
 
 def samples(*methods: str, each: int) -> Table:
-    return Table(("method", "latency_us"), tuple((m, 10.0 + i % 7) for m in methods for i in range(each)))
+    return result_table(("method", "latency_us"), tuple((m, 10.0 + i % 7) for m in methods for i in range(each)))
 
 
 GOLDEN = {
@@ -154,11 +155,11 @@ def test_an_empty_result_names_the_filters_that_emptied_it():
     spec = replace(TRADE_OFF, filters=(Filter("compression", "=", (0.1,)), Filter("device", "in", ("cuda", "<b>"))))
     chart = choose(replace(trade_off("frappe"), rows=()), spec)
     assert chart == ChartSpec("table", reason="No rows match compression = 0.1 and device in cuda, <b>.")
-    assert choose(Table(("auc",), ()), None).reason == "No rows match."
+    assert choose(result_table(("auc",), ()), None).reason == "No rows match."
 
 
 def test_an_empty_metric_is_said():
-    chart = choose(Table(("method", "auc"), (("dense", None), ("hashed", None))), BY_METHOD)
+    chart = choose(result_table(("method", "auc"), (("dense", None), ("hashed", None))), BY_METHOD)
     assert (chart.type, chart.reason) == ("table", "No row holds a number of AUC.")
 
 
@@ -223,7 +224,12 @@ def test_metrics_beyond_the_drawn_ones_are_in_the_table():
 def test_tiles_hold_the_metrics_and_then_the_names():
     row = table("method compression auc memory_mb n", ("hashed", 0.1, 0.78, 1.0, 3))
     spec = QuerySpec("best", (MEAN_AUC, Metric("memory_mb", "avg")), ("method", "compression"))
-    assert tiles(row, spec) == [("auc", 0.78), ("memory_mb", 1.0), ("method", "hashed"), ("compression", 0.1)]
+    assert [(c.name, v) for c, v in tiles(row, spec)] == [
+        ("auc", 0.78),
+        ("memory_mb", 1.0),
+        ("method", "hashed"),
+        ("compression", 0.1),
+    ]
 
 
 def test_no_front_runs_across_data_sets():

@@ -10,11 +10,12 @@ from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
 from mirror.chart.drawable import fits
 from mirror.query.spec import ChartWish, Filter, Metric, QuerySpec
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 
 def table(columns: str, *rows: tuple) -> Table:
-    return Table(tuple(columns.split()), rows)
+    return result_table(tuple(columns.split()), rows)
 
 
 def groups(*dimensions: str, metrics: tuple[Metric, ...] = (MEAN_LATENCY,)) -> QuerySpec:

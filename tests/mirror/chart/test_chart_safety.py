@@ -9,6 +9,7 @@ from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose, figure, redrawn
 from mirror.chart.drawable import fits
 from mirror.query.spec import ChartType, ChartWish
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 MARKUP = (
@@ -33,7 +34,7 @@ def hostile(numbers: int = 1) -> Table:
     rows = tuple(
         (a, b, 2**k, *(0.5 + k + i for i in range(numbers))) for a in MARKUP for b in MARKUP[:3] for k in range(3)
     )
-    return Table(columns, rows)
+    return result_table(columns, rows)
 
 
 def texts(value: object) -> list[str]:
@@ -64,9 +65,9 @@ def is_harmless(text: str) -> bool:
 @pytest.mark.parametrize("columns", [None, 1])
 def test_markup_shows_literally_in_every_chart(kind: ChartType, columns: int | None) -> None:
     table = hostile(numbers=3 if kind == "parallel" else 2)
-    a, b, batch, y, *_ = table.columns
+    a, b, batch, y, *_ = table.names
     if kind in ("bar", "heatmap"):  # one row per cell
-        table = Table(table.columns, table.rows[:: len(MARKUP)])
+        table = result_table(table.names, table.rows[:: len(MARKUP)])
     chart = {
         "scatter": ChartSpec("scatter", x=batch, y=y, color=a, symbol=b),
         "line": ChartSpec("line", x=batch, y=y, color=b, symbol=b, facet=a),
@@ -74,7 +75,7 @@ def test_markup_shows_literally_in_every_chart(kind: ChartType, columns: int | N
         "box": ChartSpec("box", x=a, y=y, color=b),
         "histogram": ChartSpec("histogram", x=y, color=a, facet=b),
         "heatmap": ChartSpec("heatmap", x=a, y=b, color=y),
-        "parallel": ChartSpec("parallel", color=a, facet=b, metrics=table.columns[3:]),
+        "parallel": ChartSpec("parallel", color=a, facet=b, metrics=table.names[3:]),
     }[kind]
     chart = redrawn(chart, table, None)
     assert fits(chart, table) == ""
@@ -95,7 +96,7 @@ def test_any_wish_is_answered_whatever_the_values_are(kind: ChartType) -> None:
         (inf, 2.0, None, "y", None),
         (0.0, 0.0, None, None, None),
     )
-    table = Table(("auc", "latency_us", "memory_mb", "method", "is_baseline"), rows)
+    table = result_table(("auc", "latency_us", "memory_mb", "method", "is_baseline"), rows)
     for wish in (ChartWish(kind), ChartWish(kind, log_x=True, log_y=True)):
         chart = choose(table, None, wish)
         assert chart.reason.endswith(".")
@@ -107,13 +108,13 @@ def test_any_wish_is_answered_whatever_the_values_are(kind: ChartType) -> None:
 
 
 def test_columns_without_any_value() -> None:
-    empty = Table(("method", "auc", "memory_mb"), ((None, None, None), (None, None, None)))
+    empty = result_table(("method", "auc", "memory_mb"), ((None, None, None), (None, None, None)))
     assert choose(empty, None).type == "table"
-    assert choose(Table(("auc", "latency_us"), ((None, 1.0), (None, 2.0))), None).type == "table"
+    assert choose(result_table(("auc", "latency_us"), ((None, 1.0), (None, 2.0))), None).type == "table"
 
 
 def test_numbers_that_are_not_finite_are_left_out_and_counted() -> None:
-    table = Table(("method", "memory_mb", "auc"), (("a", 1.0, 0.5), ("b", math.nan, 0.6), ("c", 2.0, math.inf)))
+    table = result_table(("method", "memory_mb", "auc"), (("a", 1.0, 0.5), ("b", math.nan, 0.6), ("c", 2.0, math.inf)))
     chart = choose(table, None)
     assert (chart.type, [list(t.x) for t in figure(table, chart).data if t.mode == "markers"]) == ("scatter", [[1.0]])
     assert "2 rows have no memory or no AUC to draw." in chart.reason
@@ -121,7 +122,7 @@ def test_numbers_that_are_not_finite_are_left_out_and_counted() -> None:
 
 def test_a_thousand_rows_of_a_thousand_names_stay_readable() -> None:
     rows = tuple((f"method {i}", f"data set {i % 40}", float(i + 1), 1000.0 - i) for i in range(1_000))
-    table = Table(("method", "dataset", "memory_mb", "latency_us"), rows)
+    table = result_table(("method", "dataset", "memory_mb", "latency_us"), rows)
     for kind in KINDS:
         chart = choose(table, None, ChartWish(kind))
         drawn = figure(table, chart)
@@ -133,7 +134,7 @@ def test_a_thousand_rows_of_a_thousand_names_stay_readable() -> None:
 
 
 def test_columns_of_one_name() -> None:
-    table = Table(("method", "auc", "auc"), (("a", 0.5, 0.9), ("b", 0.25, 0.1)))
+    table = result_table(("method", "auc", "auc"), (("a", 0.5, 0.9), ("b", 0.25, 0.1)))
     chart = choose(table, None)
     assert (chart.type, chart.y, chart.metrics) == ("bar", "auc", ())
     drawn = figure(table, chart)
@@ -144,7 +145,7 @@ def test_columns_of_one_name() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_hint_for_edited_sql_quotes_the_column(name: str) -> None:
     rows = tuple((s, f"m{c}", f"d{d}", 0.5) for s in (1, 2, 3) for d in range(2) for c in range(30))
-    chart = choose(Table(("step", "method", name, "auc"), rows), None, ChartWish("heatmap"))
+    chart = choose(result_table(("step", "method", name, "auc"), rows), None, ChartWish("heatmap"))
     assert (chart.type, chart.only[0][0]) == ("heatmap", name)
     quoted = '"' + name.replace('"', '""') + '"'
     assert f"WHERE {quoted} = 'd1'" in chart.reason
@@ -152,10 +153,12 @@ def test_a_hint_for_edited_sql_quotes_the_column(name: str) -> None:
 
 def test_ticks_are_the_numbers_that_people_wrote() -> None:
     """Sums of tenths and numbers that were float32 once."""
-    sums = Table(("compression", "auc"), ((0.1 + 0.2, 0.5), (0.10000000149011612, 0.6), (0.7000000000000001, 0.7)))
+    sums = result_table(
+        ("compression", "auc"), ((0.1 + 0.2, 0.5), (0.10000000149011612, 0.6), (0.7000000000000001, 0.7))
+    )
     assert list(figure(sums, choose(sums, None)).layout.xaxis.ticktext) == ["0.1", "0.3", "0.7"]
     bars = ChartSpec("bar", x="compression", y="auc")
     assert list(figure(sums, bars).layout.xaxis.ticktext) == ["0.1", "0.3", "0.7"]
     named = ChartSpec("scatter", x="auc", y="auc2", color="compression")
-    table = Table(("compression", "auc", "auc2"), tuple((c, a, a) for c, a in sums.rows))
+    table = result_table(("compression", "auc", "auc2"), tuple((c, a, a) for c, a in sums.rows))
     assert [t.name for t in figure(table, named).data] == ["compression 0.1", "compression 0.3", "compression 0.7"]

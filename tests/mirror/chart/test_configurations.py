@@ -5,7 +5,8 @@ from result_tables import by_batch, trade_off
 
 from mirror.chart.configurations import Configuration, configurations, pareto_front, repeats
 from mirror.chart.roles import sort_roles
-from mirror.table.table import Table
+from mirror.schema.catalog import entry
+from mirror.schema.result_columns import result_table
 
 
 def test_seeds_become_mean_and_deviation():
@@ -25,7 +26,7 @@ def test_grouped_rows_bring_their_own_count_and_deviation():
 
 
 def test_rows_without_a_value_are_no_configuration():
-    table = Table(("method", "auc"), (("dense", None), ("hashed", 0.7), ("small_dim", float("nan"))))
+    table = result_table(("method", "auc"), (("dense", None), ("hashed", 0.7), ("small_dim", float("nan"))))
     assert [c.key["method"] for c in configurations(table, sort_roles(table), ("auc",))] == ["hashed"]
 
 
@@ -33,19 +34,26 @@ def point(x: float, y: float) -> Configuration:
     return Configuration({}, {"memory_mb": x, "auc": y, "latency_us": y, "speedup": x})
 
 
-def pairs(front: list[Configuration], x: str, y: str) -> list[tuple[float, float]]:
-    return [(c.means[x], c.means[y]) for c in front]
+def front(points: list[Configuration], x: str, y: str) -> list[tuple[float, float]]:
+    return [(c.means[x], c.means[y]) for c in pareto_front(points, entry(x), entry(y))]
 
 
 def test_the_front_keeps_what_nothing_beats_and_equal_points():
     points = [point(3, 0.9), point(1, 0.7), point(2, 0.6), point(1, 0.7), point(3, 0.8), point(4, 0.9)]
-    assert pairs(pareto_front(points, "memory_mb", "auc"), "memory_mb", "auc") == [(1, 0.7), (1, 0.7), (3, 0.9)]
+    assert front(points, "memory_mb", "auc") == [
+        (1, 0.7),
+        (1, 0.7),
+        (3, 0.9),
+    ]
 
 
 def test_the_front_follows_each_metrics_direction():
     points = [point(1, 5), point(2, 5), point(3, 9), point(2, 8)]
-    assert pairs(pareto_front(points, "memory_mb", "latency_us"), "memory_mb", "latency_us") == [(1, 5)]
-    assert pairs(pareto_front(points, "speedup", "latency_us"), "speedup", "latency_us") == [(2, 5), (3, 9)]
+    assert front(points, "memory_mb", "latency_us") == [(1, 5)]
+    assert front(points, "speedup", "latency_us") == [
+        (2, 5),
+        (3, 9),
+    ]
 
 
 def test_repeats_counts_rows_per_group():

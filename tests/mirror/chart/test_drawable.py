@@ -8,7 +8,7 @@ from result_tables import by_batch, by_compression, fastest, trade_off
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.drawable import drawn_part, fits
 from mirror.chart.left_out import left_out
-from mirror.table.table import Table
+from mirror.schema.result_columns import result_table
 
 SCATTER = ChartSpec("scatter", x="memory_mb", y="auc", color="method")
 
@@ -46,12 +46,12 @@ def test_fits(table, chart):
             "A line needs a numeric or time column on x and a numeric one on y.",
         ),
         (
-            Table(("step", "auc"), ((1, 0.5), (1, 0.6))),
+            result_table(("step", "auc"), ((1, 0.5), (1, 0.6))),
             ChartSpec("line", x="step", y="auc"),
             "A line needs two points; all rows have the same step.",
         ),
         (
-            Table(("memory_mb", "auc"), ((1.0, None), (None, 0.6))),
+            result_table(("memory_mb", "auc"), ((1.0, None), (None, 0.6))),
             ChartSpec("scatter", x="memory_mb", y="auc"),
             "No row has memory and AUC to draw.",
         ),
@@ -71,7 +71,7 @@ def test_fits(table, chart):
             "Bars start at zero, so they have no logarithmic axis.",
         ),
         (
-            Table(("day", "auc"), (("2026-01-01", 0.5), ("2026-01-02", 0.6))),
+            result_table(("day", "auc"), (("2026-01-01", 0.5), ("2026-01-02", 0.6))),
             ChartSpec("line", x="day", y="auc", log_x=True),
             "A logarithmic axis needs numbers; day holds none.",
         ),
@@ -83,7 +83,7 @@ def test_does_not_fit(table, chart, sentence):
 
 def test_rows_without_a_place_are_left_out_and_counted():
     rows = (("a", 1.0, 0.5), ("b", 0.0, 0.6), ("c", None, 0.7), ("d", 2.0, float("nan")), ("e", float("inf"), 0.7))
-    table = Table(("method", "memory_mb", "auc"), rows)
+    table = result_table(("method", "memory_mb", "auc"), rows)
     assert [r[0] for r in drawn_part(SCATTER, table).rows] == ["a", "b"]
     assert left_out(SCATTER, table) == "3 rows have no memory or no AUC to draw."
     assert [r[0] for r in drawn_part(replace(SCATTER, log_x=True), table).rows] == ["a"]
@@ -91,7 +91,7 @@ def test_rows_without_a_place_are_left_out_and_counted():
 
 def test_panels_bars_and_colours_beyond_the_most_are_said():
     rows = tuple((f"m{i}", f"d{i}", float(i)) for i in range(50))
-    table = Table(("method", "dataset", "auc"), rows)
+    table = result_table(("method", "dataset", "auc"), rows)
     chart = ChartSpec("bar", x="dataset", y="auc", color="method")
     assert left_out(chart, table) == (
         "The first 40 of 50 bars are drawn. Only 8 values of method have a colour, the rest is grey."

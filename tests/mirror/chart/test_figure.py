@@ -21,7 +21,7 @@ from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
 from mirror.chart.draw.figure import draw
 from mirror.chart.drawable import drawn_part
-from mirror.table.table import Table
+from mirror.schema.result_columns import result_table
 
 
 def drawn(table, spec=None, columns=None):
@@ -56,7 +56,7 @@ def test_the_front_steps_through_the_means_that_nothing_beats():
 
 
 def test_the_front_turns_with_the_direction_of_x():
-    table = Table(("method", "speedup", "auc"), (("a", 1.0, 0.9), ("b", 2.0, 0.8), ("c", 1.5, 0.7)))
+    table = result_table(("method", "speedup", "auc"), (("a", 1.0, 0.9), ("b", 2.0, 0.8), ("c", 1.5, 0.7)))
     (front,) = named(drawn(table), "Pareto front")
     assert (list(front.x), front.line.shape) == ([1.0, 2.0], "vh")
 
@@ -105,7 +105,7 @@ def test_powers_of_two_are_labelled_as_they_are():
 
 def test_repeated_rows_are_points_and_the_line_is_their_mean():
     rows = tuple((b, s, b * 1.0 + s) for b in (1, 2, 4) for s in (0, 1))
-    points, line = drawn(Table(("batch_size", "seed", "latency_us"), rows)).data
+    points, line = drawn(result_table(("batch_size", "seed", "latency_us"), rows)).data
     assert (points.mode, len(points.x)) == ("markers", 6)
     assert (line.mode, list(line.y)) == ("lines", [1.5, 2.5, 4.5])
     assert line.hovertext[0] == "mean of 2: <b>1.50 µs</b>"
@@ -114,7 +114,7 @@ def test_repeated_rows_are_points_and_the_line_is_their_mean():
 def test_a_baseline_at_one_compression_gets_a_guide():
     table = by_compression("a")
     rows = (*(("hashed", *r) for r in table.rows), ("dense", 1.0, "a", 0.8, 0.001, 3))
-    figure = drawn(Table(("method", *table.columns), rows))
+    figure = drawn(result_table(("method", *table.names), rows))
     point, guide = named(figure, "dense")
     assert list(point.x) == [1.0]
     assert (list(guide.x), list(guide.y), guide.line.dash) == ([0.02, 1.0], [0.8, 0.8], "dot")
@@ -123,7 +123,7 @@ def test_a_baseline_at_one_compression_gets_a_guide():
 def test_lines_that_differ_in_more_are_not_joined():
     rows = tuple((m, d, z, b, 1.0 * b, 3) for m in ("a", "b") for d in (8, 16) for z in (0, 1) for b in (1, 2, 4, 8))
     columns = ("method", "embedding_dim", "zipf_s", "batch_size", "latency_us", "n")
-    figure = drawn(Table(columns, rows))
+    figure = drawn(result_table(columns, rows))
     assert len(figure.data) == 8
     assert all(len(t.x) == 4 for t in figure.data)
 
@@ -141,13 +141,13 @@ def test_bars_lie_in_the_order_of_the_ranking_and_start_at_zero():
 
 
 def test_bars_without_a_ranking_show_the_better_first():
-    table = Table(("method", "latency_us", "n"), (("a", 2.0, 3), ("b", 3.0, 3), ("c", 1.0, 3)))
+    table = result_table(("method", "latency_us", "n"), (("a", 2.0, 3), ("b", 3.0, 3), ("c", 1.0, 3)))
     assert list(drawn(table).layout.yaxis.ticktext) == ["c", "a", "b"]
 
 
 def test_bars_of_two_dimensions_stand_in_groups_and_winners_do_not():
     rows = tuple((m, d, 1.0, 3) for m in ("dense", "hashed") for d in ("a", "b"))
-    assert drawn(Table(("method", "dataset", "memory_mb", "n"), rows)).layout.barmode == "group"
+    assert drawn(result_table(("method", "dataset", "memory_mb", "n"), rows)).layout.barmode == "group"
     winners = draw(best(), replace(choose(best(), BEST), dots=False))
     assert (winners.layout.barmode, winners.data[0].width) == ("overlay", 0.75)
 
@@ -161,7 +161,7 @@ def test_bars_of_a_parameter_stand_upright_in_its_order():
 
 def test_a_box_shows_every_row():
     rows = tuple((m, 10.0 + i) for m in ("dense", "hashed") for i in range(6))
-    figure = drawn(Table(("method", "latency_us"), rows))
+    figure = drawn(result_table(("method", "latency_us"), rows))
     assert [t.type for t in figure.data] == ["box", "box"]
     assert {t.boxpoints for t in figure.data} == {"all"}
     assert len(figure.data[0].x) == 6
@@ -169,7 +169,7 @@ def test_a_box_shows_every_row():
 
 
 def test_a_heatmap_leaves_cells_without_a_row_empty():
-    table = Table(("batch_size", "method", "latency_us"), ((1, "a", 5.0), (2, "a", 6.0), (2, "b", 7.0)))
+    table = result_table(("batch_size", "method", "latency_us"), ((1, "a", 5.0), (2, "a", 6.0), (2, "b", 7.0)))
     (heat,) = draw(table, ChartSpec("heatmap", x="batch_size", y="method", color="latency_us")).data
     assert [list(line) for line in heat.z] == [[5.0, 6.0], [None, 7.0]]
     assert heat.colorbar.title.text == "Latency (µs)"
@@ -177,7 +177,7 @@ def test_a_heatmap_leaves_cells_without_a_row_empty():
 
 def test_more_than_eight_methods_share_one_grey():
     rows = tuple((f"m{i:02d}", float(i + 1), 0.5) for i in range(12))
-    figure = drawn(Table(("method", "memory_mb", "auc"), rows))
+    figure = drawn(result_table(("method", "memory_mb", "auc"), rows))
     colors = [t.marker.color for t in figure.data if t.mode == "markers"]
     assert len(set(colors)) == 9
     assert colors.count("#8A8A8A") == 4
@@ -192,7 +192,7 @@ def test_text_from_data_shows_literally(kind):
     rows = tuple((f"{m}{HOSTILE}", f"{d}{HOSTILE}", "<i>", b, 0.1 * b, 1.0) for m in "ab" for d in "cd" for b in (1, 2))
     x = {"bar": None, "histogram": "auc", "scatter": "memory_mb", "line": "batch_size"}.get(kind, "method")
     chart = ChartSpec(kind, x=x, y="auc", color="method", symbol="dataset", facet="dataset")
-    table = Table(columns, rows)
+    table = result_table(columns, rows)
     if kind == "heatmap":
         table = replace(table, rows=(rows[0], rows[7]))
         chart = ChartSpec("heatmap", x="method", y="dataset", color="auc")
@@ -219,7 +219,7 @@ def test_hover_tells_the_whole_row():
 
 def test_a_table_and_tiles_have_no_figure():
     assert draw(trade_off("a"), ChartSpec("table")) is None
-    assert draw(Table(("auc",), ((0.7,),)), ChartSpec("tiles")) is None
+    assert draw(result_table(("auc",), ((0.7,),)), ChartSpec("tiles")) is None
 
 
 def test_a_chart_that_does_not_fit_is_refused_in_the_words_of_fits():
@@ -229,25 +229,25 @@ def test_a_chart_that_does_not_fit_is_refused_in_the_words_of_fits():
 
 def test_rows_that_are_not_drawn_do_not_reach_the_figure():
     rows = (("a", 1.0, 0.5), ("b", None, 0.6), ("c", 2.0, float("nan")))
-    figure = draw(Table(("method", "memory_mb", "auc"), rows), ChartSpec("scatter", x="memory_mb", y="auc"))
+    figure = draw(result_table(("method", "memory_mb", "auc"), rows), ChartSpec("scatter", x="memory_mb", y="auc"))
     assert [list(t.x) for t in figure.data] == [[1.0]]
 
 
 def test_speedup_has_a_line_at_the_baseline():
     rows = tuple((m, b, 1.5, 3) for m in ("a", "b") for b in (1, 2, 4))
-    figure = drawn(Table(("method", "batch_size", "speedup", "n"), rows))
+    figure = drawn(result_table(("method", "batch_size", "speedup", "n"), rows))
     assert [s.y0 for s in figure.layout.shapes] == [1.0]
 
 
 def test_long_names_that_begin_alike_stay_apart():
     rows = (("x" * 80 + "a", 1.0, 0.5), ("x" * 80 + "b", 2.0, 0.6))
-    figure = drawn(Table(("method", "memory_mb", "auc"), rows))
+    figure = drawn(result_table(("method", "memory_mb", "auc"), rows))
     assert len(in_legend(figure)) == 3
 
 
 def test_boxes_of_a_colour_have_the_same_place_in_every_panel():
     rows = tuple((m, c, d, 0.5) for m in ("a", "b") for c in (0.1, 0.5, 1.0) for d in ("p", "q") for _ in range(2))
-    table = Table(("method", "compression", "dataset", "auc"), rows)
+    table = result_table(("method", "compression", "dataset", "auc"), rows)
     figure = draw(table, ChartSpec("box", x="compression", y="auc", color="method", facet="dataset"))
     assert [t.offsetgroup for t in figure.data] == ["0", "1", "0", "1"]
 
@@ -255,7 +255,7 @@ def test_boxes_of_a_colour_have_the_same_place_in_every_panel():
 def test_bars_that_stand_alone_are_not_moved_aside_and_a_factor_has_its_line():
     """Colours that take turns: a bar with an offset of its group would leave its label."""
     rows = tuple((m, b, r) for b, r in ((64, 2.0), (512, 1.5), (2048, 0.9)) for m in ("dense", "hashed"))
-    table = Table(("method", "batch_size", "ratio_latency_us"), rows)
+    table = result_table(("method", "batch_size", "ratio_latency_us"), rows)
     figure = draw(table, ChartSpec("bar", y="ratio_latency_us", color="method"))
     assert [t.offsetgroup for t in figure.data] == [None, None]
     (line,) = figure.layout.shapes
@@ -268,7 +268,7 @@ def test_bars_that_stand_alone_are_not_moved_aside_and_a_factor_has_its_line():
 
 def test_a_speedup_has_whiskers_of_its_interval():
     columns = ("method", "speedup", "stddev_speedup", "speedup_ci_low", "speedup_ci_high")
-    table = Table(columns, (("hashed", 2.0, None, 1.5, 2.25), ("dense", 1.0, None, None, None)))
+    table = result_table(columns, (("hashed", 2.0, None, 1.5, 2.25), ("dense", 1.0, None, None, None)))
     traces = {t.name: t for t in draw(table, ChartSpec("bar", x="method", y="speedup", color="method")).data}
     assert (list(traces["hashed"].error_x.arrayminus), list(traces["hashed"].error_x.array)) == ([0.5], [0.25])
     assert list(traces["dense"].error_x.array) == [0.0]
@@ -276,7 +276,7 @@ def test_a_speedup_has_whiskers_of_its_interval():
 
 def test_several_metrics_have_panels_with_their_own_scales_and_one_order():
     rows = (("a", 0.9, 5.0, 300.0), ("b", 0.8, 1.0, 100.0), ("c", 0.5, 3.0, None))
-    table = Table(("method", "auc", "memory_mb", "latency_us"), rows)
+    table = result_table(("method", "auc", "memory_mb", "latency_us"), rows)
     figure = drawn(table)
     layout = figure.layout
     titles = [a.title.text for a in (layout.xaxis, layout.xaxis2, layout.xaxis3)]
@@ -291,7 +291,7 @@ def test_several_metrics_have_panels_with_their_own_scales_and_one_order():
 
 def test_lines_of_several_metrics_share_their_x_axis_and_keep_their_scales():
     rows = tuple((c, 0.5 + c, 10.0**k) for k, c in enumerate((0.1, 0.2, 0.5, 1.0)))
-    figure = drawn(Table(("compression", "auc", "latency_us", "n"), tuple((*r, 3) for r in rows)))
+    figure = drawn(result_table(("compression", "auc", "latency_us", "n"), tuple((*r, 3) for r in rows)))
     layout = figure.layout
     assert (layout.yaxis.title.text, layout.yaxis2.title.text) == ("AUC", "Latency (µs)")
     assert (layout.yaxis.type, layout.yaxis2.type) == ("linear", "log")
@@ -299,7 +299,7 @@ def test_lines_of_several_metrics_share_their_x_axis_and_keep_their_scales():
 
 def test_a_long_line_has_a_band_that_is_not_in_the_legend():
     rows = tuple((s, m, 1.0 + s, 0.5, 3) for s in range(1, 14) for m in ("a", "b"))
-    figure = drawn(Table(("step", "method", "latency_us", "stddev_latency_us", "n"), rows))
+    figure = drawn(result_table(("step", "method", "latency_us", "stddev_latency_us", "n"), rows))
     bands = [t for t in figure.data if t.fill == "toself"]
     assert len(bands) == 2
     assert not any(t.showlegend for t in bands)
@@ -310,31 +310,31 @@ def test_a_long_line_has_a_band_that_is_not_in_the_legend():
 
 def test_a_short_line_has_whiskers_and_no_band():
     rows = tuple((s, 1.0 + s, 0.5, 3) for s in range(1, 13))
-    (line,) = drawn(Table(("step", "latency_us", "stddev_latency_us", "n"), rows)).data
+    (line,) = drawn(result_table(("step", "latency_us", "stddev_latency_us", "n"), rows)).data
     assert (line.mode, len(line.error_y.array)) == ("lines+markers", 12)
 
 
 def test_repeats_along_a_long_line_are_a_band_from_the_lowest_to_the_highest():
     rows = tuple((s, seed, 1.0 + s + seed) for s in range(1, 14) for seed in (0, 2))
-    band, line = drawn(Table(("step", "seed", "latency_us"), rows)).data
+    band, line = drawn(result_table(("step", "seed", "latency_us"), rows)).data
     assert (band.y[0], band.y[-1]) == (4.0, 2.0)
     assert line.y[0] == 3.0
 
 
 def test_no_band_goes_below_zero_on_a_logarithmic_axis():
     rows = tuple((s, 10.0 ** (s / 4), 50.0, 3) for s in range(1, 14))
-    figure = drawn(Table(("step", "latency_us", "stddev_latency_us", "n"), rows))
+    figure = drawn(result_table(("step", "latency_us", "stddev_latency_us", "n"), rows))
     assert figure.layout.yaxis.type == "log"
     assert [t.fill for t in figure.data] == [None]
 
 
 def test_ideal_courses_start_where_the_lines_do():
     rows = tuple((t, 1000.0 / t**0.5, 3) for t in (2, 4, 8))
-    figure = drawn(Table(("threads", "latency_us", "n"), rows))
+    figure = drawn(result_table(("threads", "latency_us", "n"), rows))
     (ideal,) = named(figure, "ideal")
     first = 1000.0 / 2**0.5
     assert list(ideal.y) == pytest.approx([first, first / 2, first / 4])
-    speedups = Table(("threads", "speedup", "n"), ((1, 1.0, 3), (2, 1.9, 3), (4, 3.1, 3)))
+    speedups = result_table(("threads", "speedup", "n"), ((1, 1.0, 3), (2, 1.9, 3), (4, 3.1, 3)))
     assert list(named(drawn(speedups), "ideal")[0].y) == [1.0, 2.0, 4.0]
 
 
@@ -342,7 +342,7 @@ def test_each_kind_of_work_has_a_front():
     rows = tuple(
         (m, d, d * k, 0.5 + 0.1 * k + d / 1000) for d in (8, 16) for k, m in enumerate(("dense", "hashed", "other"), 1)
     )
-    table = Table(("method", "embedding_dim", "memory_mb", "auc"), rows)
+    table = result_table(("method", "embedding_dim", "memory_mb", "auc"), rows)
     fronts = named(drawn(table), "Pareto front")
     assert [list(f.x) for f in fronts] == [[8, 16, 24], [16, 32, 48]]
     assert [f.hovertext for f in fronts] == ["Pareto front · dim 8", "Pareto front · dim 16"]
@@ -351,7 +351,9 @@ def test_each_kind_of_work_has_a_front():
 
 def test_a_histogram_counts_every_row_once():
     for values in ([float(i % 9) for i in range(100)], [1.5] * 10, [0.001, 1.0, 5.0, 1e4], [-5.0, 0.0, 5.0, 7.25]):
-        figure = draw(Table(("latency_us",), tuple((v,) for v in values)), ChartSpec("histogram", x="latency_us"))
+        figure = draw(
+            result_table(("latency_us",), tuple((v,) for v in values)), ChartSpec("histogram", x="latency_us")
+        )
         (bars,) = figure.data
         assert sum(bars.y) == len(values)
         assert bars.x[0] <= min(values)
@@ -362,7 +364,7 @@ def test_a_histogram_counts_every_row_once():
 
 def test_parallel_axes_have_the_better_end_up():
     rows = (("a", 0.9, 1.0, 10.0), ("b", 0.5, 1000.0, 20.0))
-    table = Table(("method", "auc", "memory_mb", "sample_count"), rows)
+    table = result_table(("method", "auc", "memory_mb", "sample_count"), rows)
     chart = ChartSpec("parallel", color="method", metrics=("auc", "memory_mb", "sample_count"))
     figure = draw(table, chart)
     axes, a, b = figure.data
@@ -373,7 +375,7 @@ def test_parallel_axes_have_the_better_end_up():
 
 
 def test_dots_do_not_start_at_zero_and_bars_beside_them_do():
-    figure = drawn(Table(("method", "auc", "memory_mb", "n"), (("a", 0.9, 5.0, 3), ("b", 0.8, 1.0, 3))))
+    figure = drawn(result_table(("method", "auc", "memory_mb", "n"), (("a", 0.9, 5.0, 3), ("b", 0.8, 1.0, 3))))
     assert figure.layout.xaxis.rangemode is None
     assert figure.layout.xaxis2.rangemode == "tozero"
     assert {t.type for t in figure.data if t.xaxis == "x"} == {"scatter"}
@@ -382,20 +384,21 @@ def test_dots_do_not_start_at_zero_and_bars_beside_them_do():
 
 def test_a_long_legend_makes_a_figure_taller_on_a_phone():
     rows = tuple((f"a rather long name {i}", float(i + 1), 0.5) for i in range(8))
-    table = Table(("method", "memory_mb", "auc"), rows)
+    table = result_table(("method", "memory_mb", "auc"), rows)
     assert drawn(table, columns=1).layout.height > drawn(table).layout.height + 100
 
 
 def test_seven_panels_are_the_six_with_the_most_rows():
     rows = tuple((f"d{d}", float(i), 0.5) for d in range(7) for i in range(1 if d == 2 else 3))
     figure = draw(
-        Table(("dataset", "memory_mb", "auc"), rows), ChartSpec("scatter", x="memory_mb", y="auc", facet="dataset")
+        result_table(("dataset", "memory_mb", "auc"), rows),
+        ChartSpec("scatter", x="memory_mb", y="auc", facet="dataset"),
     )
     assert [a.text for a in figure.layout.annotations] == ["d0", "d1", "d3", "d4", "d5", "d6"]
 
 
 def test_what_is_drawn_for_one_value_keeps_the_baseline():
     rows = tuple((m, c, float(b)) for b in (1, 2, 4) for m, c in (("dense", 1.0), ("hashed", 0.1), ("hashed", 0.5)))
-    table = Table(("method", "compression", "batch_size"), rows)
+    table = result_table(("method", "compression", "batch_size"), rows)
     chart = ChartSpec("line", x="batch_size", y="compression", color="method", only=(("compression", 0.1),))
-    assert set(drawn_part(chart, table).column("compression")) == {1.0, 0.1}
+    assert set(drawn_part(chart, table).values("compression")) == {1.0, 0.1}

@@ -17,6 +17,7 @@ from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose, figure, tiles
 from mirror.query.spec import QuerySpec
 from mirror.query.spec_json import from_json
+from mirror.schema.result_columns import result_table
 from mirror.table.numbers import format_number
 from mirror.table.table import Table
 
@@ -28,7 +29,7 @@ def read(path: Path) -> tuple[dict[str, Any], Table, QuerySpec | None]:
     """A case as it is stored, its table and its spec."""
     case = json.loads(path.read_text(encoding="utf-8"))
     stored = case["table"]
-    table = Table(tuple(stored["columns"]), tuple(map(tuple, stored["rows"])), stored.get("truncated", False))
+    table = result_table(tuple(stored["columns"]), tuple(map(tuple, stored["rows"])), stored.get("truncated", False))
     return case, table, from_json(case["spec"]) if case["spec"] else None
 
 
@@ -39,7 +40,7 @@ def expected(table: Table, spec: QuerySpec | None) -> dict[str, Any]:
     told = {k: v for k, v in asdict(chart).items() if k == "type" or v != silent[k]}
     found: dict[str, Any] = {"chart": told, "figure": described(table, chart)}
     if chart.type == "tiles":
-        found["tiles"] = tiles(table, spec)
+        found["tiles"] = [(c.name, v) for c, v in tiles(table, spec)]
     return json.loads(json.dumps(found))
 
 

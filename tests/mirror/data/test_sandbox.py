@@ -17,9 +17,10 @@ from db.record import Record
 from db.schema import EXPOSED
 from db.settings import ROOT
 from db.store import Store, StoreBusyError, StoreError
-from mirror.data.guard.duckdb import GuardError
+from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process import sandbox, sandbox_child, snapshot, sql_process
-from mirror.data.process.sandbox import Limits, QueryCancelled, QueryError, QueryStopped, Sandbox
+from mirror.data.process.sandbox import Limits, QueryCancelled, Sandbox
+from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.schema.profile import Profile
 
 ENDLESS = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"
@@ -87,7 +88,7 @@ def when_busy(box: Sandbox, action) -> threading.Thread:
 
 def test_a_table_comes_back(small):
     table = small.run("SELECT method, avg(latency_us) AS t, count(*) AS n FROM results GROUP BY ALL ORDER BY method;")
-    assert table.columns == ("method", "t", "n")
+    assert table.names == ("method", "t", "n")
     assert table.rows == (("dense", 1.5, 1), ("hashed", 1.5, 2))
     assert not table.truncated
     assert table.milliseconds > 0
@@ -142,7 +143,7 @@ def test_plain(value, expected):
 
 
 def test_columns_of_one_name_are_told_apart(small):
-    assert small.run("SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS a").columns == ("a", "a_2", "a_2_2", "a_3")
+    assert small.run("SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS a").names == ("a", "a_2", "a_2_2", "a_3")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ def test_columns_of_one_name_are_told_apart(small):
     ids=lambda s: s[:20],
 )
 def test_names_of_columns_are_one_short_line(small, alias, name):
-    assert small.run(f'SELECT 1 AS "{alias}", 2 AS "{alias}"').columns == (name, f"{name}_2")
+    assert small.run(f'SELECT 1 AS "{alias}", 2 AS "{alias}"').names == (name, f"{name}_2")
 
 
 @pytest.mark.parametrize("sql", ["SELECT INTERVAL 999999999 DAY * 2", "SELECT [to_days(2147483647)]"])
@@ -268,7 +269,7 @@ def test_memory_that_the_caps_on_addresses_allow_is_seen_to(small, monkeypatch):
 
 
 def test_the_process_knows_no_key_of_its_parent(tmp_path, monkeypatch):
-    for name in ("OPENAI_API_KEY", "MIRROR_DB", "AWS_SECRET_ACCESS_KEY", "A_TOKEN_OF_SOMETHING"):
+    for name in ("OPENAI_API_KEY", "MIRROR_DB", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "PYTHON_TOKEN"):
         monkeypatch.setenv(name, "canary-in-the-environment")
     monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pgpass"))
     assert "canary-in-the-environment" not in sql_process._environment().values()
@@ -312,7 +313,7 @@ def test_nothing_can_be_opened_from_inside(tmp_path):
     store = store_at(tmp_path / "results.duckdb", record(1))
     inside = (
         "import os, socket, sys\n"
-        "from mirror import sandbox_child as child\n"
+        "from mirror.data.process import sandbox_child as child\n"
         "request = {'url': sys.argv[1], 'views': child.EXPOSED, 'threads': 1, 'memory_mb': 200}\n"
         "connection, reply = child._start(request)\n"
         "for attempt in (lambda: open(sys.argv[2]), lambda: open(sys.argv[2] + '.new', 'w'), os.pipe, socket.socket,\n"
@@ -450,7 +451,7 @@ def test_one_thread_cancels_its_own_query_and_no_other(small):
 
 
 def test_a_load_can_be_cancelled(tmp_path, monkeypatch):
-    monkeypatch.setattr(sandbox, "INTERRUPT_S", 0.0)  # a load does not listen, and this one is short
+    monkeypatch.setattr(sql_process, "INTERRUPT_S", 0.0)  # a load does not listen, and this one is short
     store = store_at(tmp_path / "results.duckdb", record(1))
     with Sandbox(store.url) as box:
         asking = Asking(box, "SELECT count(*) FROM results")
@@ -511,7 +512,7 @@ def test_the_snapshot_holds_what_the_views_of_the_store_hold(again):
         columns = ", ".join(store.rows(f"SELECT * FROM {view} LIMIT 1")[0])
         expected = [tuple(map(sandbox_child.plain, r.values())) for r in store.rows(f"SELECT {columns} FROM {view}")]
         table = again.run(f"SELECT * FROM {view}", row_cap=100_000)
-        assert ", ".join(table.columns) == columns
+        assert ", ".join(table.names) == columns
         assert sorted(table.rows, key=repr) == sorted(expected, key=repr)
         assert len(expected) == again.profile().rows(view) > 0
     assert again.profile().rows("history") > again.profile().rows("results")

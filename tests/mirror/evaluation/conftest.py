@@ -1,4 +1,4 @@
-"""The seeded worlds of the evaluation, each built and read once; tests must not write to them."""
+"""The seeded fixtures of the evaluation, each built and read once; tests must not write to them."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -6,27 +6,27 @@ from pathlib import Path
 import pytest
 
 from mirror.evaluation.databases import Golds, build
-from mirror.evaluation.worlds import WORLDS, World
+from mirror.evaluation.fixtures import Fixture, fixtures
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[World], Path]:
-    """The DuckDB file of a world."""
-    folder = tmp_path_factory.mktemp("worlds")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Fixture], Path]:
+    """The DuckDB file of a fixture."""
+    folder = tmp_path_factory.mktemp("fixtures")
     files: dict[str, Path] = {}
 
-    def of(world: World) -> Path:
-        if world.name not in files:
-            files[world.name] = build(world, folder)
-        return files[world.name]
+    def of(fixture: Fixture) -> Path:
+        if fixture.name not in files:
+            files[fixture.name] = build(fixture, folder)
+        return files[fixture.name]
 
     return of
 
 
 @pytest.fixture(scope="session")
-def golds(built: Callable[[World], Path]) -> Iterator[dict[str, Golds]]:
-    """Answers to gold SQL by the name of the world."""
-    opened = {world.name: Golds(built(world)) for world in WORLDS}
+def golds(built: Callable[[Fixture], Path]) -> Iterator[dict[str, Golds]]:
+    """Answers to gold SQL by the name of the fixture, of the questions by category."""
+    opened = {fixture.name: Golds(built(fixture)) for fixture in fixtures("categories")}
     yield opened
     for gold in opened.values():
         gold.close()

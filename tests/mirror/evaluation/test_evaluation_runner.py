@@ -1,4 +1,4 @@
-"""Questions really asked, of real worlds, and the command around it."""
+"""Questions really asked, of real fixtures, and the command around it."""
 
 import argparse
 import json
@@ -11,49 +11,50 @@ from mirror.ask.answer import Answer
 from mirror.chart.chart_spec import ChartSpec
 from mirror.evaluation import runner
 from mirror.evaluation.command import add_parser, evaluate
+from mirror.evaluation.fixtures import NOW, Fixture, fixtures
 from mirror.evaluation.questions import Gold, Question
 from mirror.evaluation.runner import NoModelError, run
-from mirror.evaluation.worlds import ALPHA, DELTA, NOW, World
-from mirror.table.table import Table
+from mirror.schema.result_columns import result_table
 
+ALPHA, *_, DELTA = fixtures("categories")
 SQL = "SELECT count(*) AS n FROM results"
 
 
 @pytest.fixture
-def ready(monkeypatch: pytest.MonkeyPatch, built: Callable[[World], Path]) -> None:
-    """The worlds that are built already, in the place of fresh ones."""
-    monkeypatch.setattr(runner, "build", lambda world, _folder: built(world))
+def ready(monkeypatch: pytest.MonkeyPatch, built: Callable[[Fixture], Path]) -> None:
+    """The fixtures that are built already, in the place of fresh ones."""
+    monkeypatch.setattr(runner, "build", lambda fixture, _folder: built(fixture))
 
 
 def question(id: str, words: str, gold: str = SQL, **more: object) -> Question:
     return Question(id, "c", words, golds=(Gold(gold),), charts=frozenset({"tiles"}), **more)  # type: ignore[arg-type]
 
 
-def test_asked_in_every_world() -> None:
-    """One is asked as it stands, one is wrong in one world alone, one is asked where it can be answered."""
+def test_asked_of_every_fixture() -> None:
+    """One is asked as it stands, one is wrong of one fixture alone, one is asked where it can be answered."""
     alpha = "SELECT count(*) AS n FROM results WHERE benchmark = 'grouped_lookup'"
     steps = "SELECT method FROM results WHERE benchmark = 'grouped_lookup'"
     right, wrong, seldom = run(
-        [question("a", SQL), question("b", alpha), question("c", steps, steps)], worlds=(ALPHA, DELTA)
+        [question("a", SQL), question("b", alpha), question("c", steps, steps)], "grammar", (ALPHA, DELTA)
     )
-    assert [o.world for o in right.outcomes] == ["alpha", "delta"]
+    assert [o.fixture for o in right.outcomes] == ["alpha", "delta"]
     assert right.verdict == "right"
     assert right.chart is True
     assert wrong.verdict == "wrong"
-    assert [o.world for o in seldom.outcomes] == ["alpha"]
+    assert [o.fixture for o in seldom.outcomes] == ["alpha"]
     assert len(right.seconds) == 2
 
 
 @pytest.mark.usefixtures("ready")
-def test_words_are_read_with_the_present_of_the_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_are_read_with_the_present_of_the_fixtures(monkeypatch: pytest.MonkeyPatch) -> None:
     heard = []
 
     def deaf(words: str, **given: object) -> Answer:
         heard.append((words, given))
-        return Answer("answered", words, table=Table(("n",), ((1,),)), chart=ChartSpec("tiles"))
+        return Answer("answered", words, table=result_table(("n",), ((1,),)), chart=ChartSpec("tiles"))
 
     monkeypatch.setattr(runner, "ask", deaf)
-    run([question("a", "how many?")], worlds=(DELTA,))
+    run([question("a", "how many?")], "grammar", (DELTA,))
     words, given = heard[-1]
     assert words == "how many?"
     assert given["now"] == NOW
@@ -69,7 +70,7 @@ def test_a_follow_up_is_asked_after_its_question(monkeypatch: pytest.MonkeyPatch
         return Answer("refused", words)
 
     monkeypatch.setattr(runner, "ask", ask)
-    run([question("a", "and this?", after="first"), question("b", "and that?", after="first")], worlds=(DELTA,))
+    run([question("a", "and this?", after="first"), question("b", "and that?", after="first")], "grammar", (DELTA,))
     assert heard[1:] == [("first", None), ("and this?", "first"), ("and that?", "first")]
 
 
@@ -77,7 +78,7 @@ def test_no_model_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("MIRROR_LLM_MODEL", "MIRROR_LLM_BASE_URL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(NoModelError, match="No language model is configured"):
-        run([], engine="llm")
+        run([], "llm", ())
 
 
 def command(*words: str) -> argparse.Namespace:
@@ -97,8 +98,8 @@ def test_the_command_without_a_model(monkeypatch: pytest.MonkeyPatch, capsys: py
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate(command("--category", "unanswerable", "--questions", "held_out", "--json")) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert [c["name"] for c in printed["categories"]] == ["unanswerable"]
-    assert printed["totals"][0]["n"] == printed["totals"][1]["n"] == 4
+    assert [t["name"] for t in printed["tallies"]] == ["all"] * 3 + ["unanswerable"] * 3
+    assert [t["n"] for t in printed["tallies"]] == [4, 0, 4] * 2
     assert printed["failures"] == []
 
 

@@ -1,4 +1,4 @@
-"""What an answer is worth, also one that is right by luck in one world only."""
+"""What an answer is worth, also one that is right by luck of one fixture only."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,9 +11,9 @@ from mirror.evaluation.databases import Golds
 from mirror.evaluation.questions import Gold, PlanGold, Question
 from mirror.evaluation.runner import Scored
 from mirror.evaluation.scoring import Outcome, Rights, plan_problem, score, worst
-from mirror.evaluation.worlds import ALPHA, GAMMA
 from mirror.query.spec import Filter, Metric, QuerySpec
 from mirror.runs.run_plan import RunPlan
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 BARS = frozenset({"bar"})
@@ -22,30 +22,30 @@ BEST = (
     "QUALIFY rank() OVER (ORDER BY auc DESC) = 1"
 )
 QUESTION = Question("q", "test", "best AUC on frappe at 0.1, dim 16", golds=(Gold(BEST),), charts=BARS)
-TWO = (ALPHA.name, GAMMA.name)  # of which the first has the winner that a lucky query names
+TWO = ("alpha", "gamma")  # of which the first has the winner that a lucky query names
 
 
 def answered(table: Table, chart: str = "bar", **more: object) -> Answer:
     return Answer("answered", "?", table=table, chart=ChartSpec(chart), **more)  # type: ignore[arg-type]
 
 
-def of(question: Question, answer: Answer, golds: dict[str, Golds], world: str = "alpha") -> Outcome:
-    return score(Rights(question, golds[world]), answer, world)
+def of(question: Question, answer: Answer, golds: dict[str, Golds], fixture: str = "alpha") -> Outcome:
+    return score(Rights(question, golds[fixture]), answer, fixture)
 
 
 def test_an_answer_that_is_right_by_luck_is_wrong(golds: dict[str, Golds]) -> None:
     """A query that always names alpha's winner is right in alpha alone."""
     outcomes = []
-    for world in TWO:
-        lucky = golds[world].table("SELECT method, auc FROM cfg WHERE dataset = 'frappe' AND method = 'fiited' AND "
+    for fixture in TWO:
+        lucky = golds[fixture].table("SELECT method, auc FROM cfg WHERE dataset = 'frappe' AND method = 'fiited' AND "
                                    "compression = 0.1 AND embedding_dim = 16 AND num_chunks = 4")  # fmt: skip
-        outcomes.append(of(QUESTION, answered(lucky), golds, world))
+        outcomes.append(of(QUESTION, answered(lucky), golds, fixture))
     assert [o.verdict for o in outcomes] == ["right", "wrong"]
     assert Scored(QUESTION, tuple(outcomes), (0.1, 0.1)).verdict == "wrong"
 
 
-def test_a_right_answer_in_all_worlds(golds: dict[str, Golds]) -> None:
-    outcomes = [of(QUESTION, answered(golds[world].table(BEST)), golds, world) for world in TWO]
+def test_a_right_answer_of_all_fixtures(golds: dict[str, Golds]) -> None:
+    outcomes = [of(QUESTION, answered(golds[fixture].table(BEST)), golds, fixture) for fixture in TWO]
     assert [(o.verdict, o.chart, o.why) for o in outcomes] == [("right", True, "")] * 2
 
 
@@ -56,8 +56,8 @@ def test_a_right_answer_in_all_worlds(golds: dict[str, Golds]) -> None:
         (Answer("ambiguous", "?", suggestions=("a", "b")), "asked back"),
         (Answer("error", "?", summary="Broken."), "error"),
         (Answer("action", "?", plan=RunPlan("quick")), "wrong"),
-        (answered(Table(("method",), ())), "wrong"),
-        (answered(Table(("method", "auc"), (("dense", 0.5),))), "wrong"),
+        (answered(result_table(("method",), ())), "wrong"),
+        (answered(result_table(("method", "auc"), (("dense", 0.5),))), "wrong"),
     ],
 )
 def test_what_is_not_right(answer: Answer, verdict: str, golds: dict[str, Golds]) -> None:
@@ -70,7 +70,7 @@ def test_what_is_not_right(answer: Answer, verdict: str, golds: dict[str, Golds]
 def test_refusals_and_questions_back(golds: dict[str, Golds]) -> None:
     unanswerable, ambiguous = Question("q", "t", "?", "refused"), Question("q", "t", "?", "ambiguous")
     refusal, choices = Answer("refused", "?"), Answer("ambiguous", "?", suggestions=("a", "b"))
-    rows = answered(Table(("n",), ((1,),)))
+    rows = answered(result_table(("n",), ((1,),)))
     assert of(unanswerable, refusal, golds).verdict == "right"
     assert of(unanswerable, choices, golds).verdict == "asked back"
     assert of(unanswerable, rows, golds).verdict == "wrong"
@@ -78,7 +78,7 @@ def test_refusals_and_questions_back(golds: dict[str, Golds]) -> None:
     assert of(ambiguous, replace(choices, suggestions=("a",)), golds).verdict == "asked back"
     assert of(ambiguous, refusal, golds).verdict == "refused"
     assert of(ambiguous, rows, golds).verdict == "wrong"
-    empty = answered(Table(("n",), ()))
+    empty = answered(result_table(("n",), ()))
     assert of(unanswerable, empty, golds).verdict == "wrong"
     assert of(replace(unanswerable, also=("empty",)), empty, golds).verdict == "right"
 

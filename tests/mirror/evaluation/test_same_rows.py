@@ -4,14 +4,15 @@ import pytest
 
 from mirror.evaluation.questions import Gold
 from mirror.evaluation.same_rows import difference
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 PLAIN = Gold("")
-BEST = Table(("method", "auc", "_dataset"), (("dense", 0.93, "frappe"), ("hashed", 0.79, "ml")))
+BEST = result_table(("method", "auc", "_dataset"), (("dense", 0.93, "frappe"), ("hashed", 0.79, "ml")))
 
 
 def table(columns: str, *rows: tuple[object, ...]) -> Table:
-    return Table(tuple(columns.split()), rows)  # type: ignore[arg-type]
+    return result_table(tuple(columns.split()), rows)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_order_counts_where_the_gold_has_one() -> None:
 )
 def test_the_first_two_with_a_tie_at_the_end(rows: list[tuple[str, float]], right: bool) -> None:
     gold = Gold("", order="auc desc", top=2)
-    assert (difference(gold, RANKED, Table(("m", "x"), tuple(rows))) == "") is right
+    assert (difference(gold, RANKED, result_table(("m", "x"), tuple(rows))) == "") is right
 
 
 def test_more_than_there_are() -> None:
@@ -118,6 +119,6 @@ def test_more_than_there_are() -> None:
 
 def test_the_first_of_each_work() -> None:
     rows = (("a", 0.9, 16), ("b", 0.8, 16), ("a", 0.5, 64), ("b", 0.6, 64))
-    gold, right = Gold("", order="auc desc", top=1, per=True), Table(("method", "auc", "_embedding_dim"), rows)
+    gold, right = Gold("", order="auc desc", top=1, per=True), result_table(("method", "auc", "_embedding_dim"), rows)
     assert difference(gold, right, table("m x dim", ("b", 0.6, 64), ("a", 0.9, 16))) == ""
     assert difference(gold, right, table("m x dim", ("a", 0.9, 16), ("b", 0.8, 16))) != ""

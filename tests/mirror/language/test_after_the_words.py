@@ -18,7 +18,7 @@ def answered(question: str, box: Sandbox) -> Answer:
 
 def rows(answer: Answer, *columns: str) -> list[tuple[object, ...]]:
     assert answer.table
-    return list(zip(*(answer.table.column(c) for c in columns), strict=True)) if answer.table.rows else []
+    return list(zip(*(answer.table.values(c) for c in columns), strict=True)) if answer.table.rows else []
 
 
 # -- limits on a metric ------------------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def asked(question: str, box: Sandbox) -> Answer:
 
 
 def methods(answer: Answer) -> set[object]:
-    return set(answer.table.column("method"))
+    return set(answer.table.values("method"))
 
 
 def drawn_methods(answer: Answer) -> tuple[object, ...]:

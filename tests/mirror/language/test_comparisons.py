@@ -19,7 +19,7 @@ def answered(question: str, box: Sandbox) -> Answer:
 
 def rows(answer: Answer, *columns: str) -> list[tuple[object, ...]]:
     assert answer.table
-    return list(zip(*(answer.table.column(c) for c in columns), strict=True))
+    return list(zip(*(answer.table.values(c) for c in columns), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -163,15 +163,15 @@ def test_the_newest_trials(box: Sandbox) -> None:
     answer = answered("latest 3 trials of hashed", box)
     assert answer.table
     assert len(answer.table.rows) == 3
-    assert set(answer.table.column("method")) == {"hashed"}
-    times = list(answer.table.column("started_at"))
+    assert set(answer.table.values("method")) == {"hashed"}
+    times = list(answer.table.values("started_at"))
     assert times == sorted(times, key=str, reverse=True)
 
 
 def test_what_is_averaged_on_purpose_is_said(box: Sandbox) -> None:
     answer = answered("AUC by method averaged over data sets at compression 0.1", box)
     assert answer.table
-    assert "dataset" not in answer.table.columns
+    assert "dataset" not in answer.table.names
     assert "averaged over data set" in answer.read_as
     spec = grammar.read("average AUC of hashed over all data sets at compression 0.1", box.profile())
     assert spec.averaged == ("dataset",)

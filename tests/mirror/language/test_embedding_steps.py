@@ -60,7 +60,7 @@ def rows(question: str, box: Sandbox) -> list[dict[str, object]]:
     answer = ask(question, sandbox=box, now=NOW, use_model=False)
     assert answer.status == "answered", answer.summary
     assert answer.table
-    return [dict(zip(answer.table.columns, row, strict=True)) for row in answer.table.rows]
+    return [dict(zip(answer.table.names, row, strict=True)) for row in answer.table.rows]
 
 
 def only(question: str, metric: str, box: Sandbox) -> dict[object, object]:

@@ -13,6 +13,7 @@ from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import ChartWish, Filter, Metric, QuerySpec
 from mirror.query.sql import compile_sql
 from mirror.schema.profile import Profile
+from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
 NOW = datetime(2026, 11, 20, 15, 24)  # a Friday
@@ -578,8 +579,8 @@ def test_outliers_among_trials_go_by_a_limit_on_the_metric(again: Sandbox) -> No
     assert Filter("latency_us", "<", (2000,)) in spec.filters
     assert "without 2 outliers of latency" in parts(spec)["notes"]
     assert "3.20 ms" in parts(spec)["notes"]
-    gone = {v for v in table.column("latency_us") if float(v) >= 2000}  # type: ignore[arg-type]
-    assert set(left.column("latency_us")) == set(table.column("latency_us")) - gone
+    gone = {v for v in table.values("latency_us") if float(v) >= 2000}  # type: ignore[arg-type]
+    assert set(left.values("latency_us")) == set(table.values("latency_us")) - gone
     assert len(table.rows) - len(left.rows) == 2
 
 
@@ -593,7 +594,7 @@ def test_outliers_among_groups_go_by_a_limit_that_is_told(profile: Profile, box:
 def groups(*values: float) -> tuple[QuerySpec, Table]:
     spec = QuerySpec("groups", (Metric("latency_us", "avg"),), ("method",), filters=(LOOKUP,))
     rows = tuple((f"m{i}", value, 0.1, 3) for i, value in enumerate(values))
-    return spec, Table(("method", "latency_us", "stddev_latency_us", "n"), rows)
+    return spec, result_table(("method", "latency_us", "stddev_latency_us", "n"), rows)
 
 
 def test_a_dimension_that_tells_the_outlier_apart_leaves_it_out(profile: Profile) -> None:
@@ -607,7 +608,7 @@ def test_a_dimension_that_tells_the_outlier_apart_leaves_it_out(profile: Profile
 def test_outliers_on_both_sides(profile: Profile) -> None:
     before = QuerySpec("points", (Metric("auc"),), ("seed",))
     values = [0.5, 0.79, 0.8, 0.8, 0.81, 0.82, 0.99]
-    table = Table(("seed", "auc"), tuple(enumerate(values)))
+    table = result_table(("seed", "auc"), tuple(enumerate(values)))
     spec = followup.read("remove the outliers, as a box plot", before, profile, NOW, table)
     assert spec is not None
     limits = {f.operator: float(f.values[0]) for f in spec.filters}
@@ -633,6 +634,6 @@ def test_no_outlier_is_said(values: tuple[float, ...], words: str, profile: Prof
 def test_outliers_of_a_change_are_not_told_apart_by_a_limit(profile: Profile) -> None:
     before = asked(WORSE, profile)
     rows = tuple((f"m{i % 2}", ratio) for i, ratio in enumerate((1.0, 1.1, 1.2, 1.1, 9.0)))
-    table = Table(("method", "ratio_latency_us"), rows)
+    table = result_table(("method", "ratio_latency_us"), rows)
     with pytest.raises(Refusal, match="No single value tells the outliers apart"):
         followup.read("drop the outliers", before, profile, NOW, table)

@@ -81,7 +81,7 @@ def answered(question: str, box: Sandbox) -> Answer:
 
 def rows(answer: Answer, *columns: str) -> list[tuple]:
     assert answer.table is not None
-    return list(zip(*(answer.table.column(c) for c in columns), strict=True))
+    return list(zip(*(answer.table.values(c) for c in columns), strict=True))
 
 
 def test_live_dimensions_over_training_are_lines_along_the_steps_the_mean_over_seeds(pruned: Sandbox) -> None:
@@ -96,13 +96,13 @@ def test_live_dimensions_over_training_are_lines_along_the_steps_the_mean_over_s
 
 def test_data_sets_and_sizes_are_told_apart_in_a_course(pruned: Sandbox) -> None:
     answer = answered("live dimensions over training for fiited", pruned)
-    assert {"dataset", "compression", "num_chunks"} <= set(answer.table.columns)
-    assert "loss" in answered("loss during training at compression 0.1", pruned).table.columns
+    assert {"dataset", "compression", "num_chunks"} <= set(answer.table.names)
+    assert "loss" in answered("loss during training at compression 0.1", pruned).table.names
 
 
 def test_several_courses_have_a_panel_each(pruned: Sandbox) -> None:
     answer = answered("loss and live dimensions by step for fiited on frappe at compression 0.1", pruned)
-    assert set(answer.table.column("metric")) == {"loss", "live_dimensions"}
+    assert set(answer.table.values("metric")) == {"loss", "live_dimensions"}
     assert answer.chart.facet == "metric"
 
 

@@ -7,10 +7,11 @@ from result_tables import trade_off as trade_off_of
 from mirror.ask.answering import ask
 from mirror.chart.choose import choose
 from mirror.model.number_check import unsupported
+from mirror.schema.result_columns import result_table
 from mirror.sentence.summary import summarize
 from mirror.table.table import Table
 
-TABLE = Table(
+TABLE = result_table(
     (
         "method", "dataset", "latency_us", "latency_p99_us", "memory_mb", "auc", "noise", "compression", "batch_size",
         "bandwidth_gb_s", "p99_over_median", "failed_percent", "n", "started_at",
@@ -107,14 +108,14 @@ def test_all_of_them_are_named_in_order_and_once():
 
 
 def test_a_text_cell_that_is_a_number_excuses_no_other():
-    table = Table(("code_version", "latency_us"), (("7", 12.5), ("ms", 99.0)))
+    table = result_table(("code_version", "latency_us"), (("7", 12.5), ("ms", 99.0)))
     assert unsupported("7", table, "") == ()
     assert unsupported("7 ms", table, "") == ("7 ms",)
     assert unsupported("5 ms", table, "") == ("5 ms",)
 
 
 def test_a_name_is_taken_out_as_a_whole_only():
-    table = Table(("machine", "latency_us"), (("node 5", 12.5), ("run 2 of 3", 99.0)))
+    table = result_table(("machine", "latency_us"), (("node 5", 12.5), ("run 2 of 3", 99.0)))
     assert unsupported("node 5 and Run 2 of 3", table, "") == ()
     assert unsupported("node 56", table, "") == ("56",)
     assert unsupported("node 5.7", table, "") == ("5.7",)
@@ -122,20 +123,20 @@ def test_a_name_is_taken_out_as_a_whole_only():
 
 
 def test_rows_that_were_cut_are_not_counted():
-    table = Table(("method", "latency_us"), (("a", 1.5), ("b", 2.5)), truncated=True)
+    table = result_table(("method", "latency_us"), (("a", 1.5), ("b", 2.5)), truncated=True)
     assert unsupported("2 methods", table, "") == ("2",)
     assert unsupported("2 methods", table, "2 methods.") == ()
 
 
 def test_values_that_are_no_numbers_are_none():
-    table = Table(("a", "b"), ((True, None), (float("nan"), float("inf")), (10**400, -0.0)))
+    table = result_table(("a", "b"), ((True, None), (float("nan"), float("inf")), (10**400, -0.0)))
     assert unsupported("1 nan inf 2.5", table, "") == ("1", "2.5")
 
 
 def test_a_hostile_cell_does_not_break_the_search():
-    table = Table(("machine",), (("((([a-z]+)+)+$ \\1 5",), ("9" * 5000,), ("٣" * 100,), ("\ud800 5",)))
+    table = result_table(("machine",), (("((([a-z]+)+)+$ \\1 5",), ("9" * 5000,), ("٣" * 100,), ("\ud800 5",)))
     assert unsupported("((([a-z]+)+)+$ \\1 5 and 6", table, "5") == ("6",)
-    long = Table(("machine", "latency_us"), tuple(("a" * 9000 + str(i), 1.5) for i in range(300)))
+    long = result_table(("machine", "latency_us"), tuple(("a" * 9000 + str(i), 1.5) for i in range(300)))
     assert unsupported("1.5 µs, not 2.5 " + "b" * 700, long, "") == ("2.5",)
 
 

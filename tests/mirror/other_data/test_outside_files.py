@@ -4,7 +4,10 @@ import gzip
 import shutil
 import sqlite3
 import sys
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -15,8 +18,10 @@ import sales_data
 from mirror.ask import other_data as answer
 from mirror.ask.answer import Answer
 from mirror.ask.other_data import ask, run_sql
-from mirror.data.process.sandbox import QueryError, QueryStopped
+from mirror.data.process import source_process as process
 from mirror.data.process.source_process import OutsideData
+from mirror.data.process.sql_process import QueryCancelled, QueryError, QueryStopped
+from mirror.data.sources import duck
 from mirror.data.sources.kind import is_outside
 from mirror.data.sources.location import SourceError, find
 from mirror.data.sources.reader import open_reader
@@ -162,6 +167,127 @@ def test_a_sqlite_file_cannot_be_written(folder: Path) -> None:
     assert Path(url).read_bytes() == before
 
 
+def test_views_that_are_stale_or_endless_do_not_block_a_sqlite_file(folder: Path) -> None:
+    path = folder / "views.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, kind TEXT, amount REAL); INSERT INTO t VALUES (1, 'a', 2.5);"
+        "CREATE VIEW stale AS SELECT * FROM gone; CREATE VIEW renamed AS SELECT missing FROM t;"
+        "CREATE VIEW endless AS WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
+        "SELECT count(*) AS c, 'x' AS k, 1 AS z FROM r;"
+    )
+    connection.close()
+    started = time.monotonic()
+    found = answer.data(str(path)).database()
+    assert time.monotonic() - started < 30
+    assert [r.name for r in found.relations] == ["t", "endless"]
+    assert any("The view stale cannot be read and is left out: no such table: main.gone." in n for n in found.notes)
+    assert any("counting them took too long" in n for n in found.notes)
+    assert found.relation("t").column("kind").values == ("a",)
+    assert rows(ask("total amount by kind", str(path))) == (("a", 2.5),)
+
+
+def test_a_csv_that_memory_does_not_hold_is_read_through_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder / "big.csv"
+    with path.open("w") as file:
+        file.write("id,name,amount\n")
+        file.writelines(f"{i},{'x' * 40}{i * 7919 % 1_000_003},{i * 0.5}\n" for i in range(1_500_000))
+    monkeypatch.setattr(duck, "LOAD_MB", 120)
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    with open_reader(find(str(path)), scratch).session() as session:
+        assert (scratch / "files.duckdb").exists()
+        assert session.fetch("SELECT count(*), count(DISTINCT name) FROM big").rows == [(1_500_000, 1_000_003)]
+        for sql in (
+            "CREATE TABLE x (a INT)",
+            "DELETE FROM big",
+            f"SET temp_directory = '{scratch}'",
+            f"SELECT * FROM read_csv('{path}')",
+            f"COPY big TO '{scratch}/stolen.csv'",
+        ):
+            with pytest.raises(QueryError):
+                session.fetch(sql)
+
+
+# -- a name is only the file that it says ------------------------------------------------------------------------------
+
+
+def test_a_link_is_read_as_what_its_own_name_says(duckdb_shop: sales_data.Shop, folder: Path) -> None:
+    """The same bytes under another suffix are another source, and never the one that is open already."""
+    shop = folder / "shop.duckdb"
+    shutil.copy(duckdb_shop.url, shop)
+    link = folder / "list.csv"
+    link.symlink_to(shop)
+    assert rows(ask("how many customers", str(shop))) == ((12,),)
+    told = ask("how many customers", str(link))
+    assert told.status == "error"
+    assert "list.csv" in told.summary
+    assert "shop" not in told.summary
+    assert find(str(link)) != find(str(shop))
+    assert answer.data(str(link)) is not answer.data(str(shop))
+
+
+def test_a_link_to_a_csv_is_called_as_it_was_given_and_follows_where_it_leads(folder: Path) -> None:
+    first = written(folder, "id,amount\n1,2\n", "first.csv")
+    second = written(folder, "id,amount\n1,40\n", "second.csv")
+    link = folder / "sales.csv"
+    link.symlink_to(first)
+    assert rows(ask("total amount of sales", str(link))) == ((2,),)
+    link.unlink()
+    link.symlink_to(second)
+    assert rows(ask("total amount of sales", str(link))) == ((40,),)
+    parquet = folder / "prices.parquet"
+    pq.write_table(pa.table({"amount": [7]}), folder / "hidden.parquet")
+    parquet.symlink_to(folder / "hidden.parquet")
+    assert rows(ask("total amount of prices", str(parquet))) == ((7,),)
+
+
+def test_a_folder_behind_a_link_is_named_by_the_link(csv_shop: sales_data.Shop, folder: Path) -> None:
+    link = folder / "shop"
+    link.symlink_to(csv_shop.url, target_is_directory=True)
+    source = find(str(link))
+    assert all(path.parent == link for path in source.paths)
+    assert source.name == f"{len(source.paths)} files of shop/"
+    assert rows(ask("how many customers", str(link))) == ((12,),)
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path(written(folder, "id,amount\n1,2\n"))
+    real, replaced = process._Child.__init__, []
+
+    def starting(self: process._Child, *given: Any) -> None:
+        real(self, *given)
+        if len(replaced) < how_often:
+            replaced.append(path)
+            written(folder, f"id,amount\n1,{40 + len(replaced)}\n", "new.csv")
+            (folder / "new.csv").replace(path)
+
+    monkeypatch.setattr(process._Child, "__init__", starting)
+    how_often = 1
+    assert rows(ask("total amount", str(path))) == ((41,),)
+    how_often = 100
+    answer.data(str(path)).close()
+    assert "changes while it is read" in ask("total amount", str(path)).summary
+
+
+@pytest.mark.parametrize(
+    "text", ["which customers have the most orders " * 200, "a\0b.csv", "~nobody-of-that-name/x.csv", "\ud800.csv"]
+)
+def test_a_text_that_no_file_can_be_called_is_a_sentence(text: str) -> None:
+    for named in (text, f"sqlite:///{text}", f"{text},{text}"):
+        told = ask("how many rows", named)
+        assert told.status == "error"
+        assert len(told.summary) < 300
+        with pytest.raises(SourceError):
+            is_outside(named)
+
+
+def test_a_list_of_files_may_be_longer_than_a_path(folder: Path) -> None:
+    names = [written(folder, "id\n1\n", f"{'n' * 60}{i}.csv") for i in range(60)]
+    assert len(",".join(names)) > 4096
+    assert len(find(",".join(names)).paths) == 60
+
+
 ENDLESS = "WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t"
 
 
@@ -183,6 +309,27 @@ def test_a_process_that_does_not_answer_is_ended_and_replaced(
     with pytest.raises(QueryStopped, match="did not answer"):
         source.run(ENDLESS, time_limit_s=0.3)
     monkeypatch.undo()
+    assert rows(ask("how many customers", sqlite_shop.url)) == ((12,),)
+
+
+def test_a_query_is_cancelled_from_another_thread_and_the_next_one_answers(sqlite_shop: sales_data.Shop) -> None:
+    source = answer.data(sqlite_shop.url)
+    source.database()
+    asking = threading.get_ident()
+
+    def cancel() -> None:
+        deadline = time.monotonic() + 10
+        while not source._turns and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        source.cancel(asking)
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    with pytest.raises(QueryCancelled):
+        source.run(ENDLESS.replace("FROM t)", "FROM t WHERE n > 0)"), time_limit_s=60)
+    canceller.join()
+    assert source._turns == []
     assert rows(ask("how many customers", sqlite_shop.url)) == ((12,),)
 
 
@@ -275,12 +422,16 @@ def test_what_cannot_be_named_is_a_sentence(url: str, said: str, folder: Path, m
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what a process was given is read from /proc")
 def test_the_process_knows_no_key_of_its_parent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "MIRROR_DB", "AWS_SECRET_ACCESS_KEY", "A_TOKEN_OF_SOMETHING"):
+    for name in (
+        "OPENAI_API_KEY", "MIRROR_DB", "AWS_SECRET_ACCESS_KEY", "A_TOKEN_OF_SOMETHING", "PGPASSWORD", "MYSQL_PWD",
+        "PYTHON_KEYRING_PASSWORD", "DATABASE_URL",
+    ):  # fmt: skip
         monkeypatch.setenv(name, "canary-in-the-environment")
     data = OutsideData(find(written(folder, MANY)))
     try:
         assert data.database().relations
         assert data._child
-        assert b"canary" not in Path(f"/proc/{data._child._process.pid}/environ").read_bytes()
+        for file in ("environ", "cmdline"):
+            assert b"canary" not in Path(f"/proc/{data._child._process.pid}/{file}").read_bytes()
     finally:
         data.close()

@@ -5,7 +5,7 @@ import sqlglot
 
 from mirror.data.guard import sqlglot_functions as functions
 from mirror.data.guard import sqlglot_tree as guard
-from mirror.data.guard.duckdb import GuardError
+from mirror.data.guard.guard_errors import GuardError
 from mirror.schema.database import Column, Database, Relation
 
 COLUMNS = tuple(
@@ -16,7 +16,8 @@ DIALECTS = ("postgres", "mysql", "sqlite", "duckdb")
 
 
 def database(dialect: str) -> Database:
-    return Database(dialect, "shop", (Relation("orders", COLUMNS, ("id",)), Relation("customers", COLUMNS, ("id",))))
+    tables = Relation("orders", COLUMNS, ("id",)), Relation("customers", COLUMNS, ("id",))
+    return Database(dialect, "shop", tables, any_case=dialect == "mysql")
 
 
 EVERYWHERE = [
@@ -49,6 +50,11 @@ OF_DIALECT = {
         "FROM orders",
         "SELECT status, median(amount) FROM orders GROUP BY ALL",
         "SELECT * EXCLUDE (id) FROM orders",
+        "PIVOT orders ON status IN ('open', 'paid') USING sum(amount), count(*) GROUP BY order_date",
+        "SELECT open FROM orders PIVOT (sum(amount) FOR status IN ('open')) ORDER BY id",
+        "WITH p AS (PIVOT orders ON status IN ('open') USING sum(amount)) SELECT * FROM p",
+        "UNPIVOT orders ON amount, id INTO NAME n VALUE v",
+        "SELECT n, avg(v) FROM orders UNPIVOT (v FOR n IN (amount, id)) GROUP BY n",
     ],
 }
 
@@ -141,7 +147,16 @@ REFUSED_BY_DIALECT = [
     ("duckdb", "SELECT * FROM duckdb_settings()", "only tables"),
     ("duckdb", "INSTALL httpfs", "not INSTALL"),
     ("duckdb", "COPY orders TO 'x'", "not COPY"),
-    ("duckdb", "PIVOT orders ON status USING sum(amount)", "Only SELECT"),
+    ("duckdb", "PIVOT orders ON status USING sum(amount)", "PIVOT has to list its values"),
+    ("duckdb", "SELECT * FROM (PIVOT orders ON status USING sum(amount))", "PIVOT has to list its values"),
+    (
+        "duckdb",
+        "PIVOT orders ON status IN (SELECT status FROM orders) USING sum(amount)",
+        "PIVOT has to list its values",
+    ),
+    ("duckdb", "SELECT * FROM orders PIVOT (sum(amount) FOR status IN mood)", "PIVOT has to list its values"),
+    ("duckdb", "PIVOT '/etc/passwd' ON a IN ('x') USING count(*)", "no table called /etc/passwd"),
+    ("duckdb", "UNPIVOT read_csv('x') ON a INTO NAME n VALUE v", "only tables"),
     ("duckdb", "SELECT COLUMNS('.*') FROM orders", "not available"),
     ("duckdb", "SUMMARIZE orders", "Only SELECT"),
     ("duckdb", "CALL pragma_version()", "Only SELECT"),
@@ -163,10 +178,12 @@ def test_the_ways_out_of_each_database_are_refused(dialect: str, sql: str, said:
 
 def test_what_runs_is_written_anew_without_comments() -> None:
     """MySQL executes `/*! ... */`, and its quotes are not everybody's."""
-    assert guard.check("SELECT id /*!50000 , sleep(10) */ FROM orders", database("mysql")) == "SELECT id FROM orders"
+    assert (
+        guard.check("SELECT id /*!50000 , sleep(10) */ FROM orders", database("mysql")) == "SELECT `id` FROM `orders`"
+    )
     assert (
         guard.check(r"SELECT 'a\' OR 1 -- ' AS x FROM orders", database("mysql"))
-        == "SELECT 'a'' OR 1 -- ' AS x FROM orders"
+        == "SELECT 'a'' OR 1 -- ' AS x FROM `orders`"
     )
 
 

@@ -2,15 +2,17 @@
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 import sales_data
+import sqlalchemy as sa
 
 from mirror.ask import other_data as answer
 from mirror.ask.other_data import ask, run_sql
-from mirror.data.process.sandbox import QueryError, QueryStopped
+from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.data.sources.kind import is_outside
 from mirror.data.sources.location import SourceError, find
 from mirror.data.sources.reader import open_reader
@@ -117,7 +119,7 @@ def test_nan_is_left_out_of_sums(database_url: str, execute: Execute) -> None:
     assert found.table.rows == (("b", 2.0), ("a", 1.5))
     raw = run_sql("SELECT amount FROM t ORDER BY id", database_url)
     assert raw.table is not None
-    assert list(raw.table.column("amount")) == [1.5, None, 2.0]
+    assert list(raw.table.values("amount")) == [1.5, None, 2.0]
     assert "1 number of the result is none" in raw.note
 
 
@@ -130,7 +132,7 @@ def test_odd_types_are_no_crash_and_long_text_is_cut(database_url: str, execute:
     )
     found = run_sql("SELECT * FROM t", database_url)
     assert found.table is not None, found.summary
-    row = dict(zip(found.table.columns, found.table.rows[0], strict=True))
+    row = dict(zip(found.table.names, found.table.rows[0], strict=True))
     assert row["at"] == "2025-04-30T23:30:00"
     assert row["raw"] == "00ff"
     assert len(str(row["note"])) == 10_000
@@ -221,6 +223,28 @@ def test_a_database_that_cannot_be_reached_is_a_sentence_without_the_password(
     with pytest.raises(SourceError) as raised:
         is_outside(url)
     assert secret not in str(raised.value)
+
+
+def test_a_password_of_the_environment_reaches_the_server_and_no_environment(
+    postgres_shop: sales_data.Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = str(sa.make_url(postgres_shop.url).password)
+    monkeypatch.setenv("PGPASSWORD", secret)
+    url = postgres_shop.url.replace(f":{secret}@", "@")
+    assert ask("how many customers", url).table.rows == ((12,),)  # type: ignore[union-attr]
+    source = answer.data(url)
+    try:
+        assert source._child is not None
+        for file in ("environ", "cmdline"):
+            assert secret.encode() not in Path(f"/proc/{source._child._process.pid}/{file}").read_bytes()
+        assert secret not in source._child._to_log(f"password={secret}")
+        monkeypatch.setenv("PGPASSWORD", "wrong-password-7")
+        source.close()
+        told = ask("how many customers", url)
+        assert told.status == "error"
+        assert "wrong-password-7" not in told.summary
+    finally:
+        source.close()
 
 
 def test_a_lost_server_process_is_a_sentence_and_the_next_question_answers(postgres_shop: sales_data.Shop) -> None:

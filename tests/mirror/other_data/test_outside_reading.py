@@ -14,7 +14,7 @@ from mirror.language.tables.examples import examples
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.tables.build import build
 from mirror.query.tables.form_in_words import read_back
-from mirror.schema.database import Database, Link
+from mirror.schema.database import Column, Database, Link
 
 NOW = datetime(2025, 11, 10, 12, 0)
 
@@ -212,15 +212,12 @@ def test_a_ranking_without_a_number_is_asked_back() -> None:
 def test_a_value_of_two_columns_is_asked_back() -> None:
     database = made_up.shop()
     suppliers = made_up.relation("suppliers", {"id": "integer", "country": "text"}, held={"country": ("Germany",)})
-    database = replace(
-        database,
-        relations=(
-            *database.relations,
-            suppliers,
-            made_up.relation("goods", {"id": "integer", "supplier_id": "integer"}),
-        ),
-        links=(*database.links, Link("products", ("supplier_id",), "suppliers", ("id",))),
-    )
+    supplier_id = Column("supplier_id", "integer")
+    supplied = [
+        replace(r, columns=(*r.columns, supplier_id)) if r.name == "products" else r for r in database.relations
+    ]
+    link = Link("products", ("supplier_id",), "suppliers", ("id",))
+    database = replace(database, relations=(*supplied, suppliers), links=(*database.links, link))
     assert choices("total quantity in Germany", database) == (
         "total quantity in customer country Germany",
         "total quantity in supplier country Germany",

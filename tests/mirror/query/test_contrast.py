@@ -63,7 +63,7 @@ def test_the_sentence_tells_of_the_values(question: str, axis: str, told: str, b
     answer = answered(question, box)
     assert answer.table
     assert answer.chart
-    assert answer.table.columns[0] == axis
+    assert answer.table.names[0] == axis
     assert told in answer.summary
     assert axis in (answer.chart.x, answer.chart.color)
     assert axis not in [c for c, _ in answer.chart.only]
@@ -85,7 +85,7 @@ def test_machines_that_are_named(again: Sandbox) -> None:
     assert " against " in answer.summary
     assert "pairs at equal work" in answer.summary
     assert answer.table
-    assert answer.table.columns[0] == "machine"
+    assert answer.table.names[0] == "machine"
 
 
 def test_a_comparative_names_its_metric(again: Sandbox) -> None:

@@ -171,7 +171,7 @@ def test_a_quick_look_is_planned_and_run_as_one(engine, monkeypatch: pytest.Monk
 
 def test_a_run_outlives_who_started_it_and_is_cancelled_by_another(engine) -> None:
     """The page's process is gone; another finds the run and stops it."""
-    code = "import sys; from mirror import jobs; print(jobs.start(sys.argv[1]))"
+    code = "import sys; from mirror.runs import jobs; print(jobs.start(sys.argv[1]))"
     page = subprocess.run(
         [sys.executable, "-c", code, engine.text("ok", "sleep")], capture_output=True, text=True, timeout=60, check=True
     )

@@ -6,19 +6,19 @@ from mirror.runs.listing import choices, details, trials
 
 def test_every_trial_is_listed_failures_with_reasons(box: Sandbox) -> None:
     table = trials(box, {})
-    statuses = table.column("status")
+    statuses = table.values("status")
     assert len(table.rows) == box.profile().rows("history") + box.profile().rows("failures")
     assert statuses.count("failed") == 1
-    assert "the loss is not finite" in table.column("error")
+    assert "the loss is not finite" in table.values("error")
 
 
 def test_only_columns_that_differ_are_shown(box: Sandbox) -> None:
     table = trials(box, {"benchmark": ["lookup"], "method": ["hashed"]})
-    assert set(table.column("method")) == {"hashed"}
-    assert "batch_size" in table.columns
-    assert "num_rows" not in table.columns  # the same in every lookup
-    assert "auc" not in table.columns
-    assert table.columns[-1] == "trial_id"
+    assert set(table.values("method")) == {"hashed"}
+    assert "batch_size" in table.names
+    assert "num_rows" not in table.names  # the same in every lookup
+    assert "auc" not in table.names
+    assert table.names[-1] == "trial_id"
 
 
 def test_filters_offer_what_there_is(box: Sandbox) -> None:

@@ -26,6 +26,7 @@ from result_tables import (
 
 from mirror.chart.choose import choose
 from mirror.query.spec import Filter, Metric, Order, QuerySpec
+from mirror.schema.result_columns import result_table
 from mirror.sentence.summary import summarize
 from mirror.table.table import Table
 
@@ -35,7 +36,7 @@ def said(table, spec=None, failed=0):
 
 
 def table(columns: str, *rows: tuple) -> Table:
-    return Table(tuple(columns.split()), rows)
+    return result_table(tuple(columns.split()), rows)
 
 
 COMPARED = QuerySpec("groups", (MEAN_AUC, Metric("memory_mb", "avg")), ("method", "embedding_dim"))
@@ -213,7 +214,7 @@ def test_golden(case):
 
 def test_an_empty_result_says_so():
     spec = replace(TRADE_OFF, filters=(Filter("compression", "=", (0.3,)),))
-    assert said(Table(("auc",), ()), spec, failed=2) == (
+    assert said(result_table(("auc",), ()), spec, failed=2) == (
         "No rows match compression = 0.3; 2 failed trials are not shown."
     )
 
@@ -246,25 +247,25 @@ def test_failed_trials_and_a_cut_result_are_said():
 
 def test_the_baseline_is_the_marked_one():
     rows = (("fast", False, 1.0, 0.7), ("slow", True, 2.0, 0.8))
-    text = said(Table(("method", "is_baseline", "memory_mb", "auc"), rows))
+    text = said(result_table(("method", "is_baseline", "memory_mb", "auc"), rows))
     assert "besides slow: fast (0.7000, 0.1000 lower than slow with 0.5x its memory)" in text
 
 
 def test_a_baseline_of_other_work_is_no_reference():
     rows = (("dense", 16, 1.0, 0.7), ("hashed", 8, 2.0, 0.8), ("dense", 32, 1.0, 0.7))
-    text = said(Table(("method", "embedding_dim", "memory_mb", "auc"), rows), None)
+    text = said(result_table(("method", "embedding_dim", "memory_mb", "auc"), rows), None)
     assert "than dense" not in text
 
 
 def test_a_zero_has_no_ratio():
     rows = (("dense", 16, 0.8, 0.0, 3), ("hashed", 16, 0.7, 2.0, 3))
-    text = said(Table(("method", "embedding_dim", "auc", "memory_mb", "n"), rows), COMPARED)
+    text = said(result_table(("method", "embedding_dim", "auc", "memory_mb", "n"), rows), COMPARED)
     assert "memory 2 MB higher (2 MB against 0 MB)" in text
 
 
 def test_text_from_data_stays_on_one_line():
     rows = (("<b>\nx\u202e", 1.0, 0.7), ("y", 2.0, 0.8))
-    text = said(Table(("method", "memory_mb", "auc"), rows))
+    text = said(result_table(("method", "memory_mb", "auc"), rows))
     assert "<b> x" in text
     assert text.isprintable()
 
@@ -275,15 +276,15 @@ SCALES = (1.0, 1e3)  # µs to ms, MB to GB
 
 def derivable(result: Table) -> list[float]:
     """Every number a summary may hold: values, means per group of names, differences, ratios, deviations and counts."""
-    numeric = [c for c in result.columns if c != "seed" and not any(isinstance(v, str) for v in result.column(c))]
-    names = [c for c in result.columns if c in ("method", "dataset", "compression")]
+    numeric = [c for c in result.names if c != "seed" and not any(isinstance(v, str) for v in result.values(c))]
+    names = [c for c in result.names if c in ("method", "dataset", "compression")]
     numbers = {float(n) for n in range(len(result.rows) + 1)}
     for c in numeric:
         groups: dict[tuple, list[float]] = {}
-        for key, value in zip(zip(*map(result.column, names), strict=True), result.column(c), strict=True):
+        for key, value in zip(zip(*map(result.values, names), strict=True), result.values(c), strict=True):
             groups.setdefault(key, []).append(float(value))
-        means = [statistics.fmean(g) for g in groups.values()] + [float(v) for v in result.column(c)]
-        numbers |= {*means, sum(result.column(c))}
+        means = [statistics.fmean(g) for g in groups.values()] + [float(v) for v in result.values(c)]
+        numbers |= {*means, sum(result.values(c))}
         numbers |= {statistics.stdev(g) for g in groups.values() if len(g) > 1}
         for a, b in itertools.permutations(means, 2):
             numbers |= {abs(a - b), a / b}
@@ -300,14 +301,14 @@ def close(text: str, numbers: list[float]) -> bool:
 def test_no_number_is_invented(seed):
     draws = random.Random(seed)
     methods, data_sets = ["dense", "hashed", "tiny"][: draws.randint(2, 3)], ["p", "q"][: draws.randint(1, 2)]
-    points = Table(
+    points = result_table(
         ("method", "dataset", "compression", "seed", "memory_mb", "auc"),
         tuple(
             (m, d, c, s, draws.uniform(500, 90_000), draws.uniform(0.5, 1))
             for m in methods for d in data_sets for c in (0.1, 0.5) for s in (0, 1)
         ),
     )  # fmt: skip
-    groups = Table(
+    groups = result_table(
         ("method", "dataset", "compression", "latency_us", "n"),
         tuple((m, d, c, draws.uniform(1, 9000), 3) for m in methods for d in data_sets for c in (0.1, 0.2, 0.5)),
     )

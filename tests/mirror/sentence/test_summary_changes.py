@@ -4,6 +4,7 @@ import pytest
 
 from mirror.query.change import change_columns
 from mirror.query.spec import Metric, QuerySpec
+from mirror.schema.result_columns import result_table
 from mirror.sentence.summary import summarize
 from mirror.table.table import Table
 
@@ -22,7 +23,7 @@ def changed(metric: str, *rows: tuple, dimensions: tuple[str, ...] = ("method", 
     names = change_columns(metric)
     columns = (*dimensions, names.before, names.since, names.change, names.noise, names.n_before, names.n_since)
     n = len(dimensions)
-    return Table(columns, tuple((*r[: n + 2], None, *r[n + 2 :]) for r in rows))
+    return result_table(columns, tuple((*r[: n + 2], None, *r[n + 2 :]) for r in rows))
 
 
 LATENCY = changed(
@@ -140,7 +141,7 @@ COURSE = QuerySpec("points", (Metric("latency_us"),), ("started_at", "method", "
 
 
 def course(*rows: tuple) -> Table:
-    return Table(("started_at", "method", "seed", "latency_us"), rows)
+    return result_table(("started_at", "method", "seed", "latency_us"), rows)
 
 
 def test_a_course_compares_the_latest_trial_with_the_first() -> None:
@@ -168,7 +169,7 @@ MACHINES = QuerySpec("groups", (Metric("latency_us", "avg"),), ("machine", "benc
 
 
 def machines(*rows: tuple) -> Table:
-    return Table(("machine", "benchmark", "method", "latency_us", "n"), rows)
+    return result_table(("machine", "benchmark", "method", "latency_us", "n"), rows)
 
 
 def test_machines_are_compared_where_both_have_measured() -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from mirror.query.spec import Claim, Metric, QuerySpec
+from mirror.schema.result_columns import result_table
 from mirror.sentence.summary import summarize
-from mirror.table.table import Table
 
 COLUMNS = ("method", "batch_size", "speedup", "speedup_ci_low", "speedup_ci_high", "verdict", "n")
 
@@ -21,7 +21,7 @@ def rows(method: str, *verdicts: str | None, speedup: float = 0.5) -> list[tuple
 
 
 def said(claim: Claim | None, *found: tuple) -> str:
-    return summarize(Table(COLUMNS, found), spec(claim), None)
+    return summarize(result_table(COLUMNS, found), spec(claim), None)
 
 
 @pytest.mark.parametrize(

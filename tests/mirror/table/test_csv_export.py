@@ -3,13 +3,13 @@
 import csv
 import io
 
+from mirror.schema.result_columns import result_table
 from mirror.table.csv_export import to_csv
-from mirror.table.table import Table
 
 
 def test_formulas_are_defused_and_numbers_are_not() -> None:
     rows = (("=1+1", -2.5, None), ("@SUM(A1)", 3, "plain"), ('quote " and, comma', True, "+x"))
-    text = to_csv(Table(("a", "b", "c"), rows))
+    text = to_csv(result_table(("a", "b", "c"), rows))
     found = list(csv.reader(io.StringIO(text)))
     assert found == [
         ["a", "b", "c"],

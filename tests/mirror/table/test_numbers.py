@@ -2,16 +2,9 @@
 
 import pytest
 
-from mirror.table.numbers import (
-    NO_VALUE,
-    describe,
-    format_number,
-    format_spread,
-    format_tick,
-    format_value,
-    plain_text,
-    with_unit,
-)
+from db.plain_text import plain_text
+from mirror.schema.catalog import entry
+from mirror.table.numbers import NO_VALUE, describe, format_number, format_spread, format_tick, format_value, with_unit
 
 
 @pytest.mark.parametrize(
@@ -54,7 +47,7 @@ from mirror.table.numbers import (
     ],
 )
 def test_values_read_like_a_person_would_write_them(column, value, text):
-    assert format_value(column, value) == text
+    assert format_value(entry(column), value) == text
 
 
 def test_a_measured_zero_keeps_its_sign_out():
@@ -88,7 +81,7 @@ def test_units_follow_their_number():
     ],
 )
 def test_a_deviation_has_the_unit_and_places_of_its_mean(column, value, deviation, text):
-    assert format_spread(column, value, deviation) == text
+    assert format_spread(entry(column), value, deviation) == text
 
 
 @pytest.mark.parametrize(
@@ -104,7 +97,7 @@ def test_a_deviation_has_the_unit_and_places_of_its_mean(column, value, deviatio
     ],
 )
 def test_values_name_rows(column, value, text):
-    assert describe(column, value) == text
+    assert describe(entry(column), value) == text
 
 
 def test_text_from_data_is_one_line_without_invisible_characters():

@@ -170,7 +170,8 @@ def test_a_busy_node_is_not_used_until_it_is_free(engine, nodes: Machines) -> No
 
 def test_no_node_left_is_said_and_what_is_finished_is_kept(engine, nodes: Machines) -> None:
     code = (
-        "import sys; from bench_engine import runner, sweep; from bench_engine.run.executors.ray import RayExecutor\n"
+        "import sys; from bench_engine.run import runner; from bench_engine.sweep import sweep\n"
+        "from bench_engine.run.executors.ray import RayExecutor\n"
         "runner.run(sweep.load(sys.argv[1]), runner.Options(run_id='r'), RayExecutor(sys.argv[2], patience_s=1))"
     )
     path = engine.file("ok", "sleep", batch_size=[1, 2])

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import duckdb
 
-from mirror.data.guard.duckdb import GuardError, check_text
+from mirror.data.guard.duckdb import check_text
+from mirror.data.guard.guard_errors import GuardError
 from tests.mirror.data.attacks.statements import ATTACKS
 from tests.mirror.data.test_guard import GOOD, HOSTILE
 

@@ -27,7 +27,8 @@ from mirror.ask.notebook import html
 from mirror.chart.choose import figure
 from mirror.data.guard import duckdb as guard
 from mirror.data.process import sandbox_child, snapshot
-from mirror.data.process.sandbox import Limits, QueryError, QueryStopped, Sandbox, UnreadableError
+from mirror.data.process.sandbox import Limits, Sandbox
+from mirror.data.process.sql_process import QueryError, QueryStopped, UnreadableError
 from mirror.table.csv_export import to_csv
 from mirror.table.table import Table
 from tests.mirror.data.attacks.questions import QUESTIONS
@@ -126,8 +127,8 @@ def test_statement(place: Place, attack: Attack) -> None:
         return
     assert len(told.rows) <= 1000
     assert sum(len(v) for row in told.rows for v in row if isinstance(v, str)) <= 2 * sandbox_child.ANSWER_CAP
-    assert all(len(name) <= sandbox_child.NAME_CAP + 10 and name == printable(name) for name in told.columns)
-    assert len(set(told.columns)) == len(told.columns)
+    assert all(len(name) <= sandbox_child.NAME_CAP + 10 and name == printable(name) for name in told.names)
+    assert len(set(told.names)) == len(told.names)
     json.dumps(told.rows, allow_nan=False)
 
 

@@ -1,0 +1,168 @@
+"""The embedding bags of the benchmark embedding_step, each with its optimizer.
+
+All have the same learning rate, and torch's own numbers otherwise but for INITIAL: slots of Adagrad that start at 0
+would make the first update of an element as long as the learning rate, whatever its gradient.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from bench_engine import registry
+from bench_engine.benchmarks.modules import OutOfReachError, megabytes, metadata_megabytes, optimizer_megabytes
+from bench_engine.kernels.bags import initial_bound
+from bench_engine.kernels.fiited import FIITEDEmbeddingBag, FIITEDOptimizer, PruneEvent
+from bench_engine.trial import Trial
+
+LEARNING_RATE, BETAS, INITIAL = 0.01, (0.9, 0.999), 0.1
+EPSILON = {"sgd": 0.0, "adagrad": 1e-10, "rowwise_adagrad": 1e-10, "adam": 1e-8}
+NEVER = 2**62  # steps
+
+
+class StepBag(ABC):
+    """What is timed.
+
+    Attributes:
+        module: takes ids (B, L) and gives (B, D), sums of a bag's vectors.
+        optimizer: trains it.
+        chunks: parts of a vector that live one by one.
+    """
+
+    module: nn.Module
+    optimizer: torch.optim.Optimizer
+    chunks: int
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        output: Tensor = self.module(ids)
+        return output
+
+    def update(self, ids: Tensor, gradient: Tensor) -> None:
+        """One step: the lookup, its backward from a gradient of the output, the optimizer."""
+        self.module(ids).backward(gradient)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def memory(self) -> dict[str, float]:
+        """memory_mb, metadata_mb and optimizer_mb."""
+        return {
+            "memory_mb": megabytes(self.module),
+            "metadata_mb": metadata_megabytes(self.module),
+            "optimizer_mb": optimizer_megabytes(self.optimizer, self.module),
+        }
+
+    def settle(self) -> None:
+        """What is done once before calls are timed; by default nothing."""
+        return
+
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """Steps that the optimizer has counted."""
+
+    @abstractmethod
+    def materialize(self, rows: Tensor) -> Tensor:
+        """Vectors (n, D) of rows (n,)."""
+
+    @abstractmethod
+    def live(self, rows: Tensor) -> Tensor:
+        """Which of their dimensions are there, bool (n, D)."""
+
+
+class TorchBag(StepBag):
+    """torch.nn.EmbeddingBag with torch's optimizer, with sparse gradients or dense ones."""
+
+    chunks = 1
+
+    def __init__(self, num_rows: int, dim: int, rule: str, sparse: bool) -> None:
+        self.table = self.module = nn.EmbeddingBag(num_rows, dim, mode="sum", sparse=sparse)
+        bound = initial_bound(num_rows)
+        nn.init.uniform_(self.table.weight, -bound, bound)
+        weights = [self.table.weight]
+        if rule == "sgd":
+            self.optimizer = torch.optim.SGD(weights, LEARNING_RATE)
+        elif rule == "adagrad":
+            self.optimizer = torch.optim.Adagrad(weights, LEARNING_RATE, initial_accumulator_value=INITIAL)
+        elif rule == "adam" and sparse:  # that for dense gradients moves all rows, which is something else
+            self.optimizer = torch.optim.SparseAdam(weights, LEARNING_RATE, BETAS, EPSILON["adam"])
+        else:
+            raise OutOfReachError(f"torch has no optimizer {rule} for an embedding bag with such gradients.")
+
+    @property
+    def steps(self) -> int:
+        return int(self.optimizer.state[self.table.weight].get("step", 0))
+
+    def materialize(self, rows: Tensor) -> Tensor:
+        return self.table.weight.detach()[rows]
+
+    def live(self, rows: Tensor) -> Tensor:
+        return torch.ones(len(rows), self.table.embedding_dim, dtype=torch.bool)
+
+    def settle(self) -> None:
+        """Writes once all that the optimizer keeps: zeros that were never written have no memory yet."""
+        for value in self.optimizer.state[self.table.weight].values():
+            if isinstance(value, Tensor):
+                value.mul_(1)
+
+
+class PrunedBag(StepBag):
+    """A FIITED table with its optimizer. Events come after the steps 3, 30 and 300 and when `prune` is called.
+
+    None leaves off because too little would move, as one in a training may: those that are timed do all their work.
+    """
+
+    def __init__(self, table: FIITEDEmbeddingBag, rule: str) -> None:
+        self.table = self.module = table
+        self.chunks = table.num_chunks
+        self._rule = rule
+        self.optimizer = self._begin(rule)
+
+    @property
+    def steps(self) -> int:
+        return self.table.step_count
+
+    @property
+    def live_share(self) -> float:
+        """Share of all chunks that live."""
+        return self.table.statistics()["live_chunks"] / (self.table.num_embeddings * self.chunks)
+
+    @property
+    def budget_share(self) -> float:
+        """Share of all chunks that may live."""
+        return self.table.capacity / (self.table.num_embeddings * self.chunks)
+
+    def materialize(self, rows: Tensor) -> Tensor:
+        return self.table.materialize(rows)
+
+    def live(self, rows: Tensor) -> Tensor:
+        return self.table.live_mask(rows).repeat_interleave(self.table.chunk_width, 1)
+
+    def prune(self) -> PruneEvent:
+        return self.table.prune()
+
+    def forget_slots(self) -> None:
+        """Let the optimizer begin anew: a table keeps its slots until it is given another rule."""
+        self._begin("adagrad" if self._rule == "sgd" else "sgd")
+        self.optimizer = self._begin(self._rule)
+
+    def _begin(self, rule: str) -> FIITEDOptimizer:
+        return FIITEDOptimizer(
+            self.table, rule, LEARNING_RATE, EPSILON[rule], BETAS, INITIAL if "adagrad" in rule else 0.0
+        )
+
+
+def build(trial: Trial) -> TorchBag | PrunedBag:
+    """The bag of a trial, its weights drawn after torch.manual_seed. Raises OutOfReachError."""
+    config = trial.config
+    num_rows, dim, rule = int(config["num_rows"]), int(config["embedding_dim"]), str(config["optimizer"])
+    if trial.method in ("dense", "dense_gradient"):
+        return TorchBag(num_rows, dim, rule, sparse=trial.method == "dense")
+    entry = registry.method(trial.method)
+    keywords: dict[str, Any] = {k: config[axis] for axis, k in entry.arguments.items() if axis in config}
+    keywords |= {**entry.fixed, "interval": NEVER, "min_turnover": 0}
+    try:
+        table = entry.load()(num_rows, dim, compression=float(config["compression"]), **keywords)
+    except ValueError as error:
+        raise OutOfReachError(f"{trial.method} cannot be run here: {error}") from error
+    return PrunedBag(table, rule)

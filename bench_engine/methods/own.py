@@ -1,0 +1,146 @@
+"""Methods of one embedding bag: tables of every kind, those that are pruned in training, and torch's own.
+
+To add one, write its module in bench_engine/kernels and add its entry here: it then shows up in sweeps, on the New run
+page, in `list` and in questions. A method goes with the benchmarks that can run it: BAGS with lookup, training and
+collisions, TRAINED with training, STEPS with embedding_step. A method that takes an axis (`arguments`) has that axis.
+"""
+
+from functools import partial
+
+from bench_engine.methods.method import Method, by_name
+
+# What torch has in the benchmark embedding_step: no prune events, and no Adagrad with one slot per row.
+_TORCH_STEP = {
+    "direction": ("forward", "forward_backward", "forward_backward_update"),
+    "optimizer": ("sgd", "adagrad", "adam"),
+}
+_hashed = partial(
+    Method,
+    implementation="bench_engine.kernels.hashed.hashed_embedding_bag:HashedEmbeddingBag",
+    sources=("csrc/hashed",),
+    needs_build=True,
+)
+_DENSE = "bench_engine.kernels.compressed.dense:DenseEmbeddingBag"
+
+BAGS = by_name(
+    Method(
+        "dense",
+        "torch.nn.EmbeddingBag, every row with all its dimensions",
+        _DENSE,
+        compressible=False,
+        supports=_TORCH_STEP,
+    ),
+    Method(
+        "small_dim",
+        "every row with fewer dimensions, brought back to D by a learned matrix",
+        "bench_engine.kernels.compressed.small_dim:SmallDimEmbeddingBag",
+    ),
+    _hashed("hashed", "elements of a virtual table hashed into one small buffer, C++ kernel"),
+    Method(
+        "hashed_reference",
+        "the hashed embedding bag in plain PyTorch: the baseline everyone would write",
+        "bench_engine.kernels.hashed.hashed_reference:HashedEmbeddingBagReference",
+    ),
+    Method(
+        "hashed_original",
+        "the hashed embedding bag as the original project computes it: scalar C++ forward, backward by a sort",
+        "bench_engine.kernels.hashed.hashed_original:HashedEmbeddingBagOriginal",
+        sources=("csrc/hashed_original",),
+        needs_build=True,
+    ),
+    _hashed(
+        "hashed_mix64",
+        "the hashed embedding bag with a seeded 64-bit mixer as hash, C++ kernel",
+        fixed={"hash": "mix64"},
+    ),
+    _hashed(
+        "hashed_signed",
+        "hashed_mix64 with a second hash that gives elements a sign (Chen et al. 2015)",
+        fixed={"hash": "mix64", "signs": True},
+    ),
+    _hashed(
+        "hashed_block",
+        "hashed_mix64 with blocks of neighbours that share one hash, as in ROBE (Desai et al. 2022)",
+        arguments={"block_size": "block_size"},
+        fixed={"hash": "mix64"},
+    ),
+    Method(
+        "row_modulo",
+        "whole rows shared: row id mod R (Weinberger et al. 2009)",
+        "bench_engine.kernels.compressed.row_hashing:RowModuloEmbeddingBag",
+    ),
+    Method(
+        "double_hash",
+        "the sum of two rows, by two hashes of the id (Zhang et al. 2020)",
+        "bench_engine.kernels.compressed.row_hashing:DoubleHashEmbeddingBag",
+    ),
+    Method(
+        "quotient_remainder",
+        "product of a remainder row and a quotient row (Shi et al. 2020)",
+        "bench_engine.kernels.compressed.quotient_remainder:QuotientRemainderEmbeddingBag",
+    ),
+)
+
+_fiited = partial(
+    Method, implementation="bench_engine.methods.fiited_method:FIITEDMethod", sources=("csrc/fiited",), needs_build=True
+)
+_PRUNE_ARGUMENTS = {"prune_interval": "interval", "decay": "decay", "prune_scope": "scope", "layout": "layout"}
+_CHUNK_ARGUMENTS = {"num_chunks": "num_chunks", **_PRUNE_ARGUMENTS}
+
+# Those that training decides what they keep.
+TRAINED = by_name(
+    _fiited(
+        "fiited",
+        "FIITED: chunks of vectors live or are pruned by utility while they train (Luo et al. 2024)",
+        arguments={**_CHUNK_ARGUMENTS, "utility_score": "score"},
+    ),
+    _fiited(
+        "fiited_frequency",
+        "FIITED with utility by frequency alone",
+        arguments=_CHUNK_ARGUMENTS,
+        fixed={"score": "frequency"},
+    ),
+    _fiited(
+        "adaembed",
+        "whole vectors live or are pruned by frequency times gradient, as AdaEmbed has it (Lai et al. 2023)",
+        arguments=_PRUNE_ARGUMENTS,
+        fixed={"num_chunks": 1, "score": "frequency*gradient"},
+    ),
+    _fiited(
+        "frequency_pruned",
+        "whole vectors live or are pruned by frequency, as TorchRec's ITEP has it",
+        arguments=_PRUNE_ARGUMENTS,
+        fixed={"num_chunks": 1, "score": "frequency"},
+    ),
+    Method(
+        "static_frequency",
+        "a vector for each of the ids that are most frequent in the training part, one for all others",
+        "bench_engine.kernels.compressed.static_frequency:StaticFrequencyEmbeddingBag",
+    ),
+)
+
+STEPS = by_name(
+    Method(
+        "dense_gradient",
+        "torch.nn.EmbeddingBag with gradients as large as the table, and torch's optimizer for them",
+        "torch.nn:EmbeddingBag",
+        compressible=False,
+        supports={**_TORCH_STEP, "optimizer": ("sgd", "adagrad")},
+    )
+)
+
+# For bench_engine.selfcheck alone: they stand in no list, and no sweep knows them.
+SELF_CHECK = by_name(
+    Method("dense_again", "the very same as dense", _DENSE, compressible=False),
+    Method(
+        "dense_slowed",
+        "dense, slowed by ten per cent",
+        "bench_engine.selfcheck.slowed:SlowedDenseEmbeddingBag",
+        compressible=False,
+    ),
+)
+
+
+def taking(axis: str) -> tuple[str, ...]:
+    """Names of the methods whose constructor takes an axis."""
+    return tuple(name for name, m in {**BAGS, **TRAINED}.items() if axis in m.arguments)

@@ -1,0 +1,105 @@
+"""What a configuration consists of: axes, and those that several benchmarks have."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from bench_engine.methods.own import taking
+from bench_engine.trial import Scalar
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a configuration.
+
+    Attributes:
+        name: column name in the results.
+        type: int, float or str.
+        default: value where a sweep is silent.
+        text: help, one line.
+        choices: allowed values, or empty.
+        low, high: allowed range for numbers, both ends included.
+        methods: those that have it; empty for all. It is no part of the configuration of the others.
+    """
+
+    name: str
+    type: Callable[[Any], Scalar]
+    default: Scalar
+    text: str
+    choices: tuple[Scalar, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    methods: tuple[str, ...] = ()
+
+    def is_of(self, method_name: str) -> bool:
+        """Whether a method has this axis."""
+        return not self.methods or method_name in self.methods
+
+    def check(self, value: Any) -> Scalar:
+        """The value in the axis's type. Raises ValueError with a sentence that says what is allowed."""
+        try:
+            if isinstance(value, bool):
+                raise ValueError
+            converted = self.type(value)
+            if converted != (float(value) if self.type is not str else value):
+                raise ValueError
+        except (TypeError, ValueError, OverflowError):
+            kind = {int: "a whole number", float: "a number", str: "text"}[self.type]  # type: ignore[index]
+            raise ValueError(f"axis {self.name} takes {kind}, not {value!r}") from None
+        if self.choices and converted not in self.choices:
+            raise ValueError(f"axis {self.name} takes one of {', '.join(map(str, self.choices))}, not {value!r}")
+        if not isinstance(converted, str):
+            low, high = self.low, self.high
+            if (low is not None and converted < low) or (high is not None and converted > high):
+                raise ValueError(f"axis {self.name} must lie between {limits(low, high)}, not {value!r}")
+        return converted
+
+
+def limits(low: float | None, high: float | None, word: str = " and ") -> str:
+    """Both ends of a range, large whole numbers with all their digits; an end that there is not is a question mark."""
+    return word.join("?" if end is None else f"{end:.15g}" for end in (low, high))
+
+
+PRUNED = taking("prune_interval")
+PRUNING = (
+    Axis("num_chunks", int, 4, "chunks k of a vector, a divisor of D", low=1, high=16, methods=taking("num_chunks")),
+    Axis("prune_interval", int, 30, "steps from one prune event to the next", low=1, high=2**31 - 1, methods=PRUNED),
+    Axis("decay", float, 0.9, "what a chunk keeps of its utility at an event", low=0.0, high=1.0, methods=PRUNED),
+    Axis(
+        "prune_scope",
+        str,
+        "global",
+        "whose chunks share one budget",
+        choices=("global", "table", "column"),
+        methods=PRUNED,
+    ),
+    Axis(
+        "utility_score",
+        str,
+        "gradient",
+        "what a step adds to a chunk's utility",
+        choices=("gradient", "frequency*gradient", "frequency"),
+        methods=taking("utility_score"),
+    ),
+    Axis("layout", str, "compact", "how chunks are addressed", choices=("compact", "flat"), methods=PRUNED),
+)
+
+DIM = Axis("embedding_dim", int, 16, "embedding dimension D", low=1, high=4096)
+COMPRESSION = Axis("compression", float, 1.0, "fraction of the dense parameters kept", low=1e-6, high=1.0)
+BLOCK = Axis(
+    "block_size", int, 16, "neighbours that share one hash", low=1, high=2**31 - 1, methods=taking("block_size")
+)
+PADDING = Axis(
+    "padding_idx",
+    int,
+    -1,
+    "id that fills up bags and is left out, -1 for none",
+    low=-1,
+    high=2**40 - 1,
+    methods=("dense", "hashed", "hashed_reference", "hashed_mix64", "hashed_signed", "hashed_block"),
+)
+POOLING = Axis("pooling_mode", str, "sum", "how a bag becomes one vector", choices=("sum", "mean", "max"))
+DIRECTION = Axis("direction", str, "forward", "what is timed", choices=("forward", "forward_backward"))
+ZIPF = Axis("zipf_s", float, 1.05, "exponent of the ids' Zipf law, 0 is uniform", low=0.0, high=10.0)
+THREADS = Axis("threads", int, 1, "threads of the worker", low=1, high=1024)
+SEED = Axis("seed", int, 0, "seed of data order, initial weights and requests", low=0, high=2**31 - 1)

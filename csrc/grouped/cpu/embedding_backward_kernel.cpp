@@ -1,0 +1,211 @@
+// CPU kernels of the grouped embedding's gradients: every table in stripes, one thread to a stripe,
+// so that no two threads add to one element and the order of additions is that of the ids.
+#include <ATen/Dispatch.h>
+#include <ATen/ops/empty.h>
+
+#include <cstring>
+
+#include "grouped/cpu/ids.h"
+#include "grouped/cpu/rows.h"
+#include "grouped/cpu/work.h"
+
+namespace mirror {
+namespace {
+
+// What one thread fills of one table's gradient: some of its rows, or of its columns for a maximum,
+// whose winners are found column by column.
+struct Stripe {
+  size_t table;
+  int64_t begin, end;
+};
+
+// A stripe of rows reads all ids of its table, so there are no more stripes than keep all threads
+// busy.
+std::vector<Stripe> stripes(const GroupedCall& call, const std::vector<at::Tensor>& weights,
+                            int threads) {
+  const int64_t tables = static_cast<int64_t>(call.tables.size());
+  const int64_t parts =
+      threads == 1 ? 1 : std::clamp<int64_t>((2 * threads + tables - 1) / tables, 1, threads);
+  std::vector<Stripe> found;
+  for (int64_t t = 0; t < tables; ++t) {
+    if (!weights[t].defined()) continue;
+    const TableCall& table = call.tables[t];
+    const int64_t whole = table.plan->mode == GroupedMode::kMax ? table.dim : table.rows;
+    for (int64_t part = 0; part < parts; ++part) {
+      found.push_back({static_cast<size_t>(t), whole * part / parts, whole * (part + 1) / parts});
+    }
+  }
+  return found;
+}
+
+// Calls visit(bag, ids in the bag that are not padding, position of the id in per_sample_weights,
+// id) for all ids.
+template <typename index_t, typename Visit>
+void visit_ids(const TableCall& table, const Visit& visit) {
+  const Ids<index_t> ids(table);
+  const bool count_padding = table.plan->mode == GroupedMode::kMean && table.plan->padding >= 0;
+  for (int64_t bag = 0; bag < table.bags; ++bag) {
+    const auto [from, to] = ids.bag(bag);
+    int64_t count = to - from;
+    if (count_padding) {
+      for (int64_t i = from; i < to; ++i) count -= *ids.at(bag, i) == table.plan->padding;
+    }
+    for (int64_t i = from; i < to; ++i) {
+      const int64_t id = ids.checked(bag, i);
+      if (id == table.plan->padding) continue;
+      visit(bag, count, i, id);
+    }
+  }
+}
+
+template <typename scalar_t>
+void add_scaled(scalar_t* __restrict__ row, const scalar_t* __restrict__ grad, int64_t dim,
+                typename Sum<scalar_t>::scalar scale) {
+  using scalar = typename Sum<scalar_t>::scalar;
+  int64_t d = 0;
+  for (; d + kLanes <= dim; d += kLanes) {
+    store(row + d, load(row + d) + scale * load(grad + d));
+  }
+  for (; d < dim; ++d) {
+    row[d] =
+        static_cast<scalar_t>(static_cast<scalar>(row[d]) + scale * static_cast<scalar>(grad[d]));
+  }
+}
+
+template <typename scalar_t, typename index_t>
+void fill_rows(const TableCall& table, scalar_t* weight, int64_t begin, int64_t end) {
+  using scalar = typename Sum<scalar_t>::scalar;
+  const int64_t dim = table.dim;
+  const scalar_t* const scales = static_cast<const scalar_t*>(table.sample_weights);
+  const bool mean = table.plan->mode == GroupedMode::kMean;
+  visit_ids<index_t>(table, [&](int64_t bag, int64_t count, int64_t i, int64_t id) {
+    if (id < begin || id >= end) return;
+    scalar scale = 1;
+    if (scales) scale = scales[bag * table.sample_bag_stride + i * table.sample_stride];
+    if (mean) scale /= static_cast<scalar>(count);
+    const scalar_t* const grad =
+        reinterpret_cast<const scalar_t*>(table.out) + bag * table.out_stride;
+    add_scaled(weight + id * dim, grad, dim, scale);
+  });
+}
+
+// Columns of the gradient of a maximum, which goes to the first row that holds it.
+template <typename scalar_t, typename index_t>
+void fill_max_columns(const TableCall& table, scalar_t* weight, int64_t begin, int64_t end) {
+  const Ids<index_t> ids(table);
+  const scalar_t* const values = static_cast<const scalar_t*>(table.weight);
+  std::vector<int64_t> winner(end - begin);
+  for (int64_t bag = 0; bag < table.bags; ++bag) {
+    const auto [from, to] = ids.bag(bag);
+    std::fill(winner.begin(), winner.end(), -1);
+    for (int64_t i = from; i < to; ++i) {
+      const int64_t id = ids.checked(bag, i);
+      if (id == table.plan->padding) continue;
+      for (int64_t d = begin; d < end; ++d) {
+        int64_t& best = winner[d - begin];
+        if (best < 0 || values[id * table.row_stride + d] > values[best * table.row_stride + d])
+          best = id;
+      }
+    }
+    const scalar_t* const grad =
+        reinterpret_cast<const scalar_t*>(table.out) + bag * table.out_stride;
+    for (int64_t d = begin; d < end; ++d) {
+      if (winner[d - begin] >= 0) weight[winner[d - begin] * table.dim + d] += grad[d];
+    }
+  }
+}
+
+// d output / d per_sample_weight of an id is its row.
+template <typename scalar_t, typename index_t>
+void fill_sample_weights(const TableCall& table, const at::Tensor& gradient) {
+  using scalar = typename Sum<scalar_t>::scalar;
+  const int64_t bag_stride = table.bag_size >= 0 ? gradient.stride(0) : 0;
+  const int64_t stride = gradient.stride(-1);
+  scalar_t* const out = gradient.mutable_data_ptr<scalar_t>();
+  const scalar_t* const values = static_cast<const scalar_t*>(table.weight);
+  visit_ids<index_t>(table, [&](int64_t bag, int64_t, int64_t i, int64_t id) {
+    const scalar_t* const grad =
+        reinterpret_cast<const scalar_t*>(table.out) + bag * table.out_stride;
+    const scalar_t* const row = values + id * table.row_stride;
+    scalar dot = 0;
+    for (int64_t d = 0; d < table.dim; ++d)
+      dot += static_cast<scalar>(grad[d]) * static_cast<scalar>(row[d]);
+    out[bag * bag_stride + i * stride] += static_cast<scalar_t>(dot);
+  });
+}
+
+template <typename Run>
+void dispatch(const TableCall& table, const Run& run) {
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kBFloat16, at::kHalf, table.dtype,
+                                  "grouped_embedding_backward", [&] {
+                                    table.long_ids ? run.template operator()<scalar_t, int64_t>()
+                                                   : run.template operator()<scalar_t, int32_t>();
+                                  });
+}
+
+}  // namespace
+
+void grouped_embedding_backward_cpu(const GroupedCall& call, const std::vector<at::Tensor>& weights,
+                                    const std::vector<bool>& zero,
+                                    const std::vector<at::Tensor>& sample_weights, int threads) {
+  const std::vector<Stripe> work = stripes(call, weights, threads);
+  for (const Stripe& stripe : work) {
+    // The columns of a maximum share its rows' memory, so they are cleared before any is filled.
+    const bool max = call.tables[stripe.table].plan->mode == GroupedMode::kMax;
+    if (max && stripe.begin == 0 && !zero[stripe.table]) weights[stripe.table].zero_();
+  }
+  share_out(work.size(), threads, [&](int64_t number) {
+    const Stripe& stripe = work[number];
+    const TableCall& table = call.tables[stripe.table];
+    dispatch(table, [&]<typename scalar_t, typename index_t>() {
+      scalar_t* const weight = weights[stripe.table].mutable_data_ptr<scalar_t>();
+      if (table.plan->mode == GroupedMode::kMax) {
+        fill_max_columns<scalar_t, index_t>(table, weight, stripe.begin, stripe.end);
+        return;
+      }
+      if (!zero[stripe.table]) {
+        std::memset(weight + stripe.begin * table.dim, 0,
+                    (stripe.end - stripe.begin) * table.dim * sizeof(scalar_t));
+      }
+      fill_rows<scalar_t, index_t>(table, weight, stripe.begin, stripe.end);
+    });
+  });
+  // One table after the other where several share one tensor.
+  share_out(sample_weights.size(), threads, [&](int64_t tensor) {
+    if (!sample_weights[tensor].defined()) return;
+    for (const TableCall& table : call.tables) {
+      if (table.plan->weights.tensor != tensor || !table.bags) continue;
+      const at::Tensor gradient = slice(table.plan->weights, sample_weights);
+      dispatch(table, [&]<typename scalar_t, typename index_t>() {
+        fill_sample_weights<scalar_t, index_t>(table, gradient);
+      });
+    }
+  });
+}
+
+std::pair<at::Tensor, at::Tensor> sparse_gradient_cpu(const TableCall& table) {
+  at::Tensor rows = at::empty({table.num_ids}, at::kLong);
+  at::Tensor values = at::empty({table.num_ids, table.dim}, at::TensorOptions(table.dtype));
+  int64_t filled = 0;
+  dispatch(table, [&]<typename scalar_t, typename index_t>() {
+    using scalar = typename Sum<scalar_t>::scalar;
+    int64_t* const row = rows.mutable_data_ptr<int64_t>();
+    scalar_t* const value = values.mutable_data_ptr<scalar_t>();
+    const scalar_t* const scales = static_cast<const scalar_t*>(table.sample_weights);
+    const bool mean = table.plan->mode == GroupedMode::kMean;
+    visit_ids<index_t>(table, [&](int64_t bag, int64_t count, int64_t i, int64_t id) {
+      scalar scale = 1;
+      if (scales) scale = scales[bag * table.sample_bag_stride + i * table.sample_stride];
+      if (mean) scale /= static_cast<scalar>(count);
+      const scalar_t* const grad =
+          reinterpret_cast<const scalar_t*>(table.out) + bag * table.out_stride;
+      for (int64_t d = 0; d < table.dim; ++d) {
+        value[filled * table.dim + d] = static_cast<scalar_t>(scale * static_cast<scalar>(grad[d]));
+      }
+      row[filled++] = id;
+    });
+  });
+  return {rows.narrow(0, 0, filled), values.narrow(0, 0, filled)};
+}
+
+}  // namespace mirror

@@ -1,0 +1,25 @@
+"""The one way to data: what results and other people's data have in common for whoever asks about them."""
+
+from typing import Any, Protocol
+
+from mirror.table.table import Table
+
+
+class Source(Protocol):
+    """Something that SELECTs run on, in a process of its own, read only and within limits; safe to share."""
+
+    def schema(self) -> Any:
+        """What can be asked about: the Profile of results, the Database of other data. Raises what reading raises."""
+
+    def run(self, sql: str, row_cap: int = 1000, time_limit_s: float = 10.0) -> Table:
+        """Check and run one SELECT; at most `row_cap` rows come back.
+
+        Raises GuardError (may not run), QueryError (wrong SQL), QueryStopped (limit, crash, cancelled), StoreError or
+        SourceError (nothing to read).
+        """
+
+    def cancel(self, thread: int | None = None) -> None:
+        """Stop what runs now, or what a thread has asked; to be called from another thread."""
+
+    def close(self) -> None:
+        """End the process once its query is done; a later query starts a new one."""
