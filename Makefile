@@ -36,7 +36,7 @@ format: .venv/dev.stamp
 clean:
 	rm -rf .venv build
 
-.venv/app.stamp: requirements.txt pyproject.toml
+.venv/app.stamp: requirements.txt pyproject.toml setup.py
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Mirror needs Python 3.11 or newer: name one, as in: make app PYTHON=python3.11")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt

@@ -2,10 +2,25 @@
 
 import sys
 
+
+def main(arguments: list[str]) -> int:
+    """Run a command. Those that need more than a kernel does say so where it is not installed."""
+    if arguments == ["build"]:
+        from bench_engine.command.build import build
+
+        return build()
+    try:
+        from bench_engine.command.cli import main as command_line
+    except ModuleNotFoundError as error:
+        from db import extras
+
+        print(extras.sentence(error, "python -m bench_engine", "bench"), file=sys.stderr)
+        return 1
+    return command_line(arguments)
+
+
 if __name__ == "__main__":
     try:
-        from bench_engine.command.cli import main
-
-        sys.exit(main())
+        sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit(130)

@@ -1,11 +1,17 @@
-"""Settings: environment variables that start with MIRROR_, then .streamlit/secrets.toml, then the default."""
+"""Settings: environment variables that start with MIRROR_, then .streamlit/secrets.toml, then the default.
 
+Of a clone all is kept in it. Installed, secrets.toml is that of the user's home folder, and results are kept in mirror/
+among the user's data (XDG).
+"""
+
+import contextlib
 import os
 import tomllib
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from db import installation
+from db.installation import INSTALLED, ROOT
 
 
 class SettingsError(ValueError):
@@ -14,10 +20,10 @@ class SettingsError(ValueError):
 
 @cache
 def _secrets() -> dict[str, str]:
-    path = ROOT / ".streamlit" / "secrets.toml"
     try:
+        path = (Path.home() if INSTALLED else ROOT) / ".streamlit" / "secrets.toml"
         return {k: str(v) for k, v in tomllib.loads(path.read_text()).items()}
-    except FileNotFoundError:
+    except (FileNotFoundError, RuntimeError):  # the latter where there is no home folder
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         why = getattr(error, "strerror", None) or error  # not the whole path
@@ -37,9 +43,24 @@ def check() -> None:
     _secrets()
 
 
+def home() -> Path:
+    """The folder for what no setting names a place for. Raises SettingsError where there is no home folder."""
+    if not INSTALLED:
+        return ROOT / "db"
+    try:
+        folder = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "mirror"
+    except RuntimeError:
+        raise SettingsError(
+            "There is no home folder to keep results in: name a file for them with MIRROR_DB."
+        ) from None
+    with contextlib.suppress(OSError):  # whoever writes there says what is wrong
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def db_url(given: str | None = None) -> str:
-    """SQLAlchemy URL of the results: as given, else MIRROR_DB, else the file in db/. A bare path is a DuckDB file."""
-    url = given or setting("MIRROR_DB") or str(ROOT / "db" / "mirror.duckdb")
+    """SQLAlchemy URL of the results: as given, else MIRROR_DB, else a file in `home`. A bare path is a DuckDB file."""
+    url = given or setting("MIRROR_DB") or str(home() / "mirror.duckdb")
     return url if "://" in url else f"duckdb:///{Path(url).expanduser().resolve()}"
 
 
@@ -50,9 +71,9 @@ def journal_dir(url: str) -> Path:
     path = url.removeprefix("duckdb:///")
     if url.startswith("duckdb:///") and path != ":memory:":
         return Path(path).with_suffix(".journal")
-    return ROOT / "db" / "shared.journal"
+    return home() / "shared.journal"
 
 
 def examples_dir() -> Path:
     """Folder of the example results that are shipped with the code."""
-    return ROOT / "db" / "examples"
+    return installation.path("db/examples")

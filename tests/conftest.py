@@ -13,7 +13,7 @@ from bench_engine import registry
 from bench_engine.machine import machine
 from bench_engine.sweep import sweep
 from bench_engine.sweep.sweep import Sweep
-from db import settings
+from db import installation
 from db.settings import ROOT
 from db.store import Store
 
@@ -109,5 +109,5 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of example results in place of the one that comes with the code; in this process only."""
     folder = tmp_path / "db" / "examples"
     folder.mkdir(parents=True)
-    monkeypatch.setattr(settings, "ROOT", tmp_path)
+    monkeypatch.setattr(installation, "ROOT", tmp_path)
     return folder

@@ -26,8 +26,8 @@ FLOORS = {
         "sentence",
         "model",
         "ask",
-        "faces",
         "evaluation",
+        "faces",
     ),
     "bench_engine": (
         "kernels",

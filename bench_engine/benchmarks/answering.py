@@ -7,6 +7,7 @@ front ends do not take turns.
 
 import ctypes
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 
 from bench_engine.measure.measure import outliers, summarize
 from bench_engine.trial import Run, Trial, TrialResult
-from db.settings import ROOT
+from db.installation import python_path
 
 _LLM = "llm"
 _NO_MODEL = 2  # exit status of the command where no language model is configured
@@ -28,7 +29,12 @@ def run(trial: Trial) -> Run:
         return TrialResult("failed", error="It was ended before a question was asked.")
     # The result ends the turn: memory that this process takes is not Mirror's, and is not to be reported.
     done = subprocess.run(
-        _command(trial), cwd=ROOT, capture_output=True, text=True, check=False, preexec_fn=_dying_with_this()
+        _command(trial),
+        env={**os.environ, "PYTHONPATH": python_path()},
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=_dying_with_this(),
     )
     if done.returncode == 0:
         return _result(json.loads(done.stdout), trial)
@@ -39,7 +45,7 @@ def run(trial: Trial) -> Run:
 
 def _command(trial: Trial) -> list[str]:
     category, questions = str(trial.config["category"]), str(trial.config["question_set"])
-    words = [sys.executable, "-m", "mirror", "eval", "--json", "--engine", trial.method]
+    words = [sys.executable, "-P", "-m", "mirror", "eval", "--json", "--engine", trial.method]
     words += [] if questions == "all_questions" else ["--questions", questions]
     return words + ([] if category == "all_categories" else ["--category", category])
 

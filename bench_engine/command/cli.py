@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_engine.command import doctor
+from bench_engine.command.build import build
 from bench_engine.command.cli_parser import parser
 from bench_engine.compare import compare
 from bench_engine.compare import comparison_table as compare_table
@@ -21,7 +22,7 @@ from bench_engine.methods import packages as peers
 from bench_engine.methods.rivals import RIVALS
 from bench_engine.plan import plan_text, planning
 from bench_engine.registry import BENCHMARKS, DATA_SETS, METHODS, Axis, UnknownNameError, benchmark, limits, missing
-from bench_engine.registry.readiness import SkipReasons
+from bench_engine.registry.readiness import SkipReasons, build_ahead
 from bench_engine.run import runner
 from bench_engine.run.executors import Executor, ExecutorError
 from bench_engine.run.executors.local import LocalExecutor
@@ -57,18 +58,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 # -- commands ------------------------------------------------------------------------------------------------------
-
-
-def _build(_options: argparse.Namespace) -> int:
-    from bench_engine.kernels.native import extension
-
-    try:
-        path = extension.build()
-    except (extension.CompilerMissingError, extension.CompileError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(f"The kernels are built: {path.parent.name}.")
-    return 0
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -169,7 +158,7 @@ def _run(options: argparse.Namespace) -> int:
 
     try:
         loaded = sweep.load(options.sweep)
-        executor = _executor(options, say)
+        executor = _executor(options, loaded, say)
     except (sweep.SweepError, ExecutorError) as error:
         if how.run_id:
             runner.refuse(Path(options.sweep).stem, how, str(error))
@@ -183,15 +172,16 @@ def _run(options: argparse.Namespace) -> int:
     return 4 if state.failed else 0
 
 
-def _executor(options: argparse.Namespace, say: Callable[[str], None]) -> Executor:
+def _executor(options: argparse.Namespace, loaded: sweep.Sweep, say: Callable[[str], None]) -> Executor:
     if options.executor == "local":
-        return LocalExecutor()
+        methods = {name for part in loaded.parts for name in part.methods}
+        return LocalExecutor(lambda: build_ahead(methods, say))
     try:
         from bench_engine.run.executors.ray import RayExecutor
     except ModuleNotFoundError as error:
         if error.name != "ray":
             raise
-        raise ExecutorError("Ray is not installed here: `pip install -e '.[ray]'` installs it.") from error
+        raise ExecutorError("Ray is not installed here: `pip install 'mirror-bench[ray]'` installs it.") from error
     return RayExecutor(options.ray_address, say)
 
 
@@ -327,7 +317,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "build": _build,
+    "build": lambda _options: build(),
     "list": _list,
     "plan": _plan,
     "run": _run,

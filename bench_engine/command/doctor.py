@@ -23,8 +23,9 @@ from bench_engine.registry import DATA_SETS, missing
 from bench_engine.run.executors import environment
 from bench_engine.selfcheck import overhead
 from db import journal
+from db.installation import INSTALLED, ROOT
 from db.runs import RunStateError
-from db.settings import ROOT, examples_dir, journal_dir
+from db.settings import examples_dir, journal_dir
 from db.store import Store, StoreError
 
 _WIDTH = 80
@@ -162,6 +163,8 @@ def _software() -> _Section:
 
 def _python() -> str:
     """A sentence about a Python that is another than it should be."""
+    if INSTALLED:  # with whatever versions its requirements allow
+        return ""
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     venv = ROOT / ".venv"
     there = ".".join(fields(venv / "pyvenv.cfg", "=").get("version", "").split(".")[:2])

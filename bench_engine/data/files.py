@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from db.settings import ROOT, setting
+from db.installation import INSTALLED, ROOT
+from db.settings import home, setting
 
 # Names that files have where they are published; text may be packed besides, with or without the ending .gz.
 _PUBLISHED = {"criteo/train.tsv": "criteo/train.txt", "avazu/train.csv": "avazu/train.gz"}
@@ -15,9 +16,12 @@ class DataMissingError(FileNotFoundError):
 
 
 def data_dir() -> Path:
-    """The data folder: MIRROR_DATA_DIR, else `data/` in the repository, else `shared/data/` beside the repository."""
+    """The data folder: MIRROR_DATA_DIR, else `data/` in the repository (installed: beside the results), else
+    `shared/data/` beside the repository."""
     if given := setting("MIRROR_DATA_DIR"):
         return Path(given).expanduser()
+    if INSTALLED:
+        return home() / "data"
     own, shared = ROOT / "data", ROOT.parent / "shared" / "data"
     return own if own.is_dir() or not shared.is_dir() else shared
 

@@ -2,16 +2,16 @@
 
 from functools import partial
 
+from bench_engine.kernels.native import cache
 from bench_engine.methods.method import Method, by_name
-from bench_engine.methods.sources import ROOT
 
 # What all of them are made of: the models, and what a method is.
 GROUPED_SOURCES = ("bench_engine/methods/grouped_models.py", "bench_engine/methods/grouped_methods.py")
 OP_ONLY: dict[str, tuple[str, ...]] = {"model": ("op",)}
 # Compiles in its own process: helpers of it would stay beside the measurement.
-INDUCTOR = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": str(ROOT / "build" / "inductor")}
+INDUCTOR = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": str(cache.folder() / "inductor")}
 # Choices are kept apart from those of its other uses; the file's name has the build in it.
-_CHOICES = {"MIRROR_PARALLEL_OP_CACHE": str(ROOT / "build" / "parallel_op")}
+_CHOICES = {"MIRROR_PARALLEL_OP_CACHE": str(cache.folder() / "parallel_op")}
 _SWITCHED_ON = {"MIRROR_PARALLEL_OP": "1", **_CHOICES}
 # The package as a whole: torch itself loads parts of it, by entry points.
 _parallel_op = partial(

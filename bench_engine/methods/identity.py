@@ -20,9 +20,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from bench_engine.methods import sources
+from db import installation
 
 MOVED = Path(__file__).with_name("moved.json")
-_OWN = ("bench_engine", "mirror", "db")  # top packages of this project
+_OWN = ("bench_engine", "mirror", "db", "mirror_db")  # top packages of this project
 _PATH = re.compile(rf"(?<![\w./-])(?:{'|'.join((*_OWN, 'csrc', 'tests'))})(?:/[\w.*-]+)+|\bbench_engine(?:\.\w+)+")
 
 
@@ -86,7 +87,7 @@ def _is_own(module: str) -> bool:
 
 @cache
 def _content(path: str) -> str:
-    return _hash((without_places(path, (sources.ROOT / path).read_text(encoding="utf-8")),))
+    return _hash((without_places(path, installation.path(path).read_text(encoding="utf-8")),))
 
 
 @cache

@@ -1,8 +1,9 @@
 """The packages of rivals: which are here, and how they come here or into an environment of their own.
 
 A rival runs in this environment where its packages are here at exactly the pinned versions. Where they would clash with
-what is installed, `build/peers/NAME` is an environment for it alone. It counts only when its note of what is in it
-says what is wanted; the note is written last, so an installation that was killed is done over.
+what is installed, `peers/NAME` in the cache folder (build/ of a clone) is an environment for it alone. It counts only
+when its note of what is in it says what is wanted; the note is written last, so an installation that was killed is done
+over.
 """
 
 import fcntl
@@ -13,8 +14,10 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 
-_ROOT = Path(__file__).resolve().parents[2]
-_HOME = _ROOT / "build" / "peers"
+from bench_engine.kernels.native import cache
+from db import installation
+
+_HOME = cache.folder() / "peers"
 _NOTE = "packages.txt"
 _OF_A_WORKER = ("torch", "numpy", "psutil")  # what a worker imports of requirements.txt
 _RELEVANT = ("error", "conflict", "no module", "no matching")  # words of the lines that say why pip failed
@@ -57,7 +60,7 @@ def python(name: str, packages: Sequence[str]) -> str:
 
 def place(name: str, packages: Sequence[str]) -> str:
     """Where a rival that can run runs, in words."""
-    return f"build/peers/{name}" if _runs_apart(name, packages) else "this environment"
+    return _shown(name) if _runs_apart(name, packages) else "this environment"
 
 
 def install(name: str, packages: Sequence[str], own: bool, say: Say = print) -> None:
@@ -99,10 +102,10 @@ def _install_own(name: str, packages: Sequence[str], say: Say) -> None:
     folder = _HOME / name
     with _locked():
         if _installed(name, packages):
-            say(f"{name}: build/peers/{name} has all that it needs.")
+            say(f"{name}: {_shown(name)} has all that it needs.")
             return
         wanted = _wanted(packages)
-        say(f"{name}: installing {', '.join(wanted)} into build/peers/{name}; torch alone takes most of a gigabyte.")
+        say(f"{name}: installing {', '.join(wanted)} into {_shown(name)}; torch alone takes most of a gigabyte.")
         (folder / _NOTE).unlink(missing_ok=True)
         made = _run([sys.executable, "-m", "venv", "--clear", "--without-pip", str(folder)])
         if made.returncode:
@@ -111,10 +114,13 @@ def _install_own(name: str, packages: Sequence[str], say: Say) -> None:
             _pip(str(_python_of(folder)), wanted)
         except PeerError as error:
             raise PeerError(f"{name} was not installed: {error}") from None
+        if installation.INSTALLED:  # what it has itself comes first
+            (site,) = folder.glob("lib/python*/site-packages")
+            (site / "mirror.pth").write_text(f"{installation.ROOT}\n", encoding="utf-8")
         part = folder / f"{_NOTE}.part"
         part.write_text("\n".join(wanted), encoding="utf-8")
         part.rename(folder / _NOTE)
-        say(f"{name}: installed in build/peers/{name}.")
+        say(f"{name}: installed in {_shown(name)}.")
 
 
 def _runs_apart(name: str, packages: Sequence[str]) -> bool:
@@ -133,7 +139,7 @@ def _installed(name: str, packages: Sequence[str]) -> bool:
 
 def _wanted(packages: Sequence[str]) -> list[str]:
     """Pins of an environment of its own: what a worker needs, then the rival."""
-    lines = (_ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    lines = installation.path("requirements.txt").read_text(encoding="utf-8").splitlines()
     base = [line for line in lines if line.partition("==")[0] in _OF_A_WORKER]
     return list(dict.fromkeys([*base, *packages]))
 
@@ -157,6 +163,10 @@ def _reason(done: subprocess.CompletedProcess[str]) -> str:
     telling = [line for line in lines if any(word in line.lower() for word in _RELEVANT)]
     line = (telling or lines or [f"exit status {done.returncode}"])[-1].removeprefix("ERROR: ")
     return line[:300].rstrip(".") + "."
+
+
+def _shown(name: str) -> str:
+    return str(_HOME / name) if installation.INSTALLED else f"build/peers/{name}"
 
 
 def _python_of(folder: Path) -> Path:

@@ -7,11 +7,10 @@ measured is no part of a kernel (it has a number of its own), nor is how kernels
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from bench_engine.kernels.native import extension, flags
+from db import installation
 
-ROOT = Path(__file__).resolve().parents[2]
 _COMPILED = "csrc"  # includes are written from here
 _FOLLOWED = ("bench_engine.kernels", "bench_engine.methods.rivals", "bench_engine.methods")
 _FOLDER_SUFFIXES = (".py", ".yaml", ".cpp", ".h", ".cu", ".cuh")
@@ -41,7 +40,7 @@ def files(module: str, named: tuple[str, ...], compiled: bool) -> tuple[str, ...
     while todo:
         path = todo.pop()
         found.add(path)
-        text = (ROOT / path).read_text(encoding="utf-8")
+        text = installation.path(path).read_text(encoding="utf-8")
         links = _imported(text) if path.endswith(".py") else _included(path, text)
         todo += [link for link in dict.fromkeys(links) if link not in found and link not in todo]
     return tuple(sorted(found))
@@ -49,17 +48,17 @@ def files(module: str, named: tuple[str, ...], compiled: bool) -> tuple[str, ...
 
 def _below(name: str) -> list[str]:
     """All code in a folder; the file itself where it is one."""
-    folder = ROOT / name
+    folder = installation.path(name)
     if not folder.is_dir():
         return [name]
-    paths = [path.relative_to(ROOT) for path in folder.rglob("*") if path.suffix in _FOLDER_SUFFIXES]
-    return [path.as_posix() for path in paths if _SHOWING not in path.parts]
+    paths = [path.relative_to(folder) for path in folder.rglob("*") if path.suffix in _FOLDER_SUFFIXES]
+    return [f"{name}/{path.as_posix()}" for path in paths if _SHOWING not in path.parts]
 
 
 def _module_file(module: str) -> list[str]:
     """The file of a module, or of a package; none where it is not one of this project's."""
     path = module.replace(".", "/")
-    return [file for file in (f"{path}.py", f"{path}/__init__.py") if (ROOT / file).is_file()]
+    return [file for file in (f"{path}.py", f"{path}/__init__.py") if installation.path(file).is_file()]
 
 
 def _imported(text: str) -> Iterator[str]:
@@ -80,7 +79,7 @@ def _included(path: str, text: str) -> Iterator[str]:
     """Files of compiled code that one includes, each with the file that implements it."""
     for name in INCLUDE.findall(text):
         header = f"{_COMPILED}/{name}"
-        if (ROOT / header).is_file():
+        if installation.path(header).is_file():
             yield header
             stem = header.rpartition(".")[0]
-            yield from (file for file in (f"{stem}.cpp", f"{stem}.cu") if (ROOT / file).is_file())
+            yield from (file for file in (f"{stem}.cpp", f"{stem}.cu") if installation.path(file).is_file())

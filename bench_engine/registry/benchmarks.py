@@ -11,7 +11,6 @@ from bench_engine.methods.grouped import GROUPED
 from bench_engine.methods.own import BAGS, STEPS, TRAINED
 from bench_engine.methods.readers import READERS
 from bench_engine.methods.rivals import GROUPED_RIVALS, LOOKUP_RIVALS
-from bench_engine.methods.sources import ROOT
 from bench_engine.registry.axes import (
     BLOCK,
     COMPRESSION,
@@ -29,6 +28,7 @@ from bench_engine.registry.axes import (
 from bench_engine.registry.datasets import DATA_SETS
 from bench_engine.registry.methods import METHODS
 from bench_engine.registry.names import find
+from db import installation
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Benchmark:
 
 
 # The questions that Mirror is asked stand in a file for each category (docs/evaluation.md).
-_QUESTION_FILES = sorted((ROOT / "mirror" / "evaluation" / "questions").glob("*.yaml"))
+_QUESTION_FILES = sorted(installation.path("mirror/evaluation/questions").glob("*.yaml"))
 _CATEGORIES = ("all_categories", *(path.stem.partition("_")[2] for path in _QUESTION_FILES))
 _QUESTION_SETS = ("all_questions", "open", "held_out")
 

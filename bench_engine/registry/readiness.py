@@ -1,6 +1,6 @@
 """Why a trial cannot run on this machine now: what a method cannot do, or what is not there. Imports no torch."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from bench_engine.kernels.native import extension
 from bench_engine.methods import packages as peers
@@ -48,6 +48,16 @@ class SkipReasons:
         if self._kernels is None:
             self._kernels = kernels_built()
         return self._kernels
+
+
+def build_ahead(names: Iterable[str], say: Callable[[str], object]) -> None:
+    """Compile the kernels if one of these methods needs them and they are not built; say why where that fails."""
+    if kernels_built() or not any(method(name).needs_build for name in names):
+        return
+    try:
+        extension.build()
+    except extension.KernelsNotBuiltError as error:
+        say(str(error))
 
 
 def kernels_built() -> bool:

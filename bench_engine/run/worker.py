@@ -42,6 +42,7 @@ def main(descriptor: int, runner_pid: int) -> None:
     """Run the trial that the runner names on the socket."""
     _die_with(runner_pid)
     _die_first()
+    extension.compiles_on_use = False  # the runner has it done ahead of all trials
     with socket.socket(fileno=descriptor) as channel, channel.makefile("rw", encoding="utf-8") as lines:
         order = json.loads(lines.readline())
         steps = run(Trial.from_json(order["trial"]), order["memory_bytes"])

@@ -10,9 +10,9 @@ from bench_engine.sweep import document as sweep_yaml
 from bench_engine.sweep.part import IN_FILE, MAX_TRIALS_EVER, SPECIAL, Part, PartReader, SweepError, hint, override
 from bench_engine.sweep.search import Chosen, choose, grid_size
 from bench_engine.trial import Stop, Trial
-from db.settings import ROOT
+from db import installation
 
-SWEEPS_DIR = ROOT / "sweeps"
+SWEEPS_DIR = installation.path("sweeps")
 MAX_TRIALS = 10_000  # more than that is a slip of the pen more often than a wish; `run_cap` says that it is a wish
 QUICK = Stop(min_samples=10, max_seconds=0.3, noise_target=0.05)  # of a first look
 

@@ -1,7 +1,11 @@
-"""An answer for a terminal."""
+"""An answer as text for a terminal."""
+
+import json
+from dataclasses import asdict, fields
 
 from db.plain_text import printable
 from mirror.ask.answer import Answer
+from mirror.query.spec import QuerySpec
 from mirror.table.numbers import format_value
 
 _SHOWN_ROWS = 40
@@ -42,3 +46,21 @@ def _grid(answer: Answer) -> str:
     if len(answer.table.rows) > len(shown):
         lines.append(f"... {len(answer.table.rows) - len(shown)} more rows (--json prints all)")
     return "\n".join(lines)
+
+
+def explained(answer: Answer) -> str:
+    """How a question is read: in words, as a form and as SQL; the whole answer where it is none of ours."""
+    if not answer.sql:
+        return as_text(answer)
+    parts = [f"Read as: {answer.read_as}"]
+    if answer.spec:
+        parts.append(f"Form: {_form(answer.spec)}")
+    return "\n\n".join(printable(part, keep="\n") for part in (*parts, answer.sql))
+
+
+def _form(spec: QuerySpec) -> str:
+    """What a form holds beyond an empty one, as JSON."""
+    empty = QuerySpec(spec.shape)
+    held = asdict(spec)
+    said = [f.name for f in fields(spec) if f.name == "shape" or getattr(spec, f.name) != getattr(empty, f.name)]
+    return json.dumps({name: held[name] for name in said}, ensure_ascii=False, default=str, indent=2)

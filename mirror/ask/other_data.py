@@ -100,7 +100,7 @@ class OtherData:
 
     def in_words(self, question: str, use_model: bool, now: datetime | None, after: Answer | None) -> Answer:
         try:
-            kept, note = Saved(saved_path_of(self.source.source)).find(question), ""
+            kept, note = Saved(saved_path_of(self.source.source.where)).find(question), ""
         except SavedError as error:
             kept, note = None, str(error)
         if kept:

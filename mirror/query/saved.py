@@ -15,15 +15,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import sqlalchemy as sa
+from typing import Any
 
 from db.plain_text import printable
-from db.settings import ROOT, setting
-
-if TYPE_CHECKING:
-    from mirror.data.sources.location import Source
+from db.settings import home, setting
 
 MAX_SAVED = 1_000
 MAX_BYTES = 4_000_000
@@ -73,21 +68,17 @@ def saved_path(url: str) -> Path:
     path = url.removeprefix("duckdb:///")
     if url.startswith("duckdb:///") and path != ":memory:":
         return Path(path).with_suffix(".saved.jsonl")
-    return ROOT / "db" / "shared.saved.jsonl"
+    return home() / "shared.saved.jsonl"
 
 
-def saved_path_of(source: "Source") -> Path:
+def saved_path_of(where: str) -> Path:
     """File of the saved questions for other data: beside those of the results, for nothing is written beside theirs.
 
-    A source is known by its kind and by where it is, whoever connects to it.
+    `where` says which data: `Source.where` of mirror.data.
     """
-    where = "\n".join(map(str, source.paths))
-    if source.url:
-        parts = sa.make_url(source.url)
-        where = f"{parts.host or ''}:{parts.port or ''}/{parts.database or ''}"
-    known = hashlib.sha256(f"{source.kind}\n{where}".encode(errors="surrogatepass")).hexdigest()[:16]
+    known = hashlib.sha256(where.encode(errors="surrogatepass")).hexdigest()[:16]
     given = setting("MIRROR_SAVED")
-    folder = Path(given).expanduser().parent if given else ROOT / "db"
+    folder = Path(given).expanduser().parent if given else home()
     return folder / "other_data" / f"{known}.saved.jsonl"
 
 

@@ -20,8 +20,9 @@ from typing import Any
 import yaml
 
 from db import runs as run_states
+from db.installation import python_path
 from db.runs import RunState
-from db.settings import ROOT, db_url, journal_dir
+from db.settings import db_url, journal_dir
 from mirror.runs.run_plan import RunPlan, Scalar, document
 
 _LIMIT_S = 60.0  # of a command that only reads
@@ -330,8 +331,7 @@ def _engine(arguments: Sequence[str]) -> list[str]:
 
 def _environment(url: str | None) -> dict[str, str]:
     """The URL goes by environment: an argument, and a password in it, would show in the list of processes."""
-    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
-    return {**os.environ, "PYTHONPATH": path, "MIRROR_DB": db_url(url)}
+    return {**os.environ, "PYTHONPATH": python_path(), "MIRROR_DB": db_url(url)}
 
 
 def _overrides(overrides: Sequence[str]) -> list[str]:

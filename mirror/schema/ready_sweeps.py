@@ -6,11 +6,13 @@ from typing import Any
 
 import yaml
 
-from db.settings import ROOT
+from db import installation
 from mirror.table.table import Value
 
+_FOLDER = installation.path("sweeps")
 
-def measuring(column: str, value: Value, folder: Path = ROOT / "sweeps") -> dict[str, tuple[str, ...]]:
+
+def measuring(column: str, value: Value, folder: Path = _FOLDER) -> dict[str, tuple[str, ...]]:
     """Name of a sweep -> its benchmarks that measure this method, or this value of an axis; sorted by name.
 
     Only values that are written out count, not ranges to draw from. A file that cannot be read measures nothing: what

@@ -282,7 +282,7 @@ def workshop(tmp_path, monkeypatch):
     monkeypatch.setenv("CXX", str(tmp_path / "c++"))
     monkeypatch.setenv("CUDA_HOME", str(tmp_path / "toolkit"))
     monkeypatch.setattr(extension, "_SOURCES", tmp_path / "csrc")
-    monkeypatch.setattr(extension, "_BUILDS", tmp_path / "build")
+    monkeypatch.setenv("MIRROR_CACHE_DIR", str(tmp_path / "build"))
     monkeypatch.setattr(cuda_toolkit, "torch_cuda", lambda: "13.0")
     return tmp_path
 
@@ -341,7 +341,7 @@ def test_where_cuda_does_not_compile_the_rest_is_built_and_a_line_says_so(worksh
     linked = calls(workshop)[-1]
     assert "one.cpp" in linked
     assert not any(part in linked for part in ("two.cpp", "three.cu", "-lcudart"))
-    (line,) = capfd.readouterr().err.splitlines()
+    _, line = capfd.readouterr().err.splitlines()
     assert line.startswith("Built for the CPU only. For CUDA: The kernels did not compile")
     assert line.endswith(f"{broken}: error: no")
     assert "without the part for CUDA" in (library.parent / "compiler.txt").read_text()

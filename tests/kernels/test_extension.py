@@ -28,8 +28,9 @@ def workshop(tmp_path, monkeypatch):
     (tmp_path / "csrc").mkdir()
     (tmp_path / "csrc/tiny.cpp").write_text('extern "C" int tiny() { return 1; }\n')
     monkeypatch.setattr(extension, "_SOURCES", tmp_path / "csrc")
-    monkeypatch.setattr(extension, "_BUILDS", tmp_path / "build")
+    monkeypatch.setenv("MIRROR_CACHE_DIR", str(tmp_path / "build"))
     monkeypatch.setattr(extension, "_loaded", None)
+    monkeypatch.setattr(extension, "_refused", None)
     monkeypatch.setattr(extension, "_python", None)
     use_compiler(tmp_path, monkeypatch)
     return tmp_path
@@ -133,7 +134,70 @@ def test_without_a_compiler_one_line_says_what_to_do(workshop, monkeypatch):
     )
 
 
-def test_load_never_compiles(workshop):
+def test_the_first_use_compiles_with_one_line_and_the_next_does_not(workshop, monkeypatch, capsys):
+    loaded = []
+    monkeypatch.setattr(torch.ops, "load_library", loaded.append)
+    extension.load()
+    assert compiled(workshop) == 1
+    assert loaded == list((workshop / "build").glob("*/mirror_kernels.so"))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("Compiling Mirror's kernels for this machine, which is done once, into ")
+    monkeypatch.setattr(extension, "_loaded", None)
+    extension.load()
+    assert compiled(workshop) == 1
+    assert capsys.readouterr().err == ""
+
+
+def test_what_cannot_be_compiled_is_tried_once_in_a_process(workshop):
+    (workshop / "csrc/tiny.cpp").write_text("int broken( { return 1; }\n")
+    for _ in range(2):
+        with pytest.raises(extension.KernelsNotBuiltError, match=r"^The kernels did not compile"):
+            extension.load()
+    assert compiled(workshop) == 1
+
+
+def test_without_sources_nothing_counts_as_built(workshop, monkeypatch):
+    extension.build()
+    monkeypatch.setattr(extension, "_SOURCES", workshop / "elsewhere")
+    assert not extension.built()
+    with pytest.raises(extension.CompileError, match=r"^There are no sources of kernels in \S+: install the package"):
+        extension.build()
+
+
+def test_another_torch_is_built_for_anew(workshop, monkeypatch):
+    loaded = []
+    monkeypatch.setattr(torch.ops, "load_library", loaded.append)
+    first = extension.build()
+    monkeypatch.setattr(extension, "version", lambda name: "9.9.9+cpu")
+    assert not extension.built()
+    extension.load()
+    assert loaded != [first]
+    assert compiled(workshop) == 2
+
+
+def test_a_process_that_waits_for_another_says_so(workshop, monkeypatch, capfd):
+    use_compiler(workshop, monkeypatch, "sleep 0.3")
+    processes = [in_process() for _ in range(2)]
+    for process in processes:
+        process.join(60)
+    said = capfd.readouterr().err.splitlines()
+    assert sorted(line.split()[0] for line in said) == ["Compiling", "Waiting"]
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence_and_what_is_in_it_is_still_loaded(workshop, monkeypatch):
+    monkeypatch.setattr(torch.ops, "load_library", lambda path: None)
+    library = extension.build()
+    monkeypatch.setattr(extension.cache, "writable", lambda: pytest.fail("nothing is to be written"))
+    assert extension.build() == library
+    monkeypatch.undo()
+    (workshop / "file").write_text("")
+    monkeypatch.setenv("MIRROR_CACHE_DIR", str(workshop / "file" / "cache"))
+    with pytest.raises(extension.CompileError, match=r"cannot be written: name another folder .* MIRROR_CACHE_DIR\.$"):
+        extension.build()
+
+
+def test_a_process_that_measures_never_compiles(workshop, monkeypatch):
+    monkeypatch.setattr(extension, "compiles_on_use", False)
     with pytest.raises(
         extension.KernelsNotBuiltError, match=r"not built for this machine: run `python -m bench_engine"
     ):
@@ -184,7 +248,7 @@ def test_without_the_part_for_python_the_library_is_built_all_the_same(workshop,
     extension.build()
     extension.load()
     assert extension.python_module() is None
-    said = capsys.readouterr().err
+    _, said = capsys.readouterr().err.splitlines()
     assert said.startswith("Built without the short way from Python, which needs its headers: The kernels did not")
     assert "no_such_header.h" in said
     assert extension.provenance()["compiler"].endswith("; without csrc/python, which did not compile")
@@ -227,24 +291,24 @@ def test_without_torch_nothing_is_built_and_a_build_says_why(workshop, monkeypat
     monkeypatch.setattr(extension, "version", absent)
     assert not extension.built()
     assert SkipReasons().of("hashed", {}) == f"hashed cannot run: {extension.NOT_BUILT}"
-    with pytest.raises(extension.KernelsNotBuiltError, match=r"^The compiled kernels are not built for this machine"):
+    with pytest.raises(extension.KernelsNotBuiltError, match="compiled against torch: install it, then build again"):
         extension.load()
     with pytest.raises(extension.CompileError, match="compiled against torch: install it, then build again"):
         extension.build()
 
 
 @pytest.mark.usefixtures("built_kernels")
-def test_modules_that_need_no_kernels_run_where_none_are_built(tmp_path):
+def test_modules_that_need_no_kernels_run_where_none_can_be_built(tmp_path):
     script = (
         "import torch\n"
-        "from pathlib import Path\n"
-        "from bench_engine.kernels import extension, HashedEmbeddingBag, HashedEmbeddingBagReference\n"
-        f"extension._BUILDS = Path({str(tmp_path)!r})\n"
+        "from bench_engine.kernels import HashedEmbeddingBag, HashedEmbeddingBagReference\n"
         "HashedEmbeddingBagReference(9, 4, 1)(torch.zeros(1, 1, dtype=torch.int64))\n"
         "HashedEmbeddingBag(9, 4, 1)\n"
     )
     root = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "MIRROR_CACHE_DIR": str(tmp_path), "CXX": "", "PATH": str(tmp_path)}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1].startswith(
-        "bench_engine.kernels.native.extension.KernelsNotBuiltError: The compiled"
+        "bench_engine.kernels.native.extension.CompilerMissingError: No C++ compiler"
     )

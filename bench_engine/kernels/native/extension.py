@@ -1,4 +1,8 @@
-"""Builds the C++ kernels in csrc/ once per machine, and loads what was built. Loading never compiles."""
+"""Builds the C++ kernels in csrc/ once per machine, and loads what was built.
+
+The first use compiles where nothing was built ahead (`python -m bench_engine build`), except in a process that
+measures: no trial is to wait for a compiler, or to share its cores with one.
+"""
 
 import fcntl
 import hashlib
@@ -15,18 +19,16 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 
-from bench_engine.kernels.native import cuda_toolkit
+from bench_engine.kernels.native import cache, cuda_toolkit
 from bench_engine.kernels.native.cuda_toolkit import Toolkit
 from bench_engine.kernels.native.flags import CUDA_FLAGS, FLAGS, INSTRUCTION_SETS
 
-_ROOT = Path(__file__).resolve().parents[3]
-_SOURCES = _ROOT / "csrc"
-_BUILDS = _ROOT / "build"
+_SOURCES = cache.sources()
 _LIBRARY, _COMPILER_NOTE = "mirror_kernels.so", "compiler.txt"
 # Python functions over the library's ops: csrc/python/, which needs this interpreter's headers. What it speeds up works
 # without it.
@@ -35,7 +37,10 @@ NOT_BUILT = "the compiled kernels are not built for this machine: run `python -m
 _MESSAGE_LINES = 20
 _LAUNCHERS = {"ccache", "distcc", "icecc", "sccache"}  # words that $CXX may have before the compiler
 
+compiles_on_use = True  # a process that measures says no
+
 _loaded: dict[str, str] | None = None
+_refused: "KernelsNotBuiltError | None" = None
 _python: ModuleType | None = None
 _loading = threading.Lock()
 
@@ -44,12 +49,12 @@ class KernelsNotBuiltError(RuntimeError):
     """No library was built for this machine, torch version and source."""
 
 
-class CompilerMissingError(RuntimeError):
+class CompilerMissingError(KernelsNotBuiltError):
     """There is no C++ compiler."""
 
 
-class CompileError(RuntimeError):
-    """The compiler refused; the message ends with the tail of what it said."""
+class CompileError(KernelsNotBuiltError):
+    """The compiler refused, and the message ends with the tail of what it said; or there is nothing to compile."""
 
 
 class _CudaCompileError(CompileError):
@@ -62,24 +67,37 @@ def built() -> bool:
 
 
 def load() -> None:
-    """Load the built library into this process, once; its ops are then under `torch.ops.mirror`.
+    """Load the library into this process, once; its ops are then under `torch.ops.mirror`.
 
-    Where several compilers were used, the build asked for last is taken. Raises KernelsNotBuiltError.
+    Where several compilers were used, the build asked for last is taken. Raises KernelsNotBuiltError, of which
+    CompilerMissingError and CompileError are kinds.
     """
     global _loaded, _python
     with _loading:
         if _loaded:
             return
         found = _found()
-        if not found:
-            raise KernelsNotBuiltError(NOT_BUILT[0].upper() + NOT_BUILT[1:])
+        library = found[-1] if found else _on_first_use()
         import torch
 
-        folder = found[-1].parent
+        folder = library.parent
         compiler = (folder / _COMPILER_NOTE).read_text(encoding="utf-8")
-        torch.ops.load_library(found[-1])
+        torch.ops.load_library(library)
         _python = _python_module(folder / _PYTHON_LIBRARY)
         _loaded = {"kernels_build": folder.name, "compiler": compiler, "compiler_flags": " ".join(FLAGS)}
+
+
+def _on_first_use() -> Path:
+    """Builds; where that failed in this process before, says so again at once."""
+    global _refused
+    if not compiles_on_use:
+        raise KernelsNotBuiltError(NOT_BUILT[0].upper() + NOT_BUILT[1:])
+    if _refused is None:
+        try:
+            return build()
+        except KernelsNotBuiltError as error:
+            _refused = error
+    raise _refused
 
 
 def python_module() -> ModuleType | None:
@@ -108,40 +126,52 @@ def provenance() -> dict[str, str]:
 
 
 def _found() -> list[Path]:
-    """Libraries that fit this machine, the one built last at the end; none where torch is not installed."""
+    """Libraries that fit this machine, the one built last at the end; none where torch or csrc/ is not there."""
     try:
         key = _machine_key()
     except PackageNotFoundError:
         return []
-    return sorted(_BUILDS.glob(f"{key}-*/{_LIBRARY}"), key=lambda p: p.stat().st_mtime)
+    places = [folder for folder in cache.folders() if cache.trusted(folder)] if _units(with_cuda=False) else []
+    return sorted((p for place in places for p in place.glob(f"{key}-*/{_LIBRARY}")), key=lambda p: p.stat().st_mtime)
 
 
 def build() -> Path:
     """Compile the kernels unless that is done already, and return the library's path.
 
     Any number of processes may build at once: one compiles, the others wait and find its result. A build that is
-    killed leaves nothing that a later one could stumble over. Where the part for CUDA cannot be built, a line says so,
-    and the library is that for the CPU.
+    killed leaves nothing that a later one could stumble over. One line on stderr says that it compiles, or waits;
+    where the part for CUDA cannot be built, another does, and the library is that for the CPU.
 
     Raises CompilerMissingError and CompileError.
     """
     command = compiler()
+    if not _units(with_cuda=False):
+        raise CompileError(f"There are no sources of kernels in {_SOURCES}: install the package, or clone it, anew.")
     try:
         key = _machine_key()
     except PackageNotFoundError:
         raise CompileError("The kernels are compiled against torch: install it, then build again.") from None
     toolkit = cuda_toolkit.for_torch()
     said = _version_of(command) + (f"; nvcc {toolkit.release}" if toolkit else "")
-    target = _BUILDS / f"{key}-{hashlib.sha256(said.encode()).hexdigest()[:8]}"
-    library = target / _LIBRARY
-    _BUILDS.mkdir(exist_ok=True)
-    with _lock(_BUILDS / "lock"):
-        if library.exists():
-            library.touch()
+    name = f"{key}-{hashlib.sha256(said.encode()).hexdigest()[:8]}"
+    for library in _found():
+        if library.parent.name == name:
+            with suppress(OSError):  # whoever may only read them takes the one built last
+                library.touch()
             return library
-        for leftover in (target, *_BUILDS.glob("part-*")):
+    try:
+        builds = cache.writable()
+    except cache.CacheError as error:
+        raise CompileError(str(error)) from None
+    target = builds / name
+    library = target / _LIBRARY
+    with _lock(builds / "lock"):
+        if library.exists():
+            return library
+        for leftover in (target, *builds.glob("part-*")):
             shutil.rmtree(leftover, ignore_errors=True)
-        part = Path(tempfile.mkdtemp(dir=_BUILDS, prefix="part-"))
+        part = Path(tempfile.mkdtemp(dir=builds, prefix="part-"))
+        print(f"Compiling Mirror's kernels for this machine, which is done once, into {target}.", file=sys.stderr)
         try:
             try:
                 _compile(command, toolkit, part)
@@ -162,7 +192,11 @@ def build() -> Path:
 def _lock(path: Path) -> Iterator[None]:
     """An exclusive lock that the system releases when its holder dies."""
     with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Waiting for another process that compiles Mirror's kernels.", file=sys.stderr)
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
@@ -204,7 +238,7 @@ def _compile_python(compiler: list[str], folder: Path) -> None:
     except CompileError as error:
         print(
             f"Built without the short way from Python, which needs its headers: {_reason(error)} "
-            f"To try again, delete {_BUILDS.name}/.",
+            f"To try again, delete {folder.parent}.",
             file=sys.stderr,
         )
 

@@ -7,7 +7,7 @@ from functools import cache
 
 from bench_engine.registry import method
 from bench_engine.trial import Trial
-from db.settings import ROOT
+from db.installation import python_path
 
 # Keeps all memory that is freed mapped, and takes none from mmap, so that an output of any size lies where the last
 # one lay (mallopt(3)). Without it outputs above 32 MiB are mapped, and their pages faulted in, by every call.
@@ -35,12 +35,11 @@ def same_addresses() -> list[str]:
 def worker_environment(trial: Trial) -> dict[str, str]:
     """Variables of a worker: threads pinned before any library reads them."""
     threads = int(trial.config.get("threads", 1))
-    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
     # Whoever switched Parallel OP on for all, or set it: a method says by itself how it wants it.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MIRROR_PARALLEL_OP")}
     return {
         **inherited,
-        "PYTHONPATH": path,
+        "PYTHONPATH": python_path(),
         "OMP_NUM_THREADS": str(threads),
         "MKL_NUM_THREADS": str(threads),
         "PYTHONHASHSEED": "0",  # the order of sets and the collisions in dicts, for the same reason

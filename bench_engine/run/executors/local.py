@@ -25,7 +25,9 @@ class LocalExecutor:
 
     at_once = 1
 
-    def __init__(self) -> None:
+    def __init__(self, prepare: Callable[[], object] = bool) -> None:
+        """`prepare` is called ahead of all trials, once the machine is held."""
+        self._prepare = prepare
         self._workers: list[WorkerProcess] = []
         self._killed = False
 
@@ -35,8 +37,8 @@ class LocalExecutor:
     ) -> AbstractContextManager[None]:
         return machine_lock(sweep, wait, waiting, cancelled)
 
-    @staticmethod
-    def sites() -> Sequence[Site]:
+    def sites(self) -> Sequence[Site]:
+        self._prepare()
         return (this_site(),)
 
     def run(self, groups: Sequence[Group], running: Callable[[str], None]) -> Iterator[GroupResult]:

@@ -23,7 +23,7 @@ from bench_engine.registry.readiness import SkipReasons, kernels_built
 from bench_engine.run import recording
 from bench_engine.run.executors.local import LocalExecutor
 from bench_engine.trial import Scalar, Trial, TrialResult
-from db.settings import ROOT
+from db import installation
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,9 @@ def code() -> str:
     except PackageNotFoundError:
         digest.update(b"no torch")
     for folder, pattern in (("bench_engine", "*.py"), ("db", "*.py"), ("csrc", "*.*")):
-        for path in sorted((ROOT / folder).rglob(pattern)):
-            digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+        top = installation.path(folder)
+        for path in sorted(top.rglob(pattern)):
+            digest.update(f"{folder}/{path.relative_to(top).as_posix()}".encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
 
 

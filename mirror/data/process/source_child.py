@@ -20,7 +20,8 @@ from mirror.data.process.sql_process import QueryError, QueryStopped, unique_nam
 from mirror.data.process.sql_serving import Request, Requests, serve
 from mirror.data.sources import facts
 from mirror.data.sources.location import Source, SourceError
-from mirror.data.sources.reader import Reader, open_reader
+from mirror.data.sources.open_reader import open_reader
+from mirror.data.sources.reader import Reader
 from mirror.schema.database import Database
 
 # Values may change without any change of tables: they are counted anew after this time.

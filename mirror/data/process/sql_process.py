@@ -20,7 +20,7 @@ from typing import IO, Any, Generic, TypeVar
 
 import sqlalchemy as sa
 
-from db.settings import ROOT
+from db.installation import python_path
 
 INTERRUPT_S = 0.5
 _TICK_S = 0.05  # between two looks at a query that runs
@@ -247,10 +247,9 @@ def with_password(url: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH")) if p)
     needed = {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name.upper())}
     # Fewer reserved but unused addresses: the cap on the process counts them.
-    return {**needed, "PYTHONPATH": path, "MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    return {**needed, "PYTHONPATH": python_path(), "MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
 def _read_lines(pipe: IO[bytes], lines: "queue.Queue[bytes | None]") -> None:

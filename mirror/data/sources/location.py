@@ -58,6 +58,15 @@ class Source:
         """Its SQL, as sqlglot names it."""
         return DIALECTS[self.kind]
 
+    @property
+    def where(self) -> str:
+        """Its kind and where it is, the same whoever connects to it; holds no password."""
+        place = "\n".join(map(str, self.paths))
+        if self.url:
+            parts = sa.make_url(self.url)
+            place = f"{parts.host or ''}:{parts.port or ''}/{parts.database or ''}"
+        return f"{self.kind}\n{place}"
+
     def version(self) -> str:
         """A text that changes whenever the files change; empty for a server. Raises SourceError for a missing file."""
         parts = []

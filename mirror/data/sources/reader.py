@@ -1,14 +1,12 @@
 """What every kind of source can do: list its tables, and run a SELECT that can change nothing, within limits."""
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mirror.data.process.sql_process import QueryStopped
-from mirror.data.sources.location import Source, SourceError
+from mirror.data.sources.location import Source
 from mirror.schema.database import Link, Relation
 
 if TYPE_CHECKING:
@@ -103,27 +101,3 @@ def _batches(fetch_many: Callable[[int], Sequence[Sequence[Any]]], most: int) ->
 def too_slow(time_limit_s: float) -> QueryStopped:
     """The database has ended a query that took too long."""
     return QueryStopped(f"The query was stopped after {time_limit_s:g} s: ask for less, by a filter or fewer joins.")
-
-
-def open_reader(source: Source, scratch: Path | None = None) -> Reader:
-    """The reader of a source. Raises SourceError.
-
-    Args:
-        source: what to read.
-        scratch: a folder for what memory does not hold, which is removed by whoever made it.
-    """
-    if source.kind == "sqlite":
-        from mirror.data.sources.sqlite import SqliteReader
-
-        return SqliteReader(source)
-    if source.kind in ("duckdb", "files"):
-        from mirror.data.sources import duck
-
-        if source.kind == "duckdb":
-            return duck.DuckReader(source)
-        return duck.FilesReader(source, scratch or Path(tempfile.mkdtemp(prefix="mirror-")))
-    if source.kind in ("postgresql", "mysql"):
-        from mirror.data.sources.servers import ServerReader
-
-        return ServerReader(source)
-    raise SourceError(f"Nobody knows how to read {source.name}.")

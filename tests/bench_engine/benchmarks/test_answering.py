@@ -24,7 +24,7 @@ from db.settings import ROOT
 from db.store import Store
 from mirror.ask.answering import ask
 from mirror.data.process.sandbox import Sandbox
-from mirror.evaluation import command
+from mirror.evaluation import eval_command as command
 from mirror.evaluation.questions import load
 
 BENCHMARK = registry.BENCHMARKS["answering"]
@@ -119,7 +119,7 @@ def test_the_command_knows_every_category_and_question_set() -> None:
     seen = {}
     for category in CATEGORIES:
         for which in BENCHMARK.axis("question_set").choices:
-            python, _, module, *words = answering._command(trial(category=category, question_set=which))
+            python, _, _, module, *words = answering._command(trial(category=category, question_set=which))
             given = parser.parse_args(words)
             assert (python, module, given.json, given.engine) == (sys.executable, "mirror", True, "grammar")
             seen[given.category, given.questions] = None

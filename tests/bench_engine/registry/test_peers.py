@@ -139,7 +139,7 @@ def test_methods_load_without_any_rival_and_without_torch():
 
 
 def test_the_extra_installs_what_is_pinned():
-    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["peers"]
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["rivals"]
     assert set(extra) == {pin for m in PINNED for pin in m.packages} - {"torch==2.13.0"}
 
 

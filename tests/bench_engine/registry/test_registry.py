@@ -6,8 +6,9 @@ import shutil
 
 import pytest
 
-from bench_engine.methods import identity, sources
+from bench_engine.methods import identity
 from bench_engine.registry import BENCHMARKS, METHODS, Benchmark, Method
+from db import installation
 
 PRUNED = {"fiited", "fiited_frequency", "adaembed", "frequency_pruned"}
 HASHED = {"hashed", "hashed_mix64", "hashed_signed", "hashed_block"}
@@ -27,8 +28,8 @@ def root(monkeypatch, tmp_path):
     """A copy of this repository's code."""
     for room in ("bench_engine", "csrc", "db", "mirror"):
         left_out = shutil.ignore_patterns("__pycache__", "examples")
-        shutil.copytree(sources.ROOT / room, tmp_path / room, ignore=left_out)
-    monkeypatch.setattr(sources, "ROOT", tmp_path)
+        shutil.copytree(installation.ROOT / room, tmp_path / room, ignore=left_out)
+    monkeypatch.setattr(installation, "ROOT", tmp_path)
     forget()
     yield tmp_path
     forget()
@@ -65,7 +66,7 @@ def test_a_shared_source_runs_all_anew_and_a_methods_own_only_that(root):
 
 
 def test_every_compiled_source_is_among_those_of_each_method_that_needs_the_build():
-    compiled = {p.relative_to(sources.ROOT).as_posix() for p in (sources.ROOT / "csrc").rglob("*.*")}
+    compiled = {p.relative_to(installation.ROOT).as_posix() for p in installation.path("csrc").rglob("*.*")}
     files = {name: {f for f in METHODS[name].files() if f.startswith("csrc/")} for name in COMPILED}
     hashed = {path for path in compiled if "hash" in path and "fiited" not in path}
     assert len(hashed) > 3

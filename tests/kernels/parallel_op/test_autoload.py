@@ -72,12 +72,16 @@ def test_off_by_word_says_nothing(monkeypatch, capsys):
     assert active_settings() is None
 
 
-def test_kernels_that_are_not_built(monkeypatch, capsys):
+def test_kernels_that_are_not_built_and_cannot_be(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("MIRROR_PARALLEL_OP", "1")
-    monkeypatch.setattr(extension, "built", lambda: False)
+    monkeypatch.setenv("MIRROR_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setattr(extension, "_loaded", None)
+    monkeypatch.setattr(extension, "_refused", None)
     autoload.autoload()
     said = capsys.readouterr().err
-    assert "python -m bench_engine build" in said
+    assert said.startswith("Parallel OP is off: No C++ compiler was found")
     assert said.count("\n") == 1
     assert active_settings() is None
 

@@ -12,10 +12,10 @@ import pytest
 
 from db import settings
 from db.settings import ROOT
-from mirror.__main__ import main
 from mirror.ask.answer import Answer
 from mirror.ask.answering import ask, run_sql, to_json
 from mirror.data.process.sandbox import Sandbox
+from mirror.faces.command import main
 from mirror.model.llm import Declined, LlmError, LlmFrontEnd, LlmReading
 from mirror.query.spec import Filter, Metric, Order, QuerySpec
 

@@ -14,8 +14,8 @@ import yaml
 from mirror.ask.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.evaluation import runner
-from mirror.evaluation.command import add_parser, evaluate
 from mirror.evaluation.databases import Golds, build
+from mirror.evaluation.eval_command import add_parser, evaluate
 from mirror.evaluation.fixtures import Fixture, Varied, fixtures
 from mirror.evaluation.questions import PERSONAS, Gold, Question, QuestionError, load
 from mirror.evaluation.runner import Scored

@@ -10,7 +10,7 @@ import pytest
 from mirror.ask.answer import Answer
 from mirror.chart.chart_spec import ChartSpec
 from mirror.evaluation import runner
-from mirror.evaluation.command import add_parser, evaluate
+from mirror.evaluation.eval_command import add_parser, evaluate
 from mirror.evaluation.fixtures import NOW, Fixture, fixtures
 from mirror.evaluation.questions import Gold, Question
 from mirror.evaluation.runner import NoModelError, run

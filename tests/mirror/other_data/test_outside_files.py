@@ -24,7 +24,7 @@ from mirror.data.process.sql_process import QueryCancelled, QueryError, QuerySto
 from mirror.data.sources import duck
 from mirror.data.sources.kind import is_outside
 from mirror.data.sources.location import SourceError, find
-from mirror.data.sources.reader import open_reader
+from mirror.data.sources.open_reader import open_reader
 
 MANY = "id,city,amount,day\n" + "".join(f"{i},c{i % 9},{i * 1.5},2025-01-{i % 28 + 1:02d}\n" for i in range(1, 3001))
 

@@ -112,7 +112,7 @@ def test_follow_ups_go_the_way_of_every_question(shop: str) -> None:
 
 
 def test_questions_are_saved_for_one_source(shop: str, tmp_path: Path) -> None:
-    store = Saved(saved_path_of(find(shop)))
+    store = Saved(saved_path_of(find(shop).where))
     store.add("cards", "SELECT count(*) AS n FROM shop WHERE payment = 'card'", "both shops")
     found = ask("Cards?", db=shop)
     assert (found.engine, found.table and found.table.rows) == ("saved", ((2,),))
@@ -124,7 +124,7 @@ def test_questions_are_saved_for_one_source(shop: str, tmp_path: Path) -> None:
 
 
 def test_who_connects_is_no_part_of_what_is_saved_for_a_server() -> None:
-    paths = {saved_path_of(find(f"postgresql://{who}h/shop")) for who in ("", "a@", "b:secret-7@")}
+    paths = {saved_path_of(find(f"postgresql://{who}h/shop").where) for who in ("", "a@", "b:secret-7@")}
     assert len(paths) == 1
-    assert saved_path_of(find("postgresql://h/other")) not in paths
-    assert saved_path_of(find("mysql://h/shop")) not in paths
+    assert saved_path_of(find("postgresql://h/other").where) not in paths
+    assert saved_path_of(find("mysql://h/shop").where) not in paths

@@ -18,7 +18,8 @@ from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sql_process import QueryError
 from mirror.data.sources import facts
 from mirror.data.sources.location import find
-from mirror.data.sources.reader import Reader, open_reader
+from mirror.data.sources.open_reader import open_reader
+from mirror.data.sources.reader import Reader
 from mirror.schema.database import Column, Database, Relation
 
 CANARY = "xk7-canary"

@@ -15,7 +15,7 @@ from mirror.ask.other_data import ask, run_sql
 from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.data.sources.kind import is_outside
 from mirror.data.sources.location import SourceError, find
-from mirror.data.sources.reader import open_reader
+from mirror.data.sources.open_reader import open_reader
 from mirror.data.sources.servers import ServerReader
 
 Execute = Callable[..., Any]

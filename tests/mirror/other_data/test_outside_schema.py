@@ -9,7 +9,7 @@ import pytest
 from mirror.ask import other_data as answer
 from mirror.data.sources.facts import database as counted
 from mirror.data.sources.location import find
-from mirror.data.sources.reader import open_reader
+from mirror.data.sources.open_reader import open_reader
 from mirror.schema import keys, names
 from mirror.schema.database import Database, Relation
 

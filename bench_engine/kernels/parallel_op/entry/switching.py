@@ -23,7 +23,7 @@ def enable(settings: Settings | None = None) -> None:
     """Group ops from now on, as MIRROR_PARALLEL_OP=1 does; `settings` are read from the environment if not given.
 
     Untouched scripts: models that are called for the first time after this. torch.compile: graphs compiled after it.
-    Raises CannotEnableError (torch too old, kernels not built) and SettingsError.
+    Raises CannotEnableError (torch too old, kernels that are not built and cannot be) and SettingsError.
     """
     import torch
 
@@ -37,7 +37,10 @@ def enable(settings: Settings | None = None) -> None:
             f"it needs torch {_OLDEST_TORCH[0]}.{_OLDEST_TORCH[1]} or newer, and this is torch {torch.__version__}."
         )
     if not extension.built():
-        raise CannotEnableError(extension.NOT_BUILT)
+        try:
+            extension.load()  # compiles on first use
+        except extension.KernelsNotBuiltError as error:
+            raise CannotEnableError(str(error).partition(":\n")[0]) from None
     with _switching:
         put_in_force(settings)
         inductor.install(settings)

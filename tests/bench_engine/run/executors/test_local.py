@@ -268,3 +268,11 @@ def workers() -> list[psutil.Process]:
         for p in psutil.Process(os.getpid()).children()
         if p.status() != psutil.STATUS_ZOMBIE and "bench_engine.run.worker" in p.cmdline()
     ]
+
+
+def test_what_is_to_be_prepared_is_done_before_any_machine_is_named() -> None:
+    done: list[str] = []
+    executor = LocalExecutor(lambda: done.append("built"))
+    assert not done
+    executor.sites()
+    assert done == ["built"]

@@ -212,7 +212,10 @@ def test_without_ray_the_line_to_install_it_is_said(engine) -> None:
     )
     command = [sys.executable, "-c", code, "run", str(engine.file("ok")), "--executor", "ray", "--run-id", "r"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=engine.folder)
-    assert (done.returncode, done.stderr) == (1, "Ray is not installed here: `pip install -e '.[ray]'` installs it.\n")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "Ray is not installed here: `pip install 'mirror-bench[ray]'` installs it.\n",
+    )
     found = state(engine)
     assert found is not None
     assert found.message == done.stderr.strip()

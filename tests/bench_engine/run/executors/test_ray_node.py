@@ -11,6 +11,7 @@ from bench_engine.registry.readiness import SkipReasons
 from bench_engine.run.executors import ray_node
 from bench_engine.run.executors.ray_node import Node
 from bench_engine.sweep.sweep import expand
+from db import installation
 
 
 def trials(engine, *deeds: str) -> list[str]:
@@ -58,7 +59,7 @@ def test_facts_are_plain_and_a_changed_source_changes_the_code(
     other = tmp_path / "checkout"
     (other / "bench_engine").mkdir(parents=True)
     (other / "bench_engine" / "x.py").write_text("a = 1\n")
-    monkeypatch.setattr(ray_node, "ROOT", other)
+    monkeypatch.setattr(installation, "ROOT", other)
     first = ray_node.code.__wrapped__()
     (other / "bench_engine" / "x.py").write_text("a = 2\n")
     assert len({facts["code"], first, ray_node.code.__wrapped__()}) == 3

@@ -1,0 +1,74 @@
+"""The command `mirror`, also `python -m mirror`: ask, explain, eval, the app, and the engine as bench and doctor.
+
+Nothing that takes time to import is imported before a command needs it, so that --help is quick.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from mirror.evaluation import eval_command as evaluation
+from mirror.faces import programs
+
+_EXIT = {"answered": 0, "ambiguous": 2, "action": 2, "refused": 2, "error": 1}
+_HANDED_OVER = {
+    "bench": "the engine's command line: mirror bench --help",
+    "doctor": "this machine, and what disturbs it",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns the exit status: 0 answered, 2 refused, a question back or a run that a person must start, 1 error."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] in _HANDED_OVER:
+        programs.engine(words[words[0] == "bench" :])
+    given = _parser().parse_args(words)
+    try:
+        if given.command == "app":
+            programs.app(given.port)
+        return evaluation.evaluate(given) if given.command == "eval" else _answer(given)
+    except ModuleNotFoundError as error:
+        from db import extras
+
+        print(extras.sentence(error, f"mirror {given.command}", "app"), file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    name = "mirror" if Path(sys.argv[0]).name == "mirror" else "python -m mirror"
+    parser = argparse.ArgumentParser(prog=name, description="Ask about the results in plain words.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for command, text in (
+        ("ask", "answer one question"),
+        ("explain", "how a question is read: in words, form and SQL"),
+    ):
+        question = commands.add_parser(command, help=text)
+        question.add_argument("question", help='for example "memory vs AUC at compression 0.1", or a SELECT statement')
+        question.add_argument("--db", metavar="URL", help="results or other data: URL or path (default: MIRROR_DB)")
+        if command == "ask":
+            question.add_argument("--json", action="store_true", help="print one JSON object")
+    app = commands.add_parser("app", help="open the app in the browser")
+    app.add_argument("--port", type=int, help="where it listens (default: 8501, or the next that is free)")
+    for command, text in _HANDED_OVER.items():  # listed here; what follows them is the engine's
+        commands.add_parser(command, help=text)
+    evaluation.add_parser(commands)
+    return parser
+
+
+def _answer(given: argparse.Namespace) -> int:
+    from mirror.ask import as_text as terminal
+    from mirror.ask.answering import ask, to_json
+
+    answer = ask(given.question, db=given.db)
+    try:
+        if given.command == "explain":
+            text = terminal.explained(answer)
+        else:
+            text = json.dumps(to_json(answer), ensure_ascii=False) if given.json else terminal.as_text(answer)
+        print(text, flush=True)
+    except BrokenPipeError:  # `... | head`; the interpreter's own flush at the end must not complain either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _EXIT[answer.status]

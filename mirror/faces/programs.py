@@ -1,0 +1,40 @@
+"""The programs that the command `mirror` becomes: the app, which Streamlit runs, and the engine's command line.
+
+Each takes this process's place, so that Ctrl-C and the exit status are its own.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import NoReturn
+
+from db import installation
+
+
+def app(port: int | None) -> NoReturn:
+    """The app, while the kernels compile if they are not built. Raises ModuleNotFoundError without Streamlit."""
+    for package in ("streamlit", "sqlalchemy", "plotly"):
+        if find_spec(package) is None:
+            raise ModuleNotFoundError(name=package)
+    subprocess.Popen(_engine(["build"]), stdout=subprocess.DEVNULL, env=_environment())
+    options = [] if port is None else ["--server.port", str(port)]
+    _become([sys.executable, "-P", "-m", "streamlit", "run", str(installation.path("app.py")), *options])
+
+
+def engine(arguments: Sequence[str]) -> NoReturn:
+    """The engine's command line."""
+    _become(_engine(arguments))
+
+
+def _engine(arguments: Sequence[str]) -> list[str]:
+    return [sys.executable, "-P", "-m", "bench_engine", *arguments]
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": installation.python_path()}
+
+
+def _become(command: list[str]) -> NoReturn:
+    os.execve(command[0], command, _environment())
