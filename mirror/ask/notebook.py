@@ -16,9 +16,9 @@ from db.plain_text import printable
 from mirror.ask.answer import Answer
 from mirror.ask.as_text import as_text
 from mirror.chart.choose import figure, tiles
-from mirror.chart.roles import is_number, is_temporal
 from mirror.table.numbers import format_plain, format_value
 from mirror.table.table import Column, Table, Value
+from mirror.table.values import is_number
 from mirror.table.wording import counted
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def frame(table: Table | None) -> "pd.DataFrame":
         return pd.DataFrame()
     found = pd.DataFrame(list(table.rows), columns=list(table.names))
     for i, name in enumerate(table.names):
-        if table.names.count(name) == 1 and is_temporal(table, name):
+        if table.names.count(name) == 1 and table.values(name).temporal:
             found.isetitem(i, pd.to_datetime(found.iloc[:, i], format="ISO8601"))
     return found
 

@@ -5,8 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mirror.chart.roles import Roles, compared, deviation_of, is_number
+from mirror.chart.roles import Roles, compared, deviation_of
 from mirror.table.table import Column, Table, Value
+from mirror.table.values import is_number
 
 
 @dataclass(frozen=True)

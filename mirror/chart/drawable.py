@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from db.plain_text import plain_text
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.roles import distinct, distinct_numbers, is_number, is_numeric, is_temporal, sort_roles
+from mirror.chart.roles import is_number, roles_of
 from mirror.table.table import Table, Value
+from mirror.table.values import is_number
 
 MOST_COLORS = 8
 MOST_FACETS = 6
@@ -48,20 +49,21 @@ def narrowed(table: Table, only: tuple[tuple[str, Value], ...]) -> Table:
     """
     if not only:
         return table
-    rival, choices = table.domain.rival, table.domain.choices
+    rival, implied = table.domain.rival, table.domain.implied
     methods = table.values(rival) if rival in table.names else [None] * len(table.rows)
     keep = [True] * len(table.rows)
     for column, wanted in only:
         values = table.values(column)
         settings = Counter(m for m, _ in {(m, v) for m, v in zip(methods, values, strict=True) if v is not None})
-        own = {m for m, n in settings.items() if n == 1 and m is not None} if column in choices else set()
+        chosen = rival in implied.get(column, ())
+        own = {m for m, n in settings.items() if chosen and n == 1 and m is not None}
         keep = [k and (v is None or v == wanted or m in own) for k, v, m in zip(keep, values, methods, strict=True)]
     return replace(table, rows=tuple(r for r, k in zip(table.rows, keep, strict=True) if k))
 
 
 def panels(chart: ChartSpec, shown: Table) -> list[Value | None]:
     """The values of `facet` that get a panel, in their order: those with the most rows where they are too many."""
-    values = distinct(shown, chart.facet or "")
+    values = shown.values(chart.facet or "").distinct
     often = Counter(shown.values(chart.facet or ""))
     kept = sorted(values, key=lambda v: (v is None, -often[v]))[:MOST_FACETS]
     return [v for v in values if v in kept]
@@ -69,7 +71,7 @@ def panels(chart: ChartSpec, shown: Table) -> list[Value | None]:
 
 def axes(chart: ChartSpec, table: Table) -> tuple[str, ...]:
     """The columns of the axes of parallel coordinates: as chosen, else all that are metrics."""
-    return chart.metrics or sort_roles(table).metrics[:MOST_METRICS]
+    return chart.metrics or roles_of(table).metrics[:MOST_METRICS]
 
 
 def drawn_part(chart: ChartSpec, table: Table) -> Table:
@@ -94,7 +96,7 @@ def complete_part(chart: ChartSpec, table: Table) -> Table:
     rows = list(table.rows)
     for c in axes(chart, table) if chart.type == "parallel" else placed(chart):
         at = table.names.index(c)
-        if is_numeric(table, c):
+        if table.values(c).numeric:
             positive = c in _log_columns(chart)
             rows = [r for r in rows if is_number(v := r[at]) and (v > 0 or not positive)]
         else:
@@ -105,7 +107,7 @@ def complete_part(chart: ChartSpec, table: Table) -> Table:
 
 def spans(table: Table, column: str | None, ratio: float, facet: str | None = None) -> bool:
     """Whether all numbers are above zero and, in some panel, the largest is at least `ratio` times the smallest."""
-    if column is None or not is_numeric(table, column):
+    if column is None or not table.values(column).numeric:
         return False
     parts: dict[Value | None, list[float]] = {}
     values, places = table.values(column), table.values(facet) if facet else [None] * len(table.rows)
@@ -117,7 +119,7 @@ def spans(table: Table, column: str | None, ratio: float, facet: str | None = No
 
 def hardly_differ(table: Table, column: str) -> bool:
     """Whether numbers above zero differ so little that bars from zero would look alike."""
-    numbers = distinct_numbers(table, column) if column in table.names else []
+    numbers = table.values(column).numbers if column in table.names else []
     return len(numbers) > 1 and numbers[0] > 0 and numbers[-1] / numbers[0] <= _ALIKE
 
 
@@ -147,21 +149,21 @@ def placed(chart: ChartSpec) -> list[str]:
 def _fits_columns(chart: ChartSpec, table: Table) -> str:
     needed = _NEEDS[chart.type]
     if chart.type == "parallel":
-        numeric = [c for c in dict.fromkeys(axes(chart, table)) if is_numeric(table, c)]
+        numeric = [c for c in dict.fromkeys(axes(chart, table)) if table.values(c).numeric]
         whole = len(numeric) == len(axes(chart, table)) > 2
         return "" if whole and len(drawn_part(chart, table).rows) > 1 else needed
     columns = placed(replace(chart, metrics=()))
     if len(columns) < (2 if chart.type in ("scatter", "line") else 1) or len(set(columns)) < len(columns):
         return needed
-    along = chart.x if chart.type == "line" else None
-    if not all(is_numeric(table, c) or (c == along and is_temporal(table, c)) for c in (*columns, *chart.metrics)):
+    times = [chart.x] if chart.type == "line" and chart.x and table.values(chart.x).temporal else []
+    if not all(table.values(c).numeric or c in times for c in (*columns, *chart.metrics)):
         return needed
     if chart.type == "heatmap" and (not chart.x or not chart.y or len({chart.x, chart.y, chart.color}) < 3):
         return needed
     shown = drawn_part(chart, table)
     if not shown.rows:
         return f"No row has {' and '.join(table.label(c) for c in columns)} to draw."
-    if chart.type == "line" and len(distinct(shown, chart.x or "")) < 2:
+    if chart.type == "line" and len(shown.values(chart.x or "").distinct) < 2:
         return f"A line needs two points; all rows have the same {table.label(chart.x)}."
     return ""
 
@@ -170,7 +172,7 @@ def _fits_scales(chart: ChartSpec, table: Table) -> str:
     if chart.log_y and chart.type == "bar":
         return "Bars start at zero, so they have no logarithmic axis."
     for column in _log_columns(chart):
-        if not is_numeric(table, column):
+        if not table.values(column).numeric:
             return f"A logarithmic axis needs numbers; {table.label(column)} holds none."
     return ""
 

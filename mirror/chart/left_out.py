@@ -10,12 +10,10 @@ from mirror.chart.drawable import (
     complete_part,
     crowded,
     drawn_part,
-    fits,
     narrowed,
     panels,
     placed,
 )
-from mirror.chart.roles import distinct
 from mirror.query.spec import Filter
 from mirror.query.sql import condition
 from mirror.table.numbers import describe
@@ -27,33 +25,31 @@ def left_out(chart: ChartSpec, table: Table, edited: bool = False) -> str:
     """What the rows hold and the chart does not show; empty when it shows everything.
 
     Args:
-        chart: the chart.
+        chart: a chart that can be drawn.
         table: the whole result.
         edited: the result is that of SQL that a person wrote, so SQL is what to change.
     """
-    if chart.type in ("table", "tiles") or fits(chart, table):
-        return ""
     sentences = []
     shown = drawn_part(chart, table)
     if chart.only:
         drawn = join([describe(table.column(c), v) for c, v in chart.only])
         column, value = next((o for o in chart.only if o[0] != table.domain.machine), chart.only[0])
-        hint = _hint(table, column, distinct(table, column), [value], edited)
+        hint = _hint(table, column, table.values(column).distinct, [value], edited)
         sentences.append(f"Only {drawn} {'is' if len(chart.only) == 1 else 'are'} drawn{hint}.")
     complete = complete_part(chart, table)
     if missing := len(narrowed(table, chart.only).rows) - len(complete.rows):
         names = " or no ".join(table.label(c) for c in placed(chart))
         sentences.append(f"{missing:,} {'row has' if missing == 1 else 'rows have'} no {names} to draw.")
     for c in crowded(chart, complete):
-        sentences.append(f"{MOST_BARS} of {len(distinct(complete, c)):,} values of {table.label(c)} are drawn.")
-    if chart.facet and (facets := len(distinct(shown, chart.facet))) > MOST_FACETS:
-        hint = _hint(table, chart.facet, distinct(shown, chart.facet), panels(chart, shown), edited)
+        sentences.append(f"{MOST_BARS} of {len(complete.values(c).distinct):,} values of {table.label(c)} are drawn.")
+    if chart.facet and (facets := len(shown.values(chart.facet).distinct)) > MOST_FACETS:
+        hint = _hint(table, chart.facet, shown.values(chart.facet).distinct, panels(chart, shown), edited)
         sentences.append(f"{MOST_FACETS} of {facets:,} panels by {table.label(chart.facet)} are drawn{hint}.")
     if chart.type == "bar" and not chart.facet:
-        bars = len(distinct(shown, chart.x)) if chart.x else len(shown.rows)
+        bars = len(shown.values(chart.x).distinct) if chart.x else len(shown.rows)
         if bars > MOST_BARS:
             sentences.append(f"The first {MOST_BARS} of {bars:,} bars are drawn.")
-    if chart.color and chart.type != "heatmap" and len(distinct(shown, chart.color)) > MOST_COLORS:
+    if chart.color and chart.type != "heatmap" and len(shown.values(chart.color).distinct) > MOST_COLORS:
         sentences.append(f"Only {MOST_COLORS} values of {table.label(chart.color)} have a colour, the rest is grey.")
     if table.truncated and chart.type == "line":
         sentences.append(f"Only the first {len(table.rows):,} rows were read, so lines may end early.")
@@ -65,9 +61,8 @@ def _hint(
 ) -> str:
     """`; add “on ml-1m” for another`: how to see one of the values that are not drawn; empty where there is none."""
     other = next((v for v in values if v is not None and v not in drawn), None)
-    if other is None or (
-        column == table.domain.machine and not edited
-    ):  # names of machines are too long for a question
+    too_long = column == table.domain.machine and not edited  # for a question
+    if other is None or too_long:
         return ""
     if not edited:
         return f"; add “{where(table, [other], [column])}” for another"

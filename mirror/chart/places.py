@@ -5,18 +5,19 @@ from collections.abc import Sequence
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.drawable import MOST_COLORS, MOST_FACETS, narrowed
-from mirror.chart.roles import Roles, compared, distinct, is_fixed_by, sort_key
+from mirror.chart.facts import Facts
+from mirror.chart.roles import is_fixed_by
 from mirror.table.table import Table, Value
+from mirror.table.values import sort_key
 
 _MOST_SYMBOLS = 4  # that can be told apart on lines
 _MOST_LINES = 12  # in one panel
 _MOST_KEYS_OF_BARS = 3
 
 
-def keys_in_order(table: Table, roles: Roles) -> list[str]:
-    """The dimensions in which the rows differ, as the columns stand: what was asked for comes first."""
-    keys = set(compared(table, roles))
-    return [c for c in dict.fromkeys(table.names) if c in keys]
+def cell(chart: ChartSpec) -> list[str]:
+    """The columns whose values decide which bar a row has."""
+    return [c for c in (chart.x, chart.color, chart.facet) if c]
 
 
 def telling(table: Table, keys: Sequence[str]) -> list[str]:
@@ -36,45 +37,41 @@ def own_panel(table: Table, keys: Sequence[str]) -> str | None:
     return next((k for k in table.domain.apart if k in keys), None)
 
 
-def for_lines(
-    table: Table, keys: Sequence[str], panels: bool = True, lead: str | None = None
-) -> tuple[str | None, str | None]:
-    """(colour, panels) of lines that differ in the keys: data sets and other different work in panels, then methods.
+def for_lines(facts: Facts, x: str | None, panels: bool = True) -> tuple[str | None, str | None]:
+    """(colour, panels) of lines along x: data sets and other different work in panels, then methods.
 
-    Args:
-        table: the result.
-        keys: the dimensions besides x.
-        panels: whether a dimension that could share an axis may have panels too.
-        lead: the dimension whose values are held against one another: it has the colours, and methods have panels or
-            symbols, where they are not too many.
+    Where values of one dimension are held against one another, it has the colours, and methods have panels or symbols,
+    where they are not too many. `panels` is whether a dimension that could share an axis may have panels too.
     """
-    keys, rival, apart = telling(table, keys), table.domain.rival, table.domain.apart
-    if lead in keys and len(distinct(table, lead)) <= MOST_COLORS:
+    table, lead, rival = facts.table, facts.lead, facts.rival
+    keys = telling(table, [k for k in facts.keys if k != x])
+    if lead in keys and facts.few([lead], MOST_COLORS):
         rest = [k for k in keys if k != lead]
-        facet = next((k for k in (*apart, rival) if k in rest), None)
-        rivals = len(distinct(table, rival)) if rival in rest else 0
+        facet = next((k for k in (*facts.domain.apart, rival) if k in rest), None)
+        rivals = facts.size(rival) if rival in rest else 0
         if rivals <= (MOST_FACETS if panels and facet == rival else _MOST_SYMBOLS):
             return lead, facet if panels or facet != rival else None
     facet = own_panel(table, keys)
     rest = [k for k in keys if k != facet]
-    color = _line_color(table, rest)
+    color = _line_color(facts, rest)
     rest = [k for k in rest if k != color]
     if facet is None and panels and len(rest) > 1:
-        facet = next((k for k in rest if len(distinct(table, k)) <= MOST_FACETS), None)
+        facet = next(iter(facts.few(rest, MOST_FACETS)), None)
     return color, facet
 
 
 def rest_of_lines(
-    table: Table, keys: Sequence[str], x: str, color: str | None, facet: str | None, lead: str | None = None
+    facts: Facts, chart: ChartSpec, keys: Sequence[str]
 ) -> tuple[str | None, tuple[tuple[str, Value], ...]]:
-    """(symbol, only) of lines along x with this colour and panels: what makes too many lines is drawn for one value."""
-    rest = [k for k in telling(table, keys) if k not in (color, facet)]
-    few = [k for k in rest if len(distinct(table, k)) <= _MOST_SYMBOLS]
-    first = (lead, *([table.domain.rival] if lead else []), table.domain.machine)
+    """(symbol, only) of lines with their colour and panels: what makes too many lines is drawn for one value."""
+    table, lead, places = facts.table, facts.lead, (chart.x, chart.color, chart.facet)
+    rest = [k for k in telling(table, keys) if k not in places]
+    few = facts.few(rest, _MOST_SYMBOLS)
+    first = (lead, facts.rival if lead else None, facts.domain.machine)
     symbol = next((k for k in first if k in few), next(iter(few), None))
-    only = one_value(table, [k for k in rest if k != symbol], (x, color, facet), lead)
-    if symbol and symbol != lead and most_lines(narrowed(table, only), facet, color, symbol) > _MOST_LINES:
-        return None, one_value(table, rest, (x, color, facet), lead)
+    only = one_value(table, [k for k in rest if k != symbol], places, lead)
+    if symbol and symbol != lead and most_lines(narrowed(table, only), chart.facet, chart.color, symbol) > _MOST_LINES:
+        return None, one_value(table, rest, places, lead)
     return symbol, only
 
 
@@ -86,14 +83,14 @@ def alike(table: Table, keys: Sequence[str], chart: ChartSpec) -> list[str]:
 
 
 def for_bars(
-    table: Table, keys: Sequence[str], panels: bool = True, lead: str | None = None
+    facts: Facts, keys: Sequence[str], panels: bool = True, lead: str | None = None
 ) -> tuple[str | None, str | None, str | None]:
     """(category, colour, panels) of bars that differ in the keys; more than three of them find no place.
 
     Methods are told by colour, or, where they are too many or others lead (see `for_lines`), by the category.
     """
-    few = [k for k in keys if len(distinct(table, k)) <= MOST_COLORS]
-    apart, rival = table.domain.apart, next((k for k in keys if k == table.domain.rival), None)
+    few, apart = facts.few(keys, MOST_COLORS), facts.domain.apart
+    rival = facts.rival if facts.rival in keys else None
     if len(keys) <= 1:
         return (keys[0] if keys else None), (rival if rival in few else None), None
     x: str | None = None
@@ -105,16 +102,15 @@ def for_bars(
         color = rival or next((k for k in reversed(keys) if k in few), keys[-1])
     rest = [k for k in keys if k not in (x, color)]
     panelled = (*apart, *reversed(rest)) if len(keys) <= _MOST_KEYS_OF_BARS else apart
-    places = [k for k in panelled if k in rest and (k in apart or len(distinct(table, k)) <= MOST_FACETS)]
+    places = [k for k in panelled if k in rest and (k in apart or facts.few([k], MOST_FACETS))]
     facet = places[0] if panels and places and (x or len(rest) > 1) else None
     return x or next(k for k in rest if k != facet), color, facet
 
 
-def for_points(table: Table, keys: Sequence[str], lead: str | None = None) -> str | None:
+def for_points(facts: Facts, keys: Sequence[str], lead: str | None = None) -> str | None:
     """The colour of points: methods, since they keep theirs; what leads, machines, data sets, then what has few."""
-    few = (k for k in keys if len(distinct(table, k)) <= MOST_COLORS)
-    first = (table.domain.rival, lead, table.domain.machine, table.domain.dataset)
-    return next((k for k in first if k in keys), None) or next(few, None)
+    first = (facts.rival, lead, facts.domain.machine, facts.domain.dataset)
+    return next((k for k in (*first, *facts.few(keys, MOST_COLORS)) if k in keys), None)
 
 
 def one_value(
@@ -153,13 +149,13 @@ def most_lines(table: Table, facet: str | None, *series: str | None) -> int:
     return max(Counter(panel for panel, *_ in set(zip(*columns, strict=True))).values(), default=0)
 
 
-def _line_color(table: Table, keys: Sequence[str]) -> str | None:
+def _line_color(facts: Facts, keys: Sequence[str]) -> str | None:
     """Methods; else of the first two dimensions that have few values the one with more.
 
     The machine comes last: it is told by the symbol.
     """
-    if table.domain.rival in keys:
-        return table.domain.rival
-    few = [k for k in keys if len(distinct(table, k)) <= MOST_COLORS]
-    first = [k for k in few if k != table.domain.machine][:2] or few or list(keys)
-    return max(first, key=lambda k: len(distinct(table, k)), default=None)
+    if facts.rival in keys:
+        return facts.rival
+    few = facts.few(keys, MOST_COLORS)
+    first = [k for k in few if k != facts.domain.machine][:2] or few or list(keys)
+    return max(first, key=facts.size, default=None)

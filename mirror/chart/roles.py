@@ -2,13 +2,14 @@
 
 import itertools
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mirror.query.contrast import contrasted
 from mirror.query.spec import QuerySpec
-from mirror.table.calendar_names import place_in_year
-from mirror.table.table import Column, Table, Value, is_number, is_timestamp
+from mirror.table.table import Column, Table
+from mirror.table.values import Value, Values, is_number
 
 # Last words of the names of numbers that are places along something or name something, in tables of any kind.
 _PLACES = (
@@ -17,7 +18,6 @@ _PLACES = (
 )  # fmt: skip
 _MEASURED = ("avg", "average", "mean", "median", "sum", "total", "min", "max", "count", "number", "num", "per")
 _IDENTIFIERS = ("id", "key", "code", "zip", "postcode", "uuid")
-_DIGITS, _MOST_DIGITS = re.compile(r"\d+"), 20
 
 
 @dataclass(frozen=True)
@@ -49,88 +49,86 @@ class Roles:
         return self.names + self.parameters
 
 
-def is_numeric(table: Table, column: str) -> bool:
-    """Whether a column holds a number somewhere, and no text or truth value."""
-    values = table.values(column)
-    return any(map(is_number, values)) and not any(isinstance(v, str | bool) for v in values)
-
-
-def is_temporal(table: Table, column: str) -> bool:
-    """Whether a column holds ISO timestamps and nothing else."""
-    values = [v for v in table.values(column) if v is not None]
-    return bool(values) and all(isinstance(v, str) and is_timestamp(v) for v in values)
-
-
-def distinct(table: Table, column: str) -> list[Value | None]:
-    """The distinct values of a column: numbers by value, then text by name (months in their order), then NULL."""
-    values = set(table.values(column))
-    if is_calendar(table, column):
-        return sorted(values, key=lambda v: (v is None, place_in_year(v) or (0, 0), str(v)))
-    return sorted(values, key=sort_key)
-
-
-def is_calendar(table: Table, column: str) -> bool:
-    """Whether a column holds names of months, of weekdays or of quarters, and nothing else."""
-    values = {v for v in table.values(column) if v is not None}
-    return bool(values) and all(place_in_year(v) is not None for v in values)
-
-
-def distinct_numbers(table: Table, column: str) -> list[float]:
-    """The distinct finite numbers of a column, ascending."""
-    return sorted({float(v) for v in table.values(column) if is_number(v)})
-
-
 def differing(table: Table, columns: Iterable[str]) -> list[str]:
     """The columns that hold more than one value (NULL counts as one)."""
-    return [c for c in columns if len(set(table.values(c))) > 1]
+    return [c for c in columns if len(table.values(c).different) > 1]
 
 
-def sort_roles(table: Table, spec: QuerySpec | None = None) -> Roles:
-    """Sort the columns by use: as the spec says where there is one, else through the catalogue and the values."""
-    columns = {c.name: c for c in reversed(table.columns)}
-    columns = {n: columns[n] for n in table.names}
-    asked = [c for c in spec.drawn if c in columns] if spec else []
-    dimensions = [d for d in spec.dimensions if d in columns] if spec else []
-    rest = [c for c in columns if c not in asked and c not in dimensions]
-    count = next((c for c in rest if columns[c].role == "count" and is_numeric(table, c)), None)
-    spreads = {c for c in rest if columns[c].of}
-    inferred: list[str] = []
-    parameters, names, times, identifiers = [], [], [], []
-    for c in dimensions + rest:
-        column = columns[c]
-        if c == count or c in spreads or column.role == "key":
-            continue
-        if is_temporal(table, c):
-            times.append(c)
-        elif not is_numeric(table, c):
-            if any(v is not None for v in table.values(c)) and column.role != "metric":
-                names.append(c)
-        elif c not in dimensions and _is_identifier(column):
-            identifiers.append(c)
-        elif c in dimensions or column.role in ("axis", "name", "repetition") or _is_place(table, column):
-            parameters.append(c)
-        else:
-            inferred.append(c)
-    metrics = [c for c in asked if is_numeric(table, c)]
-    if not metrics and not asked:
-        metrics = inferred or [c for c in rest if columns[c].of and columns[c].unit]
-        metrics = [c for c in metrics if is_numeric(table, c)]
-    if not metrics and not asked and count:
-        metrics = [count]
-    if not (names or parameters or times) and len(metrics) == 1:
-        names = identifiers  # numbers that only name a row, where nothing else does
-    raw = spec.shape in ("points", "rows") if spec else count is None and not spreads
-    # A reason is a sentence: it tells groups apart only where nothing else does.
-    described = tuple(
-        d
-        for d in dimensions
-        if columns[d].role == "repetition"
-        and d not in table.domain.repeated_by
-        and (d != "error" or len(dimensions) == 1)
-    )
+def roles_of(table: Table, spec: QuerySpec | None = None) -> Roles:
+    """The columns by use: as the question says where there is one, else as they say themselves."""
+    names = dict.fromkeys(table.names)
+    asked = [c for c in spec.drawn if c in names] if spec else []
+    groups = [d for d in spec.dimensions if d in names] if spec else []
+    rest = [c for c in names if c not in asked and c not in groups]
+    use: dict[str, list[str]] = defaultdict(list)
+    for c in (*groups, *rest):
+        use[_use(table, table.column(c), c in groups)].append(c)
+    spreads = [c for c in rest if table.column(c).of]
+    if asked:
+        metrics = [c for c in asked if table.values(c).numeric]
+    else:
+        alone = [c for c in spreads if table.column(c).unit and table.values(c).numeric]
+        metrics = use["metric"] or alone or use["count"]
+    if len(metrics) == 1 and not (use["name"] or use["parameter"] or use["time"]):
+        use["name"] = use["identifier"]  # numbers that only name a row, where nothing else does
+    count = next(iter(use["count"]), None)
     lead = contrasted(spec)
-    lead = lead if lead in columns and len(set(table.values(lead)) - {None}) > 1 else None
-    return Roles(tuple(metrics), tuple(parameters), tuple(names), tuple(times), count, raw, described, lead)
+    return Roles(
+        tuple(metrics),
+        tuple(use["parameter"]),
+        tuple(use["name"]),
+        tuple(use["time"]),
+        count,
+        spec.shape in ("points", "rows") if spec else not (count or spreads),
+        tuple(c for c in groups if _describes(table, c, alone=len(groups) == 1)),
+        lead if lead in names and len(table.values(lead).different - {None}) > 1 else None,
+    )
+
+
+def _use(table: Table, column: Column, grouped: bool) -> str:
+    """What a column is for: as it says, or, where nobody knows it, by its values and the words of its name."""
+    values = table.values(column.name)
+    if column.role == "key" or (column.of and not grouped):
+        return ""
+    if values.temporal:
+        return "time"
+    if not values.numeric:
+        return "" if values.empty or column.role == "metric" else "name"
+    if grouped or column.role in ("axis", "name", "repetition"):
+        return "parameter"
+    if column.role:
+        return column.role
+    words = re.findall(r"[^\W_]+", column.name.lower()) or [""]
+    if words[-1] in _IDENTIFIERS:
+        return "identifier"
+    return "parameter" if _is_place(words, values, column == table.columns[0]) else "metric"
+
+
+def _is_place(words: Sequence[str], values: Values, first: bool) -> bool:
+    """Whether numbers are places along something: a year, or 1, 2, 3 in the first column."""
+    there = [v for v in values if v is not None]
+    if not all(is_number(v) and float(v).is_integer() for v in there):
+        return False
+    if words[-1] in _PLACES and not set(words) & set(_MEASURED):
+        return True
+    steps = {float(b) - float(a) for a, b in itertools.pairwise(there)}
+    return first and len(there) > 2 and len(steps) == 1 and steps.pop() > 0
+
+
+def _describes(table: Table, column: str, alone: bool) -> bool:
+    """Whether what usually only describes a run tells groups apart: asked for, it does, but for seeds.
+
+    A reason of a failure is a sentence: it does where nothing else would.
+    """
+    if table.column(column).role != "repetition" or column in table.domain.repeated_by:
+        return False
+    return alone or column != "error"
+
+
+def keys_in_order(table: Table, roles: Roles) -> list[str]:
+    """The dimensions in which the rows differ, as the columns stand: what was asked for comes first."""
+    keys = set(compared(table, roles))
+    return [c for c in dict.fromkeys(table.names) if c in keys]
 
 
 def compared(table: Table, roles: Roles) -> list[str]:
@@ -182,7 +180,7 @@ def _drawn_deviation(table: Table, metric: str) -> str | None:
 def _implied(table: Table, column: str, others: list[str]) -> bool:
     """Whether another column fixes one that then says nothing new: tables of a data set, settings that a method has."""
     domain = table.domain
-    if column in domain.neutral and len(set(table.values(column)) - {domain.neutral[column], None}) > 1:
+    if column in domain.neutral and len(table.values(column).different - {domain.neutral[column], None}) > 1:
         return False
     fixing = [c for c in others if c in domain.implied.get(column, ())]
     return bool(fixing) and is_fixed_by(table, column, fixing)
@@ -194,35 +192,5 @@ def is_fixed_by(table: Table, column: str, others: Sequence[str]) -> bool:
     return len(set(keys)) == len(set(zip(keys, table.values(column), strict=True)))
 
 
-def _is_place(table: Table, column: Column) -> bool:
-    """Whether numbers of an unknown column are places along something: a year, or 1, 2, 3 in the first column."""
-    values = table.values(column.name)
-    if column.own or not all(v is None or (is_number(v) and float(v).is_integer()) for v in values):
-        return False
-    words = _words(column.name)
-    if words[-1] in _PLACES and not set(words) & set(_MEASURED):
-        return True
-    numbers = [float(v) for v in values if is_number(v)]
-    steps = {b - a for a, b in itertools.pairwise(numbers)}
-    return column == table.columns[0] and len(numbers) > 2 and len(steps) == 1 and steps.pop() > 0
-
-
-def _is_identifier(column: Column) -> bool:
-    return not column.own and _words(column.name)[-1] in _IDENTIFIERS
-
-
-def _words(column: str) -> list[str]:
-    return re.findall(r"[^\W_]+", column.lower()) or [""]
-
-
 def _gap(low: Value | None, high: Value | None) -> float:
     return max(0.0, float(high) - float(low)) if is_number(low) and is_number(high) else 0.0
-
-
-def sort_key(value: Value | None) -> tuple[int, float, str]:
-    """Order of values of one column: numbers, then text (`part 2` before `part 10`), then NULL."""
-    if value is None:
-        return 2, 0.0, ""
-    if isinstance(value, str):
-        return 1, 0.0, _DIGITS.sub(lambda digits: digits[0].zfill(_MOST_DIGITS), value)
-    return 0, float(value), ""

@@ -4,8 +4,8 @@ from collections import defaultdict
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.places import most_lines
-from mirror.chart.roles import is_number, is_numeric
 from mirror.table.table import Column, Table
+from mirror.table.values import is_number
 
 # Units of what twice the threads would double, and of what they would halve.
 _RATES = ("examples/s", "GB/s")
@@ -19,7 +19,7 @@ def scales(chart: ChartSpec, table: Table) -> bool:
     A speedup has one where it is over the fewest threads: every line starts at 1 and leaves it. The speedup of the
     results is over the baseline with the same threads, so the baseline stays at 1, and there is no ideal.
     """
-    if chart.x is None or chart.x != table.domain.parallel or not is_numeric(table, chart.x):
+    if chart.x is None or chart.x != table.domain.parallel or not table.values(chart.x).numeric:
         return False
     if most_lines(table, chart.facet, chart.color, chart.symbol) > _MOST_LINES:
         return False

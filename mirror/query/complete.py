@@ -16,6 +16,7 @@ from mirror.schema.ready_sweeps import measuring
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.numbers import describe
 from mirror.table.table import Value
+from mirror.table.values import sort_key
 from mirror.table.wording import filter_in_words
 
 # Axes that another one decides: a data set has its own tables and rows.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.spec import Filter
 from mirror.query.sql import condition, literal
-from mirror.table.table import Table, Value
+from mirror.table.table import Column, Table, Value
 
 FILTERS = ("status", "benchmark", "method", "dataset", "sweep", "machine")
 _ALWAYS = ("status", "method")
@@ -33,7 +33,7 @@ class TrialDetails:
         curves: (metric, step, value) of a training trial, or an empty table.
     """
 
-    values: tuple[tuple[str, Value], ...]
+    values: tuple[tuple[Column, Value], ...]
     samples: Table
     curves: Table
 
@@ -66,14 +66,14 @@ def details(box: Sandbox, trial_id: str) -> TrialDetails:
     """One trial with its raw samples and curves."""
     wanted = literal(trial_id)
     whole = box.run(f"SELECT * FROM {_ALL} AS t WHERE trial_id = {wanted}")
-    values = [(n, whole.rows[0][i]) for i, n in enumerate(whole.names)] if whole.rows else []
+    values = zip(whole.columns, whole.rows[0], strict=True) if whole.rows else ()
     samples = box.run(
         f"SELECT sample, time_us AS latency_us FROM samples WHERE trial_id = {wanted} ORDER BY sample", row_cap=_ROW_CAP
     )
     curves = box.run(
         f"SELECT metric, step, value FROM curves WHERE trial_id = {wanted} ORDER BY metric, step", row_cap=_ROW_CAP
     )
-    return TrialDetails(tuple((n, v) for n, v in values if v is not None), samples, curves)
+    return TrialDetails(tuple((c, v) for c, v in values if v is not None), samples, curves)
 
 
 def newest(box: Sandbox, sweep: str, since: str, limit: int = 10) -> Table:

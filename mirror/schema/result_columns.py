@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from db.columns import AXES, BY_NAME, CHOICE_AXES, GROUP_AXES
+from db.columns import BY_NAME, CHOICE_AXES, GROUP_AXES
 from mirror.schema import catalog
 from mirror.table.table import Column, Domain, Role, Row, Table, type_of
 
@@ -43,8 +43,6 @@ def results() -> Domain:
         tasks=("metric", "benchmark", "dataset"),
         apart=("metric", "benchmark", "op", "dataset", "device", "direction", "machine"),
         work=GROUP_AXES,
-        choices=CHOICE_AXES,
-        settings=AXES,
         usual=catalog.words()["defaults"],
         named_by={"method": "", "machine": "on ", "benchmark": "in "},
         beside={"machine_id": "machine", "verdict": "speedup"},

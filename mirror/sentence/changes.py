@@ -10,14 +10,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mirror.chart.choose import no_rows
-from mirror.chart.roles import is_number
 from mirror.query.change import TIMED, change_columns
 from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table, Value
-from mirror.table.wording import capital, counted, join, moment, shortened, who
+from mirror.table.values import is_number
+from mirror.table.wording import capital, counted, join, moment, no_rows, shortened, who
 
 _MOST_NAMED = 6
 # A difference in AUC that counts as none, however alike the repeats are (one repeat says nothing of their spread).

@@ -4,12 +4,13 @@ import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 
-from mirror.chart.roles import Roles, differing, is_number
+from mirror.chart.roles import Roles, differing
 from mirror.query.contrast import contrasted, held_against
 from mirror.query.spec import QuerySpec
 from mirror.sentence.relative import MOST_NAMED, apart, outcome_in_words, tells_apart
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table, Value
+from mirror.table.values import is_number
 from mirror.table.wording import capital, join, shortened
 
 _MOST_METRICS = 4

@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from mirror.chart.configurations import configurations
-from mirror.chart.roles import Roles, differing, is_number
+from mirror.chart.roles import Roles, differing
 from mirror.query.change import relative_columns
 from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table, Value
+from mirror.table.values import is_number
 from mirror.table.wording import capital, counted, join, members, shortened, where
 
 MOST_NAMED = 6

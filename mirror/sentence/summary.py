@@ -7,7 +7,7 @@ from dataclasses import replace
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import no_rows
 from mirror.chart.configurations import Configuration, badness, configurations, pareto_front
-from mirror.chart.roles import Roles, differing, distinct, is_number, sort_key, sort_roles
+from mirror.chart.roles import Roles, differing, roles_of
 from mirror.query.spec import Filter, QuerySpec
 from mirror.query.sql import MOST_LISTED
 from mirror.schema import catalog
@@ -18,6 +18,7 @@ from mirror.sentence.rows import rows_sentence, top_sentence
 from mirror.sentence.verdicts import has_verdicts, verdict_counts, verdict_sentences
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table, Value
+from mirror.table.values import is_number, sort_key
 from mirror.table.wording import (
     MOST_NAMED,
     capital,
@@ -29,6 +30,7 @@ from mirror.table.wording import (
     members,
     moment,
     name_of,
+    no_rows,
     says_something,
     shortened,
     superlative,
@@ -50,7 +52,7 @@ def summarize(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, fai
         failed: failed trials that the question would have covered.
         machines: number of machines that have any results; 0 where nobody knows it.
     """
-    roles = sort_roles(table, spec)
+    roles = roles_of(table, spec)
     if spec and spec.shape == "change":
         *most, last = change_sentences(table, spec)
     else:
@@ -188,9 +190,12 @@ def _distinct(table: Table, spec: QuerySpec, counter: str) -> list[str]:
 
 def _single(table: Table, spec: QuerySpec | None, roles: Roles) -> list[str]:
     found = configurations(table, roles, roles.metrics[:_MOST_METRICS])
-    domain = table.domain
-    known = {*domain.settings, domain.machine, *(spec.dimensions if spec else ())} - {*domain.repeated_by}
-    named = {d: table.values(d)[0] for d in roles.dimensions if d in known}
+    asked = (table.domain.machine, *(spec.dimensions if spec else ()))
+    named = {
+        d: table.values(d)[0]
+        for d in roles.dimensions
+        if (d in asked or table.column(d).role == "axis") and d not in table.domain.repeated_by
+    }
     who = f" for {in_words(table, named)}" if named else ""
     if not found:
         return [f"{counted(1, 'row')}{who}, without a value of {join(map(table.label, roles.metrics))}."]
@@ -267,7 +272,7 @@ def _trade_off(table: Table, roles: Roles, chart: ChartSpec) -> list[str]:
 def _two_methods(table: Table, roles: Roles) -> str:
     """How two methods differ in each metric, wherever both were measured."""
     rival = table.domain.rival or ""
-    first, second = (m for m in distinct(table, rival) if m is not None)
+    first, second = (m for m in table.values(rival).distinct if m is not None)
     if first in _baselines(table):
         first, second = second, first
     parts = []

@@ -4,10 +4,10 @@ import statistics
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
-from mirror.chart.roles import is_number
 from mirror.query.spec import QuerySpec
 from mirror.table.numbers import format_value
 from mirror.table.table import Table, Value
+from mirror.table.values import is_number
 from mirror.table.wording import capital, counted, in_words, join, shortened, who
 
 _MOST_NAMED = 6

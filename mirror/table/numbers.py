@@ -63,8 +63,8 @@ def _scale(column: Column, value: float) -> tuple[float, str]:
 
 
 def _digits(column: Column, value: float, unit: str) -> str:
-    fraction = column.measured and not unit and bool(column.source)
-    return format_number(value, exact=column.role == "axis", fraction=fraction)
+    fraction = bool(column.source) and not (unit or column.setting)
+    return format_number(value, exact=column.setting, fraction=fraction)
 
 
 def format_number(value: float, exact: bool = False, fraction: bool = False) -> str:

@@ -1,23 +1,17 @@
 """A result: its rows, and columns that say what they are for. Whoever makes the SQL fills them; all others ask."""
 
-import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
-from typing import Literal, TypeGuard
+from typing import Literal
 
 from db.plain_text import plain_text
+from mirror.table.values import Type, Value, Values, type_of
 
-Value = str | int | float | bool
 Row = tuple[Value | None, ...]
-Type = Literal["text", "integer", "real", "boolean", "timestamp"]
 Role = Literal[
     "metric", "axis", "name", "key", "time", "count", "repetition", "deviation", "low", "high", "percentile", "info", ""
 ]
-MEASURED = ("metric", "count", "deviation", "low", "high", "percentile")
-_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 
 
 @dataclass(frozen=True)
@@ -59,8 +53,9 @@ class Column:
         return bool(self.source) and self.source == self.name
 
     @property
-    def measured(self) -> bool:
-        return self.role in MEASURED
+    def setting(self) -> bool:
+        """Whether somebody chose its values."""
+        return self.role in ("axis", "repetition")
 
     @property
     def title(self) -> str:
@@ -86,8 +81,6 @@ class Domain:
         tasks: columns whose values are different tasks, never ranked against each other.
         apart: columns whose values must not share the axes of a panel, the first before the others.
         work: axes that say what work is done: only equal values may be compared.
-        choices: axes that a rival chooses for itself.
-        settings: axes of any kind.
         usual: column -> the value that is drawn where only one can be.
         named_by: column -> the word before its value; those with a word are told where there are several values.
         beside: column -> the one beside which it only describes a row.
@@ -110,8 +103,6 @@ class Domain:
     tasks: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
     work: tuple[str, ...] = ()
-    choices: tuple[str, ...] = ()
-    settings: tuple[str, ...] = ()
     usual: Mapping[str, Value] = field(default_factory=dict, hash=False)
     named_by: Mapping[str, str] = field(default_factory=dict, hash=False)
     beside: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -148,9 +139,9 @@ class Table:
         """What a column is. Raises ValueError for a name that is not there."""
         return self.columns[self.names.index(name)]
 
-    def values(self, name: str) -> Row:
+    def values(self, name: str) -> Values:
         """The values of one column."""
-        return self._by_column[self.names.index(name)] if self.rows else ()
+        return self._by_column[self.names.index(name)] if self.rows else Values()
 
     def label(self, name: str | None) -> str:
         """The words for a column; empty for none."""
@@ -163,8 +154,8 @@ class Table:
         return replace(self, columns=tuple(self.columns[i] for i in at), rows=rows)
 
     @cached_property
-    def _by_column(self) -> tuple[Row, ...]:
-        return tuple(zip(*self.rows, strict=True))  # a chart asks for the same column a thousand times
+    def _by_column(self) -> tuple[Values, ...]:
+        return tuple(map(Values, zip(*self.rows, strict=True)))  # a chart asks for the same column a thousand times
 
 
 def plain_table(names: Sequence[str], rows: Sequence[Row], truncated: bool = False, milliseconds: float = 0.0) -> Table:
@@ -177,29 +168,3 @@ def plain_table(names: Sequence[str], rows: Sequence[Row], truncated: bool = Fal
 def plain_column(name: str, values: Sequence[Value | None] = ()) -> Column:
     """A column of which nothing is known but its name and values."""
     return Column(name, type_of(values), plain_text(name.replace("_", " ")))
-
-
-def type_of(values: Sequence[Value | None]) -> Type:
-    """What values are: the one type that all of them have that are there, else text."""
-    there = [v for v in values if v is not None]
-    if all(isinstance(v, bool) for v in there):
-        return "boolean" if there else "text"
-    if not any(isinstance(v, str | bool) for v in there):
-        return "integer" if all(isinstance(v, int) for v in there) else "real"
-    return "timestamp" if all(isinstance(v, str) and is_timestamp(v) for v in there) else "text"
-
-
-def is_number(value: object) -> TypeGuard[int | float]:
-    """A finite number; truth values are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def is_timestamp(text: str) -> bool:
-    """Whether a text is an ISO date, time or month."""
-    if _MONTH.fullmatch(text):
-        return True
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return len(text) >= 10 and text[4] == "-"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from db.plain_text import plain_text
 from mirror.chart.configurations import Configuration
-from mirror.query.spec import Filter
+from mirror.query.spec import Filter, QuerySpec
 from mirror.schema import catalog
 from mirror.table.numbers import describe, format_spread, format_value
 from mirror.table.table import Column, Table, Value
@@ -21,6 +21,20 @@ def filter_in_words(f: Filter) -> str:
     entry = catalog.entry(f.column)
     unit = f" {entry.unit}" if entry.unit and entry.role == "metric" else ""
     return f"{entry.label} {_OPERATORS.get(f.operator, f.operator)} {values}{unit}"
+
+
+def no_rows(spec: QuerySpec | None) -> str:
+    """The sentence for an empty result, with the filters that it had to pass, or the claim that none of them keeps."""
+    if spec is None or not spec.filters:
+        return "No rows match."
+    if spec.shape == "relative" and spec.claim and spec.against:
+        metrics = join([catalog.entry(m.column).label for m in spec.metrics])
+        reference = describe(catalog.entry(spec.against.column), spec.against.values[0])
+        return (
+            f"None is {spec.claim} than {reference} in {metrics} at equal work, where "
+            f"{' and '.join(filter_in_words(f) for f in spec.filters)}."
+        )
+    return f"No rows match {' and '.join(filter_in_words(f) for f in spec.filters)}."
 
 
 def course(values: Sequence[float]) -> str:

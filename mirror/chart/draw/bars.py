@@ -12,9 +12,10 @@ from mirror.chart.draw.palette import Look
 from mirror.chart.draw.panel import Panel, Style, category_axis, hover, is_ordered, safe, title, value_axis
 from mirror.chart.draw.traces import HOVER, OUTLINE, groups, like_the_baseline, whiskers
 from mirror.chart.drawable import MOST_BARS, hardly_differ
-from mirror.chart.roles import distinct, is_number, spread
+from mirror.chart.roles import spread
 from mirror.table.numbers import format_plain, format_value
 from mirror.table.table import Table
+from mirror.table.values import is_number
 
 _MOST_VALUE_LABELS = 30
 _DOT = 10
@@ -126,7 +127,7 @@ def box(table: Table, chart: ChartSpec, style: Style) -> Panel:
     """A box per group with every row as a point."""
     y = table.values(chart.y or "")
     upright = is_ordered(table, chart.x)
-    values = distinct(style.table, chart.x) if chart.x else []  # the same places in every panel
+    values = style.table.values(chart.x).distinct if chart.x else []  # the same places in every panel
     place = {v: k for k, v in enumerate(values)}
     mode = "group" if chart.color != chart.x else "overlay"
     traces = []
@@ -192,7 +193,7 @@ def histogram(table: Table, chart: ChartSpec, style: Style) -> Panel:
 def heatmap(table: Table, chart: ChartSpec, style: Style) -> Panel:
     """One cell for every pair of values, its number as colour; cells without a row stay empty."""
     x, y, z = (table.values(c or "") for c in (chart.x, chart.y, chart.color))
-    across, down = distinct(table, chart.x or ""), distinct(table, chart.y or "")
+    across, down = table.values(chart.x or "").distinct, table.values(chart.y or "").distinct
     cell = table.column(chart.color or "")
     cells = {(x[i], y[i]): i for i in range(len(table.rows))}
     grid = [[cells.get((a, b)) for a in across] for b in down]
@@ -243,8 +244,8 @@ def _places(table: Table, chart: ChartSpec, style: Style) -> tuple[dict[int, int
         axis = {"tickmode": "array", "tickvals": list(range(len(shown))), "showgrid": False}
         return {i: k for k, i in enumerate(shown)}, {**axis, "ticktext": [style.row_label(table, i) for i in shown]}
     everywhere = style.table.values(chart.x)
-    values = list(dict.fromkeys(everywhere[i] for i in _in_order(style.table, ranking)))
-    values = (distinct(style.table, chart.x) if is_ordered(table, chart.x) else values)[:MOST_BARS]
+    ordered = everywhere.distinct if is_ordered(table, chart.x) else ()
+    values = (ordered or tuple(dict.fromkeys(everywhere[i] for i in _in_order(style.table, ranking))))[:MOST_BARS]
     place = {v: k for k, v in enumerate(values)}
     column = table.values(chart.x)
     return {i: place[column[i]] for i in rows if column[i] in place}, category_axis(

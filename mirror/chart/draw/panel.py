@@ -4,27 +4,17 @@ import html
 import math
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from db.plain_text import plain_text
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw.palette import OTHER, PLAIN, Look, looks
-from mirror.chart.places import keys_in_order
-from mirror.chart.roles import (
-    compared,
-    distinct,
-    distinct_numbers,
-    is_calendar,
-    is_fixed_by,
-    is_number,
-    is_numeric,
-    is_temporal,
-    sort_roles,
-    spread,
-)
+from mirror.chart.roles import compared, is_fixed_by, keys_in_order, roles_of, spread
 from mirror.table.numbers import cut_middle, describe, format_number, format_tick, format_value, is_year
 from mirror.table.table import Column, Table, Value
+from mirror.table.values import is_number
 
 GREY = "#666666"
 ROOM = 700  # pixels that a panel has for the labels of its x axis, if nobody says otherwise
@@ -92,7 +82,7 @@ class Style:
 
     def __init__(self, table: Table, chart: ChartSpec, room: int = ROOM, letters: int = _LONG_LABEL) -> None:
         self.table = table
-        self.roles = sort_roles(table)
+        self.roles = roles_of(table)
         self.keys = compared(table, self.roles)
         self.room = room
         self.letters = letters
@@ -105,8 +95,9 @@ class Style:
         self._colors, self._symbols = (
             looks(table.values(c), c == table.domain.rival) if c else {} for c in (self.color, self.symbol)
         )
-        self._places = {v: i for i, v in enumerate(distinct(table, self.color))} if self.color else {}
-        self._places_of_symbols = {v: i for i, v in enumerate(distinct(table, self.symbol))} if self.symbol else {}
+        self._places, self._places_of_symbols = (
+            {v: i for i, v in enumerate(table.values(c).distinct)} if c else {} for c in (self.color, self.symbol)
+        )
         often = Counter(table.values(self.symbol)) if self.symbol else Counter()
         self._dashes = {v: _DASHES[i % len(_DASHES)] for i, (v, _) in enumerate(often.most_common())}
         pairs = set(zip(*(table.values(c) for c in (self.color, self.symbol) if c), strict=True))
@@ -200,23 +191,19 @@ def value_axis(
     """
     shown = table.column(column)
     axis: dict[str, Any] = {"title": {"text": title(shown)}}
-    if is_temporal(table, column):
+    if table.values(column).temporal:
         return {**axis, "type": "date", "nticks": max(2, (room or ROOM) // _PIXELS_OF_A_DATE), "tickangle": 0}
-    numbers = [v for v in distinct_numbers(table, column) if v > 0 or not log]
+    numbers = [v for v in table.values(column).numbers if v > 0 or not log]
     small = bool(numbers) and max(map(abs, numbers)) < _SMALL  # a prefix such as µ would stand beside the unit
     axis |= {"type": "log" if log else "linear", "exponentformat": "power" if small else "SI", "minexponent": 5}
     axis["separatethousands"] = not is_year(shown)
     if numbers and numbers[-1] - numbers[0] <= _SAME * max(map(abs, numbers)) and spread(table, column) is None:
         return {**axis, **_around(shown, numbers[-1], log)}
-    if at_values and numbers and (log or len(numbers) <= _MOST_TICKS):
-        ticks = numbers
-    elif log and numbers:
-        ticks = _log_ticks(numbers[0], numbers[-1])
-    else:
+    if not at_values or not (log or len(numbers) <= _MOST_TICKS):
+        numbers = _log_ticks(numbers[0], numbers[-1]) if log and numbers else []
+    if not numbers:
         return axis
-    if not ticks:
-        return axis
-    ticks = _spread_out(ticks, log, room, shown) if room else ticks
+    ticks = _spread_out(numbers, log, room, shown) if room else numbers
     texts = [_tick(shown, v) for v in ticks]
     return {**axis, "tickmode": "array", "tickvals": ticks, "ticktext": texts, "tickangle": 0}
 
@@ -229,7 +216,7 @@ def _around(column: Column, value: float, log: bool) -> dict[str, Any]:
     return {"tickmode": "array", **tick, "range": [low, high]}
 
 
-def category_axis(table: Table, column: str, values: list[Value | None], letters: int) -> dict[str, Any]:
+def category_axis(table: Table, column: str, values: Sequence[Value | None], letters: int) -> dict[str, Any]:
     """Axis of categories at 0, 1, 2 ...: positions, since Plotly would merge or reinterpret some names.
 
     `letters` is how long a name may be (see `Style.letters`).
@@ -246,7 +233,7 @@ def is_ordered(table: Table, column: str | None) -> bool:
     """Whether a category column has an order of its own, so that its bars stand side by side along x."""
     if column is None:
         return False
-    return is_numeric(table, column) or is_temporal(table, column) or is_calendar(table, column)
+    return table.values(column).numeric or table.values(column).temporal or table.values(column).calendar
 
 
 def _tick(column: Column, value: float) -> str:

@@ -9,7 +9,6 @@ from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw.panel import GREY, Panel, Style, hover, safe, title
 from mirror.chart.draw.traces import HOVER, SILENT, groups
 from mirror.chart.drawable import spans
-from mirror.chart.roles import distinct_numbers
 from mirror.table.numbers import format_value
 from mirror.table.table import Table
 
@@ -71,7 +70,7 @@ def _axes(table: Table, chart: ChartSpec) -> Any:
     texts: list[str] = []
     places: list[str] = []
     for k, column in enumerate(chart.metrics):
-        numbers = distinct_numbers(table, column)
+        numbers = table.values(column).numbers
         ends = [safe(format_value(table.column(column), v)) for v in (numbers[0], numbers[-1])]
         down, up = ends[::-1] if table.column(column).better == "lower" else ends
         same = len(numbers) == 1

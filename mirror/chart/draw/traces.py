@@ -11,7 +11,7 @@ from mirror.chart.configurations import badness, configurations, pareto_front
 from mirror.chart.draw.palette import Look, faint
 from mirror.chart.draw.panel import GREY, Panel, Style, hover, safe, value_axis
 from mirror.chart.drawable import MOST_BANDS, MOST_WHISKERS
-from mirror.chart.roles import distinct, spread
+from mirror.chart.roles import spread
 from mirror.chart.scaling import has_ideal, ideal
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table
@@ -48,7 +48,7 @@ def scatter(table: Table, chart: ChartSpec, style: Style) -> Panel:
             table,
             chart.x or "",
             chart.log_x,
-            at_values=table.column(chart.x or "").role in ("axis", "repetition"),
+            at_values=table.column(chart.x or "").setting,
             room=style.room,
         ),
         value_axis(table, chart.y or "", chart.log_y),
@@ -106,11 +106,11 @@ def line(table: Table, chart: ChartSpec, style: Style) -> Panel:
         )
         if chart.x and chart.x == table.domain.size and len(at) == 1 and longest > 1:
             # What is not compressed has no line: a guide across lets the others be read against it.
-            ends = distinct(table, chart.x)
+            ends = table.values(chart.x).distinct
             guide = {"color": look.color, "width": 1, "dash": "dot"}
             traces.append(go.Scatter(x=[ends[0], ends[-1]], y=means * 2, mode="lines", line=guide, **SILENT, **legend))
         if chart.ideal and has_ideal(metric):
-            first, ends = next(iter(at)), distinct(table, chart.x or "")
+            first, ends = next(iter(at)), table.values(chart.x or "").distinct
             course = [ideal(metric, first, means[0], v) for v in ends]  # type: ignore[arg-type]
             traces.append(go.Scatter(x=ends, y=course, mode="lines", line=GUIDE, **SILENT, **entry("ideal")))
     return Panel(
@@ -127,7 +127,7 @@ def groups(table: Table, rows: Sequence[int], *columns: str | None) -> dict[tupl
     found: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for i in rows:
         found[tuple(v[i] if v else None for v in values)].append(i)
-    order = [{v: k for k, v in enumerate(distinct(table, c))} if c else {None: 0} for c in columns]
+    order = [{v: k for k, v in enumerate(table.values(c).distinct)} if c else {None: 0} for c in columns]
     return dict(sorted(found.items(), key=lambda g: [o[v] for o, v in zip(order, g[0], strict=True)]))
 
 

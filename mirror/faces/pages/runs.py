@@ -16,7 +16,7 @@ from mirror.runs.listing import FILTERS, choices, details, trials
 from mirror.schema import catalog
 from mirror.table.csv_export import to_csv
 from mirror.table.numbers import format_value
-from mirror.table.table import Table, Value
+from mirror.table.table import Column, Table, Value
 from mirror.table.wording import counted
 
 _LONGEST_VALUE = 120
@@ -66,15 +66,13 @@ def _in_words(table: Table) -> str:
 def show_trial(box: Sandbox, trial_id: str) -> None:
     """The story of one trial: its values, every timed sample, its curves."""
     story = details(box, trial_id)
-    values = dict(story.values)
+    values = {c.name: v for c, v in story.values}
     with st.container(border=True, key="trial"):
         st.markdown(f"**{plain(str(values.get('method', '')))}** :small[{plain(trial_id)}]")
         if error := values.get("error"):
             st.error(plain(str(error)), icon=":material/error:")
         left, right = st.columns([2, 3])
-        lines = [
-            f"| {plain(catalog.entry(n).label)} | {plain(_in_table(n, v))} |" for n, v in story.values if n != "error"
-        ]
+        lines = [f"| {plain(c.label)} | {plain(_in_table(c, v))} |" for c, v in story.values if c.name != "error"]
         left.markdown("\n".join(["| | |", "|---|---|", *lines]))
         with right:
             if story.samples.rows:
@@ -87,7 +85,7 @@ def show_trial(box: Sandbox, trial_id: str) -> None:
                 show_chart(curve, ChartSpec("line", x="step", y="value"), key=f"curve_{metric}")
 
 
-def _in_table(column: str, value: Value) -> str:
+def _in_table(column: Column, value: Value) -> str:
     """A value on one line, times in the reader's zone."""
-    text = local_time(str(value)) if column == "started_at" else format_value(catalog.entry(column), value)
+    text = local_time(str(value)) if column.type == "timestamp" else format_value(column, value)
     return plain_text(text, _LONGEST_VALUE)

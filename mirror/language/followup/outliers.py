@@ -4,12 +4,13 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from mirror.chart.roles import is_number, sort_roles
+from mirror.chart.roles import roles_of
 from mirror.query.errors import Refusal
 from mirror.query.spec import Filter, QuerySpec
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.numbers import format_value
 from mirror.table.table import Table, Value
+from mirror.table.values import is_number
 from mirror.table.wording import counted, in_words, shortened
 
 _RANGES = 1.5
@@ -30,7 +31,7 @@ def without(before: QuerySpec, table: Table | None) -> tuple[tuple[Filter, ...],
     """
     if table is None:
         raise Refusal("There is no result to look for outliers in: ask for one first, such as “latency by method”.")
-    roles = sort_roles(table, before)
+    roles = roles_of(table, before)
     if not roles.metrics:
         raise Refusal("The result holds no numbers to look for outliers in: ask for a metric first.")
     metric = roles.metrics[0]

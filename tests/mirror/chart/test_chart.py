@@ -169,6 +169,11 @@ def test_a_wish_comes_before_the_rules():
     assert choose(trade_off("frappe"), TRADE_OFF, ChartWish("box")).x == "method"
 
 
+def test_bars_are_drawn_of_many_rows_that_nothing_names():
+    chart = choose(result_table(("auc",), tuple((0.5 + i / 100,) for i in range(30))), None, ChartWish("bar"))
+    assert (chart.type, chart.x, chart.y) == ("bar", None, "auc")
+
+
 def test_a_scatter_of_one_metric_runs_along_a_parameter():
     chart = choose(by_compression("a"), BY_COMPRESSION, ChartWish("scatter"))
     assert (chart.type, chart.x, chart.y, chart.pareto) == ("scatter", "compression", "auc", False)

@@ -4,14 +4,14 @@ import pytest
 from result_tables import by_batch, trade_off
 
 from mirror.chart.configurations import Configuration, configurations, pareto_front, repeats
-from mirror.chart.roles import sort_roles
+from mirror.chart.roles import roles_of
 from mirror.schema.catalog import entry
 from mirror.schema.result_columns import result_table
 
 
 def test_seeds_become_mean_and_deviation():
     table = trade_off("frappe")
-    dense, hashed, _ = configurations(table, sort_roles(table), ("auc", "memory_mb"))
+    dense, hashed, _ = configurations(table, roles_of(table), ("auc", "memory_mb"))
     assert dense.key == {"method": "dense"}
     assert dense.trials == 2
     assert dense.means == pytest.approx({"auc": 0.79, "memory_mb": 10.0})
@@ -20,14 +20,14 @@ def test_seeds_become_mean_and_deviation():
 
 
 def test_grouped_rows_bring_their_own_count_and_deviation():
-    first, *rest = configurations(by_batch(), sort_roles(by_batch()), ("latency_us",))
+    first, *rest = configurations(by_batch(), roles_of(by_batch()), ("latency_us",))
     assert first == Configuration({"method": "dense", "batch_size": 64}, {"latency_us": 6.4}, {"latency_us": 0.5}, 3)
     assert len(rest) == 5
 
 
 def test_rows_without_a_value_are_no_configuration():
     table = result_table(("method", "auc"), (("dense", None), ("hashed", 0.7), ("small_dim", float("nan"))))
-    assert [c.key["method"] for c in configurations(table, sort_roles(table), ("auc",))] == ["hashed"]
+    assert [c.key["method"] for c in configurations(table, roles_of(table), ("auc",))] == ["hashed"]
 
 
 def point(x: float, y: float) -> Configuration:

@@ -34,7 +34,7 @@ def test_hostile_filter_values_select_nothing(box: Sandbox) -> None:
 def test_details_hold_samples_and_curves(box: Sandbox) -> None:
     trial_id = str(trials(box, {"benchmark": ["training"], "status": ["ok"]}).rows[0][-1])
     story = details(box, trial_id)
-    assert dict(story.values)["trial_id"] == trial_id
+    assert {c.name: v for c, v in story.values}["trial_id"] == trial_id
     assert [row[1] for row in story.samples.rows] == [1.0, 2.0]
     assert story.curves.rows == (("loss", 1, 0.5),)
     assert details(box, "no such trial").values == ()

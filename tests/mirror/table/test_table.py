@@ -5,7 +5,7 @@ import pytest
 from mirror.chart.choose import choose
 from mirror.schema.result_columns import result_columns, result_table
 from mirror.sentence.summary import summarize
-from mirror.table.table import PLAIN, Column, plain_table, type_of
+from mirror.table.table import PLAIN, Column, plain_table
 
 HOSTILE = ("seed", "method", "trial_id", "auc", "latency_us", "n", "count", "baseline", "machine", "sweep", "stddev_x")
 
@@ -52,17 +52,6 @@ def test_a_column_says_whose_spread_it_tells():
 def test_units_and_directions_follow_the_source():
     assert (column("max_latency_us").unit, column("max_latency_us").better) == ("µs", "lower")
     assert (column("ratio_auc").unit, column("reduction_memory_mb").better) == ("x", "higher")
-
-
-@pytest.mark.parametrize(
-    ("values", "kind"),
-    [
-        ((1, None), "integer"), ((1, 1.5), "real"), ((True, None), "boolean"), (("a", 1), "text"), ((), "text"),
-        (("2026-01-01", None), "timestamp"), (("2026-01-01", "soon"), "text"), ((True, 1), "text"),
-    ],
-)  # fmt: skip
-def test_types_come_from_values(values, kind):
-    assert type_of(values) == kind
 
 
 def test_columns_are_picked_in_an_order():
