@@ -69,7 +69,7 @@ def _typed(name: str, value: str, text: str) -> str | int | float:
     """A value in the type of its column, in a form that every database takes."""
     kind = BY_NAME[name].type
     try:
-        typed = {"integer": int, "real": float}.get(kind, str)(value)
+        typed: str | int | float = {"integer": int, "real": float}.get(kind, str)(value)
         if isinstance(typed, str):
             typed.encode()
         elif not abs(typed) < 2**63:

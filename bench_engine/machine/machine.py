@@ -136,7 +136,7 @@ def memory_free_gb() -> float:
 
 def swap_gb() -> float:
     """Memory that lies in swap now / 1e9 bytes."""
-    return round(psutil.swap_memory().used / 1e9, 1)
+    return round(int(psutil.swap_memory().used) / 1e9, 1)
 
 
 def huge_pages() -> str | None:

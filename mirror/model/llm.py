@@ -18,9 +18,10 @@ from mirror.model.conversation import (
     notes_of,
     reason_of,
 )
+from mirror.query.check import SpecError
 from mirror.query.saved import SavedQuestion
 from mirror.query.spec import QuerySpec
-from mirror.query.spec_json import SpecError, from_json
+from mirror.query.spec_json import from_json
 from mirror.query.token_count import NO_TOKENS, Tokens
 
 __all__ = ["Declined", "LlmError", "LlmFrontEnd", "LlmReading", "NeedsSql", "SqlReading", "configured"]

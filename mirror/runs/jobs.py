@@ -183,7 +183,7 @@ def sweep_text(
 ) -> str:
     """A sweep made in a form, as YAML text for `plan` and `start`."""
     made = document(name, benchmark, methods, parameters, baseline, seeds, time_limit_s)
-    return yaml.safe_dump(made, sort_keys=False, allow_unicode=True)
+    return str(yaml.safe_dump(made, sort_keys=False, allow_unicode=True))
 
 
 def form_of(plan: RunPlan, options: Options) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
+from bench_engine.machine import hardware, memory
 from bench_engine.machine import machine as this_machine
-from bench_engine.machine import memory
 from bench_engine.machine.lock import machine_lock
 from bench_engine.plan.planning import Site, this_site
 from bench_engine.run import recording
@@ -99,7 +99,7 @@ class LocalExecutor:
     def _set_up(self, trials: Sequence[Trial], started: list[WorkerProcess | TrialResult]) -> None:
         """Start the workers; set-up is not timed, so as many at once as the machine has cores."""
         free = int(memory.available_bytes() * _SPARE)
-        at_once = max(1, this_machine.cores() // _threads(trials))
+        at_once = max(1, hardware.cores() // _threads(trials))
         for first in range(0, len(trials), at_once):
             for trial in trials[first : first + at_once]:
                 limit = trial.memory_limit_gb

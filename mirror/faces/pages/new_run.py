@@ -16,7 +16,7 @@ from mirror.data.process.sandbox import QueryError, QueryStopped, Sandbox
 from mirror.faces.pages.common import heading, local_time, plain, prose, sandbox, show_status, show_table
 from mirror.runs import jobs
 from mirror.runs.listing import filled, newest
-from mirror.runs.run_plan import RunPlan
+from mirror.runs.run_plan import RunPlan, Scalar
 from mirror.schema import catalog
 from mirror.table.numbers import format_value
 from mirror.table.table import Table
@@ -119,7 +119,7 @@ def _form(options: jobs.Options) -> str:
     for name in methods:
         if (missing := known[name].missing) and missing not in asked.notes:
             st.warning(prose(missing))
-    parameters: dict[str, list[jobs.Scalar]] = {}
+    parameters: dict[str, list[Scalar]] = {}
     seeds = 1
     places = st.columns(2)
     had = [a for a in bench.axes if not a.methods or set(a.methods) & set(methods)]
@@ -142,7 +142,7 @@ def _form(options: jobs.Options) -> str:
     return jobs.sweep_text("custom", bench.name, methods, parameters, baseline=baseline, seeds=seeds)
 
 
-def _scalar(text: str) -> jobs.Scalar:
+def _scalar(text: str) -> Scalar:
     for kind in (int, float):
         try:
             return kind(text.strip())

@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from mirror.language.grammar import lexicon
 from mirror.language.tables import comments
@@ -17,6 +17,7 @@ from mirror.table.table import Value
 from mirror.words.tokens import tokens
 
 Kind = Literal["cue", "table", "column", "value", "number", "span", "quoted", "filler", "unknown"]
+T = TypeVar("T")
 
 QUOTED = "quotedtext"
 # What every shop has, under a column of any name.
@@ -231,7 +232,7 @@ class Words:
         return [known[m] for m in difflib.get_close_matches(word, known, n=2, cutoff=0.7)]
 
 
-def _add(phrases: dict, words: Iterable[str], meaning: object) -> None:
+def _add(phrases: dict[tuple[str, ...], list[T]], words: Iterable[str], meaning: T) -> None:
     """Both as it is and folded, so that singular and plural find it."""
     exact = tuple(words)
     for phrase in dict.fromkeys((exact, _folded(exact))) if exact else ():
