@@ -81,6 +81,7 @@ class Events:
         return event_us / statistics.median(self.intervals_us)
 
     def told(self) -> dict[str, Any]:
+        """What a result tells of the pruning: its interval, the medians of its time and of what it moved."""
         return {
             "prune_interval": INTERVAL,
             "median_interval_us": statistics.median(self.intervals_us),

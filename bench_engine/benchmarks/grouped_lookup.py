@@ -183,6 +183,7 @@ class Reference:
 
 
 def side_by_side(output: Tensor | Sequence[Tensor]) -> Tensor:
+    """The vectors of all tables as one tensor (B, T * D)."""
     return output if isinstance(output, Tensor) else torch.cat(list(output), 1)
 
 

@@ -142,6 +142,7 @@ def join_methods(rows_a: Sequence[Row], rows_b: Sequence[Row]) -> Joined:
 
 
 def group_by(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+    """The rows of each key, both in the order in which they come."""
     found: dict[Any, list[Row]] = defaultdict(list)
     for row in rows:
         found[key(row)].append(row)

@@ -45,6 +45,7 @@ def details() -> dict[str, Any]:
 
 
 def cpu_model() -> str:
+    """The processor's name as its maker writes it."""
     for line in text(_PROC / "cpuinfo").splitlines():
         key, _, value = line.partition(":")
         if key.strip() in ("model name", "Model", "cpu model") and value.strip():
@@ -105,6 +106,7 @@ def max_mhz() -> int | None:
 
 
 def numa_nodes() -> int | None:
+    """How many memory nodes the machine has."""
     return len(list((_SYS / "devices/system/node").glob("node[0-9]*"))) or None
 
 
@@ -143,6 +145,7 @@ def gpu() -> str | None:
 
 
 def gpu_driver() -> str | None:
+    """Version of the NVIDIA driver that is loaded."""
     return text(_SYS / "module/nvidia/version") or None
 
 

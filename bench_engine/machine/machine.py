@@ -75,6 +75,7 @@ def conditions() -> dict[str, Any]:
 
 
 def operating_system() -> str:
+    """Name and version of the distribution, else of the kernel."""
     try:
         return platform.freedesktop_os_release()["PRETTY_NAME"]
     except (OSError, KeyError):
@@ -93,6 +94,7 @@ def load_now() -> float | None:
 
 
 def governor() -> str | None:
+    """What sets the clock of the first core: performance, powersave, ..."""
     return text(cpu_folder(first_core()) / "cpufreq/scaling_governor") or None
 
 

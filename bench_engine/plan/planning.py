@@ -39,6 +39,7 @@ class Site:
 
     @property
     def machine_id(self) -> str:
+        """The id of the machine in the results."""
         return str(self.machine["machine_id"])
 
 
@@ -87,6 +88,7 @@ class Plan:
     earlier: "_Earlier" = field(repr=False, compare=False)
 
     def of(self, fate: Fate) -> list[Planned]:
+        """The trials with this fate, in their order."""
         return [p for p in self.trials if p.fate == fate]
 
     @property

@@ -169,6 +169,7 @@ class PlanView:
     notes: tuple[str, ...] = ()
 
     def count(self, fate: str) -> int:
+        """How many trials have this fate."""
         return sum(t.fate == fate for t in self.trials)
 
 

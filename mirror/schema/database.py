@@ -38,10 +38,12 @@ class Column:
 
     @property
     def numeric(self) -> bool:
+        """Whether it holds numbers."""
         return self.type in ("integer", "real")
 
     @property
     def temporal(self) -> bool:
+        """Whether it holds dates or times."""
         return self.type in ("date", "timestamp")
 
 

@@ -33,13 +33,16 @@ class LocalExecutor:
     def holding(
         sweep: str, wait: bool, waiting: Callable[[str], None], cancelled: Callable[[], bool]
     ) -> AbstractContextManager[None]:
+        """Hold the lock of this machine."""
         return machine_lock(sweep, wait, waiting, cancelled)
 
     @staticmethod
     def sites() -> Sequence[Site]:
+        """This machine alone."""
         return (this_site(),)
 
     def run(self, groups: Sequence[Group], running: Callable[[str], None]) -> Iterator[GroupResult]:
+        """Run the groups one after the other."""
         machine, code_version = this_machine.machine(), this_machine.code_version()
         useless: set[str] = set()  # references that failed: no other group is to wait for one again
         for group in groups:
@@ -58,6 +61,7 @@ class LocalExecutor:
                 return
 
     def kill(self) -> None:
+        """End all workers; none is started any more."""
         self._killed = True
         for worker in self._workers:
             worker.kill()

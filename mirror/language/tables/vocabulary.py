@@ -85,6 +85,7 @@ class Item:
     value: Value | None = None
 
     def is_cue(self, *names: str) -> bool:
+        """Whether it is one of these cues."""
         return self.kind == "cue" and self.cue in names
 
 
