@@ -100,6 +100,44 @@ class PartReader:
             memory_limit_gb=self._memory_limit(self.document.get("memory_limit_gb")),
         )
 
+    def override(self, part: Part, key: str, items: list[str]) -> Part:
+        """The part with other values for an axis or for one of SPECIAL; a part that has no such axis stays as it is.
+
+        Raises SweepError.
+        """
+        if key == "methods":
+            for name in items:
+                self._checked(method, self._text("methods", name))
+            mine = [name for name in items if name in part.benchmark.methods]
+            if not mine:
+                raise self._error(
+                    f"benchmark {part.benchmark.name} runs none of these; it knows {', '.join(part.benchmark.methods)}"
+                )
+            methods = tuple(dict.fromkeys(mine))
+            return replace(part, methods=methods, baseline=part.baseline if part.baseline in methods else "")
+        if key == "seeds":
+            numbers = [self._axis_value(part.benchmark.axis("seed"), v) for v in items]
+            return replace(part, seeds=self._seeds(part.benchmark, numbers[0] if len(numbers) == 1 else numbers))
+        if key == "seed":
+            return replace(part, seeds=self._seeds(part.benchmark, items))
+        if key in SPECIAL:
+            if len(items) != 1:
+                raise self._error(f"{key} takes one number")
+            number = _number(items[0])
+            if key == "run_cap":
+                return replace(part, run_cap=self._run_cap(number))
+            if key == "random_seed":
+                return replace(part, random_seed=self._whole(key, number, low=0))
+            if key == "time_limit_s":
+                return replace(part, time_limit_s=self._limit(key, number))
+            return replace(part, memory_limit_gb=self._memory_limit(number))
+        axis = next((a for a in part.benchmark.axes if a.name == key), None)
+        if axis is None:
+            return part
+        values = self._axis_values(axis, items if axis.type is str else [_number(v) for v in items])
+        ranges = {name: drawn for name, drawn in part.ranges.items() if name != key}
+        return replace(part, values={**part.values, key: values}, ranges=ranges)
+
     def _is_random(self) -> bool:
         given = self.document.get("method", "grid")
         if given not in ("grid", "random"):
@@ -291,47 +329,6 @@ def _shown(value: Any) -> str:
 def hint(value: object, known: Sequence[str]) -> str:
     """`; did you mean X?` or a full stop, whichever ends the sentence."""
     return nearest(value, known) or "."
-
-
-def override(part: Part, key: str, items: list[str], where: str) -> Part:
-    """The part with other values for an axis or for one of SPECIAL; a part that has no such axis stays as it is.
-
-    Raises SweepError, which begins with `where`.
-    """
-    reader = PartReader({}, where)
-    if key == "methods":
-        for name in items:
-            reader.checked(method, reader.text("methods", name))
-        mine = [name for name in items if name in part.benchmark.methods]
-        if not mine:
-            raise SweepError(
-                f"{where}: benchmark {part.benchmark.name} runs none of these; it knows "
-                f"{', '.join(part.benchmark.methods)}."
-            )
-        methods = tuple(dict.fromkeys(mine))
-        return replace(part, methods=methods, baseline=part.baseline if part.baseline in methods else "")
-    if key == "seeds":
-        numbers = [reader.axis_value(part.benchmark.axis("seed"), v) for v in items]
-        return replace(part, seeds=reader.seeds(part.benchmark, numbers[0] if len(numbers) == 1 else numbers))
-    if key == "seed":
-        return replace(part, seeds=reader.seeds(part.benchmark, items))
-    if key in SPECIAL:
-        if len(items) != 1:
-            raise reader.error(f"{key} takes one number")
-        number = _number(items[0])
-        if key == "run_cap":
-            return replace(part, run_cap=reader.run_cap(number))
-        if key == "random_seed":
-            return replace(part, random_seed=reader.whole(key, number, low=0))
-        if key == "time_limit_s":
-            return replace(part, time_limit_s=reader.limit(key, number))
-        return replace(part, memory_limit_gb=reader.memory_limit(number))
-    axis = next((a for a in part.benchmark.axes if a.name == key), None)
-    if axis is None:
-        return part
-    values = reader.axis_values(axis, items if axis.type is str else [_number(v) for v in items])
-    ranges = {name: drawn for name, drawn in part.ranges.items() if name != key}
-    return replace(part, values={**part.values, key: values}, ranges=ranges)
 
 
 def _number(text: str) -> str | int | float:
