@@ -231,8 +231,6 @@ put tried quantify competing retain retains remain
 remains somebody anybody im ive u whats wheres thats theres heres theyre youre
 """
 
-ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")
-
 UNITS: dict[str, tuple[str, float]] = {
     "b": ("memory_mb", 1e-6), "megabyte": ("memory_mb", 1.0), "gigabyte": ("memory_mb", 1e3),
     "millisecond": ("latency_us", 1e3), "microsecond": ("latency_us", 1.0), "msec": ("latency_us", 1e3),
