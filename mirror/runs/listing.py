@@ -1,6 +1,5 @@
 """The list of all trials and the story of one: SQL for the page Runs, through the same sandbox as every question."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mirror.data.process.sandbox import Sandbox
@@ -52,16 +51,12 @@ def trials(box: Sandbox, chosen: dict[str, list[str]]) -> Table:
     filters = [condition(Filter(c, "in", tuple(v))) for c, v in chosen.items() if v]
     where = f"\nWHERE {' AND '.join(filters)}" if filters else ""
     table = box.run(f"SELECT * FROM {_ALL} AS t{where}\nORDER BY started_at DESC, trial_id", row_cap=_ROW_CAP)
-    keep = [n for n in table.columns if n in _ALWAYS or (n not in _NEVER and _differs(table.column(n)))]
+    keep = [n for n in table.columns if n in _ALWAYS or (n not in _NEVER and len(set(table.column(n))) > 1)]
     first = [n for n in _FIRST if n in keep]
     order = [*first, *(n for n in keep if n not in first), "trial_id"]
     at = [table.columns.index(n) for n in order]
     rows = tuple(tuple(row[i] for i in at) for row in table.rows)
     return Table(tuple(order), rows, table.truncated, table.milliseconds)
-
-
-def _differs(values: Sequence[object]) -> bool:
-    return len(set(values)) > 1
 
 
 def details(box: Sandbox, trial_id: str) -> TrialDetails:
