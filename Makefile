@@ -26,6 +26,7 @@ lint: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/vulture
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'csrc/*')
 
 format: .venv/dev.stamp

@@ -29,11 +29,13 @@ class TimeLeft:
             self._left[benchmark] += seconds
 
     def ended(self, benchmark: str, estimate: float, taken: float) -> None:
+        """Take a trial off what is left; estimate and time taken are seconds."""
         self._left[benchmark] -= estimate
         self._guessed[benchmark] += estimate
         self._taken[benchmark] += taken
 
     def seconds(self) -> float:
+        """Of the rest, from now on."""
         total = 0.0
         for benchmark, seconds in self._left.items():
             guessed = self._guessed[benchmark]

@@ -109,6 +109,7 @@ class Trial:
 
     @staticmethod
     def from_json(text: str) -> "Trial":
+        """The trial of `to_json`."""
         entry = json.loads(text)
         entry["stop"] = Stop(*entry["stop"])
         return Trial(**entry)

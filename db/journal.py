@@ -106,6 +106,7 @@ class IngestReport:
     set_aside: list[str] = field(default_factory=list)
 
     def sentence(self) -> str:
+        """How many were added and known, and a line for each file set aside."""
         text = f"{self.added} trials added, {self.known} were already there."
         return text + "".join(f"\nSet aside: {line}" for line in self.set_aside)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import sqlalchemy as sa
 
 from db import postgres, schema
+from db.columns import COLUMNS
 
 
 class NewerDatabaseError(RuntimeError):
@@ -92,7 +93,7 @@ _APPLIED = sa.Table(
 
 
 def _views_version() -> str:
-    text = repr((schema.VIEWS, [schema.comment_of(c.name) for c in schema.COLUMNS], schema.VIEW_COMMENTS))
+    text = repr((schema.VIEWS, [schema.comment_of(c.name) for c in COLUMNS], schema.VIEW_COMMENTS))
     return "views:" + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

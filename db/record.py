@@ -53,10 +53,12 @@ class Record:
 
     @property
     def trial_id(self) -> str:
+        """Identity and attempt."""
         return str(self.trial["trial_id"])
 
     @property
     def status(self) -> str:
+        """One of STATUSES."""
         return str(self.trial["status"])
 
     def to_json(self) -> str:
@@ -105,32 +107,8 @@ def from_json(text: str) -> Record:
 def _record(entry: Mapping[str, Any]) -> Record:
     """The record of an entry that may hold anything. Raises RecordError."""
     try:
-        trial = dict(entry["trial"])
-        for key in ("trial_id", "identity", "status", "benchmark", "method", "configuration", "comparison"):
-            if not isinstance(trial[key], str):
-                raise RecordError(f"its {key} is not text")
-        if not _TRIAL_ID.fullmatch(trial["trial_id"]) or trial["trial_id"].rpartition("-")[0] != trial["identity"]:
-            raise RecordError(f"its trial_id {trial['trial_id']!r:.60} is no identity and attempt")
-        if trial["status"] not in STATUSES:
-            raise RecordError(f"its status {trial['status']!r} is none of {', '.join(STATUSES)}")
-        for key, value in trial.items():
-            if key in BY_NAME and not _fits(value, BY_NAME[key].type):
-                raise RecordError(f"its {key} is not {BY_NAME[key].type}: {value!r:.40}")
-        for key, type_name in (("error", "text"), ("environment", "text"), ("baseline_latency_us", "real")):
-            if trial.get(key) is not None and not _fits(trial[key], type_name):
-                raise RecordError(f"its {key} is not {type_name}")
-        for key in (*METRICS, "baseline_latency_us"):
-            if (trial.get(key) or 0) < 0:
-                raise RecordError(f"its {key} is {trial[key]:g}, which is negative")
-        trial["started_at"] = _naive_utc(trial["started_at"])
-        samples = tuple(float(x) for x in entry["samples_us"])
-        if any(not math.isfinite(x) or x < 0 for x in samples):
-            raise RecordError("it holds a negative or non-finite timing")
-        latency_us = trial.get("latency_us")
-        if samples and latency_us is not None and not _among(latency_us, samples):
-            raise RecordError(
-                f"its latency_us {latency_us:g} lies outside its samples, {min(samples):g} to {max(samples):g}"
-            )
+        trial = _trial(dict(entry["trial"]))
+        samples = _samples(entry["samples_us"], trial.get("latency_us"))
         turn_sizes = tuple(int(n) for n in entry.get("turn_sizes", ()))
         if turn_sizes and (min(turn_sizes) < 0 or sum(turn_sizes) != len(samples)):
             raise RecordError(f"its turns hold {sum(turn_sizes)} samples, and it has {len(samples)}")
@@ -144,9 +122,36 @@ def _record(entry: Mapping[str, Any]) -> Record:
         raise RecordError(f"a part is missing or malformed ({type(error).__name__}: {error})") from error
 
 
-def _among(median: float, samples: tuple[float, ...]) -> bool:
-    """Whether a median lies within its samples; either may have been rounded."""
-    return min(samples) * 0.999 - 0.001 <= median <= max(samples) * 1.001 + 0.001
+def _trial(trial: dict[str, Any]) -> dict[str, Any]:
+    for key in ("trial_id", "identity", "status", "benchmark", "method", "configuration", "comparison"):
+        if not isinstance(trial[key], str):
+            raise RecordError(f"its {key} is not text")
+    if not _TRIAL_ID.fullmatch(trial["trial_id"]) or trial["trial_id"].rpartition("-")[0] != trial["identity"]:
+        raise RecordError(f"its trial_id {trial['trial_id']!r:.60} is no identity and attempt")
+    if trial["status"] not in STATUSES:
+        raise RecordError(f"its status {trial['status']!r} is none of {', '.join(STATUSES)}")
+    for key, value in trial.items():
+        if key in BY_NAME and not _fits(value, BY_NAME[key].type):
+            raise RecordError(f"its {key} is not {BY_NAME[key].type}: {value!r:.40}")
+    for key, type_name in (("error", "text"), ("environment", "text"), ("baseline_latency_us", "real")):
+        if trial.get(key) is not None and not _fits(trial[key], type_name):
+            raise RecordError(f"its {key} is not {type_name}")
+    for key in (*METRICS, "baseline_latency_us"):
+        if (trial.get(key) or 0) < 0:
+            raise RecordError(f"its {key} is {trial[key]:g}, which is negative")
+    return {**trial, "started_at": _naive_utc(trial["started_at"])}
+
+
+def _samples(given: Any, latency_us: float | None) -> tuple[float, ...]:
+    """The timings of a trial, which its latency must lie among."""
+    samples = tuple(float(x) for x in given)
+    if any(not math.isfinite(x) or x < 0 for x in samples):
+        raise RecordError("it holds a negative or non-finite timing")
+    if samples and latency_us is not None:
+        low, high = min(samples), max(samples)
+        if not low * 0.999 - 0.001 <= latency_us <= high * 1.001 + 0.001:  # either may have been rounded
+            raise RecordError(f"its latency_us {latency_us:g} lies outside its samples, {low:g} to {high:g}")
+    return samples
 
 
 def _readable(record: Record) -> Record:

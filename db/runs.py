@@ -60,6 +60,7 @@ class RunState:
 
     @property
     def active(self) -> bool:
+        """Whether it is waiting or running."""
         return self.status in ("waiting", "running")
 
 

@@ -1,10 +1,12 @@
 """Tables and views of the results, in SQLAlchemy and in SQL that DuckDB and PostgreSQL both take."""
 
+from typing import Any
+
 import sqlalchemy as sa
 
 from db.columns import BY_NAME, CHOICE_AXES, COLUMNS, IMPLIED
 
-_TYPES: dict[str, type[sa.types.TypeEngine]] = {
+_TYPES: dict[str, type[sa.types.TypeEngine[Any]]] = {
     # sa.Float would become a 32-bit FLOAT in DuckDB.
     "text": sa.Text, "integer": sa.BigInteger, "real": sa.Double, "boolean": sa.Boolean, "timestamp": sa.DateTime,
 }  # fmt: skip

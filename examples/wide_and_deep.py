@@ -1,4 +1,4 @@
-"""A wide & deep model, timed. Run it twice, the second time with MIRROR_PARALLEL_OP=1: wide_and_deep.py outputs.pt"""
+"""A wide & deep model, timed. Run `wide_and_deep.py outputs.pt` twice, the second time with MIRROR_PARALLEL_OP=1."""
 
 import pathlib
 import statistics
@@ -12,18 +12,23 @@ TABLES, ROWS, DIM, IDS_PER_BAG, CALLS = 26, 10_000, 16, 3, 300
 
 
 class Embeddings(nn.Module):
+    """Single ids looked up, several ids pooled, a table for each."""
+
     def __init__(self) -> None:
         super().__init__()
         self.rows = nn.ModuleList(nn.Embedding(ROWS, DIM) for _ in range(TABLES // 2))
         self.bags = nn.ModuleList(nn.EmbeddingBag(ROWS, DIM, mode="sum") for _ in range(TABLES // 2))
 
     def forward(self, single: Tensor, several: Tensor) -> tuple[Tensor, Tensor]:
+        """The vectors of all tables, side by side."""
         rows = [table(single[:, t]) for t, table in enumerate(self.rows)]
         bags = [table(ids) for table, ids in zip(self.bags, several.split(IDS_PER_BAG, 1), strict=True)]
         return torch.cat(rows, 1), torch.cat(bags, 1)
 
 
 class WideAndDeep(nn.Module):
+    """A linear model beside a perceptron over the vectors."""
+
     def __init__(self) -> None:
         super().__init__()
         self.wide = nn.Linear(13, 1)
@@ -31,10 +36,12 @@ class WideAndDeep(nn.Module):
         self.deep = nn.Sequential(nn.Linear(13 + TABLES * DIM, 128), nn.ReLU(), nn.Linear(128, 1))
 
     def forward(self, dense: Tensor, single: Tensor, several: Tensor) -> Tensor:
+        """Logits (B, 1)."""
         return self.wide(dense) + self.deep(torch.cat([dense, *self.embeddings(single, several)], 1))
 
 
 def microseconds(module: nn.Module, *inputs: Tensor) -> float:
+    """Median time of a call; the first calls warm up."""
     times = []
     for _ in range(2 * CALLS):
         start = time.perf_counter()

@@ -14,7 +14,7 @@ from bench_engine.machine import machine
 from bench_engine.sweep import sweep
 from bench_engine.sweep.sweep import Sweep
 from db import installation
-from db.settings import ROOT
+from db.installation import ROOT
 from db.store import Store
 
 FAKES = Path(__file__).parent / "fake_engine"

@@ -29,7 +29,7 @@ from bench_engine.benchmarks.modules import DEVICE, DTYPE, OutOfReachError
 from bench_engine.benchmarks.step_methods import PrunedBag, build
 from bench_engine.benchmarks.step_reference import output_error, update_error
 from bench_engine.data.requests import request_batches
-from bench_engine.measure.measure import Sampler, outliers, summarize
+from bench_engine.measure.measure import Sampler, summarize
 from bench_engine.trial import Run, Trial, TrialResult
 
 IDS_PER_ROW, LEAST_IDS, MOST_IDS = 2, 2**20, 2**23
@@ -81,6 +81,7 @@ class Events:
         return event_us / statistics.median(self.intervals_us)
 
     def told(self) -> dict[str, Any]:
+        """What a result tells of the pruning: its interval, the medians of its time and of what it moved."""
         return {
             "prune_interval": INTERVAL,
             "median_interval_us": statistics.median(self.intervals_us),
@@ -126,9 +127,7 @@ def run(trial: Trial) -> Run:
         else:
             call = forward if direction == "forward" else update
             sampler = Sampler(call, trial.stop, flush, period=len(batches))
-        while (yield sampler.state):
-            sampler.turn()
-    timing = sampler.timing
+        timing = yield from sampler.turns()
     times = summarize(timing.samples_us, timing.turn_sizes, seed)
     metrics: dict[str, Any] = {
         **times,
@@ -146,18 +145,7 @@ def run(trial: Trial) -> Run:
         metrics["samples_per_s"] = batch_size / seconds
     if direction == "forward":
         metrics["bandwidth_gb_s"] = bytes_moved(batch_size, bag_size, dim) / seconds / 1e9
-    return TrialResult(
-        "ok",
-        metrics=metrics,
-        samples_us=timing.samples_us,
-        turn_sizes=timing.turn_sizes,
-        stop_reason=timing.stop_reason,
-        environment={
-            **environment,
-            "calls_per_sample": timing.calls_per_sample,
-            "outliers": outliers(timing.samples_us),
-        },
-    )
+    return timing.result(metrics, environment)
 
 
 def stream(num_rows: int, batch_size: int, bag_size: int, zipf_s: float, seed: int) -> list[Tensor]:

@@ -21,7 +21,7 @@ from bench_engine import registry
 from bench_engine.benchmarks.lookup import WrongResultError, bytes_moved, difference
 from bench_engine.benchmarks.modules import DEVICE, DTYPE
 from bench_engine.data.requests import BATCHES
-from bench_engine.measure.measure import Sampler, outliers, summarize
+from bench_engine.measure.measure import Sampler, summarize
 from bench_engine.methods.grouped_methods import GroupedMethod, gradient_of
 from bench_engine.methods.grouped_models import GroupedModel, Request, Shape, requests
 from bench_engine.trial import Run, Trial, TrialResult
@@ -57,16 +57,12 @@ def run(trial: Trial) -> Run:
 
         call = timed(method, ready, gradient if backward else None)
         method.settle(call)
-        sampler = Sampler(call, trial.stop, period=BATCHES)
-        while (yield sampler.state):
-            sampler.turn()
-    timing = sampler.timing
+        timing = yield from Sampler(call, trial.stop, period=BATCHES).turns()
     statistics = summarize(timing.samples_us, timing.turn_sizes, seed)
     seconds = statistics["latency_us"] / 1e6
     moved = sum(bytes_moved(shape.batch_size, size, shape.dim) for size in shape.bag_sizes)
-    return TrialResult(
-        "ok",
-        metrics={
+    return timing.result(
+        {
             **statistics,
             "device": DEVICE,
             "dtype": DTYPE,
@@ -75,15 +71,7 @@ def run(trial: Trial) -> Run:
             "samples_per_s": shape.batch_size / seconds,
             "bandwidth_gb_s": None if backward or shape.model != "op" else moved / seconds / 1e9,
         },
-        samples_us=timing.samples_us,
-        turn_sizes=timing.turn_sizes,
-        stop_reason=timing.stop_reason,
-        environment={
-            "calls_per_sample": timing.calls_per_sample,
-            "outliers": outliers(timing.samples_us),
-            "request_batches": BATCHES,
-            **method.environment(),
-        },
+        {"request_batches": BATCHES, **method.environment()},
     )
 
 
@@ -183,6 +171,7 @@ class Reference:
 
 
 def side_by_side(output: Tensor | Sequence[Tensor]) -> Tensor:
+    """The vectors of all tables as one tensor (B, T * D)."""
     return output if isinstance(output, Tensor) else torch.cat(list(output), 1)
 
 

@@ -24,7 +24,7 @@ from bench_engine.benchmarks import caches
 from bench_engine.benchmarks.modules import DEVICE, DTYPE, NO_PADDING, OutOfReachError, build, megabytes
 from bench_engine.data.requests import BATCHES, padded, request_batches
 from bench_engine.kernels.bags import EmbeddingBagMethod
-from bench_engine.measure.measure import Sampler, outliers, summarize
+from bench_engine.measure.measure import Sampler, summarize
 from bench_engine.trial import Run, Trial, TrialResult
 
 # Share of the reference's largest absolute value that float32 may be off, for sums of up to LONG_SUM terms. It grows
@@ -73,16 +73,12 @@ def run(trial: Trial) -> Run:
     cold = config["cache"] == "cold"
     with torch.set_grad_enabled(backward):
         call, flush = forward_backward if backward else forward, caches.flusher() if cold else None
-        sampler = Sampler(call, trial.stop, flush, period=BATCHES)
-        while (yield sampler.state):
-            sampler.turn()
-    timing = sampler.timing
+        timing = yield from Sampler(call, trial.stop, flush, period=BATCHES).turns()
     statistics = summarize(timing.samples_us, timing.turn_sizes, seed)
     seconds = statistics["latency_us"] / 1e6
     moved = bytes_moved(batch_size, bag_size, dim)
-    return TrialResult(
-        "ok",
-        metrics={
+    return timing.result(
+        {
             **statistics,
             "device": DEVICE,
             "dtype": DTYPE,
@@ -92,14 +88,7 @@ def run(trial: Trial) -> Run:
             "samples_per_s": batch_size / seconds,
             "bandwidth_gb_s": None if backward else moved / seconds / 1e9,
         },
-        samples_us=timing.samples_us,
-        turn_sizes=timing.turn_sizes,
-        stop_reason=timing.stop_reason,
-        environment={
-            "calls_per_sample": timing.calls_per_sample,
-            "outliers": outliers(timing.samples_us),
-            "request_batches": BATCHES,
-        },
+        {"request_batches": BATCHES},
     )
 
 

@@ -35,6 +35,7 @@ class StepBag(ABC):
     chunks: int
 
     def __call__(self, ids: Tensor) -> Tensor:
+        """The pooled vectors (B, D) of ids (B, L)."""
         output: Tensor = self.module(ids)
         return output
 
@@ -91,12 +92,15 @@ class TorchBag(StepBag):
 
     @property
     def steps(self) -> int:
+        """As torch's optimizer has counted them."""
         return int(self.optimizer.state[self.table.weight].get("step", 0))
 
     def materialize(self, rows: Tensor) -> Tensor:
+        """Rows of the weight."""
         return self.table.weight.detach()[rows]
 
     def live(self, rows: Tensor) -> Tensor:
+        """All of them: nothing is pruned."""
         return torch.ones(len(rows), self.table.embedding_dim, dtype=torch.bool)
 
     def settle(self) -> None:
@@ -120,6 +124,7 @@ class PrunedBag(StepBag):
 
     @property
     def steps(self) -> int:
+        """As the table has counted them."""
         return self.table.step_count
 
     @property
@@ -133,12 +138,15 @@ class PrunedBag(StepBag):
         return self.table.capacity / (self.table.num_embeddings * self.chunks)
 
     def materialize(self, rows: Tensor) -> Tensor:
+        """Dense vectors (n, D), zeros where chunks do not live."""
         return self.table.materialize(rows)
 
     def live(self, rows: Tensor) -> Tensor:
+        """Each chunk's, for all of its dimensions."""
         return self.table.live_mask(rows).repeat_interleave(self.table.chunk_width, 1)
 
     def prune(self) -> PruneEvent:
+        """An event now; returns what it did."""
         return self.table.prune()
 
     def forget_slots(self) -> None:

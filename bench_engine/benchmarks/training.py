@@ -228,6 +228,7 @@ class Training:
 
     @property
     def finished(self) -> bool:
+        """Whether all passes over the training part are done."""
         return self.passes == self.epochs
 
     def steps(self) -> Iterator[float]:

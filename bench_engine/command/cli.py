@@ -16,7 +16,7 @@ from bench_engine.command.build import build
 from bench_engine.command.cli_parser import parser
 from bench_engine.compare import compare
 from bench_engine.compare import comparison_table as compare_table
-from bench_engine.compare.sides import UsageError
+from bench_engine.compare.sides import CompareError, UsageError
 from bench_engine.machine.lock import MachineBusyError
 from bench_engine.methods import packages as peers
 from bench_engine.methods.rivals import RIVALS
@@ -28,14 +28,15 @@ from bench_engine.run.executors import Executor, ExecutorError
 from bench_engine.run.executors.local import LocalExecutor
 from bench_engine.selfcheck import SelfCheckError
 from bench_engine.sweep import sweep
+from bench_engine.sweep.part import SweepError
 from db import export, future, journal
 from db.runs import RunState, RunStateError
 from db.settings import SettingsError, examples_dir, journal_dir, setting
 from db.store import Store, StoreError
 
 _USER_ERRORS = (
-    sweep.SweepError, MachineBusyError, ExecutorError, StoreError, journal.JournalError, RunStateError, SettingsError,
-    export.ExportError, peers.PeerError, SelfCheckError, compare.CompareError,
+    SweepError, MachineBusyError, ExecutorError, StoreError, journal.JournalError, RunStateError, SettingsError,
+    export.ExportError, peers.PeerError, SelfCheckError, CompareError,
 )  # fmt: skip
 
 
@@ -159,7 +160,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         loaded = sweep.load(options.sweep)
         executor = _executor(options, loaded, say)
-    except (sweep.SweepError, ExecutorError) as error:
+    except (SweepError, ExecutorError) as error:
         if how.run_id:
             runner.refuse(Path(options.sweep).stem, how, str(error))
         raise

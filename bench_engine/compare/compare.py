@@ -51,6 +51,7 @@ class Metric:
 
     @property
     def unit(self) -> str:
+        """Of its values; empty for AUC and log loss."""
         return BY_NAME[self.name].unit
 
     @property
@@ -65,6 +66,7 @@ class Metric:
 
     @property
     def formula(self) -> str:
+        """Which way its ratio is taken, so that above 1 means that B is better."""
         return "A / B" if self.is_time else "B / A"
 
     def verdict(self, ratio: Ratio) -> str:

@@ -69,7 +69,7 @@ def _typed(name: str, value: str, text: str) -> str | int | float:
     """A value in the type of its column, in a form that every database takes."""
     kind = BY_NAME[name].type
     try:
-        typed = {"integer": int, "real": float}.get(kind, str)(value)
+        typed: str | int | float = {"integer": int, "real": float}.get(kind, str)(value)
         if isinstance(typed, str):
             typed.encode()
         elif not abs(typed) < 2**63:
@@ -142,6 +142,7 @@ def join_methods(rows_a: Sequence[Row], rows_b: Sequence[Row]) -> Joined:
 
 
 def group_by(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+    """The rows of each key, both in the order in which they come."""
     found: dict[Any, list[Row]] = defaultdict(list)
     for row in rows:
         found[key(row)].append(row)

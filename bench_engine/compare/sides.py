@@ -38,6 +38,7 @@ class Side:
 
     @property
     def text(self) -> str:
+        """As it is called in a sentence: `method hashed`."""
         return f"{self.kind} {self.name}"
 
     def condition(self, parameter: str) -> str:

@@ -32,7 +32,7 @@ def too_few(name: str) -> DataFileError:
 
 
 def sentence(name: str, line: int | None, what: str) -> str:
-    """`train.txt, line 7: it has 12 fields, ...` or `train.txt holds no lines: ...`"""
+    """`train.txt, line 7: it has 12 fields, ...` or `train.txt holds no lines: ...`, as a sentence."""
     return f"{name} {what}" if line is None else f"{name}, line {line:,}: {what}"
 
 
@@ -59,6 +59,7 @@ class Problems:
         self.more = 0
 
     def complain(self, line: int | None, what: str) -> None:
+        """Note what is wrong, with the number of its line, or None where it is of the whole file."""
         if len(self.told) < SHOWN:
             self.told.append(sentence(self.name, line, what))
         else:

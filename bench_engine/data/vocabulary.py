@@ -45,6 +45,7 @@ class Counter:
         self._size = 0
 
     def add(self, keys: np.ndarray) -> None:
+        """Count the keys of one batch."""
         found = np.unique(keys, return_counts=True)
         self._waiting.append(found)
         self._size += len(found[0])
@@ -73,6 +74,7 @@ class Vocabulary:
 
     @property
     def rows(self) -> int:
+        """Rows that a table needs for all values, the reserved ones included."""
         return FIRST_ROW + len(self._known)
 
     def encode(self, keys: np.ndarray) -> np.ndarray:

@@ -202,6 +202,7 @@ class EmbeddingBagMethod(nn.Module, ABC):
         return table
 
     def extra_repr(self) -> str:
+        """What torch prints between the brackets of the module."""
         return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"
 
 
@@ -214,6 +215,7 @@ class PlainEmbeddingBag(EmbeddingBagMethod):
         return pool(self.vectors(bags.ids), bags, self.mode)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None) -> Tensor:
+        """Pool the vectors of each bag; arguments, result and errors as for EmbeddingBagMethod.forward."""
         return self.pooled(as_bags(input, offsets))
 
 

@@ -45,6 +45,7 @@ def details() -> dict[str, Any]:
 
 
 def cpu_model() -> str:
+    """The processor's name as its maker writes it."""
     for line in text(_PROC / "cpuinfo").splitlines():
         key, _, value = line.partition(":")
         if key.strip() in ("model name", "Model", "cpu model") and value.strip():
@@ -62,7 +63,8 @@ def cores() -> int:
 def physical_cores() -> int | None:
     """Physical cores that this process may use: threads of one core (SMT) count once."""
     if not hasattr(os, "sched_getaffinity"):
-        return psutil.cpu_count(logical=False)
+        count: int | None = psutil.cpu_count(logical=False)
+        return count
     siblings = {text(cpu_folder(i) / "topology/thread_siblings_list") for i in os.sched_getaffinity(0)}
     return None if "" in siblings else len(siblings)
 
@@ -104,6 +106,7 @@ def max_mhz() -> int | None:
 
 
 def numa_nodes() -> int | None:
+    """How many memory nodes the machine has."""
     return len(list((_SYS / "devices/system/node").glob("node[0-9]*"))) or None
 
 
@@ -118,14 +121,18 @@ def cpu_flags() -> str | None:
     return " ".join(name for name in _NUMERIC if name in flags) or None
 
 
+def _installed_bytes() -> int:
+    return int(psutil.virtual_memory().total)
+
+
 def memory_gb() -> float:
     """Main memory / 1e9 bytes."""
-    return round(psutil.virtual_memory().total / 1e9, 1)
+    return round(_installed_bytes() / 1e9, 1)
 
 
 def memory_limit_gb() -> float:
     """Memory that trials may really use, the smaller of main memory and the limit of the container / 1e9 bytes."""
-    total = psutil.virtual_memory().total
+    total = _installed_bytes()
     return round(min(total, cgroup.memory_limit() or total) / 1e9, 1)
 
 
@@ -138,6 +145,7 @@ def gpu() -> str | None:
 
 
 def gpu_driver() -> str | None:
+    """Version of the NVIDIA driver that is loaded."""
     return text(_SYS / "module/nvidia/version") or None
 
 

@@ -24,7 +24,8 @@ import psutil
 from bench_engine.machine import cgroup, hardware, memory
 from bench_engine.machine.hardware import cores, cpu_folder, cpuinfo, first_core
 from bench_engine.machine.system_files import number, text
-from db.settings import ROOT, setting
+from db.installation import ROOT
+from db.settings import setting
 
 _PROC = Path("/proc")
 _SYS = Path("/sys")
@@ -75,6 +76,7 @@ def conditions() -> dict[str, Any]:
 
 
 def operating_system() -> str:
+    """Name and version of the distribution, else of the kernel."""
     try:
         return platform.freedesktop_os_release()["PRETTY_NAME"]
     except (OSError, KeyError):
@@ -93,6 +95,7 @@ def load_now() -> float | None:
 
 
 def governor() -> str | None:
+    """What sets the clock of the first core: performance, powersave, ..."""
     return text(cpu_folder(first_core()) / "cpufreq/scaling_governor") or None
 
 
@@ -136,7 +139,7 @@ def memory_free_gb() -> float:
 
 def swap_gb() -> float:
     """Memory that lies in swap now / 1e9 bytes."""
-    return round(psutil.swap_memory().used / 1e9, 1)
+    return round(int(psutil.swap_memory().used) / 1e9, 1)
 
 
 def huge_pages() -> str | None:

@@ -75,7 +75,7 @@ def peak_rss_mb() -> float:
 
 def available_bytes() -> int:
     """What a process here may still take without swapping: free or freed at once, and within the limits of cgroups."""
-    free = psutil.virtual_memory().available
+    free: int = psutil.virtual_memory().available
     room = cgroup.memory_room()
     return free if room is None else min(free, room)
 

@@ -13,14 +13,14 @@ of them together, not of one. Every sample is kept; outliers are counted, never 
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from bench_engine.measure import ratios
-from bench_engine.trial import State, Stop
+from bench_engine.trial import State, Stop, TrialResult
 
 StopReason = Literal["noise_target", "noise_stable", "time_cap", "fixed_count"]
 
@@ -55,6 +55,21 @@ class Timing:
     turn_sizes: tuple[int, ...]
     stop_reason: StopReason
     calls_per_sample: int = 1
+
+    def result(self, metrics: Mapping[str, Any], environment: Mapping[str, Any]) -> TrialResult:
+        """The result of a trial with these timings."""
+        return TrialResult(
+            "ok",
+            metrics=metrics,
+            samples_us=self.samples_us,
+            turn_sizes=self.turn_sizes,
+            stop_reason=self.stop_reason,
+            environment={
+                **environment,
+                "calls_per_sample": self.calls_per_sample,
+                "outliers": outliers(self.samples_us),
+            },
+        )
 
 
 class Sampler:
@@ -110,6 +125,12 @@ class Sampler:
     def timing(self) -> Timing:
         """What was measured so far; `time_cap` where it was ended before its stop rule was met."""
         return Timing(tuple(self._samples), tuple(self._turn_sizes), self._reason or "time_cap", self._calls_per_sample)
+
+    def turns(self) -> Generator[State, bool, Timing]:
+        """A turn each time it is sent True; returns what was measured."""
+        while (yield self.state):
+            self.turn()
+        return self.timing
 
     def turn(self) -> None:
         """Take some samples, and look at the stop rule."""

@@ -251,7 +251,8 @@ def _log_medians(turns: Sequence[np.ndarray], drawn: np.ndarray) -> np.ndarray:
         return samples[low]
 
     with np.errstate(divide="ignore"):
-        return np.log((at((total - 1) // 2) + at(total // 2)) / 2)
+        middles: np.ndarray = np.log((at((total - 1) // 2) + at(total // 2)) / 2)
+    return middles
 
 
 def _variance(logs: np.ndarray, turns: int) -> float:

@@ -73,21 +73,27 @@ class ModelMethod(GroupedMethod):
         """What is called in the model's place."""
 
     def prepare(self, request: Request) -> Any:
+        """The arguments that the model is called with."""
         return request.arguments()
 
     def __call__(self, prepared: Any) -> Any:
+        """The output of what stands in the model's place."""
         return self.run(*prepared)
 
     def tables(self) -> list[Tensor]:
+        """The weights (E, D), which stay the model's."""
         return list(self._weights)
 
     def parameters(self) -> list[nn.Parameter]:
+        """Those of the whole model."""
         return list(self.model.parameters())
 
     def kept(self) -> list[Tensor]:
+        """Parameters and buffers of the whole model."""
         return [*self.model.parameters(), *self.model.buffers()]
 
     def head(self) -> nn.Module:
+        """The model's own."""
         return self.model.head
 
 
@@ -103,6 +109,7 @@ class OpMethod(GroupedMethod):
         """The vectors: a tensor (B, T * D), or one (B, D) per table."""
 
     def __call__(self, prepared: Any) -> Any:
+        """The vectors of the op, finished as the model's structure says."""
         vectors = self.lookup(prepared)
         if isinstance(vectors, Tensor):  # side by side already: one relu is enough for all
             return F.relu(vectors) if self.interleaved else vectors
@@ -115,6 +122,7 @@ class Eager(ModelMethod):
     """torch and nothing else: the modules one after another."""
 
     def transformed(self, model: GroupedModel) -> Any:
+        """The model itself."""
         return model
 
 

@@ -151,12 +151,18 @@ def _head(shape: Shape) -> nn.Module:
 
 
 class Separate(nn.Module):
+    """The vectors as they are, (B, D) per table."""
+
     def forward(self, vectors: list[Tensor], dense: Tensor | None) -> list[Tensor]:
+        """The vectors, unchanged."""
         return vectors
 
 
 class Concatenated(nn.Module):
+    """The vectors of all tables side by side."""
+
     def forward(self, vectors: list[Tensor], dense: Tensor | None) -> Tensor:
+        """The vectors as one tensor (B, T * D)."""
         return torch.cat(vectors, 1)
 
 
@@ -170,6 +176,7 @@ class WideAndDeepHead(nn.Module):
         self.deep = _perceptron(num_tables * dim + DENSE_FEATURES, *_DEEP, 1)
 
     def forward(self, vectors: list[Tensor], dense: Tensor) -> Tensor:
+        """Logits (B, 1): vectors are those of the deep half, then those of the wide one."""
         deep, wide = vectors[: self.num_tables], vectors[self.num_tables :]
         linear = torch.cat(wide, 1).sum(1, keepdim=True) + self.wide(dense)
         return linear + self.deep(torch.cat([*deep, dense], 1))
@@ -188,6 +195,7 @@ class DlrmHead(nn.Module):
         self.top = _perceptron(dim + len(rows), *_TOP, 1)
 
     def forward(self, vectors: list[Tensor], dense: Tensor) -> Tensor:
+        """Logits (B, 1)."""
         bottom = self.bottom(dense)
         all_vectors = torch.stack([bottom, *vectors], 1)
         products = torch.bmm(all_vectors, all_vectors.transpose(1, 2)).flatten(1)

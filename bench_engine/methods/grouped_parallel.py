@@ -71,6 +71,7 @@ class ParallelOpBackend(_Settling, ModelMethod):
     """The untouched model through torch.compile(backend="parallel_op")."""
 
     def transformed(self, model: GroupedModel) -> Any:
+        """The model, compiled by the backend that groups."""
         return torch.compile(model, backend="parallel_op")
 
 
@@ -99,17 +100,21 @@ class GroupedEmbedding(_Settling, OpMethod):
         self._op = GroupedEmbeddingBag(self._weights, self.shape.mode, output="separate" if apart else "cat")
 
     def prepare(self, request: Request) -> list[Tensor] | Tensor:
+        """The ids of each table (B, L), or those of all side by side."""
         return list(request.ids) if request.joined is None else request.joined
 
     def lookup(self, prepared: list[Tensor] | Tensor) -> list[Tensor] | Tensor:
+        """The vectors of all tables, by the grouped module."""
         if isinstance(prepared, Tensor):
             prepared = list(prepared.split(list(self.shape.bag_sizes), 1))
         return self._op(prepared)
 
     def tables(self) -> list[Tensor]:
+        """The weights (E, D)."""
         return list(self._weights)
 
     def parameters(self) -> list[nn.Parameter]:
+        """Those of the grouped module."""
         return list(self._op.parameters())
 
 

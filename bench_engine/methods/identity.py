@@ -59,6 +59,7 @@ def plain_hash(kernel_hash: str, torch: str) -> str:
 
 @cache
 def torch_version() -> str:
+    """Version of the torch that is installed; `no torch` where there is none."""
     try:
         return version("torch")
     except PackageNotFoundError:

@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 from bench_engine.machine import machine as this_machine
 from bench_engine.registry import benchmark, method
+from bench_engine.sweep.part import SweepError
 from bench_engine.sweep.search import Chosen
-from bench_engine.sweep.sweep import Sweep, SweepError, expand_parts, first_look
+from bench_engine.sweep.sweep import Sweep, expand_parts, first_look
 from bench_engine.trial import Stop, Trial
 from db import journal
 from db.settings import db_url, journal_dir
@@ -38,6 +39,7 @@ class Site:
 
     @property
     def machine_id(self) -> str:
+        """The id of the machine in the results."""
         return str(self.machine["machine_id"])
 
 
@@ -86,6 +88,7 @@ class Plan:
     earlier: "_Earlier" = field(repr=False, compare=False)
 
     def of(self, fate: Fate) -> list[Planned]:
+        """The trials with this fate, in their order."""
         return [p for p in self.trials if p.fate == fate]
 
     @property
@@ -260,7 +263,8 @@ class _Earlier:
 
     def next_attempt(self, identity: str, machine_id: str) -> int:
         """Number of the attempt that comes next."""
-        return 1 + max([0, *self._tries.get(identity, ()), *self._look(machine_id).get(identity, ())])
+        tries: list[int] = [*self._tries.get(identity, ()), *self._look(machine_id).get(identity, ())]
+        return 1 + max(tries, default=0)
 
     def thorough(self, trial: Trial, machine_id: str) -> str:
         """Identity of the trial, or of the same one with the default stop rule, that has a result; empty for none."""

@@ -57,6 +57,7 @@ class Benchmark:
     methods: tuple[str, ...] = field(default_factory=lambda: tuple(METHODS))
 
     def axis(self, name: str) -> Axis:
+        """One of its axes. Raises UnknownNameError."""
         return find(name, {a.name: a for a in self.axes}, f"axis of benchmark {self.name}")
 
     def load(self) -> Any:
@@ -230,4 +231,5 @@ BENCHMARKS: dict[str, Benchmark] = {
 
 
 def benchmark(name: str) -> Benchmark:
+    """A registered benchmark. Raises UnknownNameError."""
     return find(name, BENCHMARKS, "benchmark")

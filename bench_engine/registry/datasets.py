@@ -101,6 +101,7 @@ DATA_SETS: dict[str, DataSet] = {
 
 
 def data_set(name: str) -> DataSet:
+    """A registered data set. Raises UnknownNameError."""
     return find(name, DATA_SETS, "data set")
 
 

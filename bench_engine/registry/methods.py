@@ -12,4 +12,5 @@ SELF_CHECK_METHODS = SELF_CHECK
 
 
 def method(name: str) -> Method:
+    """A registered method, or one of the engine's self-check. Raises UnknownNameError."""
     return SELF_CHECK_METHODS.get(name) or find(name, METHODS, "method")

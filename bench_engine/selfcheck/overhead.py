@@ -70,7 +70,7 @@ def _trial_s() -> float:
             "SELECT t.trial_id, t.environment, sum(s.time_us) AS samples_us "
             "FROM trials AS t JOIN samples AS s ON t.trial_id = s.trial_id GROUP BY t.trial_id, t.environment"
         )
-        timed = sum(t["samples_us"] * json.loads(t["environment"])["calls_per_sample"] for t in trials) / 1e6
+        timed: float = sum(t["samples_us"] * json.loads(t["environment"])["calls_per_sample"] for t in trials) / 1e6
         return (taken - timed) / len(trials)
 
 

@@ -23,6 +23,7 @@ class SlowedDenseEmbeddingBag(DenseEmbeddingBag):
         self._own_ns = (time.perf_counter_ns() - begin) // 1000
 
     def forward(self, input: Tensor, offsets: Tensor | None = None) -> Tensor:
+        """The lookup of the dense table, then a wait."""
         return self._slowed(super().forward, input, offsets)
 
     def _slowed(self, call: Callable[..., Any], *arguments: Any) -> Any:

@@ -47,6 +47,7 @@ class VerdictReport:
         return self.enough and found
 
     def sentence(self) -> str:
+        """What was counted and what follows from it, in plain words."""
         same, unclear = self.identical["same"], self.identical["unclear"]
         return (
             f"Identical methods: {same} times same, {unclear} unclear, {self.rounds - same - unclear} told apart. "

@@ -31,7 +31,7 @@ def documents(text: str, source: str) -> list[Any]:
         raise SweepError(f"{source} is not YAML: {str(error).splitlines()[0]:.200}.") from None
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
     """Safe YAML, with three more refusals: a key given twice (plain YAML drops the first without a word), aliases
     without end, and whole numbers too long to be meant."""
 
@@ -57,14 +57,14 @@ class _Loader(yaml.SafeLoader):
                     problem=f"the key {key.value:.60} is given twice", problem_mark=key.start_mark
                 )
             keys.add(key.value)
-        return super().construct_mapping(node, deep)
+        return dict(super().construct_mapping(node, deep))
 
     def construct_whole(self, node: yaml.ScalarNode) -> int:
         if len(node.value) > _MAX_DIGITS:
             raise yaml.constructor.ConstructorError(
                 problem=f"a number of {len(node.value)} digits", problem_mark=node.start_mark
             )
-        return self.construct_yaml_int(node)
+        return int(self.construct_yaml_int(node))
 
 
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_whole)

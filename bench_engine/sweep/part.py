@@ -67,22 +67,23 @@ class PartReader:
         self.where = where
 
     def part(self) -> Part:
-        self.known_keys(self.document, KEYS, "key")
+        """What the document asks for. Raises SweepError."""
+        self._known_keys(self.document, KEYS, "key")
         for key in ("benchmark", "methods"):
             if key not in self.document:
-                raise self.error(f"the key {key} is missing")
-        bench = self.checked(benchmark, self.text("benchmark", self.document["benchmark"]))
-        drawn = self.is_random()
-        methods = self.methods(bench)
-        baseline = self.text("baseline", self.document.get("baseline") or "")
+                raise self._error(f"the key {key} is missing")
+        bench = self._checked(benchmark, self._text("benchmark", self.document["benchmark"]))
+        drawn = self._is_random()
+        methods = self._methods(bench)
+        baseline = self._text("baseline", self.document.get("baseline") or "")
         if baseline and baseline not in methods:
-            raise self.error(
+            raise self._error(
                 f"the baseline {baseline!r} is not among the methods ({', '.join(methods)}){hint(baseline, methods)}"
             )
-        values, ranges = self.parameters(bench, drawn)
+        values, ranges = self._parameters(bench, drawn)
         for axis in map(bench.axis, (*values, *ranges)):
             if not any(map(axis.is_of, methods)):
-                raise self.error(f"none of the methods has the axis {axis.name}: {', '.join(axis.methods)} have it")
+                raise self._error(f"none of the methods has the axis {axis.name}: {', '.join(axis.methods)} have it")
         return Part(
             benchmark=bench,
             methods=methods,
@@ -90,189 +91,229 @@ class PartReader:
             drawn=drawn,
             values=values,
             ranges=ranges,
-            random_seed=self.whole("random_seed", self.document.get("random_seed", 0), low=0),
-            exclude=self.exclude(bench),
-            seeds=self.seeds(bench, self.document.get("seeds", [bench.axis("seed").default])),
-            stop=self.stop(),
-            run_cap=self.run_cap(self.document.get("run_cap")),
-            time_limit_s=self.limit("time_limit_s", self.document.get("time_limit_s", Trial.time_limit_s)),
-            memory_limit_gb=self.memory_limit(self.document.get("memory_limit_gb")),
+            random_seed=self._whole("random_seed", self.document.get("random_seed", 0), low=0),
+            exclude=self._exclude(bench),
+            seeds=self._seeds(bench, self.document.get("seeds", [bench.axis("seed").default])),
+            stop=self._stop(),
+            run_cap=self._run_cap(self.document.get("run_cap")),
+            time_limit_s=self._limit("time_limit_s", self.document.get("time_limit_s", Trial.time_limit_s)),
+            memory_limit_gb=self._memory_limit(self.document.get("memory_limit_gb")),
         )
 
-    def is_random(self) -> bool:
+    def override(self, part: Part, key: str, items: list[str]) -> Part:
+        """The part with other values for an axis or for one of SPECIAL; a part that has no such axis stays as it is.
+
+        Raises SweepError.
+        """
+        if key == "methods":
+            for name in items:
+                self._checked(method, self._text("methods", name))
+            mine = [name for name in items if name in part.benchmark.methods]
+            if not mine:
+                raise self._error(
+                    f"benchmark {part.benchmark.name} runs none of these; it knows {', '.join(part.benchmark.methods)}"
+                )
+            methods = tuple(dict.fromkeys(mine))
+            return replace(part, methods=methods, baseline=part.baseline if part.baseline in methods else "")
+        if key == "seeds":
+            numbers = [self._axis_value(part.benchmark.axis("seed"), v) for v in items]
+            return replace(part, seeds=self._seeds(part.benchmark, numbers[0] if len(numbers) == 1 else numbers))
+        if key == "seed":
+            return replace(part, seeds=self._seeds(part.benchmark, items))
+        if key in SPECIAL:
+            if len(items) != 1:
+                raise self._error(f"{key} takes one number")
+            number = _number(items[0])
+            if key == "run_cap":
+                return replace(part, run_cap=self._run_cap(number))
+            if key == "random_seed":
+                return replace(part, random_seed=self._whole(key, number, low=0))
+            if key == "time_limit_s":
+                return replace(part, time_limit_s=self._limit(key, number))
+            return replace(part, memory_limit_gb=self._memory_limit(number))
+        axis = next((a for a in part.benchmark.axes if a.name == key), None)
+        if axis is None:
+            return part
+        values = self._axis_values(axis, items if axis.type is str else [_number(v) for v in items])
+        ranges = {name: drawn for name, drawn in part.ranges.items() if name != key}
+        return replace(part, values={**part.values, key: values}, ranges=ranges)
+
+    def _is_random(self) -> bool:
         given = self.document.get("method", "grid")
         if given not in ("grid", "random"):
-            raise self.error(
+            raise self._error(
                 f"method must be grid or random, not {_shown(given)} (what is compared goes under methods)"
             )
         if given == "grid" and "random_seed" in self.document:
-            raise self.error("random_seed needs method: random, for nothing of a grid is drawn")
+            raise self._error("random_seed needs method: random, for nothing of a grid is drawn")
         return bool(given == "random")
 
-    def methods(self, bench: Benchmark) -> tuple[str, ...]:
+    def _methods(self, bench: Benchmark) -> tuple[str, ...]:
         given = self.document["methods"]
         if not isinstance(given, list) or not given:
-            raise self.error("methods must be a list of names with at least one in it, such as [dense, hashed]")
+            raise self._error("methods must be a list of names with at least one in it, such as [dense, hashed]")
         for name in given:
-            self.checked(method, self.text("methods", name))
+            self._checked(method, self._text("methods", name))
             if name not in bench.methods:
-                raise self.error(
+                raise self._error(
                     f"benchmark {bench.name} does not run the method {name}; it runs {', '.join(bench.methods)}"
                 )
         return tuple(dict.fromkeys(given))
 
-    def parameters(self, bench: Benchmark, drawn: bool) -> tuple[dict[str, tuple[Scalar, ...]], dict[str, Range]]:
-        given = self.mapping("parameters", self.document.get("parameters"))
-        self.known_keys(given, [a.name for a in bench.axes], f"axis of benchmark {bench.name}")
+    def _parameters(self, bench: Benchmark, drawn: bool) -> tuple[dict[str, tuple[Scalar, ...]], dict[str, Range]]:
+        given = self._mapping("parameters", self.document.get("parameters"))
+        self._known_keys(given, [a.name for a in bench.axes], f"axis of benchmark {bench.name}")
         values, ranges = {}, {}
         for name, entry in given.items():
             if name == "seed":
-                raise self.error("seeds stand under the key seeds, not under parameters")
-            kind = self.entry_kind(f"parameters.{name}", entry)
+                raise self._error("seeds stand under the key seeds, not under parameters")
+            kind = self._entry_kind(f"parameters.{name}", entry)
             if kind == "value":
-                values[name] = self.axis_values(bench.axis(name), [entry["value"]])
+                values[name] = self._axis_values(bench.axis(name), [entry["value"]])
             elif kind == "values":
                 if not isinstance(entry["values"], list):
-                    raise self.error(f"parameters.{name}.values must be a list")
-                values[name] = self.axis_values(bench.axis(name), entry["values"])
+                    raise self._error(f"parameters.{name}.values must be a list")
+                values[name] = self._axis_values(bench.axis(name), entry["values"])
             elif not drawn:
-                raise self.error(f"parameters.{name}: min and max need method: random; a grid takes values")
+                raise self._error(f"parameters.{name}: min and max need method: random; a grid takes values")
             else:
-                ranges[name] = self.range(bench.axis(name), entry)
+                ranges[name] = self._range(bench.axis(name), entry)
         return values, ranges
 
-    def entry_kind(self, where: str, entry: Any) -> str:
+    def _entry_kind(self, where: str, entry: Any) -> str:
         """What an entry of parameters says, by its keys: value, values or range."""
         forms = "{values: [..]} or {value: x}, or with method: random {min: a, max: b}"
         if not isinstance(entry, dict) or not entry:
-            raise self.error(f"{where} must be {forms}")
-        self.known_keys(entry, ENTRY_KEYS, f"key of {where}")
+            raise self._error(f"{where} must be {forms}")
+        self._known_keys(entry, ENTRY_KEYS, f"key of {where}")
         keys, kind = set(entry) - {"distribution"}, ""
         if keys in ({"value"}, {"values"}):
             (kind,) = keys
         elif {"min", "max"} <= keys <= {"min", "max", "q"}:
             kind = "range"
         else:
-            raise self.error(f"{where} must be {forms}, not {', '.join(map(str, entry))}")
+            raise self._error(f"{where} must be {forms}, not {', '.join(map(str, entry))}")
         if "distribution" in entry:
             known = [*OF_VALUES, *DISTRIBUTIONS]
-            distribution = self.text(f"{where}.distribution", entry["distribution"])
+            distribution = self._text(f"{where}.distribution", entry["distribution"])
             if distribution not in known:
                 meant = f"{distribution}_values"  # W&B's log_uniform takes exponents
                 near = f"; did you mean {meant}?" if meant in known else hint(distribution, known)
-                raise self.error(
+                raise self._error(
                     f"{where} has the unknown distribution {distribution!r}{near} Known: {', '.join(known)}"
                 )
             wanted = {"constant": "value", "categorical": "values"}.get(distribution, "range")
             if kind != wanted:
                 needs = "min and max" if wanted == "range" else wanted
-                raise self.error(f"{where}: the distribution {distribution} needs {needs}")
+                raise self._error(f"{where}: the distribution {distribution} needs {needs}")
         return kind
 
-    def range(self, axis: Axis, entry: Mapping[str, Any]) -> Range:
+    def _range(self, axis: Axis, entry: Mapping[str, Any]) -> Range:
         if axis.choices or axis.type is str:
-            raise self.error(f"parameters.{axis.name} takes values, not min and max")
-        low, high = (float(self.axis_value(axis, entry[end])) for end in ("min", "max"))
-        q = self.number(f"parameters.{axis.name}.q", entry["q"], low=1e-9) if "q" in entry else None
+            raise self._error(f"parameters.{axis.name} takes values, not min and max")
+        low, high = (float(self._axis_value(axis, entry[end])) for end in ("min", "max"))
+        q = self._number(f"parameters.{axis.name}.q", entry["q"], low=1e-9) if "q" in entry else None
         try:
             return Range.of(axis, low, high, entry.get("distribution", ""), q)
         except ValueError as error:
-            raise self.error(f"parameters.{axis.name} {error}") from None
+            raise self._error(f"parameters.{axis.name} {error}") from None
 
-    def axis_values(self, axis: Axis, items: Sequence[Any]) -> tuple[Scalar, ...]:
+    def _axis_values(self, axis: Axis, items: Sequence[Any]) -> tuple[Scalar, ...]:
         if not items:
-            raise self.error(f"axis {axis.name} has no values, so the grid is empty")
-        return tuple(dict.fromkeys(self.axis_value(axis, item) for item in items))
+            raise self._error(f"axis {axis.name} has no values, so the grid is empty")
+        return tuple(dict.fromkeys(self._axis_value(axis, item) for item in items))
 
-    def axis_value(self, axis: Axis, item: Any) -> Scalar:
+    def _axis_value(self, axis: Axis, item: Any) -> Scalar:
         if not isinstance(item, str | int | float):
-            raise self.error(f"axis {axis.name} takes single values, not a {_kind(item)}")
+            raise self._error(f"axis {axis.name} takes single values, not a {_kind(item)}")
         if isinstance(item, str) and len(item) > _MAX_TEXT:
-            raise self.error(f"axis {axis.name} takes short values, not a text of {len(item):,} characters")
+            raise self._error(f"axis {axis.name} takes short values, not a text of {len(item):,} characters")
         try:
             return axis.check(item)
         except ValueError as error:
-            raise self.error(f"{error}{hint(item, [str(c) for c in axis.choices])}") from None
+            raise self._error(f"{error}{hint(item, [str(c) for c in axis.choices])}") from None
 
-    def exclude(self, bench: Benchmark) -> tuple[dict[str, Scalar], ...]:
+    def _exclude(self, bench: Benchmark) -> tuple[dict[str, Scalar], ...]:
         given = self.document.get("exclude") or []
         if not isinstance(given, list) or not all(isinstance(entry, dict) and entry for entry in given):
-            raise self.error("exclude must be a list of partial configurations, such as [{method: hashed, threads: 1}]")
+            raise self._error(
+                "exclude must be a list of partial configurations, such as [{method: hashed, threads: 1}]"
+            )
         patterns = []
         for entry in given:
-            self.known_keys(entry, ["method", *(a.name for a in bench.axes)], "axis in exclude")
+            self._known_keys(entry, ["method", *(a.name for a in bench.axes)], "axis in exclude")
             if "method" in entry:
-                self.checked(method, self.text("exclude.method", entry["method"]))
+                self._checked(method, self._text("exclude.method", entry["method"]))
             patterns.append(
-                {k: v if k == "method" else self.axis_value(bench.axis(k), v) for k, v in entry.items()},
+                {k: v if k == "method" else self._axis_value(bench.axis(k), v) for k, v in entry.items()},
             )
         return tuple(patterns)
 
-    def seeds(self, bench: Benchmark, given: Any) -> Sequence[int]:
+    def _seeds(self, bench: Benchmark, given: Any) -> Sequence[int]:
         if isinstance(given, list) and given:
-            return tuple(int(v) for v in self.axis_values(bench.axis("seed"), given))
+            return tuple(int(v) for v in self._axis_values(bench.axis("seed"), given))
         if isinstance(given, int) and not isinstance(given, bool) and given > 0:
-            self.checked(bench.axis("seed").check, given - 1)
+            self._checked(bench.axis("seed").check, given - 1)
             return range(given)
-        raise self.error("seeds must be a list of whole numbers, or how many there are to be (at least 1)")
+        raise self._error("seeds must be a list of whole numbers, or how many there are to be (at least 1)")
 
-    def stop(self) -> Stop:
-        given = self.mapping("stop", self.document.get("stop"))
-        self.known_keys(given, STOP_KEYS, "key of stop")
+    def _stop(self) -> Stop:
+        given = self._mapping("stop", self.document.get("stop"))
+        self._known_keys(given, STOP_KEYS, "key of stop")
         return Stop(
-            min_samples=self.whole("stop.min_samples", given.get("min_samples", Stop.min_samples)),
-            max_seconds=self.number("stop.max_seconds", given.get("max_seconds", Stop.max_seconds), low=1e-3),
-            noise_target=self.number("stop.noise_target", given.get("noise_target", Stop.noise_target), low=0.0),
+            min_samples=self._whole("stop.min_samples", given.get("min_samples", Stop.min_samples)),
+            max_seconds=self._number("stop.max_seconds", given.get("max_seconds", Stop.max_seconds), low=1e-3),
+            noise_target=self._number("stop.noise_target", given.get("noise_target", Stop.noise_target), low=0.0),
         )
 
-    def run_cap(self, given: Any) -> int | None:
-        return None if given is None else self.whole("run_cap", given, high=MAX_TRIALS_EVER)
+    def _run_cap(self, given: Any) -> int | None:
+        return None if given is None else self._whole("run_cap", given, high=MAX_TRIALS_EVER)
 
-    def limit(self, key: str, given: Any) -> float:
-        return self.number(key, given, low=1e-3)
+    def _limit(self, key: str, given: Any) -> float:
+        return self._number(key, given, low=1e-3)
 
-    def memory_limit(self, given: Any) -> float | None:
-        return None if given is None else self.limit("memory_limit_gb", given)
+    def _memory_limit(self, given: Any) -> float | None:
+        return None if given is None else self._limit("memory_limit_gb", given)
 
     # -- checks ----------------------------------------------------------------------------------------------------
 
-    def error(self, sentence: str) -> SweepError:
+    def _error(self, sentence: str) -> SweepError:
         return SweepError(f"{self.where}: {sentence}" + ("" if sentence.endswith((".", "?")) else "."))
 
-    def checked(self, check: Any, value: Any) -> Any:
+    def _checked(self, check: Any, value: Any) -> Any:
         """What a registry look-up or an axis says of a value, with its complaint as ours."""
         try:
             return check(value)
         except ValueError as error:
-            raise self.error(str(error)) from None
+            raise self._error(str(error)) from None
 
-    def known_keys(self, given: Mapping[Any, Any], known: Sequence[str], what: str) -> None:
+    def _known_keys(self, given: Mapping[Any, Any], known: Sequence[str], what: str) -> None:
         for key in given:
             if key not in known:
-                raise self.error(f"unknown {what} {key!r:.60}{hint(key, known)} Known: {', '.join(known)}")
+                raise self._error(f"unknown {what} {key!r:.60}{hint(key, known)} Known: {', '.join(known)}")
 
-    def mapping(self, key: str, given: Any) -> dict[Any, Any]:
+    def _mapping(self, key: str, given: Any) -> dict[Any, Any]:
         if given is None:
             return {}
         if not isinstance(given, dict):
-            raise self.error(f"{key} must be keys and values, not a {_kind(given)}")
+            raise self._error(f"{key} must be keys and values, not a {_kind(given)}")
         return given
 
-    def text(self, key: str, given: Any) -> str:
+    def _text(self, key: str, given: Any) -> str:
         if not isinstance(given, str):
-            raise self.error(f"{key} takes names, not a {_kind(given)}")
+            raise self._error(f"{key} takes names, not a {_kind(given)}")
         if len(given) > _MAX_TEXT:
-            raise self.error(f"{key} takes names, not a text of {len(given):,} characters")
+            raise self._error(f"{key} takes names, not a text of {len(given):,} characters")
         return given
 
-    def whole(self, key: str, given: Any, low: int = 1, high: int = 2**31 - 1) -> int:
+    def _whole(self, key: str, given: Any, low: int = 1, high: int = 2**31 - 1) -> int:
         if isinstance(given, bool) or not isinstance(given, int) or not low <= given <= high:
-            raise self.error(f"{key} must be a whole number from {low} to {high}, not {_shown(given)}")
+            raise self._error(f"{key} must be a whole number from {low} to {high}, not {_shown(given)}")
         return given
 
-    def number(self, key: str, given: Any, low: float) -> float:
+    def _number(self, key: str, given: Any, low: float) -> float:
         if isinstance(given, bool) or not isinstance(given, int | float) or not low <= given <= 1e6:
-            raise self.error(f"{key} must be a number from {low:g} to 1000000, not {_shown(given)}")
+            raise self._error(f"{key} must be a number from {low:g} to 1000000, not {_shown(given)}")
         return float(given)
 
 
@@ -288,47 +329,6 @@ def _shown(value: Any) -> str:
 def hint(value: object, known: Sequence[str]) -> str:
     """`; did you mean X?` or a full stop, whichever ends the sentence."""
     return nearest(value, known) or "."
-
-
-def override(part: Part, key: str, items: list[str], where: str) -> Part:
-    """The part with other values for an axis or for one of SPECIAL; a part that has no such axis stays as it is.
-
-    Raises SweepError, which begins with `where`.
-    """
-    reader = PartReader({}, where)
-    if key == "methods":
-        for name in items:
-            reader.checked(method, reader.text("methods", name))
-        mine = [name for name in items if name in part.benchmark.methods]
-        if not mine:
-            raise SweepError(
-                f"{where}: benchmark {part.benchmark.name} runs none of these; it knows "
-                f"{', '.join(part.benchmark.methods)}."
-            )
-        methods = tuple(dict.fromkeys(mine))
-        return replace(part, methods=methods, baseline=part.baseline if part.baseline in methods else "")
-    if key == "seeds":
-        numbers = [reader.axis_value(part.benchmark.axis("seed"), v) for v in items]
-        return replace(part, seeds=reader.seeds(part.benchmark, numbers[0] if len(numbers) == 1 else numbers))
-    if key == "seed":
-        return replace(part, seeds=reader.seeds(part.benchmark, items))
-    if key in SPECIAL:
-        if len(items) != 1:
-            raise reader.error(f"{key} takes one number")
-        number = _number(items[0])
-        if key == "run_cap":
-            return replace(part, run_cap=reader.run_cap(number))
-        if key == "random_seed":
-            return replace(part, random_seed=reader.whole(key, number, low=0))
-        if key == "time_limit_s":
-            return replace(part, time_limit_s=reader.limit(key, number))
-        return replace(part, memory_limit_gb=reader.memory_limit(number))
-    axis = next((a for a in part.benchmark.axes if a.name == key), None)
-    if axis is None:
-        return part
-    values = reader.axis_values(axis, items if axis.type is str else [_number(v) for v in items])
-    ranges = {name: drawn for name, drawn in part.ranges.items() if name != key}
-    return replace(part, values={**part.values, key: values}, ranges=ranges)
 
 
 def _number(text: str) -> str | int | float:

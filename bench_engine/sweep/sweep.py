@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench_engine.sweep import document as sweep_yaml
-from bench_engine.sweep.part import IN_FILE, MAX_TRIALS_EVER, SPECIAL, Part, PartReader, SweepError, hint, override
+from bench_engine.sweep.part import IN_FILE, MAX_TRIALS_EVER, SPECIAL, Part, PartReader, SweepError, hint
 from bench_engine.sweep.search import Chosen, choose, grid_size
 from bench_engine.trial import Stop, Trial
 from db import installation
@@ -167,5 +167,5 @@ def _overridden(parts: tuple[Part, ...], overrides: Sequence[str]) -> list[Part]
             raise SweepError(
                 f"-p {text}: no part of this sweep has {key!r}{hint(key, known)} Known: {', '.join(known)}."
             )
-        changed = [override(part, key, items, f"-p {text}") for part in changed]
+        changed = [PartReader({}, f"-p {text}").override(part, key, items) for part in changed]
     return changed

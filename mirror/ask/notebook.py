@@ -17,8 +17,8 @@ from mirror.ask.answer import Answer
 from mirror.ask.as_text import as_text
 from mirror.chart.choose import figure, tiles
 from mirror.table.numbers import format_plain, format_value
-from mirror.table.table import Column, Table, Value
-from mirror.table.values import is_number
+from mirror.table.table import Column, Table
+from mirror.table.values import Value, is_number
 from mirror.table.wording import counted
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ _library = _Library()
 def _cell_of(shell: Any) -> str | None:
     """The identity of the cell that runs, where the front end tells it."""
     try:
-        return shell.get_parent()["metadata"]["cellId"]
+        cell: str | None = shell.get_parent()["metadata"]["cellId"]
+        return cell
     except (AttributeError, KeyError, TypeError):
         return None
 

@@ -82,12 +82,15 @@ class OtherData:
         self._database = self.source.schema()
 
     def is_readable(self, sql: str) -> bool:
+        """Whether a text can be parsed as SQL of this database."""
         return guard.is_readable(sql, self._database.dialect)
 
     def examples(self) -> tuple[str, ...]:
+        """Questions that it can answer."""
         return examples(self._database)
 
     def run_sql(self, sql: str, question: str = "") -> Answer:
+        """The answer of a statement. Raises one of FAILURES where the data are gone."""
         blank = Answer("error", question, "SQL as written", sql, engine="sql")
 
         def run() -> Answer:
@@ -99,6 +102,7 @@ class OtherData:
         return ran(blank, run)
 
     def in_words(self, question: str, use_model: bool, now: datetime | None, after: Answer | None) -> Answer:
+        """The answer of a question in plain words; no language model reads it. Raises Refusal or Ambiguity."""
         try:
             kept, note = Saved(saved_path_of(self.source.source.where)).find(question), ""
         except SavedError as error:

@@ -34,6 +34,7 @@ class Facts:
 
     @property
     def metrics(self) -> tuple[str, ...]:
+        """The numbers to draw, the leading one first."""
         return self.roles.metrics
 
     @property
@@ -43,10 +44,12 @@ class Facts:
 
     @property
     def lead(self) -> str | None:
+        """The axis whose values are held against one another."""
         return self.roles.lead
 
     @property
     def domain(self) -> Domain:
+        """Whose data they are."""
         return self.table.domain
 
     @property

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mirror.query.spec import ChartType
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 
 @dataclass(frozen=True)

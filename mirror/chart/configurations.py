@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mirror.query.roles import Roles, compared, deviation_of
-from mirror.table.table import Column, Table, Value
-from mirror.table.values import is_number
+from mirror.table.table import Column, Table
+from mirror.table.values import Value, is_number
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from db.plain_text import plain_text
 from mirror.chart.chart_spec import ChartSpec
 from mirror.query.roles import roles_of
-from mirror.table.table import Table, Value
-from mirror.table.values import is_number
+from mirror.table.table import Table
+from mirror.table.values import Value, is_number
 
 MOST_COLORS = 8
 MOST_FACETS = 6

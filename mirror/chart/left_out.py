@@ -17,7 +17,8 @@ from mirror.chart.drawable import (
 from mirror.query.spec import Filter
 from mirror.query.sql import condition
 from mirror.table.numbers import describe
-from mirror.table.table import Table, Value
+from mirror.table.table import Table
+from mirror.table.values import Value
 from mirror.table.wording import join, where
 
 

@@ -7,8 +7,8 @@ from mirror.chart.chart_facts import Facts
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.drawable import MOST_COLORS, MOST_FACETS, narrowed
 from mirror.query.roles import is_fixed_by
-from mirror.table.table import Table, Value
-from mirror.table.values import sort_key
+from mirror.table.table import Table
+from mirror.table.values import Value, sort_key
 
 _MOST_SYMBOLS = 4  # that can be told apart on lines
 _MOST_LINES = 12  # in one panel

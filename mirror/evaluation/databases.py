@@ -11,7 +11,8 @@ from db.schema import CURVE_AXES
 from db.store import Store
 from mirror.evaluation.fixtures import Fixture
 from mirror.evaluation.trials import records
-from mirror.table.table import Table, Value, plain_table
+from mirror.table.table import Table, plain_table
+from mirror.table.values import Value
 
 # Axes that say which trials a row stands for; a seed is a replicate, and numbers of two machines are never one.
 _APART = (*(a for a in AXES if a != "seed"), "machine")
@@ -95,6 +96,7 @@ class Golds:
         return plain_table(names, [tuple(map(_plain, row)) for row in result.fetchall()])
 
     def close(self) -> None:
+        """Close the database."""
         self._connection.close()
 
     def __enter__(self) -> "Golds":

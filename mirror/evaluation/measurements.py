@@ -216,7 +216,7 @@ def _lookup_us(fixture: Fixture, turn: Pass, machine: Machine, axes: Values) -> 
     us *= {"warm": 1.0, "cold": 3.1 if dense else 1.6}[axes["cache"]]
     us *= {"fresh": 1.0, "preallocated": 0.7}[axes["output"]] * (1.3 - 0.3 * axes["zipf_s"] / 1.05)
     us *= ((axes.get("block_size") or 16) / 16) ** -0.2
-    return us / threads ** grid.threads_gain.get(batch, grid.threads_gain.get(method, 0.85))
+    return float(us / threads ** grid.threads_gain.get(batch, grid.threads_gain.get(method, 0.85)))
 
 
 def _timing(us: float, batch: int, of: Key, digits: int, wild: float = 0.0, p95: bool = True) -> Values:

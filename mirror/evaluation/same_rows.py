@@ -19,7 +19,8 @@ from datetime import datetime
 
 from db.columns import BY_NAME, GROUP_AXES
 from mirror.evaluation.questions import Gold
-from mirror.table.table import Table, Value
+from mirror.table.table import Table
+from mirror.table.values import Value
 
 TOLERANCE = 1e-6
 _TINY = 1e-12

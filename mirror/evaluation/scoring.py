@@ -9,7 +9,8 @@ from mirror.evaluation.databases import Golds
 from mirror.evaluation.questions import Gold, PlanGold, Question
 from mirror.evaluation.same_rows import difference
 from mirror.runs.run_plan import RunPlan, Scalar
-from mirror.table.table import Table, Value, plain_table
+from mirror.table.table import Table, plain_table
+from mirror.table.values import Value
 
 Verdict = Literal["right", "wrong", "refused", "asked back", "error"]
 # From the worst: what a question is worth of several fixtures is what it is worth in the worst one.

@@ -21,6 +21,7 @@ from mirror.model.conversation import (
 from mirror.query.check import SpecError
 from mirror.query.saved import SavedQuestion
 from mirror.query.spec import QuerySpec
+from mirror.query.spec_json import from_json
 from mirror.query.token_count import NO_TOKENS, Tokens
 
 __all__ = ["Declined", "LlmError", "LlmFrontEnd", "LlmReading", "NeedsSql", "SqlReading", "configured"]
@@ -126,8 +127,6 @@ class LlmFrontEnd:
 
 def _spec(text: str) -> QuerySpec:
     """The query in a model's answer. Raises Unusable for anything else, NeedsSql and Declined as the model says."""
-    from mirror.query.spec_json import from_json  # pydantic takes a while to load
-
     data = json_object(text)
     given = data.pop("answer_by", None)
     why = reason_of(data, "cannot_answer")

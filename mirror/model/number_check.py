@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import TypeGuard
 
 from mirror.language.phrases.written_numbers import UNITS, Number, blanked, dates, in_digits, numbers, one_spelling
-from mirror.table.table import Column, Table, Value
+from mirror.table.table import Column, Table
+from mirror.table.values import Value
 
 # How far a rounded number may be from the one it stands for, as a fraction: "1 ms" is no rounding of 1.4 ms.
 _FARTHEST = 0.05

@@ -12,7 +12,7 @@ from mirror.query.spec import Aggregate, Filter, Metric, Order, QuerySpec
 from mirror.schema import catalog
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.numbers import describe
-from mirror.table.table import Value
+from mirror.table.values import Value
 from mirror.table.wording import join, shortened
 
 _MOST_TOLD = 3

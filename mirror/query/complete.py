@@ -15,8 +15,7 @@ from mirror.schema.profile import Profile
 from mirror.schema.ready_sweeps import measuring
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.numbers import describe
-from mirror.table.table import Value
-from mirror.table.values import sort_key
+from mirror.table.values import Value, sort_key
 
 # Axes that another one decides: a data set has its own tables and rows.
 _IMPLIED = {"dataset": ("num_rows", "num_tables"), "benchmark": ("op",)}
@@ -51,12 +50,7 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
         return _with_machine(spec, profile)
     if spec.source == "history" and spec.shape == "rows":
         return spec
-    if spec.distinct and spec.distinct not in KNOWN_COLUMNS[spec.source]:
-        raise Refusal(
-            f"The {spec.source} do not hold {catalog.entry(spec.distinct).label}: ask how many trials there are."
-        )
-    if profile.rows("results") == 0:
-        raise Refusal("There are no results yet: start a run on the page New run, or load the example results.")
+    _check_held(spec, profile)
     names = [m.column for m in spec.metrics]
     told = all(BY_NAME[m].role == "info" for m in names) and not _of_one_benchmark(spec)
     if names and (told or all(m in _OF_TRIALS for m in names)):
@@ -69,7 +63,20 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
         spec = _with_explanations(spec, profile)
     if not spec.metrics:
         spec = _with_overview(spec, profile)
-    spec = _with_verdicts(_with_defaults(_with_implied(spec), profile), profile)
+    return _arranged(_with_verdicts(_with_defaults(_with_implied(spec), profile), profile), profile)
+
+
+def _check_held(spec: QuerySpec, profile: Profile) -> None:
+    if spec.distinct and spec.distinct not in KNOWN_COLUMNS[spec.source]:
+        raise Refusal(
+            f"The {spec.source} do not hold {catalog.entry(spec.distinct).label}: ask how many trials there are."
+        )
+    if profile.rows("results") == 0:
+        raise Refusal("There are no results yet: start a run on the page New run, or load the example results.")
+
+
+def _arranged(spec: QuerySpec, profile: Profile) -> QuerySpec:
+    """With the open axes where the shape has a place for them."""
     lead = contrasted(spec)  # what is held against one another stands first
     first = (lead,) if lead else ()
     if spec.metrics and all(m.aggregate in ("min", "max") for m in spec.metrics) and spec.shape == "groups":

@@ -2,7 +2,7 @@
 
 from db.columns import AXES
 from mirror.query.spec import QuerySpec
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 # Methods have sentences and colours of their own; numbers of different tasks are not compared.
 _OTHERS = ("method", "benchmark", "op", "dataset", "seed")

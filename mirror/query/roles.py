@@ -46,6 +46,7 @@ class Roles:
 
     @property
     def dimensions(self) -> tuple[str, ...]:
+        """Names and parameters."""
         return self.names + self.parameters
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from db.columns import BY_NAME
 from mirror.query.change import change_columns, relative_columns
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 Operator = Literal["=", "<>", "<", "<=", ">", ">=", "in", "not in"]
 Aggregate = Literal["avg", "min", "max", "median", "stddev", "count", "sum"]

@@ -26,7 +26,7 @@ from pydantic import (
 from mirror.query.check import INT64, MAX_TEXT, SpecError, check, nearest, short
 from mirror.query.spec import Aggregate, ChartType, ChartWish, Claim, Filter, Metric, Operator, Order, QuerySpec, Shape
 from mirror.schema.views import KNOWN_COLUMNS, is_curve_name
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 MAX_COLUMNS = 12  # metrics, dimensions, partitions and sort keys, each
 MAX_FILTERS = 20

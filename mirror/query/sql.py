@@ -6,7 +6,7 @@ from db.columns import AXES, CHOICE_AXES, GROUP_AXES
 from mirror.query.change import TIMED, change_columns, is_ratio, relative_columns
 from mirror.query.spec import Filter, Metric, Order, QuerySpec, is_of_groups
 from mirror.schema import catalog
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 _AGGREGATE_SQL = {"stddev": "stddev_samp"}
 # The interval and the verdict of a speedup; of several trials the widest interval, and the verdict that all share.

@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -23,7 +23,7 @@ from db import runs as run_states
 from db.installation import python_path
 from db.runs import RunState
 from db.settings import db_url, journal_dir
-from mirror.runs.run_plan import RunPlan, Scalar, document
+from mirror.runs.run_plan import RunPlan, Scalar
 
 _LIMIT_S = 60.0  # of a command that only reads
 _LOG_BYTES = 20_000
@@ -170,21 +170,8 @@ class PlanView:
     notes: tuple[str, ...] = ()
 
     def count(self, fate: str) -> int:
+        """How many trials have this fate."""
         return sum(t.fate == fate for t in self.trials)
-
-
-def sweep_text(
-    name: str,
-    benchmark: str,
-    methods: Sequence[str],
-    parameters: Mapping[str, Sequence[Scalar]],
-    baseline: str = "",
-    seeds: int = 1,
-    time_limit_s: float | None = None,
-) -> str:
-    """A sweep made in a form, as YAML text for `plan` and `start`."""
-    made = document(name, benchmark, methods, parameters, baseline, seeds, time_limit_s)
-    return yaml.safe_dump(made, sort_keys=False, allow_unicode=True)
 
 
 def form_of(plan: RunPlan, options: Options) -> tuple[dict[str, Any], tuple[str, ...]]:

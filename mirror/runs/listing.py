@@ -1,12 +1,12 @@
 """The list of all trials and the story of one: SQL for the page Runs, through the same sandbox as every question."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.spec import Filter
 from mirror.query.sql import condition, literal
-from mirror.table.table import Column, Table, Value
+from mirror.table.table import Column, Table
+from mirror.table.values import Value
 
 FILTERS = ("status", "benchmark", "method", "dataset", "sweep", "machine")
 _ALWAYS = ("status", "method")
@@ -52,14 +52,10 @@ def trials(box: Sandbox, chosen: dict[str, list[str]]) -> Table:
     filters = [condition(Filter(c, "in", tuple(v))) for c, v in chosen.items() if v]
     where = f"\nWHERE {' AND '.join(filters)}" if filters else ""
     table = box.run(f"SELECT * FROM {_ALL} AS t{where}\nORDER BY started_at DESC, trial_id", row_cap=_ROW_CAP)
-    keep = [n for n in table.names if n in _ALWAYS or (n not in _NEVER and _differs(table.values(n)))]
+    keep = [n for n in table.names if n in _ALWAYS or (n not in _NEVER and len(set(table.values(n))) > 1)]
     first = [n for n in _FIRST if n in keep]
     order = [*first, *(n for n in keep if n not in first), "trial_id"]
     return table.picked(order)
-
-
-def _differs(values: Sequence[object]) -> bool:
-    return len(set(values)) > 1
 
 
 def details(box: Sandbox, trial_id: str) -> TrialDetails:

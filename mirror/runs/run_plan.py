@@ -1,13 +1,13 @@
 """RunPlan: what a question asks to be measured, filled in so far as it says. Nothing runs until a person starts it."""
 
 import shlex
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
 from mirror.schema import catalog
+from mirror.table.wording import join
 
 Scalar = str | int | float | bool
 NAME = "custom"  # of a sweep that is made of a plan or in the form
@@ -65,12 +65,12 @@ class RunPlan:
     @property
     def words(self) -> str:
         """One sentence that says what would run."""
-        at = [f"{catalog.entry(axis).label} {_listed(map(_text, values))}" for axis, values in self.parameters]
+        at = [f"{catalog.entry(axis).label} {join(map(_text, values))}" for axis, values in self.parameters]
         at += [f"{self.seeds} seeds"] if self.seeds and (self.sweep or self.seeds > 1) else []
         if self.sweep:
-            what = f"the ready sweep {self.sweep}" + (f" with {_listed(self.methods)} alone" if self.methods else "")
+            what = f"the ready sweep {self.sweep}" + (f" with {join(self.methods)} alone" if self.methods else "")
         else:
-            what = f"{_listed(self.methods)} in {self.benchmark}" + ("" if at else ", all axes at their defaults")
+            what = f"{join(self.methods)} in {self.benchmark}" + ("" if at else ", all axes at their defaults")
         flags = (
             ("as a first look, with fewer samples", self.quick),
             ("once more where it is done already", self.again),
@@ -81,42 +81,24 @@ class RunPlan:
 
     def sweep_text(self) -> str:
         """The YAML of the sweep; empty for a ready one."""
-        return "" if self.sweep else yaml.safe_dump(self._document(), sort_keys=False, allow_unicode=True)
+        return "" if self.sweep else str(yaml.safe_dump(self._document(), sort_keys=False, allow_unicode=True))
 
     def _document(self) -> dict[str, Any]:
-        return document(NAME, self.benchmark, self.methods, dict(self.parameters), self.baseline, self.seeds or 1)
+        """The sweep as the engine reads it."""
+        given = {
+            "name": NAME,
+            "benchmark": self.benchmark,
+            "methods": list(self.methods),
+            "baseline": self.baseline,
+            "parameters": {axis: {"values": list(values)} for axis, values in self.parameters},
+            "seeds": self.seeds or 1,
+        }
+        return given if self.baseline else {k: v for k, v in given.items() if k != "baseline"}
 
 
 # One line, in the order given, however long.
 _ONE_LINE: dict[str, Any] = {"sort_keys": False, "default_flow_style": True, "width": float("inf")}
 
 
-def document(
-    name: str,
-    benchmark: str,
-    methods: Sequence[str],
-    parameters: Mapping[str, Sequence[Scalar]],
-    baseline: str = "",
-    seeds: int = 1,
-    time_limit_s: float | None = None,
-) -> dict[str, Any]:
-    """A sweep as the engine reads it, to be written as YAML."""
-    given: dict[str, Any] = {
-        "name": name,
-        "benchmark": benchmark,
-        "methods": list(methods),
-        "baseline": baseline or None,
-        "parameters": {axis: {"values": list(values)} for axis, values in parameters.items()},
-        "seeds": seeds,
-        "time_limit_s": time_limit_s,
-    }
-    return {k: v for k, v in given.items() if v is not None}
-
-
 def _text(value: Scalar) -> str:
     return f"{value:.12g}" if isinstance(value, float) else str(value)
-
-
-def _listed(words: Any) -> str:
-    *most, last = list(words) or [""]
-    return f"{', '.join(most)} and {last}" if most else last

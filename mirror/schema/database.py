@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 Type = Literal["text", "integer", "real", "boolean", "date", "timestamp", "other"]
 
@@ -38,10 +38,12 @@ class Column:
 
     @property
     def numeric(self) -> bool:
+        """Whether it holds numbers."""
         return self.type in ("integer", "real")
 
     @property
     def temporal(self) -> bool:
+        """Whether it holds dates or times."""
         return self.type in ("date", "timestamp")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 MAX_VALUES = 50
 

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from db import installation
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 _FOLDER = installation.path("sweeps")
 

@@ -6,7 +6,8 @@ from functools import cache
 
 from db.columns import BY_NAME, CHOICE_AXES, GROUP_AXES
 from mirror.schema import catalog
-from mirror.table.table import Column, Domain, Role, Row, Table, type_of
+from mirror.table.table import Column, Domain, Role, Row, Table
+from mirror.table.values import type_of
 
 # Columns that tell repetitions of one configuration apart, or only describe the run.
 _REPETITION = ("seed", "sweep", "code_version", "group_id", "is_baseline", "stop_reason", "error")

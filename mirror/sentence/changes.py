@@ -15,8 +15,8 @@ from mirror.query.filter_words import no_rows
 from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Column, Table, Value
-from mirror.table.values import is_number
+from mirror.table.table import Column, Table
+from mirror.table.values import Value, is_number
 from mirror.table.wording import capital, counted, join, moment, shortened, who
 
 _MOST_NAMED = 6

@@ -9,8 +9,8 @@ from mirror.query.roles import Roles, differing
 from mirror.query.spec import QuerySpec
 from mirror.sentence.relative import MOST_NAMED, apart, outcome_in_words, tells_apart
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Column, Table, Value
-from mirror.table.values import is_number
+from mirror.table.table import Column, Table
+from mirror.table.values import Value, is_number
 from mirror.table.wording import capital, join, shortened
 
 _MOST_METRICS = 4

@@ -12,8 +12,8 @@ from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
 from mirror.sentence.configuration_words import members
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Column, Table, Value
-from mirror.table.values import is_number
+from mirror.table.table import Column, Table
+from mirror.table.values import Value, is_number
 from mirror.table.wording import capital, counted, join, shortened, where
 
 MOST_NAMED = 6

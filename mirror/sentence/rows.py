@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from mirror.query.spec import QuerySpec
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Column, Table, Value
+from mirror.table.table import Column, Table
+from mirror.table.values import Value
 from mirror.table.wording import capital, counted, in_words, moment, shortened, superlative
 
 # What names a trial among all of them.

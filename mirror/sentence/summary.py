@@ -18,8 +18,8 @@ from mirror.sentence.relative import difference_sentences, front_sentences, rela
 from mirror.sentence.rows import rows_sentence, top_sentence
 from mirror.sentence.verdicts import has_verdicts, verdict_counts, verdict_sentences
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Column, Table, Value
-from mirror.table.values import is_number, sort_key
+from mirror.table.table import Column, Table
+from mirror.table.values import Value, is_number, sort_key
 from mirror.table.wording import (
     MOST_NAMED,
     capital,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from mirror.query.spec import QuerySpec
 from mirror.table.numbers import format_value
-from mirror.table.table import Table, Value
-from mirror.table.values import is_number
+from mirror.table.table import Table
+from mirror.table.values import Value, is_number
 from mirror.table.wording import capital, counted, in_words, join, shortened, who
 
 _MOST_NAMED = 6

@@ -3,7 +3,8 @@
 import csv
 import io
 
-from mirror.table.table import Table, Value
+from mirror.table.table import Table
+from mirror.table.values import Value
 
 # A cell that starts with one of these is a formula to a spreadsheet (OWASP, CSV injection).
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")

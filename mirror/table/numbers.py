@@ -3,7 +3,8 @@
 import math
 
 from db.plain_text import plain_text
-from mirror.table.table import Column, Value
+from mirror.table.table import Column
+from mirror.table.values import Value
 
 NO_VALUE = "–"
 

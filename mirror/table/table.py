@@ -45,6 +45,7 @@ class Column:
 
     @property
     def numeric(self) -> bool:
+        """Whether its values are numbers."""
         return self.type in ("integer", "real")
 
     @property
@@ -133,6 +134,7 @@ class Table:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
         return tuple(c.name for c in self.columns)
 
     def column(self, name: str) -> Column:

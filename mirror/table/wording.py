@@ -4,7 +4,8 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Column, Table, Value
+from mirror.table.table import Column, Table
+from mirror.table.values import Value
 
 MOST_NAMED = 3
 

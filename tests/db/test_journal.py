@@ -14,9 +14,9 @@ from broken_log import break_log
 from make_records import make_record
 
 from db import journal
+from db.installation import ROOT
 from db.journal import JournalError, PackReport, attempts, ingest, merge, pack, write, write_all
 from db.record import RecordError
-from db.settings import ROOT
 from db.store import Store
 
 

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from make_records import make_record
 
 from db import journal, postgres
-from db.settings import ROOT
+from db.installation import ROOT
 from db.store import Store, StoreBusyError, StoreError
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not here: run `pip install 'psycopg[binary]'`")

@@ -14,7 +14,8 @@ from test_store import about
 from bench_engine.machine import machine
 from bench_engine.plan import planning
 from db import journal
-from db.settings import ROOT, journal_dir
+from db.installation import ROOT
+from db.settings import journal_dir
 from db.store import Store
 
 pytest.importorskip("psycopg", reason="psycopg is not here: run `pip install 'psycopg[binary]'`")

@@ -14,8 +14,8 @@ from make_records import make_record
 
 from db import migrations
 from db.columns import COLUMNS
+from db.installation import ROOT
 from db.record import Record
-from db.settings import ROOT
 from db.store import Store, StoreBusyError, StoreError
 
 HERE = Path(__file__).parent

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from db.settings import ROOT
+from db.installation import ROOT
 
 ROWS, DIM, CHUNKS = 50_000_000, 64, 4
 RATIOS, LAYOUTS = (0.9, 0.99), ("compact", "flat")

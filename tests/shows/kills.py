@@ -22,7 +22,7 @@ from pathlib import Path
 
 import psutil
 
-from db.settings import ROOT
+from db.installation import ROOT
 from db.store import Store
 from tests.bench_engine.run.executors.ray_machines import Machines, missing
 

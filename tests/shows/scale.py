@@ -33,8 +33,8 @@ from bench_engine.registry import benchmark
 from bench_engine.sweep import sweep
 from bench_engine.trial import Trial
 from db import journal
+from db.installation import ROOT
 from db.record import Record
-from db.settings import ROOT
 from db.store import Store
 from mirror.data.process.sandbox import Sandbox
 

@@ -67,6 +67,7 @@ class Report:
 
     @property
     def whole(self) -> bool:
+        """Whether nothing is wrong with the file."""
         return not self.problems
 
 

@@ -26,10 +26,12 @@ class Libfm:
 
     @property
     def label_share(self) -> float | None:
+        """Share of rows that were clicked; None without rows."""
         return self.clicks / self.rows if self.rows else None
 
     @property
     def features_per_line(self) -> str:
+        """A number, or `3 to 10`."""
         return str(self.most) if self.fewest == self.most else f"{self.fewest} to {self.most}"
 
 

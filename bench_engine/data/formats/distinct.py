@@ -31,6 +31,7 @@ class Distinct:
 
     @property
     def exact(self) -> bool:
+        """Whether the count is exact, not estimated."""
         return len(self._smallest) < SIZE
 
     @property

@@ -33,10 +33,12 @@ class DenseEmbeddingBag(EmbeddingBagMethod):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draw the weight anew."""
         bound = initial_bound(self.num_embeddings)
         nn.init.uniform_(self.weight, -bound, bound)
 
     def vectors(self, ids: Tensor) -> Tensor:
+        """The rows of these ids, (n, D)."""
         return F.embedding(ids, self.weight)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None) -> Tensor:

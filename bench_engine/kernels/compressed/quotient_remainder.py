@@ -41,11 +41,13 @@ class QuotientRemainderEmbeddingBag(PlainEmbeddingBag):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
+        """Draw both kinds of rows anew."""
         bound = initial_bound(self.num_embeddings)
         nn.init.uniform_(self.remainder_weight, -bound, bound)
         self.quotient_weight.bernoulli_(0.5).mul_(2).sub_(1)
 
     def vectors(self, ids: Tensor) -> Tensor:
+        """The products of both rows of each id, (n, D)."""
         ids = ids.long()
         quotient = torch.div(ids, self.num_remainders, rounding_mode="floor")
         remainder = ids - quotient * self.num_remainders

@@ -53,9 +53,11 @@ class RowModuloEmbeddingBag(_SharedRows):
     """
 
     def vectors(self, ids: Tensor) -> Tensor:
+        """The row that each id shares, (n, D)."""
         return F.embedding(ids % self.weight.size(0), self.weight)
 
     def pooled(self, bags: Bags) -> Tensor:
+        """One vector per bag, (B, D), pooled by torch's own op."""
         check_bags(bags, self.num_embeddings)
         return F.embedding_bag(bags.ids % self.weight.size(0), self.weight, bags.offsets, mode=self.mode)
 
@@ -68,6 +70,7 @@ class DoubleHashEmbeddingBag(_SharedRows):
     """
 
     def reset_parameters(self) -> None:
+        """Draw the rows anew, with half the variance of a dense vector."""
         bound = initial_bound(self.num_embeddings) / math.sqrt(2)
         nn.init.uniform_(self.weight, -bound, bound)
 
@@ -77,10 +80,12 @@ class DoubleHashEmbeddingBag(_SharedRows):
         return first, second
 
     def vectors(self, ids: Tensor) -> Tensor:
+        """The sums of the two rows of each id, (n, D)."""
         first, second = self.rows(ids)
         return F.embedding(first, self.weight) + F.embedding(second, self.weight)
 
     def pooled(self, bags: Bags) -> Tensor:
+        """One vector per bag, (B, D): but for max, both rows are pooled apart and added."""
         check_bags(bags, self.num_embeddings)
         if self.mode == "max":
             return pool(self.vectors(bags.ids), bags, self.mode)

@@ -51,15 +51,18 @@ class SmallDimEmbeddingBag(PlainEmbeddingBag):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draw weight and projection anew."""
         bound = initial_bound(self.num_embeddings)
         nn.init.uniform_(self.weight, -bound, bound)
         projection_bound = math.sqrt(3 / self.projection.size(0))
         nn.init.uniform_(self.projection, -projection_bound, projection_bound)
 
     def vectors(self, ids: Tensor) -> Tensor:
+        """The small vectors of these ids, projected: (n, D)."""
         return F.embedding(ids, self.weight) @ self.projection
 
     def pooled(self, bags: Bags) -> Tensor:
+        """One vector per bag, (B, D): but for max, small vectors are pooled and then projected."""
         if self.mode == "max":
             check_bags(bags, self.num_embeddings)
             return pool(self.vectors(bags.ids), bags, self.mode)

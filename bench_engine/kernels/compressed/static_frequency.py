@@ -55,10 +55,12 @@ class StaticFrequencyEmbeddingBag(PlainEmbeddingBag):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draw the weight anew; which rows have a vector of their own stays."""
         bound = initial_bound(self.num_embeddings)
         nn.init.uniform_(self.weight, -bound, bound)
 
     def vectors(self, ids: Tensor) -> Tensor:
+        """Each id's own row, or the one that is shared: (n, D)."""
         return F.embedding(self.slots[ids.long()], self.weight)
 
     def metadata_bytes(self) -> int:

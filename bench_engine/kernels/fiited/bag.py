@@ -325,6 +325,7 @@ class FIITEDEmbeddingBag(nn.Module):
 
     @property
     def chunk_width(self) -> int:
+        """Dimensions of a chunk."""
         return self.embedding_dim // self.num_chunks
 
     @property
@@ -387,9 +388,11 @@ class FIITEDEmbeddingBag(nn.Module):
         return self
 
     def share_memory(self) -> "FIITEDEmbeddingBag":
+        """Raises RuntimeError: the table's memory is its own."""
         raise RuntimeError("a FIITED table is not shared between processes: use ShardedFIITEDEmbeddingBag")
 
     def extra_repr(self) -> str:
+        """What torch prints between the brackets of the module."""
         rows = list(self.rows_of_tables) if len(self.rows_of_tables) > 1 else self.num_embeddings
         return (
             f"{rows}, {self.embedding_dim}, num_chunks={self.num_chunks}, pruning_ratio={self.pruning_ratio}, "

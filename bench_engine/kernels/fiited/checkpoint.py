@@ -14,9 +14,9 @@ import torch
 class HasState(Protocol):
     """A module, an optimizer, a scheduler ..."""
 
-    def state_dict(self) -> Any: ...
+    def state_dict(self) -> Any: ...  # noqa: D102
 
-    def load_state_dict(self, state: Any) -> Any: ...
+    def load_state_dict(self, state: Any) -> Any: ...  # noqa: D102
 
 
 class CheckpointError(OSError):

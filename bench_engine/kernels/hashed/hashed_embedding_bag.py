@@ -114,5 +114,6 @@ class HashedEmbedding(HashedEmbeddingBag):
         return vectors.view(*input.shape, self.embedding_dim)
 
     def vectors(self, ids: Tensor) -> Tensor:
+        """The vectors of these ids, (n, D); zeros for padding_idx."""
         vectors = super().vectors(ids)
         return vectors if self.padding_idx is None else vectors.masked_fill((ids == self.padding_idx).unsqueeze(1), 0)

@@ -80,6 +80,7 @@ class HashedTable(EmbeddingBagMethod):
             self.hashed_weight = _weight if isinstance(_weight, nn.Parameter) else nn.Parameter(_weight)
 
     def reset_parameters(self) -> None:
+        """Draw the buffer anew."""
         bound = initial_bound(self.num_embeddings)
         nn.init.uniform_(self.hashed_weight, -bound, bound)
 
@@ -100,6 +101,7 @@ class HashedTable(EmbeddingBagMethod):
         return HashedLayout(self.hash, seed, self.signs, self.block_size, self.embedding_dim, slots)
 
     def vectors(self, ids: Tensor) -> Tensor:
+        """The hashed vectors of these ids, (n, D), signed where the table is."""
         layout = self.layout
         vectors = self.hashed_weight[layout.slots(ids)]
         factors = layout.factors(ids, vectors.dtype)
@@ -129,6 +131,7 @@ class HashedTable(EmbeddingBagMethod):
         return per_sample_weights
 
     def extra_repr(self) -> str:
+        """Sizes, and the options that are not the usual ones."""
         told = [super().extra_repr(), f"slots={self.hashed_weight.numel()}"]
         told += [f"{name}={getattr(self, name)!r}" for name, value in _DEFAULTS.items() if getattr(self, name) != value]
         return ", ".join(told)

@@ -19,6 +19,7 @@ class FbgemmTbe(RivalTable):
     """
 
     def new_weight(self) -> nn.Parameter:
+        """The memory that FBGEMM's module holds. Raises ValueError for a mode that it lacks."""
         if self.mode not in _POOLING:
             raise ValueError(f"FBGEMM pools by sum and mean only, not by {self.mode}")
         size = (self.num_embeddings, self.embedding_dim)
@@ -31,4 +32,5 @@ class FbgemmTbe(RivalTable):
         return input.reshape(-1).long(), torch.arange(bags + 1) * size
 
     def lookup(self, request: Request) -> Tensor:
+        """The pooled vectors (B, D)."""
         return self.tbe(*request)

@@ -33,21 +33,27 @@ class Tbe(OpMethod):
             give(weights, self.tables())
 
     def prepare(self, request: Request) -> Any:
+        """The ids of all tables in FBGEMM's own layout."""
         return joined(request.ids, self.shape.bag_sizes)
 
     def lookup(self, prepared: Any) -> Tensor:
+        """The vectors (B, T * D)."""
         return self._tbe(*prepared)
 
     def tables(self) -> list[Tensor]:
+        """Views (E, D) of the one weight."""
         return self._split(self._tbe.weights)
 
     def table_gradients(self) -> list[Tensor]:
+        """Views (E, D) of the one gradient."""
         return self._split(self._tbe.weights.grad)
 
     def parameters(self) -> list[nn.Parameter]:
+        """The one weight of all tables."""
         return [self._tbe.weights]
 
     def kept(self) -> list[Tensor]:
+        """Parameters and buffers of FBGEMM's module."""
         return [*self._tbe.parameters(), *self._tbe.buffers()]
 
     def _split(self, flat: Tensor) -> list[Tensor]:
@@ -58,9 +64,11 @@ class TbeJoined(Tbe):
     """The same for a model that has the ids of each table for itself: joining them is in the measured time."""
 
     def prepare(self, request: Request) -> Any:
+        """The ids as they come: joining them is part of what is timed."""
         return request.joined if request.joined is not None else list(request.ids)
 
     def lookup(self, prepared: Any) -> Tensor:
+        """The vectors (B, T * D), the ids joined first."""
         sizes = self.shape.bag_sizes
         if not isinstance(prepared, Tensor):
             return super().lookup(joined(prepared, sizes))
@@ -95,19 +103,24 @@ class IntNBit(OpMethod):
         give(weights, self.tables())
 
     def prepare(self, request: Request) -> Joined:
+        """The ids of all tables in FBGEMM's own layout."""
         return joined(request.ids, self.shape.bag_sizes)
 
     def lookup(self, prepared: Joined) -> Tensor:
+        """The vectors (B, T * D)."""
         return self._tbe(*prepared)
 
     def tables(self) -> list[Tensor]:
+        """Views (E, D) of the bytes that FBGEMM keeps."""
         rows = (table for table, _ in self._tbe.split_embedding_weights())  # bytes, padded
         return [table[:, : 4 * self.shape.dim].view(torch.float32) for table in rows]
 
     def parameters(self) -> list[nn.Parameter]:
+        """None: it does not train."""
         return []
 
     def kept(self) -> list[Tensor]:
+        """The padded bytes of all tables."""
         return [table for table, _ in self._tbe.split_embedding_weights()]
 
 

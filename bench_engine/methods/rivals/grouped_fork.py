@@ -37,6 +37,7 @@ class JitFork(ModelMethod):
     """
 
     def transformed(self, model: GroupedModel) -> Any:
+        """The model with bags that fork, on as many threads as the trial has."""
         if torch.get_num_interop_threads() != torch.get_num_threads():
             torch.set_num_interop_threads(torch.get_num_threads())
         with warnings.catch_warnings(action="ignore", category=DeprecationWarning):

@@ -12,4 +12,5 @@ class InductorModel(ModelMethod):
     """The untouched model compiled for each shape: its guards around a call are measured too."""
 
     def transformed(self, model: GroupedModel) -> Any:
+        """The model, compiled by Inductor."""
         return torch.compile(model, dynamic=False)

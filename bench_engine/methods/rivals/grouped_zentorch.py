@@ -19,6 +19,7 @@ class ZentorchCompile(ModelMethod):
     """
 
     def transformed(self, model: GroupedModel) -> Any:
+        """The model, compiled by zentorch."""
         return torch.compile(model, backend="zentorch", dynamic=False)
 
 
@@ -43,14 +44,18 @@ class ZentorchGroup(OpMethod):
         return flat, [torch.arange(batch) * size for size in self.shape.bag_sizes]
 
     def lookup(self, prepared: tuple[list[Tensor], list[Tensor]]) -> list[Tensor]:
+        """The vectors, (B, D) per table."""
         op = torch.ops.zentorch.zentorch_horizontal_embedding_bag_group
         return op(self._weights, *prepared, *self._options)
 
     def tables(self) -> list[Tensor]:
+        """The weights (E, D)."""
         return self._weights
 
     def parameters(self) -> list[nn.Parameter]:
+        """None: it does not train."""
         return []
 
     def kept(self) -> list[Tensor]:
+        """The weights, and nothing beside them."""
         return self._weights

@@ -25,4 +25,5 @@ class InductorEmbeddingBag(DenseEmbeddingBag):
         self._compiled = torch.compile(_embedding_bag, dynamic=False)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None) -> Tensor:
+        """The pooled vectors (B, D), by the compiled call."""
         return self._compiled(input, self.weight, offsets, self.mode)

@@ -37,9 +37,11 @@ class JaxEmbeddingBag(RivalTable):
         return jnp.asarray(input.numpy().astype(np.int32))
 
     def lookup(self, request: jax.Array) -> jax.Array:
+        """The pooled vectors (B, D), waited for."""
         return self._pool(self._table, request).block_until_ready()
 
     def as_tensor(self, output: Any) -> Tensor:
+        """The same memory as a tensor."""
         return torch.from_dlpack(output)
 
 

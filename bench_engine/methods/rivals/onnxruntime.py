@@ -40,9 +40,11 @@ class OnnxRuntimeEmbeddingBag(RivalTable):
         return {"table": self._table, "ids": input.long().contiguous().numpy()}
 
     def lookup(self, request: dict[str, np.ndarray]) -> np.ndarray:
+        """The pooled vectors (B, D), in the runtime's memory."""
         return self._session.run(None, request)[0]
 
     def as_tensor(self, output: Any) -> Tensor:
+        """The same memory as a tensor."""
         return torch.from_numpy(output)
 
 

@@ -39,9 +39,11 @@ class RivalTable(EmbeddingBagMethod):
         """The (B, D) output for a prepared request, complete when this returns."""
 
     def as_tensor(self, output: Any) -> Tensor:
+        """What the rival returned, as a tensor (B, D)."""
         return output
 
     def vectors(self, ids: Tensor) -> Tensor:
+        """The rows of these ids, (n, D)."""
         return F.embedding(ids, self.weight.view(self.num_embeddings, self.embedding_dim))
 
     def forward(self, input: Any, offsets: Tensor | None = None) -> Any:

@@ -22,6 +22,7 @@ class ZentorchEmbeddingBag(RivalTable):
         return input.reshape(-1).long(), torch.arange(bags) * size
 
     def lookup(self, request: Request) -> Tensor:
+        """The pooled vectors (B, D)."""
         ids, offsets = request
         return torch.ops.zentorch.zentorch_embedding_bag(
             self.weight, ids, offsets, scale_grad_by_freq=False, mode=_MODES[self.mode], sparse=False

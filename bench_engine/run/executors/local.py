@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
+from bench_engine.machine import hardware, memory
 from bench_engine.machine import machine as this_machine
-from bench_engine.machine import memory
 from bench_engine.machine.lock import machine_lock
 from bench_engine.plan.planning import Site, this_site
 from bench_engine.run import recording
@@ -35,13 +35,16 @@ class LocalExecutor:
     def holding(
         sweep: str, wait: bool, waiting: Callable[[str], None], cancelled: Callable[[], bool]
     ) -> AbstractContextManager[None]:
+        """Hold the lock of this machine."""
         return machine_lock(sweep, wait, waiting, cancelled)
 
     def sites(self) -> Sequence[Site]:
+        """This machine alone."""
         self._prepare()
         return (this_site(),)
 
     def run(self, groups: Sequence[Group], running: Callable[[str], None]) -> Iterator[GroupResult]:
+        """Run the groups one after the other."""
         machine, code_version = this_machine.machine(), this_machine.code_version()
         useless: set[str] = set()  # references that failed: no other group is to wait for one again
         for group in groups:
@@ -60,6 +63,7 @@ class LocalExecutor:
                 return
 
     def kill(self) -> None:
+        """End all workers; none is started any more."""
         self._killed = True
         for worker in self._workers:
             worker.kill()
@@ -101,7 +105,7 @@ class LocalExecutor:
     def _set_up(self, trials: Sequence[Trial], started: list[WorkerProcess | TrialResult]) -> None:
         """Start the workers; set-up is not timed, so as many at once as the machine has cores."""
         free = int(memory.available_bytes() * _SPARE)
-        at_once = max(1, this_machine.cores() // _threads(trials))
+        at_once = max(1, hardware.cores() // _threads(trials))
         for first in range(0, len(trials), at_once):
             for trial in trials[first : first + at_once]:
                 limit = trial.memory_limit_gb

@@ -68,9 +68,11 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
+        """Of the worker's process."""
         return self._process.pid
 
     def fileno(self) -> int:
+        """Of the channel to the worker, for select."""
         return self._channel.fileno()
 
     def tell(self, line: str) -> None:

@@ -85,7 +85,8 @@ class RayExecutor:
     """Runs groups on the nodes of a cluster that is there already."""
 
     def __init__(self, address: str = "auto", say: Callable[[str], None] = print, patience_s: float = 60.0) -> None:
-        """
+        """The cluster is joined when it is first held.
+
         Args:
             address: HOST:PORT of the cluster's head; auto for RAY_ADDRESS, else the cluster that runs on this machine.
             say: told in sentences about nodes that are lost or not used.
@@ -106,6 +107,7 @@ class RayExecutor:
 
     @property
     def at_once(self) -> int:
+        """One group per node that is ready."""
         return max(1, sum(node.ready for node in self._nodes.values()))
 
     @contextlib.contextmanager
@@ -141,6 +143,7 @@ class RayExecutor:
         return list(found.values())
 
     def run(self, groups: Sequence[Group], running: Callable[[str], None]) -> Iterator[GroupResult]:
+        """Hand the groups out to the nodes, and again where a node is lost."""
         waiting = [_Job(group) for group in groups]
         self._usable_at = time.monotonic()
         while waiting or any(node.job for node in self._nodes.values()):
@@ -155,6 +158,7 @@ class RayExecutor:
             self._check(waiting)
 
     def kill(self) -> None:
+        """Let `run` end what the nodes are doing, and yield no more."""
         self._killed = True  # Ray may not be called from a signal handler: `run` ends the nodes when it looks
 
     # -- nodes -----------------------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ class Cluster:
 
     @staticmethod
     def close() -> None:
+        """Leave the cluster, which goes on."""
         with _signals_kept():
             ray.shutdown()
 

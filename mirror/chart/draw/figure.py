@@ -14,7 +14,8 @@ from mirror.chart.draw.panel import Panel, Style, named
 from mirror.chart.draw.parallel import parallel
 from mirror.chart.draw.traces import entry_trace, line, scatter
 from mirror.chart.drawable import drawn_part, fits, panels, spans
-from mirror.table.table import Table, Value
+from mirror.table.table import Table
+from mirror.table.values import Value
 
 _DRAW: dict[str, Callable[[Table, ChartSpec, Style], Panel]] = {
     "scatter": scatter, "line": line, "bar": bar, "box": box, "histogram": histogram, "heatmap": heatmap,

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 # Okabe and Ito (2008); their yellow is darkened, since it fades on white.
 _COLORS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#B5A300")

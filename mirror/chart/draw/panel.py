@@ -13,8 +13,8 @@ from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw.palette import OTHER, PLAIN, Look, looks
 from mirror.query.roles import compared, is_fixed_by, keys_in_order, roles_of, spread
 from mirror.table.numbers import cut_middle, describe, format_number, format_tick, format_value, is_year
-from mirror.table.table import Column, Table, Value
-from mirror.table.values import is_number
+from mirror.table.table import Column, Table
+from mirror.table.values import Value, is_number
 
 GREY = "#666666"
 ROOM = 700  # pixels that a panel has for the labels of its x axis, if nobody says otherwise

@@ -7,7 +7,7 @@ little. The statement's type is not asked for: DuckDB 2.0 says SELECT of a DELET
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -94,8 +94,9 @@ def _parse(connection: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, An
         raise refusals.too_deep() from error
     except (duckdb.Error, ValueError, TypeError) as error:
         raise GuardError("This SQL cannot be checked, so it does not run: write it in a simpler way.") from error
-    if tree.get("error") is False and isinstance(tree.get("statements"), list):
-        return tree["statements"]
+    statements = tree.get("statements")
+    if tree.get("error") is False and isinstance(statements, list):
+        return statements
     message = str(tree.get("error_message", "it is not SQL"))
     if "depth" in message.lower():
         raise refusals.too_deep()
@@ -212,20 +213,12 @@ def _walk(value: Any, ctes: frozenset[str], depth: int) -> None:
             raise refusals.unknown(key)
     if label in _QUERIES:
         ctes = _with(value.get("cte_map") or {}, ctes, depth)
+    elif label in _CHECKS:
+        _CHECKS[label](value)
     elif label == "BASE_TABLE":
         _table(value, ctes)
-    elif label in ("FUNCTION", "WINDOW"):
-        _function(value)
-    elif label == "TABLE_FUNCTION":
-        _table_function(value.get("function"))
-    elif label == "COLUMN_REF":
-        _column(value)
-    elif label == "CAST":
-        _cast(value)
     elif label == "PIVOT":
         _pivot(value, ctes, depth)
-    elif label == "OPERATOR" and value.get("type") not in _OPERATORS:
-        raise refusals.unknown(str(value.get("type")))
     deeper = depth + 1 if label else depth
     for key in _NODES[label] & value.keys():
         if label == "RECURSIVE_CTE_NODE" and key == "right":
@@ -388,3 +381,19 @@ def _first_word(sql: str) -> str:
 def _only_select(verb: str) -> str:
     reason = f": {verb} {_WHY[verb]}" if verb in _WHY else f", not {verb}"
     return f"Only SELECT can run here{reason}."
+
+
+def _operator(node: dict[str, Any]) -> None:
+    if node.get("type") not in _OPERATORS:
+        raise refusals.unknown(str(node.get("type")))
+
+
+# Kinds of nodes that are checked by what they hold themselves.
+_CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "FUNCTION": _function,
+    "WINDOW": _function,
+    "TABLE_FUNCTION": lambda node: _table_function(node.get("function")),
+    "COLUMN_REF": _column,
+    "CAST": _cast,
+    "OPERATOR": _operator,
+}

@@ -32,7 +32,7 @@ from mirror.data.process.sql_process import unique_names
 from mirror.data.process.sql_serving import Request, Requests, serve
 from mirror.schema import catalog
 from mirror.schema.profile import MAX_VALUES, Profile
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 TEXT_CAP = 10_000
 NAME_CAP = 200
@@ -111,7 +111,7 @@ def profile(connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int]
             f"SELECT DISTINCT benchmark, {column} FROM results WHERE {column} IS NOT NULL ORDER BY ALL"
         ):
             found[benchmark].append(value)
-        together = sorted({value for values in found.values() for value in values})  # type: ignore[type-var]
+        together = sorted({value for values in found.values() for value in values})
         if len(together) <= MAX_VALUES:
             distinct[column] = tuple(together)
         for benchmark, values in found.items():

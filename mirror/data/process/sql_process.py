@@ -207,9 +207,11 @@ class SqlProcess:
 
     @property
     def alive(self) -> bool:
+        """Whether it can be asked."""
         return self.healthy and self._process.poll() is None
 
     def kill(self) -> None:
+        """End the process, whatever it does."""
         self._finalizer()
 
     def _send(self, message: dict[str, Any]) -> None:

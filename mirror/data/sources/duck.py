@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -265,7 +266,7 @@ def _schema(source: Source, connection: duckdb.DuckDBPyConnection) -> str:
 
 
 def _structure(connection: duckdb.DuckDBPyConnection) -> Structure:
-    def rows(sql: str) -> list[tuple]:
+    def rows(sql: str) -> list[tuple[Any, ...]]:
         return connection.execute(sql).fetchall()
 
     here = "database_name = current_database() AND schema_name = current_schema()"

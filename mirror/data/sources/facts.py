@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from sqlglot import exp
 
@@ -14,7 +15,7 @@ from mirror.query.tables.dialects import without_nan
 from mirror.schema import keys
 from mirror.schema.database import MAX_VALUES, Column, Database, Relation, shown
 from mirror.schema.names import is_key, label_columns
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 STATEMENT_LIMIT_S = 5.0
 BUDGET_S = 20.0
@@ -180,11 +181,11 @@ class _Counter:
         row = self._row(relation, f"{sql} AS counted")
         return int(row[0]) if row else None
 
-    def _row(self, relation: Relation, sql: str) -> tuple | None:
+    def _row(self, relation: Relation, sql: str) -> tuple[Any, ...] | None:
         rows = self._rows(relation, sql)
         return rows[0] if rows else None
 
-    def _rows(self, relation: Relation, sql: str) -> list[tuple] | None:
+    def _rows(self, relation: Relation, sql: str) -> list[tuple[Any, ...]] | None:
         left = self._until - time.monotonic()
         if left <= 0 or (relation.view and relation.name in self._late):  # a slow view is slow whatever is asked
             self._late.append(relation.name)

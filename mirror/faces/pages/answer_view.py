@@ -1,5 +1,6 @@
 """An answer on the page Ask: its reading, sentence, chart, SQL and table; or a plan, a question back, a refusal."""
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -35,7 +36,7 @@ def show(trail: Trail, box: Sandbox) -> None:
         if answer.note:
             st.warning(plain(answer.note), icon=":material/info:")
     if answer.sql is None:
-        _no_rows(answer, partial(flow.ask_anew, box=box), "suggestion")
+        no_rows(answer, partial(flow.ask_anew, box=box), "suggestion")
     else:
         _rows(trail, box)
     _sent(trail.step.answer)
@@ -138,14 +139,14 @@ def _follow_up(trail: Trail, box: Sandbox) -> None:
         again = flow.follow_up if trail.reply.status == "ambiguous" else flow.ask_anew
         if trail.reply.note:
             st.warning(plain(trail.reply.note), icon=":material/info:")
-        _no_rows(trail.reply, partial(again, box=box), "reply")
+        no_rows(trail.reply, partial(again, box=box), "reply")
         _sent(trail.reply)
 
 
 # -- no rows -----------------------------------------------------------------------------------------------------------
 
 
-def _no_rows(answer: Answer, ask: "partial[None]", key: str) -> None:
+def no_rows(answer: Answer, ask: Callable[[str], None], key: str) -> None:
     """A plan to run, a question back, a refusal or an error."""
     if answer.plan:
         _plan(answer.plan, key)
@@ -160,7 +161,7 @@ def _no_rows(answer: Answer, ask: "partial[None]", key: str) -> None:
         question_buttons(answer.suggestions, ask, key)
 
 
-def question_buttons(questions: tuple[str, ...], ask: "partial[None]", key: str) -> None:
+def question_buttons(questions: tuple[str, ...], ask: Callable[[str], None], key: str) -> None:
     """Questions to click; `ask` takes the one that is clicked."""
     with st.container(horizontal=True, gap="small"):
         for i, question in enumerate(questions):

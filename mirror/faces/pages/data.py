@@ -10,6 +10,7 @@ from mirror.ask.answer import Answer
 from mirror.ask.other_data import MAX_QUESTION, ask, data, run_sql
 from mirror.data.process.sql_process import QueryStopped
 from mirror.data.sources.location import READABLE, SourceError, find
+from mirror.faces.pages.answer_view import no_rows, question_buttons
 from mirror.faces.pages.common import heading, is_phone, plain, show_chart
 from mirror.faces.pages.result_view import chart_options, rows_in_words, show_rows
 from mirror.language.tables.examples import examples
@@ -43,7 +44,7 @@ def page() -> None:
         state.setdefault("data_sql", answer.sql or "")
     _question_form(database)
     if answer is None:
-        _question_buttons(examples(database), "data_example")
+        question_buttons(examples(database), _ask, "data_example")
         return
     _show(answer)
 
@@ -189,12 +190,6 @@ def _question_form(database: Database) -> None:
         right.form_submit_button("Ask", type="primary", width="stretch", on_click=_ask_typed)
 
 
-def _question_buttons(questions: tuple[str, ...], key: str) -> None:
-    with st.container(horizontal=True, gap="small"):
-        for i, question in enumerate(questions):
-            st.button(plain(question), key=f"{key}_{i}", on_click=_ask, args=(question,))
-
-
 # -- the answer ----------------------------------------------------------------------------------------------------
 
 
@@ -202,7 +197,7 @@ def _show(answer: Answer) -> None:
     if answer.note:
         st.warning(plain(answer.note), icon=":material/info:")
     if answer.sql is None:
-        _not_answered(answer)
+        no_rows(answer, _ask, "data_suggestion")
         return
     edited = answer.engine == "sql" and st.session_state["data_original"].sql != answer.sql
     st.markdown(f"Read as: {plain(answer.read_as)}{' · **edited**' if edited else ''}")
@@ -220,14 +215,6 @@ def _show(answer: Answer) -> None:
         _sql_editor(answer, edited)
     if answer.table:
         show_rows(answer.table, key="data_table", file_name="data.csv")
-
-
-def _not_answered(answer: Answer) -> None:
-    icon = {"ambiguous": ":material/help:", "error": ":material/error:"}.get(answer.status, ":material/block:")
-    (st.error if answer.status == "error" else st.info)(plain(answer.summary), icon=icon)
-    if answer.suggestions:
-        st.markdown("Which one?" if answer.status == "ambiguous" else "These can be asked:")
-        _question_buttons(answer.suggestions, "data_suggestion")
 
 
 # -- the SQL -------------------------------------------------------------------------------------------------------

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 
 import streamlit as st
 
+from db.installation import ROOT
 from db.runs import RunState
-from db.settings import ROOT
 from db.store import StoreError
 from mirror.data.process.sandbox import Sandbox
 from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.faces.pages.common import heading, local_time, plain, prose, sandbox, show_status, show_table
 from mirror.runs import jobs
 from mirror.runs.listing import filled, newest
-from mirror.runs.run_plan import RunPlan
+from mirror.runs.run_plan import RunPlan, Scalar
 from mirror.schema import catalog
 from mirror.table.numbers import format_value
 from mirror.table.table import plain_table
@@ -120,7 +120,7 @@ def _form(options: jobs.Options) -> str:
     for name in methods:
         if (missing := known[name].missing) and missing not in asked.notes:
             st.warning(prose(missing))
-    parameters: dict[str, list[jobs.Scalar]] = {}
+    parameters: dict[str, tuple[Scalar, ...]] = {}
     seeds = 1
     places = st.columns(2)
     had = [a for a in bench.axes if not a.methods or set(a.methods) & set(methods)]
@@ -133,17 +133,24 @@ def _form(options: jobs.Options) -> str:
             seeds = int(column.number_input("seeds", 1, 100, key=key, help="how many repeats, each with its own seed"))
         elif axis.choices:
             state.setdefault(key, [axis.default])
-            parameters[axis.name] = list(column.multiselect(axis.name, axis.choices, key=key, help=plain(axis.text)))
+            parameters[axis.name] = tuple(column.multiselect(axis.name, axis.choices, key=key, help=plain(axis.text)))
         else:
             state.setdefault(key, str(axis.default))
             ends = plain(f"{axis.text}, {axis.low:g} to {axis.high:g}; several with commas")
             text = column.text_input(axis.name, key=key, help=ends)
-            parameters[axis.name] = [_scalar(part) for part in text.split(",") if part.strip()]
+            parameters[axis.name] = tuple(_scalar(part) for part in text.split(",") if part.strip())
     baseline = next((m for m in (asked.baseline, catalog.words()["baseline"]) if m in methods), "")
-    return jobs.sweep_text("custom", bench.name, methods, parameters, baseline=baseline, seeds=seeds)
+    made = RunPlan(
+        benchmark=bench.name,
+        methods=tuple(methods),
+        baseline=baseline,
+        parameters=tuple(parameters.items()),
+        seeds=seeds,
+    )
+    return made.sweep_text()
 
 
-def _scalar(text: str) -> jobs.Scalar:
+def _scalar(text: str) -> Scalar:
     for kind in (int, float):
         try:
             return kind(text.strip())

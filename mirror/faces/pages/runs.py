@@ -16,7 +16,8 @@ from mirror.runs.listing import FILTERS, choices, details, trials
 from mirror.schema import catalog
 from mirror.table.csv_export import to_csv
 from mirror.table.numbers import format_value
-from mirror.table.table import Column, Table, Value
+from mirror.table.table import Column, Table
+from mirror.table.values import Value
 from mirror.table.wording import counted
 
 _LONGEST_VALUE = 120

@@ -57,6 +57,7 @@ class Trail:
 
     @property
     def is_full(self) -> bool:
+        """Whether no step more is kept."""
         return self.at + 1 >= MOST_STEPS
 
     def followed(self, question: str, answer: Answer) -> "Trail":

@@ -14,7 +14,7 @@ from mirror.schema import catalog
 from mirror.schema.profile import Profile
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.numbers import describe
-from mirror.table.table import Value
+from mirror.table.values import Value
 from mirror.table.wording import join, shortened
 
 RANKED = ("best", "ranking")

@@ -11,7 +11,7 @@ from mirror.query.filter_words import filter_in_words
 from mirror.query.spec import Filter, Operator
 from mirror.schema import catalog
 from mirror.table.numbers import format_number
-from mirror.table.table import Value
+from mirror.table.values import Value
 from mirror.table.wording import join
 
 Filters = tuple[Filter, ...]

@@ -9,8 +9,8 @@ from mirror.query.roles import roles_of
 from mirror.query.spec import Filter, QuerySpec
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.numbers import format_value
-from mirror.table.table import Table, Value
-from mirror.table.values import is_number
+from mirror.table.table import Table
+from mirror.table.values import Value, is_number
 from mirror.table.wording import counted, in_words, shortened
 
 _RANGES = 1.5

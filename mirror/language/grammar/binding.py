@@ -9,7 +9,7 @@ from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import Filter, Operator
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 SUPERLATIVES = ("best", "worst", "highest", "lowest", "fastest", "slowest", "smallest", "largest", "top", "bottom")
 _LIMITED = (*SUPERLATIVES, "newest")  # what may have a number of rows beside it

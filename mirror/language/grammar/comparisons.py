@@ -7,7 +7,7 @@ from mirror.language.grammar.slots import COMPARATIVES, SPEED, Slots, bare
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import Claim, Filter, Metric, Order, QuerySpec
 from mirror.schema import catalog
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 _TRADE_OFF = ("memory_mb", "auc")
 # Comparatives that name an end of the metric, and whether it is the lower one.

@@ -7,7 +7,7 @@ from mirror.language.grammar.lexicon import Item
 from mirror.query.spec import Filter
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 _ONE_OF_MANY = ("which", "what", "each", "every")
 

@@ -22,12 +22,22 @@ from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import Aggregate, Filter, Operator, Order, QuerySpec
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
-from mirror.table.table import Value
+from mirror.table.values import Value
 from mirror.table.wording import join
 from mirror.words.tokens import tokens
 
 _OVER_ALL = ("over", "across", "for all", "at all", "on all", "over all", "across all")  # "average AUC over data sets"
 _AGGREGATES: tuple[str, ...] = get_args(Aggregate)
+# cue -> the slot that it sets and nothing else
+_FLAGS = {
+    "relative": "relative", "sum": "summed", "why": "explain", "vs": "tradeoff", "tradeoff": "tradeoff",
+    "training": "over_training",
+    **{name: name for name in (
+        "compare", "log", "count", "changed", "significant", "front", "newest", "exist", "dominated", "final", "often",
+        "recommend", "extent",
+    )},
+}  # fmt: skip
+_COMPARED = {"beats": "better", "<": "smaller", ">": "larger", "improved": "better", "regressed": "worse"}
 _EACH = ("for each", "for every", "for any")
 _ENDS = ("highest", "lowest", "smallest", "largest")  # which an axis has as well as a metric
 _CANNOT = {
@@ -206,12 +216,7 @@ class _Reader:
         if self.negated == "?" and name == "compressed":
             self._without(item)
             return
-        if self.negated == "?" and name in (*COMPARATIVES, "beats"):
-            slots.denied = f"{self.negation} {item.text}"
-        elif self.negated == "?" and name not in ("not", "failed") and not name.startswith("status:"):
-            self._end_negation()
-        if (name == "failed" or name.startswith("status:")) and self.peek(-2).is_cue("not"):
-            raise Refusal("What has no failures cannot be listed: ask how many trials failed by method, or why.")
+        self._after_not(item)
         if name == "to":
             slots.to = True
         if name not in ("by", "to"):
@@ -223,87 +228,83 @@ class _Reader:
             self.negation = item.text
         self.negated = "?" if name == "not" else ""
         if name == "by":
-            self.grouping = True
             self.collapsing = slots.aggregate == "avg" and item.text in _OVER_ALL
             self.grouping = not self.collapsing
-        elif name == "relative":
-            slots.relative = True
-        elif name == "drop:auc":
+        elif name in _FLAGS:
+            setattr(slots, _FLAGS[name], True)
+        elif name in SUPERLATIVES:
+            self._superlative(name)
+        elif name in ("longest", "shortest"):
+            self._superlative({"longest": "highest", "shortest": "lowest"}[name])
+            slots.leading = "duration_s"
+        elif name in ("max", "min") and self._axis_ahead():
+            self._superlative({"max": "highest", "min": "lowest"}[name])
+        elif name in _AGGREGATES and name not in _FLAGS:
+            self._aggregated(name)
+        elif name.startswith("chart:"):
+            slots.chart = name.removeprefix("chart:")  # type: ignore[assignment]
+        elif name == "failed" or name.startswith("status:"):
+            self._failed(name)
+        else:
+            self._choose(item)
+
+    def _after_not(self, item: Item) -> None:
+        """What a `not` before the cue denies."""
+        slots, name = self.filled, item.name
+        if self.negated == "?" and name in (*COMPARATIVES, "beats"):
+            slots.denied = f"{self.negation} {item.text}"
+        elif self.negated == "?" and name not in ("not", "failed") and not name.startswith("status:"):
+            self._end_negation()
+        if (name == "failed" or name.startswith("status:")) and self.peek(-2).is_cue("not"):
+            raise Refusal("What has no failures cannot be listed: ask how many trials failed by method, or why.")
+
+    def _choose(self, item: Item) -> None:
+        """What is held against another, chosen or sorted."""
+        slots, name = self.filled, item.name
+        if name == "drop:auc":
             slots.relative = True
             self._add_metric("auc")
         elif name in ("drop", "ratio", "saves"):
             slots.told.add(name)
             slots.words |= {word.removesuffix("s") for word in item.text.split()}
-        elif name == "beats":
-            slots.comparative = "better"
-        elif name in SUPERLATIVES:
-            self._superlative(name)
         elif name in COMPARATIVES:
             if slots.comparative and slots.comparative != name:
                 slots.comparatives.append(slots.comparative)
             slots.comparative = name
-        elif name in ("<", ">"):
-            slots.comparative = {"<": "smaller", ">": "larger"}[name]
+        elif name in _COMPARED:
+            slots.comparative = _COMPARED[name]
+            slots.changed = slots.changed or name in ("improved", "regressed")
+        elif name == "compressed":
+            self._add_filter("compression", "<", (1.0,))
+        elif name == "trials":
+            slots.trials = True
+            slots.whole_trials = slots.whole_trials or item.text.startswith(("trial", "run"))
         elif name == "sort":
             self._sort()
         elif name in ("ascending", "descending"):
             slots.sort_down = name == "descending"
             if slots.sort:
                 slots.sort[-1] = Order(slots.sort[-1].column, slots.sort_down)
-        elif name == "sum":
-            slots.summed = True
-        elif name in ("max", "min") and self._axis_ahead():
-            self._superlative({"max": "highest", "min": "lowest"}[name])
-        elif name in ("longest", "shortest"):
-            self._superlative({"longest": "highest", "shortest": "lowest"}[name])
-            slots.leading = "duration_s"
-        elif name in _AGGREGATES and name != "count":
-            both = {slots.aggregate, name} - {None}
-            if len(both) > 1 and both != {"avg", "stddev"}:  # beside a mean its deviation stands anyway
-                raise Refusal(f"Only one of {' and '.join(sorted(map(str, both)))} can be shown at once: name one.")
-            slots.aggregate = "avg" if len(both) > 1 else name  # type: ignore[assignment]
-        elif name.startswith("chart:"):
-            slots.chart = name.removeprefix("chart:")  # type: ignore[assignment]
-        elif name.startswith("status:"):
-            if slots.failures and not self._has_filter("status"):
-                slots.grouped.append("status")  # "how many failed, and how many were skipped"
-            else:
-                slots.failures = True
-                self._add_filter("status", "=", (name.removeprefix("status:"),))
-        elif name == "compressed":
-            self._add_filter("compression", "<", (1.0,))
-        elif name == "failed":
+
+    def _aggregated(self, name: str) -> None:
+        slots = self.filled
+        both = {slots.aggregate, name} - {None}
+        if len(both) > 1 and both != {"avg", "stddev"}:  # beside a mean its deviation stands anyway
+            raise Refusal(f"Only one of {' and '.join(sorted(map(str, both)))} can be shown at once: name one.")
+        slots.aggregate = "avg" if len(both) > 1 else name  # type: ignore[assignment]
+
+    def _failed(self, name: str) -> None:
+        slots, status = self.filled, self._has_filter("status")
+        if name == "failed":
             slots.failures = True
-            if self._has_filter("status"):
+            if status:
                 slots.filters[:] = [f for f in slots.filters if f.column != "status"]
                 slots.grouped.append("status")
-        elif name == "why":
-            slots.explain = True
-        elif name in ("vs", "tradeoff"):
-            slots.tradeoff = True
-        elif name == "trials":
-            slots.trials = True
-            slots.whole_trials = slots.whole_trials or item.text.startswith(("trial", "run"))
-        elif name == "training":
-            slots.over_training = True
-        elif name in ("improved", "regressed"):
-            slots.changed, slots.comparative = True, {"improved": "better", "regressed": "worse"}[name]
-        elif name in (
-            "compare",
-            "log",
-            "count",
-            "changed",
-            "significant",
-            "front",
-            "newest",
-            "exist",
-            "dominated",
-            "final",
-            "often",
-            "recommend",
-            "extent",
-        ):
-            setattr(slots, name, True)
+        elif slots.failures and not status:
+            slots.grouped.append("status")  # "how many failed, and how many were skipped"
+        else:
+            slots.failures = True
+            self._add_filter("status", "=", (name.removeprefix("status:"),))
 
     def _ends_with_a_metric(self) -> bool:
         """Whether the cue at hand is the last word and a verb: "when memory and AUC count"."""
@@ -442,16 +443,8 @@ class _Reader:
             if self.filled.methods() == [item.value] and self._number_ahead():
                 return  # "hashed 0.1 relative to hashed 0.05": the number is what is compared with
             self._refer(Filter(item.name, "=", (item.value,)))
-        if item.name == "method" and not excluded and before.is_cue("than", "relative", "by", "vs"):
-            if before.is_cue("than", "relative"):
-                slots.than = str(item.value)
-            if before.is_cue("than", "relative") or "speedup" in slots.metrics:
-                slots.over_baseline = item.value == catalog.words()["baseline"]
-                told = "speedup" in (*slots.metrics, *slots.filtered_metrics) or self._factor_said(before)
-                if slots.over_baseline and told:
-                    return  # a speedup is over the baseline already
-            if before.is_cue("by") and not slots.over_baseline:
-                self.grouping = False
+        if item.name == "method" and not excluded and self._is_the_baseline(item, before):
+            return  # a speedup is over the baseline already
         if item.name == "direction" and item.text == "backward":
             slots.notes.append("backward is timed together with forward")
         if item.name == "status":
@@ -461,6 +454,20 @@ class _Reader:
             for names in (slots.named, slots.grouped):
                 if item.name in names:
                     names.remove(item.name)
+
+    def _is_the_baseline(self, item: Item, before: Item) -> bool:
+        """Whether a method is only what a speedup is told over anyway."""
+        slots = self.filled
+        if before.is_cue("than", "relative"):
+            slots.than = str(item.value)
+        if before.is_cue("than", "relative") or ("speedup" in slots.metrics and before.is_cue("by", "vs")):
+            slots.over_baseline = item.value == catalog.words()["baseline"]
+            told = "speedup" in (*slots.metrics, *slots.filtered_metrics) or self._factor_said(before)
+            if slots.over_baseline and told:
+                return True
+        if before.is_cue("by") and not slots.over_baseline:
+            self.grouping = False
+        return False
 
     def _has_filter(self, column: str) -> bool:
         return any(f.column == column and f.operator in ("=", "in") for f in self.filled.filters)

@@ -11,7 +11,7 @@ from mirror.language.phrases import machine_names
 from mirror.query.spec import Filter
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
-from mirror.table.table import Value
+from mirror.table.values import Value
 from mirror.words.tokens import NUMBER, tokens
 
 Kind = Literal["column", "value", "curve", "fact", "cue", "filler", "number", "filter", "limit", "unknown"]
@@ -231,8 +231,6 @@ put tried quantify competing retain retains remain
 remains somebody anybody im ive u whats wheres thats theres heres theyre youre
 """
 
-ACTIONS = ("run", "start", "launch", "benchmark", "measure", "rerun", "retry")
-
 UNITS: dict[str, tuple[str, float]] = {
     "b": ("memory_mb", 1e-6), "megabyte": ("memory_mb", 1.0), "gigabyte": ("memory_mb", 1e3),
     "millisecond": ("latency_us", 1e3), "microsecond": ("latency_us", 1.0), "msec": ("latency_us", 1e3),
@@ -290,6 +288,7 @@ class Item:
     filters: tuple[Filter, ...] = ()
 
     def is_cue(self, *names: str) -> bool:
+        """Whether it is one of these cues."""
         return self.kind == "cue" and self.name in names
 
 
@@ -318,42 +317,13 @@ class Lexicon:
             for phrase in (*names, entry.label, *entry.synonyms):
                 self._add(phrase, Item("column", phrase, entry.name))
         for column in (e.name for e in catalog.entries().values() if e.type == "text"):
-            synonyms = catalog.value_synonyms(column)
-            for value in dict.fromkeys([*profile.values(column), *synonyms]):
-                for phrase in (str(value), *synonyms.get(str(value), ())):
-                    item = Item("value", phrase, column, value)
-                    if column in _NAMED_VALUES:
-                        for word in (column, catalog.entry(column).label):
-                            self._add(f"{phrase} {word}", item)
-                            for between in _BESIDE:
-                                self._add(f"{word}{between} {phrase}", item)
-                                self._add(f"{word}s{between} {phrase}", item)
-                    if column not in _NAMED_VALUES or phrase in _TELLING:
-                        self._add(phrase, item)
+            self._add_values(column, profile)
         bare_machines = [(str(m), Item("value", str(m), "machine", m)) for m in profile.values("machine")]
-        for phrase, machines in machine_names.shorter(profile).items():
-            one = len(machines) == 1
-            listed = Filter("machine", "in", machines)
-            item = Item("value", phrase, "machine", machines[0]) if one else Item("filter", phrase, filters=(listed,))
-            self._add(f"machine {phrase}", item)
-            self._add(f"{phrase} machine", item)
-            bare_machines.append((phrase, item))
-        synonyms_of = catalog.curve_synonyms()
-        for curve in dict.fromkeys([*profile.curves, *synonyms_of]):
-            for phrase in (curve, curve.replace("_", " "), *synonyms_of.get(curve, ())):
-                self._add(phrase, Item("curve", phrase, curve))
-        for fact, phrases in catalog.words()["machine_facts"].items():
-            for phrase in phrases:
-                self._add(phrase, Item("fact", phrase, fact))
+        bare_machines += self._add_shorter_machines(profile)
+        self._add_curves_and_facts(profile)
         for word in FILLERS.split():
             self._add(word, Item("filler", word))
-        for phrase, machine in machine_names.parts(profile).items():
-            item = Item("value", phrase, "machine", machine)
-            for around in ("machine {}", "{} machine", "{} box", "{} server"):
-                self._add(around.format(phrase), item)
-            self._parts[phrase] = re.compile(rf"\b{phrase}[-_]\w")  # "epyc-02" is not the machine epyc-01
-            if phrase not in machine_names.EVERYDAY:
-                bare_machines.append((phrase, item))
+        bare_machines += self._add_parts_of_machines(profile)
         movielens = tuple(v for v in profile.values("dataset") if str(v).startswith("ml-"))
         if len(movielens) > 1:  # "the movielens sets"
             several = Item("filter", "movielens", filters=(Filter("dataset", "in", movielens),))
@@ -373,6 +343,53 @@ class Lexicon:
     def _add(self, phrase: str, item: Item) -> None:
         if key := tuple(tokens(phrase)):
             self._phrases.setdefault(key, item)
+
+    def _add_values(self, column: str, profile: Profile) -> None:
+        synonyms = catalog.value_synonyms(column)
+        for value in dict.fromkeys([*profile.values(column), *synonyms]):
+            for phrase in (str(value), *synonyms.get(str(value), ())):
+                item = Item("value", phrase, column, value)
+                if column in _NAMED_VALUES:
+                    for word in (column, catalog.entry(column).label):
+                        self._add(f"{phrase} {word}", item)
+                        for between in _BESIDE:
+                            self._add(f"{word}{between} {phrase}", item)
+                            self._add(f"{word}s{between} {phrase}", item)
+                if column not in _NAMED_VALUES or phrase in _TELLING:
+                    self._add(phrase, item)
+
+    def _add_shorter_machines(self, profile: Profile) -> list[tuple[str, Item]]:
+        """Beside the word "machine"; returns what they are called alone."""
+        bare = []
+        for phrase, machines in machine_names.shorter(profile).items():
+            one = len(machines) == 1
+            listed = Filter("machine", "in", machines)
+            item = Item("value", phrase, "machine", machines[0]) if one else Item("filter", phrase, filters=(listed,))
+            self._add(f"machine {phrase}", item)
+            self._add(f"{phrase} machine", item)
+            bare.append((phrase, item))
+        return bare
+
+    def _add_parts_of_machines(self, profile: Profile) -> list[tuple[str, Item]]:
+        """Beside a word for a machine; returns what they are called alone."""
+        bare = []
+        for phrase, machine in machine_names.parts(profile).items():
+            item = Item("value", phrase, "machine", machine)
+            for around in ("machine {}", "{} machine", "{} box", "{} server"):
+                self._add(around.format(phrase), item)
+            self._parts[phrase] = re.compile(rf"\b{phrase}[-_]\w")  # "epyc-02" is not the machine epyc-01
+            if phrase not in machine_names.EVERYDAY:
+                bare.append((phrase, item))
+        return bare
+
+    def _add_curves_and_facts(self, profile: Profile) -> None:
+        synonyms = catalog.curve_synonyms()
+        for curve in dict.fromkeys([*profile.curves, *synonyms]):
+            for phrase in (curve, curve.replace("_", " "), *synonyms.get(curve, ())):
+                self._add(phrase, Item("curve", phrase, curve))
+        for fact, phrases in catalog.words()["machine_facts"].items():
+            for phrase in phrases:
+                self._add(phrase, Item("fact", phrase, fact))
 
     def items(self, text: str) -> tuple[list[Item], list[str]]:
         """Cut the text into items, longest phrase first. Returns them with a note for each corrected typo."""

@@ -34,6 +34,11 @@ _NUMBERS_OF_MACHINES = ("cores", "l2_kb", "l3_kb", "memory_gb")
 def spec_of(slots: Slots) -> QuerySpec:
     """The bare QuerySpec of the slots; `complete` adds what the results leave open."""
     _check_contradictions(slots.filters)
+    return _of_a_kind_of_its_own(slots) or _of_verdicts_and_ratios(slots) or _of_results(slots)
+
+
+def _of_a_kind_of_its_own(slots: Slots) -> QuerySpec | None:
+    """Training, machines, fronts, reasons and times, where one of them is asked for."""
     in_training = over_training.spec_of(slots)
     if in_training:
         return in_training
@@ -53,8 +58,10 @@ def spec_of(slots: Slots) -> QuerySpec:
     in_time = over_time.spec_of(slots)
     if in_time:
         return in_time
-    if slots.newest:
-        return _newest(slots)
+    return _newest(slots) if slots.newest else None
+
+
+def _of_verdicts_and_ratios(slots: Slots) -> QuerySpec | None:
     if slots.significant:
         _check_significant(slots)
     if _asks_for_verdicts(slots) and not comparisons.asks_how_much_slower(slots):
@@ -68,6 +75,10 @@ def spec_of(slots: Slots) -> QuerySpec:
             "A ratio is of one metric between two methods, machines or values of an axis, as in “latency of hashed "
             "relative to dense” or “ratio of dim 64 to dim 16 latency”; two metrics can be shown side by side."
         )
+    return None
+
+
+def _of_results(slots: Slots) -> QuerySpec:
     if slots.comparative:
         _comparative(slots)
     if slots.extreme and slots.filtered_metrics and not slots.metrics and not slots.superlative:
@@ -86,6 +97,11 @@ def spec_of(slots: Slots) -> QuerySpec:
         return _extent(slots)
     if slots.superlative:
         return comparisons.least_loss(slots) or _superlative(slots)
+    return _of_groups(slots)
+
+
+def _of_groups(slots: Slots) -> QuerySpec:
+    """Numbers of groups, or trials as points, or how many of them there are."""
     dimensions = slots.dimensions()
     listed = dimensions and not slots.metrics and not slots.filters and not slots.compare
     if slots.count or (slots.exist and dimensions and not slots.metrics) or listed:

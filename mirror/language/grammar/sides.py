@@ -3,7 +3,7 @@
 from mirror.query.errors import Refusal
 from mirror.query.spec import Filter
 from mirror.schema import catalog
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 _SIDED = ("method", "machine", "dataset")  # besides axes: what two sides of a comparison may each have their own of
 

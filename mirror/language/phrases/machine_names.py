@@ -3,7 +3,7 @@
 import re
 
 from mirror.schema.profile import Profile
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 _BRACKETS = re.compile(r"(.*\S)\s*\(([^()]+)\)")
 # Words that may stand in a machine's name and say something else without it.

@@ -79,6 +79,7 @@ class Times:
 
     @property
     def asked(self) -> bool:
+        """Whether the question says anything of time."""
         return self.course or self.start is not None or self.end is not None
 
 

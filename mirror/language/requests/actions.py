@@ -20,7 +20,7 @@ from mirror.runs.jobs import AxisOption, BenchmarkOption, JobError, Options
 from mirror.runs.run_plan import RunPlan, Scalar
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
-from mirror.table.table import Value
+from mirror.table.values import Value
 from mirror.table.wording import join, shortened
 
 _MOST_NAMED = 12

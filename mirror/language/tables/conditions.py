@@ -12,7 +12,7 @@ from mirror.query.tables import paths
 from mirror.query.tables.form import Condition, Operator, Place, Presence
 from mirror.schema.database import Column, Relation
 from mirror.schema.names import is_measure, is_year, many, one, qualified, usual_aggregate
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 
 def settled(

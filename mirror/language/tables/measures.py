@@ -118,4 +118,4 @@ class Measures:
 
 
 def _word(aggregate: str | None) -> str:
-    return AGGREGATE_WORDS.get(aggregate, "total").removesuffix(" of")  # type: ignore[call-overload]
+    return AGGREGATE_WORDS.get(aggregate, "total").removesuffix(" of")  # type: ignore[call-overload, no-any-return]

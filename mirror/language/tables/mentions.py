@@ -9,7 +9,7 @@ from mirror.query.errors import Refusal
 from mirror.query.spec import ChartWish
 from mirror.query.tables.form import Aggregate, Bucket, Operator
 from mirror.schema.database import shown
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 DOWNWARD = ("best", "highest", "largest", "top")
 UPWARD = ("worst", "lowest", "smallest", "bottom")

@@ -35,12 +35,15 @@ class Picker:
 
     @property
     def database(self) -> Database:
+        """The one that is asked."""
         return self.known.database
 
     def relation(self, table: str) -> Relation:
+        """The table or view of this name."""
         return self.database.relation(table)
 
     def column(self, place: Place) -> Column:
+        """The column that a place names."""
         return self.relation(place.table).column(place.column)
 
     # -- tables ----------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from mirror.language.tables.vocabulary import Item, Words
 from mirror.query.errors import Refusal
 from mirror.query.tables.form import Aggregate, Operator, Place
 from mirror.schema.names import is_year
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 COMPARISONS: dict[str, Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "="}
 _NEGATED: dict[Operator, Operator] = {"=": "<>", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in"}

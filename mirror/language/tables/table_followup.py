@@ -15,6 +15,7 @@ from mirror.language.tables.resolve import Resolver
 from mirror.query.errors import Refusal
 from mirror.query.tables.form import Asked, Condition, Group
 from mirror.schema.database import Database
+from mirror.table.values import Value
 
 _OPENING = re.compile(
     r"\s*(?P<lead>(?:(?:and|but|now|then|so|ok|okay|please)\b[\s,]*)*)"
@@ -180,6 +181,6 @@ def _merged(before: tuple[Condition, ...], new: list[Condition], more: bool) -> 
     return tuple(dict.fromkeys(merged))
 
 
-def _of_values(condition: Condition, several: str, values: list) -> Condition:
+def _of_values(condition: Condition, several: str, values: list[Value]) -> Condition:
     found = tuple(dict.fromkeys(values))
     return replace(condition, operator="=" if len(found) == 1 else several, values=found)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from mirror.language.grammar import lexicon
 from mirror.language.tables import comments
@@ -13,10 +13,11 @@ from mirror.language.tables.spans import MARK
 from mirror.query.tables.form import Place
 from mirror.schema.database import Database, Link
 from mirror.schema.names import column_words, foreign_key_roles, qualified, singular, table_words, words_of
-from mirror.table.table import Value
+from mirror.table.values import Value
 from mirror.words.tokens import tokens
 
 Kind = Literal["cue", "table", "column", "value", "number", "span", "quoted", "filler", "unknown"]
+T = TypeVar("T")
 
 QUOTED = "quotedtext"
 # What every shop has, under a column of any name.
@@ -84,6 +85,7 @@ class Item:
     value: Value | None = None
 
     def is_cue(self, *names: str) -> bool:
+        """Whether it is one of these cues."""
         return self.kind == "cue" and self.cue in names
 
 
@@ -231,7 +233,7 @@ class Words:
         return [known[m] for m in difflib.get_close_matches(word, known, n=2, cutoff=0.7)]
 
 
-def _add(phrases: dict, words: Iterable[str], meaning: object) -> None:
+def _add(phrases: dict[tuple[str, ...], list[T]], words: Iterable[str], meaning: T) -> None:
     """Both as it is and folded, so that singular and plural find it."""
     exact = tuple(words)
     for phrase in dict.fromkeys((exact, _folded(exact))) if exact else ():

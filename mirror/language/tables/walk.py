@@ -12,6 +12,12 @@ from mirror.schema.names import label_columns
 
 _NEW_CLAUSE = frozenset({"with", "where", "whose", "when"})
 _AGGREGATES: tuple[str, ...] = get_args(Aggregate)
+# What is asked for where a cue stands alone.
+_ALONE = {
+    "=": "“{}” needs a column before it and a known value or a number behind it.",
+    "empty": "It is not said which column is “{}”: name it before.",
+    "times": "“times” stands between two columns, as in “total quantity times unit price”.",
+}
 
 
 class Walk(Comparisons):
@@ -84,10 +90,11 @@ class Walk(Comparisons):
                 return
             self._grouping = True
             return
-        if name == "between" and self._peek().kind == "number":
+        number = self._peek().kind == "number"
+        if name == "between" and number:
             self._range(None)
             return
-        if name in COMPARISONS and (name != "=" or self._peek().kind == "number"):
+        if name in COMPARISONS and (name != "=" or number):
             self._compare(COMPARISONS[name])
             return
         if self._grouping and name in _AGGREGATES and slots.named and not slots.measures:
@@ -98,13 +105,20 @@ class Walk(Comparisons):
             self._aggregated("max" if name in DOWNWARD else "min")
         elif name in DOWNWARD or name in UPWARD:
             self._superlative(item)
-        elif name == "sum" and self._aggregate:
-            pass  # "the average total": the first word counts
         elif name in _AGGREGATES:
-            self._aggregated(name)
+            if name != "sum" or not self._aggregate:  # "the average total": the first word counts
+                self._aggregated(name)
         elif name.startswith("bucket:"):
             self._bucket(item)
-        elif name == "not":
+        elif name in _ALONE:
+            raise Refusal(_ALONE[name].format(item.text))
+        else:
+            self._mark(item)
+
+    def _mark(self, item: Item) -> None:
+        """What a cue says of the words behind it, or of the answer as a whole."""
+        slots, name = self._slots, item.cue
+        if name == "not":
             self._negated = True
         elif name in ("without", "do not"):
             self._without = True
@@ -130,12 +144,6 @@ class Walk(Comparisons):
             slots.log = True
         elif name == "called":
             self._called(item)
-        elif name == "=":
-            raise Refusal(f"“{item.text}” needs a column before it and a known value or a number behind it.")
-        elif name == "empty":
-            raise Refusal(f"It is not said which column is “{item.text}”: name it before.")
-        elif name == "times":
-            raise Refusal("“times” stands between two columns, as in “total quantity times unit price”.")
 
     def _aggregated(self, name: str) -> None:
         if name == "distinct" and self._aggregate != "count":
@@ -317,6 +325,11 @@ class Walk(Comparisons):
             self._measure(Wanted(None, item))
             self._after_measure()
             return
+        self._mention(item)
+
+    def _mention(self, item: Item) -> None:
+        """A column that is said and not tested: a group, what rows are sorted by, a number, or a column to show."""
+        slots = self._slots
         if slots.distinct:
             slots.groups.append(By(item))
         elif self._grouping:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from mirror.query.spec import ChartWish
 from mirror.schema.database import Link
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 Aggregate = Literal["sum", "avg", "median", "min", "max", "stddev", "count", "distinct"]
 Bucket = Literal["year", "quarter", "month", "week", "day"]

@@ -4,7 +4,7 @@ from mirror.query.tables.build import Built
 from mirror.query.tables.form import AGGREGATE_WORDS, Asked, Condition, Group, Measure, Place, Presence
 from mirror.schema.database import Database
 from mirror.schema.names import column_words, many, role_words
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 _OPERATORS = {
     "<>": "≠",

@@ -10,7 +10,7 @@ from mirror.query.tables.form import Asked, Condition, Place, Presence
 from mirror.query.tables.paths import Path, Step
 from mirror.schema.database import Database
 from mirror.schema.names import GENERIC, role_words, table_words, words_of
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 
 @dataclass

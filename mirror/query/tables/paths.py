@@ -22,6 +22,7 @@ class Step:
 
     @property
     def to(self) -> str:
+        """The table it leads to."""
         return self.link.to if self.up else self.link.table
 
     @property

@@ -20,7 +20,7 @@ from bench_engine.benchmarks import answering
 from bench_engine.run import recording
 from bench_engine.sweep import sweep
 from bench_engine.trial import Trial, TrialResult
-from db.settings import ROOT
+from db.installation import ROOT
 from db.store import Store
 from mirror.ask.answering import ask
 from mirror.data.process.sandbox import Sandbox

@@ -13,7 +13,7 @@ import pytest
 
 from bench_engine.machine import lock
 from bench_engine.machine.lock import MachineBusyError, machine_lock
-from db.settings import ROOT
+from db.installation import ROOT
 
 
 @pytest.fixture(autouse=True)

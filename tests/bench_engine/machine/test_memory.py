@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench_engine.machine import cgroup, memory
-from db.settings import ROOT
+from db.installation import ROOT
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory limits and resets are Linux's")
 

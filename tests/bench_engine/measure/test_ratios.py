@@ -23,7 +23,7 @@ from bench_engine.measure.ratios import (
     stretches,
     verdict,
 )
-from db.settings import ROOT
+from db.installation import ROOT
 
 TURNS, PER_TURN, REPETITIONS = 40, 10, 200
 NOISES: dict[str, dict[str, object]] = {

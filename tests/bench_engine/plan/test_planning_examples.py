@@ -11,7 +11,7 @@ from bench_engine.methods import identity
 from bench_engine.plan.planning import Plan, Site, plan
 from bench_engine.registry import METHODS
 from bench_engine.sweep import sweep
-from db.settings import ROOT
+from db.installation import ROOT
 
 MACHINE, TORCH = "fe52790a6c99", "2.13.0+cpu"
 # Examples whose kernel has not changed since they were measured. Where a kernel changes, its line goes; where files are

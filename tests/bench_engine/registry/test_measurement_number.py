@@ -4,7 +4,7 @@ import ast
 import hashlib
 
 from bench_engine.registry import BENCHMARKS
-from db.settings import ROOT
+from db.installation import ROOT
 
 ALL = (
     "bench_engine/measure/measure.py",

@@ -15,7 +15,7 @@ from bench_engine.methods.rivals import LOOKUP_RIVALS, RIVALS
 from bench_engine.registry import METHODS
 from bench_engine.registry.readiness import SkipReasons
 from bench_engine.sweep import sweep
-from db.settings import ROOT
+from db.installation import ROOT
 
 PINNED = [m for m in RIVALS if m.packages]
 NEEDS = {

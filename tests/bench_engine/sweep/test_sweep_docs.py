@@ -10,7 +10,7 @@ from bench_engine.sweep import sweep
 from bench_engine.sweep.part import ENTRY_KEYS, KEYS, MAX_TRIALS_EVER, SPECIAL, STOP_KEYS
 from bench_engine.sweep.range import DISTRIBUTIONS, OF_VALUES
 from bench_engine.trial import Stop, Trial
-from db.settings import ROOT
+from db.installation import ROOT
 
 PAGE = (ROOT / "docs" / "sweeps.md").read_text()
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)

@@ -83,7 +83,3 @@ def expected_codes(rows: Tensor, layout: HashedLayout) -> Tensor:
     factors = layout.factors(rows, torch.int64)
     codes = layout.slots(rows) + 1
     return codes if factors is None else codes * factors
-
-
-def dtype_name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")

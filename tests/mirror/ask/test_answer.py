@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from db import settings
-from db.settings import ROOT
+from db.installation import ROOT
 from mirror.ask.answer import Answer
 from mirror.ask.answering import ask, run_sql, to_json
 from mirror.data.process.sandbox import Sandbox

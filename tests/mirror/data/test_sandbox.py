@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from db.installation import ROOT
 from db.record import Record
 from db.schema import EXPOSED
-from db.settings import ROOT
 from db.store import Store, StoreBusyError, StoreError
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process import sandbox, sandbox_child, snapshot, sql_process

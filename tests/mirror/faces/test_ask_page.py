@@ -11,7 +11,7 @@ from chat_stub import Server, fails, running, says
 from page_driver import ask, ask_page, labels, press, texts
 from streamlit.testing.v1 import AppTest
 
-from db.settings import ROOT
+from db.installation import ROOT
 from mirror.ask.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import flow

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from db.settings import ROOT
+from db.installation import ROOT
 from mirror.language.requests import actions
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.runs import jobs

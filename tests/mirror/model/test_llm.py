@@ -26,7 +26,7 @@ from chat_stub import (
     stalls,
 )
 
-from db.settings import ROOT
+from db.installation import ROOT
 from mirror.model.chat_server import LlmError, ServerSettings
 from mirror.model.llm import Declined, LlmFrontEnd, LlmReading, NeedsSql
 from mirror.model.llm_prompt import _EXAMPLES, answer_of

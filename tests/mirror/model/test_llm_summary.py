@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from chat_stub import KEY, Server, asks_for, drips, fails, floods, refuses, running, says, stalls
 
-from db.settings import ROOT
+from db.installation import ROOT
 from mirror.ask.answering import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.model.free_sql import check_in

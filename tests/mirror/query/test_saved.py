@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from db.settings import ROOT
+from db.installation import ROOT
 from mirror.query import saved as module
 from mirror.query.saved import MAX_BYTES, MAX_SAVED, Saved, SavedError, SavedQuestion, same_question, saved_path
 

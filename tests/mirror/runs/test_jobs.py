@@ -72,9 +72,9 @@ def test_what_is_wrong_with_a_plan_is_one_sentence(engine, sweep: str, overrides
 
 
 def test_a_form_becomes_a_sweep(engine) -> None:
-    text = jobs.sweep_text("my sweep", "fake", ["fake"], {"batch_size": [1, 2], "pooling_mode": ["ok"]}, "fake", 2)
-    made = jobs.plan(text)
-    assert (made.sweep, len(made.trials)) == ("my sweep", 4)
+    parameters = (("batch_size", (1, 2)), ("pooling_mode", ("ok",)))
+    made = jobs.plan(RunPlan("", "fake", ("fake",), "fake", parameters, 2).sweep_text())
+    assert (made.sweep, len(made.trials)) == ("custom", 4)
 
 
 LOOKUP = RunPlan(
@@ -130,17 +130,18 @@ def test_what_an_old_plan_names_and_is_gone_is_left_out(engine, plan: RunPlan, u
 
 
 def test_a_run_that_is_started_ends_and_its_results_are_there(engine) -> None:
-    run_id = jobs.start(jobs.sweep_text("my sweep", "fake", ["fake"], {"pooling_mode": ["ok", "raise"]}), ["seeds=1"])
+    asked = RunPlan(benchmark="fake", methods=("fake",), parameters=(("pooling_mode", ("ok", "raise")),))
+    run_id = jobs.start(asked.sweep_text(), ["seeds=1"])
     assert state_of(run_id).status in ("waiting", "running", "done")
     wait_for(lambda: not state_of(run_id).active)
     state = state_of(run_id)
-    assert (state.status, state.sweep, state.done, state.failed, state.total) == ("done", "my sweep", 1, 1, 2)
+    assert (state.status, state.sweep, state.done, state.failed, state.total) == ("done", "custom", 1, 1, 2)
     assert state.overrides == ("seeds=1",)
     assert "too small" in state.message
     assert state.log == f"{run_id}.log"
     assert "1 trials have results, 1 failed" in jobs.log(run_id)
-    assert [row["sweep"] for row in engine.stored()] == ["my sweep"] * 2
-    assert "name: my sweep" in run_states.path_of(engine.journal, run_id, ".yaml").read_text()
+    assert [row["sweep"] for row in engine.stored()] == ["custom"] * 2
+    assert "name: custom" in run_states.path_of(engine.journal, run_id, ".yaml").read_text()
     assert not jobs.cancel(run_id)
 
 

@@ -71,6 +71,7 @@ class ShardedFIITEDEmbeddingBag(FIITEDEmbeddingBag):
 
     @property
     def shard(self) -> tuple[int, int]:
+        """(rank, world size) of this process."""
         return self._peers.rank, self._peers.size
 
     @property
@@ -85,9 +86,11 @@ class ShardedFIITEDEmbeddingBag(FIITEDEmbeddingBag):
         return self._ask(rows, lambda own: self._storage.forward(own, torch.arange(len(own) + 1), False))
 
     def live_mask(self, rows: Tensor | Sequence[int] | None = None) -> Tensor:
+        """As of the whole table: each process answers for its rows, and all must call."""
         return self._ask(rows, super().live_mask)
 
     def utilities(self, rows: Tensor | Sequence[int] | None = None) -> Tensor:
+        """As of the whole table: each process answers for its rows, and all must call."""
         return self._ask(rows, super().utilities)
 
     # -- training --------------------------------------------------------------------------------------------------
@@ -103,6 +106,7 @@ class ShardedFIITEDEmbeddingBag(FIITEDEmbeddingBag):
             return super()._prune(listed)
 
     def dry_run(self, pruning_ratio: float) -> PruneForecast:
+        """What a pruning of the whole table would do; all processes must call."""
         with self._peers.during("a dry run"):
             self._peers.meet(self.step_count)
             return super().dry_run(pruning_ratio)
@@ -126,6 +130,7 @@ class ShardedFIITEDEmbeddingBag(FIITEDEmbeddingBag):
             return super().statistics()
 
     def extra_repr(self) -> str:
+        """What torch prints between the brackets of the module."""
         return f"{super().extra_repr()}, rank={self._peers.rank}, world_size={self._peers.size}"
 
     # -- inside ----------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ class ParallelOpPass(CustomGraphPass):
         self._names, self._asked, self._min_group = names, asked, min_group
 
     def __call__(self, graph: torch.fx.Graph) -> None:
+        """Group the calls of a graph, in place."""
         _prepare()
         settings = Settings(ops=frozenset(self._names), asked=frozenset(self._asked), min_group=self._min_group)
         module = graph.owning_module
@@ -31,6 +32,7 @@ class ParallelOpPass(CustomGraphPass):
             group_graph(module, settings, for_inductor=True)
 
     def uuid(self) -> Any:
+        """What a cached graph must agree with: these sources and the settings."""
         # Inductor asks for it before it looks into its cache, and what is there calls the op without the pass.
         _prepare()
         return (sources_digest(), self._names, self._asked, self._min_group)

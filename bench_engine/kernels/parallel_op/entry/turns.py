@@ -115,6 +115,7 @@ class Turns:
         return type(None), ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module gives, by the way whose turn it is or that has won."""
         module: Any = self._module()  # alive, since it is being called
         # Somebody else is looking at this call: a compiler, an exporter, jit or fx tracing, vmap, a dispatch mode,
         # checkpointing (which wants the same tensors saved by every call), hooks of all modules.

@@ -111,7 +111,7 @@ def _argument(node: Node, name: str) -> Any:
     """An argument by its name, wherever it stands in the call."""
     if name in node.kwargs or node.op != "call_function":
         return node.kwargs.get(name)
-    place = _places(node.target).get(name)  # type: ignore[arg-type]
+    place = _places(node.target).get(name)
     return node.args[place] if place is not None and place < len(node.args) else None
 
 

@@ -76,7 +76,7 @@ def member_of(
     for_inductor, asked: Inductor fuses plain embeddings well by itself, so it keeps those unless they are asked for.
     frozen: nothing in the graph is written in place.
     """
-    op = _OPS.get(node.target) if node.op == "call_function" else _METHODS.get(str(node.target))  # type: ignore[arg-type]
+    op = _OPS.get(node.target) if node.op == "call_function" else _METHODS.get(str(node.target))
     if op is None or op not in ops or node.op not in ("call_function", "call_method"):
         return None
     try:

@@ -15,7 +15,7 @@ import pytest
 from ray_machines import Machines, missing, namespaces
 
 from db import runs
-from db.settings import ROOT
+from db.installation import ROOT
 from db.store import Store
 
 FAKES = ROOT / "tests" / "fake_engine"

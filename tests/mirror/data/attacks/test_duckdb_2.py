@@ -18,7 +18,7 @@ import sys
 
 import pytest
 
-from db.settings import ROOT
+from db.installation import ROOT
 from mirror.data.guard import duckdb as guard
 from tests.mirror.data.attacks.record_duckdb_2 import FILE
 from tests.mirror.data.attacks.statements import ATTACKS
