@@ -5,7 +5,7 @@ from typing import Any
 
 def __getattr__(name: str) -> Any:
     if name == "ask":  # loaded on first use: `import mirror` stays cheap
-        from mirror.ask.answering import ask
+        from mirror.answer.answering import ask
 
         return ask
     raise AttributeError(name)

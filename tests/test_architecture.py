@@ -25,7 +25,7 @@ FLOORS = {
         "chart",
         "sentence",
         "model",
-        "ask",
+        "answer",
         "evaluation",
         "faces",
     ),

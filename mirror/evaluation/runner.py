@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from mirror.ask.answer import Answer
-from mirror.ask.answering import ask
+from mirror.answer.answer import Answer
+from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.evaluation.databases import Golds, build
 from mirror.evaluation.fixtures import NOW, Fixture

@@ -59,8 +59,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _answer(given: argparse.Namespace) -> int:
-    from mirror.ask import as_text as terminal
-    from mirror.ask.answering import ask, to_json
+    from mirror.answer import as_text as terminal
+    from mirror.answer.answering import ask, to_json
 
     answer = ask(given.question, db=given.db)
     try:

@@ -26,7 +26,7 @@ from datetime import datetime
 from pathlib import Path
 
 from bench_engine.machine import machine as this_machine
-from mirror.ask.answering import ask
+from mirror.answer.answering import ask
 from mirror.chart.choose import figure
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.grammar import grammar

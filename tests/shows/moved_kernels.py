@@ -7,6 +7,8 @@ is refused, and its trials run anew; so they do when it changes later, since its
 
     --torch VERSION    as importlib.metadata has it, once for each version that trials were measured with; the one here
     --left-out PATH    a file of the old kernels that is no part of them any more, such as one that builds them
+    --read PATH        a file that moved in parts: its difference was read, and is no change of what is computed; the
+                       commit says which part went where
     --root FOLDER      where the repository lay that measured: older hashes hold the folders of some caches; this one
     --dry-run          say it, and write nothing
 
@@ -27,7 +29,7 @@ from typing import Any
 
 from bench_engine.methods import identity
 from bench_engine.methods.identity import MOVED, plain_hash, without_places
-from bench_engine.methods.sources import ROOT
+from db.installation import ROOT
 
 Parts = tuple[str, ...]
 _ROOMS = ("bench_engine", "csrc", "db", "mirror")
@@ -132,6 +134,7 @@ def differences(
     before: Mapping[str, Parts],
     now: Mapping[str, Parts],
     left_out: Collection[str] = (),
+    read: Collection[str] = (),
 ) -> list[str]:
     """Why a kernel is not the same; empty where it is.
 
@@ -139,14 +142,15 @@ def differences(
         old, new: the method there and here: its `files`, and what it is `started` with.
         before, now: all files there and here, by path.
         left_out: files of the old kernel that need not be there any more.
+        read: files, there or here, whose difference a person has found to be none.
     """
     found = [] if old["started"] == new["started"] else ["it is started with something else"]
     whole = [before[path] for path in old["files"]]
     for path in new["files"]:
-        if not covered(now[path], before.values(), whole):
+        if path not in read and not covered(now[path], before.values(), whole):
             found.append(f"{path} is not what it was")
     for path in old["files"]:
-        if path not in left_out and not covered(before[path], now.values(), list(now.values())):
+        if path not in (*left_out, *read) and not covered(before[path], now.values(), list(now.values())):
             found.append(f"nothing is what {path} was")
     return found
 
@@ -171,6 +175,7 @@ def main() -> None:
     parser.add_argument("commit")
     parser.add_argument("--torch", action="append")
     parser.add_argument("--left-out", action="append", default=[])
+    parser.add_argument("--read", action="append", default=[])
     parser.add_argument("--root", type=Path, default=ROOT)
     parser.add_argument("--dry-run", action="store_true")
     given = parser.parse_args()
@@ -185,7 +190,7 @@ def main() -> None:
     refused = 0
     for name, method in new.items():
         old = older[versions[0]].get(name)
-        why = differences(old, method, before, now, given.left_out) if old else ["it was not there"]
+        why = differences(old, method, before, now, given.left_out, given.read) if old else ["it was not there"]
         if why:
             refused += 1
             print(f"{name:24} {method['kernel']} refused: {'; '.join(why[:3])}{'; ...' if why[3:] else ''}.")

@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from mirror.ask.answer import Answer
+from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import flow, new_run
 from mirror.faces.pages.common import NEW_RUN_PATH, is_phone, plain, prose, show_chart

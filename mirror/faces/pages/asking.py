@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from mirror.ask.answer import Answer
+from mirror.answer.answer import Answer
 from mirror.data.data_source import Source
 
 _PATIENCE_S = 2.0  # the source stops a query in less; a language model may stay silent for a minute

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from mirror.ask.answer import Answer
-from mirror.ask.other_data import MAX_QUESTION, ask, data, run_sql
+from mirror.answer.answer import Answer
+from mirror.answer.other_data import MAX_QUESTION, ask, data, run_sql
 from mirror.data.process.sql_process import QueryStopped
 from mirror.data.sources.location import READABLE, SourceError, find
 from mirror.faces.pages.answer_view import no_rows, question_buttons

@@ -14,8 +14,8 @@ from streamlit import runtime
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
 
-from mirror.ask.answer import Answer
-from mirror.ask.answering import ask, run_sql
+from mirror.answer.answer import Answer
+from mirror.answer.answering import ask, run_sql
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages.asking import Asking
 from mirror.faces.pages.trail import CANCELLED, MOST_STEPS, Trail, begun

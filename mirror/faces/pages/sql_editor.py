@@ -4,7 +4,7 @@ import re
 
 import streamlit as st
 
-from mirror.ask.answer import Answer
+from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import flow, saved_view
 from mirror.faces.pages.common import plain

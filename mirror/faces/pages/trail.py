@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from mirror.ask.answer import Answer
-from mirror.ask.answering import MAX_QUESTION
+from mirror.answer.answer import Answer
+from mirror.answer.answering import MAX_QUESTION
 from mirror.data.process.sandbox import QueryCancelled
 
 MOST_STEPS = 20  # a link asks them all again, in order

@@ -6,8 +6,8 @@ import streamlit as st
 
 from db.settings import db_url
 from db.store import StoreError
-from mirror.ask.answer import Answer
-from mirror.ask.answering import ask
+from mirror.answer.answer import Answer
+from mirror.answer.answering import ask
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import figure
 from mirror.data.process.sandbox import Sandbox

@@ -22,7 +22,7 @@ from bench_engine.sweep import sweep
 from bench_engine.trial import Trial, TrialResult
 from db.installation import ROOT
 from db.store import Store
-from mirror.ask.answering import ask
+from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.evaluation import eval_command as command
 from mirror.evaluation.questions import load
@@ -137,7 +137,7 @@ def test_the_ready_sweep_asks_each_category_once() -> None:
 def test_a_change_of_what_answers_runs_the_trials_anew() -> None:
     sources = registry.METHODS["grammar"].files()
     assert {
-        "mirror/ask/answering.py",
+        "mirror/answer/answering.py",
         "mirror/words/catalog.yaml",
         "mirror/evaluation/questions/24_why.yaml",
         "db/columns.py",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mirror.ask.answer import Answer
+from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.evaluation import runner
 from mirror.evaluation.databases import Golds, build

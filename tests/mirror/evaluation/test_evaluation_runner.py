@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mirror.ask.answer import Answer
+from mirror.answer.answer import Answer
 from mirror.chart.chart_spec import ChartSpec
 from mirror.evaluation import runner
 from mirror.evaluation.eval_command import add_parser, evaluate

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mirror.ask.answer import Answer
+from mirror.answer.answer import Answer
 from mirror.chart.chart_spec import ChartSpec
 from mirror.evaluation.databases import Golds
 from mirror.evaluation.questions import Gold, PlanGold, Question

@@ -12,7 +12,7 @@ from page_driver import ask, ask_page, labels, press, texts
 from streamlit.testing.v1 import AppTest
 
 from db.installation import ROOT
-from mirror.ask.answer import Answer
+from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import flow
 from mirror.faces.pages.asking import Asking

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mirror.ask.answer import Answer
-from mirror.ask.answering import run_sql
+from mirror.answer.answer import Answer
+from mirror.answer.answering import run_sql
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages.asking import Asking
 from mirror.faces.pages.trail import CANCELLED

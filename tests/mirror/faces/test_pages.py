@@ -15,8 +15,8 @@ from streamlit.testing.v1 import AppTest
 from db import runs
 from db import settings as settings_module
 from db.runs import RunState
-from mirror.ask import answering as answer
-from mirror.ask.answer import Answer
+from mirror.answer import answering as answer
+from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import welcome
 from mirror.faces.pages.common import prose

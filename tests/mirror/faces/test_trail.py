@@ -1,6 +1,6 @@
 """The trail of questions, without a page."""
 
-from mirror.ask.answer import Answer
+from mirror.answer.answer import Answer
 from mirror.faces.pages.trail import CANCELLED, MOST_STEPS, Trail, begun
 
 

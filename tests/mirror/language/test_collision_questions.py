@@ -10,7 +10,7 @@ from db.columns import AXES
 from db.record import Record
 from db.store import Store
 from mirror import ask
-from mirror.ask.answer import Answer
+from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.spec import Filter
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mirror.ask.answer import Answer
-from mirror.ask.answering import ask
+from mirror.answer.answer import Answer
+from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.grammar import grammar
 from mirror.query.errors import Ambiguity, Refusal

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from mirror.ask.answering import ask
+from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.grammar import coverage, grammar
 from mirror.language.grammar.shapes import kind_of, spec_of

@@ -9,7 +9,7 @@ import pytest
 from bench_engine.trial import Trial
 from db.record import Record
 from db.store import Store
-from mirror.ask.answering import ask
+from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
 
 NOW = datetime(2026, 11, 20)

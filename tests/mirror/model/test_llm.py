@@ -596,7 +596,7 @@ def test_a_lone_surrogate_in_the_question_is_harmless(server):
 
 def test_the_package_is_imported_only_when_used():
     code = (
-        "import sys, mirror.ask.answering, mirror.model.llm_summary\nfrom mirror.model.llm import LlmFrontEnd\n"
+        "import sys, mirror.answer.answering, mirror.model.llm_summary\nfrom mirror.model.llm import LlmFrontEnd\n"
         "LlmFrontEnd().configured()\n"
         "sys.exit('openai' in sys.modules or 'httpx2' in sys.modules)"
     )

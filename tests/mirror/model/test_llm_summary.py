@@ -9,7 +9,7 @@ import pytest
 from chat_stub import KEY, Server, asks_for, drips, fails, floods, refuses, running, says, stalls
 
 from db.installation import ROOT
-from mirror.ask.answering import ask
+from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.model.free_sql import check_in
 from mirror.model.llm import LlmError, LlmFrontEnd

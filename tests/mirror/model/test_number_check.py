@@ -4,7 +4,7 @@ import pytest
 from result_tables import BEST, BY_BATCH, BY_COMPRESSION, FASTEST, TRADE_OFF, best, by_batch, by_compression, fastest
 from result_tables import trade_off as trade_off_of
 
-from mirror.ask.answering import ask
+from mirror.answer.answering import ask
 from mirror.chart.choose import choose
 from mirror.model.number_check import unsupported
 from mirror.schema.result_columns import result_table

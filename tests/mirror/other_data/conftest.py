@@ -9,7 +9,7 @@ import pytest
 import sales_data
 from sales_data import Shop
 
-from mirror.ask.other_data import data
+from mirror.answer.other_data import data
 
 
 @pytest.fixture(scope="session")

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 import sales_data
 
-from mirror.ask import other_data as answer
-from mirror.ask.answer import Answer
-from mirror.ask.other_data import ask, run_sql
+from mirror.answer import other_data as answer
+from mirror.answer.answer import Answer
+from mirror.answer.other_data import ask, run_sql
 from mirror.data.process import source_process as process
 from mirror.data.process.source_process import OutsideData
 from mirror.data.process.sql_process import QueryCancelled, QueryError, QueryStopped

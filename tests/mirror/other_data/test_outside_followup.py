@@ -7,7 +7,7 @@ import made_up
 import pytest
 
 from mirror import ask
-from mirror.ask import other_data as answer
+from mirror.answer import other_data as answer
 from mirror.data.sources.location import find
 from mirror.query.errors import Refusal
 from mirror.query.saved import Saved, saved_path_of

@@ -7,7 +7,7 @@ import pytest
 import sqlglot
 from test_outside_reading import refusal, sql
 
-from mirror.ask import other_data as answer
+from mirror.answer import other_data as answer
 from mirror.data.sources import servers
 from mirror.data.sources.location import SourceError, find
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mirror import ask
-from mirror.ask.other_data import data
+from mirror.answer.other_data import data
 from mirror.chart.choose import figure
 
 COLUMNS = "seed,amount,payment,method,trial_id,auc,latency_us,n,count,baseline,machine,sweep,stddev_x,x,dataset,step"

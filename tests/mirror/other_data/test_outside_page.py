@@ -6,7 +6,7 @@ import pytest
 import sales_data
 from streamlit.testing.v1 import AppTest
 
-from mirror.ask import other_data as answer
+from mirror.answer import other_data as answer
 
 LIMIT_S = 60
 

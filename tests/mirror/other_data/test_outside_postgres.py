@@ -10,8 +10,8 @@ import pytest
 import sales_data
 import sqlalchemy as sa
 
-from mirror.ask import other_data as answer
-from mirror.ask.other_data import ask, run_sql
+from mirror.answer import other_data as answer
+from mirror.answer.other_data import ask, run_sql
 from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.data.sources.kind import is_outside
 from mirror.data.sources.location import SourceError, find

@@ -7,7 +7,7 @@ import pytest
 import sales_data
 from sales_data import Shop
 
-from mirror.ask.other_data import ask
+from mirror.answer.other_data import ask
 from mirror.chart.choose import figure
 
 ITEMS = "order_items i JOIN orders o ON i.order_id = o.id JOIN customers c ON o.customer_id = c.id"

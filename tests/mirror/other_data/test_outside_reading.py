@@ -8,7 +8,7 @@ from datetime import datetime
 import made_up
 import pytest
 
-from mirror.ask.other_data import understood
+from mirror.answer.other_data import understood
 from mirror.data.guard import sqlglot_tree as guard
 from mirror.language.tables.examples import examples
 from mirror.query.errors import Ambiguity, Refusal

@@ -6,7 +6,7 @@ from pathlib import Path
 import made_up
 import pytest
 
-from mirror.ask import other_data as answer
+from mirror.answer import other_data as answer
 from mirror.data.sources.facts import database as counted
 from mirror.data.sources.location import find
 from mirror.data.sources.open_reader import open_reader

@@ -415,5 +415,5 @@ def test_the_schema_is_strict_and_follows_the_dataclass():
 
 
 def test_pydantic_is_loaded_only_where_a_language_model_is_asked():
-    code = "import sys, mirror.ask.answering; sys.exit('pydantic' in sys.modules)"
+    code = "import sys, mirror.answer.answering; sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mirror.ask.answering import ask
+from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.grammar import lexicon
 from mirror.schema import catalog

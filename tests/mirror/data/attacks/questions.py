@@ -1,4 +1,4 @@
-"""Questions that try to be more than questions: (what they try, the text). Asked through `mirror.ask.answering.ask`."""
+"""Questions that try to be more than questions: (what they try, the text). Asked through `mirror.ask`."""
 
 QUESTIONS: tuple[tuple[str, str], ...] = (
     ("a statement behind a question", "memory vs AUC'; DROP TABLE samples; --"),

@@ -20,10 +20,10 @@ import pytest
 from db.plain_text import printable
 from db.record import Record
 from db.store import Store
-from mirror.ask.answer import Answer
-from mirror.ask.answering import ask, run_sql, to_json
-from mirror.ask.as_text import as_text
-from mirror.ask.notebook import html
+from mirror.answer.answer import Answer
+from mirror.answer.answering import ask, run_sql, to_json
+from mirror.answer.as_text import as_text
+from mirror.answer.notebook import html
 from mirror.chart.choose import figure
 from mirror.data.guard import duckdb as guard
 from mirror.data.process import sandbox_child, snapshot

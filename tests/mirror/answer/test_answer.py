@@ -12,8 +12,8 @@ import pytest
 
 from db import settings
 from db.installation import ROOT
-from mirror.ask.answer import Answer
-from mirror.ask.answering import ask, run_sql, to_json
+from mirror.answer.answer import Answer
+from mirror.answer.answering import ask, run_sql, to_json
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.command import main
 from mirror.model.llm import Declined, LlmError, LlmFrontEnd, LlmReading

@@ -13,8 +13,8 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from db.plain_text import printable
-from mirror.ask.answer import Answer
-from mirror.ask.as_text import as_text
+from mirror.answer.answer import Answer
+from mirror.answer.as_text import as_text
 from mirror.chart.choose import figure, tiles
 from mirror.table.numbers import format_plain, format_value
 from mirror.table.table import Column, Table

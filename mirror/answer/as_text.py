@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, fields
 
 from db.plain_text import printable
-from mirror.ask.answer import Answer
+from mirror.answer.answer import Answer
 from mirror.query.spec import QuerySpec
 from mirror.table.numbers import format_value
 

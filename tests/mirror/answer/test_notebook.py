@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from result_tables import TRADE_OFF, by_batch, trade_off
 
-from mirror.ask import notebook
-from mirror.ask.answer import Answer
-from mirror.ask.as_text import as_text
+from mirror.answer import notebook
+from mirror.answer.answer import Answer
+from mirror.answer.as_text import as_text
 from mirror.chart.choose import choose
 from mirror.schema.result_columns import result_table
 from mirror.table.table import Table

@@ -66,21 +66,21 @@ class Answer:
 
     def frame(self) -> "pd.DataFrame":
         """The rows as a pandas DataFrame; without rows and columns where there is no result."""
-        from mirror.ask.notebook import frame
+        from mirror.answer.notebook import frame
 
         return frame(self.table)
 
     def __repr__(self) -> str:
-        from mirror.ask.as_text import as_text
+        from mirror.answer.as_text import as_text
 
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        from mirror.ask.notebook import html
+        from mirror.answer.notebook import html
 
         return html(self)
 
     def _ipython_display_(self) -> None:
-        from mirror.ask.notebook import display
+        from mirror.answer.notebook import display
 
         display(self)

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from db.settings import SettingsError
 from db.store import StoreError
-from mirror.ask.answer import Answer
+from mirror.answer.answer import Answer
 from mirror.data.data_source import Source
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sql_process import QueryError, QueryStopped

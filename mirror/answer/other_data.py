@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from mirror.ask.answer import Answer
-from mirror.ask.subject import FAILURES, MAX_QUESTION, ask_about, failed, ran
+from mirror.answer.answer import Answer
+from mirror.answer.subject import FAILURES, MAX_QUESTION, ask_about, failed, ran
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
 from mirror.data.guard import sqlglot_tree as guard

@@ -6,9 +6,9 @@ from datetime import datetime
 from functools import cached_property
 
 from db.journal import open_results
-from mirror.ask.answer import Answer
-from mirror.ask.readers import Reading, Unread, read
-from mirror.ask.subject import FAILURES, MAX_QUESTION, Subject, ask_about, asked_back, failed, ran, refused
+from mirror.answer.answer import Answer
+from mirror.answer.readers import Reading, Unread, read
+from mirror.answer.subject import FAILURES, MAX_QUESTION, Subject, ask_about, asked_back, failed, ran, refused
 from mirror.chart.choose import choose
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox, shared
@@ -40,7 +40,7 @@ def ask(
     """Answer a question. Never raises for anything that a person can type or a model can answer.
 
     Args:
-        question: plain words, or a SELECT statement: `mirror.ask.subject` says how they are told apart.
+        question: plain words, or a SELECT statement: `mirror.answer.subject` says how they are told apart.
         sandbox: where the SQL runs; by default the shared one of `db`.
         db: SQLAlchemy URL or file: of results, or of other data (a database, CSV or Parquet), which is then asked
             (mirror.language.tables); by default the MIRROR_DB setting.
@@ -51,7 +51,7 @@ def ask(
     try:
         subject: Subject = _Results(sandbox, db)
         if sandbox is None and db and question.strip() and is_outside(db):
-            from mirror.ask.other_data import OtherData
+            from mirror.answer.other_data import OtherData
 
             subject = OtherData(db)
     except FAILURES as error:

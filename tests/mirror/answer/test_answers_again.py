@@ -4,8 +4,8 @@ from datetime import datetime
 
 import pytest
 
-from mirror.ask.answer import Answer
-from mirror.ask.answering import ask, run_sql
+from mirror.answer.answer import Answer
+from mirror.answer.answering import ask, run_sql
 from mirror.chart.choose import figure
 from mirror.data.process.sandbox import Sandbox
 from mirror.runs.listing import choices, trials
