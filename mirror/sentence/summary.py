@@ -64,7 +64,9 @@ def summarize(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, fai
     return " ".join([*ahead, *most, "; ".join([last.removesuffix("."), *limits]) + "."])
 
 
-def _sentences(table: Table, spec: QuerySpec | None, chart: ChartSpec | None, roles: Roles) -> list[str]:
+def _sentences(  # noqa: C901
+    table: Table, spec: QuerySpec | None, chart: ChartSpec | None, roles: Roles
+) -> list[str]:
     shape = spec.shape if spec else None
     if spec and spec.source == "machines" and shape == "rows" and spec.dimensions:
         return [_facts(table)]

@@ -14,7 +14,7 @@ ALL = (
     "bench_engine/run/executors/local.py",
     "bench_engine/run/executors/pinning.py",
 )
-_LOOKUP, _MODULES, _REQUESTS = "benchmarks/lookup.py", "methods/modules.py", "data/requests.py"
+_LOOKUP, _MODULES, _REQUESTS = "benchmarks/lookup.py", "benchmarks/modules.py", "data/requests.py"
 OWN = {
     "lookup": (_LOOKUP, "benchmarks/caches.py", _MODULES, _REQUESTS),
     "grouped_lookup": (
@@ -26,7 +26,7 @@ OWN = {
     ),
     "embedding_step": (
         "benchmarks/embedding_step.py",
-        "methods/step_methods.py",
+        "benchmarks/step_methods.py",
         "benchmarks/step_reference.py",
         _LOOKUP,
         "benchmarks/caches.py",
@@ -39,11 +39,11 @@ OWN = {
 # Where this fails: does the change alter what a trial measures? Then raise `measurement` of the benchmark in the
 # registry. Put the new hash here in any case.
 KNOWN = {
-    ("lookup", 3): "5ec7c1387358",
-    ("grouped_lookup", 1): "bfb7cceb7f80",
-    ("embedding_step", 1): "b4d0fe0060f6",
-    ("training", 3): "4c1dc5129e59",
-    ("answering", 1): "e755e110433b",
+    ("lookup", 3): "2554ff136fb5",
+    ("grouped_lookup", 1): "7a2ec41c4827",
+    ("embedding_step", 1): "0bee47252fb4",
+    ("training", 3): "19d621829d3b",
+    ("answering", 1): "75d5cff169de",
 }
 
 
