@@ -48,7 +48,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Link:
+class ForeignKey:
     """A foreign key: `table.columns` names a row of `to` by its `to_columns`.
 
     Attributes:
@@ -106,7 +106,7 @@ class Database:
         dialect: the SQL it takes, as sqlglot names it.
         name: what to call it, without a password.
         relations: tables and views.
-        links: foreign keys, declared and inferred.
+        foreign_keys: declared and inferred.
         notes: what the person should know: keys that were inferred, tables that were sampled; one sentence each.
         schema: what stands before the name of a table to say which it is, such as `("public",)`.
         any_case: of MySQL: whether its tables are not told apart by case.
@@ -115,7 +115,7 @@ class Database:
     dialect: str
     name: str
     relations: tuple[Relation, ...]
-    links: tuple[Link, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
     notes: tuple[str, ...] = ()
     schema: tuple[str, ...] = ()
     any_case: bool = False
@@ -138,11 +138,12 @@ class Database:
             Relation(**{**r, "columns": tuple(_column(c) for c in r["columns"]), "key": tuple(r["key"])})
             for r in held["relations"]
         ]
-        links = [
-            Link(**{**k, "columns": tuple(k["columns"]), "to_columns": tuple(k["to_columns"])}) for k in held["links"]
+        foreign_keys = [
+            ForeignKey(**{**k, "columns": tuple(k["columns"]), "to_columns": tuple(k["to_columns"])})
+            for k in held["foreign_keys"]
         ]
         lists = {key: tuple(held[key]) for key in ("notes", "schema")}
-        return Database(**{**held, **lists, "relations": tuple(relations), "links": tuple(links)})
+        return Database(**{**held, **lists, "relations": tuple(relations), "foreign_keys": tuple(foreign_keys)})
 
 
 def _column(held: dict[str, Any]) -> Column:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from mirror.schema.database import Column, Link, Relation
+from mirror.schema.database import Column, ForeignKey, Relation
 from mirror.schema.names import near, singular, table_words, words_of
 
 # Share of the values that must be found in the other table; fewer are no key but a coincidence.
@@ -27,7 +27,7 @@ def _key(relation: Relation) -> tuple[str, ...]:
     return ()
 
 
-def inferred(relations: list[Relation], declared: list[Link], overlap: Overlap) -> list[Link]:
+def inferred(relations: list[Relation], declared: list[ForeignKey], overlap: Overlap) -> list[ForeignKey]:
     """Links that names suggest and values bear out, where a table declares none for the column."""
     known = {(link.table, column) for link in declared for column in link.columns}
     found = []
@@ -50,7 +50,7 @@ def inferred(relations: list[Relation], declared: list[Link], overlap: Overlap) 
     return found
 
 
-def _link(relation: Relation, column: Column, other: Relation) -> Link | None:
+def _link(relation: Relation, column: Column, other: Relation) -> ForeignKey | None:
     if other.view or len(other.key) != 1:
         return None
     key = other.column(other.key[0])
@@ -62,12 +62,12 @@ def _link(relation: Relation, column: Column, other: Relation) -> Link | None:
     role = (*words[:-2], singular(words[-2]))
     if not near(role, table_words(other.name)):
         return None
-    return Link(relation.name, (column.name,), other.name, (key.name,), declared=False, unique=column.unique)
+    return ForeignKey(relation.name, (column.name,), other.name, (key.name,), declared=False, unique=column.unique)
 
 
-def note(links: list[Link]) -> str:
+def note(foreign_keys: list[ForeignKey]) -> str:
     """One sentence that says which keys were inferred; empty where none was."""
-    named = [f"{k.table}.{k.columns[0]} → {k.to}.{k.to_columns[0]}" for k in links if not k.declared]
+    named = [f"{k.table}.{k.columns[0]} → {k.to}.{k.to_columns[0]}" for k in foreign_keys if not k.declared]
     if not named:
         return ""
     return f"Keys inferred from names and values, since none is declared: {', '.join(named)}."

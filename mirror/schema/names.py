@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mirror.schema.database import Column, Database, Link, Relation
+from mirror.schema.database import Column, Database, ForeignKey, Relation
 from mirror.words.tokens import tokens
 
 
@@ -107,7 +107,7 @@ def is_key(database: Database, relation: Relation, column: Column) -> bool:
     """Whether a column only tells rows apart or names other rows: such numbers are counted, never added up."""
     if column.name in relation.key and len(relation.key) == 1:
         return True
-    if any(column.name in link.columns for link in database.links if link.table == relation.name):
+    if any(column.name in link.columns for link in database.foreign_keys if link.table == relation.name):
         return True
     last = words_of(column.name)[-1:]
     if column.numeric and last and last[0] in _NUMBERED:
@@ -158,10 +158,10 @@ def near(names: Sequence[str], wanted: Sequence[str]) -> bool:
     return len(names) >= len(wanted) and tuple(names[-len(wanted) :]) == tuple(wanted)
 
 
-def foreign_key_roles(database: Database) -> list[tuple[Link, tuple[str, ...]]]:
+def foreign_key_roles(database: Database) -> list[tuple[ForeignKey, tuple[str, ...]]]:
     """Foreign keys whose column says more than the table it leads to: `billing_address_id`, `manager_id`."""
     found = []
-    for link in database.links:
+    for link in database.foreign_keys:
         if len(link.columns) != 1:
             continue
         words = words_of(link.columns[0])
@@ -171,6 +171,6 @@ def foreign_key_roles(database: Database) -> list[tuple[Link, tuple[str, ...]]]:
     return found
 
 
-def role_words(database: Database, link: Link) -> str:
+def role_words(database: Database, link: ForeignKey) -> str:
     """How a foreign key is called where its column says more than the table; else empty."""
     return next((" ".join(role) for known, role in foreign_key_roles(database) if known == link), "")

@@ -17,7 +17,7 @@ from mirror.data.process.sandbox_child import lock, sentence
 from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.data.sources.location import Source, SourceError
 from mirror.data.sources.reader import ROW_CAP, TIME_LIMIT_S, Fetched, Structure, take, too_slow
-from mirror.schema.database import Column, Link, Relation, Type, shown
+from mirror.schema.database import Column, ForeignKey, Relation, Type, shown
 from mirror.schema.names import words_of
 
 QUERY_MB = 1024  # of a query, beside what is held
@@ -303,11 +303,11 @@ def _structure(connection: duckdb.DuckDBPyConnection) -> Structure:
         )
         comment = (views if name in views else comments).get(name) or ""
         relations.append(Relation(name, found, keys.get(name, ()), comment, view=name in views))
-    links = []
+    foreign_keys = []
     for table, own, other, to in foreign:
         optional = any(c.nullable for c in columns[table] if c.name in own)
-        links.append(Link(table, own, other, to, True, own in alone.get(table, ()), optional))
-    return Structure(relations, links, schema=rows("SELECT current_database(), current_schema()")[0])
+        foreign_keys.append(ForeignKey(table, own, other, to, True, own in alone.get(table, ()), optional))
+    return Structure(relations, foreign_keys, schema=rows("SELECT current_database(), current_schema()")[0])
 
 
 def _type(declared: str) -> Type:

@@ -31,12 +31,12 @@ def database(reader: Reader) -> Database:
     with reader.session() as session:
         counter = _Counter(reader, session, structure)
         relations = keys.with_keys([counter.relation(r) for r in structure.relations])
-        links = [*structure.links, *keys.inferred(relations, structure.links, counter.overlap)]
+        foreign_keys = [*structure.foreign_keys, *keys.inferred(relations, structure.foreign_keys, counter.overlap)]
     relations = [_marked(r) for r in relations]
-    notes = [*structure.notes, keys.note(links), *counter.notes(relations)]
+    notes = [*structure.notes, keys.note(foreign_keys), *counter.notes(relations)]
     said = tuple(n for n in notes if n)
     where = structure.schema, structure.any_case
-    return Database(reader.source.dialect, name, tuple(relations), tuple(links), said, *where)
+    return Database(reader.source.dialect, name, tuple(relations), tuple(foreign_keys), said, *where)
 
 
 def _printable(structure: Structure) -> Structure:
@@ -47,10 +47,12 @@ def _printable(structure: Structure) -> Structure:
         if r.name.isprintable()
     ]
     known = {(r.name, c.name) for r in relations for c in r.columns}
-    links = [
-        k for k in structure.links if {(k.table, c) for c in k.columns} | {(k.to, c) for c in k.to_columns} <= known
+    foreign_keys = [
+        k
+        for k in structure.foreign_keys
+        if {(k.table, c) for c in k.columns} | {(k.to, c) for c in k.to_columns} <= known
     ]
-    return replace(structure, relations=[r for r in relations if r.columns], links=links)
+    return replace(structure, relations=[r for r in relations if r.columns], foreign_keys=foreign_keys)
 
 
 def _marked(relation: Relation) -> Relation:
@@ -67,7 +69,7 @@ class _Counter:
         self._session = session
         self._until = time.monotonic() + BUDGET_S
         self._late: list[str] = []
-        self._links = Database(reader.source.dialect, "", tuple(structure.relations), tuple(structure.links))
+        self._database = Database(reader.source.dialect, "", tuple(structure.relations), tuple(structure.foreign_keys))
 
     def relation(self, relation: Relation) -> Relation:
         """The table with its counts, ranges and values."""
@@ -118,21 +120,21 @@ class _Counter:
 
     def _may_be_key(self, relation: Relation, column: Column) -> bool:
         """Whether it matters that no two rows share a value: keys, and names that people know rows by."""
-        return is_key(self._links, relation, column) or column.name in label_columns(relation)
+        return is_key(self._database, relation, column) or column.name in label_columns(relation)
 
     def _finite(self, column: Column, name: str) -> str:
         """Without NaN, which PostgreSQL and DuckDB take for the largest number."""
         if column.type != "real":
             return name
-        return without_nan(exp.column(exp.to_identifier(column.name, quoted=True)), self._links.dialect).sql(
-            self._links.dialect
+        return without_nan(exp.column(exp.to_identifier(column.name, quoted=True)), self._database.dialect).sql(
+            self._database.dialect
         )
 
     def _with_values(self, relation: Relation, column: Column, most: int, place: str) -> Column:
-        if column.type != "text" or is_key(self._links, relation, column):
+        if column.type != "text" or is_key(self._database, relation, column):
             return column
         name = self._name(column.name)
-        as_text = exp.cast(exp.column(exp.to_identifier(column.name, quoted=True)), "text").sql(self._links.dialect)
+        as_text = exp.cast(exp.column(exp.to_identifier(column.name, quoted=True)), "text").sql(self._database.dialect)
         rows = self._rows(
             relation,
             f"SELECT DISTINCT {as_text} FROM (SELECT {name} FROM {place} LIMIT {most}) AS part "
@@ -145,9 +147,9 @@ class _Counter:
 
     def overlap(self, table: str, column: str, other: str, key: str) -> float | None:
         """Share of the values of a column that are found in another table's key."""
-        relation = self._links.relation(table)
+        relation = self._database.relation(table)
         most, place = self._reader.sample(relation)
-        other_most, other_place = self._reader.sample(self._links.relation(other))
+        other_most, other_place = self._reader.sample(self._database.relation(other))
         own, to = self._name(column), self._name(key)
         keys_there = f"SELECT {to} FROM (SELECT {to} FROM {other_place} LIMIT {other_most}) AS there"
         row = self._row(
@@ -175,7 +177,7 @@ class _Counter:
     # -- statements ------------------------------------------------------------------------------------------------
 
     def _name(self, name: str) -> str:
-        return exp.to_identifier(name, quoted=True).sql(self._links.dialect)
+        return exp.to_identifier(name, quoted=True).sql(self._database.dialect)
 
     def _number(self, relation: Relation, sql: str) -> int | None:
         row = self._row(relation, f"{sql} AS counted")

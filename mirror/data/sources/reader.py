@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mirror.data.process.sql_process import QueryStopped
 from mirror.data.sources.location import Source
-from mirror.schema.database import Link, Relation
+from mirror.schema.database import ForeignKey, Relation
 
 if TYPE_CHECKING:
     import duckdb
@@ -55,7 +55,7 @@ class Structure:
     """Tables and declared keys, before anything is counted; `schema` and `any_case` as Database has them."""
 
     relations: list[Relation]
-    links: list[Link]
+    foreign_keys: list[ForeignKey]
     notes: tuple[str, ...] = ()
     schema: tuple[str, ...] = ()
     any_case: bool = False

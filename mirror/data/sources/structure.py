@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine.reflection import Inspector, ObjectKind
 
 from mirror.data.sources.reader import Structure
-from mirror.schema.database import Column, Link, Relation, Type
+from mirror.schema.database import Column, ForeignKey, Relation, Type
 
 MOST_TABLES = 300
 
@@ -45,7 +45,7 @@ def read(
     if len(names) > MOST_TABLES:
         notes = (f"Only the first {MOST_TABLES} of {len(names):,} tables are known here.",)
         names = names[:MOST_TABLES]
-    relations, links = [], []
+    relations, foreign_keys = [], []
     for name in names:
         at = (schema, name)
         key = _key_of(keys, schema, name)
@@ -61,9 +61,9 @@ def read(
             to = tuple(one["referred_columns"]) or _key_of(keys, schema, one["referred_table"])
             if len(own) == len(to):
                 optional = any(c.nullable for c in found if c.name in own)
-                links.append(Link(name, own, one["referred_table"], to, True, own in alone, optional))
+                foreign_keys.append(ForeignKey(name, own, one["referred_table"], to, True, own in alone, optional))
     where = schema or inspector.default_schema_name
-    return Structure(relations, links, notes, (where,) if where else (), any_case)
+    return Structure(relations, foreign_keys, notes, (where,) if where else (), any_case)
 
 
 def _key_of(keys: Mapping[Any, Any], schema: str | None, table: str) -> tuple[str, ...]:

@@ -128,12 +128,12 @@ def _forget_answer() -> None:
 def _found(database: Database) -> None:
     tables = [r for r in database.relations if not r.view]
     views = len(database.relations) - len(tables)
-    others = ((views, "view"), (len(database.links), "foreign key"))
+    others = ((views, "view"), (len(database.foreign_keys), "foreign key"))
     parts = [counted(len(tables), "table"), *(counted(n, noun) for n, noun in others if n)]
     with st.expander(f"Found: {' · '.join(parts)}", icon=":material/database:"):
         for note in database.notes:
             st.caption(plain(note))
-        for link in database.links:
+        for link in database.foreign_keys:
             said = f"{link.table}.{', '.join(link.columns)} → {link.to}.{', '.join(link.to_columns)}"
             st.markdown(plain(said if link.declared else f"{said} (inferred)"))
         for relation in database.relations:

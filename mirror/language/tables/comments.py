@@ -4,12 +4,12 @@ import re
 
 from mirror.language.grammar import lexicon
 from mirror.language.tables.everyday import FILLERS
-from mirror.query.tables.form import Place
+from mirror.query.tables.form import ColumnRef
 from mirror.schema.database import Database, Relation
 from mirror.schema.names import column_words, singular
 from mirror.words.tokens import tokens
 
-Told = tuple[tuple[Place, ...], tuple[Place, ...]]
+Told = tuple[tuple[ColumnRef, ...], tuple[ColumnRef, ...]]
 
 # A word in the comments of more columns than this says nothing of one.
 _MOST_COLUMNS = 3
@@ -21,7 +21,7 @@ _EVERYDAY = FILLERS | _CUES
 
 def words(database: Database) -> dict[str, Told]:
     """Word -> (the columns it may mean, the columns those are multiplied by)."""
-    found: dict[str, list[Place]] = {}
+    found: dict[str, list[ColumnRef]] = {}
     told: dict[str, Told] = {}
     for relation in database.relations:
         for column in relation.columns:
@@ -30,7 +30,7 @@ def words(database: Database) -> dict[str, Told]:
             known = set(column_words(column.name).split())
             for word in dict.fromkeys(tokens(column.comment)):
                 if len(word) > 3 and word.isalpha() and word not in known | _EVERYDAY:
-                    found.setdefault(singular(word), []).append(Place(relation.name, column.name))
+                    found.setdefault(singular(word), []).append(ColumnRef(relation.name, column.name))
         for comment in (relation.comment, *(c.comment for c in relation.columns)):
             told |= _formulas(relation, comment)
     return {w: (tuple(places), ()) for w, places in found.items() if len(places) <= _MOST_COLUMNS} | told
@@ -39,7 +39,10 @@ def words(database: Database) -> dict[str, Told]:
 def _formulas(relation: Relation, comment: str) -> dict[str, Told]:
     names = {c.name.lower(): c.name for c in relation.columns if c.numeric}
     return {
-        singular(word.lower()): ((Place(relation.name, names[a.lower()]),), (Place(relation.name, names[b.lower()]),))
+        singular(word.lower()): (
+            (ColumnRef(relation.name, names[a.lower()]),),
+            (ColumnRef(relation.name, names[b.lower()]),),
+        )
         for word, a, b in _FORMULA.findall(comment)
         if a.lower() in names and b.lower() in names
     }

@@ -6,7 +6,7 @@ from mirror.language.tables.picking import Picker
 from mirror.language.tables.vocabulary import Item
 from mirror.query.errors import Refusal
 from mirror.query.tables import paths
-from mirror.query.tables.form import AGGREGATE_WORDS, Aggregate, Measure, Place
+from mirror.query.tables.form import AGGREGATE_WORDS, Aggregate, ColumnRef, Measure
 from mirror.schema.database import Column, Relation
 from mirror.schema.names import column_words, is_key, is_measure, is_year, many, usual_aggregate
 
@@ -50,7 +50,7 @@ class Measures:
             self._notes.append(f"{said(place)} is added up as it is, not times a quantity")
         return Measure(aggregate, place.table, (place,))
 
-    def _usual_aggregate(self, item: Item, place: Place, column: Column, grouped: bool) -> Aggregate:
+    def _usual_aggregate(self, item: Item, place: ColumnRef, column: Column, grouped: bool) -> Aggregate:
         slots = self._slots
         alone = not any(by.item and by.item in slots.named for by in slots.groups)
         if slots.superlative in ("highest", "largest", "lowest", "smallest") and alone and slots.limit is None:
@@ -67,7 +67,7 @@ class Measures:
         words = ("lowest", "highest") if is_year(column) else ("total", "average")
         raise self._pick.back(item, [f"{word} {item.text}" for word in words], "column")
 
-    def _number(self, item: Item, aggregate: str | None = None) -> Place:
+    def _number(self, item: Item, aggregate: str | None = None) -> ColumnRef:
         """The column of numbers that an item names; what is a key, a year or a text is refused by its reason."""
         database = self._database
 
@@ -113,7 +113,7 @@ class Measures:
             raise Refusal(f"{said(p)} and {said(q)} do not stand in one row, so they cannot be multiplied.")
         return Measure(wanted.aggregate or "sum", base, (p, q))
 
-    def _of(self, place: Place) -> tuple[Relation, Column]:
+    def _of(self, place: ColumnRef) -> tuple[Relation, Column]:
         return self._pick.relation(place.table), self._pick.column(place)
 
 

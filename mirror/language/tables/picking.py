@@ -7,8 +7,8 @@ from mirror.language.tables.spans import MARK, Span
 from mirror.language.tables.vocabulary import QUOTED, Item, Words
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.tables import paths
-from mirror.query.tables.form import Place
-from mirror.schema.database import Column, Database, Link, Relation, shown
+from mirror.query.tables.form import ColumnRef
+from mirror.schema.database import Column, Database, ForeignKey, Relation, shown
 from mirror.schema.names import GENERIC, column_words, dates, many, one, qualified, role_words, words_of
 
 
@@ -31,7 +31,7 @@ class Picker:
     context: set[str] = field(default_factory=set)
     base: str = ""
     via: tuple[str, ...] = ()
-    date_named: Place | None = None
+    date_named: ColumnRef | None = None
 
     @property
     def database(self) -> Database:
@@ -42,7 +42,7 @@ class Picker:
         """The table or view of this name."""
         return self.database.relation(table)
 
-    def column(self, place: Place) -> Column:
+    def column(self, place: ColumnRef) -> Column:
         """The column that a place names."""
         return self.relation(place.table).column(place.column)
 
@@ -58,20 +58,20 @@ class Picker:
 
     # -- columns ---------------------------------------------------------------------------------------------------
 
-    def place(self, item: Item, fits: Callable[[Relation, Column], bool], why_not: str) -> Place:
+    def place(self, item: Item, fits: Callable[[Relation, Column], bool], why_not: str) -> ColumnRef:
         """The column an item names, among those that fit; `why_not` is the refusal where none does."""
         found = [p for p in item.places if fits(self.relation(p.table), self.column(p))]
         if not found:
             raise Refusal(why_not)
         return self.one_of(found, item, lambda p: self.phrase(p))
 
-    def phrase(self, place: Place) -> str:
+    def phrase(self, place: ColumnRef) -> str:
         """Words that name a column and no other."""
         if place.role is not None and (role := role_words(self.database, place.role)):
             return f"{role} {column_words(place.column)}"
         return qualified(place.table, place.column)
 
-    def one_of(self, places: Sequence[Place], item: Item, wording: Callable[[Place], str]) -> Place:
+    def one_of(self, places: Sequence[ColumnRef], item: Item, wording: Callable[[ColumnRef], str]) -> ColumnRef:
         """The one that is meant. Raises Ambiguity with a question for each."""
         found = list(dict.fromkeys(places))
         for narrower in (self._tables_only, self._plain_roles, self._keys_once, self._in_context, self._at_base):
@@ -84,38 +84,38 @@ class Picker:
                 return found[0]
         raise self.back(item, [wording(p) for p in found], "column")
 
-    def _tables_only(self, found: list[Place]) -> list[Place]:
+    def _tables_only(self, found: list[ColumnRef]) -> list[ColumnRef]:
         return [p for p in found if not self.relation(p.table).view or p.table in self.context]
 
     @staticmethod
-    def _plain_roles(found: list[Place]) -> list[Place]:
+    def _plain_roles(found: list[ColumnRef]) -> list[ColumnRef]:
         """The same column with and without a role: the way there is settled later."""
         plain = {(p.table, p.column) for p in found if p.role is None}
         return [p for p in found if p.role is None or (p.table, p.column) not in plain]
 
-    def _keys_once(self, found: list[Place]) -> list[Place]:
+    def _keys_once(self, found: list[ColumnRef]) -> list[ColumnRef]:
         """A foreign key and the key it names are one thing."""
         places = {(p.table, p.column) for p in found}
         same = {
             (link.table, link.columns[0])
-            for link in self.database.links
+            for link in self.database.foreign_keys
             if len(link.columns) == 1 and (link.to, link.to_columns[0]) in places
         }
         return [p for p in found if (p.table, p.column) not in same]
 
-    def _in_context(self, found: list[Place]) -> list[Place]:
+    def _in_context(self, found: list[ColumnRef]) -> list[ColumnRef]:
         return [p for p in found if p.table in self.context]
 
-    def _at_base(self, found: list[Place]) -> list[Place]:
+    def _at_base(self, found: list[ColumnRef]) -> list[ColumnRef]:
         return [p for p in found if p.table == self.base]
 
-    def _reached(self, found: list[Place]) -> list[Place]:
+    def _reached(self, found: list[ColumnRef]) -> list[ColumnRef]:
         """Those of which each row of the base has one: its customer's country, not that of some supplier."""
         if not self.base:
             return []
         return [p for p in found if paths.reaches_up(self.database, self.base, p.table)]
 
-    def date(self, base: str, item: Item | None = None) -> Place:
+    def date(self, base: str, item: Item | None = None) -> ColumnRef:
         """The date that a time speaks of: the base's, or the nearest that each of its rows has one of."""
         if item is not None:
             return self.place(
@@ -123,11 +123,13 @@ class Picker:
             )
         if self.date_named and paths.reaches_up(self.database, base, self.date_named.table):
             return self.date_named
-        by_distance: dict[int, list[Place]] = {}
+        by_distance: dict[int, list[ColumnRef]] = {}
         for relation in self.database.relations:
             ways = paths.shortest(self.database, base, relation.name, None, self.via)
             if ways and not paths.multiplies(ways[0]) and (not relation.view or relation.name == base):
-                by_distance.setdefault(len(ways[0]), []).extend(Place(relation.name, c.name) for c in dates(relation))
+                by_distance.setdefault(len(ways[0]), []).extend(
+                    ColumnRef(relation.name, c.name) for c in dates(relation)
+                )
         for distance in sorted(by_distance):
             found = by_distance[distance]
             if len(found) == 1:
@@ -143,7 +145,7 @@ class Picker:
         named = [f"{r.name}.{c.name}" for r in self.database.relations if not r.view for c in dates(r)]
         return f"the dates here are {shown(named)}" if named else "no table has one"
 
-    def dated(self, found: list[Place]) -> Ambiguity:
+    def dated(self, found: list[ColumnRef]) -> Ambiguity:
         """Which of several dates is meant, asked with the time that the question holds."""
         choices = []
         mark = next((i for i, w in enumerate(self.words) if w.startswith(MARK)), len(self.words))
@@ -157,13 +159,13 @@ class Picker:
 
     # -- ways ------------------------------------------------------------------------------------------------------
 
-    def way(self, start: str, place: Place, item: Item | None) -> tuple[paths.Path, Link | None]:
+    def way(self, start: str, place: ColumnRef, item: Item | None) -> tuple[paths.Path, ForeignKey | None]:
         """How to get from one table to a column, and the role that says it. Raises Refusal or Ambiguity."""
         return self.way_to(start, place.table, place.role, item, place.column)
 
     def way_to(
-        self, start: str, table: str, role: Link | None, item: Item | None, column: str = ""
-    ) -> tuple[paths.Path, Link | None]:
+        self, start: str, table: str, role: ForeignKey | None, item: Item | None, column: str = ""
+    ) -> tuple[paths.Path, ForeignKey | None]:
         """The same for a table."""
         ways = paths.shortest(self.database, start, table, role, self.via)
         if not ways:

@@ -4,7 +4,7 @@ from mirror.language.tables.mentions import Belonging, Limit, Slots, Test, Wante
 from mirror.language.tables.spans import Span
 from mirror.language.tables.vocabulary import Item, Words
 from mirror.query.errors import Refusal
-from mirror.query.tables.form import Aggregate, Operator, Place
+from mirror.query.tables.form import Aggregate, ColumnRef, Operator
 from mirror.schema.names import is_year
 from mirror.table.values import Value
 
@@ -142,9 +142,9 @@ class Comparisons:
         self._slots.tests.append(Test("<>" if negated else "=", item=values_item, inside=self._inside))
         return True
 
-    def _values_from(self, start: int, item: Item) -> tuple[tuple[Place, str], ...]:
+    def _values_from(self, start: int, item: Item) -> tuple[tuple[ColumnRef, str], ...]:
         """All values of the column's that `and`, `or` and commas join, from a place in the words on."""
-        pairs: list[tuple[Place, str]] = []
+        pairs: list[tuple[ColumnRef, str]] = []
         while found := self._known.value_at(self._words, start, item.places):
             pairs += found
             end = start + max(self._known.length_of(value) for _, value in found)

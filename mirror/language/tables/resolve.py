@@ -8,7 +8,7 @@ from mirror.language.tables.mentions import DOWNWARD, By, Limit, Wanted, known_s
 from mirror.language.tables.vocabulary import Item
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.tables import paths
-from mirror.query.tables.form import Asked, Group, Having, Measure, Place, Presence
+from mirror.query.tables.form import Asked, ColumnRef, GroupBy, Having, Measure, Presence
 from mirror.schema.database import Column
 from mirror.schema.names import column_words, is_measure, label_columns, many, plural, qualified, usual_aggregate
 
@@ -136,7 +136,7 @@ class Resolver(Measures):
         pick.base = base
         order = None
         if self._ranked and not numbers and not slots.dated:
-            numbers = [Place(base, self._only_number(base, entity or self._tables).name)]
+            numbers = [ColumnRef(base, self._only_number(base, entity or self._tables).name)]
         if self._ranked:
             order = pick.date(base) if slots.dated else numbers[slots.leading or 0]
         columns = list(dict.fromkeys([*places, *numbers]))
@@ -165,19 +165,19 @@ class Resolver(Measures):
             ties=bool(order) and lead.ties,
         )
 
-    def _all(self, table: str) -> list[Place]:
+    def _all(self, table: str) -> list[ColumnRef]:
         relation = self._pick.relation(table)
         usable = [c for c in relation.columns if c.type != "other"]
         if len(usable) > MOST_COLUMNS:
             self._notes.append(f"the first {MOST_COLUMNS} of {len(usable)} columns")
-        return [Place(table, c.name) for c in usable[:MOST_COLUMNS]]
+        return [ColumnRef(table, c.name) for c in usable[:MOST_COLUMNS]]
 
-    def _names(self, table: str) -> list[Place]:
+    def _names(self, table: str) -> list[ColumnRef]:
         """The columns that people know a row by."""
         relation = self._pick.relation(table)
-        return [Place(table, name) for name in label_columns(relation) or relation.key]
+        return [ColumnRef(table, name) for name in label_columns(relation) or relation.key]
 
-    def _lowest(self, places: list[Place]) -> str:
+    def _lowest(self, places: list[ColumnRef]) -> str:
         """The table from which each of the columns has one value a row."""
         for place in places:
             if all(paths.reaches_up(self._database, place.table, other.table) for other in places):
@@ -196,7 +196,7 @@ class Resolver(Measures):
     def _by_what(self, table: str, numbers: list[Column]) -> Ambiguity | Refusal:
         """What a table could be ranked by: its numbers, how many rows belong to it, and their numbers."""
         choices = [qualified(table, c.name) for c in numbers]
-        for link in self._database.links:
+        for link in self._database.foreign_keys:
             child = self._pick.relation(link.table)
             if link.to == table and not child.view:
                 choices.append(f"number of {many(child.name)}")
@@ -210,7 +210,7 @@ class Resolver(Measures):
         asked = [self._pick.sentence([*self._pick.words, "by", choice]) for choice in dict.fromkeys(choices)]
         return Ambiguity(f"By what should {many(table)} be ranked?", tuple(asked[:6]))
 
-    def _shown(self, item: Item) -> Place:
+    def _shown(self, item: Item) -> ColumnRef:
         return self._pick.place(item, lambda *_: True, "")
 
     # -- groups ----------------------------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ class Resolver(Measures):
             count_groups=self._count_groups,
         )
 
-    def _complete_groups(self, measures: list[Measure], groups: list[Group]) -> None:
+    def _complete_groups(self, measures: list[Measure], groups: list[GroupBy]) -> None:
         """Refuse what asks for few of something, where those that have none are in no group; and what ranks nothing."""
         slots = self._slots
         if not measures:
@@ -315,29 +315,29 @@ class Resolver(Measures):
                 return self._pick.table(by.item)
         raise Refusal(f"It is not said what is counted. {known_sentence(self._pick.known)}")
 
-    def _group(self, by: By) -> Group:
+    def _group(self, by: By) -> GroupBy:
         pick = self._pick
         if by.bucket:
             place = self._with_role(pick.date(pick.base, by.item), by.item)
-            return Group(place.table, place, by.bucket)
+            return GroupBy(place.table, place, by.bucket)
         assert by.item is not None
         if by.item.tables:
             table = pick.table(by.item)
             _, role = pick.way_to(pick.base, table, by.item.role, by.item)
-            return Group(table, role=role)
+            return GroupBy(table, role=role)
         place = self._with_role(self._shown(by.item), by.item)
         if pick.column(place).type == "timestamp":
             self._notes.append(f"{column_words(place.column)} is by day")
-            return Group(place.table, place, "day")
-        return Group(place.table, place)
+            return GroupBy(place.table, place, "day")
+        return GroupBy(place.table, place)
 
-    def _with_role(self, place: Place, item: Item | None) -> Place:
+    def _with_role(self, place: ColumnRef, item: Item | None) -> ColumnRef:
         _, role = self._pick.way(self._pick.base, place, item)
         return replace(place, role=role)
 
     # -- counted once ----------------------------------------------------------------------------------------------
 
-    def _check(self, measure: Measure, groups: list[Group]) -> None:
+    def _check(self, measure: Measure, groups: list[GroupBy]) -> None:
         """Refuse what would count a row several times."""
         for group in groups:
             role = group.place.role if group.place else group.role

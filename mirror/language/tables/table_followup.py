@@ -13,7 +13,7 @@ from mirror.language.tables.mentions import By, Slots, wish
 from mirror.language.tables.picking import Picker
 from mirror.language.tables.resolve import Resolver
 from mirror.query.errors import Refusal
-from mirror.query.tables.form import Asked, Condition, Group
+from mirror.query.tables.form import Asked, GroupBy, Predicate
 from mirror.schema.database import Database
 from mirror.table.values import Value
 
@@ -142,7 +142,7 @@ class _Change(Resolver):
     def _grouped_anew(self, before: Asked, more: bool) -> Asked:
         if not before.measures:
             raise Refusal(f"A list of {before.table} has no groups: ask for a number, such as how many there are.")
-        groups: list[Group] = [*(before.groups if more else ()), *map(self._group, self._slots.groups)]
+        groups: list[GroupBy] = [*(before.groups if more else ()), *map(self._group, self._slots.groups)]
         groups = list(dict.fromkeys(groups))
         for measure in before.measures:
             self._check(measure, groups)
@@ -160,7 +160,7 @@ class _Change(Resolver):
         )
 
 
-def _merged(before: tuple[Condition, ...], new: list[Condition], more: bool) -> tuple[Condition, ...]:
+def _merged(before: tuple[Predicate, ...], new: list[Predicate], more: bool) -> tuple[Predicate, ...]:
     """The conditions of both: a new one takes the place of those that it says anew."""
     merged = list(before)
     for condition in new:
@@ -181,6 +181,6 @@ def _merged(before: tuple[Condition, ...], new: list[Condition], more: bool) -> 
     return tuple(dict.fromkeys(merged))
 
 
-def _of_values(condition: Condition, several: str, values: list[Value]) -> Condition:
+def _of_values(condition: Predicate, several: str, values: list[Value]) -> Predicate:
     found = tuple(dict.fromkeys(values))
     return replace(condition, operator="=" if len(found) == 1 else several, values=found)  # type: ignore[arg-type]

@@ -10,8 +10,8 @@ from mirror.language.grammar import lexicon
 from mirror.language.tables import comments
 from mirror.language.tables.everyday import FILLERS
 from mirror.language.tables.spans import MARK
-from mirror.query.tables.form import Place
-from mirror.schema.database import Database, Link
+from mirror.query.tables.form import ColumnRef
+from mirror.schema.database import Database, ForeignKey
 from mirror.schema.names import column_words, foreign_key_roles, qualified, singular, table_words, words_of
 from mirror.table.values import Value
 from mirror.words.tokens import tokens
@@ -78,10 +78,10 @@ class Item:
     end: int = 0
     cue: str = ""
     tables: tuple[str, ...] = ()
-    role: Link | None = None
-    places: tuple[Place, ...] = ()
-    factors: tuple[Place, ...] = ()
-    values: tuple[tuple[Place, str], ...] = ()
+    role: ForeignKey | None = None
+    places: tuple[ColumnRef, ...] = ()
+    factors: tuple[ColumnRef, ...] = ()
+    values: tuple[tuple[ColumnRef, str], ...] = ()
     value: Value | None = None
 
     def is_cue(self, *names: str) -> bool:
@@ -96,9 +96,9 @@ class Words:
         self.database = database
         self._cues: dict[tuple[str, ...], str] = {}
         self._tables: dict[tuple[str, ...], list[str]] = {}
-        self._roles: dict[tuple[str, ...], list[Link]] = {}
-        self._places: dict[tuple[str, ...], list[Place]] = {}
-        self._values: dict[tuple[str, ...], list[tuple[Place, str]]] = {}
+        self._roles: dict[tuple[str, ...], list[ForeignKey]] = {}
+        self._places: dict[tuple[str, ...], list[ColumnRef]] = {}
+        self._values: dict[tuple[str, ...], list[tuple[ColumnRef, str]]] = {}
         self._told = comments.words(database)
         for cue, phrases in {**{name: lexicon.CUES[name] for name in _REUSED}, **_CUES}.items():
             for phrase in phrases:
@@ -123,7 +123,7 @@ class Words:
             for column in relation.columns:
                 if column.type == "other":
                     continue
-                place = Place(relation.name, column.name)
+                place = ColumnRef(relation.name, column.name)
                 names = {column_words(column.name), qualified(relation.name, column.name)}
                 if column.type == "boolean" and len(words_of(column.name)) > 1:
                     names.add(" ".join(w for w in words_of(column.name) if w not in ("is", "has", "was")))
@@ -199,7 +199,7 @@ class Words:
             return Item("value", **at, values=values)  # type: ignore[arg-type]
         return None
 
-    def value_at(self, words: list[str], start: int, places: Iterable[Place]) -> tuple[tuple[Place, str], ...]:
+    def value_at(self, words: list[str], start: int, places: Iterable[ColumnRef]) -> tuple[tuple[ColumnRef, str], ...]:
         """The values of some columns that the words from `start` on name, longest first; empty where they name none.
 
         Right behind its column a value may be any word: "grade a", "status open".

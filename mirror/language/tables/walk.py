@@ -7,7 +7,7 @@ from mirror.language.tables.mentions import DOWNWARD, UPWARD, Belonging, By, Slo
 from mirror.language.tables.predicates import COMPARISONS, Comparisons
 from mirror.language.tables.vocabulary import Item
 from mirror.query.errors import Refusal
-from mirror.query.tables.form import Aggregate, Bucket, Place
+from mirror.query.tables.form import Aggregate, Bucket, ColumnRef
 from mirror.schema.names import label_columns
 
 _NEW_CLAUSE = frozenset({"with", "where", "whose", "when"})
@@ -164,7 +164,7 @@ class Walk(Comparisons):
         if isinstance(self._before, int):
             table = self._slots.measures[self._before].item
         places = tuple(
-            Place(t, name)
+            ColumnRef(t, name)
             for t in (table.tables if table else ())
             for name in label_columns(self._known.database.relation(t))
         )

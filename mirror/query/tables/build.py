@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from mirror.query.errors import Refusal
 from mirror.query.tables import dialects, paths
-from mirror.query.tables.form import Asked, Measure, Place
+from mirror.query.tables.form import Asked, ColumnRef, Measure
 from mirror.query.tables.joins import Joins, Part
 from mirror.schema.database import Database
 from mirror.schema.names import label_columns, many, words_of
@@ -193,7 +193,7 @@ class _Builder(Joins):
         Last come the names without those of keys that stand beside a name.
         """
         keys: list[exp.Expr] = []
-        named: list[tuple[str, str, Place | None]] = []
+        named: list[tuple[str, str, ColumnRef | None]] = []
         hidden: list[exp.Expr] = []
         beside: set[int] = set()
         for group in self._asked.groups:
@@ -216,7 +216,7 @@ class _Builder(Joins):
             beside |= set(range(len(named), len(named) + len(own))) if not unique else set()
             for name in labels if unique else (*own, *labels):
                 keys.append(self._column(alias, name))
-                named.append((group.table, name, Place(group.table, name, group.role)))
+                named.append((group.table, name, ColumnRef(group.table, name, group.role)))
         names = self._names(named)
         return keys, names, hidden, [n for i, n in enumerate(names) if i not in beside]
 
@@ -248,7 +248,7 @@ class _Builder(Joins):
     def _distinct(self, column: exp.Expr) -> exp.Expr:
         return exp.Count(this=exp.Distinct(expressions=[column]))
 
-    def _number(self, part: Part, place: Place) -> exp.Expr:
+    def _number(self, part: Part, place: ColumnRef) -> exp.Expr:
         column = self._place(part, place)
         known = self._database.relation(place.table).column(place.column)
         return dialects.without_nan(column, self._dialect) if known.nan else column

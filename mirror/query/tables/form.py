@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mirror.query.spec import ChartWish
-from mirror.schema.database import Link
+from mirror.schema.database import ForeignKey
 from mirror.table.values import Value
 
 Aggregate = Literal["sum", "avg", "median", "min", "max", "stddev", "count", "distinct"]
@@ -18,12 +18,12 @@ AGGREGATE_WORDS: dict[Aggregate, str] = {
 
 
 @dataclass(frozen=True)
-class Place:
+class ColumnRef:
     """A column of a table; `role` is the foreign key it is reached by, where several lead there."""
 
     table: str
     column: str
-    role: Link | None = None
+    role: ForeignKey | None = None
 
 
 @dataclass(frozen=True)
@@ -38,24 +38,24 @@ class Measure:
 
     aggregate: Aggregate
     table: str
-    factors: tuple[Place, ...] = ()
+    factors: tuple[ColumnRef, ...] = ()
 
 
 @dataclass(frozen=True)
-class Group:
+class GroupBy:
     """What rows are grouped by: a column, a span of time of one, or (without a column) the rows of another table."""
 
     table: str
-    place: Place | None = None
+    place: ColumnRef | None = None
     bucket: Bucket | None = None
-    role: Link | None = None
+    role: ForeignKey | None = None
 
 
 @dataclass(frozen=True)
-class Condition:
+class Predicate:
     """`place operator values`; all conditions must hold."""
 
-    place: Place
+    place: ColumnRef
     operator: Operator
     values: tuple[Value, ...] = ()
 
@@ -67,8 +67,8 @@ class Presence:
     table: str
     owner: str
     absent: bool = False
-    conditions: tuple[Condition, ...] = ()
-    role: Link | None = None
+    conditions: tuple[Predicate, ...] = ()
+    role: ForeignKey | None = None
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ class Asked:
 
     table: str
     measures: tuple[Measure, ...] = ()
-    groups: tuple[Group, ...] = ()
-    columns: tuple[Place, ...] = ()
-    conditions: tuple[Condition, ...] = ()
+    groups: tuple[GroupBy, ...] = ()
+    columns: tuple[ColumnRef, ...] = ()
+    conditions: tuple[Predicate, ...] = ()
     presences: tuple[Presence, ...] = ()
     having: tuple[Having, ...] = ()
     order: tuple[int, bool] | None = None

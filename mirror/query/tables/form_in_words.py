@@ -1,7 +1,7 @@
 """The form in words: how a question about other data was read."""
 
 from mirror.query.tables.build import Built
-from mirror.query.tables.form import AGGREGATE_WORDS, Asked, Condition, Group, Measure, Place, Presence
+from mirror.query.tables.form import AGGREGATE_WORDS, Asked, ColumnRef, GroupBy, Measure, Predicate, Presence
 from mirror.schema.database import Database
 from mirror.schema.names import column_words, many, role_words
 from mirror.table.values import Value
@@ -57,7 +57,7 @@ def _measure(measure: Measure) -> str:
     return f"{word} {what}"
 
 
-def _group(group: Group, database: Database) -> str:
+def _group(group: GroupBy, database: Database) -> str:
     if group.place is None:
         role = role_words(database, group.role) if group.role else ""
         return role or f"{group.table}"
@@ -65,16 +65,16 @@ def _group(group: Group, database: Database) -> str:
     return f"{group.bucket} of {place}" if group.bucket else place
 
 
-def _plural(group: Group) -> str:
+def _plural(group: GroupBy) -> str:
     return many(group.table) if group.place is None else f"different {column_words(group.place.column)}"
 
 
-def _place(place: Place, database: Database) -> str:
+def _place(place: ColumnRef, database: Database) -> str:
     role = role_words(database, place.role) if place.role else ""
     return f"{role} {place.column}" if role else f"{place.table}.{place.column}"
 
 
-def _condition(condition: Condition, database: Database) -> str:
+def _condition(condition: Predicate, database: Database) -> str:
     return f"{_place(condition.place, database)} {_compared(condition.operator, condition.values)}"
 
 

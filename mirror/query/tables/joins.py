@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from mirror.query.tables import dialects, paths
-from mirror.query.tables.form import Asked, Condition, Place, Presence
+from mirror.query.tables.form import Asked, ColumnRef, Predicate, Presence
 from mirror.query.tables.paths import Path, Step
 from mirror.schema.database import Database
 from mirror.schema.names import GENERIC, role_words, table_words, words_of
@@ -37,7 +37,7 @@ class Joins:
         self._dialect = database.dialect
         self.read: list[str] = []
 
-    def _names(self, columns: list[tuple[str, str, Place | None]]) -> list[str]:
+    def _names(self, columns: list[tuple[str, str, ColumnRef | None]]) -> list[str]:
         """A name for each column of the result: its own where that says enough, else with its table's."""
         own = [name for _, name, _ in columns]
         names: list[str] = []
@@ -63,7 +63,7 @@ class Joins:
     def _way(self, start: str, table: str, role: object) -> Path:
         return paths.shortest(self._database, start, table, role, self._asked.via)[0]  # type: ignore[arg-type]
 
-    def _place(self, part: Part, place: Place) -> exp.Expr:
+    def _place(self, part: Part, place: ColumnRef) -> exp.Expr:
         """A column of a table that is joined, now at the latest."""
         return self._column(self._reach(part, self._way(part.base, place.table, place.role)), place.column)
 
@@ -121,7 +121,7 @@ class Joins:
 
     def _where(self, part: Part) -> list[exp.Expr]:
         found: list[exp.Expr] = []
-        apart: dict[Path, list[tuple[Path, Condition]]] = {}
+        apart: dict[Path, list[tuple[Path, Predicate]]] = {}
         for condition in self._asked.conditions:
             way = self._way(part.base, condition.place.table, condition.place.role)
             down = next((i for i, step in enumerate(way) if step.multiplies), None)
@@ -130,7 +130,7 @@ class Joins:
             elif condition.operator in ("<>", "not in"):
                 # "not product Lamp": no row with it may be there.
                 turned = {"<>": "=", "not in": "in"}[condition.operator]
-                positive = Condition(condition.place, turned, condition.values)  # type: ignore[arg-type]
+                positive = Predicate(condition.place, turned, condition.values)  # type: ignore[arg-type]
                 found.append(exp.not_(self._exists(part, way[: down + 1], [(way, positive)])))
             else:
                 apart.setdefault(way[: down + 1], []).append((way, condition))
@@ -145,13 +145,13 @@ class Joins:
         before = self._way(part.base, presence.owner, None)
         way = (*before, *self._way(presence.owner, presence.table, presence.role))
         down = next((i for i, step in enumerate(way) if i >= len(before) and not step.up), len(way) - 1)
-        inside: list[tuple[Path, Condition | None]] = []
+        inside: list[tuple[Path, Predicate | None]] = []
         for condition in presence.conditions:
             further = self._way(presence.table, condition.place.table, condition.place.role)
             inside.append(((*way, *further), condition))
         return self._exists(part, way[: down + 1], inside or [(way, None)])
 
-    def _exists(self, part: Part, head: Path, inside: Sequence[tuple[Path, Condition | None]]) -> exp.Expr:
+    def _exists(self, part: Part, head: Path, inside: Sequence[tuple[Path, Predicate | None]]) -> exp.Expr:
         """Whether rows at the end of `head` are there for a row of the part, with conditions on them and beyond."""
         outer = self._reach(part, head[:-1])
         step = head[-1]
@@ -170,7 +170,7 @@ class Joins:
         tree = self._from(exp.select(exp.Literal.number(1)), within, where)
         return exp.Exists(this=tree)
 
-    def _condition(self, column: exp.Expr, condition: Condition) -> exp.Expr:
+    def _condition(self, column: exp.Expr, condition: Predicate) -> exp.Expr:
         return self._test(column, condition.operator, condition.values)
 
     def _test(self, tested: exp.Expr, operator: str, values: tuple[Value, ...]) -> exp.Expr:

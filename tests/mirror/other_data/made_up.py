@@ -1,6 +1,6 @@
 """Databases that are only catalogues: what a question becomes can be told without running it."""
 
-from mirror.schema.database import Column, Database, Link, Relation, Type
+from mirror.schema.database import Column, Database, ForeignKey, Relation, Type
 
 
 def relation(
@@ -14,8 +14,8 @@ def relation(
     return Relation(name, tuple(found), key)
 
 
-def link(table: str, column: str, to: str, to_column: str = "id", optional: bool = False) -> Link:
-    return Link(table, (column,), to, (to_column,), optional=optional)
+def link(table: str, column: str, to: str, to_column: str = "id", optional: bool = False) -> ForeignKey:
+    return ForeignKey(table, (column,), to, (to_column,), optional=optional)
 
 
 def shop(dialect: str = "postgres") -> Database:

@@ -14,7 +14,7 @@ from mirror.language.tables.examples import examples
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.tables.build import build
 from mirror.query.tables.form_in_words import read_back
-from mirror.schema.database import Column, Database, Link
+from mirror.schema.database import Column, Database, ForeignKey
 
 NOW = datetime(2025, 11, 10, 12, 0)
 
@@ -99,7 +99,7 @@ def test_tables_that_only_share_a_parent_are_not_split_by_each_other() -> None:
     database = replace(
         database,
         relations=(*database.relations, payments),
-        links=(*database.links, made_up.link("payments", "customer_id", "customers")),
+        foreign_keys=(*database.foreign_keys, made_up.link("payments", "customer_id", "customers")),
     )
     assert "only share customers" in refusal("number of orders by payment kind", database)
 
@@ -216,8 +216,8 @@ def test_a_value_of_two_columns_is_asked_back() -> None:
     supplied = [
         replace(r, columns=(*r.columns, supplier_id)) if r.name == "products" else r for r in database.relations
     ]
-    link = Link("products", ("supplier_id",), "suppliers", ("id",))
-    database = replace(database, relations=(*supplied, suppliers), links=(*database.links, link))
+    link = ForeignKey("products", ("supplier_id",), "suppliers", ("id",))
+    database = replace(database, relations=(*supplied, suppliers), foreign_keys=(*database.foreign_keys, link))
     assert choices("total quantity in Germany", database) == (
         "total quantity in customer country Germany",
         "total quantity in supplier country Germany",
@@ -349,7 +349,7 @@ def test_every_example_has_an_answer(database: Database) -> None:
 
 def test_the_only_table_is_not_named_with_each_of_its_columns() -> None:
     shop = made_up.shop()
-    alone = replace(shop, relations=tuple(r for r in shop.relations if r.name == "customers"), links=())
+    alone = replace(shop, relations=tuple(r for r in shop.relations if r.name == "customers"), foreign_keys=())
     assert not [q for q in examples(alone) if "customer " in q]
     assert [q for q in examples(alone) if " by " in q]
     with pytest.raises(Refusal, match=r"Known is the table customers \("):

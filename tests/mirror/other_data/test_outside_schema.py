@@ -72,7 +72,7 @@ def test_a_name_alone_is_no_key(share: float | None) -> None:
 
 def test_declared_keys_are_not_inferred_again() -> None:
     database = made_up.shop()
-    assert keys.inferred(list(database.relations), list(database.links), overlap_of(1.0)) == []
+    assert keys.inferred(list(database.relations), list(database.foreign_keys), overlap_of(1.0)) == []
 
 
 def test_types_must_agree_and_the_longest_name_counts() -> None:
@@ -92,15 +92,15 @@ def test_the_catalogue_of_files_has_keys_values_and_ranges(csv_shop) -> None:
     assert str(orders.column("order_date").low).startswith("2024-10")
     assert orders.column("amount").high == 2431.5
     assert customers.column("name").unique is False  # there are two of one name
-    assert len(database.links) == 3
-    assert not any(k.declared for k in database.links)
+    assert len(database.foreign_keys) == 3
+    assert not any(k.declared for k in database.foreign_keys)
     assert any(note.startswith("Keys inferred") for note in database.notes)
     assert Database.from_dict(database.to_dict()) == database
 
 
 def test_declared_keys_need_no_note(sqlite_shop) -> None:
     database = answer.data(sqlite_shop.url).database()
-    assert all(k.declared for k in database.links)
+    assert all(k.declared for k in database.foreign_keys)
     assert database.notes == ()
     assert database.relation("orders").column("order_date").type == "date"
 
@@ -151,7 +151,7 @@ def test_when_the_time_is_up_the_rest_is_simply_not_known(sqlite_shop, monkeypat
     found = counted(open_reader(find(sqlite_shop.url)))
     assert found.relation("orders").rows is None
     assert "took too long" in found.notes[0]
-    assert len(found.links) == 3
+    assert len(found.foreign_keys) == 3
 
 
 def test_labels_are_what_people_know_rows_by() -> None:
