@@ -18,7 +18,7 @@ from bench_engine.compare import compare
 from bench_engine.compare import comparison_table as compare_table
 from bench_engine.compare.sides import CompareError, UsageError
 from bench_engine.machine.lock import MachineBusyError
-from bench_engine.methods import packages as peers
+from bench_engine.methods import packages
 from bench_engine.methods.rivals import RIVALS
 from bench_engine.plan import plan_text, planning
 from bench_engine.registry import BENCHMARKS, DATA_SETS, METHODS, Axis, UnknownNameError, benchmark, limits, missing
@@ -36,7 +36,7 @@ from db.store import Store, StoreError
 
 _USER_ERRORS = (
     SweepError, MachineBusyError, ExecutorError, StoreError, journal.JournalError, RunStateError, SettingsError,
-    export.ExportError, peers.PeerError, SelfCheckError, CompareError,
+    export.ExportError, packages.RivalError, SelfCheckError, CompareError,
 )  # fmt: skip
 
 
@@ -285,17 +285,17 @@ def _data_check(options: argparse.Namespace) -> int:
     return 0 if report.whole else 1
 
 
-def _peers_list(_options: argparse.Namespace) -> int:
+def _rivals_list(_options: argparse.Namespace) -> int:
     for rival in RIVALS:
         lack = SkipReasons().of(rival.name, {})
-        print(f"{rival.name:<14} {lack or 'ready, in ' + peers.place(rival.name, rival.packages)}")
+        print(f"{rival.name:<14} {lack or 'ready, in ' + packages.place(rival.name, rival.packages)}")
     return 0
 
 
-def _peers_install(options: argparse.Namespace) -> int:
+def _rivals_install(options: argparse.Namespace) -> int:
     rivals = {m.name: m for m in RIVALS}
     for name in options.names:
-        peers.install(name, rivals[name].packages, options.own, say=lambda line: print(line, flush=True))
+        packages.install(name, rivals[name].packages, options.own, say=lambda line: print(line, flush=True))
     return 0
 
 
@@ -328,8 +328,8 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "export": _export,
     "data": _data_list,
     "data check": _data_check,
-    "peers": _peers_list,
-    "peers install": _peers_install,
+    "rivals": _rivals_list,
+    "rivals install": _rivals_install,
     "doctor": _doctor,
     "check-verdicts": _check_verdicts,
 }

@@ -7,7 +7,7 @@ from bench_engine.methods.rivals import RIVALS
 from db import export
 
 _DESCRIPTION = (
-    "The engine's command line: build, list, plan, run, compare, ingest, pack, export, data, peers, doctor, "
+    "The engine's command line: build, list, plan, run, compare, ingest, pack, export, data, rivals, doctor, "
     "check-verdicts."
 )
 _RUN_STATUSES = (
@@ -27,8 +27,8 @@ def parser() -> argparse.ArgumentParser:
     _add_db(parser, default=None)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(name: str, text: str, statuses: str = "") -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=text, description=text, epilog=statuses or None)
+    def command(name: str, text: str, statuses: str = "", *former: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, aliases=former, help=text, description=text, epilog=statuses or None)
         _add_db(sub, default=argparse.SUPPRESS)  # or it would take away what stands before the command
         sub.set_defaults(command=name)
         return sub
@@ -91,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
     checking.add_argument("path", type=_named, metavar="PATH", help="the file, also packed with gzip")
     checking.add_argument("--json", action="store_true", help="one JSON object (default: text)")
     checking.set_defaults(command="data check")
-    rivals = command("peers", "which rivals can run here, and how the others are installed")
+    rivals = command("rivals", "which rivals can run here, and how the others are installed", "", "peers")
     actions = rivals.add_subparsers(metavar="ACTION")
     actions.add_parser("list", help="the same", description="which rivals can run here")
     installer = actions.add_parser("install", help="install what rivals need, at the pinned versions")
@@ -101,7 +101,7 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="into environments of their own, about 1 GB each (default: into this one, where no version is changed)",
     )
-    installer.set_defaults(command="peers install")
+    installer.set_defaults(command="rivals install")
     examiner = command("doctor", "this machine, its compiler, kernels, data and results, and what to mend")
     examiner.add_argument("--json", action="store_true", help="one JSON object: facts, warnings (default: text)")
     checker = command(

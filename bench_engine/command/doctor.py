@@ -202,9 +202,9 @@ def _overhead() -> _Section:
 
 
 def _data() -> _Section:
-    missing = {name: missing(name) for name in DATA_SETS}
-    facts = {name: "missing" if sentence else "there" for name, sentence in missing.items()}
-    return facts, [f"{name} cannot be used: {_small(text)}" for name, text in missing.items() if text]
+    absent = {name: missing(name) for name in DATA_SETS}
+    facts = {name: "missing" if sentence else "there" for name, sentence in absent.items()}
+    return facts, [f"{name} cannot be used: {_small(text)}" for name, text in absent.items() if text]
 
 
 def _small(sentence: str) -> str:

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench_engine.methods import identity, sources
-from bench_engine.methods import packages as peers
+from bench_engine.methods import identity, packages, sources
 from bench_engine.trial import Scalar
 
 
@@ -74,7 +73,7 @@ class Method:
 
     def python(self) -> str:
         """The interpreter of its workers: this one, or that of an environment of its own (see registry.packages)."""
-        return peers.python(self.name, self.packages)
+        return packages.python(self.name, self.packages)
 
     def environ(self, threads: int) -> dict[str, str]:
         """Environment variables of its worker, to be set before any library reads them."""

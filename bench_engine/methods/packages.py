@@ -1,7 +1,7 @@
 """The packages of rivals: which are here, and how they come here or into an environment of their own.
 
 A rival runs in this environment where its packages are here at exactly the pinned versions. Where they would clash with
-what is installed, `peers/NAME` in the cache folder (build/ of a clone) is an environment for it alone. It counts only
+what is installed, `rivals/NAME` in the cache folder (build/ of a clone) is an environment for it alone. It counts only
 when its note of what is in it says what is wanted; the note is written last, so an installation that was killed is done
 over.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 from bench_engine.kernels.native import cache
 from db import installation
 
-_HOME = cache.folder() / "peers"
+_HOME = cache.folder() / "rivals"
 _NOTE = "packages.txt"
 _OF_A_WORKER = ("torch", "numpy", "psutil")  # what a worker imports of requirements.txt
 _RELEVANT = ("error", "conflict", "no module", "no matching")  # words of the lines that say why pip failed
@@ -25,7 +25,7 @@ _RELEVANT = ("error", "conflict", "no module", "no matching")  # words of the li
 Say = Callable[[str], object]
 
 
-class PeerError(RuntimeError):
+class RivalError(RuntimeError):
     """A rival cannot be installed; the message says why and what to do."""
 
 
@@ -48,7 +48,7 @@ def missing(name: str, packages: Sequence[str]) -> str:
     if not lack or _installed(name, packages):
         return ""
     clash = any(entry.endswith(" is here)") for entry in lack)
-    command = f"`python -m bench_engine peers install {'--own ' if clash else ''}{name}`"
+    command = f"`python -m bench_engine rivals install {'--own ' if clash else ''}{name}`"
     what = "gives it an environment of its own" if clash else "installs it"
     return f"{name} needs {' and '.join(lack)}: {command} {what}."
 
@@ -70,7 +70,7 @@ def install(name: str, packages: Sequence[str], own: bool, say: Say = print) -> 
         own: into an environment of its own; else into this one, in which no version that is there is changed.
         say: told what is done.
 
-    Raises PeerError.
+    Raises RivalError.
     """
     if own:
         _install_own(name, packages, say)
@@ -90,10 +90,10 @@ def _install_here(name: str, packages: Sequence[str]) -> None:
         constraints.write_text("\n".join(sorted(set(here))), encoding="utf-8")
         try:
             _pip(sys.executable, [*packages, "--constraint", str(constraints)])
-        except PeerError as error:
-            raise PeerError(
+        except RivalError as error:
+            raise RivalError(
                 f"{name} was not installed: {error} "
-                f"`python -m bench_engine peers install --own {name}` gives it an environment of its own."
+                f"`python -m bench_engine rivals install --own {name}` gives it an environment of its own."
             ) from None
 
 
@@ -109,11 +109,11 @@ def _install_own(name: str, packages: Sequence[str], say: Say) -> None:
         (folder / _NOTE).unlink(missing_ok=True)
         made = _run([sys.executable, "-m", "venv", "--clear", "--without-pip", str(folder)])
         if made.returncode:
-            raise PeerError(f"{name} has no environment of its own: {_reason(made)}")
+            raise RivalError(f"{name} has no environment of its own: {_reason(made)}")
         try:
             _pip(str(_python_of(folder)), wanted)
-        except PeerError as error:
-            raise PeerError(f"{name} was not installed: {error}") from None
+        except RivalError as error:
+            raise RivalError(f"{name} was not installed: {error}") from None
         if installation.INSTALLED:  # what it has itself comes first
             (site,) = folder.glob("lib/python*/site-packages")
             (site / "mirror.pth").write_text(f"{installation.ROOT}\n", encoding="utf-8")
@@ -148,7 +148,7 @@ def _pip(interpreter: str, arguments: Sequence[str]) -> None:
     pip = [sys.executable, "-m", "pip", "--python", interpreter, "--disable-pip-version-check"]
     done = _run([*pip, "install", *arguments])
     if done.returncode:
-        raise PeerError(_reason(done))
+        raise RivalError(_reason(done))
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -166,7 +166,7 @@ def _reason(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def _shown(name: str) -> str:
-    return str(_HOME / name) if installation.INSTALLED else f"build/peers/{name}"
+    return str(_HOME / name) if installation.INSTALLED else f"build/rivals/{name}"
 
 
 def _python_of(folder: Path) -> Path:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from bench_engine.kernels.native import extension
-from bench_engine.methods import packages as peers
+from bench_engine.methods import packages
 from bench_engine.methods.method import Method
 from bench_engine.registry.datasets import missing
 from bench_engine.registry.methods import method
@@ -42,7 +42,7 @@ class SkipReasons:
                 extension.compiler()
             except extension.CompilerMissingError as error:
                 return f"{entry.name} compiles what it runs: {error}"
-        return peers.missing(entry.name, entry.packages)
+        return packages.missing(entry.name, entry.packages)
 
     def _built(self) -> bool:
         if self._kernels is None:

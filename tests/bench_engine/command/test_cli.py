@@ -77,7 +77,7 @@ def test_list_json_has_what_a_form_needs(engine, capsys: pytest.CaptureFixture[s
 def test_every_command_of_the_parser_can_run() -> None:
     (commands,) = (a.choices for a in parser()._actions if a.dest == "==SUPPRESS==" or a.metavar == "COMMAND")
     words = {sub.get_default("command") for sub in commands.values()}
-    assert words | {"peers install", "data check"} == set(cli._COMMANDS)
+    assert words | {"rivals install", "data check"} == set(cli._COMMANDS)
 
 
 def test_db_stands_before_or_after_the_command(engine, capsys: pytest.CaptureFixture[str]) -> None:

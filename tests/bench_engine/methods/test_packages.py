@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench_engine.command import cli, cli_parser
-from bench_engine.methods import packages as peers
+from bench_engine.methods import packages as rival_packages
 from bench_engine.methods.method import Method
 from bench_engine.methods.rivals import LOOKUP_RIVALS, RIVALS
 from bench_engine.registry import METHODS
@@ -28,7 +28,7 @@ NEEDS = {
 NEEDS |= {f"fbgemm_tbe_{name}": NEEDS["fbgemm_tbe"] for name in ("grouped", "joined")}
 NEEDS |= {f"zentorch_{name}": NEEDS["zentorch"] for name in ("compile", "table", "batch", "ccd", "hybrid")}
 INSTALL_LINES = {
-    name: f"{name} needs {needs}: `python -m bench_engine peers install {name}` installs it."
+    name: f"{name} needs {needs}: `python -m bench_engine rivals install {name}` installs it."
     for name, needs in NEEDS.items()
 }
 
@@ -37,8 +37,8 @@ INSTALL_LINES = {
 def here(monkeypatch, tmp_path):
     """A machine on which only these packages are installed, and no rival in an environment of its own."""
     installed: dict[str, str] = {}
-    monkeypatch.setattr(peers, "_version", installed.get)
-    monkeypatch.setattr(peers, "_HOME", tmp_path / "peers")
+    monkeypatch.setattr(rival_packages, "_version", installed.get)
+    monkeypatch.setattr(rival_packages, "_HOME", tmp_path / "rivals")
     return installed
 
 
@@ -64,7 +64,7 @@ def index(monkeypatch, tmp_path):
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
-    monkeypatch.setattr(peers, "_OF_A_WORKER", ())
+    monkeypatch.setattr(rival_packages, "_OF_A_WORKER", ())
     (tmp_path / "wheels").mkdir()
     return tmp_path / "wheels"
 
@@ -98,7 +98,7 @@ def test_another_version_is_named_and_an_environment_of_its_own_offered(here):
     here |= {"torch": "2.11.0+cu130", "fbgemm-gpu-cpu": "1.8.0"}
     assert SkipReasons().of("fbgemm_tbe", {}) == (
         "fbgemm_tbe needs torch 2.13.0 (2.11.0+cu130 is here): "
-        "`python -m bench_engine peers install --own fbgemm_tbe` gives it an environment of its own."
+        "`python -m bench_engine rivals install --own fbgemm_tbe` gives it an environment of its own."
     )
 
 
@@ -168,7 +168,7 @@ def test_the_page_on_methods_names_all_of_them_and_how_they_are_installed():
         assert f"`{name}`" in page
         assert all(f"`{pin}`" in page for pin in method.packages), name
         same = (m.name for m in METHODS.values() if m.packages == method.packages)
-        assert not method.packages or any(f"python -m bench_engine peers install {name}" in page for name in same)
+        assert not method.packages or any(f"python -m bench_engine rivals install {name}" in page for name in same)
 
 
 # -- installing ----------------------------------------------------------------------------------------------------
@@ -177,41 +177,41 @@ def test_the_page_on_methods_names_all_of_them_and_how_they_are_installed():
 def test_an_environment_of_its_own_runs_the_rival_after_a_broken_one_too(here, index, tmp_path):
     wheel(index, "mirror_rival", "1.0")
     packages = ("mirror_rival==1.0",)
-    left_over = tmp_path / "peers" / "rival" / "bin"  # a killed installation left this
+    left_over = tmp_path / "rivals" / "rival" / "bin"  # a killed installation left this
     left_over.mkdir(parents=True)
     (left_over / "python").write_text("half a file")
-    assert peers.python("rival", packages) == sys.executable
-    assert peers.missing("rival", packages)
+    assert rival_packages.python("rival", packages) == sys.executable
+    assert rival_packages.missing("rival", packages)
 
     said: list[str] = []
-    peers.install("rival", packages, own=True, say=said.append)
-    python = peers.python("rival", packages)
+    rival_packages.install("rival", packages, own=True, say=said.append)
+    python = rival_packages.python("rival", packages)
     assert python == str(left_over / "python")
-    assert peers.missing("rival", packages) == ""
-    assert peers.place("rival", packages) == "build/peers/rival"
+    assert rival_packages.missing("rival", packages) == ""
+    assert rival_packages.place("rival", packages) == "build/rivals/rival"
     code = "import mirror_rival; print(mirror_rival.version)"
     assert subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout == "1.0\n"
 
-    peers.install("rival", packages, own=True, say=said.append)
-    assert said[-1] == "rival: build/peers/rival has all that it needs."
-    assert peers.missing("rival", ("mirror_rival==2.0",)), "another version is wanted now"
+    rival_packages.install("rival", packages, own=True, say=said.append)
+    assert said[-1] == "rival: build/rivals/rival has all that it needs."
+    assert rival_packages.missing("rival", ("mirror_rival==2.0",)), "another version is wanted now"
 
     with pytest.raises(
-        peers.PeerError, match=r"^rival was not installed: No matching distribution .*mirror_rival==2\.0"
+        rival_packages.RivalError, match=r"^rival was not installed: No matching distribution .*mirror_rival==2\.0"
     ):
-        peers.install("rival", ("mirror_rival==2.0",), own=True, say=said.append)
-    assert peers.python("rival", packages) == sys.executable, "what is half installed does not count"
+        rival_packages.install("rival", ("mirror_rival==2.0",), own=True, say=said.append)
+    assert rival_packages.python("rival", packages) == sys.executable, "what is half installed does not count"
 
 
 def test_here_it_is_installed_beside_what_is_there(here, index, tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_TARGET", str(tmp_path / "site"))  # pip's option: not into the environment of the tests
     wheel(index, "mirror_rival", "1.0")
     said: list[str] = []
-    peers.install("rival", ("mirror_rival==1.0",), own=False, say=said.append)
+    rival_packages.install("rival", ("mirror_rival==1.0",), own=False, say=said.append)
     assert said == ["rival: installing mirror_rival 1.0.", "rival: installed in this environment."]
     assert (tmp_path / "site" / "mirror_rival.py").is_file()
     here["mirror_rival"] = "1.0"
-    peers.install("rival", ("mirror_rival==1.0",), own=False, say=said.append)
+    rival_packages.install("rival", ("mirror_rival==1.0",), own=False, say=said.append)
     assert said[-1] == "rival: all that it needs is here."
 
 
@@ -220,15 +220,15 @@ def test_nothing_that_is_here_is_changed(here, index, tmp_path, monkeypatch):
     wheel(index, "mirror_rival", "1.0", needs="numpy==1.0")
     wheel(index, "numpy", "1.0")
     with pytest.raises(
-        peers.PeerError, match=r"^rival was not .* clash with what is installed here\. `.* --own rival`"
+        rival_packages.RivalError, match=r"^rival was not .* clash with what is installed here\. `.* --own rival`"
     ):
-        peers.install("rival", ("mirror_rival==1.0",), own=False, say=lambda _: None)
+        rival_packages.install("rival", ("mirror_rival==1.0",), own=False, say=lambda _: None)
     assert not (tmp_path / "site").exists()
 
 
 def test_the_command_says_what_is_there_and_what_is_missing(here, capsys):
     here |= {"jax": "0.10.2", "jaxlib": "0.10.2"}
-    assert cli.main(["peers"]) == 0
+    assert cli.main(["rivals"]) == 0
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert list(lines) == [m.name for m in RIVALS]
     assert lines["jax"] == "ready, in this environment"
@@ -238,12 +238,12 @@ def test_the_command_says_what_is_there_and_what_is_missing(here, capsys):
 def test_the_command_ends_with_the_reason_of_a_failure(here, index, capsys, monkeypatch):
     for module in (cli, cli_parser):
         monkeypatch.setattr(module, "RIVALS", (Method("rival", "", "none:none", packages=("mirror_rival==1.0",)),))
-    assert cli.main(["peers", "install", "rival"]) == 1
+    assert cli.main(["rivals", "install", "rival"]) == 1
     told = capsys.readouterr().err
     assert told.startswith("rival was not installed: No matching distribution found for mirror_rival==1.0.")
     assert told.count("\n") == 1
     with pytest.raises(SystemExit):
-        cli.main(["peers", "install", "torch"])
+        cli.main(["rivals", "install", "torch"])
 
 
 def test_a_worker_imports_nothing_that_an_environment_of_its_own_lacks():
@@ -255,5 +255,5 @@ def test_a_worker_imports_nothing_that_an_environment_of_its_own_lacks():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     required = {line.partition("==")[0].lower() for line in (ROOT / "requirements.txt").read_text().splitlines()}
-    assert set(peers._OF_A_WORKER) <= required
-    assert set(done.stdout.split()) & required <= set(peers._OF_A_WORKER)
+    assert set(rival_packages._OF_A_WORKER) <= required
+    assert set(done.stdout.split()) & required <= set(rival_packages._OF_A_WORKER)
