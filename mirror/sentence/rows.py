@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mirror.query.spec import QuerySpec
+from mirror.query.spec import QuerySpec, Question
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table, Value
 from mirror.table.wording import capital, counted, in_words, moment, shortened, superlative
@@ -11,7 +11,7 @@ from mirror.table.wording import capital, counted, in_words, moment, shortened, 
 _NAMES = ("method", "benchmark", "dataset", "machine", "compression", "embedding_dim", "batch_size", "seed")
 
 
-def rows_sentence(table: Table, spec: QuerySpec | None) -> str:
+def rows_sentence(table: Table, spec: Question | None) -> str:
     """How many rows there are, and the first of those that are in an order; of one column its values."""
     count = counted(len(table.rows), "row")
     if len(table.names) == 1:
