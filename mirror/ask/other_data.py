@@ -133,7 +133,6 @@ class OtherData:
         """The result, with what its columns are for and with all of its rows, and how many of its numbers are none."""
         table, odd = self.source.counted(sql)
         table = built.typed(table) if built else table
-        # NaN makes a NaN of every mean, and not every database can tell which rows hold one.
         return table if odd else with_whole(table, sql, wanted, self._whole, self._database.dialect), odd
 
     def _whole(self, sql: str, row_cap: int, time_limit_s: float) -> Table:

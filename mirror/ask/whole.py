@@ -18,17 +18,16 @@ TIME_LIMIT_S = 5.0
 
 Run = Callable[[str, int, float], Table]  # a statement, the most rows, and seconds
 
-# Which values of a column are numbers to average. Elsewhere than here columns have one type.
-_IS_NUMBER = {"duckdb": "isfinite(CAST({} AS DOUBLE))", "sqlite": "typeof({}) IN ('integer', 'real')"}
 
-
-def with_whole(table: Table, sql: str, question: Question | None, run: Run, dialect: str = "duckdb") -> Table:
+def with_whole(table: Table, sql: str, question: Question | None, run: Run, dialect: str = "") -> Table:
     """The result of `sql`, with `whole` where it was cut.
 
     Rows that are groups are read as they are. Of single trials there is a row for those that agree in all that tells
     configurations apart: the means of their metrics, then how these spread and how many trials they are. A column that
     no row of `whole` has a value of is one that it says nothing of. `whole` stays None where there are too many
     configurations, or where the statement fails or takes too long; who speaks of the result then says so.
+
+    `dialect` is that of other data, as sqlglot names it; empty for Mirror's results.
     """
     if not table.truncated:
         return table
@@ -91,7 +90,9 @@ def _statement(sql: str, keys: Sequence[str], metrics: Sequence[str], dialect: s
     deviation = "NULL" if dialect == "sqlite" else "stddev_samp({0})"  # SQLite has none
     columns = [quoted(k) for k in keys]
     numbers = [s.format(quoted(m)) for m in metrics for s in ("avg({0})", deviation, "min({0})", "max({0})")]
-    measured = [_IS_NUMBER.get(dialect, "{} IS NOT NULL").format(quoted(m)) for m in metrics]
+    # Other databases have no one word for what is neither NaN nor infinite: their means are then NaN too, and not used.
+    is_number = "{} IS NOT NULL" if dialect else "isfinite(CAST({} AS DOUBLE))"
+    measured = [is_number.format(quoted(m)) for m in metrics]
     lines = [f"SELECT {', '.join([*columns, 'count(*)', *numbers])}", f"FROM (\n{sql}\n) AS every_row"]
     lines += [f"GROUP BY {', '.join([*columns, *measured])}"] if keys or metrics else []
     lines += [f"ORDER BY {', '.join(columns)}"] if keys else []
@@ -110,6 +111,8 @@ def _by_configuration(table: Table, found: Table, keys: Sequence[str], metrics: 
         spreads: list[Value | None] = []
         for i, m in enumerate(metrics):
             mean, deviation, smallest, largest = numbers[4 * i : 4 * i + 4]
+            if isinstance(smallest, str) or isinstance(largest, str):
+                raise QueryError("Not all values of a metric are numbers.")  # SQLite's columns have no one type
             # A sum of many equal numbers is rarely their multiple; equal means must be equal.
             known[m] = smallest if smallest == largest else mean
             spreads += [deviation, smallest, largest] if is_number(mean) else [None] * 3

@@ -63,7 +63,7 @@ def _cut(chart: ChartSpec, table: Table) -> str:
         return f"Only the first {len(table.rows):,} rows were read{lines}."
     of = f"{'more than ' if table.whole.truncated else ''}{sum(table.whole.tallies):,}"
     front = "; the Pareto front is that of all" if chart.pareto or chart.fronts else ""
-    return f"Drawn of {of} rows are the first {len(table.rows):,}{lines or front}."
+    return f"Of {of} rows the first {len(table.rows):,} are drawn{lines or front}."
 
 
 def _hint(

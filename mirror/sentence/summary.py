@@ -275,7 +275,9 @@ _KINDS = (
     _Kind(lambda r: not r.table.rows, lambda r: [no_rows(r.question)], rests=False),
     _of(lambda r, s: s.source == "machines" and s.shape == "rows" and s.dimensions, lambda r, s: [_facts(r.table)]),
     _Kind(
-        lambda r: r.shape == "rows" or not r.roles.metrics, lambda r: [rows_sentence(r.read, r.question)], rests=False
+        lambda r: r.shape == "rows" or not r.roles.metrics,
+        lambda r: [rows_sentence(r.read, r.question, sum(r.table.tallies))],
+        rests=False,
     ),
     _of(_is_top, lambda r, s: [top_sentence(r.table, s)]),
     _of(lambda r, s: s.claim and has_verdicts(r.table), lambda r, s: verdict_sentences(r.table, s), rests=True),
