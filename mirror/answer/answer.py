@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.query.agreement import Agreement
-from mirror.query.spec import QuerySpec
+from mirror.query.spec import QuerySpec, Wanted
 from mirror.query.tables.form import Asked
 from mirror.query.token_count import NO_TOKENS, Tokens
 from mirror.runs.run_plan import RunPlan
@@ -32,6 +32,7 @@ class Answer:
         engine: grammar, llm, saved for a question that was saved with its SQL, or sql for SQL that was asked or edited.
         spec: the QuerySpec behind the SQL; None for edited SQL.
         asked: the same before it was completed with what the results leave open: what a follow-up question changes.
+        wanted: of a question about other data, what chart and sentence know of it.
         form: the form of a question about other data: what a follow-up question changes.
         plan: for an action: what would be run. Nothing runs until a person starts it.
         note: what the person must know besides (the language model did not answer ...).
@@ -51,6 +52,7 @@ class Answer:
     engine: Literal["grammar", "llm", "saved", "sql"] = "grammar"
     spec: QuerySpec | None = None
     asked: QuerySpec | None = None
+    wanted: Wanted | None = None
     form: Asked | None = None
     plan: RunPlan | None = None
     note: str = ""

@@ -9,6 +9,10 @@ from db.journal import open_results
 from mirror.answer.answer import Answer
 from mirror.answer.readers import Reading, Unread, read
 from mirror.answer.subject import FAILURES, MAX_QUESTION, Subject, ask_about, asked_back, failed, ran, refused
+from mirror.answer.answer import Answer
+from mirror.answer.readers import Reading, Unread, read
+from mirror.answer.subject import FAILURES, MAX_QUESTION, Subject, ask_about, asked_back, failed, ran, refused
+from mirror.answer.whole import with_whole
 from mirror.chart.choose import choose
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox, shared
@@ -130,6 +134,7 @@ def run_sql(
     def run() -> Answer:
         # A curve has a row for every step: of several trials more than one looks at as a table.
         table = sandbox.run(sql, row_cap=_CURVE_CAP) if spec and spec.source == "curves" else sandbox.run(sql)
+        table = with_whole(table, sql, spec, sandbox.run)
         failures = _failed(spec, sandbox) if spec else 0
         machines = sandbox.profile().machines if spec else 0
         chart = choose(table, spec, wish)

@@ -160,7 +160,7 @@ def _tiles(answer: Answer) -> str:
     found = [
         f'<span style="display:inline-block;margin-right:2em">{_safe(c.label)}<br>'
         f'<b style="font-size:1.4em">{_safe(format_value(c, v))}</b></span>'
-        for c, v in tiles(answer.table, answer.spec)
+        for c, v in tiles(answer.table, answer.spec or answer.wanted)
     ]
     return f"<p>{''.join(found)}</p>"
 

@@ -8,10 +8,14 @@ from functools import lru_cache
 
 from mirror.answer.answer import Answer
 from mirror.answer.subject import FAILURES, MAX_QUESTION, ask_about, failed, ran
+from mirror.answer.answer import Answer
+from mirror.answer.subject import FAILURES, MAX_QUESTION, ask_about, failed, ran
+from mirror.answer.whole import with_whole
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
 from mirror.data.guard import sqlglot_tree as guard
 from mirror.data.process.source_process import OutsideData, shared
+from mirror.data.process.sql_process import QueryError
 from mirror.data.sources.location import find
 from mirror.language.tables import spans
 from mirror.language.tables import table_followup as followup
@@ -24,7 +28,7 @@ from mirror.language.tables.vocabulary import MONEY, Item, Words
 from mirror.language.tables.walk import Walk
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.saved import Saved, SavedError, saved_path_of
-from mirror.query.spec import Metric, Order, QuerySpec
+from mirror.query.spec import Order, Wanted
 from mirror.query.tables.build import Built, build
 from mirror.query.tables.form import Asked
 from mirror.query.tables.form_in_words import read_back
@@ -94,7 +98,7 @@ class OtherData:
         blank = Answer("error", question, "SQL as written", sql, engine="sql")
 
         def run() -> Answer:
-            table, odd = self.source.counted(sql)
+            table, odd = self._rows(sql)
             chart = choose(table, None)
             answer = replace(blank, status="answered", table=table, chart=chart)
             return _told(answer, summarize(table, None, chart), odd)
@@ -125,10 +129,23 @@ class OtherData:
         blank = Answer("error", question, read_back(asked, built, database), built.sql, form=asked)
 
         def run() -> Answer:
-            table, odd = self.source.counted(built.sql)
-            return _answered(replace(blank, status="answered", table=built.typed(table)), asked, built, odd, database)
+            wanted = _wanted(asked, built)
+            table, odd = self._rows(built.sql, built, wanted or Wanted("rows", ()))
+            return _answered(replace(blank, status="answered", table=table, wanted=wanted), built, odd, database)
 
         return ran(blank, run)
+
+    def _rows(self, sql: str, built: Built | None = None, wanted: Wanted | None = None) -> tuple[Table, int]:
+        """The result, with what its columns are for and with all of its rows, and how many of its numbers are none."""
+        table, odd = self.source.counted(sql)
+        table = built.typed(table) if built else table
+        return table if odd else with_whole(table, sql, wanted, self._whole, self._database.dialect), odd
+
+    def _whole(self, sql: str, row_cap: int, time_limit_s: float) -> Table:
+        table, odd = self.source.counted(sql, row_cap, time_limit_s)
+        if odd:
+            raise QueryError("A number of the rows is none (NaN or infinite).")
+        return table
 
 
 @lru_cache(maxsize=4)
@@ -169,48 +186,42 @@ def _no_arithmetic(text: str, items: list[Item]) -> None:
             raise Refusal(f"“{left}{sign}{right}” is not read: only “times” joins two columns, or write the SQL.")
 
 
-def _answered(answer: Answer, asked: Asked, built: Built, odd: int, database: Database) -> Answer:
+def _answered(answer: Answer, built: Built, odd: int, database: Database) -> Answer:
     """The answer with its chart and its sentence."""
-    table = answer.table
+    table, wanted = answer.table, answer.wanted
     assert table is not None
-    if not asked.measures:
+    if wanted is None:
         chart = ChartSpec("table", reason="The rows are listed as they are.")
-        more = "the first " if table.truncated else ""
-        rows = f"{more}{counted(len(table.rows), 'row')}" if table.rows else "No rows match"
-        return _told(replace(answer, chart=chart), f"{rows[:1].upper()}{rows[1:]}.", odd, database, built)
-    spec = _spec(asked, built)
-    chart = choose(table, spec)
-    return _told(replace(answer, chart=chart, spec=spec), _sentence(table, spec, chart), odd, database, built)
+        return _told(replace(answer, chart=chart), _listed(table), odd, database, built)
+    chart = choose(table, wanted)
+    text = summarize(table, wanted, chart)
+    if len(table.rows) == 1 and wanted.dimensions:  # what a single row is about comes first
+        key = {d: table.values(d)[0] for d in wanted.dimensions if d in table.names}
+        text = f"{in_words(table, key)}: {text[:1].lower()}{text[1:]}"
+    return _told(replace(answer, chart=chart), text, odd, database, built)
 
 
-def _spec(asked: Asked, built: Built) -> QuerySpec:
-    """The result's columns by use, as chart and sentence ask for them; not a question that could be compiled."""
-    ranked = asked.order is not None and (asked.ties or asked.limit is not None)
+def _listed(table: Table) -> str:
+    if not table.rows:
+        return "No rows match."
+    rows = counted(len(table.rows), "row")
+    if not table.truncated:
+        return f"{rows}."
+    return f"The first {rows} of {sum(table.whole.tallies):,}." if table.whole else f"The first {rows}."
+
+
+def _wanted(asked: Asked, built: Built) -> Wanted | None:
+    """The result's columns by use, as chart and sentence ask for them; None where rows are listed as they are."""
+    if not asked.measures:
+        return None
     metrics = list(built.metrics)
     order: tuple[Order, ...] = ()
     if asked.order and not asked.count_groups:
         leading = metrics.pop(asked.order[0])
         metrics.insert(0, leading)
         order = (Order(leading, asked.order[1]),)
-    return QuerySpec(
-        "ranking" if ranked else "groups",
-        tuple(Metric(name) for name in metrics),
-        built.dimensions,
-        order=order,
-        limit=asked.limit,
-        chart=asked.chart,
-    )
-
-
-def _sentence(table: Table, spec: QuerySpec, chart: ChartSpec) -> str:
-    """The sentence of a result whose rows are groups; what a single row is about comes first."""
-    text = summarize(table, spec, chart)
-    # It counts the rows of the result, which here say nothing of how many rows were added up.
-    text = text.removesuffix(f" Rests on {counted(len(table.rows), 'row')}.")
-    if len(table.rows) == 1 and spec.dimensions:
-        key = {d: table.values(d)[0] for d in spec.dimensions if d in table.names}
-        return f"{in_words(table, key)}: {text[:1].lower()}{text[1:]}"
-    return text
+    ranked = asked.order is not None and (asked.ties or asked.limit is not None)
+    return Wanted("ranking" if ranked else "groups", tuple(metrics), built.dimensions, order, asked.limit, asked.chart)
 
 
 def _told(

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mirror.query.roles import Roles, differing, keys_in_order, roles_of
-from mirror.query.spec import QuerySpec, Shape
+from mirror.query.spec import Question, Shape
 from mirror.table.table import Domain, Table
 
 _VALUES_OF_A_LINE = 3
@@ -17,7 +17,8 @@ class Facts:
     Attributes:
         table: the result.
         roles: its columns by use.
-        keys: the dimensions in which the rows differ, what was asked for first.
+        keys: the dimensions in which the rows differ, those of all where the row cap cut the result, what was asked for
+            first.
         parameters: those with enough numbers for an axis.
         times: times that differ.
         shape: what kind of question it answers; None for edited SQL.
@@ -66,10 +67,10 @@ class Facts:
         return [c for c in columns if self.size(c) <= most]
 
 
-def facts_of(table: Table, spec: QuerySpec | None = None) -> Facts:
+def facts_of(table: Table, spec: Question | None = None) -> Facts:
     """The facts of a result; without a question the use of its columns is as they say themselves."""
     roles = roles_of(table, spec)
-    keys = tuple(keys_in_order(table, roles))
+    keys = tuple(keys_in_order(table.everything, roles))
     asked = tuple(c for c in spec.drawn if c in table.names) if spec else ()
     times = tuple(differing(table, roles.times))
     return Facts(table, roles, keys, _parameters(table, roles, keys), times, spec.shape if spec else None, asked)

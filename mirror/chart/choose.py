@@ -18,7 +18,7 @@ from mirror.chart.places import most_lines
 from mirror.chart.rules import MOST_TILES, chosen
 from mirror.query.filter_words import no_rows
 from mirror.query.roles import roles_of, spread_in_words
-from mirror.query.spec import ChartWish, QuerySpec
+from mirror.query.spec import ChartWish, Question
 from mirror.table.table import Column, Table
 from mirror.table.values import Value
 from mirror.table.wording import capital
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["choose", "figure", "fits", "redrawn", "tiles"]
 
 
-def choose(table: Table, spec: QuerySpec | None, wish: ChartWish | None = None) -> ChartSpec:
+def choose(table: Table, spec: Question | None, wish: ChartWish | None = None) -> ChartSpec:
     """The chart of a result.
 
     Without a spec (edited SQL) the columns say what they are for. `reason` says why this chart, why not the wished one,
@@ -50,12 +50,12 @@ def choose(table: Table, spec: QuerySpec | None, wish: ChartWish | None = None) 
     return _told(_with_wished_scales(chart, table, wish), table, spec)
 
 
-def redrawn(chart: ChartSpec, table: Table, spec: QuerySpec | None) -> ChartSpec:
+def redrawn(chart: ChartSpec, table: Table, spec: Question | None) -> ChartSpec:
     """A chart whose type, columns or scales a person has changed, with what follows from them as `choose` has it."""
     return _told(completed(chart, facts_of(table, spec)), table, spec)
 
 
-def tiles(table: Table, spec: QuerySpec | None = None) -> list[tuple[Column, Value | None]]:
+def tiles(table: Table, spec: Question | None = None) -> list[tuple[Column, Value | None]]:
     """(column, value) of the number tiles of a one-row result: the metrics, then what names the row; four at most."""
     roles = roles_of(table, spec)
     named = [d for d in roles.dimensions if not table.values(d).empty]
@@ -69,7 +69,7 @@ def figure(table: Table, chart: ChartSpec, columns: int | None = None) -> "go.Fi
     return draw(table, chart, columns)
 
 
-def _told(chart: ChartSpec, table: Table, spec: QuerySpec | None) -> ChartSpec:
+def _told(chart: ChartSpec, table: Table, spec: Question | None) -> ChartSpec:
     dots = "Dots, since bars from zero would look alike." if chart.dots else ""
     told = [chart.reason, dots]
     if chart.type not in ("table", "tiles") and not fits(chart, table):

@@ -1,5 +1,6 @@
 """Configurations of a result: rows that differ in nothing but the seed, their mean, and the Pareto front of them."""
 
+import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -19,12 +20,14 @@ class Configuration:
         means: per metric; every metric that was asked for is there.
         deviations: standard deviation per metric over the trials; absent where nobody knows it.
         trials: number of trials behind the means.
+        ends: the smallest and the largest value per metric.
     """
 
     key: dict[str, Value | None]
     means: dict[str, float]
     deviations: dict[str, float] = field(default_factory=dict)
     trials: int = 1
+    ends: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def configurations(
@@ -44,21 +47,46 @@ def configurations(
             groups[key if roles.raw else (*key, i)].append(i)
     found = []
     for values, rows in groups.items():
-        means, deviations = {}, {}
+        means, deviations, ends = {}, {}, {}
         for m in metrics:
-            column = table.values(m)
-            samples = [float(v) for i in rows if is_number(v := column[i])]
-            means[m] = statistics.fmean(samples)
-            deviation = deviation_of(table, m)
-            known = table.values(deviation)[rows[0]] if deviation else None
-            if len(samples) > 1:
-                deviations[m] = statistics.stdev(samples)
-            elif is_number(known):
-                deviations[m] = float(known)
+            means[m], deviation = _pooled(table, m, rows)
+            if deviation is not None:
+                deviations[m] = deviation
+            low, high = (_numbers(table, table.spread_column(m, end) or m, rows) for end in ("smallest", "largest"))
+            ends[m] = (min(low), max(high))
         counted = table.values(roles.count)[rows[0]] if roles.count else None
-        trials = int(counted) if is_number(counted) else len(rows)
-        found.append(Configuration(dict(zip(keys, values, strict=False)), means, deviations, trials))
+        trials = int(counted) if is_number(counted) else sum(table.tallies[i] for i in rows)
+        found.append(Configuration(dict(zip(keys, values, strict=False)), means, deviations, trials, ends))
     return found
+
+
+def _numbers(table: Table, column: str, rows: Sequence[int]) -> list[float]:
+    values = table.values(column)
+    return [float(v) for i in rows if is_number(v := values[i])]
+
+
+def _pooled(table: Table, metric: str, rows: Sequence[int]) -> tuple[float, float | None]:
+    """The mean and the standard deviation of a metric over rows that each may stand for several."""
+    means, counts = _numbers(table, metric, rows), [table.tallies[i] for i in rows]
+    column = deviation_of(table, metric)
+    known = [table.values(column)[i] if column else None for i in rows]
+    if len(rows) == 1:
+        (deviation,) = known
+        return means[0], float(deviation) if is_number(deviation) else None
+    if set(counts) == {1}:
+        return statistics.fmean(means), statistics.stdev(means)
+    mean = statistics.fmean(means, counts) if len(set(means)) > 1 else means[0]
+    within = sum(_squares(n, d) for n, d in zip(counts, known, strict=True))
+    between = sum(n * (m - mean) ** 2 for n, m in zip(counts, means, strict=True))
+    deviation = math.sqrt((within + between) / (sum(counts) - 1))
+    return mean, None if math.isnan(deviation) else deviation
+
+
+def _squares(count: int, deviation: Value | None) -> float:
+    """The sum of the squares around a mean; NaN where nobody knows it."""
+    if is_number(deviation):
+        return (count - 1) * float(deviation) ** 2
+    return 0.0 if count == 1 else math.nan
 
 
 def badness(column: Column, value: float) -> float:
@@ -72,11 +100,13 @@ def pareto_front(found: Sequence[Configuration], x: Column, y: Column) -> list[C
     Sorted by x, ascending. Equal ones are all kept.
     """
     points = [(badness(x, c.means[x.name]), badness(y, c.means[y.name])) for c in found]
-    front = [
-        c
-        for c, (a, b) in zip(found, points, strict=True)
-        if not any(p <= a and q <= b and (p, q) != (a, b) for p, q in points)
-    ]
+    unbeaten: set[tuple[float, float]] = set()
+    least = math.inf
+    for across, up in sorted(set(points)):
+        if up < least:
+            unbeaten.add((across, up))
+            least = up
+    front = [c for c, point in zip(found, points, strict=True) if point in unbeaten]
     return sorted(front, key=lambda c: (c.means[x.name], c.means[y.name]))
 
 

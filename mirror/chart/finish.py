@@ -50,10 +50,11 @@ def _with_fronts(chart: ChartSpec, facts: Facts, keys: Sequence[str]) -> ChartSp
         return chart
     # Neither different work nor what has a panel of its own can be on one front, whatever its colour.
     work = [k for k in keys if k in (*domain.work, *domain.apart, chart.facet)]
-    mixed = [k for k in telling(table, work) if k != chart.facet]
+    every = table.everything
+    mixed = [k for k in telling(every, work) if k != chart.facet]
     if not mixed:
         return replace(chart, pareto=True)
-    values = [table.values(chart.facet) if chart.facet else [None] * len(table.rows), *map(table.values, mixed)]
+    values = [every.values(chart.facet) if chart.facet else [None] * len(every.rows), *map(every.values, mixed)]
     rows = Counter(zip(*values, strict=True))
     panels = Counter(panel for panel, *_ in rows)
     names = " and ".join(map(table.label, mixed))

@@ -52,9 +52,19 @@ def left_out(chart: ChartSpec, table: Table, edited: bool = False) -> str:
             sentences.append(f"The first {MOST_BARS} of {bars:,} bars are drawn.")
     if chart.color and chart.type != "heatmap" and len(shown.values(chart.color).distinct) > MOST_COLORS:
         sentences.append(f"Only {MOST_COLORS} values of {table.label(chart.color)} have a colour, the rest is grey.")
-    if table.truncated and chart.type == "line":
-        sentences.append(f"Only the first {len(table.rows):,} rows were read, so lines may end early.")
+    if table.truncated:
+        sentences.append(_cut(chart, table))
     return " ".join(sentences)
+
+
+def _cut(chart: ChartSpec, table: Table) -> str:
+    """That the row cap cut what is drawn, and that a Pareto front is not cut."""
+    lines = ", so lines may end early" if chart.type == "line" else ""
+    if table.whole is None:
+        return f"Only the first {len(table.rows):,} rows were read{lines}."
+    of = f"{'more than ' if table.whole.truncated else ''}{sum(table.whole.tallies):,}"
+    front = "; the Pareto front is that of all" if chart.pareto or chart.fronts else ""
+    return f"Of {of} rows the first {len(table.rows):,} are drawn{lines or front}."
 
 
 def _hint(

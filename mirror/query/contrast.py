@@ -3,17 +3,21 @@
 from db.columns import AXES
 from mirror.query.spec import QuerySpec
 from mirror.table.values import Value
+from mirror.query.spec import QuerySpec, Question
+from mirror.table.table import Value
 
 # Methods have sentences and colours of their own; numbers of different tasks are not compared.
 _OTHERS = ("method", "benchmark", "op", "dataset", "seed")
 
 
-def contrasted(spec: QuerySpec | None) -> str | None:
+def contrasted(spec: Question | None) -> str | None:
     """The axis of groups or points that two or more values are named of, one of text before one of numbers; else None.
 
     Where two methods are named they are what is compared, and the axis only parts them.
     """
-    if spec is None or spec.shape not in ("groups", "points") or spec.source != "results" or spec.explain or spec.claim:
+    if not isinstance(spec, QuerySpec) or spec.shape not in ("groups", "points"):
+        return None
+    if spec.source != "results" or spec.explain or spec.claim:
         return None
     several = {f.column: f.values for f in spec.filters if f.operator == "in" and len(f.values) > 1}
     if "method" in several:

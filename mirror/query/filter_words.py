@@ -1,7 +1,7 @@
 """Filters in words, and the sentence where nothing passes them."""
 
 from db.plain_text import plain_text
-from mirror.query.spec import Filter, QuerySpec
+from mirror.query.spec import Filter, QuerySpec, Question
 from mirror.schema import catalog
 from mirror.table.numbers import describe
 from mirror.table.wording import join
@@ -17,9 +17,9 @@ def filter_in_words(f: Filter) -> str:
     return f"{entry.label} {_OPERATORS.get(f.operator, f.operator)} {values}{unit}"
 
 
-def no_rows(spec: QuerySpec | None) -> str:
+def no_rows(spec: Question | None) -> str:
     """The sentence for an empty result, with the filters that it had to pass, or the claim that none of them keeps."""
-    if spec is None or not spec.filters:
+    if not isinstance(spec, QuerySpec) or not spec.filters:
         return "No rows match."
     if spec.shape == "relative" and spec.claim and spec.against:
         metrics = join([catalog.entry(m.column).label for m in spec.metrics])

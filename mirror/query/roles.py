@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mirror.query.contrast import contrasted
-from mirror.query.spec import QuerySpec
+from mirror.query.spec import Question
 from mirror.table.table import Column, Table
 from mirror.table.values import Value, Values, is_number
 
@@ -55,7 +55,7 @@ def differing(table: Table, columns: Iterable[str]) -> list[str]:
     return [c for c in columns if len(table.values(c).different) > 1]
 
 
-def roles_of(table: Table, spec: QuerySpec | None = None) -> Roles:
+def roles_of(table: Table, spec: Question | None = None) -> Roles:
     """The columns by use: as the question says where there is one, else as they say themselves."""
     names = dict.fromkeys(table.names)
     asked = [c for c in spec.drawn if c in names] if spec else []
@@ -66,9 +66,9 @@ def roles_of(table: Table, spec: QuerySpec | None = None) -> Roles:
         use[_use(table, table.column(c), c in groups)].append(c)
     spreads = [c for c in rest if table.column(c).of]
     if asked:
-        metrics = [c for c in asked if table.values(c).numeric]
+        metrics = [c for c in asked if _values(table, c).numeric]
     else:
-        alone = [c for c in spreads if table.column(c).unit and table.values(c).numeric]
+        alone = [c for c in spreads if table.column(c).unit and _values(table, c).numeric]
         metrics = use["metric"] or alone or use["count"]
     if len(metrics) == 1 and not (use["name"] or use["parameter"] or use["time"]):
         use["name"] = use["identifier"]  # numbers that only name a row, where nothing else does
@@ -88,8 +88,8 @@ def roles_of(table: Table, spec: QuerySpec | None = None) -> Roles:
 
 def _use(table: Table, column: Column, grouped: bool) -> str:
     """What a column is for: as it says, or, where nobody knows it, by its values and the words of its name."""
-    values = table.values(column.name)
-    if column.role == "key" or (column.of and not grouped):
+    values = _values(table, column.name)
+    if column.role in ("key", "tally") or (column.of and not grouped):
         return ""
     if values.temporal:
         return "time"
@@ -103,6 +103,12 @@ def _use(table: Table, column: Column, grouped: bool) -> str:
     if words[-1] in _IDENTIFIERS:
         return "identifier"
     return "parameter" if _is_place(words, values, column == table.columns[0]) else "metric"
+
+
+def _values(table: Table, column: str) -> Values:
+    """The values of a column; of one without any in the rows that were read, those of all rows."""
+    values = table.values(column)
+    return table.everything.values(column) if values.empty else values
 
 
 def _is_place(words: Sequence[str], values: Values, first: bool) -> bool:
@@ -147,7 +153,7 @@ def spread(table: Table, metric: str) -> tuple[list[float], list[float]] | None:
     if deviation := _drawn_deviation(table, metric):
         known = [float(v) if is_number(v) else 0.0 for v in table.values(deviation)]
         return known, known
-    low, high = (_beside(table, metric, end) for end in ("low", "high"))
+    low, high = table.spread_column(metric, "low"), table.spread_column(metric, "high")
     if low and high:
         values = table.values(metric)
         below = [_gap(end, value) for end, value in zip(table.values(low), values, strict=True)]
@@ -166,11 +172,7 @@ def spread_in_words(table: Table, metric: str) -> str:
 
 def deviation_of(table: Table, metric: str) -> str | None:
     """The column that holds the standard deviation of a metric."""
-    return _beside(table, metric, "deviation")
-
-
-def _beside(table: Table, metric: str, role: str) -> str | None:
-    return next((c.name for c in table.columns if c.of == metric and c.role == role), None)
+    return table.spread_column(metric, "deviation")
 
 
 def _drawn_deviation(table: Table, metric: str) -> str | None:

@@ -126,6 +126,22 @@ class QuerySpec:
         return tuple(m.alias for m in self.metrics)
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What chart and sentence must know of a question of another form; the attributes mean what QuerySpec's do."""
+
+    shape: Shape
+    drawn: tuple[str, ...]
+    dimensions: tuple[str, ...] = ()
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    chart: ChartWish = field(default_factory=ChartWish)
+    partitions: tuple[str, ...] = ()
+
+
+Question = QuerySpec | Wanted
+
+
 def is_of_groups(f: Filter, spec: QuerySpec) -> bool:
     """Whether a filter keeps groups by what they have of a metric, as they are shown, and not single trials.
 

@@ -91,12 +91,12 @@ def front_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[str]:
     ]
 
 
-def difference_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[str] | None:
-    """What differs between two methods or machines at the same work; None where the table does not hold two."""
+def difference_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[str]:
+    """What differs between two methods or machines at the same work; nothing where the table does not hold two."""
     first = spec.dimensions[0]
     values = list(dict.fromkeys(table.values(first)))
     if len(values) != 2:
-        return None
+        return []
     a, b = values
     of = table.column(first)
     asked = next((v for f in spec.filters if f.column == first for v in f.values), a)

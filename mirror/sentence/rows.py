@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mirror.query.spec import QuerySpec
+from mirror.query.spec import QuerySpec, Question
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table
 from mirror.table.values import Value
@@ -12,12 +12,12 @@ from mirror.table.wording import capital, counted, in_words, moment, shortened, 
 _NAMES = ("method", "benchmark", "dataset", "machine", "compression", "embedding_dim", "batch_size", "seed")
 
 
-def rows_sentence(table: Table, spec: QuerySpec | None) -> str:
+def rows_sentence(table: Table, spec: Question | None, total: int) -> str:
     """How many rows there are, and the first of those that are in an order; of one column its values."""
-    count = counted(len(table.rows), "row")
+    count = counted(total, "row")
     if len(table.names) == 1:
         (column,) = table.columns
-        values = [describe(column, v) for v in dict.fromkeys(table.values(column.name))]
+        values = [describe(column, v) for v in dict.fromkeys(table.everything.values(column.name))]
         return f"{count}, {column.label}: {shortened(values)}."
     order = spec.order[0] if spec and spec.order else None
     if order is None or order.column not in table.names:
@@ -25,7 +25,7 @@ def rows_sentence(table: Table, spec: QuerySpec | None) -> str:
     by = table.column(order.column)
     first, last = (_place(by, table.values(order.column)[i]) for i in (0, -1))
     name = _name(table, 0, _NAMES)
-    if len(table.rows) == 1:
+    if total == 1:
         return f"{capital(name)}: {by.label} {first}."
     if order.column == "started_at":
         return f"{count}, {'newest' if order.descending else 'oldest'} first: {name}, {first}; the last of them {last}."

@@ -10,8 +10,9 @@ from mirror.table.values import Type, Value, Values, type_of
 
 Row = tuple[Value | None, ...]
 Role = Literal[
-    "metric", "axis", "name", "key", "time", "count", "repetition", "deviation", "low", "high", "percentile", "info", ""
-]
+    "metric", "axis", "name", "key", "time", "count", "repetition", "deviation", "low", "high", "percentile", "info",
+    "smallest", "largest", "tally", "",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class Column:
         role: what it is for: a metric, an axis (a setting that somebody chose), a name, a key (tells rows apart and
             nothing else), a time, a count (of the rows behind one), a repetition (seed ...: differs between rows of one
             configuration, or only describes how they came about), or how far a metric spreads (deviation, low and high
-            of an interval, percentile); info for what only stands beside; empty where type and values must tell.
+            of an interval, percentile); info for what only stands beside; in `Table.whole` the smallest and the largest
+            value of a metric, and tally for how many rows a row stands for; empty where type and values must tell.
         source: the column of Mirror's results that it stands for or is made from; empty for all else.
         of: the metric of this result whose spread it tells.
         text: meaning, one line.
@@ -124,6 +126,7 @@ class Table:
         truncated: whether the row cap cut the result.
         milliseconds: time of the query.
         domain: whose data they are.
+        whole: where the row cap cut the result, all of its rows: see mirror.answer.whole. None where nobody has them.
     """
 
     columns: tuple[Column, ...]
@@ -131,6 +134,7 @@ class Table:
     truncated: bool = False
     milliseconds: float = 0.0
     domain: Domain = PLAIN
+    whole: "Table | None" = None
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -144,6 +148,21 @@ class Table:
     def values(self, name: str) -> Values:
         """The values of one column."""
         return self._by_column[self.names.index(name)] if self.rows else Values()
+
+    @property
+    def everything(self) -> "Table":
+        """What is known of all rows: the table itself where nothing was cut."""
+        return self.whole or self
+
+    @cached_property
+    def tallies(self) -> tuple[int, ...]:
+        """How many rows of the statement each row stands for."""
+        tally = next((c.name for c in self.columns if c.role == "tally"), None)
+        return tuple(int(n or 0) for n in self.values(tally)) if tally else (1,) * len(self.rows)
+
+    def spread_column(self, metric: str, role: Role) -> str | None:
+        """The column that tells how a metric spreads, if there is one."""
+        return next((c.name for c in self.columns if c.of == metric and c.role == role), None)
 
     def label(self, name: str | None) -> str:
         """The words for a column; empty for none."""

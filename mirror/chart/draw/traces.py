@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -138,7 +139,7 @@ def _fronts(table: Table, chart: ChartSpec, style: Style) -> list[Any]:
     if not (chart.pareto or chart.fronts) or not (across.better and up.better):
         return []
     traces = []
-    found = configurations(table, style.roles, (x, y), chart.fronts)
+    found = configurations(_measured(table, chart), style.roles, (x, y), chart.fronts)
     for work in dict.fromkeys(tuple(c.key[k] for k in chart.fronts) for c in found):
         members = [c for c in found if tuple(c.key[k] for k in chart.fronts) == work]
         front = [
@@ -161,6 +162,17 @@ def _fronts(table: Table, chart: ChartSpec, style: Style) -> list[Any]:
                 )
             )
     return traces
+
+
+def _measured(table: Table, chart: ChartSpec) -> Table:
+    """The rows of a panel; where the row cap cut them, all that were measured."""
+    whole = table.everything
+    if any(whole.values(c).empty for c in (chart.x, chart.y, chart.facet, *chart.fronts) if c):
+        return table
+    if not chart.facet:
+        return whole
+    panel, values = table.values(chart.facet)[0], whole.values(chart.facet)
+    return replace(whole, rows=tuple(r for r, v in zip(whole.rows, values, strict=True) if v == panel))
 
 
 def entry_trace(kind: str, legend: dict[str, Any], look: Look, dash: str) -> go.Scatter:

@@ -207,7 +207,7 @@ def _show(answer: Answer) -> None:
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
             generation = st.session_state.get("data_generation", 0)
-            chart = chart_options(answer.table, answer.chart, answer.spec, f"data_{generation}")
+            chart = chart_options(answer.table, answer.chart, answer.wanted, f"data_{generation}")
             show_chart(answer.table, chart, key="data_chart")
         else:
             st.error(plain(answer.summary), icon=":material/error:")

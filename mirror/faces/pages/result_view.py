@@ -7,7 +7,7 @@ import streamlit as st
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import fits, redrawn
 from mirror.faces.pages.common import plain, show_table
-from mirror.query.spec import ChartType, QuerySpec
+from mirror.query.spec import ChartType, Question
 from mirror.runs.listing import filled
 from mirror.table.csv_export import to_csv
 from mirror.table.table import Table
@@ -16,7 +16,7 @@ from mirror.table.wording import counted
 _CHART_TYPES: tuple[ChartType, ...] = ("scatter", "line", "bar", "box", "histogram", "heatmap", "table")
 
 
-def chart_options(table: Table, chart: ChartSpec, spec: QuerySpec | None, key: object) -> ChartSpec:
+def chart_options(table: Table, chart: ChartSpec, spec: Question | None, key: object) -> ChartSpec:
     """The chart as chosen, with what the person changed. A new `key` forgets the changes."""
     with st.popover("Chart options", icon=":material/tune:"):
         columns = [None, *table.names]

@@ -21,7 +21,8 @@ def test_seeds_become_mean_and_deviation():
 
 def test_grouped_rows_bring_their_own_count_and_deviation():
     first, *rest = configurations(by_batch(), roles_of(by_batch()), ("latency_us",))
-    assert first == Configuration({"method": "dense", "batch_size": 64}, {"latency_us": 6.4}, {"latency_us": 0.5}, 3)
+    key, ends = {"method": "dense", "batch_size": 64}, {"latency_us": (6.4, 6.4)}
+    assert first == Configuration(key, {"latency_us": 6.4}, {"latency_us": 0.5}, 3, ends)
     assert len(rest) == 5
 
 
