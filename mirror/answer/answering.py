@@ -9,9 +9,6 @@ from db.journal import open_results
 from mirror.answer.answer import Answer
 from mirror.answer.readers import Reading, Unread, read
 from mirror.answer.subject import FAILURES, MAX_QUESTION, Subject, ask_about, asked_back, failed, ran, refused
-from mirror.answer.answer import Answer
-from mirror.answer.readers import Reading, Unread, read
-from mirror.answer.subject import FAILURES, MAX_QUESTION, Subject, ask_about, asked_back, failed, ran, refused
 from mirror.answer.whole import with_whole
 from mirror.chart.choose import choose
 from mirror.data.guard.guard_errors import GuardError

@@ -8,8 +8,6 @@ from functools import lru_cache
 
 from mirror.answer.answer import Answer
 from mirror.answer.subject import FAILURES, MAX_QUESTION, ask_about, failed, ran
-from mirror.answer.answer import Answer
-from mirror.answer.subject import FAILURES, MAX_QUESTION, ask_about, failed, ran
 from mirror.answer.whole import with_whole
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose

@@ -10,8 +10,8 @@ from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sql_process import QueryCancelled, QueryError, QueryStopped
 from mirror.query.roles import Roles, roles_of
 from mirror.query.spec import QuerySpec, Question
-from mirror.table.table import Column, Table, Value
-from mirror.table.values import is_number
+from mirror.table.table import Column, Table
+from mirror.table.values import Value, is_number
 
 MOST_CONFIGURATIONS = 10_000
 TIME_LIMIT_S = 5.0

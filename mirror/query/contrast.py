@@ -1,10 +1,8 @@
 """The axis whose values a question holds against one another: "cold vs warm", "dim 16 vs dim 64"."""
 
 from db.columns import AXES
-from mirror.query.spec import QuerySpec
-from mirror.table.values import Value
 from mirror.query.spec import QuerySpec, Question
-from mirror.table.table import Value
+from mirror.table.values import Value
 
 # Methods have sentences and colours of their own; numbers of different tasks are not compared.
 _OTHERS = ("method", "benchmark", "op", "dataset", "seed")

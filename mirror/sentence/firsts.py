@@ -10,8 +10,8 @@ from mirror.query.roles import Roles, differing
 from mirror.query.spec import Question
 from mirror.sentence.configuration_words import name_of, value_of
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Table, Value
-from mirror.table.values import sort_key
+from mirror.table.table import Table
+from mirror.table.values import Value, sort_key
 from mirror.table.wording import (
     MOST_NAMED,
     capital,

@@ -8,7 +8,8 @@ from mirror.query.roles import Roles
 from mirror.sentence.configuration_words import members, name_of, value_of
 from mirror.sentence.firsts import by, extent, first_two, range_sentence
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Column, Table, Value
+from mirror.table.table import Column, Table
+from mirror.table.values import Value
 from mirror.table.wording import capital, difference, join, shortened, superlative, where
 
 _MOST_METRICS = 4

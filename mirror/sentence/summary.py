@@ -20,25 +20,16 @@ from mirror.sentence.rivals import number_of_rivals, trade_off_sentences, two_me
 from mirror.sentence.rows import rows_sentence, top_sentence
 from mirror.sentence.verdicts import has_verdicts, verdict_counts, verdict_sentences
 from mirror.table.numbers import describe, format_value
-from mirror.table.table import Column, Table
-from mirror.table.values import Value, is_number, sort_key
+from mirror.table.table import Table
+from mirror.table.values import Value, is_number
 from mirror.table.wording import (
-    MOST_NAMED,
     capital,
     counted,
-    course,
-    difference,
     in_words,
     join,
-    moment,
-    says_something,
     shortened,
     superlative,
-    where,
 )
-from mirror.table.table import Table, Value
-from mirror.table.values import is_number
-from mirror.table.wording import capital, counted, in_words, join, shortened, superlative
 
 _MOST_METRICS = 4
 
