@@ -106,7 +106,7 @@ def test_which_methods_are_meant(question: str, meant: set[str], collided: Sandb
 def test_settings_are_never_averaged(question: str, collided: Sandbox) -> None:
     answer = asked(question, collided)
     columns = ("num_rows", "embedding_dim", "compression", "duplicate_rows")
-    found = set(zip(*map(answer.table.column, columns), strict=True))
+    found = set(zip(*map(answer.table.values, columns), strict=True))
     assert found == {(*setting, counts[0]) for setting, counts in SETTINGS.items()}
 
 
@@ -114,7 +114,7 @@ def test_the_hash_with_the_fewest_copies_is_named_for_each_kind_of_table(collide
     answer = asked("which hash has the fewest duplicate rows", collided)
     assert methods(answer) == {"hashed_mix64"}
     assert set(drawn_methods(answer)) == set(HASHES)
-    sizes = set(zip(*map(answer.table.column, ("num_rows", "embedding_dim")), strict=True))
+    sizes = set(zip(*map(answer.table.values, ("num_rows", "embedding_dim")), strict=True))
     assert sizes == {(rows, dim) for rows, dim, _ in SETTINGS}
 
 
