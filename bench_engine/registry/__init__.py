@@ -1,7 +1,7 @@
 """What can be run: methods, benchmarks, axes and data sets, each declared in one place. Loads without torch.
 
-A method is an entry in bench_engine/methods or, where it is other people's, in bench_engine/rivals; benchmarks, axes
-and data sets are entries here. The worker imports what an entry names.
+A method is an entry in bench_engine/methods or, where it is other people's, in bench_engine/methods/rivals;
+benchmarks, axes and data sets are entries here. The worker imports what an entry names.
 """
 
 from bench_engine.methods.method import Method

@@ -1,1 +1,1 @@
-"""The ways to Mirror: the command line, notebooks, pages."""
+"""The ways to Mirror: the command line and the pages. In a notebook an answer shows itself (mirror.answer)."""

@@ -1,1 +1,1 @@
-"""Streamlit pages: widgets only, each a thin reader of answer.py and jobs.py."""
+"""Streamlit pages: widgets only, each a thin reader of mirror.answer and mirror.runs."""

@@ -34,7 +34,7 @@ class Said:
 def apply(
     draft: Draft, said: Sequence[Said], direction: Direction, wishes: frozenset[str], within: float | None
 ) -> None:
-    """Change the draft by all that a follow-up says (see followup_words.Cut). Raises Refusal or Ambiguity."""
+    """Change the draft by all that a follow-up says (see `words.Cut`). Raises Refusal or Ambiguity."""
     said = sorted(said, key=lambda part: part.mode in ("without", "drop"))  # "without AUC but with memory"
     for part in said:
         draft.notes += part.slots.notes

@@ -142,7 +142,7 @@ def test_a_change_of_what_answers_runs_the_trials_anew() -> None:
         "mirror/evaluation/questions/24_why.yaml",
         "db/columns.py",
     } <= {*sources}
-    assert not any(source.startswith("mirror/pages/") for source in sources)
+    assert not any(source.startswith("mirror/faces/pages/") for source in sources)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a process of another system is not told")
