@@ -1,7 +1,7 @@
 """Golden charts: for a stored table and spec, the ChartSpec and what matters of the figure.
 
-A case is a file of tests/mirror/chart/golden with a `question`, a `table` and a `spec` (null for edited SQL); `chart` and
-`figure` are what is expected. After a change that is meant, this writes them anew, and the diff shows what it did:
+A case is a file of tests/mirror/chart/golden with a `question`, a `table` and a `spec` (null for edited SQL); `chart`
+and `figure` are what is expected. After a change that is meant, this writes them anew, and the diff shows what it did:
 
     python tests/mirror/chart/test_golden_charts.py
 """
