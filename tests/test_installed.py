@@ -164,7 +164,7 @@ def test_a_kernel_needs_torch_and_numpy_alone(base: Installed) -> None:
 def test_the_first_use_compiles_into_the_users_cache(base: Installed, tmp_path: Path) -> None:
     (tmp_path / "tiny.cpp").write_text('extern "C" int tiny() { return 1; }\n')
     script = (
-        "from pathlib import Path\nfrom bench_engine.kernels import extension\n"
+        "from pathlib import Path\nfrom bench_engine.kernels.native import extension\n"
         f"extension._SOURCES = Path({str(tmp_path)!r})\n"
         "extension.load()\nprint(extension.provenance()['kernels_build'])"
     )

@@ -21,7 +21,6 @@ from mirror.model.conversation import (
 from mirror.query.check import SpecError
 from mirror.query.saved import SavedQuestion
 from mirror.query.spec import QuerySpec
-from mirror.query.spec_json import from_json
 from mirror.query.token_count import NO_TOKENS, Tokens
 
 __all__ = ["Declined", "LlmError", "LlmFrontEnd", "LlmReading", "NeedsSql", "SqlReading", "configured"]
@@ -143,6 +142,8 @@ def _spec(text: str) -> QuerySpec:
             "answer_by says form, and cannot_answer gives a reason against it: make cannot_answer null if the form "
             "holds the whole question, otherwise make answer_by sql or neither."
         )
+    from mirror.query.spec_json import from_json  # pydantic takes a while to load
+
     try:
         spec = from_json(data)
     except SpecError as error:

@@ -93,7 +93,7 @@ def test_order_of_the_folders(nowhere, monkeypatch):
 
 def test_asking_imports_nothing_heavy():
     code = (
-        "import sys, bench_engine.data.files as f; f.missing('ml-206k');"
+        "import sys, bench_engine.registry as r; r.missing('ml-206k');"
         "print(sorted({'torch', 'numpy', 'pyarrow', 'pandas'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from alone import alone
+from rival_process import asked_of
 
 from bench_engine import registry
 from bench_engine.benchmarks import grouped_lookup
@@ -68,7 +69,7 @@ def ask(rival: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
             patch.setenv(name, value)
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
             process.submit(torch.set_num_threads, THREADS).result()
-            yield lambda function, *arguments: process.submit(function, rival, *arguments).result()
+            yield asked_of(rival, not registry.METHODS[rival].packages, process)
 
 
 # -- in the rival's process ----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from alone import alone
+from rival_process import asked_of
 
 from bench_engine.benchmarks import lookup
 from bench_engine.benchmarks.lookup import gradient_error
@@ -51,7 +52,7 @@ def ask(rival: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
             patch.setenv(name, value)
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
             process.submit(torch.set_num_threads, THREADS).result()
-            yield lambda function, *arguments: process.submit(function, rival, *arguments).result()
+            yield asked_of(rival, False, process)
 
 
 # -- in the rival's process ----------------------------------------------------------------------------------------
