@@ -15,8 +15,8 @@ from db.settings import SettingsError, db_url
 from db.store import StoreError
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import figure, fits, tiles
+from mirror.data.data_source import QueryStopped
 from mirror.data.process.sandbox import Sandbox, shared
-from mirror.data.process.sql_process import QueryStopped
 from mirror.schema import catalog
 from mirror.table.numbers import format_value
 from mirror.table.table import Column, Table
