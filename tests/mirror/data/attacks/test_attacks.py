@@ -24,7 +24,7 @@ from mirror.answer.answer import Answer
 from mirror.answer.answering import ask, run_sql, to_json
 from mirror.answer.as_text import as_text
 from mirror.answer.notebook import html
-from mirror.chart.choose import figure
+from mirror.chart.draw.figure import draw
 from mirror.data import plain_values
 from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
 from mirror.data.guard import duckdb as guard
@@ -184,7 +184,7 @@ def shown(answer: Answer) -> str:
     parts = [as_text(answer), json.dumps(to_json(answer)), html(answer)]
     if answer.table:
         parts.append(to_csv(answer.table))
-        if answer.chart and (drawn := figure(answer.table, answer.chart)):
+        if answer.chart and (drawn := draw(answer.table, answer.chart)):
             parts.append(drawn.to_json())
     return "\n".join(parts)
 
@@ -268,7 +268,7 @@ def test_texts_of_the_data_are_shown_as_texts(hostile: Sandbox, text: str) -> No
         return
     for row in csv.reader(io.StringIO(to_csv(answer.table))):
         assert not any(re.match(r"[=+@\t\r]|-\D", cell) for cell in row), row
-    drawn = figure(answer.table, answer.chart) if answer.chart else None
+    drawn = draw(answer.table, answer.chart) if answer.chart else None
     if drawn is not None:
         texts = list(strings(json.loads(drawn.to_json())))
         assert not any(re.search(r"<(?!/?(b|br|i|sub|sup)>)|<b>bold|\$\\", t) for t in texts)
