@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from bench_engine.plan.planning import Site
-from bench_engine.run.group import Group
+from bench_engine.run.groups.group import Group
 from bench_engine.trial import TrialResult
 
 
