@@ -1,4 +1,7 @@
-"""Executors: what carries groups of trials to the processes that run them."""
+"""Executors: what carries groups of trials to the processes that run them.
+
+From outside: the names here, environment, local, ray.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
