@@ -1,4 +1,7 @@
-"""Data sets for click models: the form they are handed over in. Light: neither torch nor numpy is imported here."""
+"""Data sets for click models: the form they are handed over in. Light: neither torch nor numpy is imported here.
+
+From outside: the names here, files, quality, requests, validation; rooms below say their own.
+"""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal

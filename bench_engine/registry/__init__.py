@@ -2,6 +2,8 @@
 
 A method is an entry in bench_engine/methods or, where it is other people's, in bench_engine/methods/rivals;
 benchmarks, axes and data sets are entries here. The worker imports what an entry names.
+
+From outside: the names here, readiness.
 """
 
 from bench_engine.methods.method import Method

@@ -12,10 +12,10 @@ from typing import Any
 from bench_engine.machine import machine as this_machine
 from bench_engine.plan.planning import SKIPPED_BY_PLAN, Plan, Planned, Site, plan
 from bench_engine.progress import Progress, TimeLeft
-from bench_engine.run import recording
 from bench_engine.run.executors import Executor, GroupResult
 from bench_engine.run.executors.local import LocalExecutor
-from bench_engine.run.group import Group, grouped
+from bench_engine.run.groups import recording
+from bench_engine.run.groups.group import Group, grouped
 from bench_engine.sweep.search import counted
 from bench_engine.sweep.sweep import Sweep, expand
 from bench_engine.trial import TrialResult

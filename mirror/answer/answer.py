@@ -62,9 +62,9 @@ class Answer:
 
     def figure(self, columns: int | None = None) -> "go.Figure | None":
         """The chart as a Plotly figure, with panels side by side as given; None where there is none."""
-        from mirror.chart.choose import figure
+        from mirror.chart.draw.figure import draw  # here, since Plotly is slow to load
 
-        return figure(self.table, self.chart, columns) if self.table and self.chart else None
+        return draw(self.table, self.chart, columns) if self.table and self.chart else None
 
     def frame(self) -> "pd.DataFrame":
         """The rows as a pandas DataFrame; without rows and columns where there is no result."""

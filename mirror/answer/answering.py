@@ -11,9 +11,9 @@ from mirror.answer.readers import Reading, Unread, read
 from mirror.answer.subject import FAILURES, MAX_QUESTION, Subject, ask_about, asked_back, failed, ran, refused
 from mirror.answer.whole import with_whole
 from mirror.chart.choose import choose
+from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox, shared
-from mirror.data.process.sql_process import QueryError, QueryStopped, UnreadableError
 from mirror.data.sources.kind import is_outside
 from mirror.language.requests import actions
 from mirror.model import llm_summary

@@ -11,9 +11,9 @@ from mirror.answer.subject import FAILURES, MAX_QUESTION, ask_about, failed, ran
 from mirror.answer.whole import with_whole
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
+from mirror.data.data_source import QueryError
 from mirror.data.guard import sqlglot_tree as guard
 from mirror.data.process.source_process import OutsideData, shared
-from mirror.data.process.sql_process import QueryError
 from mirror.data.sources.location import find
 from mirror.language.tables import spans
 from mirror.language.tables import table_followup as followup

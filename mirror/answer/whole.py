@@ -6,8 +6,8 @@ What a sentence says of a result, and its Pareto front, are so of all its rows, 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
-from mirror.data.process.sql_process import QueryCancelled, QueryError, QueryStopped
 from mirror.query.roles import Roles, roles_of
 from mirror.query.spec import QuerySpec, Question
 from mirror.table.table import Column, Table

@@ -5,6 +5,25 @@ from typing import Any, Protocol
 from mirror.table.table import Table
 
 
+class QueryError(ValueError):
+    """The SQL is wrong; the message is a sentence, with the database's own hints."""
+
+
+class UnreadableError(QueryError):
+    """The text cannot even be parsed: perhaps it is no SQL at all."""
+
+
+class QueryStopped(RuntimeError):
+    """The query did not end by itself: time limit, memory, or a crash. The message is a sentence."""
+
+
+class QueryCancelled(QueryStopped):
+    """Somebody stopped the query: see Source.cancel."""
+
+    def __init__(self) -> None:
+        super().__init__("The query was cancelled.")
+
+
 class Source(Protocol):
     """Something that SELECTs run on, in a process of its own, read only and within limits; safe to share."""
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox
-from mirror.data.process.sql_process import QueryError, QueryStopped, UnreadableError
 from mirror.model.conversation import Unusable, declined, json_object, notes_of, reason_of, without_thoughts
 from mirror.model.llm_prompt import DATA, messages_of
 from mirror.query.saved import SavedQuestion

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from bench_engine.machine import machine as this_machine
 from mirror.answer.answering import ask
-from mirror.chart.choose import figure
+from mirror.chart.draw.figure import draw
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.grammar import grammar
 from mirror.query.errors import Ambiguity, Refusal
@@ -89,7 +89,7 @@ def to_chart(question: str, box: Sandbox) -> str:
     """Question -> what the page shows. Returns the status of the answer."""
     answer = ask(question, sandbox=box, use_model=False, now=NOW)
     if answer.table and answer.chart:
-        drawn = figure(answer.table, answer.chart)
+        drawn = draw(answer.table, answer.chart)
         if drawn is not None:
             drawn.to_json()
     return answer.status

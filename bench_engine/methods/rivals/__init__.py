@@ -1,7 +1,9 @@
 """Rivals: other people's embedding bags as methods. The entries load neither torch nor any rival.
 
-Each has a file here. All keep dense tables: those of one lookup are compared with `dense`, those of grouped lookups
-with `eager`. They run where their packages are.
+Each has a file here, but for Inductor of grouped lookups, which Parallel OP builds on too. All keep dense tables: those
+of one lookup are compared with `dense`, those of grouped lookups with `eager`. They run where their packages are.
+
+From outside: the names here.
 """
 
 from bench_engine.methods.grouped import GROUPED_SOURCES, INDUCTOR, OP_ONLY
@@ -77,7 +79,7 @@ GROUPED_RIVALS: tuple[Method, ...] = (
     Method(
         "inductor_model",
         "torch.compile (Inductor) of the whole untouched model",
-        "bench_engine.methods.rivals.grouped_inductor:InductorModel",
+        "bench_engine.methods.grouped_inductor:InductorModel",
         compressible=False,
         sources=GROUPED_SOURCES,
         needs_compiler=True,

@@ -20,8 +20,8 @@ from bench_engine.machine import machine as this_machine
 from bench_engine.machine.lock import MachineBusyError, machine_lock
 from bench_engine.plan.planning import SKIPPED_BY_PLAN
 from bench_engine.registry.readiness import SkipReasons, kernels_built
-from bench_engine.run import recording
 from bench_engine.run.executors.local import LocalExecutor
+from bench_engine.run.groups import recording
 from bench_engine.trial import Scalar, Trial, TrialResult
 from db import installation
 

@@ -10,18 +10,9 @@ from typing import Any
 from db.schema import EXPOSED
 from db.settings import db_url
 from db.store import Store, StoreBusyError, StoreError
+from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped, UnreadableError
 from mirror.data.guard.guard_errors import GuardError, check_text
-from mirror.data.process.sql_process import (
-    OUT_OF_MEMORY,
-    ProcessSource,
-    QueryCancelled,
-    QueryError,
-    QueryStopped,
-    SqlProcess,
-    Turn,
-    UnreadableError,
-    with_password,
-)
+from mirror.data.process.sql_process import OUT_OF_MEMORY, ProcessSource, SqlProcess, Turn, with_password
 from mirror.schema.profile import Profile
 from mirror.schema.result_columns import result_table
 from mirror.table.table import Table

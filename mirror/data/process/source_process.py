@@ -5,17 +5,9 @@ import threading
 from dataclasses import replace
 from typing import Any
 
+from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
 from mirror.data.guard.guard_errors import GuardError
-from mirror.data.process.sql_process import (
-    OUT_OF_MEMORY,
-    ProcessSource,
-    QueryError,
-    QueryStopped,
-    SqlProcess,
-    Turn,
-    UnreadableError,
-    with_password,
-)
+from mirror.data.process.sql_process import OUT_OF_MEMORY, ProcessSource, SqlProcess, Turn, with_password
 from mirror.data.sources.location import Source, SourceError
 from mirror.data.sources.reader import ROW_CAP, TIME_LIMIT_S
 from mirror.schema.database import Database

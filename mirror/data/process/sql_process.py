@@ -21,6 +21,7 @@ from typing import IO, Any, Generic, TypeVar
 import sqlalchemy as sa
 
 from db.installation import python_path
+from mirror.data.data_source import QueryCancelled, QueryStopped
 
 INTERRUPT_S = 0.5
 _TICK_S = 0.05  # between two looks at a query that runs
@@ -35,25 +36,6 @@ _ENVIRONMENT = re.compile(
 )
 
 _log = logging.getLogger(__name__)
-
-
-class QueryError(ValueError):
-    """The SQL is wrong; the message is a sentence, with the database's own hints."""
-
-
-class UnreadableError(QueryError):
-    """The text cannot even be parsed: perhaps it is no SQL at all."""
-
-
-class QueryStopped(RuntimeError):
-    """The query did not end by itself: time limit, memory, or a crash. The message is a sentence."""
-
-
-class QueryCancelled(QueryStopped):
-    """Somebody stopped the query: see ProcessSource.cancel."""
-
-    def __init__(self) -> None:
-        super().__init__("The query was cancelled.")
 
 
 # -- turns -------------------------------------------------------------------------------------------------------------

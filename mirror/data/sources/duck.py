@@ -13,8 +13,9 @@ from typing import Any
 
 import duckdb
 
-from mirror.data.process.sandbox_child import lock, sentence
-from mirror.data.process.sql_process import QueryError, QueryStopped
+from mirror.data.confinement import lock
+from mirror.data.data_source import QueryError, QueryStopped
+from mirror.data.plain_values import sentence
 from mirror.data.sources.location import Source, SourceError
 from mirror.data.sources.reader import ROW_CAP, TIME_LIMIT_S, Fetched, Structure, take, too_slow
 from mirror.schema.database import Column, ForeignKey, Relation, Type, shown

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from mirror.data.process.sandbox_child import plain
-from mirror.data.process.sql_process import QueryError, QueryStopped
+from mirror.data.data_source import QueryError, QueryStopped
+from mirror.data.plain_values import plain
 from mirror.data.sources.location import SourceError
 from mirror.data.sources.reader import Reader, Session, Structure
 from mirror.query.tables.dialects import without_nan

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mirror.data.process.sql_process import QueryStopped
+from mirror.data.data_source import QueryStopped
 from mirror.data.sources.location import Source
 from mirror.schema.database import ForeignKey, Relation
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mirror.data.process.sql_process import QueryError
+from mirror.data.data_source import QueryError
 from mirror.data.sources import structure
 from mirror.data.sources.location import Source, SourceError
 from mirror.data.sources.reader import LOCK_LIMIT_S, ROW_CAP, TIME_LIMIT_S, Fetched, Structure, take, too_slow

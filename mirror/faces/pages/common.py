@@ -14,9 +14,10 @@ from db.journal import open_results
 from db.settings import SettingsError, db_url
 from db.store import StoreError
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.choose import figure, fits, tiles
+from mirror.chart.choose import tiles
+from mirror.chart.drawable import fits
+from mirror.data.data_source import QueryStopped
 from mirror.data.process.sandbox import Sandbox, shared
-from mirror.data.process.sql_process import QueryStopped
 from mirror.schema import catalog
 from mirror.table.numbers import format_value
 from mirror.table.table import Column, Table
@@ -175,9 +176,11 @@ def show_chart(table: Table, chart: ChartSpec, key: str, narrow: bool = False) -
     if why := fits(chart, table):
         st.info(plain(why), icon=":material/table_chart:")
         return
+    from mirror.chart.draw.figure import draw  # here, since Plotly is slow to load
+
     narrow = narrow or is_phone()
     config = _PLOTLY_PHONE if is_phone() else _PLOTLY
-    drawn = figure(table, chart, columns=1 if narrow else None)
+    drawn = draw(table, chart, columns=1 if narrow else None)
     if drawn is None:
         st.info(plain(chart.reason or "No chart fits this result."), icon=":material/table_chart:")
         return
@@ -188,7 +191,7 @@ def show_chart(table: Table, chart: ChartSpec, key: str, narrow: bool = False) -
         with st.container(key=f"wide-{key}"):
             st.plotly_chart(drawn, key=f"{key}_wide", config=config, theme=None)
         with st.container(key=f"narrow-{key}"):
-            below = figure(table, chart, columns=1)
+            below = draw(table, chart, columns=1)
             st.plotly_chart(below, key=f"{key}_narrow", config=config, theme=None)
     if chart.reason:
         st.caption(plain(chart.reason))

@@ -8,7 +8,7 @@ import streamlit as st
 
 from mirror.answer.answer import Answer
 from mirror.answer.other_data import MAX_QUESTION, ask, data, run_sql
-from mirror.data.process.sql_process import QueryStopped
+from mirror.data.data_source import QueryStopped
 from mirror.data.sources.location import READABLE, SourceError, find
 from mirror.faces.pages.answer_view import no_rows, question_buttons
 from mirror.faces.pages.common import heading, is_phone, plain, show_chart

@@ -12,8 +12,8 @@ import streamlit as st
 from db.installation import ROOT
 from db.runs import RunState
 from db.store import StoreError
+from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.process.sandbox import Sandbox
-from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.faces.pages.common import heading, local_time, plain, prose, sandbox, show_status, show_table
 from mirror.runs import jobs
 from mirror.runs.listing import filled, newest

@@ -17,8 +17,8 @@ from mirror.answer import other_data
 from mirror.answer.answer import Answer
 from mirror.answer.answering import ask, run_sql
 from mirror.chart.draw.figure import draw
+from mirror.data.data_source import QueryStopped
 from mirror.data.process.sandbox import Sandbox
-from mirror.data.process.sql_process import QueryStopped
 from mirror.table.table import Table
 
 # method -> (AUC, memory in MB without compression); in the order of the rows the best comes last.

@@ -11,9 +11,10 @@ import pytest
 from db.record import Record
 from db.schema import EXPOSED
 from db.store import Store
+from mirror.data import confinement
 from mirror.data.guard import duckdb as guard
 from mirror.data.guard import duckdb_functions as sql_functions
-from mirror.data.process import sandbox_child, snapshot
+from mirror.data.process import snapshot
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def connection(tmp_path_factory):
         hashes = {"configuration": method, "comparison": "lookup"}
         store.add([Record({**trial, **values, **hashes})])
     connection = snapshot.load(snapshot.read(store, EXPOSED), threads=1)
-    sandbox_child.lock(connection, memory_mb=200)
+    confinement.lock(connection, memory_mb=200)
     return connection
 
 

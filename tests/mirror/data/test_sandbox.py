@@ -17,10 +17,11 @@ from db.installation import ROOT
 from db.record import Record
 from db.schema import EXPOSED
 from db.store import Store, StoreBusyError, StoreError
+from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
+from mirror.data.plain_values import plain
 from mirror.data.process import sandbox, sandbox_child, snapshot, sql_process
 from mirror.data.process.sandbox import Limits, QueryCancelled, Sandbox
-from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.schema.profile import Profile
 
 ENDLESS = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"
@@ -139,7 +140,7 @@ def test_values_become_plain(small):
     ids=str,
 )
 def test_plain(value, expected):
-    assert sandbox_child.plain(value) == expected
+    assert plain(value) == expected
 
 
 def test_columns_of_one_name_are_told_apart(small):
@@ -510,7 +511,7 @@ def test_the_snapshot_holds_what_the_views_of_the_store_hold(again):
     assert again.profile().row_counts.keys() == set(EXPOSED)
     for view in EXPOSED:
         columns = ", ".join(store.rows(f"SELECT * FROM {view} LIMIT 1")[0])
-        expected = [tuple(map(sandbox_child.plain, r.values())) for r in store.rows(f"SELECT {columns} FROM {view}")]
+        expected = [tuple(map(plain, r.values())) for r in store.rows(f"SELECT {columns} FROM {view}")]
         table = again.run(f"SELECT * FROM {view}", row_cap=100_000)
         assert ", ".join(table.names) == columns
         assert sorted(table.rows, key=repr) == sorted(expected, key=repr)

@@ -10,9 +10,9 @@ from chat_stub import KEY, Server, asks_for, fails, refuses, running, says, stal
 
 from db.record import Record
 from db.store import Store, StoreError
+from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox
-from mirror.data.process.sql_process import QueryError, QueryStopped, UnreadableError
 from mirror.model.free_sql import _EXAMPLES, SqlProblem, check_in, problem_of
 from mirror.model.llm import Declined, LlmError, LlmFrontEnd, SqlReading
 from mirror.query.saved import SavedQuestion

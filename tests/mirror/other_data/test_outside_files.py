@@ -18,9 +18,9 @@ import sales_data
 from mirror.answer import other_data as answer
 from mirror.answer.answer import Answer
 from mirror.answer.other_data import ask, run_sql
+from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped
 from mirror.data.process import source_process as process
 from mirror.data.process.source_process import OutsideData
-from mirror.data.process.sql_process import QueryCancelled, QueryError, QueryStopped
 from mirror.data.sources import duck
 from mirror.data.sources.kind import is_outside
 from mirror.data.sources.location import SourceError, find

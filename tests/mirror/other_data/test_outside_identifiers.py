@@ -11,11 +11,11 @@ from typing import Any
 import duckdb
 import pytest
 
+from mirror.data.data_source import QueryError
 from mirror.data.guard import sqlglot_tree as guard
 from mirror.data.guard.check_sql import check
 from mirror.data.guard.duckdb import check_reads
 from mirror.data.guard.guard_errors import GuardError
-from mirror.data.process.sql_process import QueryError
 from mirror.data.sources import facts
 from mirror.data.sources.location import find
 from mirror.data.sources.open_reader import open_reader

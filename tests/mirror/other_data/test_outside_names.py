@@ -6,7 +6,7 @@ import pytest
 
 from mirror import ask
 from mirror.answer.other_data import data
-from mirror.chart.choose import figure
+from mirror.chart.draw.figure import draw
 
 COLUMNS = "seed,amount,payment,method,trial_id,auc,latency_us,n,count,baseline,machine,sweep,stddev_x,x,dataset,step"
 ROWS = """1,10.5,card,post,1,0.1,5,3,4,yes,a,s1,0.5,1,d1,7
@@ -46,7 +46,7 @@ def test_a_question_about_such_columns_has_a_chart_and_speaks_of_rows(shop, ques
     answer = ask(question, db=shop)
     assert answer.status == "answered"
     assert (answer.chart.type, answer.chart.x, answer.chart.y) == (chart, x, y)
-    assert figure(answer.table, answer.chart) is not None
+    assert draw(answer.table, answer.chart) is not None
     assert not answer.chart.pareto
     assert "row" in answer.summary
     assert not OURS & set(answer.summary.replace("latency us", "").replace("stddev x", "").split())

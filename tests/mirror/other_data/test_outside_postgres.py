@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from mirror.answer import other_data as answer
 from mirror.answer.other_data import ask, run_sql
-from mirror.data.process.sql_process import QueryError, QueryStopped
+from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.sources.kind import is_outside
 from mirror.data.sources.location import SourceError, find
 from mirror.data.sources.open_reader import open_reader

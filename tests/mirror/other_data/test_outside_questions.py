@@ -8,7 +8,7 @@ import sales_data
 from sales_data import Shop
 
 from mirror.answer.other_data import ask
-from mirror.chart.choose import figure
+from mirror.chart.draw.figure import draw
 
 ITEMS = "order_items i JOIN orders o ON i.order_id = o.id JOIN customers c ON o.customer_id = c.id"
 SOLD = f"{ITEMS} JOIN products p ON i.product_id = p.id"
@@ -161,7 +161,7 @@ def test_a_question_has_the_answer_of_sql_written_by_hand(question: str, gold: s
     assert answer.read_as
     assert answer.chart is not None
     assert answer.table is not None
-    figure(answer.table, answer.chart)
+    draw(answer.table, answer.chart)
     found, wanted = rounded(answer.table.rows), rounded(shop.rows(gold.format(**SPANS[shop.kind])))
     assert wanted, "a gold answer without rows shows nothing"
     if not ordered:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bench_engine.plan.planning import Planned
-from bench_engine.run.group import MOST_WORKERS, Group, compared, grouped
+from bench_engine.run.groups.group import MOST_WORKERS, Group, compared, grouped
 from bench_engine.sweep.sweep import expand, parse
 from bench_engine.trial import Paired, TrialResult
 

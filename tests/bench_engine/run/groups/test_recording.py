@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench_engine.run import recording
+from bench_engine.run.groups import recording
 from bench_engine.sweep.sweep import parse
 from bench_engine.trial import Stop, Trial, TrialResult
 from db.record import from_json

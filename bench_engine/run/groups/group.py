@@ -7,7 +7,7 @@ import numpy as np
 
 from bench_engine.measure import ratios
 from bench_engine.plan.planning import Planned
-from bench_engine.run.recording import fault
+from bench_engine.run.groups.recording import fault
 from bench_engine.trial import Paired, Trial, TrialResult
 
 # Live workers of one group, the baseline among them: each holds a table, and each turn waits for all others.
