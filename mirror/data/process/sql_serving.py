@@ -5,8 +5,12 @@ import json
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
+
+# About what a browser can be sent; beyond it the answer is cut as if by the row cap.
+ANSWER_CAP = 16_000_000
+_BATCH = 100
 
 Request = dict[str, Any]
 Reply = dict[str, Any]
@@ -69,3 +73,24 @@ def serve(start: Callable[[Request], tuple[Callable[[Request, Requests], Reply] 
         if answer is None:
             return
         reply = answer(requests.next(), requests)
+
+
+def take(
+    fetch_many: Callable[[int], Sequence[Sequence[Any]]], row_cap: int, kept: Callable[[Any], Any] = lambda value: value
+) -> tuple[list[tuple[Any, ...]], bool]:
+    """Rows up to the cap, and whether there were more; a result that is too large to show is cut as well.
+
+    Args:
+        fetch_many: gives at most so many more rows, none at the end.
+        row_cap: the most rows.
+        kept: what is kept of a value.
+    """
+    rows: list[tuple[Any, ...]] = []
+    size = 0
+    while len(rows) <= row_cap and (batch := fetch_many(min(_BATCH, row_cap + 1 - len(rows)))):
+        for row in batch:
+            rows.append(tuple(map(kept, row)))
+            size += sum(len(v) if isinstance(v, str | bytes) else 8 for v in rows[-1])
+            if size > ANSWER_CAP:
+                return rows[:row_cap], True
+    return rows[:row_cap], len(rows) > row_cap

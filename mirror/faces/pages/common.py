@@ -17,6 +17,8 @@ from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import figure, fits, tiles
 from mirror.data.process.sandbox import Sandbox, shared
 from mirror.data.process.sql_process import QueryStopped
+from mirror.data.sources.kind import find_other_data
+from mirror.data.sources.location import SourceError
 from mirror.schema import catalog
 from mirror.table.numbers import format_value
 from mirror.table.table import Column, Table
@@ -45,6 +47,11 @@ _STYLE = """
 
 @st.cache_resource(show_spinner="Loading the results …")
 def _ready(url: str) -> None:
+    if other := find_other_data():
+        raise SourceError(
+            f"{other.name} holds other data and no results: ask about it on the page Data, or name a results database "
+            "with MIRROR_DB."
+        )
     open_results(url)
 
 
@@ -56,7 +63,7 @@ def sandbox() -> Sandbox:
         url = db_url()
         _ready(url)
         return shared(url)
-    except (StoreError, SettingsError) as error:
+    except (StoreError, SettingsError, SourceError) as error:
         _stop(error)
 
 

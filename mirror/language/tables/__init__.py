@@ -1,1 +1,1 @@
-"""Questions about other people's data: words -> the form in mirror.query.tables."""
+"""Questions about other people's data: words -> the form in mirror.query.other_data."""

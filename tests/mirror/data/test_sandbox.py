@@ -19,8 +19,8 @@ from db.schema import EXPOSED
 from db.store import Store, StoreBusyError, StoreError
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process import sandbox, sandbox_child, snapshot, sql_process
-from mirror.data.process.sandbox import Limits, QueryCancelled, Sandbox
-from mirror.data.process.sql_process import QueryError, QueryStopped
+from mirror.data.process.sandbox import Limits, Sandbox
+from mirror.data.process.sql_process import QueryCancelled, QueryError, QueryStopped
 from mirror.schema.profile import Profile
 
 ENDLESS = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"

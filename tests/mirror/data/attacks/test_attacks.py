@@ -29,6 +29,7 @@ from mirror.data.guard import duckdb as guard
 from mirror.data.process import sandbox_child, snapshot
 from mirror.data.process.sandbox import Limits, Sandbox
 from mirror.data.process.sql_process import QueryError, QueryStopped, UnreadableError
+from mirror.data.process.sql_serving import ANSWER_CAP
 from mirror.table.csv_export import to_csv
 from mirror.table.table import Table
 from tests.mirror.data.attacks.questions import QUESTIONS
@@ -126,7 +127,7 @@ def test_statement(place: Place, attack: Attack) -> None:
         assert "crashed" not in str(told)
         return
     assert len(told.rows) <= 1000
-    assert sum(len(v) for row in told.rows for v in row if isinstance(v, str)) <= 2 * sandbox_child.ANSWER_CAP
+    assert sum(len(v) for row in told.rows for v in row if isinstance(v, str)) <= 2 * ANSWER_CAP
     assert all(len(name) <= sandbox_child.NAME_CAP + 10 and name == printable(name) for name in told.names)
     assert len(set(told.names)) == len(told.names)
     json.dumps(told.rows, allow_nan=False)

@@ -6,7 +6,8 @@ import pytest
 import sales_data
 from streamlit.testing.v1 import AppTest
 
-from mirror.answer import other_data as answer
+from mirror.data.process.other_data_process import shared
+from mirror.data.sources.location import find
 
 LIMIT_S = 60
 
@@ -134,4 +135,4 @@ def test_an_uploaded_file_is_a_table(tmp_path: Path) -> None:
     assert not app.exception
     asked(app, "total visits by city")
     assert list(app.dataframe[-1].value["total_visits"]) == [8, 4]
-    answer.data(app.session_state["data_url"]).close()
+    shared(find(app.session_state["data_url"])).close()
