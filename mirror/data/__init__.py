@@ -1,1 +1,1 @@
-"""Where rows come from: guarded SQL in processes of their own, over the results and other people's data."""
+"""Where rows come from: guarded SQL in processes of their own, over the results and other data."""

@@ -1,4 +1,4 @@
-"""The page Data: a database or files of one's own, what was found in them, and answers to questions about them."""
+"""The page Data: other data, what was found in them, and answers to questions about them."""
 
 import tempfile
 from pathlib import Path
@@ -43,7 +43,7 @@ def page() -> None:
         # Streamlit forgets what is typed in a widget while another page is shown.
         state.setdefault("data_question", state["data_asked"])
         state.setdefault("data_sql", answer.sql or "")
-    _question_form(next(iter(examples), "how many rows"))
+    _question_form(next(iter(examples), ""))
     if answer is None:
         question_buttons(examples, _ask, "data_example")
         return

@@ -1,1 +1,1 @@
-"""The form of a question about other people's data, and its SQL."""
+"""The form of a question about other data, and its SQL."""

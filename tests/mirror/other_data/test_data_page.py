@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import find
+from mirror.schema import catalog
 
 LIMIT_S = 60
 
@@ -89,6 +90,20 @@ def test_hostile_sql_is_refused_and_keeps_its_text(sqlite_shop: sales_data.Shop)
     assert app.text_area(key="data_sql").value == "DROP TABLE customers"
     asked(app, "how many customers")
     assert app.metric[0].value == "12"
+
+
+def test_results_are_asked_about_as_results(results_file: Path) -> None:
+    app = opened(str(results_file))
+    assert [b.label.replace("\\", "") for b in app.button if (b.key or "").startswith("data_example")] == [
+        *catalog.examples()
+    ]
+    asked(app, "memory vs AUC at compression 0.1")
+    assert "compression 0.1" in texts(app)
+    assert "memory_mb" in app.text_area(key="data_sql").value
+    app.text_area(key="data_sql").set_value("SELECT count(*) AS n FROM results")
+    press(app, "Run")
+    assert "edited" in texts(app)
+    shared(find(str(results_file))).close()
 
 
 def test_a_question_back_offers_its_choices(sqlite_shop: sales_data.Shop) -> None:

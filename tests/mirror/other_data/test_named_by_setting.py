@@ -52,11 +52,11 @@ def test_the_command_asks_what_the_setting_names(
 ) -> None:
     path = tmp_path / "shop.csv"
     path.write_text("city,amount\nBerlin,3\nRome,4\n")
-    assert main(["ask", "how many rows", "--db", str(path)]) == 0
+    assert main(["ask", "how many shops", "--db", str(path)]) == 0
     given = capsys.readouterr().out
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MIRROR_DB", "shop.csv")
-    assert main(["ask", "how many rows"]) == 0
+    assert main(["ask", "how many shops"]) == 0
     assert capsys.readouterr().out == given
     shared(find(str(path))).close()
 
