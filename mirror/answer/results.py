@@ -65,7 +65,7 @@ class Results:
     def in_words(self, question: str, use_model: bool, now: datetime | None, after: Answer | None) -> Answer:
         """The answer of a question in plain words, or of a request to measure. Raises one of FAILURES."""
         sandbox = self.source
-        if plan := actions.read(question, sandbox.profile()):
+        if plan := actions.read(question, sandbox.schema()):
             told = f"{plan.words} Nothing runs until you press Start on the page New run."
             return Answer("action", question, " · ".join(plan.notes), summary=told, plan=plan)
         try:
@@ -94,7 +94,7 @@ class Results:
             table = sandbox.run(sql, row_cap=_CURVE_CAP) if spec and spec.source == "curves" else sandbox.run(sql)
             table = with_whole(table, sql, spec, sandbox.run)
             failures = _failed(spec, sandbox) if spec else 0
-            machines = sandbox.profile().machines if spec else 0
+            machines = sandbox.schema().machines if spec else 0
             chart = choose(table, spec)
             summary = summarize(table, spec, chart, failed=failures, machines=machines)
             return replace(blank, status="answered", table=table, chart=chart, summary=summary)

@@ -81,14 +81,10 @@ class Sandbox(ProcessSource["_Child"]):
         """SQLAlchemy URL of the results."""
         return self._store.url
 
-    def profile(self) -> Profile:
+    def schema(self) -> Profile:
         """What the results hold now. Raises StoreError, or QueryCancelled."""
         with self._turn(threading.get_ident()) as turn:
             return self._current(turn, _USUAL).profile
-
-    def schema(self) -> Profile:
-        """What can be asked about: see `profile`."""
-        return self.profile()
 
     def version(self) -> str:
         """A text that changes whenever the results may have changed; cheap. Raises StoreError."""

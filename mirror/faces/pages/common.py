@@ -96,7 +96,7 @@ def _status(box: Sandbox) -> tuple[str, str]:
 @st.cache_data(max_entries=4, show_spinner=False)
 def _counts(url: str, version: str, _box: Sandbox) -> tuple[int, int, str | None]:
     """(trials, machines, time of the newest), read once: a page must not wait for the query of somebody else."""
-    profile = _box.profile()
+    profile = _box.schema()
     return profile.rows("results"), profile.machines, profile.updated
 
 

@@ -168,7 +168,7 @@ def test_what_a_model_was_sent_is_shown_when_it_declines(monkeypatch: pytest.Mon
 def test_the_status_line_counts_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     st.cache_data.clear()
     profile = Profile(row_counts={"results": 70}, machines=60)  # more than a profile lists by name
-    monkeypatch.setattr(Sandbox, "profile", lambda _: profile)
+    monkeypatch.setattr(Sandbox, "schema", lambda _: profile)
     app = AppTest.from_function(runs_page, default_timeout=LIMIT_S).run()
     assert any("70 trials · 60 machines" in h.proto.body for h in app.get("html"))
 
