@@ -98,7 +98,7 @@ def test_results_are_asked_about_as_results(results_file: Path) -> None:
         *catalog.examples()
     ]
     asked(app, "memory vs AUC at compression 0.1")
-    assert "compression 0.1" in texts(app)
+    assert "Memory against AUC, one point per trial" in texts(app)  # in the words of the results
     assert "memory_mb" in app.text_area(key="data_sql").value
     app.text_area(key="data_sql").set_value("SELECT count(*) AS n FROM results")
     press(app, "Run")
