@@ -295,7 +295,7 @@ def test_the_open_page_leaves_the_results_alone_while_a_run_measures(
     runs.write(journal, state(done=1, current="dense B=64"))
     read = Sandbox.run
     with monkeypatch.context() as measuring:
-        for name in ("run", "profile"):
+        for name in ("run", "schema"):
             measuring.setattr(Sandbox, name, lambda *_, **__: pytest.fail("the results were read"))
         app = new_run()
         assert "1 of 4 trials" in texts(app)
