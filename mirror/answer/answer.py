@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Literal
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.query.agreement import Agreement
+from mirror.query.other_data.form import Asked
 from mirror.query.spec import QuerySpec, Wanted
-from mirror.query.tables.form import Asked
 from mirror.query.token_count import NO_TOKENS, Tokens
 from mirror.runs.run_plan import RunPlan
 from mirror.table.table import Table

@@ -60,7 +60,7 @@ class Unread(Exception):
 
 def read(question: str, sandbox: Sandbox, use_model: bool, now: datetime | None, after: Answer | None) -> Reading:
     """Read a question in plain words. Raises Unread; and StoreError or QueryStopped where the results are not there."""
-    profile = sandbox.profile()
+    profile = sandbox.schema()
     saved, note = _saved(question, sandbox)
     if saved.exact:
         return Reading("saved", sql=saved.exact.sql, read_as=saved.exact.said, note=note)

@@ -1,15 +1,20 @@
-"""What databases say as what a reply can hold: values, names of columns, and DuckDB's errors as sentences."""
+"""What databases say as what a reply can hold: rows, values, names of columns, and DuckDB's errors as sentences."""
 
 import math
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from datetime import time as time_of_day
 from decimal import Decimal
+from typing import Any
 
 from db.plain_text import printable
 from mirror.table.values import Value
 
 TEXT_CAP = 10_000
 NAME_CAP = 200
+# About what a browser can be sent; beyond it the answer is cut as if by the row cap.
+ANSWER_CAP = 16_000_000
+_BATCH = 100
 
 
 def plain_name(name: str) -> str:
@@ -55,3 +60,24 @@ def sentence(message: str) -> str:
     text = " ".join(printable(rest if found else text).split())
     text = text if len(text) <= 600 else text[:599] + "…"
     return text if text.endswith((".", "!", "?", "…")) else text + "."
+
+
+def take(
+    fetch_many: Callable[[int], Sequence[Sequence[Any]]], row_cap: int, kept: Callable[[Any], Any] = lambda value: value
+) -> tuple[list[tuple[Any, ...]], bool]:
+    """Rows up to the cap, and whether there were more; a result that is too large to show is cut as well.
+
+    Args:
+        fetch_many: gives at most so many more rows, none at the end.
+        row_cap: the most rows.
+        kept: what is kept of a value.
+    """
+    rows: list[tuple[Any, ...]] = []
+    size = 0
+    while len(rows) <= row_cap and (batch := fetch_many(min(_BATCH, row_cap + 1 - len(rows)))):
+        for row in batch:
+            rows.append(tuple(map(kept, row)))
+            size += sum(len(v) if isinstance(v, str | bytes) else 8 for v in rows[-1])
+            if size > ANSWER_CAP:
+                return rows[:row_cap], True
+    return rows[:row_cap], len(rows) > row_cap

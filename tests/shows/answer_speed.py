@@ -80,7 +80,7 @@ QUESTIONS = (
 def to_sql(question: str, box: Sandbox) -> None:
     """Question -> SQL, or the sentence that refuses it."""
     try:
-        compile_sql(grammar.read(question, box.profile(), NOW))
+        compile_sql(grammar.read(question, box.schema(), NOW))
     except (Refusal, Ambiguity):
         return
 
@@ -119,7 +119,7 @@ def show(path: Path, rounds: int) -> bool:
     mine = this_machine.machine()
     with Sandbox(str(path)) as box:
         print(f"{mine['cpu']}, {mine['cores']} cores, {mine['name']}; load before: {os.getloadavg()[0]:.1f}")
-        profile = box.profile()
+        profile = box.schema()
         print(f"{profile.rows('results'):,} trials in `results`, {profile.rows('history'):,} in `history`", flush=True)
         statuses = [to_chart(question, box) for question in (*catalog.examples(), *QUESTIONS)]
         print(", ".join(f"{statuses.count(status)} {status}" for status in sorted(set(statuses))))

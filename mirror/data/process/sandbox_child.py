@@ -21,18 +21,14 @@ from db.settings import SettingsError
 from db.store import Store, StoreError
 from mirror.data.confinement import cap_memory, close_the_door, lock
 from mirror.data.guard.check_sql import check
-from mirror.data.guard.guard_errors import GuardError, UnreadableError
-from mirror.data.plain_values import plain, plain_name, sentence
+from mirror.data.guard.guard_errors import GuardError, NotSqlError
+from mirror.data.plain_values import plain, plain_name, sentence, take
 from mirror.data.process.snapshot import load, read
 from mirror.data.process.sql_process import unique_names
 from mirror.data.process.sql_serving import Request, Requests, serve
 from mirror.schema import catalog
 from mirror.schema.profile import MAX_VALUES, Profile
 from mirror.table.values import Value
-
-# About what a browser can be sent; beyond it the answer is cut as if by the row cap.
-ANSWER_CAP = 16_000_000
-
 
 # -- the snapshot ------------------------------------------------------------------------------------------------------
 
@@ -122,8 +118,8 @@ def answer(
         connection.execute("EXPLAIN " + sql.lstrip("; \t\r\n"))
         connection.execute(sql)
         columns = unique_names([plain_name(d[0]) for d in connection.description or []])
-        rows, truncated = _rows(connection, row_cap)
-    except UnreadableError as error:
+        rows, truncated = take(connection.fetchmany, row_cap, plain)
+    except NotSqlError as error:
         return _error("unreadable", str(error))
     except GuardError as error:
         return _error("guard", str(error))
@@ -143,21 +139,6 @@ def answer(
         "truncated": truncated,
         "milliseconds": (time.perf_counter() - started) * 1000,
     }
-
-
-def _rows(connection: duckdb.DuckDBPyConnection, row_cap: int) -> tuple[list[list[Value | None]], bool]:
-    rows: list[list[Value | None]] = []
-    size = 0
-    while len(rows) <= row_cap:
-        batch = connection.fetchmany(min(100, row_cap + 1 - len(rows)))
-        if not batch:
-            return rows, False
-        for row in batch:
-            rows.append([plain(value) for value in row])
-            size += sum(len(v) if isinstance(v, str) else 8 for v in rows[-1])
-            if size > ANSWER_CAP:
-                return rows[:row_cap], True
-    return rows[:row_cap], True
 
 
 def _error(kind: str, message: str) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from mirror.chart.choose import tiles
 from mirror.chart.drawable import fits
 from mirror.data.data_source import QueryStopped
 from mirror.data.process.sandbox import Sandbox, shared
+from mirror.data.sources.kind import find_other_data
+from mirror.data.sources.location import SourceError
 from mirror.schema import catalog
 from mirror.table.numbers import format_value
 from mirror.table.table import Column, Table
@@ -46,6 +48,11 @@ _STYLE = """
 
 @st.cache_resource(show_spinner="Loading the results …")
 def _ready(url: str) -> None:
+    if other := find_other_data():
+        raise SourceError(
+            f"{other.name} holds other data and no results: ask about it on the page Data, or name a results database "
+            "with MIRROR_DB."
+        )
     open_results(url)
 
 
@@ -57,7 +64,7 @@ def sandbox() -> Sandbox:
         url = db_url()
         _ready(url)
         return shared(url)
-    except (StoreError, SettingsError) as error:
+    except (StoreError, SettingsError, SourceError) as error:
         _stop(error)
 
 
@@ -90,7 +97,7 @@ def _status(box: Sandbox) -> tuple[str, str]:
 @st.cache_data(max_entries=4, show_spinner=False)
 def _counts(url: str, version: str, _box: Sandbox) -> tuple[int, int, str | None]:
     """(trials, machines, time of the newest), read once: a page must not wait for the query of somebody else."""
-    profile = _box.profile()
+    profile = _box.schema()
     return profile.rows("results"), profile.machines, profile.updated
 
 

@@ -79,7 +79,7 @@ def run_edited(box: Sandbox) -> None:
     if sql == asked.sql:
         _show(before.showing(asked))
         return
-    work = partial(run_sql, sql, box, question=asked.question)
+    work = partial(run_sql, sql, sandbox=box, question=asked.question)
     stopped = Answer("error", asked.question, "SQL as written", sql, summary=CANCELLED, engine="sql")
     _start(work, box, stopped, before.showing)
 

@@ -4,7 +4,7 @@ import re
 
 from mirror.language.grammar import lexicon
 from mirror.language.tables.everyday import FILLERS
-from mirror.query.tables.form import ColumnRef
+from mirror.query.other_data.form import ColumnRef
 from mirror.schema.database import Database, Relation
 from mirror.schema.names import column_words, singular
 from mirror.words.tokens import tokens

@@ -8,8 +8,8 @@ from mirror.language.tables.picking import Picker
 from mirror.language.tables.spans import Span
 from mirror.language.tables.vocabulary import Item
 from mirror.query.errors import Ambiguity, Refusal
-from mirror.query.tables import paths
-from mirror.query.tables.form import ColumnRef, Operator, Predicate, Presence
+from mirror.query.other_data import paths
+from mirror.query.other_data.form import ColumnRef, Operator, Predicate, Presence
 from mirror.schema.database import Column, Relation
 from mirror.schema.names import is_measure, is_year, many, one, qualified, usual_aggregate
 from mirror.table.values import Value

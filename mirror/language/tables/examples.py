@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mirror.query.tables import paths
+from mirror.query.other_data import paths
 from mirror.schema.database import Column, Database, Relation
 from mirror.schema.names import (
     column_words,

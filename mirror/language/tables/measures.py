@@ -5,8 +5,8 @@ from mirror.language.tables.mentions import DOWNWARD, Slots, Wanted
 from mirror.language.tables.picking import Picker
 from mirror.language.tables.vocabulary import Item
 from mirror.query.errors import Refusal
-from mirror.query.tables import paths
-from mirror.query.tables.form import AGGREGATE_WORDS, Aggregate, ColumnRef, Measure
+from mirror.query.other_data import paths
+from mirror.query.other_data.form import AGGREGATE_WORDS, Aggregate, ColumnRef, Measure
 from mirror.schema.database import Column, Relation
 from mirror.schema.names import column_words, is_key, is_measure, is_year, many, usual_aggregate
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from mirror.language.tables.spans import Span
 from mirror.language.tables.vocabulary import QUOTED, Item, Words
 from mirror.query.errors import Refusal
+from mirror.query.other_data.form import Aggregate, Bucket, Operator
 from mirror.query.spec import ChartWish
-from mirror.query.tables.form import Aggregate, Bucket, Operator
 from mirror.schema.database import shown
 from mirror.table.values import Value
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from mirror.language.tables.spans import MARK, Span
 from mirror.language.tables.vocabulary import QUOTED, Item, Words
 from mirror.query.errors import Ambiguity, Refusal
-from mirror.query.tables import paths
-from mirror.query.tables.form import ColumnRef
+from mirror.query.other_data import paths
+from mirror.query.other_data.form import ColumnRef
 from mirror.schema.database import Column, Database, ForeignKey, Relation, shown
 from mirror.schema.names import GENERIC, column_words, dates, many, one, qualified, role_words, words_of
 

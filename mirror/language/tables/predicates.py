@@ -4,7 +4,7 @@ from mirror.language.tables.mentions import Belonging, Limit, Slots, Test, Wante
 from mirror.language.tables.spans import Span
 from mirror.language.tables.vocabulary import Item, Words
 from mirror.query.errors import Refusal
-from mirror.query.tables.form import Aggregate, ColumnRef, Operator
+from mirror.query.other_data.form import Aggregate, ColumnRef, Operator
 from mirror.schema.names import is_year
 from mirror.table.values import Value
 

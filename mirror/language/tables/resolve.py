@@ -7,8 +7,8 @@ from mirror.language.tables.measures import Measures
 from mirror.language.tables.mentions import DOWNWARD, By, Limit, Wanted, known_sentence, wish
 from mirror.language.tables.vocabulary import Item
 from mirror.query.errors import Ambiguity, Refusal
-from mirror.query.tables import paths
-from mirror.query.tables.form import Asked, ColumnRef, GroupBy, Having, Measure, Presence
+from mirror.query.other_data import paths
+from mirror.query.other_data.form import Asked, ColumnRef, GroupBy, Having, Measure, Presence
 from mirror.schema.database import Column
 from mirror.schema.names import column_words, is_measure, label_columns, many, plural, qualified, usual_aggregate
 

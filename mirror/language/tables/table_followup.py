@@ -13,7 +13,7 @@ from mirror.language.tables.mentions import By, Slots, wish
 from mirror.language.tables.picking import Picker
 from mirror.language.tables.resolve import Resolver
 from mirror.query.errors import Refusal
-from mirror.query.tables.form import Asked, GroupBy, Predicate
+from mirror.query.other_data.form import Asked, GroupBy, Predicate
 from mirror.schema.database import Database
 from mirror.table.values import Value
 

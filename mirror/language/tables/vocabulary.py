@@ -10,7 +10,7 @@ from mirror.language.grammar import lexicon
 from mirror.language.tables import comments
 from mirror.language.tables.everyday import FILLERS
 from mirror.language.tables.spans import MARK
-from mirror.query.tables.form import ColumnRef
+from mirror.query.other_data.form import ColumnRef
 from mirror.schema.database import Database, ForeignKey
 from mirror.schema.names import column_words, foreign_key_roles, qualified, singular, table_words, words_of
 from mirror.table.values import Value

@@ -7,7 +7,7 @@ from mirror.language.tables.mentions import DOWNWARD, UPWARD, Belonging, By, Slo
 from mirror.language.tables.predicates import COMPARISONS, Comparisons
 from mirror.language.tables.vocabulary import Item
 from mirror.query.errors import Refusal
-from mirror.query.tables.form import Aggregate, Bucket, ColumnRef
+from mirror.query.other_data.form import Aggregate, Bucket, ColumnRef
 from mirror.schema.names import label_columns
 
 _NEW_CLAUSE = frozenset({"with", "where", "whose", "when"})

@@ -350,11 +350,11 @@ def test_refused_statements_are_not_run(connection):
 
 
 def test_a_slip_is_told_from_a_trespass(connection):
-    with pytest.raises(guard.UnreadableError):
+    with pytest.raises(guard.NotSqlError):
         guard.check(connection, "SELECT FROM WHERE")
     with pytest.raises(guard.GuardError) as refusal:
         guard.check(connection, "DROP TABLE results")
-    assert not isinstance(refusal.value, guard.UnreadableError)
+    assert not isinstance(refusal.value, guard.NotSqlError)
 
 
 def test_brackets_beyond_counting_do_no_harm(connection):

@@ -116,7 +116,7 @@ def test_values_are_quoted() -> None:
 
 
 def test_long_lists_of_columns_are_broken_between_columns(box: Sandbox, profile: object) -> None:
-    sql = compile_sql(grammar.read("compare hashed and dense at dim 16", box.profile()))
+    sql = compile_sql(grammar.read("compare hashed and dense at dim 16", box.schema()))
     assert max(map(len, sql.splitlines())) <= 100
     box.run(sql)
 

@@ -28,7 +28,7 @@ from mirror.chart.draw.figure import draw
 from mirror.data import plain_values
 from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
 from mirror.data.guard import duckdb as guard
-from mirror.data.process import sandbox_child, snapshot
+from mirror.data.process import snapshot
 from mirror.data.process.sandbox import Limits, Sandbox
 from mirror.table.csv_export import to_csv
 from mirror.table.table import Table
@@ -127,7 +127,7 @@ def test_statement(place: Place, attack: Attack) -> None:
         assert "crashed" not in str(told)
         return
     assert len(told.rows) <= 1000
-    assert sum(len(v) for row in told.rows for v in row if isinstance(v, str)) <= 2 * sandbox_child.ANSWER_CAP
+    assert sum(len(v) for row in told.rows for v in row if isinstance(v, str)) <= 2 * plain_values.ANSWER_CAP
     assert all(len(name) <= plain_values.NAME_CAP + 10 and name == printable(name) for name in told.names)
     assert len(set(told.names)) == len(told.names)
     json.dumps(told.rows, allow_nan=False)

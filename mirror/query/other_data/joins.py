@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from mirror.query.tables import dialects, paths
-from mirror.query.tables.form import Asked, ColumnRef, Predicate, Presence
-from mirror.query.tables.paths import Path, Step
+from mirror.query.other_data import dialects, paths
+from mirror.query.other_data.form import Asked, ColumnRef, Predicate, Presence
+from mirror.query.other_data.paths import Path, Step
 from mirror.schema.database import Database
 from mirror.schema.names import GENERIC, role_words, table_words, words_of
 from mirror.table.values import Value

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from mirror import ask
-from mirror.answer.other_data import data
 from mirror.chart.draw.figure import draw
+from mirror.data.process.other_data_process import shared
+from mirror.data.sources.location import find
 
 COLUMNS = "seed,amount,payment,method,trial_id,auc,latency_us,n,count,baseline,machine,sweep,stddev_x,x,dataset,step"
 ROWS = """1,10.5,card,post,1,0.1,5,3,4,yes,a,s1,0.5,1,d1,7
@@ -22,7 +23,7 @@ def shop(tmp_path_factory):
     path: Path = tmp_path_factory.mktemp("named") / "shop.csv"
     path.write_text(f"{COLUMNS}\n{ROWS}", encoding="utf-8")
     yield str(path)
-    data(str(path)).close()
+    shared(find(str(path))).close()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ import pytest
 import sales_data
 from streamlit.testing.v1 import AppTest
 
-from mirror.answer import other_data as answer
+from mirror.data.process.other_data_process import shared
+from mirror.data.sources.location import find
+from mirror.schema import catalog
 
 LIMIT_S = 60
 
@@ -90,6 +92,20 @@ def test_hostile_sql_is_refused_and_keeps_its_text(sqlite_shop: sales_data.Shop)
     assert app.metric[0].value == "12"
 
 
+def test_results_are_asked_about_as_results(results_file: Path) -> None:
+    app = opened(str(results_file))
+    assert [b.label.replace("\\", "") for b in app.button if (b.key or "").startswith("data_example")] == [
+        *catalog.examples()
+    ]
+    asked(app, "memory vs AUC at compression 0.1")
+    assert "Memory against AUC, one point per trial" in texts(app)  # in the words of the results
+    assert "memory_mb" in app.text_area(key="data_sql").value
+    app.text_area(key="data_sql").set_value("SELECT count(*) AS n FROM results")
+    press(app, "Run")
+    assert "edited" in texts(app)
+    shared(find(str(results_file))).close()
+
+
 def test_a_question_back_offers_its_choices(sqlite_shop: sales_data.Shop) -> None:
     app = asked(opened(sqlite_shop.url), "total quantity by name")
     assert "which one?" in texts(app)
@@ -134,4 +150,4 @@ def test_an_uploaded_file_is_a_table(tmp_path: Path) -> None:
     assert not app.exception
     asked(app, "total visits by city")
     assert list(app.dataframe[-1].value["total_visits"]) == [8, 4]
-    answer.data(app.session_state["data_url"]).close()
+    shared(find(app.session_state["data_url"])).close()

@@ -5,9 +5,9 @@ import sys
 import made_up
 import pytest
 import sqlglot
-from test_outside_reading import refusal, sql
+from test_words_to_sql import refusal, sql
 
-from mirror.answer import other_data as answer
+from mirror.answer.answering import ask
 from mirror.data.sources import servers
 from mirror.data.sources.location import SourceError, find
 
@@ -88,7 +88,7 @@ def test_a_missing_driver_is_said_with_the_line_that_installs_it(
 
 def test_a_question_to_mysql_that_is_not_there_is_a_sentence() -> None:
     """Without the driver it says how to get it, with it that nobody answers."""
-    told = answer.ask("how many customers", "mysql://u:hidden-1@127.0.0.1:1/shop")
+    told = ask("how many customers", db="mysql://u:hidden-1@127.0.0.1:1/shop")
     assert told.status == "error"
     assert "pip install pymysql" in told.summary or "host and port" in told.summary
     assert "hidden-1" not in told.summary

@@ -4,7 +4,7 @@ import sqlglot
 from sqlglot import exp
 
 from mirror.query.errors import Refusal
-from mirror.query.tables.form import Bucket
+from mirror.query.other_data.form import Bucket
 
 # Each as a date, the first day of the span, but for years, which are numbers.
 _BUCKETS: dict[str, dict[Bucket, str]] = {

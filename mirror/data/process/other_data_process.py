@@ -1,14 +1,13 @@
-"""The other side of the module `source_child`: one process per source, asked in turns, ended when it misbehaves."""
+"""Other data as a source: a process per location, of `other_data_child`, asked in turns, ended when it misbehaves."""
 
 import tempfile
 import threading
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
-from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
-from mirror.data.guard.guard_errors import GuardError
-from mirror.data.process.sql_process import OUT_OF_MEMORY, ProcessSource, SqlProcess, Turn, with_password
-from mirror.data.sources.location import Source, SourceError
+from mirror.data.data_source import QueryStopped
+from mirror.data.process.sql_process import ProcessSource, SqlProcess, Turn, error_of, with_password
+from mirror.data.sources.location import Location, SourceError
 from mirror.data.sources.reader import ROW_CAP, TIME_LIMIT_S
 from mirror.schema.database import Database
 from mirror.table.table import Table, plain_table
@@ -20,20 +19,16 @@ MOST_PROCESSES = 4
 _READINGS = 3  # of files that change meanwhile
 
 
-class OutsideData(ProcessSource["_Child"]):
-    """What can be asked about at one source, and what comes of asking. Safe to share between threads."""
+class OtherDataSource(ProcessSource["_Child"]):
+    """Other data at one location: what can be asked about, and what comes of asking. Safe to share between threads."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, location: Location) -> None:
         super().__init__()
-        self.source = source
+        self.location = location
         self._stamp = ""
         self._database: Database | None = None
 
     def schema(self) -> Database:
-        """What can be asked about: see `database`."""
-        return self.database()
-
-    def database(self) -> Database:
         """The tables, as of now. Raises SourceError or QueryStopped."""
         with self._turn(threading.get_ident()) as turn:
             return self._described(turn)
@@ -68,36 +63,36 @@ class OutsideData(ProcessSource["_Child"]):
             if not child.healthy:
                 self._end()
         if "error" in reply:
-            raise _error(reply)
+            raise error_of(reply, source=SourceError, stopped=QueryStopped)
         return reply
 
     def _current(self, turn: Turn) -> "_Child":
-        version = self.source.version()
+        version = self.location.version()
         for _ in range(_READINGS):
             if self._child is not None and self._child.alive and version == self._version:
                 return self._child
             self._end()
-            self._child, self._version = _Child(self.source, turn), version
-            version = self.source.version()
-            if self.source.kind != "files":  # which alone are read while the process starts
+            self._child, self._version = _Child(self.location, turn), version
+            version = self.location.version()
+            if self.location.kind != "files":  # which alone are read while the process starts
                 return self._child
         self._end()
-        raise SourceError(f"{self.source.name} changes while it is read: try again when it is written.")
+        raise SourceError(f"{self.location.name} changes while it is read: try again when it is written.")
 
     def _end(self) -> None:
         super()._end()
         self._stamp = ""
 
 
-_shared: dict[Source, OutsideData] = {}
+_shared: dict[Location, OtherDataSource] = {}
 _shared_lock = threading.Lock()
 
 
-def shared(source: Source) -> OutsideData:
-    """The one process of a source; the one that was asked longest ago ends where there are too many."""
+def shared(location: Location) -> OtherDataSource:
+    """The one process of a location; the one that was asked longest ago ends where there are too many."""
     with _shared_lock:
-        data = _shared.pop(source, None) or OutsideData(source)
-        _shared[source] = data
+        data = _shared.pop(location, None) or OtherDataSource(location)
+        _shared[location] = data
         old = [_shared.pop(next(iter(_shared))) for _ in range(len(_shared) - MOST_PROCESSES)]
     for data_of_old in old:
         data_of_old.close()
@@ -110,15 +105,15 @@ class _Child(SqlProcess):
     crash = "Reading the data failed by a fault of its own: nothing is lost, ask in another way."
     takes_interrupts = False
 
-    def __init__(self, source: Source, turn: Turn) -> None:
-        super().__init__("mirror.data.process.source_child")
-        self._source = source = replace(source, url=with_password(source.url))
+    def __init__(self, location: Location, turn: Turn) -> None:
+        super().__init__("mirror.data.process.other_data_child")
+        self._location = location = replace(location, url=with_password(location.url))
         self._scratch = tempfile.TemporaryDirectory(prefix="mirror-", ignore_cleanup_errors=True)
-        given = {"kind": source.kind, "url": source.url, "paths": [str(p) for p in source.paths], "name": source.name}
+        given = {**asdict(location), "paths": [str(path) for path in location.paths]}
         try:
-            reply = self.ask({"source": given, "memory_mb": MEMORY_MB, "scratch": self._scratch.name}, START_S, turn)
+            reply = self.ask({"location": given, "memory_mb": MEMORY_MB, "scratch": self._scratch.name}, START_S, turn)
             if "error" in reply:
-                raise _error(reply)
+                raise error_of(reply, source=SourceError, stopped=QueryStopped)
         except BaseException:
             self.kill()
             raise
@@ -131,15 +126,4 @@ class _Child(SqlProcess):
         self._scratch.cleanup()
 
     def _to_log(self, text: str) -> str:
-        return self._source.without_password(text)
-
-
-def _error(reply: dict[str, Any]) -> Exception:
-    kind, message = reply["error"], reply["message"]
-    if kind == "memory":
-        return QueryStopped(OUT_OF_MEMORY)
-    known = {
-        "guard": GuardError, "unreadable": UnreadableError, "query": QueryError, "stopped": QueryStopped,
-        "source": SourceError,
-    }  # fmt: skip
-    return known[kind](message)
+        return self._location.without_password(text)

@@ -7,7 +7,7 @@ import pytest
 import sales_data
 from sales_data import Shop
 
-from mirror.answer.other_data import ask
+from mirror.answer.answering import ask
 from mirror.chart.draw.figure import draw
 
 ITEMS = "order_items i JOIN orders o ON i.order_id = o.id JOIN customers c ON o.customer_id = c.id"
@@ -156,7 +156,7 @@ def rounded(rows: object) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize(("question", "gold", "ordered"), QUESTIONS, ids=[q for q, *_ in QUESTIONS])
 def test_a_question_has_the_answer_of_sql_written_by_hand(question: str, gold: str, ordered: bool, shop: Shop) -> None:
-    answer = ask(question, shop.url, now=sales_data.NOW)
+    answer = ask(question, db=shop.url, now=sales_data.NOW)
     assert answer.status == "answered", answer.summary
     assert answer.read_as
     assert answer.chart is not None

@@ -10,10 +10,10 @@ from mirror import ask
 from mirror.answer import other_data as answer
 from mirror.data.sources.location import find
 from mirror.query.errors import Refusal
+from mirror.query.other_data.build import build
+from mirror.query.other_data.form import Asked
+from mirror.query.other_data.form_in_words import read_back
 from mirror.query.saved import Saved, saved_path_of
-from mirror.query.tables.build import build
-from mirror.query.tables.form import Asked
-from mirror.query.tables.form_in_words import read_back
 
 NOW = datetime(2026, 1, 15)
 SHOP = "id,seed,payment,amount,day\n1,7,card,2.5,2025-01-03\n2,7,cash,4,2025-02-03\n3,8,card,10,2024-05-05\n"
@@ -57,9 +57,9 @@ REFUSED = [
 
 def changed(first: str, *more: str) -> Asked:
     database = made_up.shop()
-    form = answer.understood(first, database, NOW)
+    form = answer.form_of(first, database, NOW)
     for question in more:
-        form = answer.understood(question, database, NOW, form)
+        form = answer.form_of(question, database, NOW, form)
     return form
 
 
@@ -84,7 +84,7 @@ def test_a_question_before_about_other_tables_is_none() -> None:
     before = changed("total amount by country")
     alone = type(other)(other.dialect, "x", other.relations[1:2])
     with pytest.raises(Refusal):
-        answer.understood("only Germany", alone, NOW, before)
+        answer.form_of("only Germany", alone, NOW, before)
 
 
 @pytest.fixture

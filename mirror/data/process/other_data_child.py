@@ -1,9 +1,9 @@
 """The process that reads other data: it connects, counts, checks and runs one statement at a time.
 
-Started by the module `source_process` as `python -m mirror.data.process.source_child`. It speaks JSON, one object per
-line. First comes `{source, memory_mb, scratch}`, then any number of `{id, what: "database", have}` (what can be asked
-about; only where it is not the version that the other side has) and `{id, what: "query", sql, row_cap, time_limit_s}`.
-Each is answered by an object, or by `{error: kind, message}`.
+Started by the module `other_data_process`. It speaks JSON, one object per line. First comes
+`{location, memory_mb, scratch}`, then any number of `{id, what: "database", have}` (what can be asked about; only where
+it is not the version that the other side has) and `{id, what: "query", sql, row_cap, time_limit_s}`. Each is answered
+by an object, or by `{error: kind, message}`.
 """
 
 import math
@@ -16,25 +16,30 @@ from typing import Any
 from mirror.data.confinement import cap_memory
 from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.guard.check_sql import check
-from mirror.data.guard.guard_errors import GuardError, UnreadableError
+from mirror.data.guard.guard_errors import GuardError, NotSqlError
 from mirror.data.plain_values import plain
 from mirror.data.process.sql_process import unique_names
 from mirror.data.process.sql_serving import Request, Requests, serve
 from mirror.data.sources import facts
-from mirror.data.sources.location import Source, SourceError
+from mirror.data.sources.location import Location, SourceError
 from mirror.data.sources.open_reader import open_reader
 from mirror.data.sources.reader import Reader
 from mirror.schema.database import Database
 
 # Values may change without any change of tables: they are counted anew after this time.
 OLDEST_S = 600.0
+# What a reply calls that which went wrong; of an error that is another as well, the first.
+_KINDS: dict[type[Exception], str] = {
+    NotSqlError: "unreadable", GuardError: "guard", QueryStopped: "stopped", QueryError: "query",
+    SourceError: "source", MemoryError: "memory",
+}  # fmt: skip
 
 
 class Server:
-    """Answers requests about one source."""
+    """Answers requests about one location."""
 
-    def __init__(self, source: Source, scratch: Path | None = None) -> None:
-        self._reader: Reader = open_reader(source, scratch)
+    def __init__(self, location: Location, scratch: Path | None = None) -> None:
+        self._reader: Reader = open_reader(location, scratch)
         self._database: Database | None = None
         self._version = ""
         self._counted = 0.0
@@ -45,18 +50,8 @@ class Server:
             if request["what"] == "database":
                 return self._describe(str(request.get("have", "")))
             return self._query(request)
-        except UnreadableError as error:
-            return {"error": "unreadable", "message": str(error)}
-        except GuardError as error:
-            return {"error": "guard", "message": str(error)}
-        except QueryStopped as error:
-            return {"error": "stopped", "message": str(error)}
-        except QueryError as error:
-            return {"error": "query", "message": str(error)}
-        except SourceError as error:
-            return {"error": "source", "message": str(error)}
-        except MemoryError:
-            return {"error": "memory", "message": ""}
+        except tuple(_KINDS) as error:
+            return _failure(error)
 
     def _current(self) -> Database:
         version = self._reader.version()
@@ -90,16 +85,18 @@ class Server:
         }
 
 
+def _failure(error: Exception) -> dict[str, Any]:
+    return {"error": next(kind for known, kind in _KINDS.items() if isinstance(error, known)), "message": str(error)}
+
+
 def _serving(hello: Request) -> tuple[Callable[[Request, Requests], dict[str, Any]] | None, dict[str, Any]]:
-    given = hello["source"]
-    source = Source(given["kind"], given["url"], tuple(map(Path, given["paths"])), given["name"])
+    given = hello["location"]
+    location = Location(**{**given, "paths": tuple(map(Path, given["paths"]))})
     cap_memory(hello["memory_mb"])
     try:
-        server = Server(source, Path(hello["scratch"]))
-    except SourceError as error:
-        return None, {"error": "source", "message": str(error)}
-    except MemoryError:
-        return None, {"error": "memory", "message": ""}
+        server = Server(location, Path(hello["scratch"]))
+    except (SourceError, MemoryError) as error:
+        return None, _failure(error)
     return lambda request, _: {"id": request["id"], **server.reply(request)}, {"ready": True}
 
 

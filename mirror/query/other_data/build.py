@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from mirror.query.errors import Refusal
-from mirror.query.tables import dialects, paths
-from mirror.query.tables.form import Asked, ColumnRef, Measure
-from mirror.query.tables.joins import Joins, Part
+from mirror.query.other_data import dialects, paths
+from mirror.query.other_data.form import Asked, ColumnRef, Measure
+from mirror.query.other_data.joins import Joins, Part
 from mirror.schema.database import Database
 from mirror.schema.names import label_columns, many, words_of
 from mirror.table.table import Role, Table

@@ -6,7 +6,7 @@ from pathlib import Path
 import made_up
 import pytest
 
-from mirror.answer import other_data as answer
+from mirror.data.process.other_data_process import shared
 from mirror.data.sources.facts import database as counted
 from mirror.data.sources.location import find
 from mirror.data.sources.open_reader import open_reader
@@ -85,7 +85,7 @@ def test_types_must_agree_and_the_longest_name_counts() -> None:
 
 
 def test_the_catalogue_of_files_has_keys_values_and_ranges(csv_shop) -> None:
-    database = answer.data(csv_shop.url).database()
+    database = shared(find(csv_shop.url)).schema()
     orders, customers = database.relation("orders"), database.relation("customers")
     assert (orders.key, orders.rows, orders.exact) == (("id",), 80, True)
     assert orders.column("status").values == ("open", "paid", "returned", "shipped")
@@ -99,15 +99,15 @@ def test_the_catalogue_of_files_has_keys_values_and_ranges(csv_shop) -> None:
 
 
 def test_declared_keys_need_no_note(sqlite_shop) -> None:
-    database = answer.data(sqlite_shop.url).database()
+    database = shared(find(sqlite_shop.url)).schema()
     assert all(k.declared for k in database.foreign_keys)
     assert database.notes == ()
     assert database.relation("orders").column("order_date").type == "date"
 
 
 def test_the_catalogue_is_kept_until_the_data_change(sqlite_shop) -> None:
-    source = answer.data(sqlite_shop.url)
-    assert source.database() is source.database()
+    source = shared(find(sqlite_shop.url))
+    assert source.schema() is source.schema()
 
 
 def test_only_part_of_a_large_table_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,14 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 import sales_data
 
-from mirror.answer import other_data as answer
 from mirror.answer.answer import Answer
-from mirror.answer.other_data import ask, run_sql
+from mirror.answer.answering import ask, run_sql
+from mirror.answer.other_data import OtherData
 from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped
-from mirror.data.process import source_process as process
-from mirror.data.process.source_process import OutsideData
+from mirror.data.process import other_data_process as process
+from mirror.data.process.other_data_process import OtherDataSource, shared
 from mirror.data.sources import duck
-from mirror.data.sources.kind import is_outside
+from mirror.data.sources.kind import find_other_data
 from mirror.data.sources.location import SourceError, find
 from mirror.data.sources.open_reader import open_reader
 
@@ -61,7 +61,7 @@ def rows(answer: Answer) -> tuple[tuple[object, ...], ...]:
     ids=["empty", "blank", "no header", "twice", "short row", "long row", "open quote", "small", "latin-1"],
 )
 def test_a_broken_csv_names_the_line(text: str | bytes, said: str, folder: Path) -> None:
-    told = ask("how many sales", written(folder, text))
+    told = ask("how many sales", db=written(folder, text))
     assert told.status == "error"
     assert said in told.summary
     assert str(folder) not in told.summary
@@ -69,10 +69,10 @@ def test_a_broken_csv_names_the_line(text: str | bytes, said: str, folder: Path)
 
 def test_a_word_among_numbers_is_said_where_it_matters(folder: Path) -> None:
     url = written(folder, MANY + "3001,c1,n/a,2025-01-01\n")
-    told = ask("total amount by city", url)
+    told = ask("total amount by city", db=url)
     assert told.status == "refused"
     assert "row 3,001 below the header holds “n/a”" in told.summary
-    assert rows(ask("how many sales", url)) == ((3001,),)
+    assert rows(ask("how many sales", db=url)) == ((3001,),)
 
 
 @pytest.mark.parametrize(
@@ -87,35 +87,35 @@ def test_a_word_among_numbers_is_said_where_it_matters(folder: Path) -> None:
     ids=["semicolons", "tabs", "bom", "gzip", "trailing comma"],
 )
 def test_every_kind_of_csv_is_read(text: str | bytes, name: str, folder: Path) -> None:
-    assert rows(ask("total amount", written(folder, text, name))) == ((6.0,),)
+    assert rows(ask("total amount", db=written(folder, text, name))) == ((6.0,),)
 
 
 def test_nan_in_parquet_is_left_out_of_sums(folder: Path) -> None:
     table = pa.table({"kind": ["a", "a", "b"], "amount": [1.5, float("nan"), 2.0]})
     pq.write_table(table, folder / "sales.parquet")
-    assert rows(ask("total amount by kind", str(folder / "sales.parquet"))) == (("b", 2.0), ("a", 1.5))
+    assert rows(ask("total amount by kind", db=str(folder / "sales.parquet"))) == (("b", 2.0), ("a", 1.5))
 
 
 def test_a_file_that_changes_is_read_anew_and_one_that_vanishes_is_missed(folder: Path) -> None:
     url = written(folder, "id,amount\n1,2\n")
-    assert rows(ask("total amount", url)) == ((2,),)
+    assert rows(ask("total amount", db=url)) == ((2,),)
     written(folder, "id,amount\n1,2\n2,40\n")
-    assert rows(ask("total amount", url)) == ((42,),)
+    assert rows(ask("total amount", db=url)) == ((42,),)
     Path(url).unlink()
-    assert ask("total amount", url).summary == "There is no file sales.csv: mend the path."
+    assert ask("total amount", db=url).summary == "There is no file sales.csv: mend the path."
 
 
 def test_files_named_together_are_joined_by_inferred_keys(csv_shop: sales_data.Shop) -> None:
     named = ",".join(str(Path(csv_shop.url) / f"{t}.csv") for t in ("customers", "orders"))
-    found = ask("number of orders by country", named)
+    found = ask("number of orders by country", db=named)
     assert rows(found)[0] == ("France", 23)
     assert "Keys inferred" in found.note
-    answer.data(named).close()
+    shared(find(named)).close()
 
 
 def test_two_files_that_would_be_one_table_are_refused(folder: Path) -> None:
     first, second = written(folder, "id\n1\n"), written(folder, "id\n1\n", "sales.tsv")
-    assert "would both be the table sales" in ask("how many sales", f"{first},{second}").summary
+    assert "would both be the table sales" in ask("how many sales", db=f"{first},{second}").summary
 
 
 def test_a_file_in_memory_is_locked(csv_shop: sales_data.Shop) -> None:
@@ -145,12 +145,12 @@ def test_a_duckdb_file_is_opened_for_reading_and_left_free_in_between(
 ) -> None:
     path = folder / "shop.duckdb"
     shutil.copy(duckdb_shop.url, path)
-    assert rows(ask("how many customers", str(path))) == ((12,),)
+    assert rows(ask("how many customers", db=str(path))) == ((12,),)
     with duckdb.connect(str(path)) as owner:  # would fail where a process still held the file
         owner.execute("DELETE FROM order_items")
-        busy = ask("how many order items", str(path))
+        busy = ask("how many order items", db=str(path))
         assert "being written by another program" in busy.summary
-    assert rows(ask("how many order items", str(path))) == ((0,),)
+    assert rows(ask("how many order items", db=str(path))) == ((0,),)
     with open_reader(find(str(path))).session() as session:
         for sql in ("DELETE FROM orders", "SELECT * FROM read_csv('/etc/passwd')", "SET memory_limit = '90GB'"):
             with pytest.raises(QueryError):
@@ -178,13 +178,13 @@ def test_views_that_are_stale_or_endless_do_not_block_a_sqlite_file(folder: Path
     )
     connection.close()
     started = time.monotonic()
-    found = answer.data(str(path)).database()
+    found = shared(find(str(path))).schema()
     assert time.monotonic() - started < 30
     assert [r.name for r in found.relations] == ["t", "endless"]
     assert any("The view stale cannot be read and is left out: no such table: main.gone." in n for n in found.notes)
     assert any("counting them took too long" in n for n in found.notes)
     assert found.relation("t").column("kind").values == ("a",)
-    assert rows(ask("total amount by kind", str(path))) == (("a", 2.5),)
+    assert rows(ask("total amount by kind", db=str(path))) == (("a", 2.5),)
 
 
 def test_a_csv_that_memory_does_not_hold_is_read_through_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,13 +218,13 @@ def test_a_link_is_read_as_what_its_own_name_says(duckdb_shop: sales_data.Shop, 
     shutil.copy(duckdb_shop.url, shop)
     link = folder / "list.csv"
     link.symlink_to(shop)
-    assert rows(ask("how many customers", str(shop))) == ((12,),)
-    told = ask("how many customers", str(link))
+    assert rows(ask("how many customers", db=str(shop))) == ((12,),)
+    told = ask("how many customers", db=str(link))
     assert told.status == "error"
     assert "list.csv" in told.summary
     assert "shop" not in told.summary
     assert find(str(link)) != find(str(shop))
-    assert answer.data(str(link)) is not answer.data(str(shop))
+    assert shared(find(str(link))) is not shared(find(str(shop)))
 
 
 def test_a_link_to_a_csv_is_called_as_it_was_given_and_follows_where_it_leads(folder: Path) -> None:
@@ -232,14 +232,14 @@ def test_a_link_to_a_csv_is_called_as_it_was_given_and_follows_where_it_leads(fo
     second = written(folder, "id,amount\n1,40\n", "second.csv")
     link = folder / "sales.csv"
     link.symlink_to(first)
-    assert rows(ask("total amount of sales", str(link))) == ((2,),)
+    assert rows(ask("total amount of sales", db=str(link))) == ((2,),)
     link.unlink()
     link.symlink_to(second)
-    assert rows(ask("total amount of sales", str(link))) == ((40,),)
+    assert rows(ask("total amount of sales", db=str(link))) == ((40,),)
     parquet = folder / "prices.parquet"
     pq.write_table(pa.table({"amount": [7]}), folder / "hidden.parquet")
     parquet.symlink_to(folder / "hidden.parquet")
-    assert rows(ask("total amount of prices", str(parquet))) == ((7,),)
+    assert rows(ask("total amount of prices", db=str(parquet))) == ((7,),)
 
 
 def test_a_folder_behind_a_link_is_named_by_the_link(csv_shop: sales_data.Shop, folder: Path) -> None:
@@ -248,7 +248,7 @@ def test_a_folder_behind_a_link_is_named_by_the_link(csv_shop: sales_data.Shop, 
     source = find(str(link))
     assert all(path.parent == link for path in source.paths)
     assert source.name == f"{len(source.paths)} files of shop/"
-    assert rows(ask("how many customers", str(link))) == ((12,),)
+    assert rows(ask("how many customers", db=str(link))) == ((12,),)
 
 
 def test_a_file_that_is_replaced_while_it_is_read_is_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,10 +264,10 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_again(folder: Path, mo
 
     monkeypatch.setattr(process._Child, "__init__", starting)
     how_often = 1
-    assert rows(ask("total amount", str(path))) == ((41,),)
+    assert rows(ask("total amount", db=str(path))) == ((41,),)
     how_often = 100
-    answer.data(str(path)).close()
-    assert "changes while it is read" in ask("total amount", str(path)).summary
+    shared(find(str(path))).close()
+    assert "changes while it is read" in ask("total amount", db=str(path)).summary
 
 
 @pytest.mark.parametrize(
@@ -275,11 +275,11 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_again(folder: Path, mo
 )
 def test_a_text_that_no_file_can_be_called_is_a_sentence(text: str) -> None:
     for named in (text, f"sqlite:///{text}", f"{text},{text}"):
-        told = ask("how many rows", named)
+        told = ask("how many rows", db=named)
         assert told.status == "error"
         assert len(told.summary) < 300
         with pytest.raises(SourceError):
-            is_outside(named)
+            find_other_data(named)
 
 
 def test_a_list_of_files_may_be_longer_than_a_path(folder: Path) -> None:
@@ -301,20 +301,20 @@ def test_an_endless_query_is_stopped(kind: str, request: pytest.FixtureRequest) 
 def test_a_process_that_does_not_answer_is_ended_and_replaced(
     sqlite_shop: sales_data.Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mirror.data.process import source_process as process
+    from mirror.data.process import other_data_process as process
 
-    source = answer.data(sqlite_shop.url)
-    source.database()
+    source = shared(find(sqlite_shop.url))
+    source.schema()
     monkeypatch.setattr(process, "GRACE_S", -0.2)
     with pytest.raises(QueryStopped, match="did not answer"):
         source.run(ENDLESS, time_limit_s=0.3)
     monkeypatch.undo()
-    assert rows(ask("how many customers", sqlite_shop.url)) == ((12,),)
+    assert rows(ask("how many customers", db=sqlite_shop.url)) == ((12,),)
 
 
 def test_a_query_is_cancelled_from_another_thread_and_the_next_one_answers(sqlite_shop: sales_data.Shop) -> None:
-    source = answer.data(sqlite_shop.url)
-    source.database()
+    source = shared(find(sqlite_shop.url))
+    source.schema()
     asking = threading.get_ident()
 
     def cancel() -> None:
@@ -330,7 +330,7 @@ def test_a_query_is_cancelled_from_another_thread_and_the_next_one_answers(sqlit
         source.run(ENDLESS.replace("FROM t)", "FROM t WHERE n > 0)"), time_limit_s=60)
     canceller.join()
     assert source._turns == []
-    assert rows(ask("how many customers", sqlite_shop.url)) == ((12,),)
+    assert rows(ask("how many customers", db=sqlite_shop.url)) == ((12,),)
 
 
 def test_sqlite_takes_columns_by_their_values(folder: Path) -> None:
@@ -339,9 +339,9 @@ def test_sqlite_takes_columns_by_their_values(folder: Path) -> None:
         connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, day TEXT, mixed NUMERIC, stamp DATETIME, n)")
         connection.execute("INSERT INTO t VALUES (1, '2025-03-01', 5, 1740787200, 2), (2, '2025-04-01', 'x', 0, 3)")
     connection.close()
-    found = {c.name: c.type for c in answer.data(str(path)).database().relations[0].columns}
+    found = {c.name: c.type for c in shared(find(str(path))).schema().relations[0].columns}
     assert found == {"id": "integer", "day": "date", "mixed": "text", "stamp": "integer", "n": "integer"}
-    assert rows(ask("total n in march 2025", str(path))) == ((2,),)
+    assert rows(ask("total n in march 2025", db=str(path))) == ((2,),)
 
 
 @pytest.mark.parametrize(
@@ -349,26 +349,34 @@ def test_sqlite_takes_columns_by_their_values(folder: Path) -> None:
     [
         ("x.sqlite", b"SQLite format 3\0" + b"\1" * 5000, "is not a whole SQLite file"),
         ("x.parquet", b"PAR1nonsense", "x.parquet cannot be read"),
-        ("x.duckdb", b"nonsense" * 1000, "neither a DuckDB nor a SQLite file"),
+        ("x.duckdb", b"nonsense" * 1000, "x.duckdb is not a whole DuckDB file"),  # the store's, which is to make it
     ],
 )
 def test_a_file_that_is_something_else_is_a_sentence(name: str, content: bytes, said: str, folder: Path) -> None:
-    told = ask("how many rows", written(folder, content, name))
+    told = ask("how many rows", db=written(folder, content, name))
     assert told.status == "error"
     assert said in told.summary
     assert str(folder) not in told.summary
 
 
+def test_a_duckdb_file_that_is_something_else_is_a_sentence(folder: Path) -> None:
+    path = written(folder, b"nonsense" * 1000, "x.duckdb")
+    with pytest.raises(SourceError, match=r"^x\.duckdb is neither a DuckDB nor a SQLite file"):
+        OtherData(find(path))
+
+
 def test_a_database_without_tables_says_so(folder: Path) -> None:
     duckdb.connect(str(folder / "x.duckdb")).close()
-    assert "has no tables" in ask("how many rows", str(folder / "x.duckdb")).summary
+    with pytest.raises(SourceError, match="has no tables"):
+        OtherData(find(str(folder / "x.duckdb")))
 
 
 def test_sql_can_be_asked_and_edited(csv_shop: sales_data.Shop) -> None:
-    assert rows(ask("SELECT count(*) AS n FROM orders WHERE amount > 0", csv_shop.url)) == ((80,),)
-    edited = run_sql("SELECT status, count(*) FROM orders GROUP BY 1 ORDER BY 2 DESC", csv_shop.url, "orders by status")
+    assert rows(ask("SELECT count(*) AS n FROM orders WHERE amount > 0", db=csv_shop.url)) == ((80,),)
+    sql = "SELECT status, count(*) FROM orders GROUP BY 1 ORDER BY 2 DESC"
+    edited = run_sql(sql, db=csv_shop.url, question="orders by status")
     assert (edited.status, edited.engine, len(rows(edited))) == ("answered", "sql", 4)
-    slip = run_sql("SELECT statsu FROM orders", csv_shop.url)
+    slip = run_sql("SELECT statsu FROM orders", db=csv_shop.url)
     assert slip.status == "refused"
     assert "did you mean status?" in slip.summary
 
@@ -379,24 +387,24 @@ def test_sql_can_be_asked_and_edited(csv_shop: sales_data.Shop) -> None:
 def test_what_is_other_data(
     csv_shop: sales_data.Shop, sqlite_shop: sales_data.Shop, duckdb_shop: sales_data.Shop
 ) -> None:
-    assert is_outside(csv_shop.url)
-    assert is_outside(f"{csv_shop.url}/orders.csv")
-    assert is_outside(f"{csv_shop.url}/*.csv")
-    assert is_outside(sqlite_shop.url)
-    assert is_outside(f"sqlite:///{sqlite_shop.url}")
-    assert is_outside(duckdb_shop.url)
-    assert is_outside(f"duckdb:///{duckdb_shop.url}")
-    assert is_outside("mysql://u@h/db")
-    assert is_outside("mariadb+pymysql://u@h/db")
+    assert find_other_data(csv_shop.url)
+    assert find_other_data(f"{csv_shop.url}/orders.csv")
+    assert find_other_data(f"{csv_shop.url}/*.csv")
+    assert find_other_data(sqlite_shop.url)
+    assert find_other_data(f"sqlite:///{sqlite_shop.url}")
+    assert find_other_data(duckdb_shop.url)
+    assert find_other_data(f"duckdb:///{duckdb_shop.url}")
+    assert find_other_data("mysql://u@h/db")
+    assert find_other_data("mariadb+pymysql://u@h/db")
 
 
 def test_what_is_left_to_the_store(results_file: Path, folder: Path) -> None:
-    assert not is_outside(str(results_file))
-    assert not is_outside(str(folder / "not_there_yet.duckdb"))
-    assert not is_outside(str(folder / "not_there_yet.db"))
-    assert not is_outside(written(folder, b"not a database" * 100, "broken.duckdb"))
+    assert not find_other_data(str(results_file))
+    assert not find_other_data(str(folder / "not_there_yet.duckdb"))
+    assert not find_other_data(str(folder / "not_there_yet.db"))
+    assert not find_other_data(written(folder, b"not a database" * 100, "broken.duckdb"))
     duckdb.connect(str(folder / "empty.duckdb")).close()
-    assert not is_outside(str(folder / "empty.duckdb"))
+    assert not find_other_data(str(folder / "empty.duckdb"))
 
 
 @pytest.mark.parametrize(
@@ -416,8 +424,8 @@ def test_what_is_left_to_the_store(results_file: Path, folder: Path) -> None:
 def test_what_cannot_be_named_is_a_sentence(url: str, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     with pytest.raises(SourceError, match=said):
-        is_outside(url)
-    assert said.replace("\\", "") in ask("how many rows", url).summary
+        find_other_data(url)
+    assert said.replace("\\", "") in ask("how many rows", db=url).summary
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what a process was given is read from /proc")
@@ -427,9 +435,9 @@ def test_the_process_knows_no_key_of_its_parent(folder: Path, monkeypatch: pytes
         "PYTHON_KEYRING_PASSWORD", "DATABASE_URL",
     ):  # fmt: skip
         monkeypatch.setenv(name, "canary-in-the-environment")
-    data = OutsideData(find(written(folder, MANY)))
+    data = OtherDataSource(find(written(folder, MANY)))
     try:
-        assert data.database().relations
+        assert data.schema().relations
         assert data._child
         for file in ("environ", "cmdline"):
             assert b"canary" not in Path(f"/proc/{data._child._process.pid}/{file}").read_bytes()

@@ -8,12 +8,12 @@ from datetime import datetime
 import made_up
 import pytest
 
-from mirror.answer.other_data import understood
+from mirror.answer.other_data import form_of
 from mirror.data.guard import sqlglot_tree as guard
 from mirror.language.tables.examples import examples
 from mirror.query.errors import Ambiguity, Refusal
-from mirror.query.tables.build import build
-from mirror.query.tables.form_in_words import read_back
+from mirror.query.other_data.build import build
+from mirror.query.other_data.form_in_words import read_back
 from mirror.schema.database import Column, Database, ForeignKey
 
 NOW = datetime(2025, 11, 10, 12, 0)
@@ -21,7 +21,7 @@ NOW = datetime(2025, 11, 10, 12, 0)
 
 def sql(question: str, database: Database) -> str:
     """The statement of a question on one line; the guard lets it run."""
-    asked = understood(question, database, NOW)
+    asked = form_of(question, database, NOW)
     built = build(asked, database)
     assert guard.check(built.sql, database)
     assert read_back(asked, built, database)
@@ -30,14 +30,14 @@ def sql(question: str, database: Database) -> str:
 
 def refusal(question: str, database: Database) -> str:
     with pytest.raises(Refusal) as raised:
-        build(understood(question, database, NOW), database)
+        build(form_of(question, database, NOW), database)
     return str(raised.value)
 
 
 def choices(question: str, database: Database) -> tuple[str, ...]:
     """The questions back; each of them has an answer or asks about something else."""
     with pytest.raises(Ambiguity) as raised:
-        understood(question, database, NOW)
+        form_of(question, database, NOW)
     for choice in raised.value.choices:
         assert answers(choice, database) != str(raised.value)
     return raised.value.choices
@@ -245,7 +245,7 @@ def test_a_value_that_is_not_there_is_never_taken_for_a_near_one() -> None:
 
 def test_a_typo_in_a_name_is_mended_and_said() -> None:
     database = made_up.shop()
-    asked = understood("total amuont by contry", database, NOW)
+    asked = form_of("total amuont by contry", database, NOW)
     assert "read “amuont” as “amount”" in read_back(asked, build(asked, database), database)
 
 

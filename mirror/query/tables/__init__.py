@@ -1,4 +1,0 @@
-"""The form of a question about other people's data, and its SQL.
-
-From outside: build, dialects, form, form_in_words, paths.
-"""
