@@ -38,7 +38,7 @@ WHERE auc IS NOT NULL
 GROUP BY dataset, method
 HAVING avg(memory_mb) < 5
 QUALIFY rank() OVER (PARTITION BY dataset ORDER BY avg(auc) DESC) = 1
-ORDER BY dataset, auc DESC""",
+ORDER BY dataset, auc DESC, method""",
     ),
     "ranking": (
         QuerySpec("ranking", (Metric("latency_us", "max"),), ("method",), order=(Order("latency_us"),), limit=5),
@@ -55,7 +55,7 @@ LIMIT 5""",
 FROM results
 WHERE latency_us IS NOT NULL
 GROUP BY method
-ORDER BY median_latency_us""",
+ORDER BY median_latency_us, method""",
     ),
     "best of everything": (
         QuerySpec("best", (Metric("auc", "avg"),), order=(Order("auc", True),)),
