@@ -59,7 +59,7 @@ def _is_row_by_row(table: Table, question: Question | None) -> bool:
     if not isinstance(question, QuerySpec) or question.shape != "points":
         return False
     verdicts = "verdict" in table.names and (question.claim or question.verdicts)
-    return bool(question.limit or verdicts or table.names[0] == "started_at")
+    return bool(question.limit or verdicts or table.columns[0].role == "time")
 
 
 def _is_metric(table: Table, column: Column, question: Question | None, roles: Roles) -> bool:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from mirror.query.change import TIMED, change_columns
 from mirror.query.filter_words import no_rows
 from mirror.query.spec import QuerySpec
-from mirror.schema import catalog
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table
 from mirror.table.values import Value, is_number
@@ -36,7 +35,7 @@ class _Pair:
 
 def change_sentences(table: Table, spec: QuerySpec) -> list[str]:
     """Whether the metric got worse or better since the split, within noise, or why that cannot be said."""
-    metric = catalog.entry(spec.metrics[0].column)
+    metric = spec.column(spec.metrics[0].column)
     names = change_columns(metric.name)
     before, since = (sum(_numbers(table, n)) for n in (names.n_before, names.n_since))
     pairs = _pairs(table, metric)
@@ -73,17 +72,17 @@ def change_sentences(table: Table, spec: QuerySpec) -> list[str]:
 def course_sentences(table: Table, spec: QuerySpec) -> list[str]:
     """From when to when trials were made, and how the latest of each configuration stands to its first."""
     metric = table.column(spec.metrics[0].column)
-    at = table.names.index(metric.name)
-    keys = [table.names.index(d) for d in spec.dimensions if d in table.names and d != "started_at"]
+    at, time = table.names.index(metric.name), table.columns[0]
+    keys = [table.names.index(d) for d in spec.dimensions if d in table.names and d != time.name]
     lines: dict[tuple[Value | None, ...], list[int]] = defaultdict(list)
-    times = table.values("started_at")
+    times = table.values(time.name)
     for i, row in enumerate(table.rows):
         if is_number(row[at]) and times[i] is not None:
             lines[tuple(row[k] for k in keys)].append(i)
     if not lines:
         return [f"No row has a value of {metric.label}."]
     shown = sorted(str(times[i]) for rows in lines.values() for i in rows)
-    ends = " to ".join(dict.fromkeys(moment(table.column("started_at"), t) for t in (shown[0], shown[-1])))
+    ends = " to ".join(dict.fromkeys(moment(time, t) for t in (shown[0], shown[-1])))
     first = f"{counted(len(shown), 'trial')} of {counted(len(lines), 'configuration')}, {ends} UTC."
     repeated: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for rows in lines.values():
@@ -101,15 +100,16 @@ def course_sentences(table: Table, spec: QuerySpec) -> list[str]:
 def machine_sentences(table: Table, spec: QuerySpec) -> list[str]:
     """How the other machines stand to the best one, over the configurations that both have measured, per benchmark."""
     metric = table.column(spec.drawn[0])
-    keys = [d for d in spec.dimensions if d in table.names and d != "machine"]
+    where, by = table.columns[0], table.domain.named_by
+    keys = [d for d in spec.dimensions if d in table.names and d != where.name]
     values: dict[str, dict[tuple[Value | None, ...], float]] = defaultdict(dict)
     places: dict[tuple[Value | None, ...], str] = {}
     for row in table.rows:
         of = dict(zip(table.names, row, strict=True))
         key = tuple(of[k] for k in keys)
-        places[key] = f" in {describe(table.column('benchmark'), of['benchmark'])}" if "benchmark" in keys else ""
+        places[key] = "".join(f" {by[k]}{describe(table.column(k), of[k])}" for k in keys if by.get(k))
         if is_number(value := of[metric.name]):
-            values[describe(table.column("machine"), of["machine"])][key] = float(value)
+            values[describe(where, of[where.name])][key] = float(value)
     if len(values) < 2:
         return []
     best = _best(values, metric.better)
@@ -233,9 +233,9 @@ def _compared(table: Table, metric: Column) -> str:
 def _place(table: Table, paired: Table) -> str:
     """The machine and the benchmark of what could be compared, where there are others that could not."""
     parts = []
-    for column, before in (("machine", "on"), ("benchmark", "in")):
-        if column in table.names and len(set(table.values(column))) > 1 == len(set(paired.values(column))):
-            parts.append(f" {before} {describe(table.column(column), paired.values(column)[0])}")
+    for column, before in table.domain.named_by.items():
+        if before and column in table.names and len(set(table.values(column))) > 1 == len(set(paired.values(column))):
+            parts.append(f" {before}{describe(table.column(column), paired.values(column)[0])}")
     return "".join(parts)
 
 

@@ -6,10 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from mirror.chart.configurations import configurations
-from mirror.query.change import relative_columns
 from mirror.query.roles import Roles, differing
 from mirror.query.spec import QuerySpec
-from mirror.schema import catalog
 from mirror.sentence.configuration_words import members
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table
@@ -25,8 +23,8 @@ _ALIKE = 0.02
 def relative_sentences(table: Table, spec: QuerySpec) -> list[str]:
     """How the groups stand to the reference in the leading metric: the mean over equal work, and its ends."""
     assert spec.against
-    metric = catalog.entry(spec.metrics[0].column)
-    outcome = table.names.index(relative_columns(metric.name, spec.inverse).outcome)
+    metric = table.column(spec.metrics[0].alias)
+    outcome = table.names.index(spec.drawn[0])
     who = table.names.index(spec.against.column)
     against = table.column(spec.against.column)
     found: dict[str, list[float]] = defaultdict(list)
@@ -39,8 +37,8 @@ def relative_sentences(table: Table, spec: QuerySpec) -> list[str]:
     what = f"times less {metric.label}" if spec.inverse and metric.unit else metric.label
     parts = [f"{name} {outcome_in_words(metric, values)}" for name, values in _ranked(metric, spec.inverse, found)]
     head = f"{capital(what)} against {reference}"
-    more = [m.column for m in spec.metrics[1:]]
-    besides = f" The table holds {join(catalog.entry(m).label for m in more)} as well." if more else ""
+    more = [table.label(m.alias) for m in spec.metrics[1:]]
+    besides = f" The table holds {join(more)} as well." if more else ""
     pairs = sum(map(len, found.values()))
     return [
         f"{head}: {shortened(parts, MOST_NAMED, '; ')}.{besides}",

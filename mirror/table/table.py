@@ -86,6 +86,7 @@ class Domain:
         work: axes that say what work is done: only equal values may be compared.
         usual: column -> the value that is drawn where only one can be.
         named_by: column -> the word before its value; those with a word are told where there are several values.
+        listed_by: columns that name a row among all others.
         beside: column -> the one beside which it only describes a row.
         implied: column -> those that may fix it, so that it says nothing new.
         neutral: column -> the value that stands for no setting at all.
@@ -108,6 +109,7 @@ class Domain:
     work: tuple[str, ...] = ()
     usual: Mapping[str, Value] = field(default_factory=dict, hash=False)
     named_by: Mapping[str, str] = field(default_factory=dict, hash=False)
+    listed_by: tuple[str, ...] = ()
     beside: Mapping[str, str] = field(default_factory=dict, hash=False)
     implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     neutral: Mapping[str, Value] = field(default_factory=dict, hash=False)
