@@ -5,12 +5,7 @@ from typing import TYPE_CHECKING
 
 from mirror.chart.chart_facts import facts_of
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.drawable import (
-    MOST_BANDS,
-    MOST_WHISKERS,
-    drawn_part,
-    fits,
-)
+from mirror.chart.drawable import MOST_BANDS, MOST_WHISKERS, drawn_part, fits
 from mirror.chart.encode import encoded
 from mirror.chart.finish import completed
 from mirror.chart.left_out import left_out

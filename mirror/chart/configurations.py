@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mirror.query.roles import Roles, compared, deviation_of
+from mirror.query.roles import Roles, compared
 from mirror.table.table import Column, Table
 from mirror.table.values import Value, is_number
 
@@ -68,7 +68,7 @@ def _numbers(table: Table, column: str, rows: Sequence[int]) -> list[float]:
 def _pooled(table: Table, metric: str, rows: Sequence[int]) -> tuple[float, float | None]:
     """The mean and the standard deviation of a metric over rows that each may stand for several."""
     means, counts = _numbers(table, metric, rows), [table.tallies[i] for i in rows]
-    column = deviation_of(table, metric)
+    column = table.spread_column(metric, "deviation")
     known = [table.values(column)[i] if column else None for i in rows]
     if len(rows) == 1:
         (deviation,) = known

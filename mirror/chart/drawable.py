@@ -15,6 +15,7 @@ MOST_BARS = 40
 MOST_WHISKERS = 12  # along one line; above it they turn into hair, and a band tells the same
 MOST_BANDS = 8  # in one panel; above it nothing tells it
 MOST_METRICS = 6  # with a panel or an axis each
+TWO_DECADES = 100.0  # largest / smallest from which on an axis is logarithmic
 _ALIKE = 1.25  # largest / smallest up to which bars from zero look alike
 _NEEDS = {
     "scatter": "A scatter needs two numeric columns, on x and on y.",

@@ -37,7 +37,7 @@ def change_sentences(table: Table, spec: QuerySpec) -> list[str]:
     """Whether the metric got worse or better since the split, within noise, or why that cannot be said."""
     metric = spec.column(spec.metrics[0].column)
     names = change_columns(metric.name)
-    before, since = (sum(_numbers(table, n)) for n in (names.n_before, names.n_since))
+    before, since = (int(sum(_numbers(table, n))) for n in (names.n_before, names.n_since))
     pairs = _pairs(table, metric)
     moment_ = f"{spec.split} UTC"
     what = f"{metric.label} {f'got {spec.claim}' if spec.claim else 'changed'} since {moment_}"
@@ -47,7 +47,7 @@ def change_sentences(table: Table, spec: QuerySpec) -> list[str]:
         elif not before or not since:
             why = f"there are no results {'since' if before else 'before'} then."
         else:
-            ends = f"{before:,.0f} {_trials(before)} before and {since:,.0f} since"
+            ends = f"{counted(before, 'trial')} before and {since:,} since"
             why = f"no configuration was measured on both sides ({ends})."
         return [f"It cannot be said whether {what}: {why}"]
     groups: dict[str, list[_Pair]] = defaultdict(list)
@@ -59,14 +59,10 @@ def change_sentences(table: Table, spec: QuerySpec) -> list[str]:
         states[state].append(f"{name} ({amount})" if name else amount)
     if spec.claim and states.get(spec.claim):
         first = f"Yes: {what} for {shortened(states.pop(spec.claim), _MOST_NAMED)}"
-        parts = [first, *_listed(states)]
-    elif spec.claim:
-        parts = [f"No: {metric.label} did not get {spec.claim} since {moment_}", *_listed(states)]
-    else:
-        parts = [f"{capital(metric.label)} since {moment_} against before", *_listed(states)]
-    head, *rest = parts
-    text = f"{head}: {'; '.join(rest)}." if not head.startswith("Yes") else f"{'; '.join(parts)}."
-    return [text, _compared(table, metric)]
+        return [f"{'; '.join([first, *_listed(states)])}.", _compared(table, metric)]
+    head = f"No: {metric.label} did not get {spec.claim}" if spec.claim else capital(metric.label)
+    head += f" since {moment_}{'' if spec.claim else ' against before'}"
+    return [f"{head}: {'; '.join(_listed(states))}.", _compared(table, metric)]
 
 
 def course_sentences(table: Table, spec: QuerySpec) -> list[str]:
@@ -220,10 +216,10 @@ def _listed(states: dict[str, list[str]]) -> list[str]:
 def _compared(table: Table, metric: Column) -> str:
     """What the comparison rests on, and where all of it was measured."""
     paired = _paired(table, metric)
-    before, since = (sum(_numbers(paired, n)) for n in ("n_before", "n_since"))
+    before, since = (int(sum(_numbers(paired, n))) for n in ("n_before", "n_since"))
     text = f"Compared {'is' if len(paired.rows) == 1 else 'are'} {counted(len(paired.rows), 'configuration')}"
     text += f"{_place(table, paired)} measured on both sides by {_kind_of_mean(metric)} of medians, "
-    text += f"{before:,.0f} {_trials(before)} before and {since:,.0f} since"
+    text += f"{counted(before, 'trial')} before and {since:,} since"
     counts = list(zip(_numbers(table, "n_before"), _numbers(table, "n_since"), strict=True))
     only_before, only_since = sum(not b for _, b in counts), sum(not a for a, _ in counts)
     alone = [f"{n:,} only {side}" for n, side in ((only_before, "before"), (only_since, "since")) if n]
@@ -241,7 +237,3 @@ def _place(table: Table, paired: Table) -> str:
 
 def _numbers(table: Table, column: str) -> list[float]:
     return [float(v) if is_number(v) else 0.0 for v in table.values(column)]
-
-
-def _trials(n: float) -> str:
-    return "trial" if n == 1 else "trials"

@@ -98,9 +98,7 @@ def trend_sentences(table: Table, roles: Roles, chart: ChartSpec) -> list[str]:
     """How the lines run along x, and where the ends are."""
     x, y = chart.x or "", chart.y or ""
     along_x, metric = table.column(x), table.column(y)
-    along = Roles(
-        (y,), tuple({x: 0, **dict.fromkeys(roles.parameters)}), roles.names, (), roles.count, roles.raw, roles.asked
-    )
+    along = replace(roles, metrics=(y,), parameters=tuple(dict.fromkeys((x, *roles.parameters))), times=())
     found = [c for c in configurations(table, along, (y,)) if c.key.get(x) is not None]
     others = list(dict.fromkeys(k for c in found for k in c.key if k != x))
     lines = {

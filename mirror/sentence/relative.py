@@ -1,6 +1,5 @@
 """Sentences about groups held against one another: relative to a reference, on a Pareto front, and why two differ."""
 
-import math
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
@@ -9,6 +8,7 @@ from mirror.chart.configurations import configurations
 from mirror.query.roles import Roles, differing
 from mirror.query.spec import QuerySpec
 from mirror.sentence.configuration_words import members
+from mirror.sentence.firsts import by
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table
 from mirror.table.values import Value, is_number
@@ -53,7 +53,7 @@ def _ranked(metric: Column, inverse: bool, found: dict[str, list[float]]) -> lis
 
 def _mean(metric: Column, values: Sequence[float]) -> float:
     if metric.unit and all(v > 0 for v in values):
-        return math.exp(statistics.fmean(map(math.log, values)))
+        return statistics.geometric_mean(values)
     return statistics.fmean(values)
 
 
@@ -75,9 +75,7 @@ def front_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[str]:
     """Who is on the front, per work that must not be compared across."""
     x, y = (m.alias for m in spec.metrics[:2])
     partitions = [p for p in spec.partitions if p in differing(table, roles.dimensions)]
-    groups = defaultdict(list)
-    for c in configurations(table, roles, (x, y), partitions):
-        groups[tuple(c.key.get(p) for p in partitions)].append(c)
+    groups = by(configurations(table, roles, (x, y), partitions), partitions)
     parts = [
         " ".join(filter(None, (members(table, found), where(table, key, partitions)))) for key, found in groups.items()
     ]

@@ -57,10 +57,8 @@ def two_methods_sentence(table: Table, roles: Roles) -> str:
         first, second = second, first
     parts = []
     for metric in roles.metrics[:_MOST_METRICS]:
-        column, pairs = (
-            table.column(metric),
-            _pairs(table, configurations(table, roles, (metric,)), metric, first, second),
-        )
+        column = table.column(metric)
+        pairs = _pairs(table, configurations(table, roles, (metric,)), metric, first, second)
         if len(pairs) == 1:
             (a, b), *_ = pairs
             values = f"{format_value(column, a)} against {format_value(column, b)}"

@@ -21,14 +21,7 @@ from mirror.sentence.verdicts import has_verdicts, verdict_counts, verdict_sente
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Table
 from mirror.table.values import Value, is_number
-from mirror.table.wording import (
-    capital,
-    counted,
-    in_words,
-    join,
-    shortened,
-    superlative,
-)
+from mirror.table.wording import capital, counted, in_words, join, shortened, superlative
 
 _MOST_METRICS = 4
 

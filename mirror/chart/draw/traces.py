@@ -45,13 +45,7 @@ def scatter(table: Table, chart: ChartSpec, style: Style) -> Panel:
         )
     return Panel(
         traces,
-        value_axis(
-            table,
-            chart.x or "",
-            chart.log_x,
-            at_values=table.column(chart.x or "").setting,
-            room=style.room,
-        ),
+        value_axis(table, chart.x or "", chart.log_x, at_values=table.column(chart.x or "").setting, room=style.room),
         value_axis(table, chart.y or "", chart.log_y),
     )
 
