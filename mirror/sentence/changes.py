@@ -8,7 +8,7 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mirror.query.change import TIMED, change_columns
 from mirror.query.filter_words import no_rows
@@ -146,7 +146,7 @@ def _paired(table: Table, metric: Column) -> Table:
     sides = zip(table.values(names.before), table.values(names.since), strict=True)
     ratio = bool(metric.unit)
     both = [is_number(a) and is_number(b) and (not ratio or (a > 0 and b > 0)) for a, b in sides]
-    return replace(table, rows=tuple(row for row, kept in zip(table.rows, both, strict=True) if kept))
+    return table.kept(both)
 
 
 def _pairs(table: Table, metric: Column) -> list[_Pair]:

@@ -4,11 +4,10 @@ import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 
-from mirror.chart.configurations import configurations
+from mirror.chart.configurations import by, configurations
 from mirror.query.roles import Roles, differing
 from mirror.query.spec import QuerySpec
 from mirror.sentence.configuration_words import members
-from mirror.sentence.firsts import by
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table
 from mirror.table.values import Value, is_number
@@ -39,10 +38,9 @@ def relative_sentences(table: Table, spec: QuerySpec) -> list[str]:
     head = f"{capital(what)} against {reference}"
     more = [table.label(m.alias) for m in spec.metrics[1:]]
     besides = f" The table holds {join(more)} as well." if more else ""
-    pairs = sum(map(len, found.values()))
     return [
         f"{head}: {shortened(parts, MOST_NAMED, '; ')}.{besides}",
-        f"Rests on {counted(pairs, 'pair')} at equal work.",
+        f"Rests on {counted(sum(map(len, found.values())), 'pair')} at equal work.",
     ]
 
 
@@ -99,19 +97,13 @@ def difference_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[st
     a, b = (a, b) if a == asked else (b, a)
     keys = [d for d in differing(table, roles.dimensions) if d != first]
     work = [k for k in keys if not tells_apart(table, k, first)]
-    rows: dict[tuple[object, ...], dict[object, int]] = defaultdict(dict)
-    for i, row in enumerate(table.rows):
-        rows[tuple(row[table.names.index(k)] for k in work)][row[table.names.index(first)]] = i
-    pairs = [(found[a], found[b]) for found in rows.values() if a in found and b in found]
-    if not pairs:
+    rows = pairs(table, first, (a, b), work)
+    if not rows:
         return [f"{describe(of, a)} and {describe(of, b)} were never measured at the same work."]
     differ: list[str] = []
     alike: list[str] = []
     for metric in map(table.column, roles.metrics):
-        column = table.values(metric.name)
-        both = [(float(column[i]), float(column[j])) for i, j in pairs if is_number(column[i]) and is_number(column[j])]  # type: ignore[arg-type]
-        if not both:
-            continue
+        both = numbers(table, metric.name, rows)
         outcomes = [p / q if metric.unit and q else p - q for p, q in both if q or not metric.unit]
         if not outcomes:
             continue
@@ -120,7 +112,7 @@ def difference_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[st
         (alike if same else differ).append(metric.label if same else f"{metric.label} {_one(metric, middle)}")
     besides = [apart(table, k, first, a, b) for k in keys if k not in work]
     sentences = [
-        f"{capital(describe(of, a))} against {describe(of, b)}, median of {counted(len(pairs), 'pair')} at the "
+        f"{capital(describe(of, a))} against {describe(of, b)}, median of {counted(len(rows), 'pair')} at the "
         f"same work: {join(differ) if differ else 'no metric differs'}."
     ]
     if besides:
@@ -128,6 +120,23 @@ def difference_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[st
     if alike:
         sentences.append(f"Alike: {join(alike)}.")
     return [*sentences, "What differs may be the reason; the results do not tell causes."]
+
+
+def pairs(table: Table, axis: str, two: Sequence[Value | None], work: Sequence[str]) -> list[tuple[int, int]]:
+    """The rows with the one and with the other value of the axis, wherever the work is the same."""
+    rows: dict[tuple[object, ...], dict[object, int]] = defaultdict(dict)
+    same = [table.values(k) for k in work]
+    for i, value in enumerate(table.values(axis)):
+        rows[tuple(v[i] for v in same)][value] = i
+    a, b = two
+    return [(found[a], found[b]) for found in rows.values() if a in found and b in found]
+
+
+def numbers(table: Table, metric: str, rows: Sequence[tuple[int, int]]) -> list[tuple[float, float]]:
+    """What pairs of rows have of a metric, where both have a number."""
+    values = table.values(metric)
+    both = ((values[i], values[j]) for i, j in rows)
+    return [(float(p), float(q)) for p, q in both if is_number(p) and is_number(q)]
 
 
 def tells_apart(table: Table, column: str, first: str) -> bool:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.configurations import Configuration, configurations, pareto_front
+from mirror.chart.configurations import Configuration, by, configurations, pareto_front
 from mirror.query.roles import Roles
 from mirror.sentence.configuration_words import members, name_of, value_of
-from mirror.sentence.firsts import by, extent, first_two, range_sentence
+from mirror.sentence.firsts import extent, first_two, range_sentence
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table
 from mirror.table.values import Value

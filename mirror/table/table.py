@@ -1,8 +1,9 @@
 """A result: its rows, and columns that say what they are for. Whoever makes the SQL fills them; all others ask."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Literal
 
 from db.plain_text import plain_text
@@ -175,6 +176,10 @@ class Table:
         at = [self.names.index(n) for n in names]
         rows = tuple(tuple(row[i] for i in at) for row in self.rows)
         return replace(self, columns=tuple(self.columns[i] for i in at), rows=rows)
+
+    def kept(self, keep: Iterable[bool]) -> "Table":
+        """The table with only the rows for which it is true."""
+        return replace(self, rows=tuple(compress(self.rows, keep)))
 
     @cached_property
     def _by_column(self) -> tuple[Values, ...]:

@@ -124,7 +124,8 @@ def draw(table: Table, chart: ChartSpec, columns: int | None = None) -> go.Figur
 def _parts(chart: ChartSpec, shown: Table) -> list[_Part]:
     """The panels: one for each value of the facet, or for each of several metrics, or one."""
     if chart.facet:
-        return [_Part(_rows_of(shown, chart.facet, v), chart, v) for v in panels(chart, shown)]
+        of = shown.values(chart.facet)
+        return [_Part(shown.kept(v == panel for v in of), chart, panel) for panel in panels(chart, shown)]
     if chart.type in ("bar", "line") and chart.metrics:
         each = [replace(chart, y=m, log_y=_is_log(chart, shown, m)) for m in chart.metrics]
         return [_Part(drawn_part(replace(c, metrics=(), only=()), shown), c) for c in each]
@@ -137,11 +138,6 @@ def _is_log(chart: ChartSpec, shown: Table, metric: str) -> bool:
         return False
     some = any(spans(shown, m, TWO_DECADES) for m in chart.metrics)
     return spans(shown, metric, TWO_DECADES if some else 1.0)
-
-
-def _rows_of(table: Table, facet: str, value: Value | None) -> Table:
-    column = table.values(facet)
-    return replace(table, rows=tuple(r for r, v in zip(table.rows, column, strict=True) if v == value))
 
 
 def _axes(panel: Panel, chart: ChartSpec, first: bool, last: bool) -> tuple[dict[str, object], dict[str, object]]:
