@@ -4,12 +4,7 @@ from dataclasses import replace
 
 from mirror.chart.chart_facts import facts_of
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.drawable import (
-    MOST_BANDS,
-    MOST_WHISKERS,
-    drawn_part,
-    fits,
-)
+from mirror.chart.drawable import MOST_BANDS, MOST_WHISKERS, drawn_part, fits
 from mirror.chart.encode import encoded
 from mirror.chart.finish import completed
 from mirror.chart.left_out import left_out

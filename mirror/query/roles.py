@@ -170,13 +170,8 @@ def spread_in_words(table: Table, metric: str) -> str:
     return whole if _drawn_deviation(table, metric) else "the 95 % interval"
 
 
-def deviation_of(table: Table, metric: str) -> str | None:
-    """The column that holds the standard deviation of a metric."""
-    return table.spread_column(metric, "deviation")
-
-
 def _drawn_deviation(table: Table, metric: str) -> str | None:
-    name = deviation_of(table, metric)
+    name = table.spread_column(metric, "deviation")
     return name if name and any(is_number(v) and v for v in table.values(name)) else None
 
 

@@ -169,7 +169,8 @@ def test_a_range_and_a_number_of_rows_are_those_of_all(many: Sandbox, results: P
         results, "SELECT avg(auc), stddev_samp(auc), count(auc), min(auc), max(auc) FROM results"
     )
     told = f"Mean AUC {mean:.4f} ± {deviation:.4f} (n = {n:,}), from {low:.4f} to {high:.4f}."
-    assert answer.summary == f"{told} Rests on {n:,} trials of 1 configuration."
+    without = f"{len(records()) - n} trials have no AUC"
+    assert answer.summary == f"{told} Rests on {n:,} trials of 1 configuration; {without}."
     assert run_sql("SELECT trial_id, method FROM results", many).summary == "4,000 rows."
 
 

@@ -105,6 +105,13 @@ def test_a_file_that_changes_is_read_anew_and_one_that_vanishes_is_missed(folder
     assert ask("total amount", db=url).summary == "There is no file sales.csv: mend the path."
 
 
+def test_a_group_without_a_value_is_a_row(folder: Path) -> None:
+    url = written(folder, "city,amount\na,1.5\na,2.5\nb,3.5\nc,\n")
+    answer = ask("average amount by city", url)
+    assert rows(answer) == (("b", 3.5), ("a", 2.0), ("c", None))
+    assert answer.summary.endswith(" 3 rows; 1 row has no average amount.")
+
+
 def test_files_named_together_are_joined_by_inferred_keys(csv_shop: sales_data.Shop) -> None:
     named = ",".join(str(Path(csv_shop.url) / f"{t}.csv") for t in ("customers", "orders"))
     found = ask("number of orders by country", db=named)
