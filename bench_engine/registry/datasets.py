@@ -29,65 +29,73 @@ class DataSet:
         return importlib.import_module(self.module)
 
 
-_SETS, _PLANTED = "bench_engine.data.sets", "bench_engine.data.planted"
-
 DATA_SETS: dict[str, DataSet] = {
     d.name: d
     for d in (
-        DataSet("synthetic", "seeded clicks with Zipf ids and a known truth", f"{_SETS}.synthetic"),
+        DataSet("synthetic", "seeded clicks with Zipf ids and a known truth", "bench_engine.data.sets.synthetic"),
         DataSet(
             "planted",
             "seeded clicks with a long tail of ids and a planted effective dimension for each",
-            f"{_PLANTED}.clicks",
+            "bench_engine.data.planted.clicks",
         ),
         DataSet(
             "planted_drift",
             "the planted clicks in order of time: which ids matter is swapped midway, and popularity drifts",
-            f"{_PLANTED}.drift",
+            "bench_engine.data.planted.drift",
         ),
         DataSet(
             "planted_turnover",
             "the planted clicks in order of time: midway new ids take the place of frequent ones",
-            f"{_PLANTED}.turnover",
+            "bench_engine.data.planted.turnover",
         ),
         DataSet(
             "frappe",
             "Frappe app usage, 10 context fields (libfm files)",
-            f"{_SETS}.frappe",
+            "bench_engine.data.sets.frappe",
             ("frappe/frappe.validation.libfm", "frappe/frappe.test.libfm"),
         ),
         DataSet(
             "ml-206k",
             "MovieLens ratings to 2023, liked (4 stars or more) or not, split by time",
-            f"{_SETS}.movielens",
+            "bench_engine.data.sets.movielens",
             ("ml-206k/ratings.parquet", "ml-206k/movies.parquet"),
         ),
         DataSet(
             "ml-1m",
             "MovieLens 1M pairs against movies the user did not rate",
-            f"{_SETS}.ml_1m",
+            "bench_engine.data.sets.ml_1m",
             ("ml-1m/ratings.parquet", "ml-1m/users.dat", "ml-1m/movies.dat"),
         ),
         DataSet(
             "ml-100k",
             "MovieLens 100K, liked (4 stars or more) or not, split by time",
-            f"{_SETS}.ml_100k",
+            "bench_engine.data.sets.ml_100k",
             ("ml-100k/ml-100k.inter", "ml-100k/ml-100k.user", "ml-100k/ml-100k.item"),
         ),
-        DataSet("anime", "MyAnimeList ratings, liked (8 of 10 or more) or not", f"{_SETS}.anime", ("anime/anime.zip",)),
+        DataSet(
+            "anime",
+            "MyAnimeList ratings, liked (8 of 10 or more) or not",
+            "bench_engine.data.sets.anime",
+            ("anime/anime.zip",),
+        ),
         DataSet(
             "criteo",
             "Criteo ads (Kaggle), 13 numbers and 26 categories, split by time",
-            f"{_SETS}.criteo",
+            "bench_engine.data.sets.criteo",
             ("criteo/train.tsv",),
         ),
         DataSet(
             "criteo-1tb",
             "Criteo 1TB click logs from day_0 on, tested on the last day there is",
-            f"{_SETS}.criteo_days",
+            "bench_engine.data.sets.criteo_days",
             ("criteo-1tb/day_0", "criteo-1tb/day_1"),
         ),
-        DataSet("avazu", "Avazu mobile ads, 24 fields, split by time", f"{_SETS}.avazu", ("avazu/train.csv",)),
+        DataSet(
+            "avazu",
+            "Avazu mobile ads, 24 fields, split by time",
+            "bench_engine.data.sets.avazu",
+            ("avazu/train.csv",),
+        ),
     )
 }
 
