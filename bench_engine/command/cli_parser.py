@@ -150,6 +150,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     _add_path(checking, "path", "PATH", "the file, also packed with gzip")
     _add_flag(checking, "--json", "one JSON object (default: text)")
     checking.set_defaults(command="data check")
+    parser.set_defaults(json=False)  # where no action is named
 
 
 def _add_rivals(parser: argparse.ArgumentParser) -> None:
