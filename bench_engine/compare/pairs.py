@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench_engine.compare.sides import CompareError, Side, UsageError
-from bench_engine.registry import nearest
+from bench_engine.registry import hint
 from db.columns import AXES, BY_NAME
 from db.schema import told
 from db.store import Store
@@ -44,9 +44,9 @@ def filters(given: Sequence[str]) -> Filters:
         name, equals, values = text.partition("=")
         known = (*AXES, "sweep", "machine_id")
         if not equals or name not in known:
-            hint = (nearest(name, known) or ".") if name not in known else "."
+            end = "." if name in known else hint(name, known)
             raise UsageError(
-                f"--where {text} cannot be read: write AXIS=VALUE with one of the axes{hint} Known: {', '.join(known)}."
+                f"--where {text} cannot be read: write AXIS=VALUE with one of the axes{end} Known: {', '.join(known)}."
             )
         places = []
         for value in _values(values, text):

@@ -11,7 +11,7 @@ from bench_engine.registry.axes import Axis, limits
 from bench_engine.registry.benchmarks import BENCHMARKS, Benchmark, benchmark
 from bench_engine.registry.datasets import DATA_SETS, DataSet, data_set, missing
 from bench_engine.registry.methods import METHODS, SELF_CHECK_METHODS, method
-from bench_engine.registry.names import UnknownNameError, nearest
+from bench_engine.registry.names import UnknownNameError, hint, nearest
 
 __all__ = [
     "BENCHMARKS",
@@ -25,6 +25,7 @@ __all__ = [
     "UnknownNameError",
     "benchmark",
     "data_set",
+    "hint",
     "limits",
     "method",
     "missing",
