@@ -40,7 +40,7 @@ class QuestionError(ValueError):
 
 @dataclass(frozen=True)
 class Gold:
-    """One right answer, as SQL over the views and the named queries of `mirror.evaluation.databases`.
+    """One right answer, as SQL over the views and the named queries of `mirror.evaluation.golds`.
 
     Attributes:
         sql: the statement. A column whose name begins with `_` only tells rows apart.

@@ -70,7 +70,7 @@ class Outcome(Generic[T]):
 
     value: T
     sent: str
-    tokens: Tokens
+    tokens: Tokens = NO_TOKENS
 
 
 def converse(settings: ServerSettings, task: Task[T], messages: list[dict[str, str]]) -> Outcome[T]:
@@ -176,6 +176,11 @@ class _Conversation(Generic[T]):
         ]
         parts += [f"[{m['role']}]\n{m['content']}" for m in self.messages]
         return "\n\n".join(parts)
+
+
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """JSON schema, in the strict subset, of an object that has all of these properties and no others."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 # -- reading answers ---------------------------------------------------------------------------------------------------

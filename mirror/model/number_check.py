@@ -1,4 +1,4 @@
-"""Number check: whether every number that a text tells is one of a result's, however it is scaled, rounded or spelt.
+"""Number check: whether every number in a text is one of a result's, however it is scaled, rounded or spelt.
 
 That a number stands beside the right name is not checked. What cannot be read as a number (3/4, 1.5.6, 0,78) counts as
 unsupported, so that a text is rather refused than believed. Number words of other languages than English are not known.
@@ -84,13 +84,13 @@ class _Held:
     def _counts(self, thing: str) -> set[float]:
         """How many things of a kind there are: as computed, else rows or different values of their column."""
         table, rows = self._table, float(len(self._table.rows))
-        told = {n.raw for n in self._facts if n.counted == thing}
+        written = {n.raw for n in self._facts if n.counted == thing}
         if thing == "thing":
             return {n.raw for n in self._facts if n.kind in ("", "any")}
         if thing in _COLUMNS:
-            return told | {float(len({v for v in table.values(c) if v is not None})) for c in self._columns(thing)}
+            return written | {float(len({v for v in table.values(c) if v is not None})) for c in self._columns(thing)}
         counted = [c.name for c in table.columns if c.role == "count" or (thing == "row" and c.name == "num_rows")]
-        return told | {rows} | {float(v) for c in counted for v in table.values(c) if _is_finite(v)}
+        return written | {rows} | {float(v) for c in counted for v in table.values(c) if _is_finite(v)}
 
     def _columns(self, thing: str) -> list[str]:
         return [c for c in self._table.names if c == _COLUMNS[thing] and not self._table.truncated]
