@@ -216,7 +216,7 @@ COLUMNS: tuple[Column, ...] = (
         "integer",
     ),
     _metric("shared_slots", "share of a table's elements whose slot another element has too, 0 to 1", "", "lower"),
-    _metric("right_share", "share of questions whose answer is right in every seeded world", "", "higher"),
+    _metric("right_share", "share of questions whose answer is right in every fixture", "", "higher"),
     _metric("right_ci_low", "lower end of the 95 % interval (Wilson) of the share of right answers", "", "higher"),
     _metric("right_ci_high", "upper end of the 95 % interval (Wilson) of the share of right answers", "", "higher"),
     _metric("wrong_share", "share of questions with a wrong answer; a refusal is none", "", "lower"),
