@@ -69,7 +69,7 @@ def _choose() -> tuple[str, tuple[str, ...]]:
     _fill(options)
     state.setdefault("way", "Preset")
     way = st.segmented_control("What to run", ["Preset", "Form"], key="way") or "Preset"
-    _tell_plan()
+    _show_request()
     if way == "Form":
         return _form(options), ()
     names = [s.name for s in options.sweeps]
@@ -94,7 +94,7 @@ def _fill(options: jobs.Options) -> None:
         state["planned"] = (plan, unknown)
 
 
-def _tell_plan() -> None:
+def _show_request() -> None:
     """What the question asked for, what was assumed, and what of it cannot be filled in."""
     if "planned" not in st.session_state:
         return
