@@ -87,12 +87,6 @@ class Golds:
         """Close the database."""
         self._connection.close()
 
-    def __enter__(self) -> "Golds":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
 
 def _quoted(value: Value) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)

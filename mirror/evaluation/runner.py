@@ -107,7 +107,7 @@ class _Session:
 @contextlib.contextmanager
 def _session(fixture: Fixture, folder: Path, engine: Engine) -> Iterator[_Session]:
     path = build(fixture, folder)
-    with Golds(path) as golds, Sandbox(str(path)) as sandbox:
+    with contextlib.closing(Golds(path)) as golds, Sandbox(str(path)) as sandbox:
         yield _Session(fixture, golds, sandbox, engine)
 
 

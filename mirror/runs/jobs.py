@@ -110,25 +110,19 @@ class Options:
 def options() -> Options:
     """What can be run. Asked of the engine once per process; `options.cache_clear()` forgets. Raises JobError."""
     found = _ask(["list", "--json"])
-    benchmarks = [
-        BenchmarkOption(
-            **{
-                **b,
-                "methods": tuple(b["methods"]),
-                "axes": tuple(
-                    AxisOption(**{**a, "choices": tuple(a["choices"]), "methods": tuple(a["methods"])})
-                    for a in b["axes"]
-                ),
-            }
-        )
-        for b in found["benchmarks"]
-    ]
     return Options(
         tuple(MethodOption(**m) for m in found["methods"]),
-        tuple(benchmarks),
+        tuple(
+            BenchmarkOption(**_with_tuples({**b, "axes": [AxisOption(**_with_tuples(a)) for a in b["axes"]]}))
+            for b in found["benchmarks"]
+        ),
         tuple(DataSetOption(**d) for d in found["data_sets"]),
         tuple(SweepOption(**s) for s in found["sweeps"]),
     )
+
+
+def _with_tuples(given: dict[str, Any]) -> dict[str, Any]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
 
 
 # -- what a sweep would do -----------------------------------------------------------------------------------------

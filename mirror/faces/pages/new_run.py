@@ -180,14 +180,11 @@ def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
     if retry or again:
         plan = _planned(sweep, overrides, quick, retry, again)
     todo = plan.count("todo")
-    shown = {"to run": f"{todo:,}", "done already": f"{done:,}", "failed before": f"{failed:,}" if failed else ""}
-    shown |= {
-        "cannot run": f"{plan.count('skip'):,}",
-        "estimate": format_value(catalog.entry("duration_s"), plan.seconds),
-    }
-    for name, value in shown.items():
-        if value:
-            numbers.metric(name, value, width="content")
+    counts = {"to run": todo, "done already": done, "failed before": failed, "cannot run": plan.count("skip")}
+    for name, count in counts.items():
+        if count or name != "failed before":
+            numbers.metric(name, f"{count:,}", width="content")
+    numbers.metric("estimate", format_value(catalog.entry("duration_s"), plan.seconds), width="content")
     if st.button("Start", type="primary", disabled=todo == 0, icon=":material/play_arrow:"):
         jobs.start(sweep, overrides, retry_failed=retry, force=again, quick=quick)
         st.session_state.pop("planned", None)
