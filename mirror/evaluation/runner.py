@@ -11,10 +11,11 @@ from typing import Literal
 from mirror.answer.answer import Answer
 from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
-from mirror.evaluation.databases import Golds, build
+from mirror.evaluation.fixture_trials import build
 from mirror.evaluation.fixtures import NOW, Fixture
+from mirror.evaluation.golds import Golds
 from mirror.evaluation.questions import Question
-from mirror.evaluation.scoring import Outcome, Rights, Verdict, score, worst
+from mirror.evaluation.scoring import GoldAnswers, Outcome, Verdict, score, worst
 from mirror.model.llm import LlmFrontEnd
 
 Engine = Literal["grammar", "llm"]
@@ -106,7 +107,7 @@ class _Session:
 @contextlib.contextmanager
 def _session(fixture: Fixture, folder: Path, engine: Engine) -> Iterator[_Session]:
     path = build(fixture, folder)
-    with Golds(path) as golds, Sandbox(str(path)) as sandbox:
+    with contextlib.closing(Golds(path)) as golds, Sandbox(str(path)) as sandbox:
         yield _Session(fixture, golds, sandbox, engine)
 
 
@@ -116,12 +117,12 @@ def _scored(question: Question, sessions: Sequence[_Session]) -> Scored | None:
     seconds: list[float] = []
     fallbacks = 0
     for session in sessions:
-        rights = Rights(question, session.golds)
+        golds = GoldAnswers(question, session.golds)
         chosen = not question.fixtures or session.name in question.fixtures
-        if not chosen or (question.expect == "answered" and not rights.answerable):
+        if not chosen or (question.expect == "answered" and not golds.answerable):
             continue
         answer, took = session.answer(question)
         fallbacks += session.engine == "llm" and answer.engine == "grammar"
-        outcomes.append(score(rights, answer, session.name))
+        outcomes.append(score(golds, answer, session.name))
         seconds.append(took)
     return Scored(question, tuple(outcomes), tuple(seconds), fallbacks) if outcomes else None

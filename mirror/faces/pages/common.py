@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, datetime
-from typing import NoReturn
+from typing import Any, NoReturn
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
@@ -76,10 +76,10 @@ def heading(title: str) -> DeltaGenerator:
     return right.empty()
 
 
-def show_status(place: DeltaGenerator, box: Sandbox, measuring: bool = False) -> None:
+def show_status(slot: DeltaGenerator, box: Sandbox, measuring: bool = False) -> None:
     """What the results hold, on one line; while a run is measuring they are left in peace."""
     hint, status = ("", "a run is measuring") if measuring else _status(box)
-    place.html(f'<div class="mirror-status" title="{hint}">{status}</div>')
+    slot.html(f'<div class="mirror-status" title="{hint}">{status}</div>')
 
 
 def _status(box: Sandbox) -> tuple[str, str]:
@@ -148,19 +148,9 @@ def show_table(table: Table, key: str, selectable: bool = False) -> int | None:
             columns[column.name] = st.column_config.NumberColumn(help=text, format=_digits(column, table))
         else:
             columns[column.name] = st.column_config.Column(help=text)
-    if not selectable:
-        st.dataframe(frame, hide_index=True, column_config=columns, key=key, placeholder="")
-        return None
-    event = st.dataframe(
-        frame,
-        hide_index=True,
-        column_config=columns,
-        key=key,
-        on_select="rerun",
-        selection_mode="single-row",
-        placeholder="",
-    )
-    rows = event["selection"]["rows"]
+    select: dict[str, Any] = {"on_select": "rerun", "selection_mode": "single-row"} if selectable else {}
+    event = st.dataframe(frame, hide_index=True, column_config=columns, key=key, placeholder="", **select)
+    rows = event["selection"]["rows"] if selectable else ()
     return rows[0] if rows else None
 
 

@@ -59,22 +59,22 @@ def trainings(fixture: Fixture, code: str, machine: Machine) -> Iterator[Values]
 
 def _trained(fixture: Fixture, code: str, machine: Machine, axes: Values) -> Values:
     grid = fixture.grid.training
-    luck, digits, scatter = grid.luck, grid.digits, grid.scatter
+    hangs_on, digits, scatter = grid.noise_keys, grid.digits, grid.scatter
     name, dim, method, size, seed = (axes[k] for k in ("dataset", "embedding_dim", "method", "compression", "seed"))
     data, context = fixture.data[name], {**axes, "fixture": fixture.name, "machine": machine.name, "code": code}
-    of = key(luck["trial"], context)
-    penalty = 1 + (0.3 * chance(fixture.name, name, method) if fixture.luck else 0.0)
+    of = key(hangs_on["trial"], context)
+    penalty = 1 + (0.3 * chance(fixture.name, name, method) if fixture.seed_noise else 0.0)
     penalty = math.log10(1 / size) * (penalty + scatter.get("auc", 0.0) * chance(*of))
     auc = data.auc + fixture.dim_gain * math.log2(dim / 16) / 2 - fixture.cost.get(method, 0.0) * penalty
     auc += fixture.gain.get(method, {}).get(name, 0.0) - (0.001 if axes["num_chunks"] == 8 else 0.0)
     auc -= 0.006 if axes["split"] == "validation" else 0.0
-    auc = round(auc + fixture.luck * chance(*of, *key(luck["auc"], context)), 6)
+    auc = round(auc + fixture.seed_noise * chance(*of, *key(hangs_on["auc"], context)), 6)
     weights = data.rows * dim * 4 / 1e6 * size
     pace = fixture.train_pace.get(method) or 1 + 0.8 * abs(chance(fixture.name, method))
     us = 900.0 * (dim / 16) ** 0.4 * pace * machine.pace
-    us = round(us * (1 + 0.1 * chance(*of, *luck["pace"])) * (1 + 0.01 * chance(*of, seed)), 2)
+    us = round(us * (1 + 0.1 * chance(*of, *hangs_on["pace"])) * (1 + 0.01 * chance(*of, seed)), 2)
     planted = name.startswith("planted") and method in grid.pruned
-    kept = 0.5 + 0.4 * chance(*of, *luck["kept"]) + 0.01 * chance(*of, seed, "kept")
+    kept = 0.5 + 0.4 * chance(*of, *hangs_on["kept"]) + 0.01 * chance(*of, seed, "kept")
     logloss = 1.05 - auc + scatter.get("logloss", 0.0) * chance(*of, "logloss")
     base, for_each_row = grid.metadata
     metadata = (base + for_each_row / dim) * (1 + scatter.get("metadata", 0.0) * chance(fixture.name, method))
@@ -175,22 +175,22 @@ def _lookup_axes(grid: LookupGrid, method: str, dim: int, batch: int, threads: i
 
 def _looked_up(fixture: Fixture, turn: Pass, machine: Machine, axes: Values) -> Values:
     grid, method, dim, batch = fixture.grid.lookup, axes["method"], axes["embedding_dim"], axes["batch_size"]
-    luck, digits, scatter, seed = grid.luck, grid.digits, grid.scatter, axes["seed"]
+    hangs_on, digits, scatter, seed = grid.noise_keys, grid.digits, grid.scatter, axes["seed"]
     context = {**axes, "fixture": fixture.name, "machine": machine.name, "code": turn.code}
-    work = key(luck["work"], context)
-    own = (*work, *key(luck["own"], context))
+    work = key(hangs_on["work"], context)
+    own = (*work, *key(hangs_on["own"], context))
     us = _lookup_us(fixture, turn, machine, axes) * (1 + scatter["method"] * chance(*own))
     us = round(us * (1 + 0.01 * chance(*own, seed)), digits["latency_us"])
     # The time of dense in the turns of this trial: near its own median, and not the same.
     dense = {"method": "dense", "compression": 1.0}
-    dense_own = (*work, *key(luck["own"], {**context, **dense, "block_size": None}))
+    dense_own = (*work, *key(hangs_on["own"], {**context, **dense, "block_size": None}))
     dense_us = _lookup_us(fixture, turn, machine, {**axes, **dense}) * (1 + scatter["dense"] * chance(*dense_own))
-    dense_us = round(dense_us * (1 + 0.02 * chance(*work, *key(luck["turns"], context))), digits["latency_us"])
+    dense_us = round(dense_us * (1 + 0.02 * chance(*work, *key(hangs_on["turns"], context))), digits["latency_us"])
     weights = axes["num_rows"] * dim * 4 / 1e6 * axes["compression"]
     moved = batch * axes["bag_size"] * (8 + 4 * dim) + batch * 4 * dim
     memory = None if method in fixture.no_memory else round(weights * fixture.weight.get(method, 1.0), 6)
-    error = grid.error.get(method, grid.error["other"]) * chance(*own, *luck["error"])
-    wild = 1.2 if fixture.wild and chance(*own, seed, "wild") > 1 - 2 * fixture.wild else 0.0
+    error = grid.error.get(method, grid.error["other"]) * chance(*own, *hangs_on["error"])
+    wild = 1.2 if fixture.noisy_share and chance(*own, seed, "wild") > 1 - 2 * fixture.noisy_share else 0.0
     measured = {
         "memory_mb": memory, "max_abs_error": abs(round(error, digits["max_abs_error"])),
         "peak_rss_mb": round(260 + 3 * weights + batch * dim / 4000 + 2 * chance(*own, seed, "rss"), 3),
@@ -277,12 +277,12 @@ def steps(fixture: Fixture) -> Iterator[Values]:
 def _step(fixture: Fixture, form: StepForm, axes: Values) -> Values:
     grid, optimizer, direction, batch = fixture.grid.step, axes["optimizer"], axes["direction"], axes["batch_size"]
     context = {**axes, "fixture": fixture.name}
-    of = key(grid.luck["trial"], context)
+    of = key(grid.noise_keys["trial"], context)
     us = {"forward": 2.1, "forward_backward_update": 14.0, "prune": 900.0}[direction]
     us *= (batch + grid.small_batch) ** 0.75 * (axes["num_rows"] / 100_000) ** 0.2 * form.pace
     us *= (axes["embedding_dim"] / grid.base_dim) ** 0.6 / axes["threads"] ** 0.4 * fixture.machines[0].pace
     us *= {"adagrad": 1.0, "sgd": 0.6, "rowwise_adagrad": 0.9}[optimizer]
-    us *= 1 + 0.5 * chance(*key(grid.luck["method"], context))  # who wins differs
+    us *= 1 + 0.5 * chance(*key(grid.noise_keys["method"], context))  # who wins differs
     us = round(us * (1 + 0.1 * chance(*of)), 3)
     weights = axes["num_rows"] * axes["embedding_dim"] * 4 / 1e6 * form.compression
     slots = weights / (axes["embedding_dim"] if optimizer == "rowwise_adagrad" else 1)
@@ -313,7 +313,7 @@ def _group(fixture: Fixture, method: str, tables: int, batch: int, threads: int,
         "embedding_dim": 16, "compression": 1.0, "pooling_mode": "sum", "bag_size": 1, "batch_size": batch,
         "direction": "forward", "zipf_s": 1.05, "threads": threads, "seed": 0, **plain, **other,
     }  # fmt: skip
-    of = key(grid.luck["trial"], {**axes, "fixture": fixture.name})
+    of = key(grid.noise_keys["trial"], {**axes, "fixture": fixture.name})
     eager = 4.0 * tables * (batch / 64) ** 0.7 / threads**0.3 * fixture.machines[0].pace
     eager *= 1 + 1.5 * len(other)
     us = eager / fixture.parallel_gain[threads - 1] if method == "parallel_op" else eager * grid.paces[method]

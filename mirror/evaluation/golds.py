@@ -1,4 +1,4 @@
-"""The seeded databases as files, and what gold SQL says of them: read by DuckDB alone, without Mirror's own path."""
+"""What gold SQL says of a database: read by DuckDB alone, without Mirror's own path."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,8 +9,6 @@ import duckdb
 from db.columns import AXES, GROUP_AXES, METRICS
 from db.schema import CURVE_AXES
 from db.store import Store
-from mirror.evaluation.fixtures import Fixture
-from mirror.evaluation.trials import records
 from mirror.table.table import Table, plain_table
 from mirror.table.values import Value
 
@@ -48,16 +46,6 @@ SHORT = {
     "line": ", ".join(f"{c} AS _{c}" for c in _LINE if c != "method"),
     "work": ", ".join(_WORK),
 }
-
-
-def build(fixture: Fixture, folder: Path) -> Path:
-    """A DuckDB file with the results of a fixture, built as a run would have built it."""
-    path = folder / f"{fixture.name}.duckdb"
-    store = Store(str(path))
-    store.ensure()
-    store.add(records(fixture))
-    store.checkpoint()
-    return path
 
 
 def gold_statement(sql: str, fixed: Mapping[str, Value] | None = None, of: Literal["runs", "results"] = "runs") -> str:
@@ -98,12 +86,6 @@ class Golds:
     def close(self) -> None:
         """Close the database."""
         self._connection.close()
-
-    def __enter__(self) -> "Golds":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def _quoted(value: Value) -> str:

@@ -1,14 +1,16 @@
-"""The trials of a fixture as records of the journal."""
+"""The trials of a fixture: as records of the journal, and as a database of results."""
 
 import itertools
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from db.columns import AXES, GROUP_AXES, IMPLIED
 from db.record import Record
+from db.store import Store
+from mirror.evaluation.fixture_measurements import Values, chance, digest, grouped, lookups, steps, trainings
 from mirror.evaluation.fixtures import Fixture, Machine, fits
-from mirror.evaluation.measurements import Values, chance, digest, grouped, lookups, steps, trainings
 
 _CODE = "98c41bd"  # the commit of most trials
 _RIVALS = ("fbgemm_tbe", "inductor", "jax")
@@ -38,6 +40,16 @@ def records(fixture: Fixture) -> list[Record]:
     return book.records
 
 
+def build(fixture: Fixture, folder: Path) -> Path:
+    """A DuckDB file with the results of a fixture, built as a run would have built it."""
+    path = folder / f"{fixture.name}.duckdb"
+    store = Store(str(path))
+    store.ensure()
+    store.add(records(fixture))
+    store.checkpoint()
+    return path
+
+
 class _Book:
     """The records so far; times count on from the start of each part."""
 
@@ -60,10 +72,10 @@ class _Book:
         trial |= {"trial_id": f"{identity}-1", "identity": identity, "status": "ok"}
         trial |= {"configuration": _configuration(axes), "comparison": _comparison(axes)}
         samples, curves = trial.pop("samples", ()), trial.pop("curves", ())
-        fate = next((f for f in self.fixture.fates if fits(f.where, {**trial, "machine": machine.name})), None)
-        if fate:
+        failure = next((f for f in self.fixture.failures if fits(f.where, {**trial, "machine": machine.name})), None)
+        if failure:
             trial = {k: v for k, v in trial.items() if k in AXES or k in _OF_ANY_TRIAL} | {"device": None}
-            trial |= {"status": fate.status, "error": fate.error}
+            trial |= {"status": failure.status, "error": failure.error}
             samples = curves = ()
         self.records.append(Record(trial, samples, curves, _machine_row(machine, machine_id), _sweep_row(sweep, start)))
 
