@@ -619,8 +619,8 @@ def test_a_file_that_is_not_a_database_is_a_sentence(tmp_path):
 
 def test_errors_of_the_store_keep_their_class():
     reply = {"error": "StoreBusyError", "message": "The file is held."}
-    assert isinstance(sandbox._error(reply), StoreBusyError)
-    assert isinstance(sandbox._error({**reply, "error": "NewerDatabaseError"}), StoreError)
+    assert isinstance(sandbox._error_of(reply), StoreBusyError)
+    assert isinstance(sandbox._error_of({**reply, "error": "NewerDatabaseError"}), StoreError)
 
 
 def test_empty_results_can_be_asked(tmp_path):
