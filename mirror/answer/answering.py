@@ -44,7 +44,7 @@ def ask(
         question: plain words, or a SELECT statement: `mirror.answer.subject` says how they are told apart.
         sandbox: where the SQL runs; by default the shared one of `db`.
         db: SQLAlchemy URL or file: of results, or of other data (a database, CSV or Parquet), which is then asked
-            (mirror.language.tables); by default the MIRROR_DB setting.
+            (mirror.language.other_data); by default the MIRROR_DB setting.
         use_model: whether a language model, where one is configured, may read the question.
         now: the present that the grammar tells "yesterday" from, naive UTC; by default the clock's.
         after: the answer before, which a follow-up such as "and for 0.05?" changes; None for a first question.

@@ -13,7 +13,7 @@ from mirror.data.sources.location import READABLE, SourceError, find
 from mirror.faces.pages.answer_view import no_rows, question_buttons
 from mirror.faces.pages.common import heading, is_phone, plain, show_chart
 from mirror.faces.pages.result_view import chart_options, rows_in_words, show_rows
-from mirror.language.tables.examples import examples
+from mirror.language.other_data.examples import examples
 from mirror.schema.database import Column, Database, Relation, shown
 from mirror.table.wording import counted
 

@@ -34,7 +34,7 @@ ANAPHORA = whole("(?:of|among|from) (?:these|those|them|it)(?! (?:with|that|whic
 _LOG = r"(?:(?:on|with|use) )?(?:a )?log(?:arithmic)?"
 _SCALE = "(?:[- ]?(?:scaled?|scales|ax[ei]s))?"
 _ALONG = r"(?:[- ]?scaled?)?[- ](?:(?:on|for|along) )?(?:the )?{}(?:[- ]ax[ei]s)?"
-# Orders that are no part of a question; what each name means stands in `words.Cut`.
+# Orders that are no part of a question; what each name means stands in `words.ParsedFollowUp`.
 WISHES = {
     name: whole(words)
     for name, words in (

@@ -10,7 +10,7 @@ import pytest
 
 from mirror.answer.other_data import understood
 from mirror.data.guard import sqlglot_tree as guard
-from mirror.language.tables.examples import examples
+from mirror.language.other_data.examples import examples
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.tables.build import build
 from mirror.query.tables.form_in_words import read_back

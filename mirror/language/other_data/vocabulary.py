@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from mirror.language.grammar import lexicon
-from mirror.language.tables import comments
-from mirror.language.tables.everyday import FILLERS
-from mirror.language.tables.spans import MARK
+from mirror.language.other_data import comments
+from mirror.language.other_data.everyday import FILLERS
+from mirror.language.other_data.spans import MARK
 from mirror.query.tables.form import ColumnRef
 from mirror.schema.database import Database, ForeignKey
 from mirror.schema.names import column_words, foreign_key_roles, qualified, singular, table_words, words_of
@@ -99,7 +99,7 @@ class Words:
         self._roles: dict[tuple[str, ...], list[ForeignKey]] = {}
         self._places: dict[tuple[str, ...], list[ColumnRef]] = {}
         self._values: dict[tuple[str, ...], list[tuple[ColumnRef, str]]] = {}
-        self._told = comments.words(database)
+        self._of_comments = comments.words(database)
         for cue, phrases in {**{name: lexicon.CUES[name] for name in _REUSED}, **_CUES}.items():
             for phrase in phrases:
                 # Later ones are this module's own: "without" is no "not", "or" is no "and".
@@ -171,8 +171,8 @@ class Words:
                 return item
         if word in FILLERS:
             return Item("filler", **one)  # type: ignore[arg-type]
-        if told := self._told.get(singular(word)):
-            places, factors = told
+        if meaning := self._of_comments.get(singular(word)):
+            places, factors = meaning
             return Item("column", **one, places=places, factors=factors)  # type: ignore[arg-type]
         return _number(words, start) or Item("unknown", **one)  # type: ignore[arg-type]
 
