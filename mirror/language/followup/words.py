@@ -12,11 +12,11 @@ from typing import Literal
 
 from mirror.language.followup import marks
 from mirror.language.followup.marks import Direction, Mode
-from mirror.language.grammar.lexicon import FILLERS
 from mirror.language.phrases import quality_cues
+from mirror.words import phrasebook
 from mirror.words.tokens import tokens
 
-_SMALL = frozenset(FILLERS.split()) | {",", "and", "or"}
+_SMALL = phrasebook.words("fillers", phrasebook.EVERYWHERE, "results") | {",", "and", "or"}
 _BARE_NOUN = re.compile(
     r"^(?:trials|runs|rows|points|results|configurations|ones)(?= (?:with|where|that|of|on|at|in)\b)"
 )

@@ -4,7 +4,7 @@
 `top 5`, `the 3 fastest`.
 """
 
-from mirror.language.grammar.lexicon import SCALES, UNITS, Item
+from mirror.language.grammar.lexicon import KNOWN_UNITS, SCALES, UNITS, Item
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import Filter, Operator
 from mirror.schema import catalog
@@ -214,7 +214,7 @@ class _Binder:
                     return near.name, 2 if near is after else 1
             return column, 1
         if number.unit not in SCALES:
-            raise Refusal(f"The unit of “{number.text}” is not known; known are {', '.join(UNITS)}, %, k, m and x.")
+            raise Refusal(f"The unit of “{number.text}” is not known; known are {KNOWN_UNITS}, %, k, m and x.")
         if (
             compared
             and before.is_cue("and")

@@ -2,11 +2,10 @@
 
 import re
 
-from mirror.language.grammar import lexicon
-from mirror.language.other_data.everyday import FILLERS
 from mirror.query.tables.form import ColumnRef
 from mirror.schema.database import Database, Relation
 from mirror.schema.names import column_words, singular
+from mirror.words import phrasebook
 from mirror.words.tokens import tokens
 
 Meaning = tuple[tuple[ColumnRef, ...], tuple[ColumnRef, ...]]
@@ -15,8 +14,8 @@ Meaning = tuple[tuple[ColumnRef, ...], tuple[ColumnRef, ...]]
 _MOST_COLUMNS = 3
 _LONGEST = 80
 _FORMULA = re.compile(r"(\w+)\s*=\s*(\w+)\s*[*×]\s*(\w+)")
-_CUES = {word for phrases in lexicon.CUES.values() for phrase in phrases for word in phrase.split()}
-_EVERYDAY = FILLERS | _CUES
+_CUES = {word for among in phrasebook.cues("results").values() for phrase in among for word in phrase.split()}
+_EVERYDAY = phrasebook.words("fillers", phrasebook.EVERYWHERE, "other data") | _CUES
 
 
 def words(database: Database) -> dict[str, Meaning]:

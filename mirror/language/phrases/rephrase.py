@@ -10,14 +10,16 @@ from collections.abc import Callable
 from functools import cache
 
 from mirror.language.phrases import small_talk, two_meanings, units_in_words
-from mirror.language.phrases.size_words import BUDGETS, COUNTS, SIZES, Rule
+from mirror.language.phrases.size_words import BUDGETS, COUNTS, SEVERAL, SIZES, Rule
 from mirror.query.errors import Refusal
 from mirror.schema import catalog
+from mirror.words import phrasebook
+from mirror.words.phrasebook import one_of
 
 # Where the second half of a sentence that is turned around ends.
 _REST = r"(?= for\b| at\b| in\b| with\b| when\b| of\b|[?.,!]|$)"
 _A, _B = r"(?P<a>[\w\s-]+?)", r"(?P<b>[\w\s-]+?)"
-_TIME = r"\d[\d.,]*\s*(?:ns|us|µs|ms|s|msec|microseconds?|milliseconds?|seconds?)\b"
+_TIME = rf"\d[\d.,]*\s*(?:{one_of(unit for unit, size in phrasebook.numbers('units', 'time').items() if size < 6e7)})\b"
 _ENDS = r"(?:best|worst|fastest|slowest|smallest|largest|highest|lowest|biggest|quickest|cheapest|newest|latest|most)"
 _GROWING = (
     r"(?:doubling the|doubling|tripling the|increasing the|increasing|decreasing|raising|lowering|"
@@ -69,10 +71,7 @@ def _two_ends(match: re.Match[str]) -> str:
     return f" {_MEANT[match['how']]} of {axis} {match['a']} relative to {axis} {match['b']} "
 
 
-_MEANT = {
-    "faster": "latency", "slower": "latency", "quicker": "latency", "smaller": "memory", "larger": "memory",
-    "bigger": "memory", "lighter": "memory", "more accurate": "auc", "less accurate": "auc",
-}  # fmt: skip
+_MEANT = {word: metric for metric, among in phrasebook.phrases("sizes", "compared").items() for word in among}
 _OPENING: tuple[Rule, ...] = (
     # "For each data set, which method ...": what stands behind is not grouped by as well.
     (
@@ -111,7 +110,7 @@ _OPENING: tuple[Rule, ...] = (
     (r"(?<=\d)\s*\.\.+\s*(?=\d)", " to "),
     (r"(?<=\d)\s*gb\s*(?:/|per)\s*s(?:ec|econd)?\b", "gb/s"),
     # "five fastest", "the three worst".
-    (rf"\b(?P<n>{'|'.join(list(COUNTS)[1:])})\s+(?={_ENDS}\b)", lambda m: f"{COUNTS[m['n']]} "),
+    (rf"\b(?P<n>{SEVERAL})\s+(?={_ENDS}\b)", lambda m: f"{COUNTS[m['n']]} "),
     # Open ends: "from 512 up", "64 or more".
     (r"\bfrom (?P<n>\d[\d.,]*\s*(?:[a-zµ%/]+)?) (?:up|upwards?|on|onwards?)\b", r"at least \g<n>"),
     (
@@ -131,7 +130,7 @@ _FRAMES: tuple[Rule, ...] = (
     (r"\btwice (?=as (?:fast|quick|slow)\b)", "2 times "),
     (r"\bhalf as (?:fast|quick) as\b", "2x slower than"),
     (r"\bhalf as slow as\b", "2x faster than"),
-    (rf"\b(?P<n>{'|'.join(COUNTS)}) times (?=as (?:fast|quick|slow)\b)", lambda m: f"{COUNTS[m['n']]} times "),
+    (rf"\b(?P<n>{one_of(COUNTS)}) times (?=as (?:fast|quick|slow)\b)", lambda m: f"{COUNTS[m['n']]} times "),
     (r"\b(?P<n>\d+(?:\.\d+)?) ?(?:x|times) as (?:fast|quick)(?: as|(?= than))\b", r"\g<n>x faster than"),
     (r"\b(?P<n>\d+(?:\.\d+)?) ?(?:x|times) as slow as\b", r"\g<n>x slower than"),
     (r"\b(?:twice|double) the (?:speed|throughput) of\b", "2x faster than"),
@@ -139,7 +138,7 @@ _FRAMES: tuple[Rule, ...] = (
     # One value of an axis beside another: "is 2 threads faster than 1 thread".
     (
         rf"^\s*(?:is|are|does|do|was|were|will|would) (?:using |having )?(?P<a>\d[\d,]*) (?P<axis>{_AXIS_WORD})"
-        rf"(?: (?:run|runs|be|come out))?(?: (?:much|any|really|still))? (?P<how>{'|'.join(_MEANT)}) than "
+        rf"(?: (?:run|runs|be|come out))?(?: (?:much|any|really|still))? (?P<how>{one_of(_MEANT)}) than "
         rf"(?P<b>\d[\d,]*)(?: {_AXIS_WORD})?\b",
         _two_ends,
     ),
@@ -213,7 +212,7 @@ _FRAMES: tuple[Rule, ...] = (
     (
         rf"\b(?:does|do|will|would|can) (?:more |larger |bigger |a larger |a bigger |fewer |smaller |the |"
         rf"stronger )?(?P<axis>{_AXIS_WORD}) "
-        rf"make (?P<what>[\w\s-]+?) (?:any |much )?(?P<how>{'|'.join(_MEANT)})\b",
+        rf"make (?P<what>[\w\s-]+?) (?:any |much )?(?P<how>{one_of(_MEANT)})\b",
         lambda m: f" {_MEANT[m['how']]} of {m['what']} by {m['axis']} ",
     ),
     (
@@ -317,10 +316,10 @@ _FRAMES: tuple[Rule, ...] = (
     # Who: a method, unless it is a person that is asked for.
     (r"\bwho (?=is|has|wins|gives|needs|takes|uses|leads|beats|comes)", "which method "),
     (r"\b(?:from|of) (?=(?:january|february|april|june|july|august|september|october|november|december)\b)", "in "),
-    (r"\btop (?P<n>two|three|four|five|six|seven|eight|nine|ten|twenty)\b", lambda m: f"top {COUNTS[m['n']]}"),
+    (rf"\btop (?P<n>{SEVERAL})\b", lambda m: f"top {COUNTS[m['n']]}"),
     # "which three methods have the lowest ..." asks for the three lowest.
     (
-        rf"(?:(?<=which )|(?<=what )|(?<=the )|^\s*)(?P<n>\d+|{'|'.join(list(COUNTS)[1:])}) "
+        rf"(?:(?<=which )|(?<=what )|(?<=the )|^\s*)(?P<n>\d+|{SEVERAL}) "
         r"(?P<what>methods|data ?sets|config(?:uration)?s|machines|trials|runs)\b"
         rf"(?P<between>[^?.!,\d]{{0,30}}?)(?={_ENDS}\b)",
         lambda m: f"{m['what']}{m['between']}{COUNTS.get(m['n'], m['n'])} ",

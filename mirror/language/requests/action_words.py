@@ -5,6 +5,8 @@ import unicodedata
 from dataclasses import dataclass
 
 from mirror.query.errors import Refusal
+from mirror.words import phrasebook
+from mirror.words.phrasebook import one_of
 
 _MOST_SEEDS = 100
 _OPENS = (
@@ -36,11 +38,11 @@ _QUICK = _words(
     r"(?:(?:as |for )?a )?(?:quick|first|rough) (?:look|try|run|test)(?: (?:at|of))?|quickly|roughly|--quick"
 )
 _STEP = _words(r"(?:(?:a|the|one|each)\s+)?(?:whole|full|complete|entire)\s+(?:training\s+)?steps?")
-_COUNTS = {
-    "one": 1, "a single": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
-    "ten": 10, "twice": 2,
-}  # fmt: skip
-_COUNT = rf"\d{{1,4}}|{'|'.join(_COUNTS)}"
+_COUNTS = {word: int(n) for word, n in phrasebook.numbers("numbers", "cardinals").items() if n} | {
+    "a single": 1,
+    "twice": 2,
+}
+_COUNT = rf"\d{{1,4}}|{one_of(_COUNTS)}"
 _SEEDS = re.compile(
     r"(?<![\w.,=-])(?:with |using |over |and |for |on )?(?:"
     rf"(?P<before>{_COUNT}) (?:different |random )?(?:seeds?|repeats|repetitions|repeat runs|times)(?!\s*[=:])"
