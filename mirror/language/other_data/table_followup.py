@@ -16,6 +16,7 @@ from mirror.query.errors import Refusal
 from mirror.query.tables.form import Asked, GroupBy, Predicate
 from mirror.schema.database import Database
 from mirror.table.values import Value
+from mirror.words import phrasebook
 
 _OPENING = re.compile(
     r"\s*(?P<lead>(?:(?:and|but|now|then|so|ok|okay|please)\b[\s,]*)*)"
@@ -24,9 +25,8 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _ENDING = re.compile(r"[\s,]*\b(?P<how>instead|rather|too|as well|also|only|please)?[\s?.!]*$", re.IGNORECASE)
-_WITHOUT = ("not", "but not", "without", "excluding", "exclude", "except", "except for", "leave out", "drop", "remove")
-_MORE = ("also", "too", "as well")
-_SURE = ("what about", "how about", "also")
+_WORDS = phrasebook.phrases("follow_ups", "other data")
+_WITHOUT, _MORE, _SURE = _WORDS["without"], _WORDS["more"], _WORDS["surely"]
 _EQUAL, _UNEQUAL = ("=", "in"), ("<>", "not in")
 
 Reader = Callable[[str, Database, datetime], tuple[Slots, Picker]]
