@@ -25,7 +25,7 @@ _VERB = "|".join(
     f"(?P<{asks}>{'|'.join(verb + _UNLESS_BEFORE.get(verb, '') for verb in verbs)})"
     for asks, verbs in phrasebook.phrases("runs", "verbs").items()
 )
-_REQUEST = re.compile(rf"{_OPENS}(?:{_VERB})(?![\w-])")
+REQUEST = re.compile(rf"{_OPENS}(?:{_VERB})(?![\w-])")
 
 
 def _words(pattern: str) -> "re.Pattern[str]":
@@ -76,7 +76,7 @@ class Request:
 def read(question: str) -> Request | None:
     """The request in a text, or None where it asks for no run. Raises Refusal for more seeds than there can be."""
     whole = _normal(question)
-    verb = _REQUEST.match(whole)
+    verb = REQUEST.match(whole)
     if not verb:
         return None
     text = whole[verb.end() :]
