@@ -59,10 +59,11 @@ def entries(kind: str) -> tuple[Entry, ...]:
     text = resources.files("mirror.words").joinpath(f"{kind}.yaml").read_text(encoding="utf-8")
     found = []
     for section, meanings in yaml.load(text, _Loader).items():
-        for meaning, said in meanings.items():
-            entry = said if isinstance(said, dict) else {"phrases": said}
-            parts = (tuple(entry.get(part, ())) for part in ("phrases", "examples", "not"))
-            found.append(Entry(section, meaning, *parts))
+        for meaning, written in meanings.items():
+            entry = written if isinstance(written, dict) else {"phrases": written}
+            found.append(
+                Entry(section, meaning, *(tuple(entry.get(part, ())) for part in ("phrases", "examples", "not")))
+            )
     return tuple(found)
 
 

@@ -6,6 +6,7 @@ Each returns the filters that hold now, and notes that say what has changed; a n
 from collections.abc import Sequence
 
 from db.plain_text import plain_text
+from mirror.language.grammar.binding import NEGATED
 from mirror.query.errors import Refusal
 from mirror.query.filter_words import filter_in_words
 from mirror.query.spec import Filter, Operator
@@ -18,7 +19,6 @@ Filters = tuple[Filter, ...]
 Edited = tuple[Filters, list[str]]
 
 _BOUNDS: dict[Operator, str] = {"<": "above", "<=": "above", ">": "below", ">=": "below"}  # which side they cut off
-_NEGATED: dict[Operator, Operator] = {"=": "<>", "in": "not in", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 def replaced(filters: Filters, new_filters: Sequence[Filter], kept: Sequence[Value] = ()) -> Edited:
@@ -99,7 +99,7 @@ def excluded(filters: Filters, new_filters: Sequence[Filter]) -> Edited:
             filters, more = replaced(filters, [_of(f.column, f.values)])
             notes += more
         elif f.operator not in ("=", "in"):
-            filters, more = replaced(filters, [Filter(f.column, _NEGATED[f.operator], f.values)])
+            filters, more = replaced(filters, [Filter(f.column, NEGATED[f.operator], f.values)])
             notes += more
         elif listed:
             left = [v for v in listed.values if v not in f.values]

@@ -154,9 +154,11 @@ _PATTERNS = {
 
 def _mark(name: str) -> str:
     """The pattern of a mark, as a group of its name."""
-    anywhere = phrasebook.phrases("follow_ups", "marks").get(name)
-    at_an_end = phrasebook.phrases("follow_ups", "marks at an end").get(name)
-    ways = [_PATTERNS.get(name, ""), one_of(anywhere or ()), at_an_end and f"(?:{one_of(at_an_end)})(?= ?(?:[,;]|$))"]
+    anywhere = phrasebook.phrases("follow_ups", "marks").get(name, ())
+    at_an_end = phrasebook.phrases("follow_ups", "marks at an end").get(name, ())
+    ways = [_PATTERNS.get(name, ""), one_of(anywhere)]
+    if at_an_end:
+        ways.append(f"(?:{one_of(at_an_end)})(?= ?(?:[,;]|$))")
     return rf"(?P<{name}>(?<![\w-])(?:{'|'.join(filter(None, ways))})(?![\w-]))"
 
 

@@ -14,7 +14,7 @@ from mirror.table.values import Value
 SUPERLATIVES = ("best", "worst", "highest", "lowest", "fastest", "slowest", "smallest", "largest", "top", "bottom")
 _LIMITED = (*SUPERLATIVES, "newest")  # what may have a number of rows beside it
 _COMPARISONS: dict[str, Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "="}
-_NEGATED: dict[Operator, Operator] = {"=": "<>", "in": "not in", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+NEGATED: dict[Operator, Operator] = {"=": "<>", "in": "not in", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NOTHING = Item("filler", "")
 
@@ -315,7 +315,7 @@ class _Binder:
 
     def _emit(self, column: str, operator: Operator, values: tuple[Value, ...], used: int) -> None:
         if self._take_negation():
-            operator = _NEGATED[operator]
+            operator = NEGATED[operator]
         self._replace_column(column)
         self.out.append(Item("filter", self.peek().text, column, filters=(Filter(column, operator, values),)))
         self.at += used

@@ -28,13 +28,9 @@ _WHOLE = rf"(?:of (?:the |its |their |our |my )?)?(?:the )?(?:original |dense |f
 _IS = r"(?: (?:is|are|were|was|get|gets|remain|remains))?(?: still)?"
 _LEFT = rf"(?:{_IS} (?:kept|left|retained|remaining|stored|surviving)| remains?(?! \w+ than))?"
 _PRUNED = rf"(?:pruned|pruning|sparse|sparsity|prune rate|pruning rate|of (?:the )?(?:{_WEIGHTS} )?pruned)"
-_PRUNE = r"(?:pruned?|pruning(?: ratio| rate| level)?|sparsity|sparse|prunes)"
+_PRUNE = f"(?:{one_of(phrasebook.words('sizes', 'pruning'))})"
 _LESS = phrasebook.words("sizes", "less")
-_SHRINK = (
-    r"(?:squeez(?:e|es|ed|ing)|shr(?:ink|inks|unk|ank|inking)|reduc(?:e|es|ed|ing)|cut(?:s|ting)?|compress(?:es|"
-    r"ed|ing)?|"
-    r"bring(?:s|ing)?|brought|push(?:es|ed|ing)?|trim(?:s|med|ming)?|slash(?:es|ed|ing)?|down)"
-)
+_SHRINK = f"(?:{one_of(phrasebook.words('sizes', 'shrinking'))})"
 # What is shrunk: never a metric that a limit could be of.
 _TABLE = (
     rf"(?:the |my |our |its |your |all |each |every |dense |full |everything |it |them |embedding |whole |down )*"
