@@ -15,15 +15,15 @@ from mirror.data.data_source import QueryError
 from mirror.data.guard import sqlglot_tree as guard
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import Location
-from mirror.language.tables import spans
-from mirror.language.tables import table_followup as followup
-from mirror.language.tables.examples import examples
-from mirror.language.tables.mentions import Slots, known_sentence, prepared
-from mirror.language.tables.picking import Picker
-from mirror.language.tables.resolve import Resolver
-from mirror.language.tables.revenue import revenue
-from mirror.language.tables.vocabulary import MONEY, Item, Words
-from mirror.language.tables.walk import Walk
+from mirror.language.other_data import spans
+from mirror.language.other_data import table_followup as followup
+from mirror.language.other_data.examples import examples
+from mirror.language.other_data.mentions import Slots, known_sentence, prepared
+from mirror.language.other_data.picking import Picker
+from mirror.language.other_data.resolve import Resolver
+from mirror.language.other_data.revenue import revenue
+from mirror.language.other_data.vocabulary import MONEY, Item, Words
+from mirror.language.other_data.walk import Walk
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.other_data.build import Built, build
 from mirror.query.other_data.form import Asked

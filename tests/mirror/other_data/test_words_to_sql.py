@@ -10,7 +10,7 @@ import pytest
 
 from mirror.answer.other_data import form_of
 from mirror.data.guard import sqlglot_tree as guard
-from mirror.language.tables.examples import examples
+from mirror.language.other_data.examples import examples
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.other_data.build import build
 from mirror.query.other_data.form_in_words import read_back

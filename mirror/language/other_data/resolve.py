@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from mirror.language.tables.conditions import rows_of, said, settled
-from mirror.language.tables.measures import Measures
-from mirror.language.tables.mentions import DOWNWARD, By, Limit, Wanted, known_sentence, wish
-from mirror.language.tables.vocabulary import Item
+from mirror.language.other_data.conditions import dotted, rows_of, settled
+from mirror.language.other_data.measures import Measures
+from mirror.language.other_data.mentions import DOWNWARD, By, Limit, MeasureMention, known_sentence, wish
+from mirror.language.other_data.vocabulary import Item
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.other_data import paths
 from mirror.query.other_data.form import Asked, ColumnRef, GroupBy, Having, Measure, Presence
@@ -119,8 +119,8 @@ class Resolver(Measures):
             return bool(self._tables)
         return not any(w.times or self._usual(w) == "sum" for w in slots.measures)
 
-    def _usual(self, wanted: Wanted) -> str:
-        found = {usual_aggregate(self._pick.column(p)) for p in wanted.item.places if self._pick.column(p).numeric}
+    def _usual(self, mention: MeasureMention) -> str:
+        found = {usual_aggregate(self._pick.column(p)) for p in mention.item.places if self._pick.column(p).numeric}
         return "sum" if "sum" in found else next(iter(found), "")
 
     # -- lists -----------------------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class Resolver(Measures):
             way, _ = pick.way(base, place, None)
             if paths.multiplies(way):
                 raise Refusal(
-                    f"{rows_of(base).capitalize()} has several {many(place.table)}, so {said(place)} cannot stand "
+                    f"{rows_of(base).capitalize()} has several {many(place.table)}, so {dotted(place)} cannot stand "
                     f"beside it: ask for {many(place.table)}."
                 )
         conditions, presences = settled(slots.tests, slots.belongings, base, pick)

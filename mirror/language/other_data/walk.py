@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import get_args
 
-from mirror.language.tables.mentions import DOWNWARD, UPWARD, Belonging, By, Slots, Test, Wanted
-from mirror.language.tables.predicates import COMPARISONS, Comparisons
-from mirror.language.tables.vocabulary import Item
+from mirror.language.other_data.mentions import DOWNWARD, UPWARD, Belonging, By, MeasureMention, Slots, Test
+from mirror.language.other_data.predicates import COMPARISONS, Comparisons
+from mirror.language.other_data.vocabulary import Item
 from mirror.query.errors import Refusal
 from mirror.query.other_data.form import Aggregate, Bucket, ColumnRef
 from mirror.schema.names import label_columns
@@ -250,10 +250,10 @@ class Walk(Comparisons):
                 f"It is not clear what “not {item.text}” leaves out: say “without {item.text}”, or name a value."
             )
         if self._aggregate in ("count", "distinct"):
-            self._measure(Wanted("count", item))
+            self._measure(MeasureMention("count", item))
         elif self._aggregate == "sum" and following.kind not in ("column", "table"):
             slots.notes.append(f"“total {item.text}” is their number")
-            self._measure(Wanted("count", item))
+            self._measure(MeasureMention("count", item))
         elif self._aggregate:
             if following.kind != "column":
                 raise Refusal(f"It is not said what the {_word(self._aggregate)} of {item.text} is of: name a column.")
@@ -261,9 +261,9 @@ class Walk(Comparisons):
         elif self._grouping and not (slots.superlative and not slots.measures and slots.named):
             slots.groups.append(By(item))
         elif slots.superlative and not slots.measures and (slots.named or slots.groups):
-            self._measure(Wanted("count", item))  # "which country has the most customers"
+            self._measure(MeasureMention("count", item))  # "which country has the most customers"
         elif self._joined(slots.measures[-1].item if slots.measures else None):
-            self._measure(Wanted("count", item))  # "number of orders and customers"
+            self._measure(MeasureMention("count", item))  # "number of orders and customers"
         elif self._joined(slots.named[-1] if slots.named else None):
             raise Refusal(f"Rows of two tables side by side are not read: ask for {item.text} alone, or for a number.")
         else:
@@ -309,7 +309,7 @@ class Walk(Comparisons):
             self._negated = False
             return
         if self._aggregate:
-            self._measure(Wanted(self._of_column(item), item))
+            self._measure(MeasureMention(self._of_column(item), item))
             self._after_measure()
             return
         if self._negated:
@@ -322,7 +322,7 @@ class Walk(Comparisons):
             slots.tests.append(Test("=", (True,), item, inside=self._inside))
             return
         if self._peek().is_cue("times") or item.factors:
-            self._measure(Wanted(None, item))
+            self._measure(MeasureMention(None, item))
             self._after_measure()
             return
         self._mention(item)
@@ -340,7 +340,7 @@ class Walk(Comparisons):
         elif slots.superlative and slots.leading is None and not slots.measures and self._ordered(item):
             self._lead(item)
         elif self._numeric(item):
-            self._measure(Wanted(self._carried(), item))
+            self._measure(MeasureMention(self._carried(), item))
             self._after_measure()
         else:
             slots.named.append(item)
@@ -356,25 +356,25 @@ class Walk(Comparisons):
     def _lead(self, item: Item) -> None:
         """The number that rows are sorted by."""
         slots = self._slots
-        for i, wanted in enumerate(slots.measures):
-            if set(wanted.item.places) & set(item.places):
+        for i, mention in enumerate(slots.measures):
+            if set(mention.item.places) & set(item.places):
                 slots.leading = i
                 return
         slots.leading = len(slots.measures)
-        self._measure(Wanted(self._of_column(item), item))
+        self._measure(MeasureMention(self._of_column(item), item))
         self._after_measure()
 
     def _of_column(self, item: Item) -> Aggregate | None:
         """The aggregate that was said; the number of a column is that of its different values."""
         return "distinct" if self._aggregate == "count" and not item.factors else self._aggregate
 
-    def _measure(self, wanted: Wanted) -> None:
+    def _measure(self, mention: MeasureMention) -> None:
         named = self._slots.named
         if named and not self._slots.groups and self._listed is named[-1]:  # "customers and their total amount"
             self._slots.groups.append(By(named.pop()))
-        self._slots.measures += [Wanted(aggregate, wanted.item) for aggregate in self._more]
+        self._slots.measures += [MeasureMention(aggregate, mention.item) for aggregate in self._more]
         self._more = []
-        self._slots.measures.append(wanted)
+        self._slots.measures.append(mention)
         self._aggregate = None
         self._grouping = False
         self._sorting = False
@@ -382,13 +382,13 @@ class Walk(Comparisons):
 
     def _after_measure(self) -> None:
         """A second factor, or a condition on the number itself."""
-        wanted = self._slots.measures[-1]
-        if wanted.item.factors:
-            wanted.times = replace(wanted.item, places=wanted.item.factors)
+        mention = self._slots.measures[-1]
+        if mention.item.factors:
+            mention.times = replace(mention.item, places=mention.item.factors)
         elif self._peek().is_cue("times"):
             if self._peek(1).kind != "column":
                 raise Refusal("“times” stands between two columns, as in “total quantity times unit price”.")
-            wanted.times = self._peek(1)
+            mention.times = self._peek(1)
             self._at += 2
 
 

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass, field
 
-from mirror.language.tables.spans import Span
-from mirror.language.tables.vocabulary import QUOTED, Item, Words
+from mirror.language.other_data.spans import Span
+from mirror.language.other_data.vocabulary import QUOTED, Item, Words
 from mirror.query.errors import Refusal
 from mirror.query.other_data.form import Aggregate, Bucket, Operator
 from mirror.query.spec import ChartWish
@@ -18,7 +18,7 @@ _ARITHMETIC = re.compile(r"\s[/+%]\s|(?<=\w)\s-\s(?=\w)")
 
 
 @dataclass
-class Wanted:
+class MeasureMention:
     """A number that is asked for: of a column, of two that are multiplied, or of the rows of a table."""
 
     aggregate: Aggregate | None
@@ -76,7 +76,7 @@ class Limit:
 class Slots:
     """What the words say."""
 
-    measures: list[Wanted] = field(default_factory=list)
+    measures: list[MeasureMention] = field(default_factory=list)
     groups: list[By] = field(default_factory=list)
     named: list[Item] = field(default_factory=list)
     context: list[Item] = field(default_factory=list)

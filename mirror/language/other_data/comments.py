@@ -2,27 +2,26 @@
 
 import re
 
-from mirror.language.grammar import lexicon
-from mirror.language.tables.everyday import FILLERS
 from mirror.query.other_data.form import ColumnRef
 from mirror.schema.database import Database, Relation
 from mirror.schema.names import column_words, singular
+from mirror.words import phrasebook
 from mirror.words.tokens import tokens
 
-Told = tuple[tuple[ColumnRef, ...], tuple[ColumnRef, ...]]
+Meaning = tuple[tuple[ColumnRef, ...], tuple[ColumnRef, ...]]
 
 # A word in the comments of more columns than this says nothing of one.
 _MOST_COLUMNS = 3
 _LONGEST = 80
 _FORMULA = re.compile(r"(\w+)\s*=\s*(\w+)\s*[*×]\s*(\w+)")
-_CUES = {word for phrases in lexicon.CUES.values() for phrase in phrases for word in phrase.split()}
-_EVERYDAY = FILLERS | _CUES
+_CUES = {word for among in phrasebook.cues("results").values() for phrase in among for word in phrase.split()}
+_EVERYDAY = phrasebook.words("fillers", phrasebook.EVERYWHERE, "other data") | _CUES
 
 
-def words(database: Database) -> dict[str, Told]:
+def words(database: Database) -> dict[str, Meaning]:
     """Word -> (the columns it may mean, the columns those are multiplied by)."""
     found: dict[str, list[ColumnRef]] = {}
-    told: dict[str, Told] = {}
+    formulas: dict[str, Meaning] = {}
     for relation in database.relations:
         for column in relation.columns:
             if column.type == "other" or len(column.comment) > _LONGEST:
@@ -32,11 +31,11 @@ def words(database: Database) -> dict[str, Told]:
                 if len(word) > 3 and word.isalpha() and word not in known | _EVERYDAY:
                     found.setdefault(singular(word), []).append(ColumnRef(relation.name, column.name))
         for comment in (relation.comment, *(c.comment for c in relation.columns)):
-            told |= _formulas(relation, comment)
-    return {w: (tuple(places), ()) for w, places in found.items() if len(places) <= _MOST_COLUMNS} | told
+            formulas |= _formulas(relation, comment)
+    return {w: (tuple(places), ()) for w, places in found.items() if len(places) <= _MOST_COLUMNS} | formulas
 
 
-def _formulas(relation: Relation, comment: str) -> dict[str, Told]:
+def _formulas(relation: Relation, comment: str) -> dict[str, Meaning]:
     names = {c.name.lower(): c.name for c in relation.columns if c.numeric}
     return {
         singular(word.lower()): (

@@ -8,14 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from mirror.language.tables.conditions import said, settled
-from mirror.language.tables.mentions import By, Slots, wish
-from mirror.language.tables.picking import Picker
-from mirror.language.tables.resolve import Resolver
+from mirror.language.other_data.conditions import dotted, settled
+from mirror.language.other_data.mentions import By, Slots, wish
+from mirror.language.other_data.picking import Picker
+from mirror.language.other_data.resolve import Resolver
 from mirror.query.errors import Refusal
 from mirror.query.other_data.form import Asked, GroupBy, Predicate
 from mirror.schema.database import Database
 from mirror.table.values import Value
+from mirror.words import phrasebook
 
 _OPENING = re.compile(
     r"\s*(?P<lead>(?:(?:and|but|now|then|so|ok|okay|please)\b[\s,]*)*)"
@@ -24,16 +25,15 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _ENDING = re.compile(r"[\s,]*\b(?P<how>instead|rather|too|as well|also|only|please)?[\s?.!]*$", re.IGNORECASE)
-_WITHOUT = ("not", "but not", "without", "excluding", "exclude", "except", "except for", "leave out", "drop", "remove")
-_MORE = ("also", "too", "as well")
-_SURE = ("what about", "how about", "also")
+_WORDS = phrasebook.phrases("follow_ups", "other data")
+_WITHOUT, _MORE, _SURE = _WORDS["without"], _WORDS["more"], _WORDS["surely"]
 _EQUAL, _UNEQUAL = ("=", "in"), ("<>", "not in")
 
 Reader = Callable[[str, Database, datetime], tuple[Slots, Picker]]
 
 
 @dataclass(frozen=True)
-class _Cut:
+class _Unmarked:
     """A follow-up without its marks: what is left, and what the marks say.
 
     Attributes:
@@ -61,21 +61,21 @@ def read(question: str, before: Asked, database: Database, now: datetime, reader
     """
     if not _is_of(before, database):
         return None
-    cut = _cut(question)
+    unmarked = _without_marks(question)
     try:
-        slots, picker = reader(cut.text, database, now)
+        slots, picker = reader(unmarked.text, database, now)
     except Refusal:
-        if cut.marked:
+        if unmarked.marked:
             raise
         return None  # read as a question of its own, it is refused as one
     if slots.measures or slots.named or slots.limits or slots.distinct or slots.via:
-        if cut.sure:
+        if unmarked.sure:
             raise Refusal(
                 f"“{question.strip()[:60]}” says more than what to change: change values, groups, the number of rows "
                 "or the chart, or ask it as a whole question."
             )
         return None
-    return _Change(slots, picker).of(before, cut.more)
+    return _Change(slots, picker).of(before, unmarked.more)
 
 
 def _is_of(before: Asked, database: Database) -> bool:
@@ -89,7 +89,7 @@ def _is_of(before: Asked, database: Database) -> bool:
     return tables <= {table for table, _ in known} and {(p.table, p.column) for p in places} <= known
 
 
-def _cut(question: str) -> _Cut:
+def _without_marks(question: str) -> _Unmarked:
     opening = _OPENING.match(question)
     verb = " ".join((opening["verb"] or "").lower().split()) if opening else ""
     rest = question[opening.end() :] if opening else question
@@ -100,7 +100,7 @@ def _cut(question: str) -> _Cut:
         text = f"without {text}"
     lead = opening["lead"] if opening else ""
     sure = bool(re.match("and|but", lead)) or verb in _SURE or "same" in verb or how in (*_MORE, "instead", "rather")
-    return _Cut(text, bool(lead or verb or how), sure, verb == "also" or how in _MORE)
+    return _Unmarked(text, bool(lead or verb or how), sure, verb == "also" or how in _MORE)
 
 
 class _Change(Resolver):
@@ -173,7 +173,7 @@ def _merged(before: tuple[Predicate, ...], new: list[Predicate], more: bool) -> 
             for c in [c for c in same if c.operator in _EQUAL]:
                 left = [v for v in c.values if v not in condition.values]
                 if not left:
-                    raise Refusal(f"Nothing would be left: {said(c.place)} is {', '.join(map(str, c.values))} only.")
+                    raise Refusal(f"Nothing would be left: {dotted(c.place)} is {', '.join(map(str, c.values))} only.")
                 merged[merged.index(c)] = _of_values(c, "in", left)
         else:  # a new span of time, or a new end of a range, replaces the old one
             merged = [c for c in merged if c not in same or c.operator in (*_EQUAL, *_UNEQUAL)]

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from mirror.language.other_data.mentions import Belonging, Test
+from mirror.language.other_data.picking import Picker
+from mirror.language.other_data.spans import Span
+from mirror.language.other_data.vocabulary import Item
 from mirror.language.phrases.time_cues import in_sql
-from mirror.language.tables.mentions import Belonging, Test
-from mirror.language.tables.picking import Picker
-from mirror.language.tables.spans import Span
-from mirror.language.tables.vocabulary import Item
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.other_data import paths
 from mirror.query.other_data.form import ColumnRef, Operator, Predicate, Presence
@@ -52,7 +52,7 @@ def _not_twice(condition: Predicate, others: list[Predicate]) -> None:
         if other.place == condition.place and {other.operator, condition.operator} <= {"=", "in"}:
             first, second = (", ".join(map(str, c.values)) for c in (other, condition))
             raise Refusal(
-                f"{said(condition.place)} cannot be {first} and {second} at once: join them with “or”, or ask twice."
+                f"{dotted(condition.place)} cannot be {first} and {second} at once: join them with “or”, or ask twice."
             )
 
 
@@ -178,7 +178,7 @@ def _years(place: ColumnRef, span: Span) -> list[Predicate]:
     return [Predicate(place, span.operator, span.years)]
 
 
-def said(place: ColumnRef) -> str:
+def dotted(place: ColumnRef) -> str:
     """`orders.amount`, as a sentence names it."""
     return f"{place.table}.{place.column}"
 

@@ -12,17 +12,17 @@ from typing import Literal
 
 from mirror.language.phrases import time_cues
 from mirror.query.errors import Refusal
+from mirror.words import phrasebook
+from mirror.words.phrasebook import one_of
 
 MARK = "timespan"
 HOW_TO_SAY = (
     "say in 2025, in march 2025, since 2025-03-01, before 2025-06-01, between 2025-01-01 and 2025-03-31, last month"
 )
 
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
-_MONTH = "|".join(f"{m[:3]}(?:{m[3:]})?" for m in _MONTHS) + "|sept"
+_MONTHS = phrasebook.numbers("calendar", "months")
+_FULL_MONTHS = [names[0] for names in phrasebook.phrases("calendar", "months").values()]
+_MONTH = one_of(_MONTHS)
 _YEAR = r"(?:19|20)\d\d"
 _DAY = r"\d{4}-\d{1,2}-\d{1,2}"
 _NAMED = rf"(?:{_MONTH})\.?\s+{_YEAR}|q[1-4]\s*(?:of\s+)?{_YEAR}"
@@ -39,23 +39,9 @@ _BOUND = re.compile(
     rf"|within)\s+|(?P<sign>>=|<=|<>|!=|[<>=≤≥])\s*){_THE}(?P<period>{_PERIOD}){_END}"
 )
 _BARE = re.compile(rf"{_START}(?P<period>{_DAY}|{_NAMED}){_END}")
-_NO_YEAR = re.compile(rf"{_START}(?:in|during|since|before|after|until|of)\s+(?P<month>{'|'.join(_MONTHS)}){_END}")
+_NO_YEAR = re.compile(rf"{_START}(?:in|during|since|before|after|until|of)\s+(?P<month>{one_of(_FULL_MONTHS)}){_END}")
 
-_LIKE_TIMES = frozenset(
-    (
-        "history",
-        "trend",
-        "today",
-        "yesterday",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-    )
-)
+_LIKE_TIMES = phrasebook.words("calendar", "weekdays", "days", "courses")
 _HIDDEN = "\N{WORD JOINER}"
 
 _FROM_START = (">=", "≥", "since", "starting", "starting in", "starting from")
@@ -142,8 +128,7 @@ def _period(text: str) -> tuple[datetime, datetime]:
         if quarter := re.fullmatch(rf"q([1-4])\s*(?:of\s+)?({_YEAR})", text):
             return _months(int(quarter[2]), int(quarter[1]) * 3 - 2, 3)
         if named := re.fullmatch(rf"([a-z]+)\.?\s+({_YEAR})", text):
-            month = next(i for i, name in enumerate(_MONTHS, 1) if name.startswith(named[1][:3]))
-            return _months(int(named[2]), month, 1)
+            return _months(int(named[2]), int(_MONTHS[named[1]]), 1)
         numbers = [int(n) for n in text.split("-")]
         if len(numbers) == 3:
             start = datetime(*numbers)  # type: ignore[arg-type]

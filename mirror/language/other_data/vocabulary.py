@@ -6,53 +6,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from mirror.language.grammar import lexicon
-from mirror.language.tables import comments
-from mirror.language.tables.everyday import FILLERS
-from mirror.language.tables.spans import MARK
+from mirror.language.other_data import comments
+from mirror.language.other_data.spans import MARK
 from mirror.query.other_data.form import ColumnRef
 from mirror.schema.database import Database, ForeignKey
 from mirror.schema.names import column_words, foreign_key_roles, qualified, singular, table_words, words_of
 from mirror.table.values import Value
+from mirror.words import phrasebook
 from mirror.words.tokens import tokens
 
 Kind = Literal["cue", "table", "column", "value", "number", "span", "quoted", "filler", "unknown"]
 T = TypeVar("T")
 
 QUOTED = "quotedtext"
+_READ_IN = "other data"
 # What every shop has, under a column of any name.
-MONEY = frozenset({"revenue", "revenues", "sales", "turnover", "income", "earnings", "proceeds"})
+MONEY = frozenset(phrasebook.phrases("names", "money")["asked"])
 
-_REUSED = (
-    "vs", "by", "and", "to", "not", "between", "best", "worst", "highest", "lowest", "smallest", "largest", "top",
-    "bottom", "sort", "ascending", "descending", "avg", "median", "max", "min", "stddev", "count", "<", "<=", ">",
-    ">=", "=", "chart:scatter", "chart:line", "chart:bar", "chart:box", "chart:histogram", "chart:heatmap",
-    "chart:table", "log",
-)  # fmt: skip
-_CUES: dict[str, tuple[str, ...]] = {
-    "sum": ("total", "totals", "sum", "sum of", "total of", "overall", "combined", "summed"),
-    "distinct": ("distinct", "different", "unique"),
-    "without": (
-        "without", "without any", "with no", "with zero", "have no", "has no", "had no", "having no", "that have no",
-        "who have no", "lacking", "no",
-    ),
-    "times": ("times", "multiplied by", "multiplied with"),
-    "via": ("via", "through"),
-    "empty": ("is missing", "is empty", "is null", "missing", "empty", "null"),
-    "bucket:year": ("year", "years", "yearly", "annual", "annually", "calendar year"),
-    "bucket:quarter": ("quarter", "quarters", "quarterly"),
-    "bucket:month": ("month", "months", "monthly", "calendar month"),
-    "bucket:week": ("week", "weeks", "weekly"),
-    "bucket:day": ("day", "days", "daily"),
-    "called": ("named", "called"),
-    "early": ("first", "earliest", "oldest"),
-    "late": ("last", "latest", "newest", "most recent", "recent"),
-    "or": ("or",),
-    "of": ("of", "of the", "of all", "of each", "of every", "of their", "of our"),
-    "do not": ("do not have", "did not have", "does not have", "have not", "has not", "never had", "have never had"),
-}  # fmt: skip
+_FILLERS = phrasebook.words("fillers", phrasebook.EVERYWHERE, _READ_IN)
 _NUMBER = re.compile(r"(?P<number>\d+(?:,\d+)+(?:\.\d+)?|\d*\.?\d+(?:e[+-]?\d+)?)(?P<unit>[a-zµ%/]+)?")
-_SCALES = {"": 1, "k": 1e3, "m": 1e6, "million": 1e6, "thousand": 1e3, "billion": 1e9, "bn": 1e9}
+_SCALES = {"": 1.0} | {word.lower(): n for word, n in phrasebook.numbers("units", "scale").items()}
 
 
 @dataclass(frozen=True)
@@ -99,10 +72,9 @@ class Words:
         self._roles: dict[tuple[str, ...], list[ForeignKey]] = {}
         self._places: dict[tuple[str, ...], list[ColumnRef]] = {}
         self._values: dict[tuple[str, ...], list[tuple[ColumnRef, str]]] = {}
-        self._told = comments.words(database)
-        for cue, phrases in {**{name: lexicon.CUES[name] for name in _REUSED}, **_CUES}.items():
+        self._of_comments = comments.words(database)
+        for cue, phrases in phrasebook.cues(_READ_IN).items():
             for phrase in phrases:
-                # Later ones are this module's own: "without" is no "not", "or" is no "and".
                 self._cues[tuple(tokens(phrase))] = cue
         self._add_schema()
         for words, cue in list(self._cues.items()):
@@ -169,10 +141,10 @@ class Words:
         for length in range(longest, 0, -1):
             if item := self._phrase(words, start, length):
                 return item
-        if word in FILLERS:
+        if word in _FILLERS:
             return Item("filler", **one)  # type: ignore[arg-type]
-        if told := self._told.get(singular(word)):
-            places, factors = told
+        if meaning := self._of_comments.get(singular(word)):
+            places, factors = meaning
             return Item("column", **one, places=places, factors=factors)  # type: ignore[arg-type]
         return _number(words, start) or Item("unknown", **one)  # type: ignore[arg-type]
 
@@ -193,7 +165,7 @@ class Words:
             return Item(kind, **at, cue=cue, tables=tables, places=places, values=values)  # type: ignore[arg-type]
         if cue:
             return Item("cue", **at, cue=cue, values=values)  # type: ignore[arg-type]
-        if length == 1 and exact[0] in FILLERS:
+        if length == 1 and exact[0] in _FILLERS:
             return None
         if values and not (length == 1 and _NUMBER.fullmatch(exact[0])):
             return Item("value", **at, values=values)  # type: ignore[arg-type]
@@ -253,7 +225,7 @@ def _number(words: list[str], start: int) -> Item | None:
         return None
     following = words[start + 1] if start + 1 < len(words) else ""
     unit, used = match["unit"] or "", 1
-    if not unit and following in ("million", "thousand", "billion"):
+    if not unit and len(following) > 2 and following in _SCALES:
         unit, used = following, 2
     if unit not in _SCALES:
         return None

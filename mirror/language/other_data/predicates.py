@@ -1,8 +1,8 @@
 """Conditions in the words of a question: a column with what follows it, values, and numbers that name no column."""
 
-from mirror.language.tables.mentions import Belonging, Limit, Slots, Test, Wanted
-from mirror.language.tables.spans import Span
-from mirror.language.tables.vocabulary import Item, Words
+from mirror.language.other_data.mentions import Belonging, Limit, MeasureMention, Slots, Test
+from mirror.language.other_data.spans import Span
+from mirror.language.other_data.vocabulary import Item, Words
 from mirror.query.errors import Refusal
 from mirror.query.other_data.form import Aggregate, ColumnRef, Operator
 from mirror.schema.names import is_year
@@ -85,8 +85,8 @@ class Comparisons:
             self._at += 1
         following = self._peek()
         before = self._items[self._at - 1]
-        said = equals or bool({"is", "are", "was", "were"} & set(self._between(before, following)))
-        if not self._aggregate and self._value_condition(item, following, negated, said):
+        stated = equals or bool({"is", "are", "was", "were"} & set(self._between(before, following)))
+        if not self._aggregate and self._value_condition(item, following, negated, stated):
             return True
         if following.kind == "number" and (equals or (self._numeric(item) and not self._aggregate)):
             values = self._numbers()
@@ -121,7 +121,7 @@ class Comparisons:
         self._at = start
         return False
 
-    def _value_condition(self, item: Item, following: Item, negated: bool, said: bool) -> bool:
+    def _value_condition(self, item: Item, following: Item, negated: bool, stated: bool) -> bool:
         if following.kind == "quoted":
             values: list[Value] = [self._quote(following)]
             self._at += 1
@@ -131,7 +131,7 @@ class Comparisons:
             operator: Operator = "=" if len(values) == 1 else "in"
             self._test(_NEGATED[operator] if negated else operator, tuple(values), item)
             return True
-        if not following.text or (following.kind not in ("value", "unknown", "number") and not said):
+        if not following.text or (following.kind not in ("value", "unknown", "number") and not stated):
             return False
         found = self._known.value_at(self._words, following.start, item.places)
         if not found:
@@ -234,7 +234,7 @@ class Comparisons:
         close = following.text and not set(self._between(number_item, following)) - {"of", "different"}
         if close and following.kind == "table" and not following.places:
             self._at += 1
-            self._slots.measures.append(Wanted("count", following))
+            self._slots.measures.append(MeasureMention("count", following))
             self._slots.limits.append(Limit(operator, value, len(self._slots.measures) - 1))
         elif close and following.kind == "column" and self._numeric(following) and self._before is None:
             self._at += 1
@@ -245,11 +245,11 @@ class Comparisons:
     def _compared(self, operator: Operator, value: Value, at: int) -> None:
         """A comparison that names no column."""
         if isinstance(self._before, int):
-            wanted = self._slots.measures[self._before]
-            if wanted.aggregate is not None:
+            mention = self._slots.measures[self._before]
+            if mention.aggregate is not None:
                 self._slots.limits.append(Limit(operator, value, self._before))
             else:
-                self._test(operator, (value,), wanted.item)
+                self._test(operator, (value,), mention.item)
             return
         of = self._before or (self._inside.item if self._inside else None)
         self._slots.tests.append(Test(operator, (value,), None, of, inside=self._inside, at=at))

@@ -1,15 +1,15 @@
 """Revenue and its like: words that every shop has and few columns; the person says which number is meant."""
 
-from mirror.language.tables.mentions import known_sentence
-from mirror.language.tables.picking import Picker
-from mirror.language.tables.vocabulary import Item
+from mirror.language.other_data.mentions import known_sentence
+from mirror.language.other_data.picking import Picker
+from mirror.language.other_data.vocabulary import Item
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.schema.database import Database, Relation
 from mirror.schema.names import column_words, is_measure, qualified, usual_aggregate, words_of
+from mirror.words import phrasebook
 
-_SUMS = frozenset({"amount", "total", "subtotal", "price", "value", "payment", "paid", "cost"})
-_COUNTS = frozenset({"quantity", "qty", "units", "count"})
-_PRICES = frozenset({"price", "rate"})
+_WORDS = phrasebook.phrases("names", "money")
+_SUMS, _COUNTS, _PRICES = (frozenset(_WORDS[held]) for held in ("sum", "count", "price"))
 
 
 def revenue(item: Item, picker: Picker) -> Ambiguity | Refusal:

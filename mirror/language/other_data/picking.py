@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from mirror.language.tables.spans import MARK, Span
-from mirror.language.tables.vocabulary import QUOTED, Item, Words
+from mirror.language.other_data.spans import MARK, Span
+from mirror.language.other_data.vocabulary import QUOTED, Item, Words
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.other_data import paths
 from mirror.query.other_data.form import ColumnRef

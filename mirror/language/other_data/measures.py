@@ -1,9 +1,9 @@
 """Numbers of a question: which column each is of, and how many rows become one."""
 
-from mirror.language.tables.conditions import said
-from mirror.language.tables.mentions import DOWNWARD, Slots, Wanted
-from mirror.language.tables.picking import Picker
-from mirror.language.tables.vocabulary import Item
+from mirror.language.other_data.conditions import dotted
+from mirror.language.other_data.mentions import DOWNWARD, MeasureMention, Slots
+from mirror.language.other_data.picking import Picker
+from mirror.language.other_data.vocabulary import Item
 from mirror.query.errors import Refusal
 from mirror.query.other_data import paths
 from mirror.query.other_data.form import AGGREGATE_WORDS, Aggregate, ColumnRef, Measure
@@ -29,13 +29,13 @@ class Measures:
 
     # -- measures --------------------------------------------------------------------------------------------------
 
-    def _measure(self, wanted: Wanted, grouped: bool) -> Measure:
-        pick, item = self._pick, wanted.item
-        if item.tables and wanted.aggregate == "count":
+    def _measure(self, mention: MeasureMention, grouped: bool) -> Measure:
+        pick, item = self._pick, mention.item
+        if item.tables and mention.aggregate == "count":
             return Measure("count", pick.table(item))
-        if wanted.times is not None:
-            return self._product(wanted)
-        aggregate = wanted.aggregate
+        if mention.times is not None:
+            return self._product(mention)
+        aggregate = mention.aggregate
         if aggregate == "distinct":
             place = pick.place(item, lambda *_: True, "")
             relation, column = pick.relation(place.table), pick.column(place)
@@ -47,7 +47,7 @@ class Measures:
         if aggregate is None:
             aggregate = self._usual_aggregate(item, place, column, grouped)
         if aggregate == "sum" and usual_aggregate(column) == "avg":
-            self._notes.append(f"{said(place)} is added up as it is, not times a quantity")
+            self._notes.append(f"{dotted(place)} is added up as it is, not times a quantity")
         return Measure(aggregate, place.table, (place,))
 
     def _usual_aggregate(self, item: Item, place: ColumnRef, column: Column, grouped: bool) -> Aggregate:
@@ -87,18 +87,20 @@ class Measures:
         relation, column = self._pick.relation(place.table), self._pick.column(place)
         if is_key(self._database, relation, column):
             return (
-                f"{said(place)} only tells rows apart, so it is counted and never added up: ask for the number of "
+                f"{dotted(place)} only tells rows apart, so it is counted and never added up: ask for the number of "
                 f"{many(place.table)}."
             )
         if is_year(column):
-            return f"{said(place)} holds years, which are never added up: ask for the lowest or highest."
-        notes = [note for note in self._database.notes if note.startswith(f"{said(place)} ")]
-        return " ".join([f"{said(place)} holds {column.type} and no numbers, so it has no {_word(aggregate)}.", *notes])
+            return f"{dotted(place)} holds years, which are never added up: ask for the lowest or highest."
+        notes = [note for note in self._database.notes if note.startswith(f"{dotted(place)} ")]
+        return " ".join(
+            [f"{dotted(place)} holds {column.type} and no numbers, so it has no {_word(aggregate)}.", *notes]
+        )
 
-    def _product(self, wanted: Wanted) -> Measure:
+    def _product(self, mention: MeasureMention) -> Measure:
         """Two columns, multiplied row by row: of one table, or of one and another that its rows name."""
-        assert wanted.times is not None
-        first, second = wanted.item, wanted.times
+        assert mention.times is not None
+        first, second = mention.item, mention.times
         pairs = [(p, q) for p in first.places for q in second.places if p.table == q.table and p != q]
         numbers = [(p, q) for p, q in pairs if all(is_measure(self._database, *self._of(x)) for x in (p, q))]
         if len(numbers) == 1:
@@ -110,8 +112,8 @@ class Measures:
         elif paths.reaches_up(self._database, q.table, p.table):
             base = q.table
         else:
-            raise Refusal(f"{said(p)} and {said(q)} do not stand in one row, so they cannot be multiplied.")
-        return Measure(wanted.aggregate or "sum", base, (p, q))
+            raise Refusal(f"{dotted(p)} and {dotted(q)} do not stand in one row, so they cannot be multiplied.")
+        return Measure(mention.aggregate or "sum", base, (p, q))
 
     def _of(self, place: ColumnRef) -> tuple[Relation, Column]:
         return self._pick.relation(place.table), self._pick.column(place)
