@@ -107,7 +107,7 @@ def test_a_file_that_changes_is_read_anew_and_one_that_vanishes_is_missed(folder
 
 def test_a_group_without_a_value_is_a_row(folder: Path) -> None:
     url = written(folder, "city,amount\na,1.5\na,2.5\nb,3.5\nc,\n")
-    answer = ask("average amount by city", url)
+    answer = ask("average amount by city", db=url)
     assert rows(answer) == (("b", 3.5), ("a", 2.0), ("c", None))
     assert answer.summary.endswith(" 3 rows; 1 row has no average amount.")
 
