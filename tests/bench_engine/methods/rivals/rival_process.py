@@ -31,13 +31,15 @@ training.DenseTableBatchedEmbeddingBagsCodegen([(64, 8)], use_cpu=True)(ids, off
 ALONE = {
     "ZentorchEmbeddingBag": f"""{_BAG}
 import zentorch
-torch.ops.zentorch.zentorch_embedding_bag(
-    weight, ids, offsets, scale_grad_by_freq=False, mode=0, sparse=False)
+for mode in range(3):
+    torch.ops.zentorch.zentorch_embedding_bag(
+        weight, ids, offsets, scale_grad_by_freq=False, mode=mode, sparse=False)
 """,
     "ZentorchGroup": f"""{_BAG}
 import zentorch
-torch.ops.zentorch.zentorch_horizontal_embedding_bag_group(
-    [weight, weight], [ids, ids], [offsets, offsets], [0, 0], [0, 0], [0, 0], [None, None], [0, 0], [-1, -1])
+for mode in range(3):
+    torch.ops.zentorch.zentorch_horizontal_embedding_bag_group(
+        [weight, weight], [ids, ids], [offsets, offsets], [0, 0], [mode, mode], [0, 0], [None, None], [0, 0], [-1, -1])
 """,
     "ZentorchCompile": f"""{_BAG}
 import zentorch
