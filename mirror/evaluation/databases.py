@@ -93,7 +93,7 @@ class Golds:
         """The rows of a gold; times as ISO text. Raises duckdb.Error where the gold is no SQL over the views."""
         result = self._connection.execute(gold_statement(sql, fixed, of))
         names = tuple(c[0] for c in result.description or ())
-        return plain_table(names, [tuple(map(_plain, row)) for row in result.fetchall()])
+        return plain_table(names, [tuple(map(plain_cell, row)) for row in result.fetchall()])
 
     def close(self) -> None:
         """Close the database."""
@@ -110,7 +110,8 @@ def _quoted(value: Value) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
 
 
-def _plain(value: object) -> str | int | float | bool | None:
+def plain_cell(value: object) -> str | int | float | bool | None:
+    """A cell of DuckDB's as tables here hold it: times as ISO text, decimals as floats."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if hasattr(value, "isoformat"):

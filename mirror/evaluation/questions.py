@@ -12,6 +12,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from db.columns import AXES
 from mirror.evaluation.fixtures import SetName, fixtures
+from mirror.evaluation.foreign_databases import ForeignDatabase
 from mirror.runs.run_plan import Scalar
 
 FOLDER = Path(__file__).parent
@@ -20,8 +21,8 @@ _FORBID = ConfigDict(extra="forbid")
 
 Status = Literal["answered", "ambiguous", "refused", "action", "error"]
 Chart = Literal["scatter", "line", "bar", "box", "histogram", "heatmap", "tiles", "table"]
-Persona = Literal["", "researcher", "engineer", "newcomer"]
-PERSONAS = get_args(Persona)[1:]
+Persona = Literal["", "researcher", "engineer", "newcomer", "stranger"]
+PERSONAS = get_args(Persona)[1:4]
 
 # What tells rows apart, or says more of a row. A method is what most questions are about, so an answer has to name it.
 _TELLING = frozenset(
@@ -154,21 +155,36 @@ def load(of: SetName = "categories", folder: Path = FOLDER) -> tuple[Question, .
     return tuple(found)
 
 
+def foreign_questions(database: ForeignDatabase) -> tuple[Question, ...]:
+    """The questions of somebody else's database; a sealed one's are held out. Raises QuestionError."""
+    shared = {"persona": "stranger", "fixtures": [database.name]}
+    found = _read({**shared, "questions": database.questions}, database.name)
+    for question in found:
+        if problem := _problem(question, {database.name}):
+            raise QuestionError(f"question {question.id} {problem}.")
+    return tuple(replace(q, held_out=database.sealed) for q in found)
+
+
 def _file(file: Any, name: str, known: set[str]) -> list[Question]:
+    """The questions of a file of the results."""
+    found = _read(file, name)
+    for question in found:
+        if problem := _problem(question, known):
+            raise QuestionError(f"question {question.id} {problem}.")
+    return [replace(q, held_out=_is_held_out(q, place)) for place, q in enumerate(found)]
+
+
+def _read(file: Any, name: str) -> list[Question]:
     """The questions of a file; what it says beside them holds for each that does not say otherwise."""
     try:
         shared = {k: v for k, v in file.items() if k not in ("about", "questions")}
-        found = [_question({**shared, **given}) for given in file["questions"]]
+        return [_question({**shared, **given}) for given in file["questions"]]
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise QuestionError(f"{name}, {error.title}: {place}: {first['msg']}, not {first['input']!r}.") from error
     except (AttributeError, KeyError, TypeError) as error:
         raise QuestionError(f"{name} lacks a key or has one of another kind ({error!r}).") from error
-    for question in found:
-        if problem := _problem(question, known):
-            raise QuestionError(f"question {question.id} {problem}.")
-    return [replace(q, held_out=_is_held_out(q, place)) for place, q in enumerate(found)]
 
 
 def _question(given: dict[str, Any]) -> Question:

@@ -1,0 +1,532 @@
+"""Neighbouring spans become pieces of a query: conditions, measures, groups, first places. One cover, one draft."""
+
+from mirror.language.reading.draft import Belonging, Draft, Limit, Rank, Target, Test, Wanted
+from mirror.language.reading.linking import is_flag
+from mirror.language.reading.spans import Cover, Span
+from mirror.query.tables.form import ColumnRef
+from mirror.schema.database import Column, Database
+
+_NOTHING = Span(-1, -1, "end", 0.0)
+_TURNED = {"=": "<>", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in"}
+_SILENT = ("filler", "skipped")
+
+
+class Pieces:
+    """Reads the spans of a cover from left to right."""
+
+    def __init__(self, cover: Cover, database: Database) -> None:
+        self._spans = [s for s in cover.spans if s.kind not in _SILENT]
+        self._database = database
+        self._at = 0
+        self._draft = Draft()
+        self._aggregate: Span | None = None
+        self._by = False
+        self._neg = False
+        self._every = False
+        self._which = False
+        self._show = False
+        self._last: Target | None = None  # what was named last, for a comparison behind it
+        self._limit: Limit | None = None
+        self._inside: Belonging | None = None
+        self._or = False
+
+    def draft(self) -> Draft:
+        """What they say."""
+        while self._at < len(self._spans):
+            span = self._spans[self._at]
+            self._at += 1
+            getattr(self, f"_{span.kind}", self._leave)(span)
+        self._end()
+        return self._draft
+
+    # -- places ----------------------------------------------------------------------------------------------------
+
+    def _peek(self, ahead: int = 0, over: tuple[str, ...] = ("of", "than")) -> Span:
+        """The next span that is no preposition."""
+        seen = -1
+        for span in self._spans[self._at :]:
+            if span.kind not in over:
+                seen += 1
+                if seen == ahead:
+                    return span
+        return _NOTHING
+
+    def _skip_to(self, span: Span) -> None:
+        """Take all up to a span, and it."""
+        while self._spans[self._at] is not span:
+            self._at += 1
+        self._at += 1
+
+    def _leave(self, span: Span) -> None:
+        if span.kind not in ("of", "than", "comma", "end", "both"):
+            self._draft.left.append(span.text)
+            self._draft.cost += 0.6
+
+    def _column(self, place: ColumnRef) -> Column:
+        return self._database.relation(place.table).column(place.column)
+
+    # -- names -----------------------------------------------------------------------------------------------------
+
+    def _rel(self, span: Span) -> None:
+        assert span.link
+        self._thing(span, Target(table=span.link.table))
+
+    def _col(self, span: Span) -> None:
+        assert span.link
+        place = span.link.place
+        column = self._column(place)
+        if self._condition(span, place):
+            return
+        if self._spans[self._at : self._at + 1] and self._peek().kind == "empty":
+            self._skip_to(self._peek())
+            self._test(Test(Target(place=place), "is not null" if self._take_neg() else "is null"))
+            return
+        if column.type == "text" and self._neg and not self._aggregate and is_flag(column):
+            self._neg = False
+        self._thing(span, Target(table=place.table, place=place))
+
+    def _measure(self, span: Span) -> None:
+        self._thing(span, Target(cue=span.cue))
+
+    def _bucket(self, span: Span) -> None:
+        bucket = span.meaning
+        previous = self._spans[self._at - 2] if self._at >= 2 else _NOTHING
+        if self._limit and bucket in ("year", "month", "day", "week", "hour", "quarter"):
+            return  # a unit: "older than 3 years"
+        if self._aggregate and self._aggregate.meaning in ("count", "distinct") and bucket in ("day", "year", "month"):
+            self._draft.elapsed = True
+            self._aggregate = None
+            return
+        if previous.kind == "num":
+            return
+        target = Target(bucket=bucket)  # type: ignore[arg-type]
+        self._by = False
+        if self._draft.rank and self._draft.rank.target is None and not self._which and previous.kind in ("sup", "first"):
+            self._draft.cost += 0.3
+        self._draft.groups.append(target)
+        self._which = False
+        if self._aggregate and self._aggregate.meaning == "avg" and not self._draft.outer and self._draft.wanted:
+            self._draft.outer, self._aggregate = "avg", None
+
+    def _thing(self, span: Span, target: Target) -> None:
+        """A table, a column or a measure word, in the place where it stands."""
+        draft = self._draft
+        if target.table and target.table not in draft.tables:
+            draft.tables.append(target.table)
+        limit, self._limit = self._limit, None
+        if limit is not None:
+            self._limited(target, limit)
+        elif self._by:
+            self._grouped(target)
+        elif self._neg and target.place is None and target.table:
+            self._belonging(target.table, absent=True)
+        elif self._every and target.place is None and target.table:
+            self._belonging(target.table, every=True)
+            self._every = False
+        elif draft.share and draft.share_of is None:
+            draft.share_of = target
+            if target.table and target.place is None:
+                draft.subject = target.table
+        elif self._aggregate is not None:
+            self._measured(target)
+        elif draft.rank and draft.rank.target is None and self._ranks(target):
+            draft.rank.target = target
+        else:
+            self._named(target)
+        self._last = target
+        self._which = False
+
+    def _ranks(self, target: Target) -> bool:
+        """Whether something behind a superlative is what is ranked by, and not what is ranked."""
+        rank = self._draft.rank
+        assert rank
+        if target.place is not None:
+            column = self._column(target.place)
+            return column.numeric or column.temporal
+        if target.cue is not None:
+            return True
+        # "the most orders" counts them; "the top 3 customers" and "the best customers" are customers
+        named = self._draft.subject or self._draft.groups or self._draft.listed
+        return bool(named) and target.table != self._draft.subject
+
+    def _limited(self, target: Target, limit: Limit) -> None:
+        """`more than 3 orders`, `over 100 points`."""
+        draft = self._draft
+        if target.place is None and target.table is not None:
+            number = limit.values[0] if limit.values else None
+            if draft.subject in (None, target.table) and not (draft.groups or draft.listed or self._last):
+                draft.having.append((target, limit))
+                draft.subject = draft.subject or target.table
+            elif number is not None and draft.subject and not draft.wanted and isinstance(number, int) and len(limit.values) == 1:
+                self._belonging(target.table)
+                draft.belongings[-1].count = (_TURNED[limit.operator] if self._take_neg() else limit.operator, number)  # type: ignore[assignment]
+            else:
+                draft.having.append((target, limit))
+        elif target.cue is not None or self._column(target.place).numeric:  # type: ignore[arg-type]
+            self._tested(target, limit)
+        else:
+            draft.having.append((target, limit))
+
+    def _tested(self, target: Target, limit: Limit, low: bool = False) -> None:
+        negated = self._take_neg()
+        if limit.operator == "in" and len(limit.values) == 2:
+            self._test(Test(target, ">=", limit.values[:1], low=low))
+            self._test(Test(target, "<=", limit.values[1:], low=low))
+            return
+        operator = _TURNED[limit.operator] if negated else limit.operator
+        self._test(Test(target, operator, limit.values, mean=not limit.values, low=low))  # type: ignore[arg-type]
+
+    def _grouped(self, target: Target) -> None:
+        draft = self._draft
+        self._by = False
+        numeric = target.cue is not None or (target.place is not None and self._column(target.place).type == "real")
+        if draft.rank and draft.rank.target is None and (numeric or self._aggregate):
+            draft.rank.target = target
+            draft.rank.aggregate = self._take_aggregate()  # type: ignore[assignment]
+        elif draft.sort and draft.sort.target is None and (numeric or target.place):
+            draft.sort.target = target
+        elif self._aggregate is not None:
+            self._measured(target)
+        else:
+            if draft.wanted and draft.wanted[0].aggregate == "avg" and not draft.groups and target.table and (
+                draft.wanted[0].target.place is None and draft.wanted[0].target.cue is None
+            ):
+                draft.outer, draft.wanted[0].aggregate = "avg", "count"
+            draft.groups.append(target)
+
+    def _measured(self, target: Target) -> None:
+        span, self._aggregate = self._aggregate, None
+        assert span is not None
+        draft = self._draft
+        aggregate = span.meaning
+        if aggregate == "range":
+            draft.wanted += [Wanted("min", target), Wanted("max", target)]
+            return
+        if aggregate == "distinct" and target.place is None and target.table:
+            aggregate = "count"
+        if target.place is None and target.table and aggregate == "sum":
+            aggregate = "count"
+        if target.place is not None and aggregate == "count":
+            column = self._column(target.place)
+            if not column.numeric or column.unique:
+                aggregate = "distinct"
+            elif span.text.startswith(("how many", "number of", "count")):
+                aggregate = "sum"
+        if draft.rank and draft.rank.target is None:
+            draft.rank.target, draft.rank.aggregate = target, aggregate  # type: ignore[assignment]
+            return
+        if target.place is None and target.table and draft.subject is None and not draft.groups:
+            draft.subject = target.table
+        draft.wanted.append(Wanted(aggregate, target))  # type: ignore[arg-type]
+
+    def _named(self, target: Target) -> None:
+        draft = self._draft
+        if target.place is not None or target.cue is not None:
+            draft.listed.append(target)
+        elif draft.subject is None:
+            draft.subject = target.table
+        elif target.table != draft.subject and target.table:
+            draft.cost += 0.05
+
+    # -- values and conditions -------------------------------------------------------------------------------------
+
+    def _val(self, span: Span) -> None:
+        assert span.link
+        place, values = span.link.place, [span.link.value]
+        negated = self._take_neg()
+        if self._draft.listed and self._draft.listed[-1].place == place and self._last == self._draft.listed[-1]:
+            self._draft.listed.pop()  # "status paid"
+        if self._by and place == getattr(self._last, "place", None):
+            self._by = False
+        while True:
+            joined, following = self._peek(0, ("of", "comma")), self._peek(1, ("of", "comma"))
+            beside = joined if joined.kind == "val" and self._comma_before(joined) else None
+            if joined.kind in ("and", "or") and following.kind == "val":
+                beside = following
+            if beside is None or beside.link is None or beside.link.place != place:
+                break
+            if joined.kind == "and" and self._both():
+                break
+            values.append(beside.link.value)
+            self._skip_to(beside)
+        operator = "=" if len(values) == 1 else "in"
+        self._test(Test(Target(place=place), _TURNED[operator] if negated else operator, tuple(values)))  # type: ignore[arg-type]
+        following = self._peek(0, ())
+        if following.kind == "col" and following.link and following.link.place == place and not self._draft.gap:
+            self._skip_to(following)
+
+    def _comma_before(self, span: Span) -> bool:
+        at = self._spans.index(span)
+        return at > 0 and self._spans[at - 1].kind == "comma"
+
+    def _both(self) -> bool:
+        return any(s.kind == "both" for s in self._spans[: self._at])
+
+    def _flag(self, span: Span) -> None:
+        assert span.link
+        link = span.link
+        value: object = link.value
+        if self._aggregate and self._aggregate.meaning in ("sum", "avg"):
+            self._draft.cost += 0.3
+        if self._take_neg():
+            value = _other(self._column(link.place), value)
+        self._test(Test(Target(place=link.place), "=", (value,)))
+
+    def _test(self, test: Test) -> None:
+        if test.target.place and test.target.place.table not in self._draft.tables:
+            self._draft.tables.append(test.target.place.table)
+        if self._inside is not None and test.target.place is not None:
+            self._inside.tests.append(test)
+            return
+        test.share = self._draft.share and self._draft.share_of is not None
+        self._draft.tests.append(test)
+
+    def _condition(self, span: Span, place: ColumnRef) -> bool:
+        """A column with what it must be behind it."""
+        column = self._column(place)
+        following = self._peek()
+        if following.kind == "cmp" and not self._aggregate and (column.numeric or column.temporal):
+            number = self._spans[self._spans.index(following) + 1 :][:1]
+            if number and number[0].kind == "num":
+                self._skip_to(following)
+                limit = self._limit_of(following)
+                if limit is not None:
+                    self._limit = None
+                    self._tested(Target(place=place), limit)
+                    return True
+        if following.kind == "mean" and not self._aggregate and column.numeric:
+            self._skip_to(following)
+            self._tested(Target(place=place), Limit(following.meaning, ()))  # type: ignore[arg-type]
+            return True
+        if following.kind == "num" and column.numeric and not self._aggregate and not self._by and not self._which:
+            self._skip_to(following)
+            self._tested(Target(place=place), Limit("=", (following.value,)))  # type: ignore[arg-type]
+            return True
+        if following.kind == "text" and column.type == "text":
+            self._skip_to(following)
+            self._test(Test(Target(place=place), "<>" if self._take_neg() else "=", (following.value,)))
+            return True
+        if following.kind == "time" and column.temporal and not self._by:
+            self._skip_to(following)
+            self._draft.times.append((following.value, place, False))  # type: ignore[arg-type]
+            return True
+        return False
+
+    def _limit_of(self, span: Span) -> Limit | None:
+        """The comparison that begins with a span; it and its numbers are taken."""
+        if span.meaning == "between":
+            first, joint, second = self._peek(0), self._peek(1), self._peek(2)
+            if first.kind == "num" and joint.kind == "and" and second.kind == "num":
+                self._skip_to(second)
+                low, high = sorted((first.value, second.value))  # type: ignore[type-var]
+                return Limit("in", (low, high))  # type: ignore[arg-type]
+            return None
+        number = self._peek()
+        if number.kind != "num":
+            return None
+        self._skip_to(number)
+        return Limit(span.meaning, (number.value,))  # type: ignore[arg-type]
+
+    def _cmp(self, span: Span) -> None:
+        limit = self._limit_of(span)
+        if limit is None:
+            following = self._peek()
+            if span.meaning == ">" and following.kind in ("rel", "col", "measure") and span.text in ("more", "greater"):
+                self._sup(span)  # "which has more orders"
+            else:
+                self._leave(span)
+            return
+        following = self._peek(0, ("than",))
+        if following.kind in ("rel", "col", "measure", "bucket", "val", "flag") and self._fits(following):
+            self._limit = limit
+            return
+        self._compared(limit)
+
+    def _fits(self, span: Span) -> bool:
+        if span.kind == "col":
+            assert span.link
+            return self._column(span.link.place).numeric
+        if span.kind in ("val", "flag"):
+            beyond = self._spans[self._spans.index(span) + 1 :][:1]
+            return bool(beyond) and beyond[0].kind == "rel"
+        return True
+
+    def _compared(self, limit: Limit) -> None:
+        """A comparison with nothing behind it is of what was named last."""
+        draft = self._draft
+        if draft.wanted and draft.groups:
+            draft.having.append((draft.wanted[-1].target, limit))
+        elif self._last is not None and (self._last.place or self._last.cue):
+            if draft.listed and draft.listed[-1] == self._last:
+                draft.listed.pop()
+            elif draft.wanted and draft.wanted[-1].target == self._last:
+                draft.having.append((self._last, limit))
+                return
+            self._tested(self._last, limit)
+        else:
+            self._tested(Target(), limit)
+            draft.cost += 0.4
+
+    def _num(self, span: Span) -> None:
+        after = self._peek(0, ())
+        draft = self._draft
+        if after.kind == "after":
+            self._skip_to(after)
+            limit = Limit(after.meaning, (span.value,))  # type: ignore[arg-type]
+            if self._peek(0).kind in ("rel", "col", "measure") and self._fits(self._peek(0)):
+                self._limit = limit
+            else:
+                self._compared(limit)
+            return
+        if draft.rank and draft.rank.number is None and isinstance(span.value, int) and self._spans[self._at - 2].kind in (
+            "sup", "first", "adj", "of"
+        ):
+            draft.rank.number = span.value
+            return
+        if after.kind in ("sup", "adj", "first") and isinstance(span.value, int):
+            self._skip_to(after)
+            getattr(self, f"_{after.kind}")(after)
+            if draft.rank:
+                draft.rank.number = span.value
+            return
+        if after.kind in ("rel", "col") and after.link and isinstance(span.value, int):
+            if after.kind == "rel":  # "with 3 orders"
+                self._limit = Limit("=", (span.value,))
+                return
+            if self._column(after.link.place).numeric:
+                self._skip_to(after)
+                self._tested(Target(place=after.link.place), Limit("=", (span.value,)))
+                return
+        if after.kind == "bucket":
+            return
+        self._leave(span)
+
+    def _adj(self, span: Span) -> None:
+        """`oldest`, `cheaper than 10`, `longer than average`."""
+        assert span.cue
+        target = Target(cue=span.cue)
+        largest = span.meaning == "max"
+        following = self._spans[self._at : self._at + 2]
+        than = bool(following) and following[0].kind == "than"
+        number = self._peek()
+        if than and number.kind == "num":
+            self._skip_to(number)
+            self._tested(target, Limit(">" if largest else "<", (number.value,)), low=True)  # type: ignore[arg-type]
+            return
+        if than and number.kind == "agg" and number.meaning == "avg":
+            self._skip_to(number)
+            self._tested(target, Limit(">" if largest else "<", ()))
+            return
+        self._ranked(Rank(largest, target))
+
+    def _mean(self, span: Span) -> None:
+        """`above average`, of what follows or of what was named."""
+        limit = Limit(span.meaning, ())  # type: ignore[arg-type]
+        following = self._peek(0)
+        if following.kind == "agg" and following.meaning == "count":
+            self._skip_to(following)
+            following = self._peek(0)
+        if following.kind in ("rel", "measure") or (following.kind == "col" and self._fits(following)):
+            self._limit = limit
+            return
+        self._compared(limit)
+
+    def _time(self, span: Span) -> None:
+        self._draft.times.append((span.value, None, self._inside is not None))  # type: ignore[arg-type]
+
+    def _text(self, span: Span) -> None:
+        if self._last and self._last.place:
+            self._test(Test(self._last, "<>" if self._take_neg() else "=", (span.value,)))
+        else:
+            self._leave(span)
+
+    # -- cues ------------------------------------------------------------------------------------------------------
+
+    def _agg(self, span: Span) -> None:
+        if self._aggregate is not None and self._aggregate.meaning == "avg" and span.meaning in ("count", "sum"):
+            self._draft.outer = "avg"
+        if self._aggregate is not None and span.meaning in ("sum", "avg") and self._aggregate.meaning == "count":
+            return  # "how many in total"
+        following = self._peek()
+        if span.meaning in ("sum", "avg") and following.kind in ("end", "by", "time") and self._draft.listed:
+            target = self._draft.listed.pop()  # "price on average"
+            self._draft.wanted.append(Wanted(span.meaning, target))  # type: ignore[arg-type]
+            return
+        if span.meaning == "sum" and following.kind in ("end", "time", "by") and self._draft.wanted:
+            return
+        self._aggregate = span
+
+    def _much(self, span: Span) -> None:
+        self._aggregate = span
+
+    def _take_aggregate(self) -> str | None:
+        span, self._aggregate = self._aggregate, None
+        return span.meaning if span else None
+
+    def _take_neg(self) -> bool:
+        negated, self._neg = self._neg, False
+        return negated
+
+    def _sup(self, span: Span) -> None:
+        self._ranked(Rank(span.meaning in ("max", ">")))
+
+    def _ranked(self, rank: Rank) -> None:
+        draft = self._draft
+        if draft.rank is not None:
+            if draft.rank.nth > 1 and draft.rank.target is None:  # "second highest"
+                rank.nth, rank.number = draft.rank.nth, draft.rank.number
+            elif draft.rank.target is None and rank.target is not None and draft.rank.number:
+                rank.number = draft.rank.number  # "top 5 most expensive"
+            else:
+                draft.cost += 0.8
+        if rank.target is None and draft.listed and self._peek().kind in ("end", "time", "val", "comma"):
+            pass
+        draft.rank = rank
+        if self._aggregate is not None and rank.target is None and self._aggregate.meaning != "count":
+            rank.aggregate = self._take_aggregate()  # type: ignore[assignment]
+
+    def _first(self, span: Span) -> None:
+        number = self._peek(0, ())
+        if number.kind == "num" and self._peek(1, ()).kind == "bucket":
+            self._leave(span)
+            return
+        from mirror.language.reading.lexicon import cues
+
+        cue = next(c for c in cues()[("most", "recent")] if c.kind == "adj")
+        self._ranked(Rank(span.meaning == "max", Target(cue=cue)))
+
+    def _nth(self, span: Span) -> None:
+        if self._draft.rank is not None:
+            self._draft.rank.nth = int(span.meaning)
+        else:
+            self._draft.rank = Rank(True, nth=int(span.meaning))
+
+    def _by(self, span: Span) -> None:  # type: ignore[no-redef]
+        raise NotImplementedError
+
+    def _neg(self, span: Span) -> None:  # type: ignore[no-redef]
+        raise NotImplementedError
+
+    def _end(self) -> None:
+        draft = self._draft
+        if self._aggregate is not None:
+            if self._aggregate.meaning in ("count", "much") and draft.subject and not draft.wanted:
+                draft.wanted.append(Wanted("count", Target(table=draft.subject)))
+            elif self._last and self._last in draft.listed:
+                draft.listed.remove(self._last)
+                draft.wanted.append(Wanted(self._aggregate.meaning, self._last))  # type: ignore[arg-type]
+            elif not draft.wanted:
+                self._leave(self._aggregate)
+        if self._limit is not None:
+            self._compared(self._limit)
+        if self._neg:
+            draft.left.append("not")
+            draft.cost += 2.0
+
+
+def _other(column: Column, value: object) -> object:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return 1 - value
+    return next((v for v in column.values if v != value), value)
