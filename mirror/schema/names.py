@@ -32,7 +32,8 @@ _PREFIXES = frozenset({"tbl", "dim", "fact", "stg", "vw", "v", "t"})
 # A column of such a name says nothing without its table.
 GENERIC = frozenset({"name", "title", "label", "type", "status", "code", "description", "comment", "kind", "date"})
 # Names of the column that people know a row by, the best first.
-_LABELS = ("name", "title", "label", "full name", "username", "user name", "email", "code", "sku")
+_LABELS = ("name", "title", "label", "full name")
+_LESSER_LABELS = ("username", "user name", "email", "code", "sku")
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -137,13 +138,20 @@ def label_columns(relation: Relation) -> tuple[str, ...]:
     """The columns that people know a row of the table by; empty where there are none but its key."""
     texts = {column_words(c.name): c.name for c in relation.columns if c.type == "text"}
     prefix = one(relation.name)
-    for wanted in _LABELS:
-        for name in (wanted, f"{prefix} {wanted}"):
-            if name in texts:
-                return (texts[name],)
-    if "first name" in texts and "last name" in texts:
-        return texts["first name"], texts["last name"]
-    return (texts[prefix],) if prefix in texts else ()
+
+    def labelled(labels: tuple[str, ...]) -> tuple[str, ...]:
+        names = (name for wanted in labels for name in (wanted, f"{prefix} {wanted}"))
+        return next(((texts[name],) for name in names if name in texts), ())
+
+    if found := labelled(_LABELS):
+        return found
+    for first, last in (("first name", "last name"), ("firstname", "lastname"), ("given name", "family name")):
+        if first in texts and last in texts:
+            return texts[first], texts[last]
+    if prefix in texts:
+        return (texts[prefix],)
+    ends = [name for words, name in texts.items() if words.split()[-1] in ("name", "title")]
+    return labelled(_LESSER_LABELS) or tuple(ends[:1])
 
 
 def dates(relation: Relation) -> list[Column]:

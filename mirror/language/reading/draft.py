@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from mirror.language.reading.lexicon import Cue
 from mirror.language.tables.spans import Span as Time
 from mirror.query.tables.form import Aggregate, Bucket, ColumnRef, Operator
+from mirror.schema.database import ForeignKey
 from mirror.table.values import Value
 
 
@@ -16,6 +17,7 @@ class Target:
     place: ColumnRef | None = None
     cue: Cue | None = None
     bucket: Bucket | None = None
+    role: ForeignKey | None = None
 
 
 @dataclass
@@ -80,6 +82,8 @@ class Draft:
         tables: tables that are named, in order.
         listed: columns to show.
         cost: what the reading of the pieces cost beyond their spans.
+        event: the date of what is counted.
+        per: the number that another one is divided by.
         left: pieces that found no place.
     """
 
@@ -98,6 +102,8 @@ class Draft:
     gap: bool = False
     outer: Aggregate | None = None
     elapsed: bool = False
+    event: ColumnRef | None = None
+    per: Target | None = None
     person: bool = False
     distinct: bool = False
     sort: Rank | None = None

@@ -21,6 +21,7 @@ class Cue:
         of: for adjectives, words of the columns that it asks for, the surest first.
         turned: whether over a date the meaning turns round.
         rows: whether it may count rows where no such column is there.
+        own: a table whose usual number is meant.
     """
 
     kind: str
@@ -28,6 +29,7 @@ class Cue:
     of: tuple[str, ...] = ()
     turned: bool = False
     rows: bool = False
+    own: str = ""
 
 
 @cache

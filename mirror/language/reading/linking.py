@@ -6,14 +6,14 @@ here: a phrase keeps all that it may name.
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from mirror.language.reading.lexemes import Token, stem, stems
 from mirror.language.reading.lexicon import abbreviations, cues, synonyms
 from mirror.query.tables.form import ColumnRef
-from mirror.schema.database import Column, Database, Relation
-from mirror.schema.names import words_of
+from mirror.schema.database import Column, Database, ForeignKey, Relation
+from mirror.schema.names import foreign_key_roles, words_of
 
 MOST_WORDS = 7
 # What it costs to take a phrase for a name, in the order of how sure that is.
@@ -35,6 +35,7 @@ class Link:
         column: the column; None of a table.
         value: the value as the database has it; of a flag what it must be.
         cost: how unsure that is.
+        role: the foreign key by which a table is meant: the destination, not any port.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class Link:
     column: str | None = None
     value: object = None
     cost: float = 0.0
+    role: ForeignKey | None = None
 
     @property
     def place(self) -> ColumnRef:
@@ -54,12 +56,16 @@ class Linker:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._index: dict[tuple[str, ...], dict[tuple[str, str, str | None, object], float]] = {}
+        self._index: dict[tuple[str, ...], dict[tuple[str, str, str | None, object, ForeignKey | None], float]] = {}
         for relation in database.relations:
             self._add_relation(relation)
             for column in relation.columns:
                 if column.type != "other":
                     self._add_column(relation, column)
+        for key, role in foreign_key_roles(database):
+            words = tuple(w for part in role for w in name_stems(part))
+            self._put(words, Link("rel", key.to, cost=0.02, role=key))
+            self._put((*words, *name_stems(key.to)), Link("rel", key.to, cost=EXACT, role=key))
         self.longest = min(MOST_WORDS, max((len(p) for p in self._index), default=1))
         single = {p[0] for p in self._index if len(p) == 1}
         self._vocabulary = sorted(w for w in single if len(w) >= 4 and w.isalpha())
@@ -71,7 +77,7 @@ class Linker:
         if not words:
             return
         known = self._index.setdefault(words, {})
-        at = (link.kind, link.table, link.column, link.value)
+        at = (link.kind, link.table, link.column, link.value, link.role)
         known[at] = min(link.cost, known.get(at, 99.0))
 
     def _add_relation(self, relation: Relation) -> None:
@@ -91,8 +97,10 @@ class Linker:
         own = words[len(table) :] if of_table else words
         if (flag := _flag(column)) is not None:
             self._add_flag(relation, column, own, flag)
+        keyed = 0.7 * any(column.name in key.columns for key in self.database.foreign_keys if key.table == relation.name)
+        keyed = keyed or 0.4 * (relation.key == (column.name,))
         for phrase, cost in _phrases(words):
-            self._put(phrase, Link("col", relation.name, column.name, cost=cost))
+            self._put(phrase, Link("col", relation.name, column.name, cost=cost + keyed * (phrase != words) + 0.3 * (flag is not None)))
         if of_table:
             self._put(own, Link("col", relation.name, column.name, cost=OWN_TABLE))
         else:
@@ -144,7 +152,7 @@ class Linker:
                 for at, cost in self._index.get(other, {}).items():
                     if at[0] in ("rel", "col") and cost <= PART + 0.3:
                         found[at] = min(found.get(at, 99.0), cost + SYNONYM)
-        links = [Link(kind, table, column, value, cost) for (kind, table, column, value), cost in found.items()]
+        links = [Link(*at[:4], cost, at[4]) for at, cost in found.items()]
         return tuple(sorted(links, key=lambda link: link.cost))
 
     def corrected(self, token: Token) -> tuple[Link, ...]:
@@ -152,10 +160,11 @@ class Linker:
         if len(token.text) < 4 or not token.text.isalpha() or (token.text,) in cues():
             return ()
         close = difflib.get_close_matches(token.stem, self._vocabulary, n=2, cutoff=0.8)
-        found = [Link(k.kind, k.table, k.column, k.value, k.cost + TYPO) for word in close for k in self.at((word,))]
+        found = [replace(k, cost=k.cost + TYPO) for word in close for k in self.at((word,))]
         return tuple(sorted(found, key=lambda link: link.cost))
 
-    def columns_of(self, words: Iterable[str], numeric: bool = True) -> list[tuple[ColumnRef, float]]:
+    @lru_cache(maxsize=512)  # noqa: B019
+    def columns_of(self, words: tuple[str, ...], numeric: bool = True) -> list[tuple[ColumnRef, float]]:
         """Columns whose names hold one of some words, each with its cost: the earlier the word, the surer."""
         found: dict[ColumnRef, float] = {}
         for rank, word in enumerate(words):
@@ -173,6 +182,7 @@ class Linker:
         return sorted(found.items(), key=lambda item: item[1])
 
 
+@lru_cache(maxsize=20_000)
 def name_stems(name: str) -> tuple[str, ...]:
     """The stems of a name's words, short forms written out."""
     words: list[str] = []

@@ -1,6 +1,7 @@
 """Neighbouring spans become pieces of a query: conditions, measures, groups, first places. One cover, one draft."""
 
 from mirror.language.reading.draft import Belonging, Draft, Limit, Rank, Target, Test, Wanted
+from mirror.language.reading.lexicon import Cue
 from mirror.language.reading.linking import is_flag
 from mirror.language.reading.spans import Cover, Span
 from mirror.query.tables.form import ColumnRef
@@ -21,6 +22,7 @@ class Pieces:
         self._draft = Draft()
         self._aggregate: Span | None = None
         self._by = False
+        self._per = False
         self._neg = False
         self._every = False
         self._which = False
@@ -29,13 +31,14 @@ class Pieces:
         self._limit: Limit | None = None
         self._inside: Belonging | None = None
         self._or = False
+        self._number: int | None = None  # of a superlative that comes later
 
     def draft(self) -> Draft:
         """What they say."""
         while self._at < len(self._spans):
             span = self._spans[self._at]
             self._at += 1
-            getattr(self, f"_{span.kind}", self._leave)(span)
+            getattr(self, f"on_{span.kind}", self._leave)(span)
         self._end()
         return self._draft
 
@@ -67,11 +70,17 @@ class Pieces:
 
     # -- names -----------------------------------------------------------------------------------------------------
 
-    def _rel(self, span: Span) -> None:
+    def on_rel(self, span: Span) -> None:
         assert span.link
-        self._thing(span, Target(table=span.link.table))
+        following = self._spans[self._at] if self._at < len(self._spans) else _NOTHING
+        if following.kind in ("col", "flag") and following.start == span.end and following.link and (
+            following.link.table == span.link.table and (self._by or self._draft.subject or self._which)
+        ):
+            self._draft.tables.append(span.link.table)
+            return  # "by research group": the column says it
+        self._thing(span, Target(table=span.link.table, role=span.link.role))
 
-    def _col(self, span: Span) -> None:
+    def on_col(self, span: Span) -> None:
         assert span.link
         place = span.link.place
         column = self._column(place)
@@ -85,12 +94,23 @@ class Pieces:
             self._neg = False
         self._thing(span, Target(table=place.table, place=place))
 
-    def _measure(self, span: Span) -> None:
+    def on_measure(self, span: Span) -> None:
+        if self._last is not None and self._last.cue is not None and span.cue and set(self._last.cue.of) & set(span.cue.of):
+            return  # "copies sold" is one thing
+        before = self._spans[self._at - 2] if self._at > 1 else _NOTHING
+        if before.kind == "col" and before.link and self._column(before.link.place).numeric:
+            return  # "amount paid", "freight revenue"
+        if before.kind == "adj" and before.cue and span.cue and before.cue.of == span.cue.of:
+            return
         self._thing(span, Target(cue=span.cue))
 
-    def _bucket(self, span: Span) -> None:
+    def on_bucket(self, span: Span) -> None:
         bucket = span.meaning
         previous = self._spans[self._at - 2] if self._at >= 2 else _NOTHING
+        if self._draft.elapsed and bucket in ("day", "year", "month", "week", "hour") and not self._by:
+            if bucket != "day":
+                self._leave(span)
+            return  # "in days"
         if self._limit and bucket in ("year", "month", "day", "week", "hour", "quarter"):
             return  # a unit: "older than 3 years"
         if self._aggregate and self._aggregate.meaning in ("count", "distinct") and bucket in ("day", "year", "month"):
@@ -130,6 +150,9 @@ class Pieces:
         elif self._aggregate is not None:
             self._measured(target)
         elif draft.rank and draft.rank.target is None and self._ranks(target):
+            if target.place is not None and self._column(target.place).temporal:
+                self._event(target.place)
+                target = Target(table=target.place.table)
             draft.rank.target = target
         else:
             self._named(target)
@@ -141,8 +164,7 @@ class Pieces:
         rank = self._draft.rank
         assert rank
         if target.place is not None:
-            column = self._column(target.place)
-            return column.numeric or column.temporal
+            return self._column(target.place).numeric or self._column(target.place).temporal
         if target.cue is not None:
             return True
         # "the most orders" counts them; "the top 3 customers" and "the best customers" are customers
@@ -180,7 +202,11 @@ class Pieces:
         draft = self._draft
         self._by = False
         numeric = target.cue is not None or (target.place is not None and self._column(target.place).type == "real")
-        if draft.rank and draft.rank.target is None and (numeric or self._aggregate):
+        numeric = numeric or (self._per and target.place is not None and self._column(target.place).numeric)
+        open_rank = draft.rank and (draft.rank.target is None or (draft.rank.target.cue and draft.rank.number))
+        if self._per and numeric and target.place and (draft.wanted or draft.listed):
+            draft.per = target  # "sales per guest"
+        elif draft.rank and open_rank and (numeric or self._aggregate):
             draft.rank.target = target
             draft.rank.aggregate = self._take_aggregate()  # type: ignore[assignment]
         elif draft.sort and draft.sort.target is None and (numeric or target.place):
@@ -206,9 +232,16 @@ class Pieces:
             aggregate = "count"
         if target.place is None and target.table and aggregate == "sum":
             aggregate = "count"
+        if target.place is None and target.table and aggregate in ("avg", "min", "max", "median"):
+            several = self._spans[self._at - 1].text.endswith("s")
+            if not several:  # "the average mark"
+                target = Target(cue=Cue("measure", "usual", of=(), own=target.table))
         if target.place is not None and aggregate == "count":
             column = self._column(target.place)
-            if not column.numeric or column.unique:
+            if column.temporal:
+                self._event(target.place)
+                target, aggregate = Target(table=target.place.table), "count"
+            elif not column.numeric or column.unique:
                 aggregate = "distinct"
             elif span.text.startswith(("how many", "number of", "count")):
                 aggregate = "sum"
@@ -218,6 +251,11 @@ class Pieces:
         if target.place is None and target.table and draft.subject is None and not draft.groups:
             draft.subject = target.table
         draft.wanted.append(Wanted(aggregate, target))  # type: ignore[arg-type]
+
+    def _event(self, place: ColumnRef) -> None:
+        """`bookings` for `booked_at`: the rows, counted by that date."""
+        self._draft.event = place
+        self._draft.cost += 0.1
 
     def _named(self, target: Target) -> None:
         draft = self._draft
@@ -230,14 +268,13 @@ class Pieces:
 
     # -- values and conditions -------------------------------------------------------------------------------------
 
-    def _val(self, span: Span) -> None:
+    def on_val(self, span: Span) -> None:
         assert span.link
         place, values = span.link.place, [span.link.value]
         negated = self._take_neg()
         if self._draft.listed and self._draft.listed[-1].place == place and self._last == self._draft.listed[-1]:
             self._draft.listed.pop()  # "status paid"
-        if self._by and place == getattr(self._last, "place", None):
-            self._by = False
+        self._by = False  # "by Jane Doe", "by phone"
         while True:
             joined, following = self._peek(0, ("of", "comma")), self._peek(1, ("of", "comma"))
             beside = joined if joined.kind == "val" and self._comma_before(joined) else None
@@ -262,7 +299,7 @@ class Pieces:
     def _both(self) -> bool:
         return any(s.kind == "both" for s in self._spans[: self._at])
 
-    def _flag(self, span: Span) -> None:
+    def on_flag(self, span: Span) -> None:
         assert span.link
         link = span.link
         value: object = link.value
@@ -327,12 +364,31 @@ class Pieces:
         self._skip_to(number)
         return Limit(span.meaning, (number.value,))  # type: ignore[arg-type]
 
-    def _cmp(self, span: Span) -> None:
+    def on_cmp(self, span: Span) -> None:
         limit = self._limit_of(span)
         if limit is None:
             following = self._peek()
+            if span.meaning == "between" and (self._draft.elapsed or self._draft.gap or self._aggregate):
+                self._draft.elapsed = not self._draft.gap
+                return
+            if following.kind in ("val", "flag", "time", "rel"):
+                if span.text == "more" and self._aggregate:
+                    self._draft.gap = True
+                self._draft.cost += 0.3  # "under the Panama flag"
+                return
+            if span.text in ("more", "higher", "greater") and self._aggregate and following.kind in ("col", "measure"):
+                self._draft.gap = True
+                return
+            if following.kind == "col" and self._last and self._last.place and following.link:
+                there = following.link.place
+                if there.table == self._last.place.table and self._column(there).type == self._column(self._last.place).type:
+                    self._skip_to(following)
+                    if self._last in self._draft.listed:
+                        self._draft.listed.remove(self._last)
+                    self._test(Test(self._last, span.meaning, (there,)))  # type: ignore[arg-type]
+                    return
             if span.meaning == ">" and following.kind in ("rel", "col", "measure") and span.text in ("more", "greater"):
-                self._sup(span)  # "which has more orders"
+                self.on_sup(span)  # "which has more orders"
             else:
                 self._leave(span)
             return
@@ -367,7 +423,7 @@ class Pieces:
             self._tested(Target(), limit)
             draft.cost += 0.4
 
-    def _num(self, span: Span) -> None:
+    def on_num(self, span: Span) -> None:
         after = self._peek(0, ())
         draft = self._draft
         if after.kind == "after":
@@ -385,11 +441,14 @@ class Pieces:
             return
         if after.kind in ("sup", "adj", "first") and isinstance(span.value, int):
             self._skip_to(after)
-            getattr(self, f"_{after.kind}")(after)
+            getattr(self, f"on_{after.kind}")(after)
             if draft.rank:
                 draft.rank.number = span.value
             return
         if after.kind in ("rel", "col") and after.link and isinstance(span.value, int):
+            if after.kind == "rel" and any(s.kind in ("sup", "adj", "first") for s in self._spans[self._at :]):
+                self._number = span.value  # "5 students that missed the most"
+                return
             if after.kind == "rel":  # "with 3 orders"
                 self._limit = Limit("=", (span.value,))
                 return
@@ -401,7 +460,7 @@ class Pieces:
             return
         self._leave(span)
 
-    def _adj(self, span: Span) -> None:
+    def on_adj(self, span: Span) -> None:
         """`oldest`, `cheaper than 10`, `longer than average`."""
         assert span.cue
         target = Target(cue=span.cue)
@@ -419,7 +478,7 @@ class Pieces:
             return
         self._ranked(Rank(largest, target))
 
-    def _mean(self, span: Span) -> None:
+    def on_mean(self, span: Span) -> None:
         """`above average`, of what follows or of what was named."""
         limit = Limit(span.meaning, ())  # type: ignore[arg-type]
         following = self._peek(0)
@@ -431,10 +490,10 @@ class Pieces:
             return
         self._compared(limit)
 
-    def _time(self, span: Span) -> None:
+    def on_time(self, span: Span) -> None:
         self._draft.times.append((span.value, None, self._inside is not None))  # type: ignore[arg-type]
 
-    def _text(self, span: Span) -> None:
+    def on_text(self, span: Span) -> None:
         if self._last and self._last.place:
             self._test(Test(self._last, "<>" if self._take_neg() else "=", (span.value,)))
         else:
@@ -442,7 +501,7 @@ class Pieces:
 
     # -- cues ------------------------------------------------------------------------------------------------------
 
-    def _agg(self, span: Span) -> None:
+    def on_agg(self, span: Span) -> None:
         if self._aggregate is not None and self._aggregate.meaning == "avg" and span.meaning in ("count", "sum"):
             self._draft.outer = "avg"
         if self._aggregate is not None and span.meaning in ("sum", "avg") and self._aggregate.meaning == "count":
@@ -456,7 +515,7 @@ class Pieces:
             return
         self._aggregate = span
 
-    def _much(self, span: Span) -> None:
+    def on_much(self, span: Span) -> None:
         self._aggregate = span
 
     def _take_aggregate(self) -> str | None:
@@ -467,7 +526,7 @@ class Pieces:
         negated, self._neg = self._neg, False
         return negated
 
-    def _sup(self, span: Span) -> None:
+    def on_sup(self, span: Span) -> None:
         self._ranked(Rank(span.meaning in ("max", ">")))
 
     def _ranked(self, rank: Rank) -> None:
@@ -479,13 +538,12 @@ class Pieces:
                 rank.number = draft.rank.number  # "top 5 most expensive"
             else:
                 draft.cost += 0.8
-        if rank.target is None and draft.listed and self._peek().kind in ("end", "time", "val", "comma"):
-            pass
+        rank.number = rank.number or self._number
         draft.rank = rank
         if self._aggregate is not None and rank.target is None and self._aggregate.meaning != "count":
             rank.aggregate = self._take_aggregate()  # type: ignore[assignment]
 
-    def _first(self, span: Span) -> None:
+    def on_first(self, span: Span) -> None:
         number = self._peek(0, ())
         if number.kind == "num" and self._peek(1, ()).kind == "bucket":
             self._leave(span)
@@ -495,17 +553,129 @@ class Pieces:
         cue = next(c for c in cues()[("most", "recent")] if c.kind == "adj")
         self._ranked(Rank(span.meaning == "max", Target(cue=cue)))
 
-    def _nth(self, span: Span) -> None:
+    def on_nth(self, span: Span) -> None:
+        following = self._peek(0, ())
+        if following.kind == "col" and following.link and self._column(following.link.place).type == "integer":
+            self._skip_to(following)  # "the second floor"
+            self._tested(Target(place=following.link.place), Limit("=", (int(span.meaning),)))
+            return
         if self._draft.rank is not None:
             self._draft.rank.nth = int(span.meaning)
         else:
             self._draft.rank = Rank(True, nth=int(span.meaning))
 
-    def _by(self, span: Span) -> None:  # type: ignore[no-redef]
-        raise NotImplementedError
+    def on_by(self, span: Span) -> None:
+        before, following = self._spans[self._at - 2] if self._at > 1 else _NOTHING, self._peek()
+        if span.text == "by" and before.kind == "measure" and self._draft.subject and self._asks() and following.kind == "rel":
+            return  # "authors bought by customers"
+        self._by = True
+        self._per = span.text == "per"
+        self._draft.each |= span.text in ("each", "every")
 
-    def _neg(self, span: Span) -> None:  # type: ignore[no-redef]
-        raise NotImplementedError
+    def _asks(self) -> bool:
+        return any(s.kind in ("which", "who") for s in self._spans[: self._at])
+
+    def on_neg(self, span: Span) -> None:
+        if self._peek().kind in ("least", "twice"):
+            self._skip_to(self._peek())
+        if self._peek().kind == "neg":  # "have not", "never"
+            self._skip_to(self._peek())
+        self._neg = True
+
+    def on_every(self, span: Span) -> None:
+        if span.text != "only" or self._draft.tables:
+            self._every = span.text != "only"
+
+    def on_share(self, span: Span) -> None:
+        if self._draft.gap:
+            return  # "in percentage points"
+        self._draft.share = True
+        before = self._spans[self._at - 2] if self._at > 1 else _NOTHING
+        if span.text in ("rate", "rates") and before.kind in ("flag", "val") and before.link and self._draft.tests:
+            self._draft.tests[-1].share = True
+            self._draft.share_of = Target(table=self._draft.subject or before.link.table)
+            return
+        if self._draft.wanted and self._draft.share_of is None and span.text == "share":
+            self._draft.share_of = self._draft.wanted.pop().target
+        if self._last is not None and self._last in self._draft.listed and self._peek().kind == "end":
+            self._draft.share_of = self._last
+
+    def on_gap(self, span: Span) -> None:
+        self._draft.gap = True
+
+    def on_ratio(self, span: Span) -> None:
+        self._draft.gap = self._draft.share = True
+
+    def on_who(self, span: Span) -> None:
+        self._draft.person = True
+
+    def on_which(self, span: Span) -> None:
+        self._which = True
+
+    def on_show(self, span: Span) -> None:
+        self._show = True
+
+    def on_sort(self, span: Span) -> None:
+        self._draft.sort = self._draft.sort or Rank(span.meaning == "down", marked=False)
+        if span.text.endswith("by"):
+            self._by = True
+
+    def on_and(self, span: Span) -> None:
+        following = self._peek()
+        if self._draft.groups and self._last in self._draft.groups and following.kind in ("col", "bucket"):
+            self._by = True  # "by city and year"
+        elif self._draft.wanted and self._last == self._draft.wanted[-1].target and following.kind in ("col", "measure"):
+            last = self._draft.wanted[-1].aggregate
+            following = self._peek()
+            if last in ("sum", "avg", "min", "max", "median") and following.kind == "col":
+                self._aggregate = next(s for s in self._spans[: self._at][::-1] if s.kind in ("agg", "much"))
+        elif self._neg:
+            self._neg = True
+
+    def on_or(self, span: Span) -> None:
+        self._or = True
+
+    def on_verse(self, span: Span) -> None:
+        self._draft.gap |= False
+
+    def on_least(self, span: Span) -> None:
+        if span.text in ("any", "some", "ever", "once"):
+            return
+        if self._draft.subject and self._peek().kind == "rel":
+            self._limit = Limit(">=", (1,))
+
+    def on_twice(self, span: Span) -> None:
+        self._limit = Limit(">=", (2,))
+        following = self._peek()
+        if following.kind not in ("rel", "col"):
+            others = [t for t in self._draft.tables if t != self._draft.subject]
+            if others:
+                self._limit = None
+                self._belonging(others[-1])
+                self._draft.belongings[-1].count = (">=", 2)
+
+    def on_elapsed(self, span: Span) -> None:
+        self._draft.elapsed = True
+
+    def on_chart(self, span: Span) -> None:
+        self._draft.chart = span.meaning
+
+    def on_empty(self, span: Span) -> None:
+        following = self._peek()
+        if following.kind == "col" and following.link:
+            self._skip_to(following)
+            self._test(Test(Target(place=following.link.place), "is null"))
+        elif self._last and self._last.place:
+            if self._last in self._draft.listed:
+                self._draft.listed.remove(self._last)
+            self._test(Test(self._last, "is not null" if self._take_neg() else "is null"))
+        else:
+            self._leave(span)
+
+    def _belonging(self, table: str, absent: bool = False, every: bool = False) -> None:
+        self._neg = False
+        self._inside = Belonging(table, absent, every=every)
+        self._draft.belongings.append(self._inside)
 
     def _end(self) -> None:
         draft = self._draft
