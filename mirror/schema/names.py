@@ -33,7 +33,8 @@ _PREFIXES = frozenset({"tbl", "dim", "fact", "stg", "vw", "v", "t"})
 GENERIC = frozenset({"name", "title", "label", "type", "status", "code", "description", "comment", "kind", "date"})
 # Names of the column that people know a row by, the best first.
 _LABELS = ("name", "title", "label", "full name")
-_LESSER_LABELS = ("username", "user name", "email", "code", "sku")
+_LABEL_ENDS = ("name", "title", "nm", "label", "descr", "description", "text", "meaning")
+_LESSER_LABELS = ("username", "user name", "nickname", "nick", "email", "code", "sku")
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -150,8 +151,9 @@ def label_columns(relation: Relation) -> tuple[str, ...]:
             return texts[first], texts[last]
     if prefix in texts:
         return (texts[prefix],)
-    ends = [name for words, name in texts.items() if words.split()[-1] in ("name", "title")]
-    return labelled(_LESSER_LABELS) or tuple(ends[:1])
+    ends = [name for words, name in texts.items() if words.split()[-1] in _LABEL_ENDS]
+    telling = [c.name for c in relation.columns if c.type == "text" and c.unique and c.name not in relation.key]
+    return labelled(_LESSER_LABELS) or tuple((ends or telling)[:1])
 
 
 def dates(relation: Relation) -> list[Column]:

@@ -106,6 +106,7 @@ class Draft:
     per: Target | None = None
     person: bool = False
     distinct: bool = False
+    still: bool = False
     sort: Rank | None = None
     chart: str | None = None
     each: bool = False

@@ -21,6 +21,11 @@ EXACT, OWN_TABLE, PART, SYNONYM, TYPO, PART_OF_VALUE = 0.0, 0.05, 0.35, 0.6, 0.9
 _PREFIXES = frozenset(("tbl", "dim", "fact", "stg", "vw", "v", "t", "tab"))
 # Words of a name that name nothing by themselves.
 _WEAK = frozenset(stem(w) for w in "id key code number name type date no nr the of is has at to in day time".split())
+_GENDER = frozenset((stem("gender"), stem("sex")))
+_GENDERS = {
+    ("f", "w", "female", "woman", "weiblich"): ("female", "females", "women", "woman", "girls", "ladies", "womens"),
+    ("m", "male", "man", "männlich"): ("male", "males", "men", "man", "boys", "mens"),
+}
 _YES = frozenset(("yes", "y", "true", "t", "ja", "oui", "si", "1"))
 _NO = frozenset(("no", "n", "false", "f", "nein", "non", "0"))
 
@@ -81,10 +86,8 @@ class Linker:
         known[at] = min(link.cost, known.get(at, 99.0))
 
     def _add_relation(self, relation: Relation) -> None:
-        words = name_stems(relation.name)
-        if len(words) > 1 and words[0] in _PREFIXES:
-            words = words[1:]
-        for phrase, cost in _phrases(words):
+        words = _without_prefix(name_stems(relation.name))
+        for phrase, cost in [p for form in _forms(relation.name) for p in _phrases(_without_prefix(form))]:
             self._put(phrase, Link("rel", relation.name, cost=cost))
         joined = "".join(words)
         if len(words) > 1:
@@ -99,7 +102,7 @@ class Linker:
             self._add_flag(relation, column, own, flag)
         keyed = 0.7 * any(column.name in key.columns for key in self.database.foreign_keys if key.table == relation.name)
         keyed = keyed or 0.4 * (relation.key == (column.name,))
-        for phrase, cost in _phrases(words):
+        for phrase, cost in [p for form in _forms(column.name) for p in _phrases(form)]:
             self._put(phrase, Link("col", relation.name, column.name, cost=cost + keyed * (phrase != words) + 0.3 * (flag is not None)))
         if of_table:
             self._put(own, Link("col", relation.name, column.name, cost=OWN_TABLE))
@@ -108,6 +111,8 @@ class Linker:
         if flag is None:
             for value in column.values:
                 self._add_value(relation, column, value)
+        if set(words) & _GENDER:
+            self._add_genders(relation, column)
 
     def _add_flag(self, relation: Relation, column: Column, words: tuple[str, ...], flag: tuple[object, object]) -> None:
         plain = tuple(w for w in words if w not in ("is", "has", "was", "be", "have"))
@@ -116,6 +121,13 @@ class Linker:
             if len(phrase) == 1 and cost <= PART:
                 for prefix in ("un", "in", "non", "dis", "not "):
                     self._put((stem(prefix + phrase[0]),), Link("flag", relation.name, column.name, flag[1], cost + 0.1))
+
+    def _add_genders(self, relation: Relation, column: Column) -> None:
+        for letters, phrases in _GENDERS.items():
+            for value in column.values:
+                if value.lower() in letters:
+                    for phrase in phrases:
+                        self._put((stem(phrase),), Link("val", relation.name, column.name, value, 0.05))
 
     def _add_value(self, relation: Relation, column: Column, value: str) -> None:
         words = stems(value)
@@ -173,8 +185,8 @@ class Linker:
                 for column in relation.columns:
                     if numeric and not (column.numeric or column.temporal):
                         continue
-                    names = name_stems(column.name)
-                    if wanted in names:
+                    names = next((form for form in _forms(column.name) if wanted in form), ())
+                    if names:
                         last = names[-1] == wanted
                         cost = 0.08 * rank + (0.0 if last else 0.1) + 0.03 * (len(names) - 1)
                         place = ColumnRef(relation.name, column.name)
@@ -189,6 +201,16 @@ def name_stems(name: str) -> tuple[str, ...]:
     for word in words_of(name):
         words += abbreviations().get(word, word).split()
     return tuple(stem(w) for w in words)
+
+
+@lru_cache(maxsize=20_000)
+def _forms(name: str) -> tuple[tuple[str, ...], ...]:
+    """The stems of a name, short forms written out and as they are."""
+    return tuple(dict.fromkeys((name_stems(name), tuple(stem(w) for w in words_of(name)))))
+
+
+def _without_prefix(words: tuple[str, ...]) -> tuple[str, ...]:
+    return words[1:] if len(words) > 1 and words[0] in _PREFIXES else words
 
 
 def _phrases(words: tuple[str, ...]) -> list[tuple[tuple[str, ...], float]]:

@@ -1,9 +1,12 @@
 """Neighbouring spans become pieces of a query: conditions, measures, groups, first places. One cover, one draft."""
 
+from datetime import datetime
+
 from mirror.language.reading.draft import Belonging, Draft, Limit, Rank, Target, Test, Wanted
 from mirror.language.reading.lexicon import Cue
 from mirror.language.reading.linking import is_flag
 from mirror.language.reading.spans import Cover, Span
+from mirror.language.tables.spans import Span as Time
 from mirror.query.tables.form import ColumnRef
 from mirror.schema.database import Column, Database
 
@@ -74,7 +77,7 @@ class Pieces:
         assert span.link
         following = self._spans[self._at] if self._at < len(self._spans) else _NOTHING
         if following.kind in ("col", "flag") and following.start == span.end and following.link and (
-            following.link.table == span.link.table and (self._by or self._draft.subject or self._which)
+            following.link.table == span.link.table and (self._by or self._draft.subject or self._which or self._draft.share or self._aggregate)
         ):
             self._draft.tables.append(span.link.table)
             return  # "by research group": the column says it
@@ -84,6 +87,10 @@ class Pieces:
         assert span.link
         place = span.link.place
         column = self._column(place)
+        if self._neg and column.temporal and column.nullable and not self._aggregate:
+            self._neg = False  # "not commissioned yet"
+            self._test(Test(Target(place=place), "is null"))
+            return
         if self._condition(span, place):
             return
         if self._spans[self._at : self._at + 1] and self._peek().kind == "empty":
@@ -458,6 +465,10 @@ class Pieces:
                 return
         if after.kind == "bucket":
             return
+        if isinstance(span.value, int) and 1900 <= span.value <= 2100:
+            year = span.value
+            self._draft.times.append((Time(datetime(year, 1, 1), datetime(year + 1, 1, 1), str(year), "=", (year,)), None, False))
+            return
         self._leave(span)
 
     def on_adj(self, span: Span) -> None:
@@ -502,6 +513,8 @@ class Pieces:
     # -- cues ------------------------------------------------------------------------------------------------------
 
     def on_agg(self, span: Span) -> None:
+        if span.meaning == "distinct" and self._which and not span.text.startswith(("how", "number")):
+            return  # "which kinds of absence"
         if self._aggregate is not None and self._aggregate.meaning == "avg" and span.meaning in ("count", "sum"):
             self._draft.outer = "avg"
         if self._aggregate is not None and span.meaning in ("sum", "avg") and self._aggregate.meaning == "count":
@@ -657,6 +670,11 @@ class Pieces:
     def on_elapsed(self, span: Span) -> None:
         self._draft.elapsed = True
 
+    def on_still(self, span: Span) -> None:
+        if self._peek(0, ()).kind in ("val", "flag"):
+            return  # "still in transit"
+        self._draft.still = True
+
     def on_chart(self, span: Span) -> None:
         self._draft.chart = span.meaning
 
@@ -680,7 +698,9 @@ class Pieces:
     def _end(self) -> None:
         draft = self._draft
         if self._aggregate is not None:
-            if self._aggregate.meaning in ("count", "much") and draft.subject and not draft.wanted:
+            if self._aggregate.meaning == "count" and not draft.wanted and not draft.subject:
+                draft.wanted.append(Wanted("count", Target()))
+            elif self._aggregate.meaning in ("count", "much") and draft.subject and not draft.wanted:
                 draft.wanted.append(Wanted("count", Target(table=draft.subject)))
             elif self._last and self._last in draft.listed:
                 draft.listed.remove(self._last)

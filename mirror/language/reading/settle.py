@@ -31,6 +31,11 @@ _PEOPLE = frozenset(
 )
 _MANY = frozenset(stem(w) for w in ("quantity", "units", "pieces", "copies"))
 _PRICE = frozenset(stem(w) for w in ("price", "rate", "fee", "cost"))
+_ENDS = frozenset(
+    stem(w)
+    for w in "left leave end ended until to returned return closed cleared resolved finished completed decommissioned retired "
+    "cancelled terminated discharged checkout".split()
+)
 _FAR = 0.25  # a step from table to table
 
 
@@ -129,7 +134,7 @@ class Settler:
         if len(found) > 1:
             self.cost += 0.2
             about = [t for t in draft.tables] or [self._facts()]
-            found.sort(key=lambda t: sum(self._distance(t, other) for other in about))
+            found.sort(key=lambda t: (len(name_stems(t)), sum(self._distance(t, other) for other in about)))
         return found[0] if found else None
 
     def _facts(self) -> str:
@@ -212,11 +217,21 @@ class Settler:
         for test in self._draft.tests:
             if (share is None or test.share == share) and test not in self._both:
                 found.append(self._predicate(test, base))
+        if share is not True and self._draft.still:
+            found.append(self._open_ended(base))
         if share is not True:
             for time, place, inside in self._draft.times:
                 if not inside:
                     found += self._time(time, place, base)
         return tuple(dict.fromkeys(found))
+
+    def _open_ended(self, base: str) -> Predicate:
+        """What has not ended: "current staff", "alerts that are still open"."""
+        for table in dict.fromkeys((self._subject, base, *self._draft.tables)):
+            for column in self._database.relation(table).columns:
+                if column.temporal and column.nullable and set(name_stems(column.name)) & _ENDS:
+                    return Predicate(ColumnRef(table, column.name), "is null")
+        raise Unsettled
 
     def _predicate(self, test: Test, base: str) -> Predicate:
         target = test.target
@@ -280,7 +295,7 @@ class Settler:
             for t in self._both
         ]
         for belonging in self._draft.belongings:
-            if belonging.table == base:
+            if belonging.table == base or base == "":
                 raise Unsettled
             if self._distance(base, belonging.table) > 4:
                 raise Unsettled
@@ -327,6 +342,8 @@ class Settler:
 
     def _measure(self, wanted: Wanted, base: str) -> Measure:
         target, aggregate = wanted.target, wanted.aggregate
+        if target == Target():
+            return Measure("count", self._subject)
         if target.place is None and target.table is not None:
             return Measure("count", target.table)
         if target.cue is not None and aggregate in (None, "sum", "value") and (product := self._product(target, base)):
@@ -342,6 +359,8 @@ class Settler:
             return Measure("distinct", place.table, (place,))
         if aggregate == "count":
             return Measure("count", place.table)
+        if column.numeric and is_key(self._database, self._database.relation(place.table), column):
+            raise Unsettled  # numbers that only name rows
         if not column.numeric:
             if column.temporal and aggregate in ("min", "max"):
                 return Measure(aggregate, place.table, (place,))
@@ -656,6 +675,8 @@ class Settler:
         if cue and cue.turned and (column.temporal or self._is_year(place)):
             largest = not largest
         if not (column.numeric or column.temporal):
+            raise Unsettled
+        if column.numeric and is_key(self._database, self._database.relation(place.table), column):
             raise Unsettled
         shown = [t.place for t in (kinds or [])] or self._shown()
         listed = [t.place for t in self._draft.listed if t.place]

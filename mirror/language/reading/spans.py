@@ -116,7 +116,7 @@ def covers(starts: list[list[Span]], most: int = 40) -> list[Cover]:
             for span in here:
                 cost = cover.cost + span.cost
                 if span.link and used and span.link.table not in used:
-                    cost += 0.15  # one table is likelier than two
+                    cost += 0.08  # one table is likelier than two
                 beams[span.end].append(Cover((*cover.spans, span), cost))
     return sorted(beams[-1], key=lambda c: c.cost)[:most]
 
