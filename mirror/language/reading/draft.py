@@ -107,6 +107,7 @@ class Draft:
     person: bool = False
     distinct: bool = False
     still: bool = False
+    still_table: str | None = None
     sort: Rank | None = None
     chart: str | None = None
     each: bool = False

@@ -87,6 +87,9 @@ class Pieces:
         assert span.link
         place = span.link.place
         column = self._column(place)
+        if self._neg and self._draft.subject and place.table != self._draft.subject and column.temporal:
+            self._belonging(place.table, absent=True)  # "never bought anything"
+            return
         if self._neg and column.temporal and column.nullable and not self._aggregate:
             self._neg = False  # "not commissioned yet"
             self._test(Test(Target(place=place), "is null"))
@@ -125,6 +128,10 @@ class Pieces:
             self._aggregate = None
             return
         if previous.kind == "num":
+            return
+        asked = self._by or self._which or previous.kind in ("by", "which", "sup", "sort", "and")
+        if not asked and span.text in ("year", "years", "months", "month", "weeks", "week", "day", "days", "hour", "hours", "date"):
+            self._leave(span)  # "hours worked"
             return
         target = Target(bucket=bucket)  # type: ignore[arg-type]
         self._by = False
@@ -340,6 +347,7 @@ class Pieces:
                     return True
         if following.kind == "mean" and not self._aggregate and column.numeric:
             self._skip_to(following)
+            self._draft.cost += self._peek(0).kind == "val"  # "more than the average main" is of the mains
             self._tested(Target(place=place), Limit(following.meaning, ()))  # type: ignore[arg-type]
             return True
         if following.kind == "num" and column.numeric and not self._aggregate and not self._by and not self._which:
@@ -674,6 +682,9 @@ class Pieces:
         if self._peek(0, ()).kind in ("val", "flag"):
             return  # "still in transit"
         self._draft.still = True
+        following = self._peek(0, ())
+        if following.kind == "rel" and following.link:
+            self._draft.still_table = following.link.table
 
     def on_chart(self, span: Span) -> None:
         self._draft.chart = span.meaning

@@ -56,6 +56,7 @@ class Settler:
     def asked(self) -> Asked:
         """The form. Raises Unsettled."""
         draft = self._draft
+        draft.tests = [t for i, t in enumerate(draft.tests) if t not in draft.tests[:i]]
         self._subject = self._find_subject()
         self._both = [
             t for t in draft.tests
@@ -76,6 +77,7 @@ class Settler:
         dated = bool(draft.listed) and all(t.place and self._column(t.place).temporal for t in draft.listed)
         if dated and any(g.bucket for g in draft.groups):  # "bookings per year"
             draft.event, draft.listed = draft.listed[0].place, []
+            draft.tests.append(Test(Target(place=draft.event), "is not null"))
         if draft.per is not None:
             return self._quotient(draft.per)
         if draft.wanted or draft.having or (draft.groups and (measured or not draft.listed)):
@@ -223,11 +225,16 @@ class Settler:
             for time, place, inside in self._draft.times:
                 if not inside:
                     found += self._time(time, place, base)
+        fixed: dict[ColumnRef, object] = {}
+        for predicate in found:
+            if predicate.operator == "=" and fixed.setdefault(predicate.place, predicate.values) != predicate.values:
+                raise Unsettled  # no row has two values at once
         return tuple(dict.fromkeys(found))
 
     def _open_ended(self, base: str) -> Predicate:
         """What has not ended: "current staff", "alerts that are still open"."""
-        for table in dict.fromkeys((self._subject, base, *self._draft.tables)):
+        own = self._draft.still_table
+        for table in (own,) if own else dict.fromkeys((self._subject, base, *self._draft.tables)):
             for column in self._database.relation(table).columns:
                 if column.temporal and column.nullable and set(name_stems(column.name)) & _ENDS:
                     return Predicate(ColumnRef(table, column.name), "is null")
