@@ -1,8 +1,8 @@
 """Checks databases and questions of the foreign evaluation before they are taken in, or counts those that are there.
 
-    python -m tests.shows.check_foreign FOLDER   # NAME.sql beside NAME.yaml, as mirror/evaluation/foreign_databases.py says
-    python -m tests.shows.check_foreign          # those of the repository; of sealed ones ids and numbers alone
-    python -m tests.shows.check_foreign --seal FOLDER
+python -m tests.shows.check_foreign FOLDER   # NAME.sql beside NAME.yaml, as mirror/evaluation/foreign_databases.py says
+python -m tests.shows.check_foreign          # those of the repository; of sealed ones ids and numbers alone
+python -m tests.shows.check_foreign --seal FOLDER
 """
 
 import sys

@@ -100,27 +100,41 @@ class Linker:
         own = words[len(table) :] if of_table else words
         if (flag := _flag(column)) is not None:
             self._add_flag(relation, column, own, flag)
-        keyed = 0.7 * any(column.name in key.columns for key in self.database.foreign_keys if key.table == relation.name)
+        keyed = 0.7 * any(
+            column.name in key.columns for key in self.database.foreign_keys if key.table == relation.name
+        )
         keyed = keyed or 0.4 * (relation.key == (column.name,))
         for phrase, cost in [p for form in _forms(column.name) for p in _phrases(form)]:
-            self._put(phrase, Link("col", relation.name, column.name, cost=cost + keyed * (phrase != words) + 0.3 * (flag is not None)))
+            self._put(
+                phrase,
+                Link(
+                    "col", relation.name, column.name, cost=cost + keyed * (phrase != words) + 0.3 * (flag is not None)
+                ),
+            )
         if of_table:
             self._put(own, Link("col", relation.name, column.name, cost=OWN_TABLE))
         else:
             self._put((*table, *own), Link("col", relation.name, column.name, cost=EXACT))
         if flag is None:
-            for value in column.values:
+            for value in (*column.values, *column.index):
                 self._add_value(relation, column, value)
+        if column.unique and column.type in ("integer", "text") and (named := tuple(w for w in words if w not in _WEAK)):
+            if len(self.database.relations) == 1 and len(named) < len(words_of(column.name)) + 1 and is_named_key(column.name):
+                self._put(named, Link("rel", relation.name, cost=OWN_TABLE))  # "Booking #" tells bookings apart
         if set(words) & _GENDER:
             self._add_genders(relation, column)
 
-    def _add_flag(self, relation: Relation, column: Column, words: tuple[str, ...], flag: tuple[object, object]) -> None:
+    def _add_flag(
+        self, relation: Relation, column: Column, words: tuple[str, ...], flag: tuple[object, object]
+    ) -> None:
         plain = tuple(w for w in words if w not in ("is", "has", "was", "be", "have"))
         for phrase, cost in _phrases(plain or words):
             self._put(phrase, Link("flag", relation.name, column.name, flag[0], cost + 0.05))
             if len(phrase) == 1 and cost <= PART:
                 for prefix in ("un", "in", "non", "dis", "not "):
-                    self._put((stem(prefix + phrase[0]),), Link("flag", relation.name, column.name, flag[1], cost + 0.1))
+                    self._put(
+                        (stem(prefix + phrase[0]),), Link("flag", relation.name, column.name, flag[1], cost + 0.1)
+                    )
 
     def _add_genders(self, relation: Relation, column: Column) -> None:
         for letters, phrases in _GENDERS.items():
@@ -141,7 +155,9 @@ class Linker:
                     part = words[start : start + size]
                     if size > 1 or (len(part[0]) >= 3 and part[0] not in _WEAK and not part[0].isdigit()):
                         share = size / len(words)
-                        self._put(part, Link("val", relation.name, column.name, value, PART_OF_VALUE + 0.4 * (1 - share)))
+                        self._put(
+                            part, Link("val", relation.name, column.name, value, PART_OF_VALUE + 0.4 * (1 - share))
+                        )
 
     def words(self) -> set[str]:
         """Words of tables, columns and values, as they are written."""
@@ -150,7 +166,7 @@ class Linker:
             found |= set(words_of(relation.name))
             for column in relation.columns:
                 found |= set(words_of(column.name))
-                found |= {w for v in column.values for w in v.lower().split()}
+                found |= {w for v in (*column.values, *column.index) for w in v.lower().split()}
         return found
 
     # -- what a phrase may mean ------------------------------------------------------------------------------------
@@ -223,7 +239,9 @@ def _phrases(words: tuple[str, ...]) -> list[tuple[tuple[str, ...], float]]:
                 continue
             left = len(words) - size
             weak = sum(w in _WEAK for w in (*words[:start], *words[start + size :]))
-            found.append((part, PART + 0.15 * (left - 1) - 0.2 * (weak > 0) + (0.1 if start + size < len(words) - weak else 0)))
+            found.append(
+                (part, PART + 0.15 * (left - 1) - 0.2 * (weak > 0) + (0.1 if start + size < len(words) - weak else 0))
+            )
     return found
 
 
@@ -241,6 +259,11 @@ def _flag(column: Column) -> tuple[object, object] | None:
     return None
 
 
+def is_named_key(name: str) -> bool:
+    """Whether a column is called a number or a key: `Booking #`, `Ref No`."""
+    return "#" in name or words_of(name)[-1:] in (("id",), ("no",), ("nr",), ("number",), ("code",), ("key",), ("cd",))
+
+
 def is_flag(column: Column) -> bool:
     """Whether a column says yes or no."""
     return _flag(column) is not None
@@ -248,4 +271,6 @@ def is_flag(column: Column) -> bool:
 
 @lru_cache(maxsize=4096)
 def _synonym_stems(word: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(dict.fromkeys(stems(other) for known, others in synonyms().items() if stem(known) == word for other in others))
+    return tuple(
+        dict.fromkeys(stems(other) for known, others in synonyms().items() if stem(known) == word for other in others)
+    )

@@ -76,8 +76,14 @@ class Pieces:
     def on_rel(self, span: Span) -> None:
         assert span.link
         following = self._spans[self._at] if self._at < len(self._spans) else _NOTHING
-        if following.kind in ("col", "flag") and following.start == span.end and following.link and (
-            following.link.table == span.link.table and (self._by or self._draft.subject or self._which or self._draft.share or self._aggregate)
+        if (
+            following.kind in ("col", "flag")
+            and following.start == span.end
+            and following.link
+            and (
+                following.link.table == span.link.table
+                and (self._by or self._draft.subject or self._which or self._draft.share or self._aggregate)
+            )
         ):
             self._draft.tables.append(span.link.table)
             return  # "by research group": the column says it
@@ -96,6 +102,9 @@ class Pieces:
             return
         if self._condition(span, place):
             return
+        if span.text.endswith("ed") and self._draft.listed and column.type == "text" and span.link.cost > 0:
+            self._draft.cost += 0.15  # a verb: "which trainers has she booked"
+            return
         if self._spans[self._at : self._at + 1] and self._peek().kind == "empty":
             self._skip_to(self._peek())
             self._test(Test(Target(place=place), "is not null" if self._take_neg() else "is null"))
@@ -105,7 +114,12 @@ class Pieces:
         self._thing(span, Target(table=place.table, place=place))
 
     def on_measure(self, span: Span) -> None:
-        if self._last is not None and self._last.cue is not None and span.cue and set(self._last.cue.of) & set(span.cue.of):
+        if (
+            self._last is not None
+            and self._last.cue is not None
+            and span.cue
+            and set(self._last.cue.of) & set(span.cue.of)
+        ):
             return  # "copies sold" is one thing
         before = self._spans[self._at - 2] if self._at > 1 else _NOTHING
         if before.kind == "col" and before.link and self._column(before.link.place).numeric:
@@ -130,12 +144,29 @@ class Pieces:
         if previous.kind == "num":
             return
         asked = self._by or self._which or previous.kind in ("by", "which", "sup", "sort", "and")
-        if not asked and span.text in ("year", "years", "months", "month", "weeks", "week", "day", "days", "hour", "hours", "date"):
+        if not asked and span.text in (
+            "year",
+            "years",
+            "months",
+            "month",
+            "weeks",
+            "week",
+            "day",
+            "days",
+            "hour",
+            "hours",
+            "date",
+        ):
             self._leave(span)  # "hours worked"
             return
         target = Target(bucket=bucket)  # type: ignore[arg-type]
         self._by = False
-        if self._draft.rank and self._draft.rank.target is None and not self._which and previous.kind in ("sup", "first"):
+        if (
+            self._draft.rank
+            and self._draft.rank.target is None
+            and not self._which
+            and previous.kind in ("sup", "first")
+        ):
             self._draft.cost += 0.3
         self._draft.groups.append(target)
         self._which = False
@@ -193,7 +224,13 @@ class Pieces:
             if draft.subject in (None, target.table) and not (draft.groups or draft.listed or self._last):
                 draft.having.append((target, limit))
                 draft.subject = draft.subject or target.table
-            elif number is not None and draft.subject and not draft.wanted and isinstance(number, int) and len(limit.values) == 1:
+            elif (
+                number is not None
+                and draft.subject
+                and not draft.wanted
+                and isinstance(number, int)
+                and len(limit.values) == 1
+            ):
                 self._belonging(target.table)
                 draft.belongings[-1].count = (_TURNED[limit.operator] if self._take_neg() else limit.operator, number)  # type: ignore[assignment]
             else:
@@ -228,8 +265,12 @@ class Pieces:
         elif self._aggregate is not None:
             self._measured(target)
         else:
-            if draft.wanted and draft.wanted[0].aggregate == "avg" and not draft.groups and target.table and (
-                draft.wanted[0].target.place is None and draft.wanted[0].target.cue is None
+            if (
+                draft.wanted
+                and draft.wanted[0].aggregate == "avg"
+                and not draft.groups
+                and target.table
+                and (draft.wanted[0].target.place is None and draft.wanted[0].target.cue is None)
             ):
                 draft.outer, draft.wanted[0].aggregate = "avg", "count"
             draft.groups.append(target)
@@ -396,7 +437,10 @@ class Pieces:
                 return
             if following.kind == "col" and self._last and self._last.place and following.link:
                 there = following.link.place
-                if there.table == self._last.place.table and self._column(there).type == self._column(self._last.place).type:
+                if (
+                    there.table == self._last.place.table
+                    and self._column(there).type == self._column(self._last.place).type
+                ):
                     self._skip_to(following)
                     if self._last in self._draft.listed:
                         self._draft.listed.remove(self._last)
@@ -449,8 +493,11 @@ class Pieces:
             else:
                 self._compared(limit)
             return
-        if draft.rank and draft.rank.number is None and isinstance(span.value, int) and self._spans[self._at - 2].kind in (
-            "sup", "first", "adj", "of"
+        if (
+            draft.rank
+            and draft.rank.number is None
+            and isinstance(span.value, int)
+            and self._spans[self._at - 2].kind in ("sup", "first", "adj", "of")
         ):
             draft.rank.number = span.value
             return
@@ -475,7 +522,9 @@ class Pieces:
             return
         if isinstance(span.value, int) and 1900 <= span.value <= 2100:
             year = span.value
-            self._draft.times.append((Time(datetime(year, 1, 1), datetime(year + 1, 1, 1), str(year), "=", (year,)), None, False))
+            self._draft.times.append(
+                (Time(datetime(year, 1, 1), datetime(year + 1, 1, 1), str(year), "=", (year,)), None, False)
+            )
             return
         self._leave(span)
 
@@ -528,6 +577,10 @@ class Pieces:
         if self._aggregate is not None and span.meaning in ("sum", "avg") and self._aggregate.meaning == "count":
             return  # "how many in total"
         following = self._peek()
+        rank = self._draft.rank
+        if span.meaning == "avg" and following.kind in ("end", "time", "of") and rank and rank.target and not rank.aggregate:
+            rank.aggregate = "avg"  # "the best ratings on average"
+            return
         if span.meaning in ("sum", "avg") and following.kind in ("end", "by", "time") and self._draft.listed:
             target = self._draft.listed.pop()  # "price on average"
             self._draft.wanted.append(Wanted(span.meaning, target))  # type: ignore[arg-type]
@@ -587,7 +640,13 @@ class Pieces:
 
     def on_by(self, span: Span) -> None:
         before, following = self._spans[self._at - 2] if self._at > 1 else _NOTHING, self._peek()
-        if span.text == "by" and before.kind == "measure" and self._draft.subject and self._asks() and following.kind == "rel":
+        if (
+            span.text == "by"
+            and before.kind == "measure"
+            and self._draft.subject
+            and self._asks()
+            and following.kind == "rel"
+        ):
             return  # "authors bought by customers"
         self._by = True
         self._per = span.text == "per"
@@ -645,7 +704,9 @@ class Pieces:
         following = self._peek()
         if self._draft.groups and self._last in self._draft.groups and following.kind in ("col", "bucket"):
             self._by = True  # "by city and year"
-        elif self._draft.wanted and self._last == self._draft.wanted[-1].target and following.kind in ("col", "measure"):
+        elif (
+            self._draft.wanted and self._last == self._draft.wanted[-1].target and following.kind in ("col", "measure")
+        ):
             last = self._draft.wanted[-1].aggregate
             following = self._peek()
             if last in ("sum", "avg", "min", "max", "median") and following.kind == "col":

@@ -73,7 +73,9 @@ class Settler:
             return found
         if draft.rank and draft.rank.marked:
             return self._ranked(draft.rank)
-        measured = [t for t in draft.listed if t.cue or (t.place and self._column(t.place).numeric and self._adds(t.place))]
+        measured = [
+            t for t in draft.listed if t.cue or (t.place and self._column(t.place).numeric and self._adds(t.place))
+        ]
         dated = bool(draft.listed) and all(t.place and self._column(t.place).temporal for t in draft.listed)
         if dated and any(g.bucket for g in draft.groups):  # "bookings per year"
             draft.event, draft.listed = draft.listed[0].place, []
@@ -141,6 +143,7 @@ class Settler:
 
     def _facts(self) -> str:
         """The table whose rows are events: most foreign keys, then most rows."""
+
         def weight(name: str) -> tuple[int, int]:
             keys = sum(k.table == name for k in self._database.foreign_keys)
             return keys, self._database.relation(name).rows or 0
@@ -203,7 +206,7 @@ class Settler:
                 continue
             for i, column in enumerate(dates(relation)):
                 words = set(name_stems(column.name))
-                personal = bool(words & {"bear", "birth", "born", "dob", stem("born")})
+                personal = bool(words & {"bear", "birth", "born", "dob", "sinc", "join", "hire", "regist", stem("born")})
                 found.append((far * 2 + (5 if personal else 0), i, ColumnRef(relation.name, column.name)))
         if not found:
             raise Unsettled
@@ -267,7 +270,9 @@ class Settler:
     def _usual(self, table: str) -> ColumnRef:
         """The number that a table is about, where nobody names one."""
         relation = self._database.relation(table)
-        found = [c for c in relation.columns if is_measure(self._database, relation, c) and c.type in ("real", "integer")]
+        found = [
+            c for c in relation.columns if is_measure(self._database, relation, c) and c.type in ("real", "integer")
+        ]
         if not found:
             raise Unsettled
         self.cost += 0.3 * (len(found) - 1)
@@ -285,7 +290,11 @@ class Settler:
         found = []
         for operator, moment in ((">=", time.start), ("<", time.end)):  # type: ignore[attr-defined]
             if moment is not None:
-                text = moment.isoformat(" ") if stamp and moment.time() != datetime.min.time() else moment.date().isoformat()
+                text = (
+                    moment.isoformat(" ")
+                    if stamp and moment.time() != datetime.min.time()
+                    else moment.date().isoformat()
+                )
                 found.append(Predicate(place, operator, (text,)))  # type: ignore[arg-type]
         return found
 
@@ -379,7 +388,9 @@ class Settler:
         assert target.cue
         if "revenue" not in target.cue.of:
             return None
-        if any(cost < 0.5 and usual_aggregate(self._column(p)) == "sum" for p, cost in self._columns(target, None, False)):
+        if any(
+            cost < 0.5 and usual_aggregate(self._column(p)) == "sum" for p, cost in self._columns(target, None, False)
+        ):
             return None
         for relation in sorted(self._database.relations, key=lambda r: self._distance(base, r.name)):
             named = {c.name: set(name_stems(c.name)) for c in relation.columns if c.numeric}
@@ -571,8 +582,11 @@ class Settler:
         own = self._own_column(target, rank, subject)
         if own is not None and not things:
             return self._rows_ranked(own, rank, limit)
-        if own is not None and not draft.groups and kinds and all(
-            k.place and (k.place.table == subject or k.place.table == own.table) for k in kinds
+        if (
+            own is not None
+            and not draft.groups
+            and kinds
+            and all(k.place and (k.place.table == subject or k.place.table == own.table) for k in kinds)
         ):
             if not rank.aggregate and self._labels(kinds):
                 return self._rows_ranked(own, rank, limit, kinds)
@@ -703,7 +717,9 @@ class Settler:
 
     def _is_year(self, place: ColumnRef) -> bool:
         column = self._column(place)
-        return isinstance(column.low, int) and isinstance(column.high, int) and 1000 <= column.low <= column.high <= 2100
+        return (
+            isinstance(column.low, int) and isinstance(column.high, int) and 1000 <= column.low <= column.high <= 2100
+        )
 
     def _shown(self) -> list[ColumnRef]:
         """The columns that people know the subject's rows by."""
@@ -742,7 +758,9 @@ class Settler:
                 columns = [*columns, *(ColumnRef(table, n) for n in label_columns(relation) or relation.key)]
         order = None
         if draft.sort and places:
-            numeric = [i for i, p in enumerate(dict.fromkeys(columns)) if self._column(p).numeric or self._column(p).temporal]
+            numeric = [
+                i for i, p in enumerate(dict.fromkeys(columns)) if self._column(p).numeric or self._column(p).temporal
+            ]
             order = (numeric[0], draft.sort.largest) if numeric else None
         return Asked(
             self._subject,

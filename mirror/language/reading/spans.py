@@ -14,6 +14,7 @@ BEAM, READINGS = 60, 4
 # What it costs to leave a word out of the reading.
 _SKIP, _SKIP_FIRM = 2.2, 4.0
 _CUE_COST = {"filler": 0.12, "of": 0.02, "measure": 0.25, "adj": 0.02, "show": 0.0, "first": 0.1, "every": 0.1}
+_OTHER_FORM = 0.3  # a value in another form of its word
 _LINKED_FILLER = 0.25  # a word of a name that is also a word of every question
 
 
@@ -83,7 +84,9 @@ def spans_of(tokens: list[Token], found: list[times.Span], linker: Linker) -> li
         if token.kind == "comma":
             here.append(Span(i, i + 1, "comma", 0.0, text=","))
         if token.number is not None:
-            here.append(Span(i, i + 1, "num", 0.0 if token.kind == "number" else 0.05, value=token.number, text=token.text))
+            here.append(
+                Span(i, i + 1, "num", 0.0 if token.kind == "number" else 0.05, value=token.number, text=token.text)
+            )
         for length in range(1, min(longest_cue(), len(tokens) - i) + 1):
             for cue in cues().get(tuple(words[i : i + length]), ()):
                 cost = _CUE_COST.get(cue.kind, 0.05) - 0.02 * (length - 1)
@@ -92,6 +95,8 @@ def spans_of(tokens: list[Token], found: list[times.Span], linker: Linker) -> li
         for length in range(1, min(linker.longest, len(tokens) - i) + 1):
             for link in linker.at(tuple(stemmed[i : i + length]))[:READINGS]:
                 cost = link.cost + (_LINKED_FILLER if plain and length == 1 else 0.0) - 0.05 * (length - 1)
+                if link.kind == "val" and length == 1 and not _same_form(token.text, str(link.value)):
+                    cost += _OTHER_FORM
                 here.append(_linked(i, i + length, link, cost, " ".join(words[i : i + length])))
         if not here:
             here += [_linked(i, i + 1, link, link.cost, token.text) for link in linker.corrected(token)[:READINGS]]
@@ -99,6 +104,12 @@ def spans_of(tokens: list[Token], found: list[times.Span], linker: Linker) -> li
         here.append(Span(i, i + 1, "skipped", _SKIP_FIRM if firm else _SKIP, text=token.text))
         starts.append(here)
     return starts
+
+
+def _same_form(word: str, value: str) -> bool:
+    """Whether a word stands in a value as it is, or in the plural: `bookings` is not `Booked`."""
+    own = value.lower().replace("-", " ").split()
+    return any(word in (w, f"{w}s", f"{w}es") or w in (f"{word}s", f"{word}es") for w in own)
 
 
 def _linked(start: int, end: int, link: Link, cost: float, text: str) -> Span:

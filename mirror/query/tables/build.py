@@ -370,7 +370,9 @@ class _Builder(Joins):
             if m.until:
                 name = f"{before}_days"
             if m.over:
-                name = f"share_of_{what}" if m.over.factors == m.factors and m.over.table == m.table else f"{name}_ratio"
+                name = (
+                    f"share_of_{what}" if m.over.factors == m.factors and m.over.table == m.table else f"{name}_ratio"
+                )
             if m.minus:
                 name = f"difference_in_{name}"
             if name == "total" or name in names:

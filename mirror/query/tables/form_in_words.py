@@ -1,7 +1,17 @@
 """The form in words: how a question about other data was read."""
 
 from mirror.query.tables.build import Built
-from mirror.query.tables.form import AGGREGATE_WORDS, Asked, ColumnRef, GroupBy, Having, Mean, Measure, Predicate, Presence
+from mirror.query.tables.form import (
+    AGGREGATE_WORDS,
+    Asked,
+    ColumnRef,
+    GroupBy,
+    Having,
+    Mean,
+    Measure,
+    Predicate,
+    Presence,
+)
 from mirror.schema.database import Database
 from mirror.schema.names import column_words, many, role_words
 from mirror.table.values import Value

@@ -163,7 +163,9 @@ class Joins:
         head = way[: down + 1]
         if presence.count:
             operator, number = presence.count
-            counted = exp.Subquery(this=self._belonging(part, head, inside or [(way, None)], exp.Count(this=exp.Star())))
+            counted = exp.Subquery(
+                this=self._belonging(part, head, inside or [(way, None)], exp.Count(this=exp.Star()))
+            )
             return self._test(counted, operator, (number,))
         if presence.every:
             broken = [(w, _turned(c)) for w, c in inside if c is not None]
