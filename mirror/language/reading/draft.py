@@ -45,6 +45,7 @@ class Test:
     operator: Operator
     values: tuple[object, ...] = ()
     mean: bool = False
+    within: Target | None = None
     low: bool = False
     share: bool = False  # whether it belongs to the part of a share
 
@@ -102,6 +103,8 @@ class Draft:
     gap: bool = False
     outer: Aggregate | None = None
     elapsed: bool = False
+    unit: str = "days"
+    both: bool = False
     event: ColumnRef | None = None
     per: Target | None = None
     person: bool = False

@@ -26,6 +26,7 @@ _GENDERS = {
     ("f", "w", "female", "woman", "weiblich"): ("female", "females", "women", "woman", "girls", "ladies", "womens"),
     ("m", "male", "man", "männlich"): ("male", "males", "men", "man", "boys", "mens"),
 }
+_PROSE = frozenset(stem(w) for w in ("comment", "note", "remark", "text", "description", "summary", "message", "review"))
 _YES = frozenset(("yes", "y", "true", "t", "ja", "oui", "si", "1"))
 _NO = frozenset(("no", "n", "false", "f", "nein", "non", "0"))
 
@@ -73,7 +74,7 @@ class Linker:
             self._put((*words, *name_stems(key.to)), Link("rel", key.to, cost=EXACT, role=key))
         self.longest = min(MOST_WORDS, max((len(p) for p in self._index), default=1))
         single = {p[0] for p in self._index if len(p) == 1}
-        self._vocabulary = sorted(w for w in single if len(w) >= 4 and w.isalpha())
+        self._vocabulary = sorted(w for w in single if len(w) >= 3 and w.isalpha())
 
     # -- what is known ---------------------------------------------------------------------------------------------
 
@@ -148,7 +149,7 @@ class Linker:
         if not words or len(words) > 12:
             return
         self._put(words, Link("val", relation.name, column.name, value, EXACT + 0.05))
-        if len(words) > 1:
+        if len(words) > 1 and not (_PROSE & set(name_stems(column.name))):
             self._put(("".join(words),), Link("val", relation.name, column.name, value, 0.1))
             for size in range(len(words) - 1, 0, -1):
                 for start in range(len(words) - size + 1):
@@ -187,6 +188,9 @@ class Linker:
         """What a word that names nothing may be a slip of."""
         if len(token.text) < 4 or not token.text.isalpha() or (token.text,) in cues():
             return ()
+        short = [w for w in self._vocabulary if 3 <= len(w) <= 5 and len(token.text) >= len(w) + 2 and token.text.startswith(w)]
+        if short:  # `prem` for "premium"
+            return tuple(replace(k, cost=k.cost + PART) for w in short for k in self.at((w,)) if k.kind == "col")
         close = difflib.get_close_matches(token.stem, self._vocabulary, n=2, cutoff=0.8)
         found = [replace(k, cost=k.cost + TYPO) for word in close for k in self.at((word,))]
         return tuple(sorted(found, key=lambda link: link.cost))

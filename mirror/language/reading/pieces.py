@@ -64,7 +64,7 @@ class Pieces:
         self._at += 1
 
     def _leave(self, span: Span) -> None:
-        if span.kind not in ("of", "than", "comma", "end", "both"):
+        if span.kind not in ("of", "than", "comma", "end"):
             self._draft.left.append(span.text)
             self._draft.cost += 0.6
 
@@ -132,7 +132,9 @@ class Pieces:
         bucket = span.meaning
         previous = self._spans[self._at - 2] if self._at >= 2 else _NOTHING
         if self._draft.elapsed and bucket in ("day", "year", "month", "week", "hour") and not self._by:
-            if bucket != "day":
+            if bucket == "hour":
+                self._draft.unit = "hours"
+            elif bucket != "day":
                 self._leave(span)
             return  # "in days"
         if self._limit and bucket in ("year", "month", "day", "week", "hour", "quarter"):
@@ -247,7 +249,24 @@ class Pieces:
             self._test(Test(target, "<=", limit.values[1:], low=low))
             return
         operator = _TURNED[limit.operator] if negated else limit.operator
-        self._test(Test(target, operator, limit.values, mean=not limit.values, low=low))  # type: ignore[arg-type]
+        test = Test(target, operator, limit.values, mean=not limit.values, low=low)  # type: ignore[arg-type]
+        if test.mean:
+            test.within = self._within()
+        self._test(test)
+
+    def _within(self) -> Target | None:
+        """`than the average of their own genre`: the genre."""
+        following = self._peek()
+        if following.kind == "rel" and following.link and following.link.table == self._draft.subject:
+            self._skip_to(following)  # "than the average room"
+            following = self._peek()
+        if following.kind == "rel" and following.link:
+            self._skip_to(following)
+            return Target(table=following.link.table)
+        if following.kind == "col" and following.link and not self._column(following.link.place).numeric:
+            self._skip_to(following)
+            return Target(place=following.link.place)
+        return None
 
     def _grouped(self, target: Target) -> None:
         draft = self._draft
@@ -738,6 +757,10 @@ class Pieces:
 
     def on_elapsed(self, span: Span) -> None:
         self._draft.elapsed = True
+        self._draft.unit = next((u for u in ("hours", "minutes") if u in span.text), "days")
+
+    def on_both(self, span: Span) -> None:
+        self._draft.both = True
 
     def on_still(self, span: Span) -> None:
         if self._peek(0, ()).kind in ("val", "flag"):

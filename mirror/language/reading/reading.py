@@ -1,6 +1,6 @@
 """A question's readings, the cheapest first: forms with their costs, and the words that were not read."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from mirror.language.reading.pieces import Pieces
@@ -12,6 +12,7 @@ from mirror.query.tables.form import Asked
 from mirror.schema.database import Database
 
 _MOST_COVERS = 40
+_UNUSED = 0.6  # a table that is named and not read
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,24 @@ def readings(question: str, database: Database, now: datetime, most: int = 3) ->
             built = build(asked, database)
         except (Refusal, KeyError, IndexError):
             continue
+        asked, built, cost = _through(asked, built, cost, cover, database)
         made.append(Reading(asked, built, cost, unread, cover))
-        if len(made) == most:
+        if len(made) == most + 2:
             break
-    return made
+    return sorted(made, key=lambda r: r.cost)[:most]
+
+
+def _through(asked: Asked, built: Built, cost: float, cover: Cover, database: Database) -> tuple[Asked, Built, float]:
+    """The form by way of the tables that were named: who bought a tent did not only review it."""
+    named = {s.link.table for s in cover.spans if s.kind == "rel" and s.link}
+    missing = tuple(sorted(named - set(built.tables)))
+    if not missing:
+        return asked, built, cost
+    try:
+        further = replace(asked, via=missing)
+        built_further = build(further, database)
+    except (Refusal, KeyError, IndexError):
+        return asked, built, cost + _UNUSED * len(missing)
+    if named <= set(built_further.tables):
+        return further, built_further, cost + 0.05
+    return asked, built, cost + _UNUSED * len(missing)

@@ -63,6 +63,8 @@ class Settler:
             if t.operator == "=" and t.target.place and t.target.place.table != self._subject and not draft.gap
             and sum(o.target.place == t.target.place and o.operator == "=" for o in draft.tests) > 1
         ]  # fmt: skip
+        others = [t for t in draft.tables if t != self._subject]
+        self._twice = others[-1] if draft.both and len(draft.times) == 2 and others else None
         if draft.elapsed:
             return self._elapsed()
         if draft.share and draft.share_of is None and not draft.wanted and not draft.listed:
@@ -119,7 +121,7 @@ class Settler:
         if draft.tables:
             table = draft.tables[0]
             holders = [k.table for k in self._database.foreign_keys if k.to == table]
-            lookup = len(self._database.relation(table).columns) <= 3 and len(set(holders)) == 1
+            lookup = len(self._database.relation(table).columns) <= 6 and len(set(holders)) == 1 and bool(draft.tests)
             return holders[0] if lookup else table  # "desserts": dishes of that kind
         tables = [r for r in self._database.relations if not r.view] or list(self._database.relations)
         if len(tables) == 1:
@@ -226,7 +228,7 @@ class Settler:
             found.append(self._open_ended(base))
         if share is not True:
             for time, place, inside in self._draft.times:
-                if not inside:
+                if not inside and not self._twice:
                     found += self._time(time, place, base)
         fixed: dict[ColumnRef, object] = {}
         for predicate in found:
@@ -254,7 +256,7 @@ class Settler:
         if test.mean:
             if not column.numeric:
                 raise Unsettled
-            return Predicate(place, operator, (Mean(place),))  # type: ignore[arg-type]
+            return Predicate(place, operator, (Mean(place, self._alike(test.within, place)),))  # type: ignore[arg-type]
         values = test.values
         if column.temporal and values and isinstance(values[0], int | float) and not isinstance(values[0], bool):
             years = float(values[0])
@@ -266,6 +268,18 @@ class Settler:
         if not column.numeric and any(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
             raise Unsettled
         return Predicate(place, operator, values)  # type: ignore[arg-type]
+
+    def _alike(self, within: Target | None, place: ColumnRef) -> ColumnRef | None:
+        """The column of the same table in which rows are alike: its own, or the key of the table that is named."""
+        if within is None:
+            return None
+        if within.place is not None and within.place.table == place.table:
+            return within.place
+        goal = within.place.table if within.place else within.table
+        keys = [k for k in self._database.foreign_keys if k.table == place.table and k.to == goal and len(k.columns) == 1]
+        if len(keys) != 1:
+            raise Unsettled
+        return ColumnRef(place.table, keys[0].columns[0])
 
     def _usual(self, table: str) -> ColumnRef:
         """The number that a table is about, where nobody names one."""
@@ -310,6 +324,9 @@ class Settler:
             Presence(t.target.place.table, base, conditions=(self._predicate(t, t.target.place.table),))  # type: ignore[union-attr]
             for t in self._both
         ]
+        if self._twice:  # "who ordered both in 2024 and in 2025"
+            for time, place, _ in self._draft.times:
+                found.append(Presence(self._twice, base, conditions=tuple(self._time(time, place, self._twice))))
         for belonging in self._draft.belongings:
             if belonging.table == base or base == "":
                 raise Unsettled
@@ -492,6 +509,8 @@ class Settler:
         if not part and rest and not groups:
             part, rest = tuple(p for p in rest), ()
         presences = self._presences(base)
+        if groups and not part and not presences and not rest:
+            return Asked(base, (measure,), groups, of_total=True, chart=self._chart())
         if part and not presences:
             whole = replace(measure, conditions=part, over=measure)
             return Asked(base, (whole,), groups, conditions=rest, chart=self._chart())
@@ -562,7 +581,7 @@ class Settler:
         aggregate = next((w.aggregate for w in draft.wanted if w.aggregate in ("avg", "min", "max", "median")), "avg")
         if draft.rank and draft.rank.marked:
             raise Unsettled
-        measure = Measure(aggregate, base, (first,), until=second)  # type: ignore[arg-type]
+        measure = Measure(aggregate, base, (first,), until=second, unit=draft.unit)  # type: ignore[arg-type]
         return Asked(base, (measure,), self._groups(base), conditions=self._predicates(base), chart=self._chart())
 
     # -- first places ----------------------------------------------------------------------------------------------
@@ -668,6 +687,8 @@ class Settler:
         aggregate: Aggregate | None = rank.aggregate
         if target.place is None and target.cue is None and target.table:
             return Measure("count", target.table)
+        if target.cue is not None and aggregate in (None, "sum") and (product := self._product(target, subject)):
+            return product
         place = self._place(target, subject)
         column = self._column(place)
         if aggregate is None and column.temporal:

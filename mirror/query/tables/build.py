@@ -69,6 +69,8 @@ class _Builder(Joins):
             tree = self._beyond_mean(tree, metrics, dimensions)
         if asked.count_groups:
             return self._counted(tree)
+        if asked.of_total:
+            return self._shares(tree, metrics), metrics, dimensions
         if asked.outer:
             return self._of_groups(tree, metrics[0], asked.outer)
         if asked.per and asked.order and asked.limit:
@@ -126,6 +128,18 @@ class _Builder(Joins):
         if asked.count_groups:
             return outer
         return self._sorted(outer, [c for c in shown if c.name not in metrics], metrics)
+
+    def _shares(self, tree: exp.Select, metrics: list[str]) -> exp.Select:
+        """Each group's part of the leading number of all groups."""
+        names = tree.named_selects
+        tree.set("order", None)
+        whole = exp.Window(this=exp.Sum(this=self._column(None, metrics[0])), over="OVER")
+        part = exp.Mul(this=exp.Literal.number("1.0"), expression=self._column(None, metrics[0]))
+        under = exp.func("NULLIF", whole, exp.Literal.number(0))
+        share = exp.Div(this=part, expression=under, typed=False, safe=False)
+        shown = [exp.Alias(this=share, alias=self._identifier(n)) if n == metrics[0] else self._column(None, n) for n in names]
+        outer = exp.select(*shown).from_(exp.Subquery(this=tree, alias=self._alias("found")))
+        return self._ordered(outer, [(self._column(None, metrics[0]), True)])
 
     def _of_groups(self, tree: exp.Select, metric: str, aggregate: Aggregate) -> tuple[exp.Expr, list[str], list[str]]:
         """One number of all groups."""
@@ -340,6 +354,9 @@ class _Builder(Joins):
         number = numbers[0] if len(numbers) == 1 else exp.Mul(this=numbers[0], expression=numbers[1])
         if measure.until is not None:
             number = dialects.days(number, self._place(part, measure.until), self._dialect)
+            if measure.unit != "days":
+                times = exp.Literal.number(24 if measure.unit == "hours" else 1440)
+                number = exp.Mul(this=exp.Paren(this=number), expression=times)
         number = among(number)
         if measure.aggregate == "distinct":
             return self._distinct(among(self._place(part, measure.factors[0])))
@@ -368,7 +385,7 @@ class _Builder(Joins):
             }[m.aggregate]  # fmt: skip
             name = what if what.startswith(f"{before}_") or what == before else f"{before}_{what}"
             if m.until:
-                name = f"{before}_days"
+                name = f"{before}_{m.unit}"
             if m.over:
                 name = (
                     f"share_of_{what}" if m.over.factors == m.factors and m.over.table == m.table else f"{name}_ratio"

@@ -34,7 +34,8 @@ class Measure:
         aggregate: how many rows become one number.
         table: whose rows.
         factors: the column, or two that are multiplied row by row; empty to count rows.
-        until: the date up to which days are counted from the one date in `factors`.
+        until: the date up to which time is counted from the one date in `factors`.
+        unit: what that time is counted in.
         conditions: on the rows that count, beside those of the question.
         over: the number that this one is divided by.
         minus: the number that is taken from this one.
@@ -44,6 +45,7 @@ class Measure:
     table: str
     factors: tuple[ColumnRef, ...] = ()
     until: ColumnRef | None = None
+    unit: Literal["days", "hours", "minutes"] = "days"
     conditions: tuple["Predicate", ...] = ()
     over: "Measure | None" = None
     minus: "Measure | None" = None
@@ -66,9 +68,10 @@ class GroupBy:
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of a column over all rows of its table, as a number to compare with."""
+    """The mean of a column, as a number to compare with: over all rows of its table, or those alike in another column."""
 
     place: ColumnRef
+    within: ColumnRef | None = None
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,7 @@ class Asked:
         offset: places that are left out at the front: 1 for the second.
         per: with a limit, how many of the groups at the front have a ranking each.
         count_groups: only the number of groups is asked for.
+        of_total: the leading measure as a share of its sum over all groups.
         outer: what becomes one number of the groups' leading measure: the average number of orders per customer.
         via: tables that a path must pass.
         chart: what was asked of the chart.
@@ -148,6 +152,7 @@ class Asked:
     offset: int = 0
     per: int = 0
     count_groups: bool = False
+    of_total: bool = False
     outer: Aggregate | None = None
     via: tuple[str, ...] = ()
     chart: ChartWish = field(default_factory=ChartWish)

@@ -36,7 +36,8 @@ def read_back(asked: Asked, built: Built, database: Database) -> str:
         parts.append(f"number of {_plural(asked.groups[0])}")
         parts.append(f"with {' and '.join(_having(h, measures) for h in asked.having)}")
     elif measures:
-        parts.append(f"{AGGREGATE_WORDS[asked.outer]} {measures[0]}" if asked.outer else " and ".join(measures))
+        leading = f"{AGGREGATE_WORDS[asked.outer]} {measures[0]}" if asked.outer else " and ".join(measures)
+        parts.append(f"share of all in {leading}" if asked.of_total else leading)
         parts += [f"by {' and '.join(groups)}"] if groups else []
         parts += [f"with {_having(h, measures)}" for h in asked.having]
     elif groups:
@@ -71,7 +72,7 @@ def _measure(measure: Measure, database: Database) -> str:
     word = AGGREGATE_WORDS[measure.aggregate]
     if measure.until:
         (start,) = measure.factors
-        text = f"{word} days from {start.table}.{start.column} to {measure.until.column}"
+        text = f"{word} {measure.unit} from {start.table}.{start.column} to {measure.until.column}"
     elif not measure.factors:
         text = f"{word} {many(measure.table)}"
     else:
@@ -104,7 +105,8 @@ def _condition(condition: Predicate, database: Database) -> str:
     other = condition.values[0] if condition.values else None
     place, operator = _place(condition.place, database), _OPERATORS.get(condition.operator, condition.operator)
     if isinstance(other, Mean):
-        return f"{place} {operator} its average"
+        alike = f" at the same {_place(other.within, database)}" if other.within else ""
+        return f"{place} {operator} its average{alike}"
     if isinstance(other, ColumnRef):
         return f"{place} {operator} {_place(other, database)}"
     return f"{place} {_compared(condition.operator, condition.values)}"  # type: ignore[arg-type]

@@ -206,8 +206,11 @@ class Joins:
             return COMPARED[condition.operator](this=column, expression=there)
         if isinstance(other, Mean):
             self.read.append(other.place.table)
-            mean = exp.select(exp.Avg(this=self._column(None, other.place.column)))
-            mean = mean.from_(self._table(other.place.table, other.place.table))
+            mean = exp.select(exp.Avg(this=self._column("alike", other.place.column)))
+            mean = mean.from_(self._table(other.place.table, "alike"))
+            if other.within is not None:
+                own = exp.Column(this=self._identifier(other.within.column), table=column.args.get("table"))
+                mean = mean.where(exp.EQ(this=self._column("alike", other.within.column), expression=own))
             return COMPARED[condition.operator](this=column, expression=exp.Subquery(this=mean))
         return self._test(column, condition.operator, condition.values)  # type: ignore[arg-type]
 
