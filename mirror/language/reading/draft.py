@@ -18,6 +18,7 @@ class Target:
     cue: Cue | None = None
     bucket: Bucket | None = None
     role: ForeignKey | None = None
+    part: bool = False  # whether a part of the table's name was said: tickets, of ticket sales
 
 
 @dataclass
@@ -70,6 +71,7 @@ class Rank:
     aggregate: Aggregate | None = None
     number: int | None = None
     nth: int = 1
+    text: str = ""
     marked: bool = True  # False for a mere order
     absent: bool = False
 

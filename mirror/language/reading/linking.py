@@ -130,7 +130,7 @@ class Linker:
     ) -> None:
         plain = tuple(w for w in words if w not in ("is", "has", "was", "be", "have"))
         for phrase, cost in _phrases(plain or words):
-            self._put(phrase, Link("flag", relation.name, column.name, flag[0], cost + 0.05))
+            self._put(phrase, Link("flag", relation.name, column.name, flag[0], cost + 0.05 + 0.3 * (phrase != (plain or words))))
             if len(phrase) == 1 and cost <= PART:
                 for prefix in ("un", "in", "non", "dis", "not "):
                     self._put(

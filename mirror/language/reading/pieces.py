@@ -87,7 +87,7 @@ class Pieces:
         ):
             self._draft.tables.append(span.link.table)
             return  # "by research group": the column says it
-        self._thing(span, Target(table=span.link.table, role=span.link.role))
+        self._thing(span, Target(table=span.link.table, role=span.link.role, part=0.05 < span.link.cost < 0.6))
 
     def on_col(self, span: Span) -> None:
         assert span.link
@@ -443,6 +443,11 @@ class Pieces:
         limit = self._limit_of(span)
         if limit is None:
             following = self._peek()
+            later = self._spans[self._spans.index(following) + 1 :][:2] if following is not _NOTHING else []
+            if following.kind in ("rel", "col", "measure") and [s.kind for s in later] == ["than", "agg"] and later[1].meaning == "avg":
+                self._spans = [s for s in self._spans if s not in later]  # "more tickets than the average show"
+                self._limit = Limit(span.meaning, ())  # type: ignore[arg-type]
+                return
             if span.meaning == "between" and (self._draft.elapsed or self._draft.gap or self._aggregate):
                 self._draft.elapsed = not self._draft.gap
                 return
@@ -471,6 +476,9 @@ class Pieces:
                 self._leave(span)
             return
         following = self._peek(0, ("than",))
+        if following.kind == "agg" and following.meaning in ("distinct", "count"):
+            self._skip_to(following)  # "at least 6 different machines"
+            following = self._peek(0, ("than",))
         if following.kind in ("rel", "col", "measure", "bucket", "val", "flag") and self._fits(following):
             self._limit = limit
             return
@@ -620,7 +628,7 @@ class Pieces:
         return negated
 
     def on_sup(self, span: Span) -> None:
-        self._ranked(Rank(span.meaning in ("max", ">")))
+        self._ranked(Rank(span.meaning in ("max", ">"), text=span.text))
 
     def _ranked(self, rank: Rank) -> None:
         draft = self._draft

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from mirror.language.reading.draft import Draft, Rank, Target, Test, Wanted
 from mirror.language.reading.lexemes import stem
+from mirror.language.reading.lexicon import cues
 from mirror.language.reading.linking import Linker, name_stems
 from mirror.query.errors import Refusal
 from mirror.query.spec import ChartWish
@@ -378,7 +379,7 @@ class Settler:
         if target == Target():
             return Measure("count", self._subject)
         if target.place is None and target.table is not None:
-            return Measure("count", target.table)
+            return self._counted(target)
         if target.cue is not None and aggregate in (None, "sum", "value") and (product := self._product(target, base)):
             return product
         place = self._measure_place(target, base)
@@ -399,6 +400,15 @@ class Settler:
                 return Measure(aggregate, place.table, (place,))
             raise Unsettled
         return Measure(aggregate, place.table, (place,))  # type: ignore[arg-type]
+
+    def _counted(self, target: Target) -> Measure:
+        """Rows; where a part of the name was said and each row stands for several, those: tickets of ticket sales."""
+        assert target.table
+        columns = self._database.relation(target.table).columns
+        many = [c.name for c in columns if c.numeric and set(name_stems(c.name)) & _MANY]
+        if target.part and len(many) == 1:
+            return Measure("sum", target.table, (ColumnRef(target.table, many[0]),))
+        return Measure("count", target.table)
 
     def _product(self, target: Target, base: str) -> Measure | None:
         """Money that no column holds: quantity times price of one table's rows."""
@@ -657,6 +667,10 @@ class Settler:
             return Target(table=others[-1])
         if draft.groups or any(t.place for t in draft.listed):
             return Target(table=self._subject)
+        sized = next((c for c in cues().get((rank.text,), ()) if c.kind == "adj"), None)
+        if sized and (found := [f for f in self._columns(Target(cue=sized), self._subject) if f[0].table == self._subject]):
+            self.cost += 0.1
+            return Target(place=found[0][0])
         self.cost += 0.6
         return Target(place=self._usual(self._subject))
 
@@ -686,7 +700,7 @@ class Settler:
             return self._counted_facts(subject)
         aggregate: Aggregate | None = rank.aggregate
         if target.place is None and target.cue is None and target.table:
-            return Measure("count", target.table)
+            return self._counted(target)
         if target.cue is not None and aggregate in (None, "sum") and (product := self._product(target, subject)):
             return product
         place = self._place(target, subject)

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from mirror.language.reading.lexemes import Token, cut
 from mirror.language.reading.lexicon import Cue, cues, longest_cue
-from mirror.language.reading.linking import Link, Linker
+from mirror.language.reading.linking import OWN_TABLE, Link, Linker
 from mirror.language.tables import spans as times
 from mirror.query.errors import Refusal
 
@@ -14,6 +14,7 @@ BEAM, READINGS = 60, 4
 # What it costs to leave a word out of the reading.
 _SKIP, _SKIP_FIRM = 2.2, 4.0
 _CUE_COST = {"filler": 0.12, "of": 0.02, "measure": 0.25, "adj": 0.02, "show": 0.0, "first": 0.1, "every": 0.1}
+_COLUMN_TOO = 0.4  # "hours", where a column is called so
 _OTHER_FORM = 0.3  # a value in another form of its word
 _LINKED_FILLER = 0.25  # a word of a name that is also a word of every question
 
@@ -90,6 +91,8 @@ def spans_of(tokens: list[Token], found: list[times.Span], linker: Linker) -> li
         for length in range(1, min(longest_cue(), len(tokens) - i) + 1):
             for cue in cues().get(tuple(words[i : i + length]), ()):
                 cost = _CUE_COST.get(cue.kind, 0.05) - 0.02 * (length - 1)
+                if cue.kind in ("bucket", "elapsed") and _is_column(linker, stemmed[i + length - 1]):
+                    cost += _COLUMN_TOO
                 here.append(Span(i, i + length, cue.kind, cost, cue=cue, text=" ".join(words[i : i + length])))
         plain = any(s.kind in ("filler", "of", "and", "or", "neg") and s.end == i + 1 for s in here)
         for length in range(1, min(linker.longest, len(tokens) - i) + 1):
@@ -104,6 +107,10 @@ def spans_of(tokens: list[Token], found: list[times.Span], linker: Linker) -> li
         here.append(Span(i, i + 1, "skipped", _SKIP_FIRM if firm else _SKIP, text=token.text))
         starts.append(here)
     return starts
+
+
+def _is_column(linker: Linker, stemmed: str) -> bool:
+    return any(link.kind == "col" and link.cost <= OWN_TABLE for link in linker.at((stemmed,)))
 
 
 def _same_form(word: str, value: str) -> bool:
