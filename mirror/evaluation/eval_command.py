@@ -18,9 +18,10 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     parser.add_argument(
         "--set",
-        choices=("categories", "paraphrases"),
+        choices=("categories", "paraphrases", "foreign"),
         default="categories",
-        help="the questions by category, or one thing asked in the words of three personas (default: categories)",
+        help="the questions by category, one thing asked in the words of three personas, or questions about other "
+        "people's databases (default: categories)",
     )
     parser.add_argument("--category", metavar="C", help="only the questions of one category (default: all)")
     parser.add_argument("--persona", metavar="P", help="of the paraphrases only those of one persona (default: all)")
@@ -39,13 +40,15 @@ def evaluate(given: argparse.Namespace) -> int:
     """Run the command. Returns the exit status: 0 all asked, 2 no language model is configured, 1 another error."""
     # Here, so that --help is quick.
     from mirror.evaluation.fixtures import fixtures
+    from mirror.evaluation.foreign_databases import ForeignError, databases
     from mirror.evaluation.questions import QuestionError, load
     from mirror.evaluation.report import as_json, as_text, failures_as_text
-    from mirror.evaluation.runner import NoModelError, run
+    from mirror.evaluation.runner import HeldOutError, NoModelError, run
 
     try:
-        scored = run(_chosen(load(given.set), given), given.engine, fixtures(given.set), _progress)
-    except (_NoSuchError, NoModelError, QuestionError) as error:
+        asked_of = databases() if given.set == "foreign" else fixtures(given.set)
+        scored = run(_chosen(load(given.set), given), given.engine, asked_of, _progress)
+    except (_NoSuchError, NoModelError, QuestionError, ForeignError, HeldOutError) as error:
         print(error, file=sys.stderr)
         return 2 if isinstance(error, NoModelError) else 1
     if given.json:

@@ -12,13 +12,14 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from db.columns import AXES
 from mirror.evaluation.fixtures import SetName, fixtures
-from mirror.evaluation.foreign_databases import ForeignDatabase
+from mirror.evaluation.foreign_databases import ForeignDatabase, databases
 from mirror.runs.run_plan import Scalar
 
 FOLDER = Path(__file__).parent
 _FILES = {"categories": "questions/*.yaml", "paraphrases": "paraphrases.yaml"}
 _FORBID = ConfigDict(extra="forbid")
 
+QuestionSet = SetName | Literal["foreign"]
 Status = Literal["answered", "ambiguous", "refused", "action", "error"]
 Chart = Literal["scatter", "line", "bar", "box", "histogram", "heatmap", "tiles", "table"]
 Persona = Literal["", "researcher", "engineer", "newcomer", "stranger"]
@@ -54,6 +55,8 @@ class Gold:
         aside: columns that an answer may do without.
         either_sign: columns that are a difference, which an answer may take the other way round.
         of: what it reads, which is kept to the values that an answer fixed and named.
+        flags: truth values, the numbers 1 and 0, and the words yes and no are the same: how a kind of file holds what
+            is true, and how it is read, is not what is asked.
     """
 
     __pydantic_config__ = _FORBID
@@ -67,6 +70,7 @@ class Gold:
     aside: frozenset[str] = frozenset()
     either_sign: frozenset[str] = frozenset()
     of: Literal["runs", "results"] = "runs"
+    flags: bool = False
 
     @property
     def keys(self) -> frozenset[str]:
@@ -141,14 +145,17 @@ class Question:
 
 
 _READER = TypeAdapter(Question)
-_OF_GOLDS = ("order", "top", "per", "pareto", "must", "aside", "either_sign", "of")
+_OF_GOLDS = ("order", "top", "per", "pareto", "must", "aside", "either_sign", "of", "flags")
 
 
-def load(of: SetName = "categories", folder: Path = FOLDER) -> tuple[Question, ...]:
-    """All questions of a set, in the order of the files. Raises QuestionError."""
+def load(of: QuestionSet = "categories", folder: Path = FOLDER) -> tuple[Question, ...]:
+    """All questions of a set, in the order of the files. Raises QuestionError or ForeignError."""
     found: list[Question] = []
-    for path in sorted(folder.glob(_FILES[of])):
-        found += _file(yaml.safe_load(path.read_text()), path.name, {f.name for f in fixtures(of)})
+    if of == "foreign":
+        found = [question for database in databases(folder / "foreign") for question in foreign_questions(database)]
+    else:
+        for path in sorted(folder.glob(_FILES[of])):
+            found += _file(yaml.safe_load(path.read_text()), path.name, {f.name for f in fixtures(of)})
     ids = [q.id for q in found]
     if again := sorted({i for i in ids if ids.count(i) > 1}):
         raise QuestionError(f"two questions are called {again[0]}: give one another id.")
@@ -157,34 +164,38 @@ def load(of: SetName = "categories", folder: Path = FOLDER) -> tuple[Question, .
 
 def foreign_questions(database: ForeignDatabase) -> tuple[Question, ...]:
     """The questions of somebody else's database; a sealed one's are held out. Raises QuestionError."""
-    shared = {"persona": "stranger", "fixtures": [database.name]}
-    found = _read({**shared, "questions": database.questions}, database.name)
-    for question in found:
-        if problem := _problem(question, {database.name}):
-            raise QuestionError(f"question {question.id} {problem}.")
+    shared = {"persona": "stranger", "fixtures": [database.name], "flags": True}
+    try:
+        found = _read({**shared, "questions": database.questions}, database.name, {database.name})
+    except QuestionError:
+        if not database.sealed:
+            raise
+        raise QuestionError(
+            f"a question of {database.name} cannot be used (it is sealed, so no more is told)."
+        ) from None
     return tuple(replace(q, held_out=database.sealed) for q in found)
 
 
 def _file(file: Any, name: str, known: set[str]) -> list[Question]:
     """The questions of a file of the results."""
-    found = _read(file, name)
-    for question in found:
-        if problem := _problem(question, known):
-            raise QuestionError(f"question {question.id} {problem}.")
-    return [replace(q, held_out=_is_held_out(q, place)) for place, q in enumerate(found)]
+    return [replace(q, held_out=_is_held_out(q, place)) for place, q in enumerate(_read(file, name, known))]
 
 
-def _read(file: Any, name: str) -> list[Question]:
+def _read(file: Any, name: str, known: set[str]) -> list[Question]:
     """The questions of a file; what it says beside them holds for each that does not say otherwise."""
     try:
         shared = {k: v for k, v in file.items() if k not in ("about", "questions")}
-        return [_question({**shared, **given}) for given in file["questions"]]
+        found = [_question({**shared, **given}) for given in file["questions"]]
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise QuestionError(f"{name}, {error.title}: {place}: {first['msg']}, not {first['input']!r}.") from error
     except (AttributeError, KeyError, TypeError) as error:
         raise QuestionError(f"{name} lacks a key or has one of another kind ({error!r}).") from error
+    for question in found:
+        if problem := _problem(question, known):
+            raise QuestionError(f"question {question.id} {problem}.")
+    return found
 
 
 def _question(given: dict[str, Any]) -> Question:

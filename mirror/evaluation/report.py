@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from db.settings import setting
-from mirror.evaluation.questions import Question
+from mirror.evaluation.questions import PERSONAS, Question
 from mirror.evaluation.runner import Scored
 from mirror.evaluation.scoring import VERDICTS, Verdict
 
@@ -37,6 +37,9 @@ class Tally:
         charts, charts_right: right answers that have a chart to judge, and those of them whose chart fits.
         narrowed: right answers that hold for the values that they fixed and named.
         fallbacks: answers that the grammar gave in the place of the model.
+        at_once, at_once_right: questions that were answered, neither refused nor asked back, and those that are right.
+        unanswerable, unanswerable_answered: questions without an answer, and those of them that got a wrong one.
+        answerable_right: of all others those that are right.
     """
 
     name: str
@@ -47,6 +50,11 @@ class Tally:
     charts_right: int
     narrowed: int
     fallbacks: int
+    at_once: int
+    at_once_right: int
+    unanswerable: int
+    unanswerable_answered: int
+    answerable_right: int
 
     @property
     def right(self) -> int:
@@ -74,6 +82,9 @@ class Tally:
         counts = {k.replace(" ", "_"): v for k, v in self.counts.items()}
         shares = {"right": self.right, "unanswered": self.unanswered, "wrong": self.wrong}
         intervals = {k: wilson(count, self.n) for k, count in shares.items()}
+        intervals["answerable_right"] = wilson(self.answerable_right, self.n - self.unanswerable)
+        intervals["at_once_right"] = wilson(self.at_once_right, self.at_once)
+        intervals["unanswerable_answered"] = wilson(self.unanswerable_answered, self.unanswerable)
         return {**counted, **counts, "unanswered": self.unanswered, "net": self.net, "intervals": intervals}
 
 
@@ -81,6 +92,8 @@ def tally(name: str, scored: Sequence[Scored], half: str = "all") -> Tally:
     """Count some questions, or the half of them."""
     of = [s for s in scored if half == "all" or s.question.held_out == (half == "held out")]
     charts = [s.chart for s in of if s.chart is not None]
+    at_once = [s for s in of if s.at_once]
+    unanswerable = [s for s in of if s.question.expect == "refused"]
     return Tally(
         name,
         half,
@@ -90,6 +103,11 @@ def tally(name: str, scored: Sequence[Scored], half: str = "all") -> Tally:
         sum(charts),
         sum(is_narrowed(s) for s in of),
         sum(s.fallbacks for s in of),
+        len(at_once),
+        sum(s.verdict == "right" for s in at_once),
+        len(unanswerable),
+        sum(s.at_once and s.verdict != "right" for s in unanswerable),
+        sum(s.verdict == "right" and s.question.expect != "refused" for s in of),
     )
 
 
@@ -102,7 +120,7 @@ def tallies(scored: Sequence[Scored]) -> list[tuple[Tally, Tally, Tally]]:
 
 
 def _group(question: Question) -> str:
-    return question.persona or question.category
+    return question.persona if question.persona in PERSONAS else question.category
 
 
 def is_narrowed(scored: Scored) -> bool:
@@ -114,14 +132,17 @@ def is_narrowed(scored: Scored) -> bool:
 
 
 def as_text(scored: Sequence[Scored], engine: str) -> str:
-    """The tables for a terminal: everything, and open and held-out questions side by side."""
+    """The tables for a terminal: everything, open and held-out questions side by side, and how they were answered."""
     total, *groups = tallies(scored)
     width = max(len(whole.name) for whole, *_ in (total, *groups))
     everything = f"{'':{width}}    n  {'right':22}  {'unanswered':22}  {'wrong':22}  error  charts    net"
     halves = f"{'':{width}}  {'open':>4}  {'right':22}  wrong  {'held out':>8}  {'right':22}  wrong"
     lines = [everything, *(_row(whole, width) for whole, *_ in groups), _row(total[0], width), "", halves]
     lines += [f"{whole.name:{width}}  {_half(a, 4)}  {_half(b, 8)}" for whole, a, b in (*groups, total)]
-    return "\n".join([*lines, "", *_notes(scored, total[0], engine)])
+    told = "at once  right of these          refused  asked"
+    lines += ["", f"{'':{width}}  {'open':>4}  {told}  {'held out':>8}  {told}"]
+    lines += [f"{whole.name:{width}}  {_answering(a, 4)}  {_answering(b, 8)}" for whole, a, b in (*groups, total)]
+    return "\n".join([*lines, "", *_notes(scored, total, engine)])
 
 
 def _row(t: Tally, width: int) -> str:
@@ -134,6 +155,12 @@ def _half(t: Tally, width: int) -> str:
     return f"{t.n:{width}d}  {_share(t.right, t.n)}  {t.wrong:5d}"
 
 
+def _answering(t: Tally, width: int) -> str:
+    """How questions were answered, whatever would have been right."""
+    refused, asked = t.counts["refused"], t.counts["asked back"]
+    return f"{t.n:{width}d}  {t.at_once:7d}  {_share(t.at_once_right, t.at_once)}  {refused:7d}  {asked:5d}"
+
+
 def _share(count: int, n: int) -> str:
     """A count, its share and the interval of that."""
     low, high = wilson(count, n)
@@ -141,8 +168,13 @@ def _share(count: int, n: int) -> str:
     return f"{count:3d} {part} {f'[{low:.0%}, {high:.0%}]':11}"
 
 
-def _notes(scored: Sequence[Scored], total: Tally, engine: str) -> list[str]:
+def _in_line(count: int, n: int) -> str:
+    return " ".join(_share(count, n).split())
+
+
+def _notes(scored: Sequence[Scored], halves: Sequence[Tally], engine: str) -> list[str]:
     """The lines below the tables."""
+    total = halves[0]
     refused, asked = total.counts["refused"], total.counts["asked back"]
     lines = [
         f"Front end: {engine}. A question is right where its answer is right in every fixture it was asked of.",
@@ -152,6 +184,14 @@ def _notes(scored: Sequence[Scored], total: Tally, engine: str) -> list[str]:
         lines.append(f"{total.narrowed} right answers hold for values that they fixed and named.")
     if total.fallbacks:
         lines.append(f"{total.fallbacks} answers came from the grammar, since the model gave none.")
+    for half in halves[1:]:
+        if half.unanswerable:
+            answerable = half.n - half.unanswerable
+            lines.append(
+                f"Of {half.unanswerable} {half.half} questions without an answer were answered "
+                f"{_in_line(half.unanswerable_answered, half.unanswerable)}; of the {answerable} others are right "
+                f"{_in_line(half.answerable_right, answerable)}."
+            )
     seconds = [t for s in scored for t in s.seconds]
     if seconds:
         lines.append(f"Median time of an answer: {statistics.median(seconds) * 1000:.0f} ms, n = {len(seconds)}.")
@@ -163,8 +203,9 @@ def failures_as_text(scored: Iterable[Scored]) -> str:
     lines: list[str] = []
     group = ""
     for f in failures(scored):
-        if (f["persona"] or f["category"]) != group:
-            group = f["persona"] or f["category"]
+        of = f["persona"] if f["persona"] in PERSONAS else f["category"]
+        if of != group:
+            group = of
             lines += ["", group]
         before = f"{f['after']} | " if f["after"] else ""
         lines += [

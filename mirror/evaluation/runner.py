@@ -1,29 +1,37 @@
 """Asks every question of every fixture and scores what comes back."""
 
 import contextlib
+import logging
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from mirror.answer.answer import Answer
 from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
+from mirror.data.process.source_process import shared
+from mirror.data.sources.location import find
 from mirror.evaluation.databases import Golds, build
 from mirror.evaluation.fixtures import NOW, Fixture
+from mirror.evaluation.foreign_databases import ForeignDatabase, ForeignError, ForeignGolds
 from mirror.evaluation.questions import Question
-from mirror.evaluation.scoring import Outcome, Rights, Verdict, score, worst
+from mirror.evaluation.scoring import GoldTables, Outcome, Rights, Verdict, score, worst
 from mirror.model.llm import LlmFrontEnd
 
 Engine = Literal["grammar", "llm"]
 Progress = Callable[[int, int], None]
-_WARM_UP = "SELECT count(*) AS n FROM results"
 
 
 class NoModelError(RuntimeError):
     """A language model is to read the questions and none is configured; the message says what to do."""
+
+
+class HeldOutError(RuntimeError):
+    """Something failed over a question that is held out; the message says which and holds none of its words."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,11 @@ class Scored:
         return worst([o.verdict for o in self.outcomes])
 
     @property
+    def at_once(self) -> bool:
+        """Whether it was answered, right or wrong, in any fixture."""
+        return any(o.at_once for o in self.outcomes)
+
+    @property
     def chart(self) -> bool | None:
         """Whether the charts of a right answer all fit; None where there are none."""
         if self.verdict != "right":
@@ -59,34 +72,42 @@ class Scored:
 def run(
     questions: Sequence[Question],
     engine: Engine,
-    fixtures: Sequence[Fixture],
+    fixtures: Sequence[Fixture | ForeignDatabase],
     progress: Progress | None = None,
 ) -> list[Scored]:
-    """Ask the questions of freshly built fixtures. Raises NoModelError."""
+    """Ask the questions of freshly built fixtures, each opened by the first question that needs it.
+
+    Raises NoModelError, ForeignError, and HeldOutError for what fails over a question that nobody may see.
+    """
     if engine == "llm" and not LlmFrontEnd().configured():
         raise NoModelError("No language model is configured: set MIRROR_LLM_MODEL (docs/settings.md).")
     scored = []
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mirror-eval-")))
-        asked = [stack.enter_context(_session(fixture, folder, engine)) for fixture in fixtures]
+        opened: dict[str, _Session] = {}
         for number, question in enumerate(questions):
             if progress:
                 progress(number, len(questions))
-            if found := _scored(question, asked):
-                scored.append(found)
+            with _discreet(question):
+                chosen = [f for f in fixtures if not question.fixtures or f.name in question.fixtures]
+                for fixture in chosen:
+                    if fixture.name not in opened:
+                        opened[fixture.name] = stack.enter_context(_session(fixture, folder, engine))
+                if found := _scored(question, [opened[f.name] for f in chosen]):
+                    scored.append(found)
     return scored
 
 
 class _Session:
-    """One fixture, ready to be asked."""
+    """One fixture, ready to be asked; `where` says to `ask` what it is."""
 
-    def __init__(self, fixture: Fixture, golds: Golds, sandbox: Sandbox, engine: Engine) -> None:
-        self.name = fixture.name
+    def __init__(self, name: str, golds: GoldTables, engine: Engine, warm_up: str, **where: Any) -> None:
+        self.name = name
         self.golds = golds
         self.engine = engine
-        self._sandbox = sandbox
+        self._where = where
         self._before: dict[str, Answer] = {}  # first questions of follow-ups
-        self._ask(_WARM_UP)  # loads the results, which no question is to be charged with
+        self._ask(warm_up)  # loads the data, which no question is to be charged with
 
     def answer(self, question: Question) -> tuple[Answer, float]:
         """The answer and the seconds that it took; the question before, where there is one, is not counted."""
@@ -100,14 +121,41 @@ class _Session:
         return answer, time.perf_counter() - began
 
     def _ask(self, words: str, after: Answer | None = None) -> Answer:
-        return ask(words, sandbox=self._sandbox, use_model=self.engine == "llm", now=NOW, after=after)
+        return ask(words, **self._where, use_model=self.engine == "llm", now=NOW, after=after)
 
 
 @contextlib.contextmanager
-def _session(fixture: Fixture, folder: Path, engine: Engine) -> Iterator[_Session]:
-    path = build(fixture, folder)
-    with Golds(path) as golds, Sandbox(str(path)) as sandbox:
-        yield _Session(fixture, golds, sandbox, engine)
+def _session(fixture: Fixture | ForeignDatabase, folder: Path, engine: Engine) -> Iterator[_Session]:
+    if isinstance(fixture, ForeignDatabase):
+        with ForeignGolds(fixture) as golds:
+            path = str(golds.write(folder))
+            try:
+                yield _Session(fixture.name, golds, engine, "How many rows are there?", db=path)
+            finally:
+                shared(find(path)).close()
+        return
+    built = build(fixture, folder)
+    with Golds(built) as golds_of_results, Sandbox(str(built)) as sandbox:
+        yield _Session(fixture.name, golds_of_results, engine, "SELECT count(*) AS n FROM results", sandbox=sandbox)
+
+
+@contextlib.contextmanager
+def _discreet(question: Question) -> Iterator[None]:
+    """Around a question that is held out: nothing is logged, warned of or raised that could hold its words."""
+    if not question.held_out:
+        yield
+        return
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            yield
+    except ForeignError:
+        raise
+    except Exception as error:
+        raise HeldOutError(f"Question {question.id}, which is held out, failed with {type(error).__name__}.") from None
+    finally:
+        logging.disable(before)
 
 
 def _scored(question: Question, sessions: Sequence[_Session]) -> Scored | None:
@@ -117,8 +165,7 @@ def _scored(question: Question, sessions: Sequence[_Session]) -> Scored | None:
     fallbacks = 0
     for session in sessions:
         rights = Rights(question, session.golds)
-        chosen = not question.fixtures or session.name in question.fixtures
-        if not chosen or (question.expect == "answered" and not rights.answerable):
+        if question.expect == "answered" and not rights.answerable:
             continue
         answer, took = session.answer(question)
         fallbacks += session.engine == "llm" and answer.engine == "grammar"

@@ -1,7 +1,7 @@
 """Whether an answer's rows say the same as a gold's, whatever its columns are called and whatever else it shows.
 
 - Every column of the gold must be found in the answer by its values: numbers within 1e-6 of each other, times as
-  moments. One column of the answer stands for one of the gold.
+  moments, truth values apart from numbers unless they are `flags`. One column of the answer stands for one of the gold.
 - A column of the gold that only tells rows apart (its name begins with `_`) may be missing where the other keys that
   were found decide its value in every row.
 - The rows must be the same ones, no more and no fewer. Other columns of the answer are its own affair: they cannot
@@ -28,6 +28,7 @@ _NUMBER = "\0 any number"  # stands for the numbers of a row where only the rest
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 _WORK = frozenset((*GROUP_AXES, "machine"))
 _MOST_ASSIGNMENTS = 5_000
+_TRUTH = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 
 Row = tuple[Value | None, ...]
 
@@ -38,7 +39,7 @@ def difference(gold: Gold, right: Table, answer: Table) -> str:
     if not wanted.few <= len(answer.rows) <= len(wanted.rows):
         most = "" if wanted.few == len(wanted.rows) else f" to {len(wanted.rows)}"
         return f"{len(answer.rows)} rows where {wanted.few}{most} are right"
-    found = _Finder(wanted, replace(answer, rows=tuple(tuple(map(_cell, row)) for row in answer.rows)))
+    found = _Finder(wanted, replace(answer, rows=tuple(_cells(row, gold.flags) for row in answer.rows)))
     if missing := found.missing():
         return f"no column holds {', '.join(missing)}"
     why = "the columns are there, their rows do not belong together"
@@ -79,7 +80,7 @@ class _Wanted:
 
 
 def _wanted(gold: Gold, right: Table) -> _Wanted:
-    rows = [tuple(map(_cell, row)) for row in right.rows]
+    rows = [_cells(row, gold.flags) for row in right.rows]
     everything = frozenset(range(len(rows)))
     if gold.top is None:
         return _Wanted(right.names, tuple(rows), everything, ((everything, frozenset((len(rows),))),))
@@ -226,6 +227,18 @@ def same(a: Value | None, b: Value | None) -> bool:
     if isinstance(a, str) or isinstance(b, str):
         return a == b
     return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=_TINY)
+
+
+def _cells(row: Row, flags: bool) -> Row:
+    """The cells of a row as they can be compared, truth values in one form where they are `flags`."""
+    return tuple(_flag(c) if flags else _cell(c) for c in row)
+
+
+def _flag(value: Value | None) -> Value | None:
+    """A cell of which SQLite may have made 1 or 0, or whoever read a CSV file a truth value."""
+    if isinstance(value, str) and value.lower() in _TRUTH:
+        return _TRUTH[value.lower()]
+    return float(value) if isinstance(value, bool) else _cell(value)
 
 
 def _cell(value: Value | None) -> Value | None:

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 from mirror.answer.answer import Answer
-from mirror.evaluation.databases import Golds
 from mirror.evaluation.questions import Gold, PlanGold, Question
 from mirror.evaluation.same_rows import difference
 from mirror.runs.run_plan import RunPlan, Scalar
@@ -25,6 +24,15 @@ FIXABLE = frozenset(
 _BASELINES = ("dense", "eager")
 
 
+class GoldTables(Protocol):
+    """Whatever knows the rows of golds: of the results, or of somebody else's database."""
+
+    def table(
+        self, sql: str, fixed: Mapping[str, Value] | None = None, of: Literal["runs", "results"] = "runs", /
+    ) -> Table:
+        """The rows of a gold."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """One answer, scored.
@@ -38,6 +46,7 @@ class Outcome:
         chart_why: why it does not.
         narrowed: whether it is right for the values that it fixed and named, and left others out.
         said: status and reading or message of the answer, for the list of failures.
+        at_once: whether it was an answer, right or wrong, and neither a refusal nor a question back.
     """
 
     question: str
@@ -48,12 +57,13 @@ class Outcome:
     chart_why: str = ""
     narrowed: bool = False
     said: str = ""
+    at_once: bool = False
 
 
 class Rights:
     """The right rows of a question in one database, each gold run once."""
 
-    def __init__(self, question: Question, golds: Golds) -> None:
+    def __init__(self, question: Question, golds: GoldTables) -> None:
         self.question = question
         self._golds = golds
         self._tables = [_asked_for(g, golds.table(g.sql)) for g in question.golds]
@@ -160,7 +170,7 @@ def score(rights: Rights, answer: Answer, fixture: str) -> Outcome:
             chart_why = _chart_problem(question, answer)
         return Outcome(
             question.id, fixture, verdict, why, None if chart_why is None else not chart_why, chart_why or "",
-            narrowed, "" if verdict == "right" and not chart_why else said,
+            narrowed, "" if verdict == "right" and not chart_why else said, answer.status == "answered",
         )  # fmt: skip
 
     accepted = {question.expect, *question.also}

@@ -10,10 +10,14 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-import duckdb
-
-from mirror.evaluation.foreign_databases import FOLDER, ForeignDatabase, ForeignError, ForeignGolds, databases, seal
-from mirror.evaluation.foreign_databases import _database as read
+from mirror.evaluation.foreign_databases import (
+    ForeignDatabase,
+    ForeignError,
+    ForeignGolds,
+    databases,
+    opened,
+    seal,
+)
 from mirror.evaluation.questions import QuestionError, foreign_questions
 from mirror.evaluation.same_rows import difference
 
@@ -33,28 +37,24 @@ def problems(database: ForeignDatabase) -> tuple[list[str], Counter[str]]:
             for gold in question.golds:
                 try:
                     table = golds.table(gold.sql)
-                except duckdb.Error as error:
-                    found.append(f"{question.id}: {'its gold does not run' if database.sealed else error}")
+                except ForeignError as error:
+                    found.append(f"{question.id}: {error}")
                     continue
                 if not 1 <= len(table.rows) <= MOST_ROWS:
                     found.append(f"{question.id}: a gold has {len(table.rows)} rows")
                 elif all(cell is None for row in table.rows for cell in row):
                     found.append(f"{question.id}: a gold has nothing but NULL")
                 elif not gold.top and (why := difference(gold, table, table)):
-                    found.append(f"{question.id}: a gold does not meet itself: {why}")
+                    found.append(f"{question.id}: a gold does not meet itself{'' if database.sealed else f': {why}'}")
     return found, Counter(q.category for q in questions)
 
 
 def main() -> int:
     given = sys.argv[1:]
     if given[:1] == ["--seal"]:
-        print("sealed:", ", ".join(seal(Path(given[1]), FOLDER / "sealed")))
+        print("sealed:", ", ".join(seal(Path(given[1]))))
         return 0
-    if given:
-        files = sorted(Path(given[0]).glob("*.yaml"))
-        found = [read(p.stem, p.with_suffix(".sql").read_text(), p.read_text()) for p in files]
-    else:
-        found = list(databases())
+    found = opened(Path(given[0])) if given else databases()
     wrong, total = 0, Counter[str]()
     for database in found:
         try:
@@ -71,4 +71,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except ForeignError as error:
+        sys.exit(str(error))

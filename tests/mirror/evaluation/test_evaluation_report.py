@@ -2,7 +2,7 @@
 
 import pytest
 
-from mirror.evaluation.questions import Persona, Question
+from mirror.evaluation.questions import Persona, Question, Status
 from mirror.evaluation.report import as_json, as_text, failures, failures_as_text, tally, wilson
 from mirror.evaluation.runner import Scored
 from mirror.evaluation.scoring import Outcome, Verdict
@@ -48,6 +48,34 @@ def test_counts() -> None:
     assert (t.n, t.right, t.charts, t.charts_right) == (4, 2, 2, 1)
     assert {k: v for k, v in t.counts.items() if v} == {"right": 2, "wrong": 1, "refused": 1}
     assert t.net == pytest.approx(0.25)
+
+
+def test_answers_at_once_and_those_that_there_are_none_of() -> None:
+    def of(id: str, verdict: Verdict, at_once: bool, expect: Status = "answered", held_out: bool = False) -> Scored:
+        question = Question(id, "c", "?", expect=expect, persona="stranger", held_out=held_out)
+        return Scored(question, (Outcome(id, "zoo", verdict, at_once=at_once),), (0.01,))
+
+    found = [
+        of("a", "right", True), of("b", "wrong", True), of("c", "refused", False), of("d", "right", True),
+        of("e", "right", False, "refused"), of("f", "wrong", True, "refused"),
+        of("g", "right", False, "refused", held_out=True),
+    ]  # fmt: skip
+    t = tally("c", found, "open")
+    assert (t.n, t.right, t.at_once, t.at_once_right) == (6, 3, 4, 2)
+    assert (t.unanswerable, t.unanswerable_answered, t.answerable_right) == (2, 1, 2)
+    intervals = t.as_json()["intervals"]
+    assert intervals["at_once_right"] == wilson(2, 4)
+    assert intervals["unanswerable_answered"] == wilson(1, 2)
+    assert intervals["answerable_right"] == wilson(2, 4)
+    text = as_text(found, "grammar")
+    assert [row.split()[0] for row in text.split("\n\n")[2].splitlines()[1:]] == ["c", "all"]  # no row of a persona
+    row = " ".join(text.split("\n\n")[2].splitlines()[-1].split())
+    assert row == "all 6 4 2 50.0% [15%, 85%] 1 0 1 0 0 - [0%, 100%] 0 0"
+    assert (
+        "Of 2 open questions without an answer were answered 1 50.0% [9%, 91%]; of the 4 others are right "
+        "2 50.0% [15%, 85%]." in text
+    )
+    assert "Of 1 held out questions without an answer were answered 0 0.0% [0%, 79%]" in text
 
 
 def test_failures_leave_held_out_questions_out() -> None:
@@ -100,7 +128,7 @@ def test_counts_of_personas() -> None:
 
 def test_the_text_of_personas_names_no_question_that_is_held_out() -> None:
     text = as_text(PARAPHRASES, "grammar")
-    assert [line.split()[0] for line in text.splitlines() if line.startswith("re")] == ["researcher"] * 2
+    assert [line.split()[0] for line in text.splitlines() if line.startswith("re")] == ["researcher"] * 3
     assert "held out" in text
     assert [f["id"] for f in as_json(PARAPHRASES, "grammar")["failures"]] == ["c", "e"]
 

@@ -5,7 +5,7 @@ import pytest
 from mirror.evaluation.questions import Gold
 from mirror.evaluation.same_rows import difference
 from mirror.schema.result_columns import result_table
-from mirror.table.table import Table
+from mirror.table.table import Row, Table
 
 PLAIN = Gold("")
 BEST = result_table(("method", "auc", "_dataset"), (("dense", 0.93, "frappe"), ("hashed", 0.79, "ml")))
@@ -71,6 +71,56 @@ def test_nulls_booleans_and_moments() -> None:
     assert difference(PLAIN, gold, table("d o y", ("2026-11-10", True, None), ("2026-11-11", False, 1.0))) == ""
     assert difference(PLAIN, gold, table("d o y", ("2026-11-10", True, 0), ("2026-11-11", False, 1))) != ""
     assert difference(PLAIN, gold, table("d o y", ("2026-11-10", 1, None), ("2026-11-11", 0, 1))) != ""
+
+
+FLAGS = Gold("", flags=True)
+
+
+@pytest.mark.parametrize(
+    ("right", "answer"),
+    [
+        ((("a", True), ("b", False), ("c", None)), (("a", 1), ("b", 0), ("c", None))),  # DuckDB, and as SQLite has it
+        ((("a", 1), ("b", 0)), (("a", True), ("b", False))),
+        ((("a", "yes"), ("b", "no")), (("a", True), ("b", False))),  # a text of a file that is read as a truth value
+        ((("a", True), ("b", False)), (("a", "Yes"), ("b", "No"))),
+    ],
+)
+def test_truth_values_of_other_databases(right: tuple[Row, ...], answer: tuple[Row, ...]) -> None:
+    gold, said = table("name ok", *right), table("n o", *answer)
+    assert difference(FLAGS, gold, said) == ""
+    assert "no column holds ok" in difference(PLAIN, gold, said)
+    turned = table("n o", *((name, not said) for name, said in answer[:2]), *answer[2:])
+    assert difference(FLAGS, gold, turned) != ""
+    assert difference(FLAGS, gold, table("n", *((name,) for name, _ in answer))) == "no column holds ok"
+
+
+@pytest.mark.parametrize(
+    ("right", "answer", "why"),
+    [
+        (7, 7.0, ""),
+        (12.5, 12.500000001, ""),
+        ("2026-03-01", "2026-03-01T00:00:00", ""),  # a day, and the same as a moment
+        ("2026-03-01T00:00:00", "2026-03-01 00:00", ""),
+        ("2026-03-01", "2026-03-01T08:00:00", "no column holds x"),
+        (2026, "2026-01-01", "no column holds x"),  # a gold that takes both has an alternate
+        (7, "7", "no column holds x"),
+        (1, "1", "no column holds x"),
+        (True, "1", "no column holds x"),
+        (True, 2, "no column holds x"),
+        ("yes", "y", "no column holds x"),
+    ],
+)
+def test_cells_of_other_databases(right: object, answer: object, why: str) -> None:
+    assert difference(FLAGS, table("x", (right,)), table("y", (answer,))) == why
+
+
+def test_people_by_one_name_or_by_two() -> None:
+    """A name in two columns and one in a single column are alternates: neither stands for the other."""
+    two, one = table("first last", ("Ann", "Lee"), ("Bo", "Ray")), table("name", ("Ann Lee",), ("Bo Ray",))
+    assert difference(FLAGS, two, table("id f l", (1, "Ann", "Lee"), (2, "Bo", "Ray"))) == ""
+    assert difference(FLAGS, one, table("name born", ("Bo Ray", 1990), ("Ann Lee", 1980))) == ""
+    assert difference(FLAGS, two, one) == "no column holds first, last"
+    assert difference(FLAGS, one, two) == "no column holds name"
 
 
 def test_points_may_repeat() -> None:
