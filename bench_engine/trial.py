@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -66,7 +66,7 @@ class Trial:
             "benchmark": self.benchmark,
             "method": self.method,
             "config": self._told(),
-            "stop": [self.stop.min_samples, self.stop.max_seconds, self.stop.noise_target],
+            "stop": astuple(self.stop),
             "source": source_hash,
             "machine": machine_id,
             "measurement": measurement,
@@ -100,7 +100,7 @@ class Trial:
                 "benchmark": self.benchmark,
                 "method": self.method,
                 "config": dict(self.config),
-                "stop": [self.stop.min_samples, self.stop.max_seconds, self.stop.noise_target],
+                "stop": astuple(self.stop),
                 "is_baseline": self.is_baseline,
                 "time_limit_s": self.time_limit_s,
                 "memory_limit_gb": self.memory_limit_gb,
@@ -169,19 +169,9 @@ class TrialResult:
 
     def to_json(self) -> str:
         """What the worker says, in one line; raises ValueError when a value is NaN or infinite."""
-        return json.dumps(
-            {
-                "status": self.status,
-                "metrics": dict(self.metrics),
-                "samples_us": list(self.samples_us),
-                "curves": [list(c) for c in self.curves],
-                "stop_reason": self.stop_reason,
-                "error": self.error,
-                "environment": dict(self.environment),
-                "turn_sizes": list(self.turn_sizes),
-            },
-            allow_nan=False,
-        )
+        said = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("seconds", "group_id", "paired")}
+        plain = {**said, "metrics": dict(self.metrics), "environment": dict(self.environment)}
+        return json.dumps(plain, allow_nan=False)
 
     @staticmethod
     def from_json(text: str) -> "TrialResult":

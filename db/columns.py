@@ -1,6 +1,7 @@
 """The columns of a trial: name, type, role, unit and meaning. Tables, views and the catalogue come from here."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 Role = Literal["key", "axis", "metric", "info"]
@@ -13,9 +14,9 @@ class Column:
     Attributes:
         name: the column's name in SQL.
         type: text | integer | real | boolean | timestamp (naive UTC).
-        role: key (identifies a trial), axis (part of its configuration), metric (measured), info (about the run).
         text: what it means, one line; becomes the column comment and the help in the app.
         unit: unit of the value, empty for none.
+        role: key (identifies a trial), axis (part of its configuration), metric (measured), info (about the run).
         better: which direction is better, for metrics where there is one.
         aggregate: how several trials become one number.
         workload: True for an axis that says what work is done, so that only equal values may be compared.
@@ -26,9 +27,9 @@ class Column:
 
     name: str
     type: Literal["text", "integer", "real", "boolean", "timestamp"]
-    role: Role
     text: str
     unit: str = ""
+    role: Role = "info"
     better: Literal["higher", "lower", ""] = ""
     aggregate: str = "avg"
     workload: bool = False
@@ -36,15 +37,7 @@ class Column:
     signed: bool = False
 
 
-def _axis(
-    name: str,
-    type: Literal["text", "integer", "real"],
-    text: str,
-    unit: str = "",
-    workload: bool = True,
-    implied: tuple[str, str | int] | None = None,
-) -> Column:
-    return Column(name, type, "axis", text, unit, workload=workload, implied=implied)
+_axis = partial(Column, role="axis", workload=True)
 
 
 def _metric(
@@ -55,15 +48,15 @@ def _metric(
     type: Literal["integer", "real"] = "real",
     signed: bool = False,
 ) -> Column:
-    return Column(name, type, "metric", text, unit, better, signed=signed)
+    return Column(name, type, text, unit, "metric", better, signed=signed)
 
 
 _SAMPLE = "a sample is the mean of several calls when a call is short"
 
 # The order is the order of the columns in the `results` view.
 COLUMNS: tuple[Column, ...] = (
-    Column("trial_id", "text", "key", "identity of the trial and the number of the attempt"),
-    Column("sweep", "text", "info", "name of the sweep that ran the trial"),
+    Column("trial_id", "text", "identity of the trial and the number of the attempt", role="key"),
+    Column("sweep", "text", "name of the sweep that ran the trial"),
     _axis(
         "benchmark",
         "text",
@@ -73,7 +66,7 @@ COLUMNS: tuple[Column, ...] = (
     ),
     _axis("op", "text", "what is computed"),
     _axis("method", "text", "one way to compute the op: dense, hashed, quotient_remainder ...", workload=False),
-    Column("is_baseline", "boolean", "info", "whether the others of its group are compared with this method"),
+    Column("is_baseline", "boolean", "whether the others of its group are compared with this method"),
     _axis("dataset", "text", "data set a click model was trained on"),
     _axis(
         "split",
@@ -204,7 +197,6 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "verdict",
         "text",
-        "info",
         "against the baseline in paired turns: faster, slower, same, or unclear where the interval leaves it open",
     ),
     _metric("max_abs_error", "largest absolute difference from the float64 reference", "", "lower"),
@@ -216,7 +208,7 @@ COLUMNS: tuple[Column, ...] = (
         "integer",
     ),
     _metric("shared_slots", "share of a table's elements whose slot another element has too, 0 to 1", "", "lower"),
-    _metric("right_share", "share of questions whose answer is right in every seeded world", "", "higher"),
+    _metric("right_share", "share of questions whose answer is right in every fixture", "", "higher"),
     _metric("right_ci_low", "lower end of the 95 % interval (Wilson) of the share of right answers", "", "higher"),
     _metric("right_ci_high", "upper end of the 95 % interval (Wilson) of the share of right answers", "", "higher"),
     _metric("wrong_share", "share of questions with a wrong answer; a refusal is none", "", "lower"),
@@ -224,13 +216,13 @@ COLUMNS: tuple[Column, ...] = (
     _metric("question_count", "number of questions that Mirror was asked", "questions", "", "integer"),
     _metric("sample_count", f"number of timed samples; {_SAMPLE}", "samples", "", "integer"),
     _metric("noise", "IQR / median of the timed samples, a fraction", "", "lower"),
-    Column("stop_reason", "text", "info", "why sampling stopped: noise_target, noise_stable, time_cap or fixed_count"),
-    Column("group_id", "text", "info", "identity of the group of trials that took turns on the machine"),
-    Column("machine_id", "text", "info", "identity of the machine"),
-    Column("machine", "text", "info", "name of the machine"),
-    Column("started_at", "timestamp", "info", "start of the trial, UTC"),
-    Column("duration_s", "real", "info", "whole trial, set-up included", "s", aggregate="sum"),
-    Column("code_version", "text", "info", "git commit of the code, + when there were uncommitted changes"),
+    Column("stop_reason", "text", "why sampling stopped: noise_target, noise_stable, time_cap or fixed_count"),
+    Column("group_id", "text", "identity of the group of trials that took turns on the machine"),
+    Column("machine_id", "text", "identity of the machine"),
+    Column("machine", "text", "name of the machine"),
+    Column("started_at", "timestamp", "start of the trial, UTC"),
+    Column("duration_s", "real", "whole trial, set-up included", "s", aggregate="sum"),
+    Column("code_version", "text", "git commit of the code, + when there were uncommitted changes"),
 )
 
 BY_NAME: dict[str, Column] = {c.name: c for c in COLUMNS}

@@ -9,6 +9,17 @@ _NOT_WHOLE = re.compile(
     re.IGNORECASE,
 )
 _DISK_FULL = re.compile("No space left on device|quota", re.IGNORECASE)
+_HELD = ("Could not set lock", "different configuration")  # by another process, or by this one in another way
+
+
+def is_busy(error: str) -> bool:
+    """Whether the same attempt may succeed a moment later."""
+    return any(text in error for text in _HELD)
+
+
+def is_broken_log(error: str) -> bool:
+    """Whether the file's write-ahead log cannot be replayed."""
+    return "WAL" in error and ("replay" in error.lower() or "corrupt" in error.lower())
 
 
 def sentence(name: str, path: Path, error: str) -> str:

@@ -7,7 +7,7 @@ import os
 import tempfile
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -116,7 +116,7 @@ def ingest(store: Store, folders: Iterable[Path]) -> IngestReport:
     report = IngestReport()
     store.ensure()
     known = {row["trial_id"] for row in store.rows("SELECT trial_id FROM trials")}
-    fresh = (record for folder in folders for record in _fresh(folder, known, report))
+    fresh = (record for folder in folders for record in _fresh(folder, known, report, rename=True))
     for batch in _batches(fresh, 2000):
         report.added += store.add(batch)
     store.checkpoint()
@@ -150,10 +150,8 @@ def merge(folder: Path, sources: Sequence[Path]) -> IngestReport:
 def _of_source(source: Path, known: set[str], report: IngestReport) -> Iterator[Record]:
     """Records of somebody else's journal that are not known yet; nothing there is renamed."""
     if source.is_dir():
-        yield from _fresh(source, known, report, name_broken=_own_name)
-        return
-    for record in _packed(source, report.set_aside):
-        yield from _count(record, known, report)
+        return _fresh(source, known, report)
+    return _unknown(_packed(source, report.set_aside), known, report)
 
 
 def _batches(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
@@ -182,7 +180,7 @@ def recover(store: Store) -> None:
         store.recovered = False
 
 
-def _set_aside(path: Path) -> str:
+def _renamed(path: Path) -> str:
     """Rename an entry that cannot be used, so that it is reported once. Returns the name it has now."""
     aside = path.with_name(path.name + ".broken")
     try:
@@ -192,45 +190,38 @@ def _set_aside(path: Path) -> str:
     return aside.name
 
 
-def _fresh(
-    folder: Path, known: set[str], report: IngestReport, name_broken: Callable[[Path], str] = _set_aside
-) -> Iterator[Record]:
-    """Records that are not known yet. Others are put down in the report, by the name that `name_broken` gives."""
+def _fresh(folder: Path, known: set[str], report: IngestReport, rename: bool = False) -> Iterator[Record]:
+    """Records that are not known yet. The report says what cannot be used, which is renamed where that is wanted."""
     for path in sorted(folder.glob("*.json")):
         if path.name.removesuffix(".json").rpartition(".")[0] in known:
             report.known += 1
             continue
-        for record in _loose(path, report, name_broken):
-            yield from _count(record, known, report)
+        yield from _unknown(_loose(path, report, rename), known, report)
     for path in _packed_files(folder):
-        for record in _packed(path, report.set_aside):
-            yield from _count(record, known, report)
+        yield from _unknown(_packed(path, report.set_aside), known, report)
 
 
-def _own_name(path: Path) -> str:
-    return path.name
-
-
-def _loose(path: Path, report: IngestReport, name_broken: Callable[[Path], str] = _own_name) -> Iterator[Record]:
+def _loose(path: Path, report: IngestReport, rename: bool = False) -> Iterator[Record]:
     """The record of one entry; nothing where it cannot be used, which the report then says."""
     try:
         record = from_json(path.read_text(encoding="utf-8"))
     except NewerFormatError as error:
         report.set_aside.append(f"{path.name} is left alone: {error}.")
     except (RecordError, UnicodeDecodeError) as error:
-        report.set_aside.append(f"{name_broken(path)}: {error}.")
+        report.set_aside.append(f"{_renamed(path) if rename else path.name}: {error}.")
     except OSError as error:
         report.set_aside.append(f"{path.name} cannot be read: {error.strerror}.")
     else:
         yield record
 
 
-def _count(record: Record, known: set[str], report: IngestReport) -> Iterator[Record]:
-    if record.trial_id in known:
-        report.known += 1
-    else:
-        known.add(record.trial_id)
-        yield record
+def _unknown(records: Iterable[Record], known: set[str], report: IngestReport) -> Iterator[Record]:
+    for record in records:
+        if record.trial_id in known:
+            report.known += 1
+        else:
+            known.add(record.trial_id)
+            yield record
 
 
 def _packed_files(folder: Path) -> list[Path]:
@@ -302,8 +293,7 @@ def pack(folder: Path, target: Path) -> PackReport:
     if not target.name.endswith(_PACKED):
         raise JournalError(f"{target.name or target} does not end in .jsonl or .jsonl.gz: name the file so.")
     report = IngestReport()
-    found = _fresh(folder, set(), report, name_broken=_own_name)
-    records = sorted(found, key=lambda r: (r.trial["started_at"], r.trial_id))
+    records = sorted(_fresh(folder, set(), report), key=lambda r: (r.trial["started_at"], r.trial_id))
     if not records:
         why = f" ({report.set_aside[0].removesuffix('.')})" if report.set_aside else ""
         raise JournalError(f"There are no trials in {folder.name}/{why}: nothing was written.")

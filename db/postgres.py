@@ -95,13 +95,15 @@ def _storable(row: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v.replace("\0", _NUL) if isinstance(v, str) else v for k, v in row.items()}
 
 
+def _cursor(connection: sa.Connection) -> Any:
+    """A cursor of psycopg's own, which can COPY."""
+    return connection.connection.driver_connection.cursor()  # type: ignore[union-attr]
+
+
 def insert(connection: sa.Connection, table: sa.Table, rows: Iterable[Mapping[str, Any]]) -> None:
     """Append rows by COPY: an INSERT of each would take minutes for a large journal."""
     names = [c.name for c in table.c]
-    with (
-        connection.connection.driver_connection.cursor() as cursor,  # type: ignore[union-attr]
-        cursor.copy(f"COPY {table.name} ({', '.join(names)}) FROM STDIN") as copy,
-    ):
+    with _cursor(connection) as cursor, cursor.copy(f"COPY {table.name} ({', '.join(names)}) FROM STDIN") as copy:
         for row in rows:
             copy.write_row([row.get(name) for name in names])
 
@@ -117,7 +119,7 @@ def column_types(connection: sa.Connection, select: str) -> dict[str, pa.DataTyp
 
     The view itself is asked: the catalogue would answer as of the start of the transaction.
     """
-    with connection.connection.driver_connection.cursor() as cursor:  # type: ignore[union-attr]
+    with _cursor(connection) as cursor:
         cursor.execute(f"{select} LIMIT 0")
         return {column.name: _ARROW_TYPES.get(column.type_code, pa.string()) for column in cursor.description}
 
@@ -126,10 +128,7 @@ def fetch(connection: sa.Connection, select: str) -> pa.Table:
     """The rows of a query on a view, with the types of its columns, by COPY: row by row, a million take long."""
     connection.exec_driver_sql("SET LOCAL datestyle = 'ISO'")
     text = io.BytesIO()
-    with (
-        connection.connection.driver_connection.cursor() as cursor,  # type: ignore[union-attr]
-        cursor.copy(f"COPY ({select}) TO STDOUT (FORMAT csv, HEADER)") as copy,
-    ):
+    with _cursor(connection) as cursor, cursor.copy(f"COPY ({select}) TO STDOUT (FORMAT csv, HEADER)") as copy:
         for part in copy:
             text.write(part)
     length = text.tell()

@@ -115,7 +115,8 @@ def _record(entry: Mapping[str, Any]) -> Record:
         curves = tuple((str(m), int(s), float(v)) for m, s, v in entry["curves"])
         if not all(_fits(m, "text") and _fits(s, "integer") and math.isfinite(v) for m, s, v in curves):
             raise RecordError("it holds a curve with a value that is not finite")
-        return Record(trial, samples, curves, _machine(entry["machine"]), _sweep(entry["sweep"]), turn_sizes)
+        machine = _described(entry["machine"], "machine", _OF_MACHINE)
+        return Record(trial, samples, curves, machine, _described(entry["sweep"], "sweep", _OF_SWEEP), turn_sizes)
     except RecordError:
         raise
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -177,27 +178,19 @@ def _naive_utc(given: str | datetime) -> datetime:
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
-def _machine(entry: Any) -> dict[str, Any]:
-    numbers = {"cores": "integer", "l2_kb": "integer", "l3_kb": "integer", "memory_gb": "real"}
-    for key, value in dict(entry).items():
-        if value is not None and not _fits(value, numbers.get(key, "text")):
-            raise RecordError(f"its machine's {key} is not {numbers.get(key, 'text')}: {value!r:.40}")
-    return _named(dict(entry), "machine")
+_OF_MACHINE = {"cores": "integer", "l2_kb": "integer", "l3_kb": "integer", "memory_gb": "real"}
+_OF_SWEEP = {"started_at": "timestamp"}
 
 
-def _sweep(entry: Any) -> dict[str, Any]:
-    sweep = dict(entry)
-    for key, value in sweep.items():
-        if value is not None and not _fits(value, "timestamp" if key == "started_at" else "text"):
-            raise RecordError(f"its sweep's {key} is not text: {value!r:.40}")
-    if sweep.get("started_at"):
-        sweep["started_at"] = _naive_utc(sweep["started_at"])
-    return _named(sweep, "sweep")
-
-
-def _named(row: dict[str, Any], what: str) -> dict[str, Any]:
-    """Raises RecordError for a row that no table takes: it has an id and no name."""
-    if row.get(f"{what}_id") and row.get("name") is None:
+def _described(entry: Any, what: str, types: Mapping[str, str]) -> dict[str, Any]:
+    """A machine or a sweep; its values are texts where `types` says nothing else. Raises RecordError."""
+    row = dict(entry)
+    for key, value in row.items():
+        if value is not None and not _fits(value, types.get(key, "text")):
+            raise RecordError(f"its {what}'s {key} is not {types.get(key, 'text')}: {value!r:.40}")
+    if "started_at" in types and row.get("started_at"):
+        row["started_at"] = _naive_utc(row["started_at"])
+    if row.get(f"{what}_id") and row.get("name") is None:  # no table takes it
         raise RecordError(f"its {what} has no name")
     return row
 

@@ -88,7 +88,7 @@ sweeps = sa.Table(
 )
 
 
-def told(name: str) -> str:
+def with_implied(name: str) -> str:
     """A column of `trials AS t` as SQL, with the value that is implied where a trial has none."""
     if name not in IMPLIED:
         return f"t.{name}"
@@ -102,7 +102,7 @@ _DERIVED_SQL = {
     "speedup": """CASE WHEN t.latency_us <= 0 THEN NULL WHEN t.is_baseline AND t.latency_us > 0 THEN 1.0
         ELSE coalesce(t.baseline_latency_us, b.latency_us) / t.latency_us END AS speedup""",
     "machine": "coalesce(m.name, t.machine_id) AS machine",
-    **{name: f"{told(name)} AS {name}" for name in IMPLIED},
+    **{name: f"{with_implied(name)} AS {name}" for name in IMPLIED},
 }
 _COLUMNS = ", ".join(_DERIVED_SQL.get(c.name, f"t.{c.name}") for c in COLUMNS)
 # Two machines of one name stay two: each then carries the start of its id.

@@ -75,7 +75,7 @@ class Store:
                 return False
         with self._connect(write=True) as connection:
             anew = migrations.migrate(connection)
-        self._checkpoint()
+        self.checkpoint()
         return anew
 
     @staticmethod
@@ -94,7 +94,7 @@ class Store:
         try:
             with beside._connect(write=True) as connection:
                 migrations.migrate(connection)
-            beside._checkpoint()
+            beside.checkpoint()
             os.link(part, path)
         except FileExistsError:  # another process was quicker
             return False
@@ -208,15 +208,13 @@ class Store:
         finally:
             raw.unregister("incoming_rows")
 
-    def _checkpoint(self) -> None:
+    def checkpoint(self) -> None:
         """Fold the write-ahead log into the file: replaying one that holds DDL is the riskiest thing DuckDB does."""
         if self.path:
             with self._connect(write=True) as connection:
                 connection.exec_driver_sql("COMMIT")
                 connection.exec_driver_sql("CHECKPOINT")
                 connection.exec_driver_sql("BEGIN TRANSACTION")
-
-    checkpoint = _checkpoint
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -234,34 +232,29 @@ class Store:
     @contextlib.contextmanager
     def reader(self, view: str, columns: Sequence[str] = EVERY) -> Iterator[pa.RecordBatchReader]:
         """The rows of an exposed view in batches, read in one transaction that lasts as long as the context."""
-        select = _select(view, columns)
         with self._connect(write=False) as connection:
-            if self.path:
-                yield _raw(connection).execute(select).to_arrow_reader(BATCH_ROWS)
-                return
-            types = pa.schema(self._types(connection, view, columns))
-            result = connection.execution_options(yield_per=BATCH_ROWS).execute(sa.text(select))
-            yield pa.RecordBatchReader.from_batches(
-                types,
-                (pa.RecordBatch.from_arrays(_columns(part, types), schema=types) for part in result.partitions()),
-            )
+            yield self._reader(connection, view, columns)
+
+    def _reader(self, connection: sa.Connection, view: str, columns: Sequence[str]) -> pa.RecordBatchReader:
+        select = _select(view, columns)
+        if self.path:
+            return _raw(connection).execute(select).to_arrow_reader(BATCH_ROWS)
+        types = pa.schema(self._types(connection, view, columns))
+        result = connection.execution_options(yield_per=BATCH_ROWS).execute(sa.text(select))
+        batches = (pa.RecordBatch.from_arrays(_columns(part, types), schema=types) for part in result.partitions())
+        return pa.RecordBatchReader.from_batches(types, batches)
 
     def snapshot(self, views: Mapping[str, Sequence[str]] = EVERY_VIEW) -> dict[str, pa.Table]:
         """Exposed views, of each the columns that are named, as Arrow tables; read in one transaction."""
-        selects = {view: _select(view, columns) for view, columns in views.items()}
         with self._connect(write=False) as connection:
-            if self.path:
-                raw = _raw(connection)
-                return {view: raw.execute(select).to_arrow_table() for view, select in selects.items()}
-            if self.postgres:
-                return {view: postgres.fetch(connection, select) for view, select in selects.items()}
-            tables = {}
-            for view, select in selects.items():
-                result = connection.execute(sa.text(select))
-                keys = list(result.keys())
-                columns = list(zip(*result.fetchall(), strict=True)) or [()] * len(keys)
-                tables[view] = pa.table({k: pa.array(c) for k, c in zip(keys, columns, strict=True)})
-            return tables
+            return {view: self._table(connection, view, columns) for view, columns in views.items()}
+
+    def _table(self, connection: sa.Connection, view: str, columns: Sequence[str]) -> pa.Table:
+        if self.path:
+            return _raw(connection).execute(_select(view, columns)).to_arrow_table()
+        if self.postgres:
+            return postgres.fetch(connection, _select(view, columns))
+        return self._reader(connection, view, columns).read_all()
 
     def _types(self, connection: sa.Connection, view: str, columns: Sequence[str]) -> dict[str, pa.DataType]:
         if self.postgres:
@@ -329,20 +322,11 @@ class Store:
                 return engine.connect()
             except sa.exc.DBAPIError as error:
                 text = str(error)
-                if (
-                    not wal_set_aside
-                    and self.path
-                    and "WAL" in text
-                    and ("replay" in text.lower() or "corrupt" in text.lower())
-                ):
+                if self.path and not wal_set_aside and duck.is_broken_log(text):
                     self._set_wal_aside()
                     wal_set_aside = True
                     continue
-                if self.postgres:
-                    busy = postgres.is_busy(error)
-                else:
-                    busy = "Could not set lock" in text or "different configuration" in text
-                if not busy:
+                if not (postgres.is_busy(error) if self.postgres else duck.is_busy(text)):
                     raise StoreError(self._sentence(error)) from error
                 if time.monotonic() >= deadline:
                     if self.postgres:

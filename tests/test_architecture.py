@@ -1,6 +1,7 @@
-"""The house: what each room may import, no way back, few modules a room, and the app's process never meets torch."""
+"""The house: what each room may import, no way back, few modules a room, and what of a room others may use."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -52,6 +53,9 @@ MAY_IMPORT = {"mirror": {"db"}, "bench_engine": {"db"}, "db": set()}
 MOST_MODULES, MOST_IN_A_CIRCLE = 15, 3
 # Files that every room or command has.
 EVERYWHERE = {"__init__", "__main__"}
+# Modules that lead into the room they lie in, as an __init__ with __all__ does. Their place is part of what others rely
+# on: torch calls the first by the name that installed packages have, and the rest is the text of measured kernels.
+DOORS = {f"bench_engine.kernels.parallel_op.{name}" for name in ("autoload", "grouped_embedding", "exported_programs")}
 
 
 def module_of(path: Path) -> str:
@@ -82,6 +86,48 @@ def room_of(module: str) -> tuple[str, str]:
     """(house, room): `mirror.chart.draw.bars` is in the room chart of mirror."""
     house, _, rest = module.partition(".")
     return house, rest.partition(".")[0]
+
+
+def lies_in(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
+
+
+PACKAGES = {module for module, path in SOURCES.items() if path.name == "__init__.py"}
+ROOMS = sorted(PACKAGES - set(TOPS))
+
+
+def sub_room_of(module: str, room: str) -> str:
+    """The sub-room of a room that a module lies in; the room itself for its loose modules."""
+    sub = ".".join(module.split(".")[: room.count(".") + 2])
+    return sub if sub in PACKAGES else room
+
+
+def is_door(module: str) -> bool:
+    """Whether a module leads into its room: it may import from all of the room, and nothing there from it."""
+    assigned = {ast.unparse(node.targets[0]) for node in TREES[module].body if isinstance(node, ast.Assign)}
+    return module in DOORS or (module in PACKAGES and "__all__" in assigned)
+
+
+def used_from_outside() -> dict[str, set[str]]:
+    """package -> its modules, or itself, that modules elsewhere, app.py or the docs import, or name in a text."""
+    uses = [(module, name) for module, names in IMPORTS.items() for name in names]
+    for module, tree in TREES.items():
+        texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+        named = (str(text).partition(":")[0] for text in texts)
+        uses += [(module, name) for name in named if name in SOURCES and name not in PACKAGES]
+    for path in (ROOT / "app.py", ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for module, names in re.findall(r"^from ([\w.]+) import ([\w, ]+)", path.read_text(), re.MULTILINE):
+            full = [f"{module}.{name.strip()}" for name in names.split(",")]
+            uses += [(path.name, name if name in SOURCES else module) for name in full]
+    found = defaultdict(set)
+    for user, name in uses:
+        package = name if name in PACKAGES else name.rpartition(".")[0]
+        if not lies_in(user, package):
+            found[package].add(name)
+    return found
+
+
+USED = used_from_outside()
 
 
 def circles(edges: dict[str, list[str]]) -> list[list[str]]:
@@ -136,6 +182,29 @@ def test_no_circle_is_larger_than_a_few_files_of_one_room() -> None:
     for circle in circles(IMPORTS):
         assert len({room_of(module) for module in circle}) == 1, circle
         assert len(circle) <= MOST_IN_A_CIRCLE, circle
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_sub_rooms_import_one_way(room: str) -> None:
+    edges = defaultdict(set)
+    for module in SOURCES:
+        for name in IMPORTS[module]:
+            if lies_in(module, room) and lies_in(name, room) and sub_room_of(module, room) != sub_room_of(name, room):
+                if not is_door(module):
+                    edges[sub_room_of(module, room)].add(sub_room_of(name, room))
+                assert not is_door(name) or sub_room_of(name, room) != room, f"{module} imports {name}, a way in"
+    assert circles({sub: sorted(others) for sub, others in edges.items()}) == []
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if room_of(room)[1] != "kernels"])  # whose modules all may use
+def test_a_room_says_what_may_be_used_from_outside(room: str) -> None:
+    """`From outside: a, b.` in the docstring of its __init__; `the names here` are those of the __init__ itself."""
+    said = re.search(r"From outside: ([^.;]+)[.;]", " ".join(str(ast.get_docstring(TREES[room])).split()))
+    assert said, f"{room} does not say what may be used from outside"
+    own = {module for module in SOURCES.keys() - PACKAGES if module.rpartition(".")[0] == room}
+    short = {"nothing": set(), "every module": own, "the names here": {room}}
+    named = set().union(*(short.get(name, {f"{room}.{name}"}) for name in said[1].split(", ")))
+    assert named == USED[room]
 
 
 def test_no_folder_is_crowded() -> None:

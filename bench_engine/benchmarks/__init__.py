@@ -1,1 +1,4 @@
-"""What is measured: one module each, with `run(trial)`."""
+"""What is measured: one module each, with `run(trial)`.
+
+From outside: answering, collisions, embedding_step, grouped_lookup, lookup, training.
+"""

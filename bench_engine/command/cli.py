@@ -88,22 +88,20 @@ def _registry() -> dict[str, Any]:
     skip = SkipReasons()
     return {
         "methods": [
-            {
-                "name": m.name,
-                "text": m.text,
-                "compressible": m.compressible,
-                "needs_build": m.needs_build,
-                "missing": skip.of(m.name, {}),
-            }
+            {**_values(m, "name", "text", "compressible", "needs_build"), "missing": skip.of(m.name, {})}
             for m in METHODS.values()
         ],
         "benchmarks": [
-            {"name": b.name, "op": b.op, "text": b.text, "methods": b.methods, "axes": [_axis(a) for a in b.axes]}
+            {**_values(b, "name", "op", "text", "methods"), "axes": [_axis(a) for a in b.axes]}
             for b in BENCHMARKS.values()
         ],
-        "data_sets": [{"name": d.name, "text": d.text, "missing": missing(d.name)} for d in DATA_SETS.values()],
+        "data_sets": [{**_values(d, "name", "text"), "missing": missing(d.name)} for d in DATA_SETS.values()],
         "sweeps": [{"name": name, "text": sweep.load(name).description} for name in sweep.names()],
     }
+
+
+def _values(entry: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in names}
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
@@ -124,12 +122,8 @@ def _plan(options: argparse.Namespace) -> int:
         trials = [
             {
                 "label": p.trial.label(),
-                "benchmark": p.trial.benchmark,
-                "method": p.trial.method,
-                "fate": p.fate,
-                "before": p.before,
-                "reason": p.reason,
-                "seconds": p.seconds,
+                **_values(p.trial, "benchmark", "method"),
+                **_values(p, "fate", "before", "reason", "seconds"),
             }
             for p in made.trials
         ]
@@ -138,8 +132,7 @@ def _plan(options: argparse.Namespace) -> int:
         found = {"sweep": loaded.name, "seconds": made.seconds, "configurations": configurations, "notes": notes}
         print(json.dumps({**found, "trials": trials}))
         return 0
-    for line in plan_text.lines(made, options.all):
-        print(line)
+    print(*plan_text.lines(made, options.all), sep="\n")
     return 0
 
 
@@ -263,8 +256,8 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _data_list(options: argparse.Namespace) -> int:
-    found = [{"name": d.name, "text": d.text, "files": d.files, "missing": missing(d.name)} for d in DATA_SETS.values()]
-    if getattr(options, "json", False):
+    found = [{**_values(d, "name", "text", "files"), "missing": missing(d.name)} for d in DATA_SETS.values()]
+    if options.json:
         print(json.dumps(found))
         return 0
     for data in found:
@@ -277,11 +270,7 @@ def _data_check(options: argparse.Namespace) -> int:
     from bench_engine.data.formats import check_file as check
 
     report = check.check(Path(options.path).expanduser())
-    if options.json:
-        print(json.dumps(check.as_json(report)))
-    else:
-        for line in check.lines(report):
-            print(line)
+    print(json.dumps(check.as_json(report)) if options.json else "\n".join(check.lines(report)))
     return 0 if report.whole else 1
 
 
@@ -312,8 +301,7 @@ def _doctor(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(asdict(findings)))
         return 0
-    for line in doctor.lines(findings):
-        print(line)
+    print(*doctor.lines(findings), sep="\n")
     return 0
 
 

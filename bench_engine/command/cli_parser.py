@@ -35,91 +35,72 @@ def parser() -> argparse.ArgumentParser:
 
     command("build", "compile the kernels for this machine (once)")
     listing = command("list", "what can be run: methods, benchmarks with their axes, data sets, sweeps")
-    listing.add_argument("--json", action="store_true", help="one JSON object (default: text)")
-    planner = command("plan", "the trials of a sweep: what is done, what would be skipped, how long the rest takes")
-    _add_sweep(planner)
-    planner.add_argument("--json", action="store_true", help="one JSON object with every trial (default: text)")
-    planner.add_argument(
-        "--all", action="store_true", help="list all trials (default: count them where there are many)"
+    _add_flag(listing, "--json", "one JSON object (default: text)")
+    _add_plan(command("plan", "the trials of a sweep: what is done, what would be skipped, how long the rest takes"))
+    _add_run(command("run", "run what is left of a sweep; stop it at any moment and run it again", _RUN_STATUSES))
+    compared = "two sweeps, commits, machines, methods or times, configuration by configuration"
+    _add_compare(command("compare", compared, _COMPARE_STATUSES))
+    _add_ingest(command("ingest", "bring the journal into the database, and other journals into it first"))
+    packer = command("pack", "write the whole journal into one file")
+    _add_path(packer, "target", "TARGET", "the file, for instance results.jsonl or results.jsonl.gz")
+    exporter = command("export", "write a view of the results as a Parquet file")
+    _add_path(exporter, "target", "TARGET", "the file, for instance results.parquet")
+    exporter.add_argument("--view", choices=export.VIEWS, default="results", help="what to write (default: results)")
+    _add_data(command("data", "which data sets there are, and whether a data file is whole"))
+    _add_rivals(command("rivals", "which rivals can run here, and how the others are installed", "", "peers"))
+    examiner = command("doctor", "this machine, its compiler, kernels, data and results, and what to mend")
+    _add_flag(examiner, "--json", "one JSON object: facts, warnings (default: text)")
+    checked = (
+        "see whether verdicts can be trusted here: the same method twice, and one slowed by ten per cent, in turns"
     )
-    run = command("run", "run what is left of a sweep; stop it at any moment and run it again", _RUN_STATUSES)
-    _add_sweep(run)
-    run.add_argument(
-        "--wait", action="store_true", help="wait for a run that holds this machine (default: say so and end)"
-    )
-    run.add_argument("--run-id", default="", metavar="ID", help="name of the run's state file (default: made up)")
-    run.add_argument(
+    checker = command("check-verdicts", checked)
+    checker.add_argument("--rounds", type=int, default=20, metavar="N", help="how often (default: 20)")
+    _add_flag(checker, "--busy", "keep one core busy meanwhile (default: not)")
+    return parser
+
+
+# -- commands with more than a few arguments -----------------------------------------------------------------------
+
+
+def _add_plan(parser: argparse.ArgumentParser) -> None:
+    _add_sweep(parser)
+    _add_flag(parser, "--json", "one JSON object with every trial (default: text)")
+    _add_flag(parser, "--all", "list all trials (default: count them where there are many)")
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    _add_sweep(parser)
+    _add_flag(parser, "--wait", "wait for a run that holds this machine (default: say so and end)")
+    parser.add_argument("--run-id", default="", metavar="ID", help="name of the run's state file (default: made up)")
+    parser.add_argument(
         "--executor",
         choices=["local", "ray"],
         default="local",
         help="where trials run: on this machine, or on all nodes of a Ray cluster (default: local)",
     )
-    run.add_argument(
+    parser.add_argument(
         "--ray-address",
         metavar="HOST:PORT",
         default="auto",
         help="head of the Ray cluster (default: RAY_ADDRESS, else the cluster that runs on this machine)",
     )
-    comparer = command(
-        "compare", "two sweeps, commits, machines, methods or times, configuration by configuration", _COMPARE_STATUSES
-    )
-    _add_compare(comparer)
-    ingester = command("ingest", "bring the journal into the database, and other journals into it first")
-    ingester.add_argument(
-        "paths",
-        nargs="*",
-        type=_named,
-        metavar="PATH",
-        help="journal folder or packed file of another machine, whose trials are copied (default: none)",
-    )
-    ingester.add_argument(
-        "--examples", action="store_true", help="the example results that come with the code too (default: not)"
-    )
-    packer = command("pack", "write the whole journal into one file")
-    packer.add_argument(
-        "target", type=_named, metavar="TARGET", help="the file, for instance results.jsonl or results.jsonl.gz"
-    )
-    exporter = command("export", "write a view of the results as a Parquet file")
-    exporter.add_argument("target", type=_named, metavar="TARGET", help="the file, for instance results.parquet")
-    exporter.add_argument("--view", choices=export.VIEWS, default="results", help="what to write (default: results)")
-    data = command("data", "which data sets there are, and whether a data file is whole")
-    data_actions = data.add_subparsers(metavar="ACTION")
-    data_list = data_actions.add_parser("list", help="the data sets (default)", description="the data sets")
-    data_list.add_argument("--json", action="store_true", help="one JSON list (default: text)")
-    text = "what a data file is, by its content, and whether it is whole"
-    checking = data_actions.add_parser("check", help=text, description=text, epilog=_CHECK_STATUSES)
-    checking.add_argument("path", type=_named, metavar="PATH", help="the file, also packed with gzip")
-    checking.add_argument("--json", action="store_true", help="one JSON object (default: text)")
-    checking.set_defaults(command="data check")
-    rivals = command("rivals", "which rivals can run here, and how the others are installed", "", "peers")
-    actions = rivals.add_subparsers(metavar="ACTION")
-    actions.add_parser("list", help="the same", description="which rivals can run here")
-    installer = actions.add_parser("install", help="install what rivals need, at the pinned versions")
-    installer.add_argument("names", nargs="+", choices=[m.name for m in RIVALS if m.packages], metavar="NAME")
-    installer.add_argument(
-        "--own",
-        action="store_true",
-        help="into environments of their own, about 1 GB each (default: into this one, where no version is changed)",
-    )
-    installer.set_defaults(command="rivals install")
-    examiner = command("doctor", "this machine, its compiler, kernels, data and results, and what to mend")
-    examiner.add_argument("--json", action="store_true", help="one JSON object: facts, warnings (default: text)")
-    checker = command(
-        "check-verdicts",
-        "see whether verdicts can be trusted here: the same method twice, and one slowed by ten per cent, in turns",
-    )
-    checker.add_argument("--rounds", type=int, default=20, metavar="N", help="how often (default: 20)")
-    checker.add_argument("--busy", action="store_true", help="keep one core busy meanwhile (default: not)")
-    return parser
 
 
-def _add_db(parser: argparse.ArgumentParser, default: str | None) -> None:
+def _add_sweep(parser: argparse.ArgumentParser) -> None:
+    _add_path(parser, "sweep", "SWEEP", "a ready sweep by name, a .yaml file, or - for standard input")
     parser.add_argument(
-        "--db",
-        metavar="URL",
-        default=default,
-        help="the results: path of a DuckDB file or a SQLAlchemy URL (default: MIRROR_DB, else db/mirror.duckdb)",
+        "-p",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="AXIS=V1,V2",
+        help="other values for an axis, for methods (methods=dense,hashed), seeds (seeds=3: three of them), run_cap, "
+        "random_seed, time_limit_s or memory_limit_gb; may be given several times (default: as the sweep says)",
     )
+    _add_flag(parser, "--retry-failed", "run again what failed (default: leave it)")
+    _add_flag(parser, "--force", "run everything again (default: what is left)")
+    quick = "a first look: fewer samples of each trial that has no thorough result yet (default: as the sweep says)"
+    _add_flag(parser, "--quick", quick)
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
@@ -140,10 +121,10 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
         "(default: all)",
     )
     parser.add_argument("--benchmark", metavar="NAME", help="only trials of this benchmark (default: all)")
-    parser.add_argument(
+    _add_flag(
+        parser,
         "--relative",
-        action="store_true",
-        help="judge the change against the baseline that took turns with each side, so that a machine that has become "
+        "judge the change against the baseline that took turns with each side, so that a machine that has become "
         "slower is no slower method (default: judge the times)",
     )
     parser.add_argument(
@@ -151,28 +132,54 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
         metavar="WORD:PERCENT",
         help="exit with status 3 where a configuration surely is, such as slower:5%% or larger:1%% (default: never)",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object (default: text)")
+    _add_flag(parser, "--json", "one JSON object (default: text)")
 
 
-def _add_sweep(parser: argparse.ArgumentParser) -> None:
+def _add_ingest(parser: argparse.ArgumentParser) -> None:
+    paths = "journal folder or packed file of another machine, whose trials are copied (default: none)"
+    _add_path(parser, "paths", "PATH", paths, nargs="*")
+    _add_flag(parser, "--examples", "the example results that come with the code too (default: not)")
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(metavar="ACTION")
+    listing = actions.add_parser("list", help="the data sets (default)", description="the data sets")
+    _add_flag(listing, "--json", "one JSON list (default: text)")
+    text = "what a data file is, by its content, and whether it is whole"
+    checking = actions.add_parser("check", help=text, description=text, epilog=_CHECK_STATUSES)
+    _add_path(checking, "path", "PATH", "the file, also packed with gzip")
+    _add_flag(checking, "--json", "one JSON object (default: text)")
+    checking.set_defaults(command="data check")
+    parser.set_defaults(json=False)  # where no action is named
+
+
+def _add_rivals(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(metavar="ACTION")
+    actions.add_parser("list", help="the same", description="which rivals can run here")
+    installer = actions.add_parser("install", help="install what rivals need, at the pinned versions")
+    installer.add_argument("names", nargs="+", choices=[m.name for m in RIVALS if m.packages], metavar="NAME")
+    own = "into environments of their own, about 1 GB each (default: into this one, where no version is changed)"
+    _add_flag(installer, "--own", own)
+    installer.set_defaults(command="rivals install")
+
+
+# -- arguments that several have -----------------------------------------------------------------------------------
+
+
+def _add_flag(parser: argparse.ArgumentParser, name: str, text: str) -> None:
+    parser.add_argument(name, action="store_true", help=text)
+
+
+def _add_path(parser: argparse.ArgumentParser, name: str, metavar: str, text: str, nargs: str | None = None) -> None:
+    parser.add_argument(name, type=_named, metavar=metavar, help=text, nargs=nargs)
+
+
+def _add_db(parser: argparse.ArgumentParser, default: str | None) -> None:
     parser.add_argument(
-        "sweep", type=_named, metavar="SWEEP", help="a ready sweep by name, a .yaml file, or - for standard input"
-    )
-    parser.add_argument(
-        "-p",
-        dest="overrides",
-        action="append",
-        default=[],
-        metavar="AXIS=V1,V2",
-        help="other values for an axis, for methods (methods=dense,hashed), seeds (seeds=3: three of them), run_cap, "
-        "random_seed, time_limit_s or memory_limit_gb; may be given several times (default: as the sweep says)",
-    )
-    parser.add_argument("--retry-failed", action="store_true", help="run again what failed (default: leave it)")
-    parser.add_argument("--force", action="store_true", help="run everything again (default: what is left)")
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="a first look: fewer samples of each trial that has no thorough result yet (default: as the sweep says)",
+        "--db",
+        metavar="URL",
+        default=default,
+        help="the results: path of a DuckDB file or a SQLAlchemy URL (default: MIRROR_DB, else db/mirror.duckdb)",
     )
 
 

@@ -1,7 +1,6 @@
 """What `doctor` says: this machine, what Mirror needs on it, where the results are, and what to mend."""
 
 import os
-import platform
 import re
 import shutil
 import sys
@@ -43,7 +42,7 @@ _ADDRESSES = (
 # Another run holds the machine, or the folder for temporary files is full.
 _NOT_MEASURED = (MachineBusyError, StoreError, journal.JournalError, RunStateError, OSError)
 
-# Facts by name, and warnings that belong to them: whole sentences.
+# Facts by name, and warnings that belong to them: whole sentences, or nothing.
 _Section = tuple[dict[str, Any], list[str]]
 
 
@@ -76,7 +75,7 @@ def examine(url: str | None = None) -> Findings:
         title: {name: value for name, value in found.items() if value is not None}
         for title, (found, _) in sections.items()
     }
-    return Findings(facts, tuple(warning for _, warnings in sections.values() for warning in warnings))
+    return Findings(facts, tuple(warning for _, warnings in sections.values() for warning in warnings if warning))
 
 
 def lines(findings: Findings) -> list[str]:
@@ -129,20 +128,26 @@ def _state() -> _Section:
         "steal_now_pct": _percent(now),
         "busiest": f"{busy.name} (process {busy.pid}), {100 * busy.cores:.0f} % of a core" if busy else None,
     }
-    warnings = machine.warnings()
-    for share, when in ((now, "just now"), (boot, "since it started")):
-        if share is not None and share > _MUCH_STEAL:
-            warnings.append(
-                f"Other virtual machines took {_percent(share):g} % of the time that this one wanted {when}: measure "
-                "at a quieter hour or on a machine of your own, or expect noise."
-            )
-            break
-    if busy and busy.cores > _BUSY_CORES:
-        warnings.append(
-            f"{busy.name} (process {busy.pid}) uses {100 * busy.cores:.0f} % of a core: end it or wait for it, "
-            "or expect noise."
-        )
-    return facts, warnings
+    stolen = _stolen(now, "just now") or _stolen(boot, "since it started")
+    return facts, [*machine.warnings(), stolen, _busy(busy)]
+
+
+def _stolen(share: float | None, when: str) -> str:
+    if share is None or share <= _MUCH_STEAL:
+        return ""
+    return (
+        f"Other virtual machines took {_percent(share):g} % of the time that this one wanted {when}: measure at a "
+        "quieter hour or on a machine of your own, or expect noise."
+    )
+
+
+def _busy(busy: probe.Busy | None) -> str:
+    if busy is None or busy.cores <= _BUSY_CORES:
+        return ""
+    return (
+        f"{busy.name} (process {busy.pid}) uses {100 * busy.cores:.0f} % of a core: end it or wait for it, or expect "
+        "noise."
+    )
 
 
 def _percent(share: float | None) -> float | None:
@@ -150,8 +155,8 @@ def _percent(share: float | None) -> float | None:
 
 
 def _software() -> _Section:
-    facts = {"os": machine.operating_system(), "kernel": platform.release(), "python": platform.python_version()}
-    warnings = [sentence] if (sentence := _python()) else []
+    facts = machine.software()
+    warnings = [_python()]
     for package in ("torch", "numpy"):
         try:
             facts[package] = version(package)
@@ -228,7 +233,7 @@ def _results(store: Store) -> _Section:
     try:
         entries = _trial_ids(folder)
         facts["journal"] = f"{folder.name}/: {len(entries)} trials"
-        warnings += _set_aside(folder) + _broken(folder)
+        warnings += [_set_aside(folder), _broken(folder)]
     except OSError as error:
         facts["journal"] = f"{folder.name}/: cannot be read"
         warnings.append(f"The journal {folder.name}/ cannot be read ({error.strerror}): mend the rights of its folder.")
@@ -240,7 +245,7 @@ def _results(store: Store) -> _Section:
         facts["results"] = f"{store.name}: {len(stored)} trials"
         if lacking := len(entries - stored):
             warnings.append(f"{store.name} lacks {lacking} trials of the journal: run `python -m bench_engine ingest`.")
-        warnings += _clock_set_back(store)
+        warnings.append(_clock_set_back(store))
     except StoreError as error:
         warnings.append(str(error))
     except OSError as error:
@@ -248,26 +253,26 @@ def _results(store: Store) -> _Section:
     return facts, warnings
 
 
-def _broken(folder: Path) -> list[str]:
+def _broken(folder: Path) -> str:
     """A sentence about entries that have broken where they lie; `ingest` reads none whose trial the results have."""
     found = journal.check(folder, _JOURNAL_S)
     if not found.unusable:
-        return []
+        return ""
     among = "" if found.all else f" of the last {found.read} (there was no time for more)"
-    return [
+    return (
         f"{len(found.unusable)} journal entries{among} cannot be used ({found.unusable[0].removesuffix('.')}): update "
         "Mirror where it says so, copy the others again from another journal or a packed file, or delete them."
-    ]
+    )
 
 
-def _set_aside(folder: Path) -> list[str]:
+def _set_aside(folder: Path) -> str:
     broken = sorted(folder.glob("*.broken"))
     if not broken:
-        return []
-    return [
+        return ""
+    return (
         f"{len(broken)} journal entries are broken and set aside in {folder.name}/, {broken[0].name} first: "
         "delete them when you miss none of their trials."
-    ]
+    )
 
 
 def _trial_ids(folder: Path) -> set[str]:
@@ -275,17 +280,17 @@ def _trial_ids(folder: Path) -> set[str]:
     return {f"{identity}-{number}" for identity, tries in attempts.items() for number in tries}
 
 
-def _clock_set_back(store: Store) -> list[str]:
+def _clock_set_back(store: Store) -> str:
     """A sentence where results of this machine lie in the future: whatever is measured now would not replace them."""
     query = "SELECT max(started_at) AS newest FROM results WHERE machine_id = :machine_id"
     newest = store.rows(query, machine_id=machine.machine()["machine_id"])[0]["newest"]
     ahead = (newest - datetime.now(UTC).replace(tzinfo=None)).total_seconds() if newest else 0.0
     if ahead <= 0:
-        return []
-    return [
+        return ""
+    return (
         f"The system clock is {duration(ahead)} behind the newest result of this machine, so new results would count "
         "as older: set the clock, `sudo timedatectl set-ntp true`, or wait that long where it is right now."
-    ]
+    )
 
 
 def _unwritable(store: Store, folder: Path) -> list[str]:

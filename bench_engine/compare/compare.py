@@ -17,16 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from bench_engine.compare.pairs import Row, filters, group_by, join, join_methods, newest, nothing_in_common
+from bench_engine.compare.pairs import Joined, Row, filters, group_by, join, join_methods, newest, nothing_in_common
 from bench_engine.compare.sides import CompareError, Side, UsageError, resolve
 from bench_engine.measure import ratios
 from bench_engine.measure.ratios import Ratio
-from bench_engine.registry import nearest
+from bench_engine.registry import hint
 from db.columns import AXES, BY_NAME, CHOICE_AXES
 from db.store import Store
 
 _SIZE_AXES = ("compression", "block_size")
 _FOLLOWING = ("op", "num_tables", "num_rows")  # from the benchmark and the data set, as a rule
+_Pair = tuple[Row, Row]
 _AxesOf = Callable[[Row, Row], dict[str, Any]]
 TRIALS_AT_ONCE = 100  # whose samples are in memory at the same time
 
@@ -208,8 +209,7 @@ def limit(text: str, metric: Metric) -> Limit:
 def metric(name: str) -> Metric:
     """The metric of that name. Raises UsageError."""
     if name not in METRICS:
-        hint = nearest(name, METRICS) or "."
-        raise UsageError(f"{name!r} cannot be compared{hint} What can: {', '.join(METRICS)}.")
+        raise UsageError(f"{name!r} cannot be compared{hint(name, METRICS)} What can: {', '.join(METRICS)}.")
     return METRICS[name]
 
 
@@ -239,36 +239,17 @@ def compare(
     if store.path is None or store.path.exists():
         store.ensure()
     side_a, side_b = resolve(store, (a, b))
-    if (side_a.kind == "method") != (side_b.kind == "method"):
-        raise UsageError("A method is compared with a method: write method:NAME on both sides.")
-    wanted = filters(where)
-    rows_a, rows_b = (newest(store, letter, side, of.name, wanted) for letter, side in (("A", side_a), ("B", side_b)))
-    joined = (join_methods if side_a.kind == "method" else join)(rows_a, rows_b)
-    pairs = sorted(
-        (pair for pair in joined.pairs if pair[0]["trial_id"] != pair[1]["trial_id"]),
-        key=lambda pair: (pair[0]["trial_id"], pair[1]["trial_id"]),
-    )
+    joined = _joined(store, side_a, side_b, of, where)
+    pairs = [pair for pair in joined.pairs if pair[0]["trial_id"] != pair[1]["trial_id"]]
     if not pairs:
-        if joined.pairs:
-            raise CompareError(
-                f"A ({side_a.text}) and B ({side_b.text}) hold the very same trials: there is no change to see."
-            )
-        raise CompareError(nothing_in_common(side_a, rows_a, side_b, rows_b))
-    usable = [
-        pair for pair in pairs if all((row[of.name] or 0) > 0 or (row[of.name] == 0 and not of.is_time) for row in pair)
-    ]
-    judged_by = _speedups(store, usable) if of.sampled else {}
-    if by_baseline:
-        usable = [pair for pair in usable if all(row["trial_id"] in judged_by for row in pair)]
-    if not usable:
-        lack = "a baseline that took turns with it on both sides" if by_baseline else f"{of.name} on both sides"
-        raise CompareError(f"None of the {len(pairs)} configurations in common has {lack}.")
+        raise CompareError(
+            f"A ({side_a.text}) and B ({side_b.text}) hold the very same trials: there is no change to see."
+        )
+    pairs.sort(key=lambda pair: (pair[0]["trial_id"], pair[1]["trial_id"]))
+    usable, speedups = _usable(store, pairs, of, by_baseline)
     names = {row["machine_id"]: row["name"] for row in store.rows("SELECT machine_id, name FROM machines")}
     axes = partial(_axes, named=_named(usable), machines=names)
-    if of.sampled:
-        found = list(_by_samples(store, usable, of, judged_by, by_baseline, axes))
-    else:
-        found = list(_by_values(usable, of, axes))
+    found = _by_samples(store, usable, of, speedups, by_baseline, axes) if of.sampled else _by_values(usable, of, axes)
     return Comparison(
         side_a,
         side_b,
@@ -283,10 +264,40 @@ def compare(
     )
 
 
+def _joined(store: Store, a: Side, b: Side, of: Metric, where: Sequence[str]) -> Joined:
+    """The trials of both sides that belong together. Raises CompareError where none do, and UsageError."""
+    if (a.kind == "method") != (b.kind == "method"):
+        raise UsageError("A method is compared with a method: write method:NAME on both sides.")
+    wanted = filters(where)
+    rows_a, rows_b = (newest(store, letter, side, of.name, wanted) for letter, side in (("A", a), ("B", b)))
+    joined = (join_methods if a.kind == "method" else join)(rows_a, rows_b)
+    if not joined.pairs:
+        raise CompareError(nothing_in_common(a, rows_a, b, rows_b))
+    return joined
+
+
+def _usable(
+    store: Store, pairs: Sequence[_Pair], of: Metric, by_baseline: bool
+) -> tuple[list[_Pair], dict[str, Ratio]]:
+    """The pairs that have what they are compared by, and the speedups by trial. Raises CompareError where none has."""
+
+    def measured(row: Row) -> bool:
+        return (row[of.name] or 0) > 0 or (row[of.name] == 0 and not of.is_time)
+
+    usable = [pair for pair in pairs if all(map(measured, pair))]
+    speedups = _speedups(store, usable) if of.sampled else {}
+    if by_baseline:
+        usable = [pair for pair in usable if all(row["trial_id"] in speedups for row in pair)]
+    if not usable:
+        lack = "a baseline that took turns with it on both sides" if by_baseline else f"{of.name} on both sides"
+        raise CompareError(f"None of the {len(pairs)} configurations in common has {lack}.")
+    return usable, speedups
+
+
 # -- ratios --------------------------------------------------------------------------------------------------------
 
 
-def _speedups(store: Store, pairs: Sequence[tuple[Row, Row]]) -> dict[str, Ratio]:
+def _speedups(store: Store, pairs: Sequence[_Pair]) -> dict[str, Ratio]:
     """Speedup over the baseline that took turns with a trial, by trial, where no doubt is which method that was."""
     sql = "SELECT DISTINCT comparison, machine_id, method FROM trials WHERE status = 'ok' AND is_baseline"
     baselines = group_by(store.rows(sql), lambda row: (row["comparison"], row["machine_id"]))
@@ -296,20 +307,15 @@ def _speedups(store: Store, pairs: Sequence[tuple[Row, Row]]) -> dict[str, Ratio
         if methods[0] != methods[1] or len(methods[0]) != 1:
             continue
         for row in pair:
-            if (
-                row["baseline_latency_us"]
-                and row["speedup_ci_low"]
-                and row["speedup_ci_high"]
-                and not row["is_baseline"]
-            ):
-                value = row["baseline_latency_us"] / row["latency_us"]
-                found[row["trial_id"]] = Ratio(value, row["speedup_ci_low"], row["speedup_ci_high"])
+            baseline, low, high = row["baseline_latency_us"], row["speedup_ci_low"], row["speedup_ci_high"]
+            if baseline and low and high and not row["is_baseline"]:
+                found[row["trial_id"]] = Ratio(baseline / row["latency_us"], low, high)
     return found
 
 
 def _by_samples(
     store: Store,
-    pairs: Sequence[tuple[Row, Row]],
+    pairs: Sequence[_Pair],
     of: Metric,
     speedups: Mapping[str, Ratio],
     by_baseline: bool,
@@ -351,9 +357,9 @@ def _of_samples(a: Row, b: Row, samples: Mapping[str, list[np.ndarray]], in_turn
         raise CompareError(f"The samples of the trials {trials} cannot be compared. {error}") from error
 
 
-def _by_values(pairs: Sequence[tuple[Row, Row]], of: Metric, axes: _AxesOf) -> Iterator[Compared]:
+def _by_values(pairs: Sequence[_Pair], of: Metric, axes: _AxesOf) -> Iterator[Compared]:
     """Pairs that differ in the seed alone are one configuration."""
-    grouped: dict[Any, list[tuple[Row, Row]]] = defaultdict(list)
+    grouped: dict[Any, list[_Pair]] = defaultdict(list)
     for a, b in pairs:
         same = tuple(row[name] for row in (a, b) for name in (*AXES, "machine_id") if name != "seed")
         grouped[same].append((a, b))
@@ -376,7 +382,7 @@ def _took_turns(a: Row, b: Row) -> bool:
     return a["group_id"] is not None and a["group_id"] == b["group_id"]
 
 
-def _named(pairs: Iterable[tuple[Row, Row]]) -> list[str]:
+def _named(pairs: Iterable[_Pair]) -> list[str]:
     """Axes that tell one `compared_with` from another, or from what it is compared with: of those that have one value
     wherever they apply, only the size is named."""
     rows = [row for pair in pairs for row in pair]
@@ -396,12 +402,9 @@ def _axes(a: Row, b: Row, named: Sequence[str], machines: Mapping[str, str]) -> 
 
 
 def _place(name: str) -> int:
-    order = ("method", *(axis for axis in AXES if axis != "method"), "compared_with", "machine")
-    return order.index(name)
+    return ("method", *(axis for axis in AXES if axis != "method"), "compared_with", "machine").index(name)
 
 
 def _order(compared: Compared) -> list[tuple[int, bool, Any]]:
     """Sorts by the axes in their order, numbers as numbers."""
-    return [
-        (_place(n), isinstance(v, str), v) for n, v in sorted(compared.axes.items(), key=lambda item: _place(item[0]))
-    ]
+    return sorted((_place(name), isinstance(value, str), value) for name, value in compared.axes.items())

@@ -8,6 +8,7 @@ from typing import Any
 
 from bench_engine.compare.compare import Compared, Comparison, Limit, Metric, fixed, varying
 from bench_engine.measure.ratios import Ratio
+from bench_engine.sweep.search import counted
 
 _GAP = "  "
 _NONE = "–"
@@ -141,7 +142,7 @@ def _line(cells: Sequence[str], columns: Sequence[_Column], widths: Sequence[int
 def _summary(comparison: Comparison, limit: Limit | None) -> list[str]:
     counts = ", ".join(f"{n} {word}" for word, n in comparison.counts().items() if n)
     places = comparison.metric.places
-    lines = [f"{_count(len(comparison.configurations), 'configuration')}: {counts}."]
+    lines = [f"{counted(len(comparison.configurations), 'configuration')}: {counts}."]
     if means := comparison.means():
         title = "Geometric mean of the ratios" + (" against the baseline" if comparison.by_baseline else "")
         if len(means) == 1:
@@ -172,11 +173,11 @@ def _summary(comparison: Comparison, limit: Limit | None) -> list[str]:
     if comparison.metric.is_time and apart and not comparison.by_baseline:
         remedy = "; --relative takes it out where there is a baseline" if any(c.relative for c in apart) else ""
         lines.append(
-            f"{_count(len(apart), 'configuration')} not measured in turns: how the machine had changed between A and B "
-            f"is in the ratio and not in its interval{remedy}."
+            f"{counted(len(apart), 'configuration')} not measured in turns: how the machine had changed between A and "
+            f"B is in the ratio and not in its interval{remedy}."
         )
     if limit:
-        lines.append(f"--fail-on {limit.text}: {_count(len(limit.exceeded(comparison)), 'configuration')}.")
+        lines.append(f"--fail-on {limit.text}: {counted(len(limit.exceeded(comparison)), 'configuration')}.")
     return lines
 
 
@@ -209,10 +210,6 @@ def _amount(value: float, metric: Metric) -> str:
 
 def _plain(value: Any) -> str:
     return _NONE if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _interval(ratio: Ratio) -> Mapping[str, float | None]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench_engine.compare.sides import CompareError, Side, UsageError
-from bench_engine.registry import nearest
+from bench_engine.registry import hint
 from db.columns import AXES, BY_NAME
-from db.schema import told
+from db.schema import with_implied
 from db.store import Store
 
 Row = Mapping[str, Any]
@@ -44,15 +44,15 @@ def filters(given: Sequence[str]) -> Filters:
         name, equals, values = text.partition("=")
         known = (*AXES, "sweep", "machine_id")
         if not equals or name not in known:
-            hint = (nearest(name, known) or ".") if name not in known else "."
+            end = "." if name in known else hint(name, known)
             raise UsageError(
-                f"--where {text} cannot be read: write AXIS=VALUE with one of the axes{hint} Known: {', '.join(known)}."
+                f"--where {text} cannot be read: write AXIS=VALUE with one of the axes{end} Known: {', '.join(known)}."
             )
         places = []
         for value in _values(values, text):
             places.append(f"where_{len(parameters)}")
             parameters[places[-1]] = _typed(name, value, text)
-        sql += f" AND {told(name)} IN ({', '.join(':' + place for place in places)})"
+        sql += f" AND {with_implied(name)} IN ({', '.join(':' + place for place in places)})"
     return Filters(given, sql, parameters)
 
 
@@ -85,7 +85,7 @@ def newest(store: Store, letter: str, side: Side, metric: str, wanted: Filters) 
 
     Raises CompareError where there is none; `letter` says of which side.
     """
-    names = ", ".join(f"{told(name)} AS {name}" for name in (*_COLUMNS, metric))
+    names = ", ".join(f"{with_implied(name)} AS {name}" for name in (*_COLUMNS, metric))
     sql = f"""SELECT {names} FROM (SELECT t.*, row_number() OVER (PARTITION BY t.configuration, t.machine_id
         ORDER BY t.started_at DESC, t.trial_id DESC) AS age FROM trials AS t
         WHERE t.status = 'ok' AND {side.condition("side")}{wanted.sql}) AS t WHERE age = 1"""

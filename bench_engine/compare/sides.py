@@ -108,17 +108,13 @@ def _side(given: str, names: _Names) -> Side:
 
 
 def _found(name: str, names: _Names, kinds: Iterable[str]) -> list[Side]:
-    found = []
-    for kind in kinds:
-        if kind == "sweep" and name in names.sweep:
-            found.append(Side("sweep", name, name))
-        if kind == "method" and name in names.method:
-            found.append(Side("method", name, name))
-        if kind == "commit":
-            found += [Side("commit", version, version) for version in _commits(name, names.commit)]
-        if kind == "machine":
-            found += _machines(name, names.machine)
-    return found
+    fitting = {
+        "sweep": [Side("sweep", name, name)] * (name in names.sweep),
+        "commit": [Side("commit", version, version) for version in _commits(name, names.commit)],
+        "machine": _machines(name, names.machine),
+        "method": [Side("method", name, name)] * (name in names.method),
+    }
+    return [side for kind in kinds for side in fitting[kind]]
 
 
 def _commits(name: str, versions: Sequence[str]) -> list[str]:
@@ -164,8 +160,7 @@ def _known(kind: str, value: str, names: _Names) -> str:
 
 
 def _list(kind: str, names: _Names) -> str:
-    known = [f"{called} ({machine_id})" for machine_id, called in names.machine.items()] if kind == "machine" else None
-    known = getattr(names, kind) if known is None else known
+    machines = [f"{called} ({machine_id})" for machine_id, called in names.machine.items()]
+    known = machines if kind == "machine" else getattr(names, kind)
     more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
-    plural = {"sweep": "sweeps", "commit": "commits", "machine": "machines", "method": "methods"}[kind]
-    return f"{plural} {', '.join(known[:LISTED])}{more}" if known else f"no {plural}"
+    return f"{kind}s {', '.join(known[:LISTED])}{more}" if known else f"no {kind}s"

@@ -1,5 +1,9 @@
-"""Data sets for click models: the form they are handed over in. Light: neither torch nor numpy is imported here."""
+"""Data sets for click models: the form they are handed over in. Light: neither torch nor numpy is imported here.
 
+From outside: the names here, files, quality, requests, validation; rooms below say their own.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -70,16 +74,19 @@ class ClickData:
         """
         if test.all() or not test.any():
             raise too_few(name)
-        return cls(
-            name=name,
-            num_rows=sum(field_rows),
-            field_rows=field_rows,
-            train_ids=ids[~test],
-            train_labels=labels[~test],
-            test_ids=ids[test],
-            test_labels=labels[test],
-            **about,
-        )
+        return cls.of_parts(name, field_rows, (ids[~test], labels[~test]), (ids[test], labels[test]), **about)
+
+    @classmethod
+    def of_parts(
+        cls,
+        name: str,
+        field_rows: tuple[int, ...],
+        train: Sequence["np.ndarray"],
+        test: Sequence["np.ndarray"],
+        **about: Any,
+    ) -> "ClickData":
+        """Two parts, each (ids (n, T), labels (n,)); `about` are the other attributes."""
+        return cls(name, sum(field_rows), field_rows, train[0], train[1], test[0], test[1], **about)
 
     @property
     def num_tables(self) -> int:

@@ -61,15 +61,5 @@ def build(
             for field, (vocabulary, keys) in enumerate(zip(vocabularies, chunk.keys, strict=True)):
                 ids[part][rows, field] = vocabulary.encode(keys[chosen]) + first[field]
             filled[part] = rows.stop
-    return ClickData(
-        name=name,
-        num_rows=sum(field_rows),
-        field_rows=field_rows,
-        train_ids=ids[True],
-        train_labels=labels[True],
-        test_ids=ids[False],
-        test_labels=labels[False],
-        note=note,
-        train_order=train_order,
-        shared_rows=FIRST_ROW,
-    )
+    train, test = ((ids[part], labels[part]) for part in (True, False))
+    return ClickData.of_parts(name, field_rows, train, test, note=note, train_order=train_order, shared_rows=FIRST_ROW)

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from bench_engine.data.formats.kinds import integers, texts
+from bench_engine.data.text_columns import integers, texts
 
 EMPTY = np.uint64(0)  # key of an empty text; no other text has it
 RARE_ROW, EMPTY_ROW, FIRST_ROW = 0, 1, 2

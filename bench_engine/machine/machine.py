@@ -53,8 +53,7 @@ def machine() -> dict[str, Any]:
 
 def state() -> dict[str, Any]:
     """What every trial keeps of the machine and its state; what cannot be read is left out."""
-    software = {"os": operating_system(), "kernel": platform.release(), "python": platform.python_version()}
-    return {**conditions(), **software, **hardware.details()}
+    return {**conditions(), **software(), **hardware.details()}
 
 
 def conditions() -> dict[str, Any]:
@@ -73,6 +72,11 @@ def conditions() -> dict[str, Any]:
         "clock_source": clock_source(),
     }
     return {name: value for name, value in facts.items() if value is not None}
+
+
+def software() -> dict[str, Any]:
+    """Versions of what everything runs on."""
+    return {"os": operating_system(), "kernel": platform.release(), "python": platform.python_version()}
 
 
 def operating_system() -> str:

@@ -1,1 +1,1 @@
-"""Times calls, and says what the timings allow to be said."""
+"""Times calls, and says what the timings allow to be said. From outside: every module."""

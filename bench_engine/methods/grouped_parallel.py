@@ -14,9 +14,9 @@ from bench_engine.kernels.parallel_op.entry import eager
 from bench_engine.kernels.parallel_op.entry.turns import Turns
 from bench_engine.kernels.parallel_op.graph import report
 from bench_engine.kernels.parallel_op.settings import active_settings
+from bench_engine.methods.grouped_inductor import InductorModel
 from bench_engine.methods.grouped_methods import Eager, GroupedMethod, ModelMethod, OpMethod
 from bench_engine.methods.grouped_models import GroupedModel, Request
-from bench_engine.methods.rivals.grouped_inductor import InductorModel
 
 # To settle: the op measures its ways and then the model takes its turns, which is over after some 250 calls.
 MOST_CALLS, MOST_SECONDS = 400, 20.0

@@ -67,7 +67,7 @@ def _counts(trials: Sequence[Planned]) -> Iterator[str]:
     todo = [p.seconds for p in trials if p.fate == "todo"]
     if todo:
         yield f"  {len(todo):>6,} to do, in about {duration(sum(todo))}"
-    for before, count in Counter(p.before for p in trials if p.fate == "done").most_common():
-        yield f"  {count:>6,} done: {before}"
-    for reason, count in Counter(p.reason for p in trials if p.fate == "skip").most_common():
-        yield f"  {count:>6,} cannot run: {reason}"
+    done = Counter(f"done: {p.before}" for p in trials if p.fate == "done")
+    skipped = Counter(f"cannot run: {p.reason}" for p in trials if p.fate == "skip")
+    for what, count in (*done.most_common(), *skipped.most_common()):
+        yield f"  {count:>6,} {what}"

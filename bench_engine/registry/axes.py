@@ -60,30 +60,25 @@ def limits(low: float | None, high: float | None, word: str = " and ") -> str:
     return word.join("?" if end is None else f"{end:.15g}" for end in (low, high))
 
 
+def choice(name: str, text: str, *choices: str, methods: tuple[str, ...] = ()) -> Axis:
+    """An axis of words; the first is its default."""
+    return Axis(name, str, choices[0], text, choices, methods=methods)
+
+
 PRUNED = taking("prune_interval")
 PRUNING = (
     Axis("num_chunks", int, 4, "chunks k of a vector, a divisor of D", low=1, high=16, methods=taking("num_chunks")),
     Axis("prune_interval", int, 30, "steps from one prune event to the next", low=1, high=2**31 - 1, methods=PRUNED),
     Axis("decay", float, 0.9, "what a chunk keeps of its utility at an event", low=0.0, high=1.0, methods=PRUNED),
-    Axis(
-        "prune_scope",
-        str,
-        "global",
-        "whose chunks share one budget",
-        choices=("global", "table", "column"),
-        methods=PRUNED,
-    ),
-    Axis(
-        "utility_score",
-        str,
-        "gradient",
-        "what a step adds to a chunk's utility",
-        choices=("gradient", "frequency*gradient", "frequency"),
+    choice("prune_scope", "whose chunks share one budget", "global", "table", "column", methods=PRUNED),
+    choice(
+        "utility_score", "what a step adds to a chunk's utility", "gradient", "frequency*gradient", "frequency",
         methods=taking("utility_score"),
     ),
-    Axis("layout", str, "compact", "how chunks are addressed", choices=("compact", "flat"), methods=PRUNED),
-)
+    choice("layout", "how chunks are addressed", "compact", "flat", methods=PRUNED),
+)  # fmt: skip
 
+NUM_ROWS = Axis("num_rows", int, 100_000, "rows of the virtual table E", low=1, high=2**40)
 DIM = Axis("embedding_dim", int, 16, "embedding dimension D", low=1, high=4096)
 COMPRESSION = Axis("compression", float, 1.0, "fraction of the dense parameters kept", low=1e-6, high=1.0)
 BLOCK = Axis(
@@ -98,8 +93,9 @@ PADDING = Axis(
     high=2**40 - 1,
     methods=("dense", "hashed", "hashed_reference", "hashed_mix64", "hashed_signed", "hashed_block"),
 )
-POOLING = Axis("pooling_mode", str, "sum", "how a bag becomes one vector", choices=("sum", "mean", "max"))
-DIRECTION = Axis("direction", str, "forward", "what is timed", choices=("forward", "forward_backward"))
+POOLING = choice("pooling_mode", "how a bag becomes one vector", "sum", "mean", "max")
+DIRECTION = choice("direction", "what is timed", "forward", "forward_backward")
+CACHE = choice("cache", "the processor's caches before a call", "warm", "cold")
 ZIPF = Axis("zipf_s", float, 1.05, "exponent of the ids' Zipf law, 0 is uniform", low=0.0, high=10.0)
 THREADS = Axis("threads", int, 1, "threads of the worker", low=1, high=1024)
 SEED = Axis("seed", int, 0, "seed of data order, initial weights and requests", low=0, high=2**31 - 1)

@@ -17,10 +17,13 @@ def nearest(name: object, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
+def hint(name: object, known: Iterable[str]) -> str:
+    """`; did you mean X?` or a full stop, whichever ends the sentence."""
+    return nearest(name, known) or "."
+
+
 def find(name: str, known: dict[str, T], kind: str) -> T:
     """The entry of that name. Raises UnknownNameError."""
     if name not in known:
-        raise UnknownNameError(
-            f"unknown {kind} {name!r}{nearest(name, known)} Known: {', '.join(known)}.".replace("' K", "'. K")
-        )
+        raise UnknownNameError(f"unknown {kind} {name!r}{hint(name, known)} Known: {', '.join(known)}.")
     return known[name]

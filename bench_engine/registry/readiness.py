@@ -1,10 +1,10 @@
 """Why a trial cannot run on this machine now: what a method cannot do, or what is not there. Imports no torch."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache, cached_property
 
 from bench_engine.kernels.native import extension
 from bench_engine.methods import packages
-from bench_engine.methods.method import Method
 from bench_engine.registry.datasets import missing
 from bench_engine.registry.methods import method
 from bench_engine.trial import Scalar
@@ -14,28 +14,18 @@ class SkipReasons:
     """Answers from one look at the machine, so that planning ten thousand trials looks once."""
 
     def __init__(self) -> None:
-        self._methods: dict[str, str] = {}
-        self._data: dict[str, str] = {}
-        self._kernels: bool | None = None
+        self._of_data = cache(missing)
+        self._of_method = cache(self._missing)
 
     def of(self, name: str, config: Mapping[str, Scalar]) -> str:
         """One sentence that says why a method cannot run a configuration; empty when it can."""
-        dataset = config.get("dataset")
-        if dataset is not None:
-            if (absent := self._data.get(str(dataset))) is None:
-                absent = self._data[str(dataset)] = missing(str(dataset))
-            if absent:
-                return absent
-        entry = method(name)
-        if refusal := entry.refusal(config):
-            return refusal
-        if name not in self._methods:
-            self._methods[name] = self._missing(entry)
-        return self._methods[name]
+        absent = self._of_data(str(config["dataset"])) if "dataset" in config else ""
+        return absent or method(name).refusal(config) or self._of_method(name)
 
-    def _missing(self, entry: Method) -> str:
+    def _missing(self, name: str) -> str:
         """What a method needs and is not there."""
-        if entry.needs_build and not self._built():
+        entry = method(name)
+        if entry.needs_build and not self._built:
             return f"{entry.name} cannot run: {extension.NOT_BUILT}"
         if entry.needs_compiler:
             try:
@@ -44,10 +34,9 @@ class SkipReasons:
                 return f"{entry.name} compiles what it runs: {error}"
         return packages.missing(entry.name, entry.packages)
 
+    @cached_property
     def _built(self) -> bool:
-        if self._kernels is None:
-            self._kernels = kernels_built()
-        return self._kernels
+        return kernels_built()
 
 
 def build_ahead(names: Iterable[str], say: Callable[[str], object]) -> None:

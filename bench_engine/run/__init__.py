@@ -1,1 +1,4 @@
-"""Runs what is planned: groups of trials, their workers, and the records that come of them."""
+"""Runs what is planned: groups of trials, their workers, and the records that come of them.
+
+From outside: runner; rooms below say their own.
+"""

@@ -12,10 +12,10 @@ from typing import Any
 from bench_engine.machine import machine as this_machine
 from bench_engine.plan.planning import SKIPPED_BY_PLAN, Plan, Planned, Site, plan
 from bench_engine.progress import Progress, TimeLeft
-from bench_engine.run import recording
 from bench_engine.run.executors import Executor, GroupResult
 from bench_engine.run.executors.local import LocalExecutor
-from bench_engine.run.group import Group, grouped
+from bench_engine.run.groups import recording
+from bench_engine.run.groups.group import Group, grouped
 from bench_engine.sweep.search import counted
 from bench_engine.sweep.sweep import Sweep, expand
 from bench_engine.trial import TrialResult
@@ -91,6 +91,9 @@ def _first_state(sweep: str, options: Options, folder: Path) -> RunState:
 class _Run:
     """One run: its state, its signals and its trials."""
 
+    time_left: TimeLeft
+    progress: Progress
+
     def __init__(self, sweep: Sweep, options: Options, executor: Executor, say: Callable[[str], None]) -> None:
         self.sweep = sweep
         self.options = options
@@ -127,15 +130,8 @@ class _Run:
 
     def plan(self, sites: Sequence[Site]) -> Plan:
         options = self.options
-        return plan(
-            self.sweep,
-            options.overrides,
-            self.store.url,
-            options.retry_failed,
-            options.force,
-            options.quick,
-            sites,
-        )
+        how = (options.retry_failed, options.force, options.quick)
+        return plan(self.sweep, options.overrides, self.store.url, *how, sites)
 
     def cancel(self) -> None:
         self.cancelled = True
@@ -162,61 +158,17 @@ class _Run:
     # -- trials ----------------------------------------------------------------------------------------------------
 
     def trials(self, planned: Plan) -> None:
+        failed = self.begin(planned)
         sweep_row = recording.sweep_row(self.sweep, planned.overrides, recording.now())
-        done, skipped = planned.of("done"), planned.of("skip")
-        failed = [p for p in done if p.before != "ok"]
-        self.update(
-            status="running",
-            total=len(planned.trials),
-            done=len(done) - len(failed),
-            failed=len(failed),
-            skipped=len(skipped),
-            seconds_left=planned.seconds / self.executor.at_once,
-            message="",
-        )
-        if planned.of("todo"):
-            for warning in (w for site in planned.sites for w in site.warnings):
-                self.say(warning)
-        time_left = TimeLeft((p.trial.benchmark, p.seconds) for p in planned.of("todo"))
-        progress = Progress(len(planned.trials))
-
-        def left() -> float:
-            return time_left.seconds() / self.executor.at_once
-
-        def keep(found: GroupResult) -> None:
-            entries = []
-            for item, result in zip(found.group.members, found.results, strict=True):
-                identity, attempt = planned.numbered(item, found.machine["machine_id"])
-                entry = recording.record(
-                    item.trial,
-                    result,
-                    identity=identity,
-                    attempt=attempt,
-                    started_at=found.started_at,
-                    code_version=found.code_version,
-                    machine=found.machine,
-                    sweep=sweep_row,
-                )
-                journal.write(self.journal, entry)
-                entries.append(entry)
-                time_left.ended(item.trial.benchmark, item.seconds, result.seconds)
-                self.count(item, entry, left())
-                progress.ended(self.finished, item.trial.label(), entry.status, entry.trial["error"], left())
-            self.index(entries)
-
-        def running(text: str) -> None:
-            self.update(current=text)
-            progress.running(self.finished, text, left())
-
         try:
             for item in planned.of("skip"):
                 if not item.recorded:
-                    keep(self.skip(item, planned.sites[item.site].machine))
-            for found in self.executor.run(grouped(planned.trials), running):
-                keep(found)
+                    self.keep(self.skip(item, planned.sites[item.site].machine), planned, sweep_row)
+            for found in self.executor.run(grouped(planned.trials), self.running):
+                self.keep(found, planned, sweep_row)
         finally:
             self.update(current="", seconds_left=None)
-            progress.close()
+            self.progress.close()
             self.catch_up()
         if failed and not self.cancelled:
             were, them = ("was", "it") if len(failed) == 1 else ("were", "them")
@@ -225,6 +177,55 @@ class _Run:
                 f"{counted(len(failed), 'trial')} failed before and {were} left alone; --retry-failed runs {them} "
                 f"again. The last of them: {last.trial.label()}: {planned.error(last) or last.before}"
             )
+
+    def begin(self, planned: Plan) -> list[Planned]:
+        """Tell how much there is to do, and what makes it unsure. Returns the trials that failed before."""
+        done, todo = planned.of("done"), planned.of("todo")
+        failed = [p for p in done if p.before != "ok"]
+        self.time_left = TimeLeft((p.trial.benchmark, p.seconds) for p in todo)
+        self.progress = Progress(len(planned.trials))
+        self.update(
+            status="running",
+            total=len(planned.trials),
+            done=len(done) - len(failed),
+            failed=len(failed),
+            skipped=len(planned.of("skip")),
+            seconds_left=self.left(),
+            message="",
+        )
+        for warning in (w for site in planned.sites for w in site.warnings if todo):
+            self.say(warning)
+        return failed
+
+    def running(self, text: str) -> None:
+        self.update(current=text)
+        self.progress.running(self.finished, text, self.left())
+
+    def keep(self, found: GroupResult, planned: Plan, sweep_row: Mapping[str, Any]) -> None:
+        """Write down what became of a group: into the journal first, then into the state and the results."""
+        entries = []
+        for item, result in zip(found.group.members, found.results, strict=True):
+            identity, attempt = planned.numbered(item, found.machine["machine_id"])
+            entry = recording.record(
+                item.trial,
+                result,
+                identity=identity,
+                attempt=attempt,
+                started_at=found.started_at,
+                code_version=found.code_version,
+                machine=found.machine,
+                sweep=sweep_row,
+            )
+            journal.write(self.journal, entry)
+            entries.append(entry)
+            self.time_left.ended(item.trial.benchmark, item.seconds, result.seconds)
+            self.count(item, entry)
+            self.progress.ended(self.finished, item.trial.label(), entry.status, entry.trial["error"], self.left())
+        self.index(entries)
+
+    def left(self) -> float:
+        """Estimate of the seconds that are left."""
+        return self.time_left.seconds() / self.executor.at_once
 
     @property
     def finished(self) -> int:
@@ -235,9 +236,9 @@ class _Run:
         result = TrialResult("skipped", error=item.reason, environment=SKIPPED_BY_PLAN)
         return GroupResult(Group((item,)), (result,), recording.now(), machine, this_machine.code_version())
 
-    def count(self, item: Planned, entry: Record, left: float) -> None:
+    def count(self, item: Planned, entry: Record) -> None:
         counter = {"ok": "done", "skipped": "skipped"}.get(entry.status, "failed")
-        changes: dict[str, object] = {"seconds_left": left}
+        changes: dict[str, object] = {"seconds_left": self.left()}
         if item.fate == "todo":
             changes[counter] = getattr(self.state, counter) + 1
         if counter == "failed":

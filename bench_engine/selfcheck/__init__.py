@@ -1,4 +1,7 @@
-"""What the engine can say of itself: its overhead, and how far its verdicts can be trusted."""
+"""What the engine can say of itself: its overhead, and how far its verdicts can be trusted.
+
+From outside: the names here, every module.
+"""
 
 
 class SelfCheckError(RuntimeError):

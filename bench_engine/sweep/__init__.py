@@ -1,1 +1,1 @@
-"""A sweep file becomes trials."""
+"""A sweep file becomes trials. From outside: part, search, sweep."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench_engine.registry import Axis, Benchmark, benchmark, method, nearest
+from bench_engine.registry import Axis, Benchmark, benchmark, hint, method
 from bench_engine.sweep.range import DISTRIBUTIONS, OF_VALUES, Range
 from bench_engine.trial import Scalar, Stop, Trial
 
@@ -16,7 +16,8 @@ KEYS = (
 ENTRY_KEYS = ("value", "values", "min", "max", "distribution", "q")
 STOP_KEYS = ("min_samples", "max_seconds", "noise_target")
 # What -p changes besides axes, and what it does not.
-SPECIAL = ("methods", "seeds", "run_cap", "random_seed", "time_limit_s", "memory_limit_gb")
+_LIMITS = {"run_cap": None, "random_seed": 0, "time_limit_s": Trial.time_limit_s, "memory_limit_gb": None}
+SPECIAL = ("methods", "seeds", *_LIMITS)
 IN_FILE = ("name", "benchmark", "baseline", "parameters", "exclude", "stop")
 MAX_TRIALS_EVER = 100_000  # a plan holds them all; at a second each they take a day
 _MAX_TEXT = 200
@@ -91,13 +92,10 @@ class PartReader:
             drawn=drawn,
             values=values,
             ranges=ranges,
-            random_seed=self._whole("random_seed", self.document.get("random_seed", 0), low=0),
             exclude=self._exclude(bench),
             seeds=self._seeds(bench, self.document.get("seeds", [bench.axis("seed").default])),
             stop=self._stop(),
-            run_cap=self._run_cap(self.document.get("run_cap")),
-            time_limit_s=self._limit("time_limit_s", self.document.get("time_limit_s", Trial.time_limit_s)),
-            memory_limit_gb=self._memory_limit(self.document.get("memory_limit_gb")),
+            **{key: self._limit(key, self.document.get(key, default)) for key, default in _LIMITS.items()},
         )
 
     def override(self, part: Part, key: str, items: list[str]) -> Part:
@@ -123,14 +121,7 @@ class PartReader:
         if key in SPECIAL:
             if len(items) != 1:
                 raise self._error(f"{key} takes one number")
-            number = _number(items[0])
-            if key == "run_cap":
-                return replace(part, run_cap=self._run_cap(number))
-            if key == "random_seed":
-                return replace(part, random_seed=self._whole(key, number, low=0))
-            if key == "time_limit_s":
-                return replace(part, time_limit_s=self._limit(key, number))
-            return replace(part, memory_limit_gb=self._memory_limit(number))
+            return replace(part, **{key: self._limit(key, _number(items[0]))})
         axis = next((a for a in part.benchmark.axes if a.name == key), None)
         if axis is None:
             return part
@@ -244,9 +235,7 @@ class PartReader:
             self._known_keys(entry, ["method", *(a.name for a in bench.axes)], "axis in exclude")
             if "method" in entry:
                 self._checked(method, self._text("exclude.method", entry["method"]))
-            patterns.append(
-                {k: v if k == "method" else self._axis_value(bench.axis(k), v) for k, v in entry.items()},
-            )
+            patterns.append({k: v if k == "method" else self._axis_value(bench.axis(k), v) for k, v in entry.items()})
         return tuple(patterns)
 
     def _seeds(self, bench: Benchmark, given: Any) -> Sequence[int]:
@@ -266,14 +255,13 @@ class PartReader:
             noise_target=self._number("stop.noise_target", given.get("noise_target", Stop.noise_target), low=0.0),
         )
 
-    def _run_cap(self, given: Any) -> int | None:
-        return None if given is None else self._whole("run_cap", given, high=MAX_TRIALS_EVER)
-
-    def _limit(self, key: str, given: Any) -> float:
-        return self._number(key, given, low=1e-3)
-
-    def _memory_limit(self, given: Any) -> float | None:
-        return None if given is None else self._limit("memory_limit_gb", given)
+    def _limit(self, key: str, given: Any) -> Any:
+        """The value of one of _LIMITS."""
+        if given is None and _LIMITS[key] is None:
+            return None
+        if key == "run_cap":
+            return self._whole(key, given, high=MAX_TRIALS_EVER)
+        return self._whole(key, given, low=0) if key == "random_seed" else self._number(key, given, low=1e-3)
 
     # -- checks ----------------------------------------------------------------------------------------------------
 
@@ -324,11 +312,6 @@ def _kind(value: Any) -> str:
 
 def _shown(value: Any) -> str:
     return f"{value!r:.60}" if isinstance(value, str | int | float) else f"a {_kind(value)}"
-
-
-def hint(value: object, known: Sequence[str]) -> str:
-    """`; did you mean X?` or a full stop, whichever ends the sentence."""
-    return nearest(value, known) or "."
 
 
 def _number(text: str) -> str | int | float:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from bench_engine.registry import hint
 from bench_engine.sweep import document as sweep_yaml
-from bench_engine.sweep.part import IN_FILE, MAX_TRIALS_EVER, SPECIAL, Part, PartReader, SweepError, hint
+from bench_engine.sweep.part import IN_FILE, MAX_TRIALS_EVER, SPECIAL, Part, PartReader, SweepError
 from bench_engine.sweep.search import Chosen, choose, grid_size
 from bench_engine.trial import Stop, Trial
 from db import installation

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Literal
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.query.agreement import Agreement
+from mirror.query.other_data.form import Asked
 from mirror.query.spec import QuerySpec, Wanted
-from mirror.query.tables.form import Asked
 from mirror.query.token_count import NO_TOKENS, Tokens
 from mirror.runs.run_plan import RunPlan
 from mirror.table.table import Table
@@ -62,9 +62,9 @@ class Answer:
 
     def figure(self, columns: int | None = None) -> "go.Figure | None":
         """The chart as a Plotly figure, with panels side by side as given; None where there is none."""
-        from mirror.chart.choose import figure
+        from mirror.chart.draw.figure import draw  # here, since Plotly is slow to load
 
-        return figure(self.table, self.chart, columns) if self.table and self.chart else None
+        return draw(self.table, self.chart, columns) if self.table and self.chart else None
 
     def frame(self) -> "pd.DataFrame":
         """The rows as a pandas DataFrame; without rows and columns where there is no result."""

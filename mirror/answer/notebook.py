@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from db.plain_text import printable
 from mirror.answer.answer import Answer
 from mirror.answer.as_text import as_text
-from mirror.chart.choose import figure, tiles
+from mirror.chart.choose import tiles
 from mirror.table.numbers import format_plain, format_value
 from mirror.table.table import Column, Table
 from mirror.table.values import Value, is_number
@@ -56,7 +56,7 @@ def bundles(answer: Answer, library: bool) -> list[dict[str, Any]]:
         answer: what to show.
         library: whether the HTML of the chart brings plotly.js along.
     """
-    drawn = figure(answer.table, answer.chart) if answer.table and answer.chart else None
+    drawn = answer.figure()
     if drawn is None:
         return [{"text/html": html(answer), "text/plain": as_text(answer)}]
     return [

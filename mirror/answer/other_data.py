@@ -7,69 +7,36 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from mirror.answer.answer import Answer
-from mirror.answer.subject import FAILURES, MAX_QUESTION, ask_about, failed, ran
+from mirror.answer.subject import ran
 from mirror.answer.whole import with_whole
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
+from mirror.data.data_source import QueryError
 from mirror.data.guard import sqlglot_tree as guard
-from mirror.data.process.source_process import OutsideData, shared
-from mirror.data.process.sql_process import QueryError
-from mirror.data.sources.location import find
-from mirror.language.tables import spans
-from mirror.language.tables import table_followup as followup
-from mirror.language.tables.examples import examples
-from mirror.language.tables.mentions import Slots, known_sentence, prepared
-from mirror.language.tables.picking import Picker
-from mirror.language.tables.resolve import Resolver
-from mirror.language.tables.revenue import revenue
-from mirror.language.tables.vocabulary import MONEY, Item, Words
-from mirror.language.tables.walk import Walk
+from mirror.data.process.other_data_process import shared
+from mirror.data.sources.location import Location
+from mirror.language.other_data import spans
+from mirror.language.other_data import table_followup as followup
+from mirror.language.other_data.examples import examples
+from mirror.language.other_data.mentions import Slots, known_sentence, prepared
+from mirror.language.other_data.picking import Picker
+from mirror.language.other_data.resolve import Resolver
+from mirror.language.other_data.revenue import revenue
+from mirror.language.other_data.vocabulary import MONEY, Item, Words
+from mirror.language.other_data.walk import Walk
 from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.other_data.build import Built, build
+from mirror.query.other_data.form import Asked
+from mirror.query.other_data.form_in_words import read_back
 from mirror.query.saved import Saved, SavedError, saved_path_of
 from mirror.query.spec import Order, Wanted
-from mirror.query.tables.build import Built, build
-from mirror.query.tables.form import Asked
-from mirror.query.tables.form_in_words import read_back
 from mirror.schema.database import Database
 from mirror.schema.names import singular
 from mirror.sentence.summary import summarize
 from mirror.table.table import Table
 from mirror.table.wording import counted, in_words
 
-__all__ = ["MAX_QUESTION", "OtherData", "ask", "data", "run_sql", "understood"]
-
 _log = logging.getLogger(__name__)
-
-
-def data(url: str) -> OutsideData:
-    """What can be asked about at a URL or path. Raises SourceError."""
-    return shared(find(url))
-
-
-def ask(question: str, url: str, now: datetime | None = None, after: Answer | None = None) -> Answer:
-    """Answer a question about a database or files that are no results of Mirror's.
-
-    Never raises for anything that a person can type or a database can do.
-
-    Args:
-        question: plain words, or a SELECT statement.
-        url: SQLAlchemy URL, path, folder, glob, or paths with commas between them.
-        now: the present that "last month" is told from, naive UTC; by default the clock's.
-        after: the answer before, which a follow-up such as "only card" changes; None for a first question.
-    """
-    try:
-        subject = OtherData(url)
-    except FAILURES as error:
-        return failed(question, error)
-    return ask_about(subject, question, now=now, after=after)
-
-
-def run_sql(sql: str, url: str, question: str = "") -> Answer:
-    """Run an edited statement through the guard; chart and sentence follow from its columns alone. Never raises."""
-    try:
-        return OtherData(url).run_sql(sql, question)
-    except FAILURES as error:
-        return replace(failed(question, error), read_as="SQL as written", sql=sql, engine="sql")
 
 
 class OtherData:
@@ -79,8 +46,8 @@ class OtherData:
         r"\s*(select\b|(un)?pivot\s+\w+\s+on\b|with\s+(recursive\s+)?\w+\s*(\([^()]*\)\s*)?as\s*\()", re.IGNORECASE
     )
 
-    def __init__(self, url: str) -> None:
-        self.source = data(url)
+    def __init__(self, location: Location) -> None:
+        self.source = shared(location)
         self._database = self.source.schema()
 
     def is_readable(self, sql: str) -> bool:
@@ -92,21 +59,21 @@ class OtherData:
         return examples(self._database)
 
     def run_sql(self, sql: str, question: str = "") -> Answer:
-        """The answer of a statement. Raises one of FAILURES where the data are gone."""
+        """The answer of a statement, which is known by its columns alone. Never raises."""
         blank = Answer("error", question, "SQL as written", sql, engine="sql")
 
         def run() -> Answer:
             table, odd = self._rows(sql)
             chart = choose(table, None)
             answer = replace(blank, status="answered", table=table, chart=chart)
-            return _told(answer, summarize(table, None, chart), odd)
+            return _with_sentence(answer, summarize(table, None, chart), odd)
 
         return ran(blank, run)
 
     def in_words(self, question: str, use_model: bool, now: datetime | None, after: Answer | None) -> Answer:
         """The answer of a question in plain words; no language model reads it. Raises Refusal or Ambiguity."""
         try:
-            kept, note = Saved(saved_path_of(self.source.source.where)).find(question), ""
+            kept, note = Saved(saved_path_of(self.source.location.where)).find(question), ""
         except SavedError as error:
             kept, note = None, str(error)
         if kept:
@@ -117,7 +84,7 @@ class OtherData:
     def _read(self, question: str, now: datetime, before: Asked | None) -> Answer:
         database = self._database
         try:
-            asked = understood(question, database, now, before)
+            asked = form_of(question, database, now, before)
             built = build(asked, database)
         except (Refusal, Ambiguity):
             raise
@@ -151,7 +118,7 @@ def _words(database: Database) -> Words:
     return Words(database)
 
 
-def understood(question: str, database: Database, now: datetime, before: Asked | None = None) -> Asked:
+def form_of(question: str, database: Database, now: datetime, before: Asked | None = None) -> Asked:
     """The form of a question in plain words, or of what it changes in the form before. Raises Refusal or Ambiguity."""
     if before is not None and (changed := followup.read(question, before, database, now, _slots)):
         return changed
@@ -190,13 +157,13 @@ def _answered(answer: Answer, built: Built, odd: int, database: Database) -> Ans
     assert table is not None
     if wanted is None:
         chart = ChartSpec("table", reason="The rows are listed as they are.")
-        return _told(replace(answer, chart=chart), _listed(table), odd, database, built)
+        return _with_sentence(replace(answer, chart=chart), _listed(table), odd, database, built)
     chart = choose(table, wanted)
     text = summarize(table, wanted, chart)
     if len(table.rows) == 1 and wanted.dimensions:  # what a single row is about comes first
         key = {d: table.values(d)[0] for d in wanted.dimensions if d in table.names}
         text = f"{in_words(table, key)}: {text[:1].lower()}{text[1:]}"
-    return _told(replace(answer, chart=chart), text, odd, database, built)
+    return _with_sentence(replace(answer, chart=chart), text, odd, database, built)
 
 
 def _listed(table: Table) -> str:
@@ -222,7 +189,7 @@ def _wanted(asked: Asked, built: Built) -> Wanted | None:
     return Wanted("ranking" if ranked else "groups", tuple(metrics), built.dimensions, order, asked.limit, asked.chart)
 
 
-def _told(
+def _with_sentence(
     answer: Answer, summary: str, odd: int, database: Database | None = None, built: Built | None = None
 ) -> Answer:
     """The answer with its sentence, and with what the person must know besides."""

@@ -60,7 +60,7 @@ class Unread(Exception):
 
 def read(question: str, sandbox: Sandbox, use_model: bool, now: datetime | None, after: Answer | None) -> Reading:
     """Read a question in plain words. Raises Unread; and StoreError or QueryStopped where the results are not there."""
-    profile = sandbox.profile()
+    profile = sandbox.schema()
     saved, note = _saved(question, sandbox)
     if saved.exact:
         return Reading("saved", sql=saved.exact.sql, read_as=saved.exact.said, note=note)
@@ -104,12 +104,12 @@ def _by_model(
                 so_far = Reading(note=_joined(note, told, " "), sent=sent, tokens=tokens)
                 return _by_grammar(question, profile, now, so_far)
             written = model.write_sql(question, *given, check_in(sandbox), examples)
-            told = "; ".join(("SQL that the language model wrote", *written.notes))
-            both = _joined(sent, written.sent)
-            return Reading("llm", sql=written.sql, read_as=told, note=note, sent=both, tokens=tokens + written.tokens)
-        so_far = Reading("llm", reading.spec, note=note, sent=reading.sent, tokens=reading.tokens)
+            sql, tokens = written.value.sql, tokens + written.tokens
+            told = "; ".join(("SQL that the language model wrote", *written.value.notes))
+            return Reading("llm", sql=sql, read_as=told, note=note, sent=_joined(sent, written.sent), tokens=tokens)
+        so_far = Reading("llm", reading.value, note=note, sent=reading.sent, tokens=reading.tokens)
         try:
-            spec = complete(reading.spec, profile, question)
+            spec = complete(reading.value, profile, question)
         except (Refusal, Ambiguity) as error:
             raise Unread(error, so_far) from error
         return replace(so_far, spec=spec, agreement=agreement(spec, _grammars(question, profile, now)))

@@ -9,9 +9,8 @@ from typing import Protocol, TypeVar
 from db.settings import SettingsError
 from db.store import StoreError
 from mirror.answer.answer import Answer
-from mirror.data.data_source import Source
+from mirror.data.data_source import QueryError, QueryStopped, Source
 from mirror.data.guard.guard_errors import GuardError
-from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.data.sources.location import SourceError
 from mirror.query.errors import Ambiguity, Refusal
 

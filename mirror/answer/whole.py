@@ -6,8 +6,8 @@ What a sentence says of a result, and its Pareto front, are so of all its rows, 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
-from mirror.data.process.sql_process import QueryCancelled, QueryError, QueryStopped
 from mirror.query.roles import Roles, roles_of
 from mirror.query.spec import QuerySpec, Question
 from mirror.table.table import Column, Table
@@ -42,6 +42,8 @@ def with_whole(table: Table, sql: str, question: Question | None, run: Run, dial
 def _whole(table: Table, sql: str, question: Question | None, run: Run, dialect: str) -> Table | None:
     roles = roles_of(table, question)
     if not roles.raw or _is_row_by_row(table, question):
+        if len(table.rows) >= MOST_CONFIGURATIONS:  # no more would be read
+            return None
         found = run(sql, MOST_CONFIGURATIONS, TIME_LIMIT_S)
         return replace(table, rows=found.rows, truncated=found.truncated)
     listed = question is not None and question.shape == "rows"
@@ -59,7 +61,7 @@ def _is_row_by_row(table: Table, question: Question | None) -> bool:
     if not isinstance(question, QuerySpec) or question.shape != "points":
         return False
     verdicts = "verdict" in table.names and (question.claim or question.verdicts)
-    return bool(question.limit or verdicts or table.names[0] == "started_at")
+    return bool(question.limit or verdicts or table.columns[0].role == "time")
 
 
 def _is_metric(table: Table, column: Column, question: Question | None, roles: Roles) -> bool:

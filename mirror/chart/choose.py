@@ -1,16 +1,10 @@
 """Which chart shows a result: what was wished where it can be drawn, else the first rule that fits."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from mirror.chart.chart_facts import facts_of
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.drawable import (
-    MOST_BANDS,
-    MOST_WHISKERS,
-    drawn_part,
-    fits,
-)
+from mirror.chart.drawable import MOST_BANDS, MOST_WHISKERS, drawn_part, fits
 from mirror.chart.encode import encoded
 from mirror.chart.finish import completed
 from mirror.chart.left_out import left_out
@@ -22,11 +16,6 @@ from mirror.query.spec import ChartWish, Question
 from mirror.table.table import Column, Table
 from mirror.table.values import Value
 from mirror.table.wording import capital
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-__all__ = ["choose", "figure", "fits", "redrawn", "tiles"]
 
 
 def choose(table: Table, spec: Question | None, wish: ChartWish | None = None) -> ChartSpec:
@@ -60,13 +49,6 @@ def tiles(table: Table, spec: Question | None = None) -> list[tuple[Column, Valu
     roles = roles_of(table, spec)
     named = [d for d in roles.dimensions if not table.values(d).empty]
     return [(table.column(c), table.values(c)[0]) for c in (*roles.metrics, *named)][:MOST_TILES]
-
-
-def figure(table: Table, chart: ChartSpec, columns: int | None = None) -> "go.Figure | None":
-    """The Plotly figure of a chart (mirror.chart.draw.figure.draw), or None for `table` and `tiles`."""
-    from mirror.chart.draw.figure import draw  # here, since Plotly is slow to load
-
-    return draw(table, chart, columns)
 
 
 def _told(chart: ChartSpec, table: Table, spec: Question | None) -> ChartSpec:

@@ -3,10 +3,10 @@
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from mirror.query.roles import Roles, compared, deviation_of
+from mirror.query.roles import Roles, compared
 from mirror.table.table import Column, Table
 from mirror.table.values import Value, is_number
 
@@ -28,6 +28,9 @@ class Configuration:
     deviations: dict[str, float] = field(default_factory=dict)
     trials: int = 1
     ends: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+
+Groups = dict[tuple[Value | None, ...], list[Configuration]]
 
 
 def configurations(
@@ -68,7 +71,7 @@ def _numbers(table: Table, column: str, rows: Sequence[int]) -> list[float]:
 def _pooled(table: Table, metric: str, rows: Sequence[int]) -> tuple[float, float | None]:
     """The mean and the standard deviation of a metric over rows that each may stand for several."""
     means, counts = _numbers(table, metric, rows), [table.tallies[i] for i in rows]
-    column = deviation_of(table, metric)
+    column = table.spread_column(metric, "deviation")
     known = [table.values(column)[i] if column else None for i in rows]
     if len(rows) == 1:
         (deviation,) = known
@@ -87,6 +90,14 @@ def _squares(count: int, deviation: Value | None) -> float:
     if is_number(deviation):
         return (count - 1) * float(deviation) ** 2
     return 0.0 if count == 1 else math.nan
+
+
+def by(found: Iterable[Configuration], columns: Sequence[str]) -> Groups:
+    """The configurations by what they have in the columns."""
+    groups: Groups = defaultdict(list)
+    for c in found:
+        groups[tuple(c.key.get(k) for k in columns)].append(c)
+    return dict(groups)
 
 
 def badness(column: Column, value: float) -> float:

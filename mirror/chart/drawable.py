@@ -15,6 +15,7 @@ MOST_BARS = 40
 MOST_WHISKERS = 12  # along one line; above it they turn into hair, and a band tells the same
 MOST_BANDS = 8  # in one panel; above it nothing tells it
 MOST_METRICS = 6  # with a panel or an axis each
+TWO_DECADES = 100.0  # largest / smallest from which on an axis is logarithmic
 _ALIKE = 1.25  # largest / smallest up to which bars from zero look alike
 _NEEDS = {
     "scatter": "A scatter needs two numeric columns, on x and on y.",
@@ -58,7 +59,7 @@ def narrowed(table: Table, only: tuple[tuple[str, Value], ...]) -> Table:
         chosen = rival in implied.get(column, ())
         own = {m for m, n in settings.items() if chosen and n == 1 and m is not None}
         keep = [k and (v is None or v == wanted or m in own) for k, v, m in zip(keep, values, methods, strict=True)]
-    return replace(table, rows=tuple(r for r, k in zip(table.rows, keep, strict=True) if k))
+    return table.kept(keep)
 
 
 def panels(chart: ChartSpec, shown: Table) -> list[Value | None]:
@@ -80,7 +81,7 @@ def drawn_part(chart: ChartSpec, table: Table) -> Table:
     for c in crowded(chart, part):
         values = part.values(c)
         kept = {v for v, _ in sorted(Counter(values).items(), key=lambda item: -item[1])[:MOST_BARS]}
-        part = replace(part, rows=tuple(r for r, v in zip(part.rows, values, strict=True) if v in kept))
+        part = part.kept(v in kept for v in values)
     return part
 
 

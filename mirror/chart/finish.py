@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mirror.chart.chart_facts import Facts
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.drawable import axes, hardly_differ, is_unique, narrowed, spans
+from mirror.chart.drawable import TWO_DECADES, axes, hardly_differ, is_unique, narrowed, spans
 from mirror.chart.places import alike, cell, one_value, rest_of_lines, telling
 from mirror.chart.scaling import scales
 from mirror.table.table import Table
@@ -15,7 +15,6 @@ from mirror.table.wording import join
 
 _MOST_FRONTS = 3  # in one panel
 _VALUES_OF_A_LINE = 3
-_TWO_DECADES = 100.0
 
 
 def completed(chart: ChartSpec, facts: Facts) -> ChartSpec:
@@ -118,14 +117,14 @@ def scaled(chart: ChartSpec, table: Table) -> ChartSpec:
     """The chart with logarithmic axes where the numbers ask for them."""
     shown = narrowed(table, chart.only)
     if chart.type == "scatter":
-        log_x, log_y = (spans(shown, c, _TWO_DECADES, chart.facet) for c in (chart.x, chart.y))
+        log_x, log_y = (spans(shown, c, TWO_DECADES, chart.facet) for c in (chart.x, chart.y))
         return replace(chart, log_x=log_x, log_y=log_y)
     if chart.type == "line" and chart.x:
         numbers = shown.values(chart.x).numbers
         doubling = len(numbers) >= _VALUES_OF_A_LINE and all(v > 0 and math.log2(v).is_integer() for v in numbers)
         log_x = doubling or (table.column(chart.x).setting and spans(shown, chart.x, 10, chart.facet))
         # The ideal course is straight where both axes are logarithmic.
-        ratio = 1.0 if chart.ideal and log_x else _TWO_DECADES
+        ratio = 1.0 if chart.ideal and log_x else TWO_DECADES
         log_y = any(spans(shown, m, ratio, chart.facet) for m in chart.metrics or (chart.y,))
         return replace(chart, log_x=log_x, log_y=log_y)
     return chart

@@ -1,14 +1,37 @@
-"""The one way to data: what results and other people's data have in common for whoever asks about them."""
+"""The one way to data: what results and other data have in common for whoever asks about them."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
+from mirror.schema.database import Database
+from mirror.schema.profile import Profile
 from mirror.table.table import Table
+
+OUT_OF_MEMORY = "The query needed more memory than it may use: ask for fewer rows or shorter text."
+
+
+class QueryError(ValueError):
+    """The SQL is wrong; the message is a sentence, with the database's own hints."""
+
+
+class UnreadableError(QueryError):
+    """The text cannot even be parsed: perhaps it is no SQL at all."""
+
+
+class QueryStopped(RuntimeError):
+    """The query did not end by itself: time limit, memory, or a crash. The message is a sentence."""
+
+
+class QueryCancelled(QueryStopped):
+    """Somebody stopped the query: see Source.cancel."""
+
+    def __init__(self) -> None:
+        super().__init__("The query was cancelled.")
 
 
 class Source(Protocol):
     """Something that SELECTs run on, in a process of its own, read only and within limits; safe to share."""
 
-    def schema(self) -> Any:
+    def schema(self) -> Database | Profile:
         """What can be asked about: the Profile of results, the Database of other data. Raises what reading raises."""
 
     def run(self, sql: str, row_cap: int = 1000, time_limit_s: float = 10.0) -> Table:

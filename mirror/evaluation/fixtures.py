@@ -1,6 +1,6 @@
 """The seeded results that questions are asked of, read from fixtures.yaml: what is measured in them, and who wins.
 
-The trials themselves are made in `mirror.evaluation.trials`.
+The trials themselves are made in `mirror.evaluation.fixture_trials`.
 """
 
 import functools
@@ -19,7 +19,8 @@ NOW = datetime(2026, 11, 18, 12, 0)
 
 SetName = Literal["categories", "paraphrases"]
 Where = Mapping[str, Any]  # axis -> its value, or a list of values
-Luck = Mapping[str, tuple[str, ...]]  # what is measured -> what chance hangs on (`mirror.evaluation.measurements.key`)
+# What is measured -> what chance hangs on (`mirror.evaluation.fixture_measurements.key`).
+NoiseKeys = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Fate:
+class Failure:
     """Trials that are not ok, with their status and reason: those that have all the values of `where`."""
 
     where: Where
@@ -109,7 +110,7 @@ class TrainingGrid:
         validated: which were trained on the split validation too; `validated_curves`: whether these have curves.
         elsewhere: which the machines after the first one train; None for none.
         pruned: methods that know what they keep.
-        luck, scatter, digits: what chance hangs on, how far it goes, and to how many digits a number is kept.
+        noise_keys, scatter, digits: what chance hangs on, how far it goes, and to how many digits a number is kept.
         metadata: MB for each MB of weights, as a + b / dim.
         optimizer: MB of a method's optimizer for each MB of weights, 1 where it is not named.
     """
@@ -121,7 +122,7 @@ class TrainingGrid:
     validated_curves: bool
     elsewhere: Where | None
     pruned: tuple[str, ...]
-    luck: Luck
+    noise_keys: NoiseKeys
     digits: Mapping[str, int]
     scatter: Mapping[str, float] = field(default_factory=dict)
     metadata: tuple[float, float] = (0.1, 0.0)
@@ -137,7 +138,7 @@ class LookupGrid:
         dims_elsewhere, sizes_elsewhere: those of the machines after the first one.
         varied_apart: whether axes are varied after the grid, on the first machine alone, or along with it.
         block_size: of hashed tables; None where nothing is said of blocks.
-        luck, scatter, digits: as in TrainingGrid.
+        noise_keys, scatter, digits: as in TrainingGrid.
         error: largest error by method; `other` for those that are not named.
         small_batch: how many samples' worth of time a call takes beside its samples.
         cache_gain: how much faster a table at a tenth of the size is.
@@ -151,7 +152,7 @@ class LookupGrid:
     dims_elsewhere: tuple[int, ...]
     sizes_elsewhere: Mapping[str, tuple[float, ...]]
     varied_apart: bool
-    luck: Luck
+    noise_keys: NoiseKeys
     digits: Mapping[str, int]
     scatter: Mapping[str, float]
     error: Mapping[str, float]
@@ -184,7 +185,7 @@ class StepGrid:
     dims: tuple[int, ...]
     batches: tuple[int, ...]
     threads: tuple[int, ...]
-    luck: Luck
+    noise_keys: NoiseKeys
     digits: int
     base_dim: int
     small_batch: int = 0
@@ -199,7 +200,7 @@ class GroupedGrid:
 
     batches: tuple[int, ...]
     paces: Mapping[str, float]
-    luck: Luck
+    noise_keys: NoiseKeys
     digits: int
     scatter: float
     also: tuple[Mapping[str, str], ...] = ()
@@ -231,7 +232,7 @@ class Fixture:
         gain: method -> data set -> AUC that the method has there beside what its compression costs.
         weight: method -> how many times as large it is as its compression says.
         train_pace: method -> factor on the time of a training step; by chance where it is not named.
-        luck: how far the AUC of seeds lies apart.
+        seed_noise: how far the AUC of seeds lies apart.
         dim_gain: AUC that dim 64 has more than dim 16.
         train_seeds, lookup_seeds: repeats.
         stepped: start of the embedding steps; None for none.
@@ -239,9 +240,9 @@ class Fixture:
         parallel_gain: how many times faster parallel_op is than eager on one thread and on two.
         chunks: values of num_chunks.
         varied: lookups on which one more axis is varied.
-        wild: share of the lookups that were noisy.
+        noisy_share: share of the lookups that were noisy.
         no_memory: methods whose memory nobody knows.
-        fates: trials that are not ok, the first that fits.
+        failures: trials that are not ok, the first that fits.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -257,7 +258,7 @@ class Fixture:
     gain: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     weight: Mapping[str, float] = field(default_factory=dict)
     train_pace: Mapping[str, float] = field(default_factory=dict)
-    luck: float = 0.0004
+    seed_noise: float = 0.0004
     dim_gain: float = 0.003
     train_seeds: int = 3
     lookup_seeds: int = 2
@@ -266,9 +267,9 @@ class Fixture:
     parallel_gain: tuple[float, float] = (1.4, 2.3)
     chunks: tuple[int, ...] = (4,)
     varied: tuple[Varied, ...] = ()
-    wild: float = 0.0
+    noisy_share: float = 0.0
     no_memory: tuple[str, ...] = ()
-    fates: tuple[Fate, ...] = ()
+    failures: tuple[Failure, ...] = ()
 
 
 @functools.cache

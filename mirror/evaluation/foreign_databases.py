@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 import duckdb
 import yaml
 
-from mirror.evaluation.databases import plain_cell
+from mirror.evaluation.golds import plain_cell
 from mirror.table.table import Table, plain_table
 from mirror.table.values import Value
 

@@ -26,7 +26,7 @@ Persona = Literal["", "researcher", "engineer", "newcomer", "stranger"]
 PERSONAS = get_args(Persona)[1:4]
 
 # What tells rows apart, or says more of a row. A method is what most questions are about, so an answer has to name it.
-_TELLING = frozenset(
+_KEY_COLUMNS = frozenset(
     (
         *AXES, "machine", "machine_id", "trial_id", "sweep", "status", "error", "started_at", "day", "week",
         "code_version", "stop_reason", "verdict",
@@ -42,7 +42,7 @@ class QuestionError(ValueError):
 
 @dataclass(frozen=True)
 class Gold:
-    """One right answer, as SQL over the views and the named queries of `mirror.evaluation.databases`.
+    """One right answer, as SQL over the views and the named queries of `mirror.evaluation.golds`.
 
     Attributes:
         sql: the statement. A column whose name begins with `_` only tells rows apart.
@@ -75,7 +75,7 @@ class Gold:
     @property
     def keys(self) -> frozenset[str]:
         """Columns that only tell rows apart, beside those whose names begin with `_`."""
-        return frozenset() if self.must is None else _TELLING - self.must
+        return frozenset() if self.must is None else _KEY_COLUMNS - self.must
 
     @property
     def replicates(self) -> bool:

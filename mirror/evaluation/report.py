@@ -211,7 +211,7 @@ def failures_as_text(scored: Iterable[Scored]) -> str:
         lines += [
             f"  {f['id']}  {before}{f['ask']}",
             f"      {f['verdict']} ({f['fixture']}): {f['why']}",
-            f"      {f['said']}",
+            f"      {f['response']}",
         ]
     return "\n".join(lines[1:])
 
@@ -248,7 +248,7 @@ def failures(scored: Iterable[Scored]) -> list[dict[str, Any]]:
                 "fixture": bad.fixture,
                 "fixtures": {o.fixture: o.verdict for o in s.outcomes},
                 "why": bad.why or bad.chart_why,
-                "said": bad.said,
+                "response": bad.response,
             }
         )
     return found

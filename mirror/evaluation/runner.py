@@ -12,14 +12,15 @@ from typing import Any, Literal
 
 from mirror.answer.answer import Answer
 from mirror.answer.answering import ask
+from mirror.data.process.other_data_process import shared
 from mirror.data.process.sandbox import Sandbox
-from mirror.data.process.source_process import shared
 from mirror.data.sources.location import find
-from mirror.evaluation.databases import Golds, build
+from mirror.evaluation.fixture_trials import build
 from mirror.evaluation.fixtures import NOW, Fixture
 from mirror.evaluation.foreign_databases import ForeignDatabase, ForeignError, ForeignGolds
+from mirror.evaluation.golds import Golds
 from mirror.evaluation.questions import Question
-from mirror.evaluation.scoring import GoldTables, Outcome, Rights, Verdict, score, worst
+from mirror.evaluation.scoring import GoldAnswers, GoldTables, Outcome, Verdict, score, worst
 from mirror.model.llm import LlmFrontEnd
 
 Engine = Literal["grammar", "llm"]
@@ -135,7 +136,7 @@ def _session(fixture: Fixture | ForeignDatabase, folder: Path, engine: Engine) -
                 shared(find(path)).close()
         return
     built = build(fixture, folder)
-    with Golds(built) as golds_of_results, Sandbox(str(built)) as sandbox:
+    with contextlib.closing(Golds(built)) as golds_of_results, Sandbox(str(built)) as sandbox:
         yield _Session(fixture.name, golds_of_results, engine, "SELECT count(*) AS n FROM results", sandbox=sandbox)
 
 
@@ -164,11 +165,11 @@ def _scored(question: Question, sessions: Sequence[_Session]) -> Scored | None:
     seconds: list[float] = []
     fallbacks = 0
     for session in sessions:
-        rights = Rights(question, session.golds)
-        if question.expect == "answered" and not rights.answerable:
+        golds = GoldAnswers(question, session.golds)
+        if question.expect == "answered" and not golds.answerable:
             continue
         answer, took = session.answer(question)
         fallbacks += session.engine == "llm" and answer.engine == "grammar"
-        outcomes.append(score(rights, answer, session.name))
+        outcomes.append(score(golds, answer, session.name))
         seconds.append(took)
     return Scored(question, tuple(outcomes), tuple(seconds), fallbacks) if outcomes else None

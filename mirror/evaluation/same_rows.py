@@ -47,7 +47,7 @@ def difference(gold: Gold, right: Table, answer: Table) -> str:
         pairs = found.pairs(assignment)
         if pairs is None:
             continue
-        why = found.not_told_apart(assignment) or _not_in_order(gold, wanted, pairs)
+        why = found.missing_key(assignment) or _not_in_order(gold, wanted, pairs)
         if not why:
             return ""
     return why
@@ -142,7 +142,7 @@ class _Finder:
         self._wanted = wanted
         self._answer = answer
         self._required = [c for c in wanted.columns if not c.startswith("_")]
-        self._telling = [c for c in wanted.columns if c.startswith("_") and len(set(wanted.column(c))) > 1]
+        self._keys = [c for c in wanted.columns if c.startswith("_") and len(set(wanted.column(c))) > 1]
         columns = [[row[i] for row in answer.rows] for i in range(len(answer.columns))]
         self._candidates = {
             c: [i for i, values in enumerate(columns) if _contained(values, wanted.column(c))] for c in wanted.columns
@@ -189,16 +189,16 @@ class _Finder:
             found.append(among.pop(at))
         return found if self._wanted.complete(found) else None
 
-    def not_told_apart(self, assignment: dict[str, int]) -> str:
-        """What the answer does not tell of its rows; empty where it tells all."""
-        told = dict(assignment)
-        for name in self._telling:
-            free = (i for i in self._candidates[name] if i not in told.values())
-            if (at := next((i for i in free if self.pairs({**told, name: i}) is not None), None)) is not None:
-                told[name] = at
-        keys = [n for n in told if _is_key(n)]
-        for name in self._telling:
-            if name not in told and not self._decided(name, keys):
+    def missing_key(self, assignment: dict[str, int]) -> str:
+        """What the answer does not say of its rows; empty where nothing is missing."""
+        matched = dict(assignment)
+        for name in self._keys:
+            free = (i for i in self._candidates[name] if i not in matched.values())
+            if (at := next((i for i in free if self.pairs({**matched, name: i}) is not None), None)) is not None:
+                matched[name] = at
+        keys = [n for n in matched if _is_key(n)]
+        for name in self._keys:
+            if name not in matched and not self._decided(name, keys):
                 return f"its rows do not say which {name.removeprefix('_')} they are of"
         return ""
 

@@ -45,7 +45,7 @@ class Outcome:
         chart: whether the chart fits; None where the answer has no rows or is not right.
         chart_why: why it does not.
         narrowed: whether it is right for the values that it fixed and named, and left others out.
-        said: status and reading or message of the answer, for the list of failures.
+        response: status and reading or message of the answer, for the list of failures.
         at_once: whether it was an answer, right or wrong, and neither a refusal nor a question back.
     """
 
@@ -56,11 +56,11 @@ class Outcome:
     chart: bool | None = None
     chart_why: str = ""
     narrowed: bool = False
-    said: str = ""
+    response: str = ""
     at_once: bool = False
 
 
-class Rights:
+class GoldAnswers:
     """The right rows of a question in one database, each gold run once."""
 
     def __init__(self, question: Question, golds: GoldTables) -> None:
@@ -103,10 +103,10 @@ def _asked_for(gold: Gold, table: Table) -> Table:
     aside = gold.aside | ({"n"} if gold.replicates and numbers != ["n"] else set())
     kept = [i for i, c in enumerate(table.names) if c not in aside]
     names = [table.names[i] for i in kept]
-    told = [f"_{c}" if c in gold.keys else c for c in names]
-    if len(table.rows) == 1 and all(c.startswith("_") for c in told):
-        told = names  # nothing tells one row apart: it is what was asked for
-    return plain_table(told, [tuple(row[i] for i in kept) for row in table.rows])
+    marked = [f"_{c}" if c in gold.keys else c for c in names]
+    if len(table.rows) == 1 and all(c.startswith("_") for c in marked):
+        marked = names  # nothing tells one row apart: it is what was asked for
+    return plain_table(marked, [tuple(row[i] for i in kept) for row in table.rows])
 
 
 def _at(table: Table, silent: Mapping[str, Value]) -> Table:
@@ -146,23 +146,20 @@ def _turned(gold: Gold, table: Table) -> Table:
 
 def _fixed(answer: Answer) -> dict[str, Value]:
     """Open axes that the answer keeps to one value and says so."""
-    told = f"{answer.read_as} {answer.summary}"
-    fixed: dict[str, Value] = {}
-    for f in answer.spec.filters if answer.spec else ():
-        if f.column in FIXABLE and f.operator == "=" and _is_told(f.values[0], told):
-            fixed[f.column] = f.values[0]
-    return fixed
+    shown = f"{answer.read_as} {answer.summary}"
+    equal = [f for f in (answer.spec.filters if answer.spec else ()) if f.column in FIXABLE and f.operator == "="]
+    return {f.column: f.values[0] for f in equal if _is_shown(f.values[0], shown)}
 
 
-def _is_told(value: Value, text: str) -> bool:
+def _is_shown(value: Value, text: str) -> bool:
     forms = [str(value)] if isinstance(value, str | bool) else [f"{value:g}", f"{value:,}", str(value)]
     return any(form in text for form in forms)
 
 
-def score(rights: Rights, answer: Answer, fixture: str) -> Outcome:
+def score(golds: GoldAnswers, answer: Answer, fixture: str) -> Outcome:
     """One answer to one question of one fixture."""
-    question = rights.question
-    said = f"{answer.status}: {answer.read_as or answer.summary}"
+    question = golds.question
+    response = f"{answer.status}: {answer.read_as or answer.summary}"
 
     def outcome(verdict: Verdict, why: str = "", narrowed: bool = False) -> Outcome:
         chart_why = None
@@ -170,7 +167,7 @@ def score(rights: Rights, answer: Answer, fixture: str) -> Outcome:
             chart_why = _chart_problem(question, answer)
         return Outcome(
             question.id, fixture, verdict, why, None if chart_why is None else not chart_why, chart_why or "",
-            narrowed, "" if verdict == "right" and not chart_why else said, answer.status == "answered",
+            narrowed, "" if verdict == "right" and not chart_why else response, answer.status == "answered",
         )  # fmt: skip
 
     accepted = {question.expect, *question.also}
@@ -182,7 +179,7 @@ def score(rights: Rights, answer: Answer, fixture: str) -> Outcome:
             return outcome("wrong", f"it was answered, where {question.expect} is right")
         if not rows:
             return outcome("wrong", "it has no rows")
-        why, narrowed = rights.why_not(answer)
+        why, narrowed = golds.why_not(answer)
         return outcome("wrong", why) if why else outcome("right", narrowed=narrowed)
     if answer.status == "action":
         if not question.plan:

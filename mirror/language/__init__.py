@@ -1,1 +1,1 @@
-"""Words become queries."""
+"""Words become queries. From outside: nothing; rooms below say their own."""

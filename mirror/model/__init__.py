@@ -1,1 +1,4 @@
-"""A language model as another reader, through any OpenAI-compatible server."""
+"""A language model as another reader, through any OpenAI-compatible server.
+
+From outside: free_sql, llm, llm_summary.
+"""

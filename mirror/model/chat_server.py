@@ -84,12 +84,12 @@ class Completion:
 
     Attributes:
         text: the message, possibly empty.
-        cut: whether the token limit ended it.
+        truncated: whether the token limit ended it.
         tokens: what it took, as far as the server says.
     """
 
     text: str
-    cut: bool
+    truncated: bool
     tokens: Tokens = NO_TOKENS
 
 

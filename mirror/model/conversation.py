@@ -70,7 +70,7 @@ class Outcome(Generic[T]):
 
     value: T
     sent: str
-    tokens: Tokens
+    tokens: Tokens = NO_TOKENS
 
 
 def converse(settings: ServerSettings, task: Task[T], messages: list[dict[str, str]]) -> Outcome[T]:
@@ -90,7 +90,7 @@ def converse(settings: ServerSettings, task: Task[T], messages: list[dict[str, s
 
 
 @dataclass(frozen=True)
-class _Manner:
+class _RequestStyle:
     """What a server takes: the way to ask for JSON, and the options to leave out."""
 
     format: Format = "json_schema"
@@ -105,8 +105,8 @@ class _Manner:
             options["response_format"] = {"type": "json_object"}
         return options
 
-    def after(self, refused: RequestRefused) -> "_Manner":
-        """The next manner to try. Raises the refusal itself when nothing is left to change."""
+    def after(self, refused: RequestRefused) -> "_RequestStyle":
+        """The next style to try. Raises the refusal itself when nothing is left to change."""
         for name in sorted(set(_OPTIONS) - self.without):
             if re.search(rf"\b{name}\b", refused.detail):
                 return replace(self, without=self.without | {name})
@@ -116,7 +116,7 @@ class _Manner:
 
 
 # (base_url, model, task) -> what worked, for the life of the process.
-_worked: dict[tuple[str, str, str], _Manner] = {}
+_worked: dict[tuple[str, str, str], _RequestStyle] = {}
 
 
 @dataclass
@@ -137,7 +137,7 @@ class _Conversation(Generic[T]):
                 with self.server.paused():
                     return self.task.read(answer.text)
             except Unusable as error:
-                problem = f"The answer was cut off at the token limit. {error}" if answer.cut else str(error)
+                problem = f"The answer was cut off at the token limit. {error}" if answer.truncated else str(error)
             if attempt < MAX_REPAIRS:
                 self._ask_for_repair(answer.text, problem)
         raise LlmError(
@@ -147,15 +147,15 @@ class _Conversation(Generic[T]):
 
     def _ask(self) -> Completion:
         key = (self.settings.base_url, self.settings.model, self.task.name)
-        manner = _worked.get(key, _Manner())
+        style = _worked.get(key, _RequestStyle())
         while True:
-            self.options = manner.options(self.task)
+            self.options = style.options(self.task)
             try:
                 answer = self.server.complete({"model": self.settings.model, "messages": self.messages, **self.options})
             except RequestRefused as refused:
-                manner = manner.after(refused)
+                style = style.after(refused)
                 continue
-            _worked[key] = manner
+            _worked[key] = style
             self.tokens += answer.tokens
             return answer
 
@@ -176,6 +176,11 @@ class _Conversation(Generic[T]):
         ]
         parts += [f"[{m['role']}]\n{m['content']}" for m in self.messages]
         return "\n\n".join(parts)
+
+
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """JSON schema, in the strict subset, of an object that has all of these properties and no others."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 # -- reading answers ---------------------------------------------------------------------------------------------------

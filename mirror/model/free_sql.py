@@ -1,18 +1,25 @@
-"""Free SQL: what a language model is told to write one SELECT where the form does not fit, and what becomes of it."""
+"""Free SQL: how a language model is asked to write one SELECT where the form does not fit, and what becomes of it."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox
-from mirror.data.process.sql_process import QueryError, QueryStopped, UnreadableError
-from mirror.model.conversation import Unusable, declined, json_object, notes_of, reason_of, without_thoughts
-from mirror.model.llm_prompt import DATA, messages_of
-from mirror.query.saved import SavedQuestion
+from mirror.model.conversation import (
+    Unusable,
+    declined,
+    json_object,
+    notes_of,
+    object_schema,
+    reason_of,
+    without_thoughts,
+)
+from mirror.model.llm_prompt import DATA
 
-_TASK = f"""\
+TASK = f"""\
 You answer one question about benchmark results with one SQL statement, a SELECT for DuckDB. Answer with one JSON object
 alone, no prose and no Markdown: {{"notes": [...], "sql": "...", "cannot_answer": null}}. Numbers and rows of the
 results are not shown to you; the statement fetches them.
@@ -38,7 +45,7 @@ Rules:
 - Divide by nullif(x, 0). Convert text with TRY_CAST. Times are in UTC.
 - The result should be short enough to read: sort it, and limit it where it can grow long."""
 
-_EXAMPLES: tuple[tuple[str, dict[str, Any]], ...] = (
+EXAMPLES: tuple[tuple[str, dict[str, Any]], ...] = (
     (
         "ratio of p99 to median latency per method",
         {
@@ -80,7 +87,14 @@ _EXAMPLES: tuple[tuple[str, dict[str, Any]], ...] = (
     ),
 )
 
-# Said instead of an error that may quote the data: rows of results are not for the model.
+# JSON schema of an answer. The notes come first: what is thought through before is written better.
+ANSWER_SCHEMA = object_schema(
+    notes={"type": "array", "items": {"type": "string"}},
+    sql={"type": "string"},
+    cannot_answer={"anyOf": [{"type": "string"}, {"type": "null"}]},
+)
+
+# In the place of an error that may quote the data: rows of results are not for the model.
 _FAILS_ON_DATA = (
     "The statement can be read, but it fails on values in the data, which are not shown here: convert with TRY_CAST, "
     "divide by nullif(x, 0), and leave out what is NULL."
@@ -90,28 +104,15 @@ _FENCE = re.compile(r"```(?:sql|duckdb)?[ \t]*\n(.*?)```", re.DOTALL | re.IGNORE
 
 
 class SqlProblem(ValueError):
-    """What is wrong with a statement, told from its text and the names of columns alone: it holds no data."""
+    """What is wrong with a statement, seen from its text and the names of columns alone: it holds no data."""
 
 
-def answer_schema() -> dict[str, Any]:
-    """JSON schema of an answer. The notes come first: what is thought through before is written better."""
-    properties = {
-        "notes": {"type": "array", "items": {"type": "string"}},
-        "sql": {"type": "string"},
-        "cannot_answer": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-    }
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+@dataclass(frozen=True)
+class WrittenSql:
+    """One SELECT that has passed the check, and what the model assumed, one phrase each."""
 
-
-def messages(
-    question: str,
-    catalog_text: str,
-    values: Mapping[str, Sequence[Any]],
-    today: date,
-    saved: Sequence[SavedQuestion] = (),
-) -> list[dict[str, str]]:
-    """The first two messages of the conversation: our own text, then one JSON object with everything from outside."""
-    return messages_of(_TASK, _EXAMPLES, question, catalog_text, values, today, saved)
+    sql: str
+    notes: tuple[str, ...]
 
 
 def check_in(sandbox: Sandbox, time_limit_s: float = 10.0) -> Callable[[str], None]:
@@ -137,14 +138,14 @@ def check_in(sandbox: Sandbox, time_limit_s: float = 10.0) -> Callable[[str], No
 
 
 def problem_of(error: Exception) -> str:
-    """What a model is told of a failed check: the reason as it is, but none that may hold values of rows."""
+    """What a model is shown of a failed check: the reason as it is, but none that may hold values of rows."""
     if isinstance(error, QueryError) and not isinstance(error, UnreadableError):
         return _FAILS_ON_DATA
     return str(error)
 
 
-def read(text: str, check: Callable[[str], None]) -> tuple[str, tuple[str, ...]]:
-    """(SQL that passes the check, notes) of a model's answer.
+def read(text: str, check: Callable[[str], None]) -> WrittenSql:
+    """The SQL in a model's answer.
 
     Raises Unusable or Declined; and what a check raises that no repair mends, such as StoreError.
     """
@@ -161,7 +162,7 @@ def read(text: str, check: Callable[[str], None]) -> tuple[str, tuple[str, ...]]
         if isinstance(error, QueryStopped) and type(error) is not QueryStopped:
             raise  # a person stopped it, and does not wait for a repair
         raise Unusable(problem_of(error)) from error
-    return sql, notes_of(data.get("notes"))
+    return WrittenSql(sql, notes_of(data.get("notes")))
 
 
 def _answer(text: str) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """The language-model front end: a question becomes a QuerySpec, or SQL, through any OpenAI-compatible server."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from typing import Any
 
 from mirror.model import free_sql, llm_prompt
@@ -10,6 +9,7 @@ from mirror.model.chat_server import LlmError, configured, server_settings
 from mirror.model.conversation import (
     Declined,
     NeedsSql,
+    Outcome,
     Task,
     Unusable,
     converse,
@@ -18,47 +18,18 @@ from mirror.model.conversation import (
     notes_of,
     reason_of,
 )
+from mirror.model.free_sql import WrittenSql
 from mirror.query.check import SpecError
 from mirror.query.saved import SavedQuestion
 from mirror.query.spec import QuerySpec
-from mirror.query.token_count import NO_TOKENS, Tokens
 
 __all__ = ["Declined", "LlmError", "LlmFrontEnd", "LlmReading", "NeedsSql", "SqlReading", "configured"]
 
 # What models write for the three words of `answer_by`.
 _WAYS = {"form": "form", "query": "form", "sql": "sql", "neither": "neither", "none": "neither", "nothing": "neither"}
 
-
-@dataclass(frozen=True)
-class LlmReading:
-    """How the model read a question.
-
-    Attributes:
-        spec: the query.
-        sent: everything that was sent for it, for the person to see.
-        tokens: what that took.
-    """
-
-    spec: QuerySpec
-    sent: str
-    tokens: Tokens = NO_TOKENS
-
-
-@dataclass(frozen=True)
-class SqlReading:
-    """What SQL the model wrote for a question.
-
-    Attributes:
-        sql: one SELECT that has passed the check.
-        notes: what the model assumed, one phrase each.
-        sent: everything that was sent for it, for the person to see.
-        tokens: what that took.
-    """
-
-    sql: str
-    notes: tuple[str, ...]
-    sent: str
-    tokens: Tokens = NO_TOKENS
+LlmReading = Outcome[QuerySpec]
+SqlReading = Outcome[WrittenSql]
 
 
 class LlmFrontEnd:
@@ -94,9 +65,9 @@ class LlmFrontEnd:
             LlmError: the model is not set up, not reachable, too slow, or gave no valid query.
         """
         task = Task("query", llm_prompt.answer_schema(), _spec, "valid query")
-        messages = llm_prompt.messages(question, catalog_text, values, datetime.now(UTC).date(), examples)
-        outcome = converse(server_settings(), task, messages)
-        return LlmReading(outcome.value, outcome.sent, outcome.tokens)
+        answered = llm_prompt.examples()
+        messages = llm_prompt.messages(llm_prompt.TASK, answered, question, catalog_text, values, examples)
+        return converse(server_settings(), task, messages)
 
     def write_sql(
         self,
@@ -110,18 +81,16 @@ class LlmFrontEnd:
 
         Args:
             question, catalog_text, values, examples: as for `read`.
-            check: tries a statement where it may do no harm (`free_sql.check_in`); what it raises is told to the model
+            check: tries a statement where it may do no harm (`free_sql.check_in`); the model is shown what it raises
                 as far as it holds no data (`free_sql.problem_of`), at most twice.
 
         Raises (each with what was sent as its `sent`, and what that took as its `tokens`):
             Declined: the model says that the results cannot answer this.
             LlmError: the model is not set up, not reachable, too slow, or wrote nothing that passes the check.
         """
-        task = Task("sql", free_sql.answer_schema(), lambda text: free_sql.read(text, check), "SQL that can run")
-        messages = free_sql.messages(question, catalog_text, values, datetime.now(UTC).date(), examples)
-        outcome = converse(server_settings(), task, messages)
-        sql, notes = outcome.value
-        return SqlReading(sql, notes, outcome.sent, outcome.tokens)
+        task = Task("sql", free_sql.ANSWER_SCHEMA, lambda text: free_sql.read(text, check), "SQL that can run")
+        messages = llm_prompt.messages(free_sql.TASK, free_sql.EXAMPLES, question, catalog_text, values, examples)
+        return converse(server_settings(), task, messages)
 
 
 def _spec(text: str) -> QuerySpec:

@@ -4,12 +4,11 @@ to their numbers."""
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from db.plain_text import plain_text
 from db.settings import setting
 from mirror.model.chat_server import LlmError, configured, server_settings
-from mirror.model.conversation import Task, Unusable, converse, json_object
+from mirror.model.conversation import Task, Unusable, converse, json_object, object_schema
 from mirror.model.number_check import unsupported
 from mirror.query.token_count import NO_TOKENS, Tokens
 from mirror.table.table import Table
@@ -71,7 +70,8 @@ def worded(question: str, table: Table, computed: str, read_as: str = "") -> Wor
     """
     if not rows_allowed() or not configured() or not table.rows or not computed:
         return WordedSummary(computed)
-    task = Task("summary", _answer_schema(), lambda text: _summary(text, table, computed), "summary that can be used")
+    schema = object_schema(summary={"type": "string"})
+    task = Task("summary", schema, lambda text: _summary(text, table, computed), "summary that can be used")
     try:
         outcome = converse(server_settings(), task, _messages(question, table, computed, read_as))
     except LlmError as error:
@@ -79,11 +79,6 @@ def worded(question: str, table: Table, computed: str, read_as: str = "") -> Wor
             computed, note=f"{error} The computed summary is shown.", sent=error.sent, tokens=error.tokens
         )
     return WordedSummary(outcome.value, True, sent=outcome.sent, tokens=outcome.tokens)
-
-
-def _answer_schema() -> dict[str, Any]:
-    properties = {"summary": {"type": "string"}}
-    return {"type": "object", "properties": properties, "required": ["summary"], "additionalProperties": False}
 
 
 def _messages(question: str, table: Table, computed: str, read_as: str) -> list[dict[str, str]]:
@@ -103,7 +98,7 @@ def _messages(question: str, table: Table, computed: str, read_as: str) -> list[
 
 
 def _summary(text: str, table: Table, computed: str) -> str:
-    """The summary in a model's answer. Raises Unusable for one that is no plain text or tells unknown numbers."""
+    """The summary in a model's answer. Raises Unusable for one that is no plain text or holds unknown numbers."""
     given = json_object(text).get("summary")
     if not isinstance(given, str) or not given.strip():
         raise Unusable("summary is a text of one to three sentences.")

@@ -1,4 +1,4 @@
-"""Number check: whether every number that a text tells is one of a result's, however it is scaled, rounded or spelt.
+"""Number check: whether every number in a text is one of a result's, however it is scaled, rounded or spelt.
 
 That a number stands beside the right name is not checked. What cannot be read as a number (3/4, 1.5.6, 0,78) counts as
 unsupported, so that a text is rather refused than believed. Number words of other languages than English are not known.
@@ -14,11 +14,8 @@ from mirror.table.values import Value
 
 # How far a rounded number may be from the one it stands for, as a fraction: "1 ms" is no rounding of 1.4 ms.
 _FARTHEST = 0.05
-# Things that a column tells apart; of all others a row is one.
-_COLUMNS = {
-    "method": "method", "dataset": "dataset", "machine": "machine", "seed": "seed", "sweep": "sweep",
-    "benchmark": "benchmark",
-}  # fmt: skip
+# Things that are the different values of the column of that name; of all others a row is one.
+_COUNTED = ("method", "dataset", "machine", "seed", "sweep", "benchmark")
 _LONGEST = 200  # characters of a text in the result that may stand in a summary
 _ISO = re.compile(r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?:[T ](?P<time>\d\d:\d\d)(?::\d\d(?:\.\d+)?)?)?")
 
@@ -84,16 +81,14 @@ class _Held:
     def _counts(self, thing: str) -> set[float]:
         """How many things of a kind there are: as computed, else rows or different values of their column."""
         table, rows = self._table, float(len(self._table.rows))
-        told = {n.raw for n in self._facts if n.counted == thing}
+        written = {n.raw for n in self._facts if n.counted == thing}
         if thing == "thing":
             return {n.raw for n in self._facts if n.kind in ("", "any")}
-        if thing in _COLUMNS:
-            return told | {float(len({v for v in table.values(c) if v is not None})) for c in self._columns(thing)}
+        if thing in _COUNTED:
+            known = thing in table.names and not table.truncated
+            return written | ({float(len({v for v in table.values(thing) if v is not None}))} if known else set())
         counted = [c.name for c in table.columns if c.role == "count" or (thing == "row" and c.name == "num_rows")]
-        return told | {rows} | {float(v) for c in counted for v in table.values(c) if _is_finite(v)}
-
-    def _columns(self, thing: str) -> list[str]:
-        return [c for c in self._table.names if c == _COLUMNS[thing] and not self._table.truncated]
+        return written | {rows} | {float(v) for c in counted for v in table.values(c) if _is_finite(v)}
 
     @cached_property
     def _facts(self) -> frozenset[Number]:

@@ -16,6 +16,7 @@ from mirror.schema.ready_sweeps import measuring
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.numbers import describe
 from mirror.table.values import Value, sort_key
+from mirror.table.wording import join
 
 # Axes that another one decides: a data set has its own tables and rows.
 _IMPLIED = {"dataset": ("num_rows", "num_tables"), "benchmark": ("op",)}
@@ -106,7 +107,7 @@ def _arranged(spec: QuerySpec, profile: Profile) -> QuerySpec:
 
 def _has_values(spec: QuerySpec, profile: Profile, column: str) -> bool:
     """Whether a column is of any use in the benchmarks that answer: "the smallest model" means no column there."""
-    asked = [str(b) for b in _benchmarks_asked(spec) or profile.benchmarks]
+    asked = _benchmarks(spec, profile)
     workload = column in BY_NAME and BY_NAME[column].role == "axis" and column not in spec.partitions
     return not workload or any(profile.values(column, b) or _is_many(profile, column, b) for b in asked)
 
@@ -126,8 +127,7 @@ def _relative(spec: QuerySpec, workload: list[str], choices: list[str], profile:
 
 def _with_explanations(spec: QuerySpec, profile: Profile) -> QuerySpec:
     """Beside the leading metric every other that both of the methods may differ in."""
-    asked = _benchmarks_asked(spec) or set(profile.benchmarks)
-    known = [m for m in _EXPLAINING if any(m in profile.metrics(str(b)) for b in asked)]
+    known = [m for m in _EXPLAINING if any(m in profile.metrics(b) for b in _benchmarks(spec, profile))]
     names = _unique(*(m.column for m in spec.metrics), *known)
     return replace(spec, metrics=tuple(Metric(m, "avg") for m in names))
 
@@ -147,11 +147,10 @@ def _curves(spec: QuerySpec, profile: Profile) -> QuerySpec:
     return replace(spec, dimensions=_unique(*spec.dimensions, *(a for a in known if a == "method"), *known))
 
 
-def _benchmarks_asked(spec: QuerySpec) -> set[object] | None:
-    for f in spec.filters:
-        if f.column == "benchmark" and f.operator in ("=", "in"):
-            return set(f.values)
-    return None
+def _benchmarks(spec: QuerySpec, profile: Profile) -> list[str]:
+    """The benchmarks that a filter names, else all that have results."""
+    named = (f.values for f in spec.filters if f.column == "benchmark" and f.operator in ("=", "in"))
+    return list(map(str, next(named, profile.benchmarks)))
 
 
 def _of_one_benchmark(spec: QuerySpec) -> bool:
@@ -162,7 +161,8 @@ def _of_one_benchmark(spec: QuerySpec) -> bool:
 
 
 def _with_benchmark(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
-    if _benchmarks_asked(spec) or "benchmark" in spec.dimensions or spec.shape == "count":
+    named = any(f.column == "benchmark" and f.operator in ("=", "in") for f in spec.filters)
+    if named or "benchmark" in spec.dimensions or spec.shape == "count":
         return spec
     wanted = [m.column for m in spec.metrics]
     wanted += [f.column for f in spec.filters if BY_NAME[f.column].role == "metric"]
@@ -172,7 +172,7 @@ def _with_benchmark(spec: QuerySpec, profile: Profile, question: str) -> QuerySp
         told = [b for b in able if profile.values("verdict", b) and all(_held(f, profile, b) for f in spec.filters)]
         able = told or able
     if not able:
-        raise Refusal(f"No benchmark has measured {_and(catalog.entry(m).label for m in wanted)} together yet.")
+        raise Refusal(f"No benchmark has measured {join(catalog.entry(m).label for m in wanted)} together yet.")
     holding = [b for b in able if all(_held(f, profile, b) for f in spec.filters)]
     holding = [b for b in holding if all(_held(f, profile, b, all) for f in spec.filters)] or holding
     if not holding and len(able) > 1:
@@ -193,7 +193,7 @@ def _with_benchmark(spec: QuerySpec, profile: Profile, question: str) -> QuerySp
         return replace(spec, filters=(*only, *spec.filters), dimensions=_with_place(spec.dimensions, "benchmark"))
     if len(left) > 1:
         raise Ambiguity(
-            f"{_and(left, 'or')}: which benchmark is meant?",
+            f"{join(left, word='or')}: which benchmark is meant?",
             tuple(f"{question.rstrip(' ?.!')} in {b}" for b in left[:3]),
         )
     return replace(spec, filters=(Filter("benchmark", "=", (left[0],)), *spec.filters), notes=notes)
@@ -235,14 +235,14 @@ def _sweeps(column: str, values: tuple[Value, ...], spec: QuerySpec, profile: Pr
                 found[sweep] = able
     if not found:
         return ""
-    named = _and((f"{sweep} (in {_and(able)})" for sweep, able in found.items()), "or")
+    named = join((f"{sweep} (in {join(able)})" for sweep, able in found.items()), word="or")
     command = f"python -m bench_engine run {next(iter(found))}"
     return f"It is measured by the sweep {named}: start it on the page New run, or with {command}."
 
 
 def _some(column: str, values: Sequence[Value]) -> str:
     more = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""
-    return f"{_and(describe(catalog.entry(column), v) for v in values[:_MOST_VALUES])}{more}"
+    return f"{join(describe(catalog.entry(column), v) for v in values[:_MOST_VALUES])}{more}"
 
 
 def _refuse_what_is_nowhere(spec: QuerySpec, profile: Profile, benchmarks: list[str]) -> None:
@@ -280,7 +280,7 @@ def _with_verdicts(spec: QuerySpec, profile: Profile) -> QuerySpec:
     """Interval and verdict beside a speedup that leads, where any trial has them."""
     if spec.shape in ("change", "front", "relative") or spec.metrics[0].column != "speedup":
         return replace(spec, verdicts=False)
-    asked = [str(b) for b in _benchmarks_asked(spec) or profile.benchmarks]
+    asked = _benchmarks(spec, profile)
     known = any("speedup_ci_low" in profile.metrics(b) or profile.values("verdict", b) for b in asked)
     return replace(spec, verdicts=known and spec.metrics[0].aggregate in (None, "avg"))
 
@@ -296,18 +296,18 @@ def _held(f: Filter, profile: Profile, benchmark: str, how: Callable[[Iterable[b
 
 
 def _with_overview(spec: QuerySpec, profile: Profile) -> QuerySpec:
-    asked = _benchmarks_asked(spec) or set(profile.benchmarks)
-    overview = [m for m in catalog.words()["overview"] if any(m in profile.metrics(str(b)) for b in asked)]
+    asked = _benchmarks(spec, profile)
+    overview = [m for m in catalog.words()["overview"] if any(m in profile.metrics(b) for b in asked)]
     aggregate: Aggregate | None = None if spec.shape in ("points", "change") else "avg"
     return replace(spec, metrics=tuple(Metric(m, aggregate) for m in overview))
 
 
 def _values(
-    spec: QuerySpec, profile: Profile, column: str, benchmarks: Iterable[object] | None = None
+    spec: QuerySpec, profile: Profile, column: str, benchmarks: Iterable[str] | None = None
 ) -> tuple[object, ...]:
     """The values of a column that the spec's equality filters leave, in these benchmarks or in all that are asked."""
-    asked = benchmarks or _benchmarks_asked(spec) or set(profile.benchmarks)
-    values = dict.fromkeys(v for b in asked for v in profile.values(column, str(b)))
+    asked = benchmarks or _benchmarks(spec, profile)
+    values = dict.fromkeys(v for b in asked for v in profile.values(column, b))
     for f in spec.filters:
         if f.column == column and f.operator in ("=", "in"):
             values = dict.fromkeys(v for v in values if v in f.values)
@@ -330,21 +330,15 @@ def _with_defaults(spec: QuerySpec, profile: Profile) -> QuerySpec:
     for column, value in catalog.words()["defaults"].items():
         named = column in (*spec.dimensions, *spec.averaged) or any(f.column == column for f in spec.filters)
         values = _values(spec, profile, column)
-        everywhere = all(profile.values(column, str(b)) for b in _benchmarks_asked(spec) or profile.benchmarks)
+        everywhere = all(profile.values(column, b) for b in _benchmarks(spec, profile))
         # "lookups that take longer than 5 ms": of every direction, or some would be hidden.
         searched = (
             column in ("direction", "cache", "output", "optimizer")
             and spec.shape == "groups"
             and any(f.column in (spec.metrics[0].column, "verdict") for f in spec.filters)
         )
-        if (
-            not named
-            and not searched
-            and not _hides(spec, profile, column)
-            and len(values) > 1
-            and value in values
-            and everywhere
-        ):
+        usual = everywhere and len(values) > 1 and value in values
+        if usual and not (named or searched or _hides(spec, profile, column)):
             assumed.append(catalog.entry(column).label)
             spec = replace(spec, filters=(*spec.filters, Filter(column, "=", (value,))))
     return replace(spec, notes=(*spec.notes, f"{' and '.join(assumed)} as usual")) if assumed else spec
@@ -352,7 +346,7 @@ def _with_defaults(spec: QuerySpec, profile: Profile) -> QuerySpec:
 
 def _hides(spec: QuerySpec, profile: Profile, column: str) -> bool:
     """Whether the usual value of a column would leave out a value that is named, or some of an axis that is asked."""
-    asked = [str(b) for b in _benchmarks_asked(spec) or profile.benchmarks]
+    asked = _benchmarks(spec, profile)
     for lost in (profile.lost.get(b, {}).get(column, {}) for b in asked):
         if any(
             f.column in lost and f.operator in ("=", "in") and set(f.values) & set(lost[f.column]) for f in spec.filters
@@ -365,7 +359,7 @@ def _hides(spec: QuerySpec, profile: Profile, column: str) -> bool:
 
 def _open_axes(spec: QuerySpec, profile: Profile) -> tuple[list[str], list[str]]:
     """(workload axes, method and size) with several values that the spec does not name."""
-    asked = [str(b) for b in _benchmarks_asked(spec) or profile.benchmarks]
+    asked = _benchmarks(spec, profile)
     # Grouped by benchmark, only what differs within one of them is open.
     within = [[b] for b in asked] if "benchmark" in spec.dimensions else [asked]
     filtered = {f.column for f in spec.filters}
@@ -441,8 +435,3 @@ def _ranked(spec: QuerySpec, workload: list[str], choices: list[str], profile: P
 
 def _unique(*names: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
-
-
-def _and(parts: Iterable[str], word: str = "and") -> str:
-    parts = list(parts)
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {word} {parts[-1]}"

@@ -52,6 +52,7 @@ def _filter(f: Filter, spec: QuerySpec) -> str:
 
 def _shape(spec: QuerySpec) -> list[str]:
     labels = [catalog.entry(d).label for d in spec.dimensions]
+    within = f" for each {', '.join(catalog.entry(p).label for p in spec.partitions)}" if spec.partitions else ""
     if spec.shape == "points":
         along = [f"along {labels[0]}"] if spec.dimensions[:1] == ("started_at",) else []
         return ["points = trials", *along, "colour = method"]
@@ -59,12 +60,10 @@ def _shape(spec: QuerySpec) -> list[str]:
         return [f"one row per {_ROWS.get(spec.source, 'trial')}", *([f"only {', '.join(labels)}"] if labels else [])]
     if spec.shape in ("best", "ranking"):
         first = f"the first {spec.limit}" if spec.limit else "the first, ties included"
-        within = f" for each {', '.join(catalog.entry(p).label for p in spec.partitions)}" if spec.partitions else ""
         order = "highest" if spec.order[0].descending else "lowest"
         ranked = ", ".join(catalog.entry(d).label for d in spec.dimensions if d not in spec.partitions)
         return [f"{first}{within}, {order} first", f"ranked: {ranked}", "mean over seeds"]
     if spec.shape == "front":
-        within = f" for each {', '.join(catalog.entry(p).label for p in spec.partitions)}" if spec.partitions else ""
         which = "what another beats" if spec.claim == "worse" else "what no other beats"
         return [f"{which} in both{within}", "mean over seeds"]
     if spec.shape == "relative":

@@ -10,14 +10,11 @@ from mirror.query.contrast import contrasted
 from mirror.query.spec import Question
 from mirror.table.table import Column, Table
 from mirror.table.values import Value, Values, is_number
+from mirror.words import phrasebook
 
-# Last words of the names of numbers that are places along something or name something, in tables of any kind.
-_PLACES = (
-    "year", "quarter", "month", "week", "weekday", "day", "hour", "minute", "epoch", "iteration", "bucket", "bin",
-    "rank", "age",
-)  # fmt: skip
-_MEASURED = ("avg", "average", "mean", "median", "sum", "total", "min", "max", "count", "number", "num", "per")
-_IDENTIFIERS = ("id", "key", "code", "zip", "postcode", "uuid")
+# Last words of names, in tables of any kind.
+_PLACES, _MEASURED = (phrasebook.phrases("names", "numbers")[told] for told in ("place", "measured"))
+_IDENTIFIERS = phrasebook.phrases("names", "columns")["identifier"]
 
 
 @dataclass(frozen=True)
@@ -170,13 +167,8 @@ def spread_in_words(table: Table, metric: str) -> str:
     return whole if _drawn_deviation(table, metric) else "the 95 % interval"
 
 
-def deviation_of(table: Table, metric: str) -> str | None:
-    """The column that holds the standard deviation of a metric."""
-    return table.spread_column(metric, "deviation")
-
-
 def _drawn_deviation(table: Table, metric: str) -> str | None:
-    name = deviation_of(table, metric)
+    name = table.spread_column(metric, "deviation")
     return name if name and any(is_number(v) and v for v in table.values(name)) else None
 
 

@@ -5,6 +5,8 @@ from typing import Literal
 
 from db.columns import BY_NAME
 from mirror.query.change import change_columns, relative_columns
+from mirror.schema import catalog
+from mirror.table.table import Column
 from mirror.table.values import Value
 
 Operator = Literal["=", "<>", "<", "<=", ">", ">=", "in", "not in"]
@@ -115,6 +117,10 @@ class QuerySpec:
     last: bool = False
     chart: ChartWish = field(default_factory=ChartWish)
     notes: tuple[str, ...] = ()
+
+    def column(self, name: str) -> Column:
+        """What a column is that the question names; its result need not hold it."""
+        return catalog.entry(name)
 
     @property
     def drawn(self) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
 """QuerySpec -> SQL. One clause a line, so that a person can read and edit it."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from db.columns import AXES, CHOICE_AXES, GROUP_AXES
 from mirror.query.change import TIMED, change_columns, is_ratio, relative_columns
-from mirror.query.spec import Filter, Metric, Order, QuerySpec, is_of_groups
+from mirror.query.spec import Filter, Metric, QuerySpec, is_of_groups
 from mirror.schema import catalog
 from mirror.table.values import Value
 
@@ -16,6 +17,11 @@ _VERDICTS = {
     "verdict": "CASE WHEN min(verdict) = max(verdict) THEN min(verdict) WHEN count(verdict) > 0 THEN 'unclear' END",
 }
 MOST_LISTED = 1000  # rows of whole trials, where the question sets no limit
+# What tells the rows of a view apart, where that is not the trial.
+_ROW_KEYS = {
+    "machines": ("machine_id",), "sweeps": ("sweep_id",), "samples": ("trial_id", "sample"),
+    "curves": ("trial_id", "metric", "step"),
+}  # fmt: skip
 _LINE = 88
 
 
@@ -61,7 +67,7 @@ def _front(spec: QuerySpec) -> list[str]:
         "    SELECT 1 FROM groups AS other",
         f"    WHERE {beaten}",
     ]
-    return [*lines, "  )", *_order_by([*spec.partitions, names[0]]), *[f"LIMIT {spec.limit}"] * bool(spec.limit)]
+    return [*lines, "  )", *_order_by([*spec.partitions, names[0]], spec.dimensions), *_limit(spec.limit)]
 
 
 def _relative(spec: QuerySpec) -> list[str]:
@@ -69,7 +75,8 @@ def _relative(spec: QuerySpec) -> list[str]:
     assert spec.against
     columns = [f"groups.{d}" for d in spec.dimensions]
     # What the reference may differ in, so that each of its variants is told.
-    columns += [f"reference.{d} AS reference_{d}" for d in spec.dimensions if d in _own_choices(spec)]
+    free = [d for d in spec.dimensions if d in _own_choices(spec)]
+    columns += [f"reference.{d} AS reference_{d}" for d in free]
     for m in spec.metrics:
         names = relative_columns(m.column, spec.inverse)
         value, reference = f"groups.{m.alias}", f"reference.{m.alias}"
@@ -84,14 +91,13 @@ def _relative(spec: QuerySpec) -> list[str]:
     for m in spec.metrics if spec.claim else ():
         more = (catalog.entry(m.column).better == "lower") == (spec.claim in ("worse", "slower"))
         others.append(f"groups.{m.alias} {'>' if more else '<'} reference.{m.alias}")
-    order = [_sort_key(o, spec) for o in spec.order] or list(spec.dimensions)
     return [
         _select([*columns, "groups.n"]),
         "FROM groups",
         "JOIN groups AS reference\n  ON " + "\n  AND ".join([chosen, *same]),
         "WHERE " + "\n  AND ".join(others),
-        *_order_by(order),
-        *[f"LIMIT {spec.limit}"] * bool(spec.limit),
+        *_order_by(_asked_order(spec), (*spec.dimensions, *(f"reference_{d}" for d in free))),
+        *_limit(spec.limit),
     ]
 
 
@@ -234,16 +240,16 @@ def format_sql(sql: str) -> str:
 def _tail(spec: QuerySpec) -> list[str]:
     if spec.shape in ("ranking", "best"):
         return _first(spec)
-    order = [_sort_key(o, spec) for o in spec.order]
+    order = _asked_order(spec)
+    if spec.shape in ("points", "rows"):
+        rows = _order_by(order, _ROW_KEYS.get(spec.source, ("trial_id",))) if order else []
+        return [*rows, *_limit(spec.limit or (MOST_LISTED if spec.shape == "rows" else None))]
     if spec.shape == "count" and spec.limit and spec.order:  # ties count
         end = " DESC" if spec.order[0].descending else ""
-        return [f"QUALIFY rank() OVER (ORDER BY count(*){end}) <= {spec.limit}", *_order_by([*order, *spec.dimensions])]
-    if spec.shape in ("groups", "count"):
-        order = order or list(spec.dimensions)
+        return [f"QUALIFY rank() OVER (ORDER BY count(*){end}) <= {spec.limit}", *_order_by(order, spec.dimensions)]
     if spec.shape == "change":  # what cannot be compared stands last
-        order = order or [f"{spec.drawn[0]} DESC NULLS LAST", *spec.dimensions]
-    limit = spec.limit or (MOST_LISTED if spec.shape == "rows" else None)
-    return _order_by(order) + [f"LIMIT {limit}"] * bool(limit)
+        order = order or [f"{spec.drawn[0]} DESC NULLS LAST"]
+    return [*_order_by(order, spec.dimensions), *_limit(spec.limit)]
 
 
 def _first(spec: QuerySpec) -> list[str]:
@@ -259,19 +265,29 @@ def _first(spec: QuerySpec) -> list[str]:
         # A dim that is the only one that was measured at some work is not the best of them.
         of_axis = all(d in AXES and d != "method" for d in ranked)
         several = [f"  AND count(*) OVER (PARTITION BY {within}) > 1"] * of_axis
-        return [f"QUALIFY rank() OVER ({window}) {keep}", *several, *_order_by([*spec.partitions, shown])]
+        return [
+            f"QUALIFY rank() OVER ({window}) {keep}",
+            *several,
+            *_order_by([*spec.partitions, shown], spec.dimensions),
+        ]
     if spec.shape == "best":
-        return [f"QUALIFY rank() OVER (ORDER BY {by}) = 1", *_order_by(list(spec.dimensions))]
-    return [*_order_by([shown, *spec.dimensions]), f"LIMIT {spec.limit}"]
+        return [f"QUALIFY rank() OVER (ORDER BY {by}) = 1", *_order_by([], spec.dimensions)]
+    return [*_order_by([shown], spec.dimensions), *_limit(spec.limit)]
 
 
-def _sort_key(order: Order, spec: QuerySpec) -> str:
-    """A sort key of the result; a metric's column stands for what became of it there, `median_latency_us`."""
+def _asked_order(spec: QuerySpec) -> list[str]:
+    """The sort keys of the question; a metric's column stands for what became of it, `median_latency_us`."""
     names = {m.column: m.alias for m in reversed(spec.metrics)} if spec.shape == "groups" else {}
-    aliases = [m.alias for m in spec.metrics]
-    name = order.column if order.column in aliases else names.get(order.column, order.column)
-    return name + (" DESC" if order.descending else "")
+    names |= {m.alias: m.alias for m in spec.metrics}
+    return [names.get(o.column, o.column) + (" DESC" if o.descending else "") for o in spec.order]
 
 
-def _order_by(keys: list[str]) -> list[str]:
-    return [f"ORDER BY {', '.join(keys)}"] if keys else []
+def _order_by(keys: Sequence[str], own: Iterable[str]) -> list[str]:
+    """ORDER BY the keys and then by what is a row's own, so that rows that tie have one order."""
+    named = {key.split()[0] for key in keys}
+    total = [*keys, *(name for name in own if name not in named)]
+    return [f"ORDER BY {', '.join(total)}"] if total else []
+
+
+def _limit(most: int | None) -> list[str]:
+    return [f"LIMIT {most}"] if most else []

@@ -1,1 +1,1 @@
-"""What can be run, plans of runs, and runs that are started and watched."""
+"""What can be run, plans of runs, and runs that are started and watched. From outside: every module."""

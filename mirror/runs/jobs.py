@@ -110,25 +110,19 @@ class Options:
 def options() -> Options:
     """What can be run. Asked of the engine once per process; `options.cache_clear()` forgets. Raises JobError."""
     found = _ask(["list", "--json"])
-    benchmarks = [
-        BenchmarkOption(
-            **{
-                **b,
-                "methods": tuple(b["methods"]),
-                "axes": tuple(
-                    AxisOption(**{**a, "choices": tuple(a["choices"]), "methods": tuple(a["methods"])})
-                    for a in b["axes"]
-                ),
-            }
-        )
-        for b in found["benchmarks"]
-    ]
     return Options(
         tuple(MethodOption(**m) for m in found["methods"]),
-        tuple(benchmarks),
+        tuple(
+            BenchmarkOption(**_with_tuples({**b, "axes": [AxisOption(**_with_tuples(a)) for a in b["axes"]]}))
+            for b in found["benchmarks"]
+        ),
         tuple(DataSetOption(**d) for d in found["data_sets"]),
         tuple(SweepOption(**s) for s in found["sweeps"]),
     )
+
+
+def _with_tuples(given: dict[str, Any]) -> dict[str, Any]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
 
 
 # -- what a sweep would do -----------------------------------------------------------------------------------------
@@ -208,7 +202,7 @@ def plan(
 ) -> PlanView:
     """What `start` with the same arguments would do. Raises JobError, which says what is wrong with the sweep."""
     text = sweep if "\n" in sweep else ""
-    options = [*_overrides(overrides), *_flags(retry_failed, force, quick)]
+    options = _as_options(overrides, retry_failed, force, quick)
     found = _ask(["plan", *options, "--json", "--", "-" if text else sweep], url, text)
     return PlanView(
         found["sweep"], found["seconds"], tuple(PlannedView(**t) for t in found["trials"]), tuple(found["notes"])
@@ -247,8 +241,8 @@ def start(
         if "\n" in sweep:
             given.write_text(sweep, encoding="utf-8")
         target = str(given) if "\n" in sweep else sweep
-        given_options = [*_overrides(overrides), *_flags(retry_failed, force, quick)]
-        command = ["run", *given_options, "--run-id", run_id, "--wait", "--", target]
+        options = _as_options(overrides, retry_failed, force, quick)
+        command = ["run", *options, "--run-id", run_id, "--wait", "--", target]
         with log.open("wb") as output:
             process = subprocess.Popen(
                 _engine(command),
@@ -321,13 +315,9 @@ def _environment(url: str | None) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": python_path(), "MIRROR_DB": db_url(url)}
 
 
-def _overrides(overrides: Sequence[str]) -> list[str]:
-    return [f"-p{text}" for text in overrides]
-
-
-def _flags(retry_failed: bool, force: bool, quick: bool) -> list[str]:
+def _as_options(overrides: Sequence[str], retry_failed: bool, force: bool, quick: bool) -> list[str]:
     flags = (("--retry-failed", retry_failed), ("--force", force), ("--quick", quick))
-    return [flag for flag, wanted in flags if wanted]
+    return [*(f"-p{text}" for text in overrides), *(flag for flag, wanted in flags if wanted)]
 
 
 def _ask(arguments: Sequence[str], url: str | None = None, given: str = "") -> Any:

@@ -67,7 +67,9 @@ class _File:
     def check(self, root: yaml.Node) -> None:
         for section, node in self._pairs(root, "the file"):
             if section.value not in self._sections:
-                raise self._wrong(section, f"there is no section {section.value}; there are {_listed(self._sections)}")
+                raise self._wrong(
+                    section, f"there is no section {section.value}; there are {', '.join(self._sections)}"
+                )
             if section.value == "columns":
                 self._columns(node)
             elif section.value in ("curves", "machine_facts"):
@@ -137,7 +139,3 @@ def merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 
 def _added(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     return {**base, **{name: [*base.get(name, ()), *map(str, words or ())] for name, words in own.items()}}
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)

@@ -3,38 +3,16 @@
 from collections.abc import Sequence
 
 from mirror.schema.database import Column, Database, ForeignKey, Relation
+from mirror.words import phrasebook
 from mirror.words.tokens import tokens
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# Numbers that are added up where nobody says how, and numbers of which only a mean tells something.
-_ADDED = _words(
-    """amount amounts quantity qty total totals subtotal revenue sales turnover cost costs tax fee fees payment paid
-    profit income expense expenses spend spent budget units count clicks visits impressions views downloads minutes
-    hours seconds duration bytes volume weight distance points"""
-)
-_AVERAGED = _words(
-    """price rate ratio percent percentage pct share score rating age temperature latitude longitude lat lon lng speed
-    height width length depth index average avg mean median discount probability grade level rank"""
-)
-# A price of a whole line or order is a sum already.
-_WHOLE = frozenset({"total", "line", "extended", "subtotal"})
-_KEY_WORDS = frozenset({"id", "ids", "uuid", "guid", "pk", "fk", "key"})
-# Numbers that only name something.
-_NUMBERED = _words("number no nr zip zipcode postcode phone fax isbn ean code")
-_YEARS = frozenset({"year", "yr", "jahr"})
-_UNCOUNTED = _words("staff crew equipment data stock news media inventory feedback money series species people traffic")
-# What stands before the name of a table in many a warehouse.
-_PREFIXES = frozenset({"tbl", "dim", "fact", "stg", "vw", "v", "t"})
-# A column of such a name says nothing without its table.
-GENERIC = frozenset({"name", "title", "label", "type", "status", "code", "description", "comment", "kind", "date"})
-# Names of the column that people know a row by, the best first.
-_LABELS = ("name", "title", "label", "full name")
-_LABEL_ENDS = ("name", "title", "nm", "label", "descr", "description", "text", "meaning")
-_LESSER_LABELS = ("username", "user name", "nickname", "nick", "email", "code", "sku")
+_NUMBERS = phrasebook.phrases("names", "numbers")
+_ADDED, _AVERAGED, _WHOLE, _NUMBERED = (frozenset(_NUMBERS[told]) for told in ("added", "averaged", "whole", "naming"))
+_COLUMNS = phrasebook.phrases("names", "columns")
+_KEY_WORDS, _YEARS, GENERIC = (frozenset(_COLUMNS[told]) for told in ("key", "year", "generic"))
+_LABELS, _LESSER_LABELS, _LABEL_ENDS = (_COLUMNS[told] for told in ("label", "lesser label", "label end"))
+_TABLES = phrasebook.phrases("names", "tables")
+_UNCOUNTED, _PREFIXES = (frozenset(_TABLES[told]) for told in ("uncounted", "prefix"))
 
 
 def words_of(name: str) -> tuple[str, ...]:

@@ -66,41 +66,20 @@ class Profile:
 
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""
-        return {
-            "row_counts": dict(self.row_counts),
-            "distinct": {c: list(v) for c, v in self.distinct.items()},
-            "distinct_by_benchmark": {
-                b: {c: list(v) for c, v in columns.items()} for b, columns in self.distinct_by_benchmark.items()
-            },
-            "filled_metrics": {b: sorted(m) for b, m in self.filled_metrics.items()},
-            "partly_filled": {b: sorted(a) for b, a in self.partly_filled.items()},
-            "lost": {
-                b: {c: {a: list(v) for a, v in axes.items()} for c, axes in columns.items()}
-                for b, columns in self.lost.items()
-            },
-            "baselines": {b: list(methods) for b, methods in self.baselines.items()},
-            "started": list(self.started) if self.started else None,
-            "machines": self.machines,
-            "curves": list(self.curves),
-        }
+        return {**vars(self), **{name: {b: sorted(v) for b, v in getattr(self, name).items()} for name in _SETS}}
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> "Profile":
-        """The inverse of `to_dict`."""
-        return cls(
-            row_counts=dict(given["row_counts"]),
-            distinct={c: tuple(v) for c, v in given["distinct"].items()},
-            distinct_by_benchmark={
-                b: {c: tuple(v) for c, v in columns.items()} for b, columns in given["distinct_by_benchmark"].items()
-            },
-            filled_metrics={b: frozenset(m) for b, m in given["filled_metrics"].items()},
-            partly_filled={b: frozenset(a) for b, a in given["partly_filled"].items()},
-            baselines={b: tuple(methods) for b, methods in given["baselines"].items()},
-            lost={
-                b: {c: {a: tuple(v) for a, v in axes.items()} for c, axes in columns.items()}
-                for b, columns in given["lost"].items()
-            },
-            started=(given["started"][0], given["started"][1]) if given["started"] else None,
-            machines=given["machines"],
-            curves=tuple(given["curves"]),
-        )
+        """The inverse of `to_dict`, also of what JSON has made of it."""
+        sets = {name: {b: frozenset(v) for b, v in given[name].items()} for name in _SETS}
+        return cls(**{name: _with_tuples(value) for name, value in given.items()} | sets)
+
+
+_SETS = ("filled_metrics", "partly_filled")
+
+
+def _with_tuples(value: Any) -> Any:
+    """The same with tuples in the place of lists, of which JSON knows no other."""
+    if isinstance(value, dict):
+        return {key: _with_tuples(part) for key, part in value.items()}
+    return tuple(value) if isinstance(value, list) else value

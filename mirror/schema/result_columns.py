@@ -46,6 +46,9 @@ def results() -> Domain:
         work=GROUP_AXES,
         usual=catalog.words()["defaults"],
         named_by={"method": "", "machine": "on ", "benchmark": "in "},
+        listed_by=(
+            "method", "benchmark", "dataset", "machine", "compression", "embedding_dim", "batch_size", "seed", "name",
+        ),
         beside={"machine_id": "machine", "verdict": "speedup"},
         implied={
             "num_rows": ("dataset",), "num_tables": ("dataset",), "op": ("benchmark",),

@@ -8,12 +8,11 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mirror.query.change import TIMED, change_columns
 from mirror.query.filter_words import no_rows
 from mirror.query.spec import QuerySpec
-from mirror.schema import catalog
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table
 from mirror.table.values import Value, is_number
@@ -36,9 +35,9 @@ class _Pair:
 
 def change_sentences(table: Table, spec: QuerySpec) -> list[str]:
     """Whether the metric got worse or better since the split, within noise, or why that cannot be said."""
-    metric = catalog.entry(spec.metrics[0].column)
+    metric = spec.column(spec.metrics[0].column)
     names = change_columns(metric.name)
-    before, since = (sum(_numbers(table, n)) for n in (names.n_before, names.n_since))
+    before, since = (int(sum(_numbers(table, n))) for n in (names.n_before, names.n_since))
     pairs = _pairs(table, metric)
     moment_ = f"{spec.split} UTC"
     what = f"{metric.label} {f'got {spec.claim}' if spec.claim else 'changed'} since {moment_}"
@@ -48,7 +47,7 @@ def change_sentences(table: Table, spec: QuerySpec) -> list[str]:
         elif not before or not since:
             why = f"there are no results {'since' if before else 'before'} then."
         else:
-            ends = f"{before:,.0f} {_trials(before)} before and {since:,.0f} since"
+            ends = f"{counted(before, 'trial')} before and {since:,} since"
             why = f"no configuration was measured on both sides ({ends})."
         return [f"It cannot be said whether {what}: {why}"]
     groups: dict[str, list[_Pair]] = defaultdict(list)
@@ -60,30 +59,26 @@ def change_sentences(table: Table, spec: QuerySpec) -> list[str]:
         states[state].append(f"{name} ({amount})" if name else amount)
     if spec.claim and states.get(spec.claim):
         first = f"Yes: {what} for {shortened(states.pop(spec.claim), _MOST_NAMED)}"
-        parts = [first, *_listed(states)]
-    elif spec.claim:
-        parts = [f"No: {metric.label} did not get {spec.claim} since {moment_}", *_listed(states)]
-    else:
-        parts = [f"{capital(metric.label)} since {moment_} against before", *_listed(states)]
-    head, *rest = parts
-    text = f"{head}: {'; '.join(rest)}." if not head.startswith("Yes") else f"{'; '.join(parts)}."
-    return [text, _compared(table, metric)]
+        return [f"{'; '.join([first, *_listed(states)])}.", _compared(table, metric)]
+    head = f"No: {metric.label} did not get {spec.claim}" if spec.claim else capital(metric.label)
+    head += f" since {moment_}{'' if spec.claim else ' against before'}"
+    return [f"{head}: {'; '.join(_listed(states))}.", _compared(table, metric)]
 
 
 def course_sentences(table: Table, spec: QuerySpec) -> list[str]:
     """From when to when trials were made, and how the latest of each configuration stands to its first."""
     metric = table.column(spec.metrics[0].column)
-    at = table.names.index(metric.name)
-    keys = [table.names.index(d) for d in spec.dimensions if d in table.names and d != "started_at"]
+    at, time = table.names.index(metric.name), table.columns[0]
+    keys = [table.names.index(d) for d in spec.dimensions if d in table.names and d != time.name]
     lines: dict[tuple[Value | None, ...], list[int]] = defaultdict(list)
-    times = table.values("started_at")
+    times = table.values(time.name)
     for i, row in enumerate(table.rows):
         if is_number(row[at]) and times[i] is not None:
             lines[tuple(row[k] for k in keys)].append(i)
     if not lines:
         return [f"No row has a value of {metric.label}."]
     shown = sorted(str(times[i]) for rows in lines.values() for i in rows)
-    ends = " to ".join(dict.fromkeys(moment(table.column("started_at"), t) for t in (shown[0], shown[-1])))
+    ends = " to ".join(dict.fromkeys(moment(time, t) for t in (shown[0], shown[-1])))
     first = f"{counted(len(shown), 'trial')} of {counted(len(lines), 'configuration')}, {ends} UTC."
     repeated: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for rows in lines.values():
@@ -101,15 +96,16 @@ def course_sentences(table: Table, spec: QuerySpec) -> list[str]:
 def machine_sentences(table: Table, spec: QuerySpec) -> list[str]:
     """How the other machines stand to the best one, over the configurations that both have measured, per benchmark."""
     metric = table.column(spec.drawn[0])
-    keys = [d for d in spec.dimensions if d in table.names and d != "machine"]
+    where, by = table.columns[0], table.domain.named_by
+    keys = [d for d in spec.dimensions if d in table.names and d != where.name]
     values: dict[str, dict[tuple[Value | None, ...], float]] = defaultdict(dict)
     places: dict[tuple[Value | None, ...], str] = {}
     for row in table.rows:
         of = dict(zip(table.names, row, strict=True))
         key = tuple(of[k] for k in keys)
-        places[key] = f" in {describe(table.column('benchmark'), of['benchmark'])}" if "benchmark" in keys else ""
+        places[key] = "".join(f" {by[k]}{describe(table.column(k), of[k])}" for k in keys if by.get(k))
         if is_number(value := of[metric.name]):
-            values[describe(table.column("machine"), of["machine"])][key] = float(value)
+            values[describe(where, of[where.name])][key] = float(value)
     if len(values) < 2:
         return []
     best = _best(values, metric.better)
@@ -150,7 +146,7 @@ def _paired(table: Table, metric: Column) -> Table:
     sides = zip(table.values(names.before), table.values(names.since), strict=True)
     ratio = bool(metric.unit)
     both = [is_number(a) and is_number(b) and (not ratio or (a > 0 and b > 0)) for a, b in sides]
-    return replace(table, rows=tuple(row for row, kept in zip(table.rows, both, strict=True) if kept))
+    return table.kept(both)
 
 
 def _pairs(table: Table, metric: Column) -> list[_Pair]:
@@ -220,10 +216,10 @@ def _listed(states: dict[str, list[str]]) -> list[str]:
 def _compared(table: Table, metric: Column) -> str:
     """What the comparison rests on, and where all of it was measured."""
     paired = _paired(table, metric)
-    before, since = (sum(_numbers(paired, n)) for n in ("n_before", "n_since"))
+    before, since = (int(sum(_numbers(paired, n))) for n in ("n_before", "n_since"))
     text = f"Compared {'is' if len(paired.rows) == 1 else 'are'} {counted(len(paired.rows), 'configuration')}"
     text += f"{_place(table, paired)} measured on both sides by {_kind_of_mean(metric)} of medians, "
-    text += f"{before:,.0f} {_trials(before)} before and {since:,.0f} since"
+    text += f"{counted(before, 'trial')} before and {since:,} since"
     counts = list(zip(_numbers(table, "n_before"), _numbers(table, "n_since"), strict=True))
     only_before, only_since = sum(not b for _, b in counts), sum(not a for a, _ in counts)
     alone = [f"{n:,} only {side}" for n, side in ((only_before, "before"), (only_since, "since")) if n]
@@ -233,15 +229,11 @@ def _compared(table: Table, metric: Column) -> str:
 def _place(table: Table, paired: Table) -> str:
     """The machine and the benchmark of what could be compared, where there are others that could not."""
     parts = []
-    for column, before in (("machine", "on"), ("benchmark", "in")):
-        if column in table.names and len(set(table.values(column))) > 1 == len(set(paired.values(column))):
-            parts.append(f" {before} {describe(table.column(column), paired.values(column)[0])}")
+    for column, before in table.domain.named_by.items():
+        if before and column in table.names and len(set(table.values(column))) > 1 == len(set(paired.values(column))):
+            parts.append(f" {before}{describe(table.column(column), paired.values(column)[0])}")
     return "".join(parts)
 
 
 def _numbers(table: Table, column: str) -> list[float]:
     return [float(v) if is_number(v) else 0.0 for v in table.values(column)]
-
-
-def _trials(n: float) -> str:
-    return "trial" if n == 1 else "trials"

@@ -1,21 +1,19 @@
 """Sentences about the values of one axis held against one another: cold against warm, dim 16 against dim 64."""
 
 import statistics
-from collections import defaultdict
 from collections.abc import Sequence
 
 from mirror.query.contrast import contrasted, held_against
 from mirror.query.roles import Roles, differing
 from mirror.query.spec import QuerySpec
-from mirror.sentence.relative import MOST_NAMED, apart, outcome_in_words, tells_apart
+from mirror.sentence.relative import MOST_NAMED, apart, numbers, outcome_in_words, pairs, tells_apart
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table
-from mirror.table.values import Value, is_number
+from mirror.table.values import Value
 from mirror.table.wording import capital, join, shortened
 
 _MOST_METRICS = 4
 _OF_ONE_WORK = (None, "avg", "median", "stddev")  # ends and sums are over all that is not named
-_Pair = tuple[float, float]
 
 
 def contrast_sentences(table: Table, spec: QuerySpec, roles: Roles) -> tuple[list[str], int]:
@@ -35,19 +33,21 @@ def contrast_sentences(table: Table, spec: QuerySpec, roles: Roles) -> tuple[lis
     keys = [d for d in differing(table, roles.dimensions) if d != axis]
     work = [k for k in keys if not tells_apart(table, k, axis)]
     metrics = roles.metrics[:_MOST_METRICS]
-    rivals = {m: _pairs(table, metrics[0], axis, (others[0], last), work, m) for m in _methods(table, work)}
-    methods: list[Value | None] = [m for m, found in rivals.items() if found] if len(metrics) == 1 else []
-    methods = methods if 1 < len(methods) <= MOST_NAMED else [None]
+    methods: list[Value | None] = [None]
+    if len(metrics) == 1:
+        first = pairs(table, axis, (others[0], last), work)
+        known = [m for m in _methods(table, work) if numbers(table, metrics[0], _of_method(table, first, m))]
+        methods = known if 1 < len(known) <= MOST_NAMED else methods
     told: list[str] = []
     of, rival = table.column(axis), table.domain.rival or ""
-    pairs = 0
+    count = 0
     for value in others:
-        parts = []
+        parts, rows = [], pairs(table, axis, (value, last), work)
         for metric in metrics:
             column = table.column(metric)
             for method in methods:
-                found = _pairs(table, metric, axis, (value, last), work, method)
-                pairs += len(found) if metric == metrics[0] else 0
+                found = numbers(table, metric, _of_method(table, rows, method))
+                count += len(found) if metric == metrics[0] else 0
                 if found:
                     who = column.label if method is None else describe(table.column(rival), method)
                     parts.append(f"{who} {_outcome(column, found)}")
@@ -62,7 +62,7 @@ def contrast_sentences(table: Table, spec: QuerySpec, roles: Roles) -> tuple[lis
     besides = [apart(table, k, axis, others[0], last) for k in keys if k not in work] if len(others) == 1 else []
     if besides:
         sentences.append(f"They differ besides in {join(besides)}.")
-    return sentences, pairs
+    return sentences, count
 
 
 def _methods(table: Table, work: Sequence[str]) -> list[Value | None]:
@@ -70,28 +70,19 @@ def _methods(table: Table, work: Sequence[str]) -> list[Value | None]:
     return [m for m in dict.fromkeys(table.values(rival)) if m is not None] if rival and rival in work else []
 
 
-def _pairs(
-    table: Table, metric: str, axis: str, two: tuple[Value, Value], work: Sequence[str], method: Value | None
-) -> list[_Pair]:
-    """The values of the metric at both values of the axis, wherever all else is the same."""
-    at = {name: i for i, name in enumerate(table.names)}
-    found: dict[tuple[object, ...], dict[object, float]] = defaultdict(dict)
-    for row in table.rows:
-        value = row[at[metric]]
-        if is_number(value) and (method is None or row[at[table.domain.rival or ""]] == method):
-            found[tuple(row[at[k]] for k in work)][row[at[axis]]] = float(value)
-    first, second = two
-    return [(f[first], f[second]) for f in found.values() if first in f and second in f]
+def _of_method(table: Table, rows: Sequence[tuple[int, int]], method: Value | None) -> list[tuple[int, int]]:
+    """The pairs of one method; all of them for None."""
+    return [p for p in rows if method is None or table.values(table.domain.rival or "")[p[0]] == method]
 
 
-def _outcome(metric: Column, pairs: Sequence[_Pair]) -> str:
+def _outcome(metric: Column, both: Sequence[tuple[float, float]]) -> str:
     """`3.7x (2.9x to 4.2x in 4 pairs)`; of a single pair both values."""
     ratio = bool(metric.unit)
-    values = [a / b if ratio else a - b for a, b in pairs if b or not ratio]
+    values = [a / b if ratio else a - b for a, b in both if b or not ratio]
     if not values:
-        return f"{format_value(metric, statistics.fmean(a for a, _ in pairs))} against {format_value(metric, 0.0)}"
+        return f"{format_value(metric, statistics.fmean(a for a, _ in both))} against {format_value(metric, 0.0)}"
     text = outcome_in_words(metric, values)
-    if len(pairs) == 1:
-        (a, b), *_ = pairs
+    if len(both) == 1:
+        (a, b), *_ = both
         text += f" ({format_value(metric, a)} against {format_value(metric, b)})"
     return text

@@ -1,17 +1,17 @@
 """Sentences about numbers in order: who is first, where the two ends are, and how lines run."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.configurations import Configuration, badness, configurations
+from mirror.chart.configurations import Configuration, Groups, badness, by, configurations
 from mirror.query.roles import Roles, differing
 from mirror.query.spec import Question
 from mirror.sentence.configuration_words import name_of, value_of
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Table
-from mirror.table.values import Value, sort_key
+from mirror.table.values import sort_key
 from mirror.table.wording import (
     MOST_NAMED,
     capital,
@@ -23,8 +23,6 @@ from mirror.table.wording import (
     superlative,
     where,
 )
-
-Groups = dict[tuple[Value | None, ...], list[Configuration]]
 
 
 def ranked_sentences(table: Table, spec: Question, roles: Roles) -> list[str]:
@@ -98,9 +96,7 @@ def trend_sentences(table: Table, roles: Roles, chart: ChartSpec) -> list[str]:
     """How the lines run along x, and where the ends are."""
     x, y = chart.x or "", chart.y or ""
     along_x, metric = table.column(x), table.column(y)
-    along = Roles(
-        (y,), tuple({x: 0, **dict.fromkeys(roles.parameters)}), roles.names, (), roles.count, roles.raw, roles.asked
-    )
+    along = replace(roles, metrics=(y,), parameters=tuple(dict.fromkeys((x, *roles.parameters))), times=())
     found = [c for c in configurations(table, along, (y,)) if c.key.get(x) is not None]
     others = list(dict.fromkeys(k for c in found for k in c.key if k != x))
     lines = {
@@ -156,11 +152,3 @@ def _winners(table: Table, groups: Groups, partitions: list[str], metric: str, d
     return (
         f"First of {len(groups)}: {shortened([f'{name} {n} times' if n > 1 else f'{name} once' for name, n in wins])}."
     )
-
-
-def by(found: Iterable[Configuration], columns: Sequence[str]) -> Groups:
-    """The configurations by what they have in the columns."""
-    groups: Groups = defaultdict(list)
-    for c in found:
-        groups[tuple(c.key.get(k) for k in columns)].append(c)
-    return dict(groups)

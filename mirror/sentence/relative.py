@@ -1,15 +1,12 @@
 """Sentences about groups held against one another: relative to a reference, on a Pareto front, and why two differ."""
 
-import math
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 
-from mirror.chart.configurations import configurations
-from mirror.query.change import relative_columns
+from mirror.chart.configurations import by, configurations
 from mirror.query.roles import Roles, differing
 from mirror.query.spec import QuerySpec
-from mirror.schema import catalog
 from mirror.sentence.configuration_words import members
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table
@@ -25,8 +22,8 @@ _ALIKE = 0.02
 def relative_sentences(table: Table, spec: QuerySpec) -> list[str]:
     """How the groups stand to the reference in the leading metric: the mean over equal work, and its ends."""
     assert spec.against
-    metric = catalog.entry(spec.metrics[0].column)
-    outcome = table.names.index(relative_columns(metric.name, spec.inverse).outcome)
+    metric = table.column(spec.metrics[0].alias)
+    outcome = table.names.index(spec.drawn[0])
     who = table.names.index(spec.against.column)
     against = table.column(spec.against.column)
     found: dict[str, list[float]] = defaultdict(list)
@@ -39,12 +36,11 @@ def relative_sentences(table: Table, spec: QuerySpec) -> list[str]:
     what = f"times less {metric.label}" if spec.inverse and metric.unit else metric.label
     parts = [f"{name} {outcome_in_words(metric, values)}" for name, values in _ranked(metric, spec.inverse, found)]
     head = f"{capital(what)} against {reference}"
-    more = [m.column for m in spec.metrics[1:]]
-    besides = f" The table holds {join(catalog.entry(m).label for m in more)} as well." if more else ""
-    pairs = sum(map(len, found.values()))
+    more = [table.label(m.alias) for m in spec.metrics[1:]]
+    besides = f" The table holds {join(more)} as well." if more else ""
     return [
         f"{head}: {shortened(parts, MOST_NAMED, '; ')}.{besides}",
-        f"Rests on {counted(pairs, 'pair')} at equal work.",
+        f"Rests on {counted(sum(map(len, found.values())), 'pair')} at equal work.",
     ]
 
 
@@ -55,7 +51,7 @@ def _ranked(metric: Column, inverse: bool, found: dict[str, list[float]]) -> lis
 
 def _mean(metric: Column, values: Sequence[float]) -> float:
     if metric.unit and all(v > 0 for v in values):
-        return math.exp(statistics.fmean(map(math.log, values)))
+        return statistics.geometric_mean(values)
     return statistics.fmean(values)
 
 
@@ -77,9 +73,7 @@ def front_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[str]:
     """Who is on the front, per work that must not be compared across."""
     x, y = (m.alias for m in spec.metrics[:2])
     partitions = [p for p in spec.partitions if p in differing(table, roles.dimensions)]
-    groups = defaultdict(list)
-    for c in configurations(table, roles, (x, y), partitions):
-        groups[tuple(c.key.get(p) for p in partitions)].append(c)
+    groups = by(configurations(table, roles, (x, y), partitions), partitions)
     parts = [
         " ".join(filter(None, (members(table, found), where(table, key, partitions)))) for key, found in groups.items()
     ]
@@ -103,19 +97,13 @@ def difference_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[st
     a, b = (a, b) if a == asked else (b, a)
     keys = [d for d in differing(table, roles.dimensions) if d != first]
     work = [k for k in keys if not tells_apart(table, k, first)]
-    rows: dict[tuple[object, ...], dict[object, int]] = defaultdict(dict)
-    for i, row in enumerate(table.rows):
-        rows[tuple(row[table.names.index(k)] for k in work)][row[table.names.index(first)]] = i
-    pairs = [(found[a], found[b]) for found in rows.values() if a in found and b in found]
-    if not pairs:
+    rows = pairs(table, first, (a, b), work)
+    if not rows:
         return [f"{describe(of, a)} and {describe(of, b)} were never measured at the same work."]
     differ: list[str] = []
     alike: list[str] = []
     for metric in map(table.column, roles.metrics):
-        column = table.values(metric.name)
-        both = [(float(column[i]), float(column[j])) for i, j in pairs if is_number(column[i]) and is_number(column[j])]  # type: ignore[arg-type]
-        if not both:
-            continue
+        both = numbers(table, metric.name, rows)
         outcomes = [p / q if metric.unit and q else p - q for p, q in both if q or not metric.unit]
         if not outcomes:
             continue
@@ -124,7 +112,7 @@ def difference_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[st
         (alike if same else differ).append(metric.label if same else f"{metric.label} {_one(metric, middle)}")
     besides = [apart(table, k, first, a, b) for k in keys if k not in work]
     sentences = [
-        f"{capital(describe(of, a))} against {describe(of, b)}, median of {counted(len(pairs), 'pair')} at the "
+        f"{capital(describe(of, a))} against {describe(of, b)}, median of {counted(len(rows), 'pair')} at the "
         f"same work: {join(differ) if differ else 'no metric differs'}."
     ]
     if besides:
@@ -132,6 +120,23 @@ def difference_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[st
     if alike:
         sentences.append(f"Alike: {join(alike)}.")
     return [*sentences, "What differs may be the reason; the results do not tell causes."]
+
+
+def pairs(table: Table, axis: str, two: Sequence[Value | None], work: Sequence[str]) -> list[tuple[int, int]]:
+    """The rows with the one and with the other value of the axis, wherever the work is the same."""
+    rows: dict[tuple[object, ...], dict[object, int]] = defaultdict(dict)
+    same = [table.values(k) for k in work]
+    for i, value in enumerate(table.values(axis)):
+        rows[tuple(v[i] for v in same)][value] = i
+    a, b = two
+    return [(found[a], found[b]) for found in rows.values() if a in found and b in found]
+
+
+def numbers(table: Table, metric: str, rows: Sequence[tuple[int, int]]) -> list[tuple[float, float]]:
+    """What pairs of rows have of a metric, where both have a number."""
+    values = table.values(metric)
+    both = ((values[i], values[j]) for i, j in rows)
+    return [(float(p), float(q)) for p, q in both if is_number(p) and is_number(q)]
 
 
 def tells_apart(table: Table, column: str, first: str) -> bool:

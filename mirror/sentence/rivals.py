@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.configurations import Configuration, configurations, pareto_front
+from mirror.chart.configurations import Configuration, by, configurations, pareto_front
 from mirror.query.roles import Roles
 from mirror.sentence.configuration_words import members, name_of, value_of
-from mirror.sentence.firsts import by, extent, first_two, range_sentence
+from mirror.sentence.firsts import extent, first_two, range_sentence
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table
 from mirror.table.values import Value
@@ -57,10 +57,8 @@ def two_methods_sentence(table: Table, roles: Roles) -> str:
         first, second = second, first
     parts = []
     for metric in roles.metrics[:_MOST_METRICS]:
-        column, pairs = (
-            table.column(metric),
-            _pairs(table, configurations(table, roles, (metric,)), metric, first, second),
-        )
+        column = table.column(metric)
+        pairs = _pairs(table, configurations(table, roles, (metric,)), metric, first, second)
         if len(pairs) == 1:
             (a, b), *_ = pairs
             values = f"{format_value(column, a)} against {format_value(column, b)}"

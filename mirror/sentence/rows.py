@@ -8,9 +8,6 @@ from mirror.table.table import Column, Table
 from mirror.table.values import Value
 from mirror.table.wording import capital, counted, in_words, moment, shortened, superlative
 
-# What names a trial among all of them.
-_NAMES = ("method", "benchmark", "dataset", "machine", "compression", "embedding_dim", "batch_size", "seed")
-
 
 def rows_sentence(table: Table, spec: Question | None, total: int) -> str:
     """How many rows there are, and the first of those that are in an order; of one column its values."""
@@ -24,28 +21,32 @@ def rows_sentence(table: Table, spec: Question | None, total: int) -> str:
         return f"{count}."
     by = table.column(order.column)
     first, last = (_place(by, table.values(order.column)[i]) for i in (0, -1))
-    name = _name(table, 0, _NAMES)
+    name = _name(table, table.domain.listed_by)
     if total == 1:
         return f"{capital(name)}: {by.label} {first}."
-    if order.column == "started_at":
-        return f"{count}, {'newest' if order.descending else 'oldest'} first: {name}, {first}; the last of them {last}."
-    return f"{count}, by {by.label}: {name} with {first} first; the last of them {last}."
+    end = f"; the last of them {last}" if total == len(table.rows) else ""  # else nobody has read it
+    if by.type == "timestamp":
+        return f"{count}, {'newest' if order.descending else 'oldest'} first: {name}, {first}{end}."
+    return f"{count}, by {by.label}: {name} with {first} first{end}."
 
 
 def top_sentence(table: Table, spec: QuerySpec) -> str:
     """The first of single trials that are ranked by a metric, and the last that is listed."""
     metric, order = spec.metrics[0].column, spec.order[0]
     column, values = table.column(metric), table.values(metric)
-    name = _name(table, 0, [d for d in dict.fromkeys(("method", *spec.dimensions)) if d in table.names])
-    text = f"{capital(name)} has the {superlative(column, order.descending)} of a single trial: "
+    name = _name(table, [c for c in (table.domain.rival, *spec.dimensions) if c])
+    tied = values.count(values[0]) - 1
+    share = f" and {tied:,} more of the {len(values):,} listed share" if tied else " has"
+    text = f"{capital(name)}{share} the {superlative(column, order.descending)} of a single trial: "
     text += format_value(column, values[0])
-    last = f"; the last of {len(values):,} has {format_value(column, values[-1])}" if len(values) > 1 else ""
+    last = f"; the last of {len(values):,} has {format_value(column, values[-1])}" if tied + 1 < len(values) else ""
     return f"{text}{last}."
 
 
-def _name(table: Table, row: int, columns: Sequence[str]) -> str:
-    known = {c: table.values(c)[row] for c in columns if c in table.names}
-    return in_words(table, {c: v for c, v in known.items() if v is not None} or {"method": None})
+def _name(table: Table, columns: Sequence[str]) -> str:
+    """What the first row is called."""
+    known = {c: table.values(c)[0] for c in columns if c in table.names}
+    return in_words(table, {c: v for c, v in known.items() if v is not None})
 
 
 def _place(column: Column, value: Value | None) -> str:

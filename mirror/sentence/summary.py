@@ -1,16 +1,15 @@
 """A result in one to three sentences: every number is computed from the rows, then worded. Plain text only."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.configurations import configurations
+from mirror.chart.configurations import Configuration, configurations
 from mirror.query.filter_words import no_rows
 from mirror.query.roles import Roles, roles_of
 from mirror.query.spec import Filter, QuerySpec, Question, Shape
 from mirror.query.sql import MOST_LISTED
-from mirror.schema import catalog
 from mirror.sentence.changes import change_sentences, course_sentences, machine_sentences
 from mirror.sentence.configuration_words import name_of, value_of
 from mirror.sentence.contrasts import contrast_sentences
@@ -22,14 +21,7 @@ from mirror.sentence.verdicts import has_verdicts, verdict_counts, verdict_sente
 from mirror.table.numbers import describe, format_value
 from mirror.table.table import Table
 from mirror.table.values import Value, is_number
-from mirror.table.wording import (
-    capital,
-    counted,
-    in_words,
-    join,
-    shortened,
-    superlative,
-)
+from mirror.table.wording import capital, counted, in_words, join, shortened, superlative
 
 _MOST_METRICS = 4
 
@@ -120,11 +112,12 @@ def _one_machine(table: Table, spec: QuerySpec | None, machines: int) -> list[st
     """Where machines should be compared and there is one."""
     if not spec or spec.shape != "groups" or spec.dimensions[:1] != (table.domain.machine,):
         return []
-    found = set(table.values("machine"))
+    machine = table.columns[0]
+    found = table.values(machine.name).different
     if len(found) != 1:
         return []
     only = "There is one machine" if machines == 1 else "One machine has measured this"
-    return [f"{only}: {describe(table.column('machine'), found.pop())}; there is no other to compare it with."]
+    return [f"{only}: {describe(machine, *found)}; there is no other to compare it with."]
 
 
 # -- kinds of results --------------------------------------------------------------------------------------------------
@@ -167,7 +160,7 @@ def _count(table: Table, spec: QuerySpec | None, roles: Roles) -> list[str]:
 
 def _distinct(table: Table, spec: QuerySpec, counter: str) -> list[str]:
     """How many different values there are."""
-    what = catalog.entry(spec.distinct or "").label
+    what = spec.column(spec.distinct or "").label
     numbers = [v for v in table.values(counter) if is_number(v)]
     if len(numbers) == 1:
         return [f"{counted(int(numbers[0]), 'different value')} of {what}."]
@@ -194,19 +187,33 @@ def _single(table: Table, spec: Question | None, roles: Roles) -> list[str]:
 
 
 def _basis(table: Table, roles: Roles) -> str:
-    found, domain = configurations(table, roles, roles.metrics[:1]), table.domain
-    if roles.count and domain.step in table.names:  # a trial has a point at every step
-        trials: dict[tuple[tuple[str, Value | None], ...], int] = defaultdict(int)
-        for c in found:
-            key = tuple((name, value) for name, value in c.key.items() if name not in (domain.step, domain.curve))
-            trials[key] = max(trials[key], c.trials)
-        return f"Rests on {counted(sum(trials.values()), domain.row)} in {counted(len(found), 'row')}."
-    rows = sum(c.trials for c in found)
-    if roles.count:
-        return f"Rests on {counted(rows, domain.row)} in {counted(len(found), 'row')}."
-    if not {*domain.repeated_by} & set(table.names):
-        return f"{counted(rows, 'row')}."
-    return f"Rests on {counted(rows, domain.row)} of {counted(len(found), domain.kind)}."
+    """How many rows or trials there are behind what is said, and how many of them have no value to say it of."""
+    metric, domain = roles.metrics[0], table.domain
+    found, total = configurations(table, roles, (metric,)), sum(table.tallies)
+    missing = sum(n for n, v in zip(table.tallies, table.values(metric), strict=True) if not is_number(v))
+    of_trials = not roles.count and not {*domain.repeated_by}.isdisjoint(table.names)
+    unit = domain.row if of_trials else "row"
+    if of_trials:
+        text = f"Rests on {counted(total - missing, unit)} of {counted(len(found), domain.kind)}"
+    elif roles.count:
+        text = f"Rests on {counted(_trials(table, found), domain.row)} in {counted(total, unit)}"
+    else:
+        text = counted(total, unit)
+    if missing:
+        text += f"; {counted(missing, unit)} {'has' if missing == 1 else 'have'} no {table.label(metric)}"
+    return f"{text}."
+
+
+def _trials(table: Table, found: Sequence[Configuration]) -> int:
+    """How many trials groups rest on; of a training curve each has a point at every step."""
+    step, curve = table.domain.step, table.domain.curve
+    if step not in table.names:
+        return sum(c.trials for c in found)
+    most: dict[tuple[tuple[str, Value | None], ...], int] = defaultdict(int)
+    for c in found:
+        key = tuple((name, value) for name, value in c.key.items() if name not in (step, curve))
+        most[key] = max(most[key], c.trials)
+    return sum(most.values())
 
 
 # -- parts of sentences ------------------------------------------------------------------------------------------------
@@ -296,7 +303,7 @@ _KINDS = (
     _of(lambda r, s: s.shape == "front", lambda r, s: front_sentences(r.table, s, r.roles)),
     _of(lambda r, s: s.explain, lambda r, s: difference_sentences(r.table, s, r.roles)),
     _of(
-        lambda r, s: s.shape == "points" and r.table.names[0] == "started_at",
+        lambda r, s: s.shape == "points" and r.table.columns[0].role == "time",
         lambda r, s: course_sentences(r.table, s),
     ),
     _Kind(_is_count, lambda r: _count(r.table, r.spec, r.roles), rests=False),

@@ -75,7 +75,8 @@ def _told(table: Table) -> list[_Told]:
 
 def _without_verdict(table: Table, baseline: str) -> int:
     """How many rows lack one, the baseline's own apart."""
-    methods = table.values("method") if "method" in table.names else [None] * len(table.rows)
+    rival = table.domain.rival
+    methods = table.values(rival) if rival in table.names else [None] * len(table.rows)
     return sum(v is None and m != baseline for v, m in zip(table.values("verdict"), methods, strict=True))
 
 

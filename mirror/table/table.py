@@ -1,8 +1,9 @@
 """A result: its rows, and columns that say what they are for. Whoever makes the SQL fills them; all others ask."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Literal
 
 from db.plain_text import plain_text
@@ -86,6 +87,7 @@ class Domain:
         work: axes that say what work is done: only equal values may be compared.
         usual: column -> the value that is drawn where only one can be.
         named_by: column -> the word before its value; those with a word are told where there are several values.
+        listed_by: columns that name a row among all others.
         beside: column -> the one beside which it only describes a row.
         implied: column -> those that may fix it, so that it says nothing new.
         neutral: column -> the value that stands for no setting at all.
@@ -108,6 +110,7 @@ class Domain:
     work: tuple[str, ...] = ()
     usual: Mapping[str, Value] = field(default_factory=dict, hash=False)
     named_by: Mapping[str, str] = field(default_factory=dict, hash=False)
+    listed_by: tuple[str, ...] = ()
     beside: Mapping[str, str] = field(default_factory=dict, hash=False)
     implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     neutral: Mapping[str, Value] = field(default_factory=dict, hash=False)
@@ -173,6 +176,10 @@ class Table:
         at = [self.names.index(n) for n in names]
         rows = tuple(tuple(row[i] for i in at) for row in self.rows)
         return replace(self, columns=tuple(self.columns[i] for i in at), rows=rows)
+
+    def kept(self, keep: Iterable[bool]) -> "Table":
+        """The table with only the rows for which it is true."""
+        return replace(self, rows=tuple(compress(self.rows, keep)))
 
     @cached_property
     def _by_column(self) -> tuple[Values, ...]:

@@ -53,14 +53,9 @@ def says_something(column: Column) -> bool:
 def where(table: Table, key: Sequence[Value | None], columns: Sequence[str]) -> str:
     """`on frappe for forward at dim 16, batch size 64`."""
     parts: dict[str, list[str]] = {"on": [], "for": [], "at": []}
+    places = (table.domain.dataset, table.domain.machine)
     for column, value in zip(columns, key, strict=True):
-        kind = (
-            "on"
-            if column in (table.domain.dataset, table.domain.machine)
-            else "for"
-            if isinstance(value, str)
-            else "at"
-        )
+        kind = "on" if column in places else "for" if isinstance(value, str) else "at"
         parts[kind].append(describe(table.column(column), value))
     return " ".join(f"{kind} {', '.join(words)}" for kind, words in parts.items() if words)
 
@@ -82,10 +77,10 @@ def shortened(parts: Sequence[str], most: int = MOST_NAMED, separator: str = ", 
     return join([*parts[:most], *more], separator)
 
 
-def join(parts: Iterable[str], separator: str = ", ") -> str:
+def join(parts: Iterable[str], separator: str = ", ", word: str = "and") -> str:
     """`a, b and c`; with the separator `; ` one stands before the `and` as well."""
     *most, last = parts
-    return f"{separator.join(most)}{';' if separator == '; ' else ''} and {last}" if most else last
+    return f"{separator.join(most)}{';' if separator == '; ' else ''} {word} {last}" if most else last
 
 
 def counted(n: int, noun: str) -> str:

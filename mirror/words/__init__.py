@@ -1,1 +1,1 @@
-"""Words as data: the catalogue of what the results hold, and what people call it."""
+"""Words as data: the catalogue of what the results hold, and what people call it. From outside: every module."""

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from bench_engine.machine import machine
-from bench_engine.run import recording
 from bench_engine.run.executors import GroupResult
 from bench_engine.run.executors.local import LocalExecutor
-from bench_engine.run.group import Group
+from bench_engine.run.groups import recording
+from bench_engine.run.groups.group import Group
 from bench_engine.trial import Trial, TrialResult
 
 

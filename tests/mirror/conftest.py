@@ -146,4 +146,4 @@ def box(results_file: Path) -> Iterator[Sandbox]:
 @pytest.fixture(scope="session")
 def profile(box: Sandbox) -> Profile:
     """What the seeded results hold."""
-    return box.profile()
+    return box.schema()

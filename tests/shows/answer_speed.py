@@ -27,7 +27,7 @@ from pathlib import Path
 
 from bench_engine.machine import machine as this_machine
 from mirror.answer.answering import ask
-from mirror.chart.choose import figure
+from mirror.chart.draw.figure import draw
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.grammar import grammar
 from mirror.query.errors import Ambiguity, Refusal
@@ -80,7 +80,7 @@ QUESTIONS = (
 def to_sql(question: str, box: Sandbox) -> None:
     """Question -> SQL, or the sentence that refuses it."""
     try:
-        compile_sql(grammar.read(question, box.profile(), NOW))
+        compile_sql(grammar.read(question, box.schema(), NOW))
     except (Refusal, Ambiguity):
         return
 
@@ -89,7 +89,7 @@ def to_chart(question: str, box: Sandbox) -> str:
     """Question -> what the page shows. Returns the status of the answer."""
     answer = ask(question, sandbox=box, use_model=False, now=NOW)
     if answer.table and answer.chart:
-        drawn = figure(answer.table, answer.chart)
+        drawn = draw(answer.table, answer.chart)
         if drawn is not None:
             drawn.to_json()
     return answer.status
@@ -119,7 +119,7 @@ def show(path: Path, rounds: int) -> bool:
     mine = this_machine.machine()
     with Sandbox(str(path)) as box:
         print(f"{mine['cpu']}, {mine['cores']} cores, {mine['name']}; load before: {os.getloadavg()[0]:.1f}")
-        profile = box.profile()
+        profile = box.schema()
         print(f"{profile.rows('results'):,} trials in `results`, {profile.rows('history'):,} in `history`", flush=True)
         statuses = [to_chart(question, box) for question in (*catalog.examples(), *QUESTIONS)]
         print(", ".join(f"{statuses.count(status)} {status}" for status in sorted(set(statuses))))

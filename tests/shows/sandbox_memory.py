@@ -110,7 +110,7 @@ def show(path: Path) -> bool:
     print(f"The store is a file of {path.stat().st_size / 1e6:,.0f} MB.", flush=True)
     with Sandbox(str(path), Limits(load_s=600)) as box:
         start = time.perf_counter()
-        profile = box.profile()
+        profile = box.schema()
         load_s = time.perf_counter() - start
         first_s, pid = timed(box, QUESTIONS["speedup by method and machine"])
         memory = memory_mb(pid)

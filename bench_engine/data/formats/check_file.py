@@ -1,7 +1,7 @@
 """What a data file is, by its content, and whether it is whole; streamed, however long the file is."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -63,7 +63,7 @@ class Report:
     rows: int = 0
     label_share: float | None = None
     columns: tuple[Column, ...] = ()
-    problems: tuple[str, ...] = field(default=())
+    problems: tuple[str, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -259,14 +259,4 @@ def lines(report: Report) -> Iterator[str]:
 
 def as_json(report: Report) -> dict[str, Any]:
     """The report as plain values."""
-    columns = [{"name": c.name, "distinct": c.distinct, "exact": c.exact} for c in report.columns]
-    return {
-        "file": report.file,
-        "format": report.format,
-        "size": report.size,
-        "rows": report.rows,
-        "label_share": report.label_share,
-        "columns": columns,
-        "problems": list(report.problems),
-        "whole": report.whole,
-    }
+    return {**asdict(report), "whole": report.whole}

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pyarrow as pa
 
-from bench_engine.data.formats.kinds import texts
+from bench_engine.data.text_columns import texts
 from bench_engine.data.vocabulary import keys_of_texts
 
 SIZE = 16_384  # the standard error of the estimate is 1 / sqrt(SIZE), 0.8 %

@@ -38,6 +38,7 @@ from itertools import accumulate
 import numpy as np
 
 from bench_engine.data import ClickData
+from bench_engine.data.planted.factorization import Chunk, click_probability, collect, cumulated, draw_ids
 from bench_engine.data.planted.planted_spec import Spec
 from bench_engine.data.quality import auc
 
@@ -50,8 +51,6 @@ SPEC = Spec(
 BLOCK = 8192  # examples drawn at once; another number gives other data
 TRAIN, TEST = "train", "test"
 _TRUTH, _TRAIN, _TEST, _PROBES = range(4)  # streams of random numbers; each probe has one of its own
-
-Chunk = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,23 +115,14 @@ def load() -> ClickData:
 
 def click_data(spec: Spec) -> ClickData:
     """The training part in order of time, and a test part drawn at its end."""
-    train_ids, train_labels, _ = _collect(stream(spec, TRAIN, spec.train_examples))
-    test_ids, test_labels, probabilities = _collect(stream(spec, TEST, spec.test_examples))
-    return ClickData(
-        name=spec.name,
-        num_rows=sum(spec.field_rows),
-        field_rows=spec.field_rows,
-        train_ids=train_ids,
-        train_labels=train_labels,
-        test_ids=test_ids,
-        test_labels=test_labels,
-        note=f"generated from a known factorization machine: {spec}",
-        bayes_auc=auc(test_labels, probabilities),
-    )
+    *train, _ = collect(stream(spec, TRAIN, spec.train_examples))
+    *test, probabilities = collect(stream(spec, TEST, spec.test_examples))
+    note, bayes_auc = f"generated from a known factorization machine: {spec}", auc(test[1], probabilities)
+    return ClickData.of_parts(spec.name, spec.field_rows, train, test, note=note, bayes_auc=bayes_auc)
 
 
 def stream(spec: Spec, part: str, examples: int, chunk: int = BLOCK) -> Iterator[Chunk]:
-    """Yield (ids int32 (n, T), labels float32 (n,), true probabilities (n,)) of TRAIN or TEST, `chunk` at a time.
+    """Yield examples of TRAIN or TEST, `chunk` at a time.
 
     Neither memory nor the first examples depend on how many are asked for. The training part is in order of time and
     may be longer than `train_examples`: it then goes on as things are at its end, where the test part is drawn.
@@ -158,7 +148,7 @@ def probes(spec: Spec, positions: tuple[float, ...] = (), examples: int = 20_000
         if not 0 <= position <= 1:
             raise ValueError(f"{spec.name}: a probe's position must be between 0 and 1, not {position}.")
         key = _PROBES + round(position * 1e6)
-        ids, labels, probabilities = _collect(_blocks(spec, key, examples, position))
+        ids, labels, probabilities = collect(_blocks(spec, key, examples, position))
         found.append(Probe(position, ids, labels, auc(labels, probabilities)))
     return found
 
@@ -222,21 +212,15 @@ def _exchange(rows: np.ndarray, pairs: np.ndarray) -> None:
 @lru_cache(maxsize=2)
 def _cumulated(spec: Spec) -> list[np.ndarray]:
     """Cumulated popularity of each field at position 0."""
-    popularity, ends = truth(spec).popularity, accumulate(spec.field_rows)
-    return [np.cumsum(popularity[end - n : end]) for n, end in zip(spec.field_rows, ends, strict=True)]
+    return cumulated(truth(spec).popularity, spec.field_rows)
 
 
 def _blocks(spec: Spec, key: int, examples: int, position: float | None = None) -> Iterator[Chunk]:
     """Blocks of at most BLOCK examples, all drawn at one position in time, or else each at its own."""
-    planted, cumulated = truth(spec), _cumulated(spec)
+    planted, shares = truth(spec), _cumulated(spec)
     for block, start in enumerate(range(0, examples, BLOCK)):
         rng = np.random.default_rng([spec.seed, key, block])
-        ids = np.empty((BLOCK, len(spec.field_rows)), np.int32)
-        first = 0
-        for field, rows in enumerate(spec.field_rows):
-            drawn = np.searchsorted(cumulated[field], rng.random(BLOCK), side="right")
-            ids[:, field] = np.minimum(drawn, rows - 1) + first
-            first += rows
+        ids = draw_ids(rng, shares, BLOCK)
         own = np.minimum(np.arange(start, start + BLOCK) / spec.train_examples, 1)
         now = own if position is None else np.full(BLOCK, position)
         if spec.drift_share:  # a mixture of the popularities at positions 0 and 1
@@ -248,17 +232,10 @@ def _blocks(spec: Spec, key: int, examples: int, position: float | None = None) 
                 ids = swapped
             else:
                 rows_of_effects = swapped
-        probabilities = _click_probability(spec, planted, rows_of_effects)
+        probabilities = click_probability(spec.bias, planted.weight, planted.vector, rows_of_effects)
         labels = (rng.random(BLOCK) < probabilities).astype(np.float32)
         n = min(BLOCK, examples - start)
         yield ids[:n], labels[:n], probabilities[:n]
-
-
-def _click_probability(spec: Spec, planted: Truth, rows: np.ndarray) -> np.ndarray:
-    vectors = planted.vector[rows]  # (n, T, max_dim - 1)
-    # sum_{f<g} <v_f, v_g> = (|sum_f v_f|^2 - sum_f |v_f|^2) / 2
-    pairs = ((vectors.sum(1) ** 2).sum(1) - (vectors**2).sum((1, 2))) / 2
-    return 1 / (1 + np.exp(-(spec.bias + planted.weight[rows].sum(1) + pairs)))
 
 
 def _cut(blocks: Iterator[Chunk], size: int) -> Iterator[Chunk]:
@@ -270,16 +247,11 @@ def _cut(blocks: Iterator[Chunk], size: int) -> Iterator[Chunk]:
         have += len(block[0])
         if have < size:
             continue
-        ids, labels, probabilities = _collect(iter(left))
+        ids, labels, probabilities = collect(left)
         whole = have // size * size
         for start in range(0, whole, size):
             part = slice(start, start + size)
             yield ids[part], labels[part], probabilities[part]
         left, have = [(ids[whole:], labels[whole:], probabilities[whole:])], have - whole
     if have:
-        yield _collect(iter(left))
-
-
-def _collect(chunks: Iterator[Chunk]) -> Chunk:
-    ids, labels, probabilities = zip(*chunks, strict=True)
-    return np.concatenate(ids), np.concatenate(labels), np.concatenate(probabilities)
+        yield collect(left)

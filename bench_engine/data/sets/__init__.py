@@ -1,1 +1,1 @@
-"""The data sets: one module each, with `load() -> bench_engine.data.ClickData`."""
+"""The data sets: one module each, with `load() -> bench_engine.data.ClickData`. From outside: every module."""

@@ -34,14 +34,8 @@ def load() -> ClickData:
     about = [info["genre"], first, info["type"], info["episodes"]]
     rows, ids = joint_ids([users, titles, *attributes(titles, info["anime_ids"].astype(np.int64), about)], ~test)
     labels = (stars >= LIKED).astype(np.float32)
-    return ClickData.split(
-        "anime",
-        rows,
-        ids,
-        labels,
-        test,
-        note=f"MyAnimeList, liked = {LIKED} or more out of 10; tested on a random fifth of each user's ratings",
-    )
+    note = f"MyAnimeList, liked = {LIKED} or more out of 10; tested on a random fifth of each user's ratings"
+    return ClickData.split("anime", rows, ids, labels, test, note=note)
 
 
 def _columns(member: str, layout: Layout) -> dict[str, np.ndarray]:

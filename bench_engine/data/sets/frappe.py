@@ -19,18 +19,9 @@ FIELD_ROWS = (957, 4082, 7, 7, 2, 3, 2, 9, 80, 233)
 
 def load() -> ClickData:
     """The data. Raises DataMissingError or LibfmError."""
-    train_ids, train_labels = _part("frappe/frappe.validation.libfm")
-    test_ids, test_labels = _part("frappe/frappe.test.libfm")
-    return ClickData(
-        name="frappe",
-        num_rows=sum(FIELD_ROWS),
-        field_rows=FIELD_ROWS,
-        train_ids=train_ids,
-        train_labels=train_labels,
-        test_ids=test_ids,
-        test_labels=test_labels,
-        note="Frappe_x1: trained on its validation part, tested on its test part",
-    )
+    train, test = _part("frappe/frappe.validation.libfm"), _part("frappe/frappe.test.libfm")
+    note = "Frappe_x1: trained on its validation part, tested on its test part"
+    return ClickData.of_parts("frappe", FIELD_ROWS, train, test, note=note)
 
 
 def _part(file: str) -> tuple[np.ndarray, np.ndarray]:

@@ -36,14 +36,8 @@ def load() -> ClickData:
     users, movies, labels = users[order], movies[order], labels[order]
     test = last_fifth(2 * users + (labels > 0))
     rows, ids = joint_ids([users, movies, *_user_features(users), *_movie_features(movies)], ~test)
-    return ClickData.split(
-        "ml-1m",
-        rows,
-        ids,
-        labels,
-        test,
-        note="MovieLens 1M pairs, each with a movie its user did not rate; tested on a random fifth of each user",
-    )
+    note = "MovieLens 1M pairs, each with a movie its user did not rate; tested on a random fifth of each user"
+    return ClickData.split("ml-1m", rows, ids, labels, test, note=note)
 
 
 def _pairs() -> tuple[np.ndarray, np.ndarray]:

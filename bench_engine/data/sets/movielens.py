@@ -37,15 +37,8 @@ def load() -> ClickData:
     ]
     rows, ids = joint_ids(fields, ~test)
     labels = (stars >= LIKED).astype(np.float32)
-    return ClickData.split(
-        "ml-206k",
-        rows,
-        ids,
-        labels,
-        test,
-        note=f"MovieLens, liked = {LIKED:g} stars or more; tested on the last fifth of each user's ratings",
-        train_order="user_time",
-    )
+    note = f"MovieLens, liked = {LIKED:g} stars or more; tested on the last fifth of each user's ratings"
+    return ClickData.split("ml-206k", rows, ids, labels, test, note=note, train_order="user_time")
 
 
 def _ratings() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

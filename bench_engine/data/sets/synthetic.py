@@ -13,11 +13,11 @@ and the order of the examples only: otherwise the spread over seeds would mix th
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
 
 import numpy as np
 
 from bench_engine.data import ClickData
+from bench_engine.data.planted.factorization import Chunk, click_probability, collect, cumulated, draw_ids
 from bench_engine.data.quality import auc
 
 FIELD_ROWS = (30_000, 14_000, 8_000, 4_000, 2_500, 1_000, 400, 100)
@@ -50,19 +50,10 @@ class Truth:
 
 def load() -> ClickData:
     """The data, the same in every process."""
-    train_ids, train_labels, _ = _collect(_TRAIN, TRAIN_EXAMPLES)
-    test_ids, test_labels, probabilities = _collect(_TEST, TEST_EXAMPLES)
-    return ClickData(
-        name="synthetic",
-        num_rows=sum(FIELD_ROWS),
-        field_rows=FIELD_ROWS,
-        train_ids=train_ids,
-        train_labels=train_labels,
-        test_ids=test_ids,
-        test_labels=test_labels,
-        note="generated from a known factorization machine; bayes_auc is the AUC of its probabilities on the test part",
-        bayes_auc=auc(test_labels, probabilities),
-    )
+    *train, _ = collect(stream(_TRAIN, TRAIN_EXAMPLES))
+    *test, probabilities = collect(stream(_TEST, TEST_EXAMPLES))
+    note = "generated from a known factorization machine; bayes_auc is the AUC of its probabilities on the test part"
+    return ClickData.of_parts("synthetic", FIELD_ROWS, train, test, note=note, bayes_auc=auc(test[1], probabilities))
 
 
 @cache
@@ -81,21 +72,17 @@ def truth() -> Truth:
     )
 
 
-def stream(part: int, examples: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield (ids int32 (n, T), labels float32 (n,), true probabilities (n,)) in chunks of at most CHUNK examples.
+def stream(part: int, examples: int) -> Iterator[Chunk]:
+    """Yield chunks of at most CHUNK examples.
 
     Memory does not grow with `examples`, and the first examples of a part do not depend on how many are asked for.
     """
     planted = truth()
-    ends = list(accumulate(FIELD_ROWS))
-    cumulated = [np.cumsum(planted.popularity[end - n : end]) for n, end in zip(FIELD_ROWS, ends, strict=True)]
+    shares = cumulated(planted.popularity, FIELD_ROWS)
     for chunk, start in enumerate(range(0, examples, CHUNK)):
         rng = np.random.default_rng([DATA_SEED, part, chunk])
-        ids = np.empty((CHUNK, len(FIELD_ROWS)), np.int32)
-        for field, (rows, end) in enumerate(zip(FIELD_ROWS, ends, strict=True)):
-            drawn = np.searchsorted(cumulated[field], rng.random(CHUNK), side="right")
-            ids[:, field] = np.minimum(drawn, rows - 1) + end - rows
-        probabilities = _click_probability(planted, ids)
+        ids = draw_ids(rng, shares, CHUNK)
+        probabilities = click_probability(BIAS, planted.weight, planted.vector, ids)
         labels = (rng.random(CHUNK) < probabilities).astype(np.float32)
         n = min(CHUNK, examples - start)
         yield ids[:n], labels[:n], probabilities[:n]
@@ -112,15 +99,3 @@ def _plant_field(rng: np.random.Generator, rows: int) -> tuple[np.ndarray, np.nd
     dim[surprising & frequent] = 0
     dim[surprising & ~frequent] = LATENT_DIM
     return dim, popularity / popularity.sum()
-
-
-def _click_probability(planted: Truth, ids: np.ndarray) -> np.ndarray:
-    vectors = planted.vector[ids]  # (n, T, LATENT_DIM)
-    # sum_{f<g} <v_f, v_g> = (|sum_f v_f|^2 - sum_f |v_f|^2) / 2
-    pairs = ((vectors.sum(1) ** 2).sum(1) - (vectors**2).sum((1, 2))) / 2
-    return 1 / (1 + np.exp(-(BIAS + planted.weight[ids].sum(1) + pairs)))
-
-
-def _collect(part: int, examples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    ids, labels, probabilities = zip(*stream(part, examples), strict=True)
-    return np.concatenate(ids), np.concatenate(labels), np.concatenate(probabilities)

@@ -1,8 +1,12 @@
 """Rivals: other people's embedding bags as methods. The entries load neither torch nor any rival.
 
-Each has a file here. All keep dense tables: those of one lookup are compared with `dense`, those of grouped lookups
-with `eager`. They run where their packages are.
+Each has a file here, but for Inductor of grouped lookups, which Parallel OP builds on too. All keep dense tables: those
+of one lookup are compared with `dense`, those of grouped lookups with `eager`. They run where their packages are.
+
+From outside: the names here.
 """
+
+from functools import partial
 
 from bench_engine.methods.grouped import GROUPED_SOURCES, INDUCTOR, OP_ONLY
 from bench_engine.methods.method import Method
@@ -12,45 +16,42 @@ _Supported = dict[str, tuple[Scalar, ...]]
 _INFERENCE: _Supported = {"direction": ("forward",)}
 _FBGEMM = ("torch==2.13.0", "fbgemm-gpu-cpu==1.8.0")
 _ZENTORCH = ("torch==2.13.0", "zentorch==2.13.0.2")
+_rival = partial(Method, compressible=False)
+_grouped = partial(_rival, sources=GROUPED_SOURCES)
 
 LOOKUP_RIVALS: tuple[Method, ...] = (
-    Method(
+    _rival(
         "inductor",
         "torch.compile (Inductor) of torch's own embedding bag",
         "bench_engine.methods.rivals.inductor:InductorEmbeddingBag",
-        compressible=False,
         needs_compiler=True,
         variables=INDUCTOR,
     ),
-    Method(
+    _rival(
         "fbgemm_tbe",
         "FBGEMM's table-batched embedding with one table, dense gradients",
         "bench_engine.methods.rivals.fbgemm_tbe:FbgemmTbe",
-        compressible=False,
         packages=_FBGEMM,
         supports={"pooling_mode": ("sum", "mean")},
     ),
-    Method(
+    _rival(
         "zentorch",
         "the embedding bag of zentorch, AMD's kernels for PyTorch on EPYC",
         "bench_engine.methods.rivals.zentorch:ZentorchEmbeddingBag",
-        compressible=False,
         packages=_ZENTORCH,
         supports=_INFERENCE,
     ),
-    Method(
+    _rival(
         "onnxruntime",
         "ONNX Runtime: Gather, then a reduction",
         "bench_engine.methods.rivals.onnxruntime:OnnxRuntimeEmbeddingBag",
-        compressible=False,
         packages=("onnxruntime==1.31.0", "onnx==1.23.2"),
         supports=_INFERENCE,
     ),
-    Method(
+    _rival(
         "jax",
         "JAX: gathers and their reduction fused by XLA",
         "bench_engine.methods.rivals.jax:JaxEmbeddingBag",
-        compressible=False,
         packages=("jax==0.10.2", "jaxlib==0.10.2"),
         supports=_INFERENCE,
         variables={"JAX_PLATFORMS": "cpu", "NPROC": "{threads}"},  # NPROC: threads of XLA's pool on a CPU
@@ -67,70 +68,56 @@ _SCHEDULES = {
 }
 
 GROUPED_RIVALS: tuple[Method, ...] = (
-    Method(
+    _grouped(
         "jit_fork",
         "a task of torch.jit.fork for each embedding bag, in TorchScript",
         "bench_engine.methods.rivals.grouped_fork:JitFork",
-        compressible=False,
-        sources=GROUPED_SOURCES,
     ),
-    Method(
+    _grouped(
         "inductor_model",
         "torch.compile (Inductor) of the whole untouched model",
-        "bench_engine.methods.rivals.grouped_inductor:InductorModel",
-        compressible=False,
-        sources=GROUPED_SOURCES,
+        "bench_engine.methods.grouped_inductor:InductorModel",
         needs_compiler=True,
         variables=INDUCTOR,
     ),
-    Method(
+    _grouped(
         "zentorch_compile",
         "torch.compile of the whole untouched model with zentorch's backend, which groups embedding bags",
         "bench_engine.methods.rivals.grouped_zentorch:ZentorchCompile",
-        compressible=False,
-        sources=GROUPED_SOURCES,
         needs_compiler=True,
         packages=_ZENTORCH,
         supports=_INFERENCE,
         variables=INDUCTOR,
     ),
     *(
-        Method(
+        _grouped(
             f"zentorch_{name}",
             f"zentorch's grouped embedding bag called directly: {text}",
             "bench_engine.methods.rivals.grouped_zentorch:ZentorchGroup",
-            compressible=False,
-            sources=GROUPED_SOURCES,
             packages=_ZENTORCH,
             supports=_INFERENCE | OP_ONLY,
             variables={"ZENDNNL_EMBAG_THREAD_ALGO": number},
         )
         for name, (number, text) in _SCHEDULES.items()
     ),
-    Method(
+    _grouped(
         "fbgemm_tbe_grouped",
         "FBGEMM's table-batched embedding with all tables, dense gradients; ids joined before the clock starts",
         "bench_engine.methods.rivals.grouped_fbgemm:Tbe",
-        compressible=False,
-        sources=GROUPED_SOURCES,
         packages=_FBGEMM,
         supports=_NO_MAX | OP_ONLY,
     ),
-    Method(
+    _grouped(
         "fbgemm_tbe_joined",
         "the same with the time of joining the ids of all tables into the form that it takes",
         "bench_engine.methods.rivals.grouped_fbgemm:TbeJoined",
-        compressible=False,
-        sources=GROUPED_SOURCES,
         packages=_FBGEMM,
         supports=_NO_MAX | OP_ONLY,
     ),
-    Method(
+    _grouped(
         "fbgemm_int_nbit",
         "FBGEMM's inference embedding with float32 rows; ids joined before the clock starts, and not checked",
         "bench_engine.methods.rivals.grouped_fbgemm:IntNBit",
-        compressible=False,
-        sources=GROUPED_SOURCES,
         packages=_FBGEMM,
         supports=_INFERENCE | _NO_MAX | OP_ONLY,
     ),

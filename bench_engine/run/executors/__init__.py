@@ -1,4 +1,7 @@
-"""Executors: what carries groups of trials to the processes that run them."""
+"""Executors: what carries groups of trials to the processes that run them.
+
+From outside: the names here, environment, local, ray.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -7,7 +10,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from bench_engine.plan.planning import Site
-from bench_engine.run.group import Group
+from bench_engine.run.groups.group import Group
 from bench_engine.trial import TrialResult
 
 

@@ -10,11 +10,11 @@ from bench_engine.machine import hardware, memory
 from bench_engine.machine import machine as this_machine
 from bench_engine.machine.lock import machine_lock
 from bench_engine.plan.planning import Site, this_site
-from bench_engine.run import recording
 from bench_engine.run.executors import GroupResult
 from bench_engine.run.executors.pinning import pin, quietest_cores
 from bench_engine.run.executors.process import WorkerProcess, wait_for
-from bench_engine.run.group import Group, compared
+from bench_engine.run.groups import recording
+from bench_engine.run.groups.group import Group, compared
 from bench_engine.trial import Trial, TrialResult
 
 _SPARE = 0.95  # share of the free memory that a trial without a limit of its own may take

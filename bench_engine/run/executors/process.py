@@ -46,9 +46,8 @@ class WorkerProcess:
         self._ooms_before = _oom_kills()
         self._asked_at = time.monotonic()
         with contextlib.ExitStack() as stack:
-            self._printed: IO[bytes] = stack.enter_context(
-                tempfile.TemporaryFile()
-            )  # a pipe would block when it is full
+            # A pipe would block when it is full.
+            self._printed: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
             self._channel, theirs = socket.socketpair()
             stack.enter_context(self._channel)
             stack.enter_context(theirs)

@@ -15,11 +15,11 @@ from bench_engine.machine import machine as this_machine
 from bench_engine.machine.lock import MachineBusyError
 from bench_engine.plan.planning import Site
 from bench_engine.registry import method
-from bench_engine.run import recording
 from bench_engine.run.executors import ExecutorError, GroupResult
 from bench_engine.run.executors.ray_cluster import Cluster
 from bench_engine.run.executors.ray_node import Answer, code
-from bench_engine.run.group import Group
+from bench_engine.run.groups import recording
+from bench_engine.run.groups.group import Group
 from bench_engine.trial import Trial, TrialResult
 
 MOST_DEATHS = 3  # nodes that a group may take with it

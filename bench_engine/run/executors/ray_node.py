@@ -12,16 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from bench_engine.kernels.native import extension
 from bench_engine.machine import machine as this_machine
 from bench_engine.machine.lock import MachineBusyError, machine_lock
+from bench_engine.methods.identity import torch_version
 from bench_engine.plan.planning import SKIPPED_BY_PLAN
 from bench_engine.registry.readiness import SkipReasons, kernels_built
-from bench_engine.run import recording
 from bench_engine.run.executors.local import LocalExecutor
+from bench_engine.run.groups import recording
 from bench_engine.trial import Scalar, Trial, TrialResult
 from db import installation
 
@@ -46,11 +46,7 @@ class Answer:
 @cache
 def code() -> str:
     """Hash of all that must be the same on the driver and on its nodes: sources, Python and torch (12 hex digits)."""
-    digest = hashlib.sha256(f"{sys.version_info[:2]}".encode())
-    try:
-        digest.update(version("torch").encode())
-    except PackageNotFoundError:
-        digest.update(b"no torch")
+    digest = hashlib.sha256(f"{sys.version_info[:2]}{torch_version()}".encode())
     for folder, pattern in (("bench_engine", "*.py"), ("db", "*.py"), ("csrc", "*.*")):
         top = installation.path(folder)
         for path in sorted(top.rglob(pattern)):

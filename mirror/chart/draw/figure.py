@@ -13,7 +13,7 @@ from mirror.chart.draw.bars import bar, box, heatmap, histogram
 from mirror.chart.draw.panel import Panel, Style, named
 from mirror.chart.draw.parallel import parallel
 from mirror.chart.draw.traces import entry_trace, line, scatter
-from mirror.chart.drawable import drawn_part, fits, panels, spans
+from mirror.chart.drawable import TWO_DECADES, drawn_part, fits, panels, spans
 from mirror.table.table import Table
 from mirror.table.values import Value
 
@@ -39,7 +39,6 @@ _LEGEND_ON_A_PHONE = 350  # pixels
 _DESK, _PHONE = 640, 290  # pixels of the column that a page has for a chart
 _LETTERS_ON_A_PHONE = 20  # of a line of the names beside bars
 _PIXELS_OF_A_TITLE = 10  # each letter of it
-_TWO_DECADES = 100.0
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,8 @@ def draw(table: Table, chart: ChartSpec, columns: int | None = None) -> go.Figur
 def _parts(chart: ChartSpec, shown: Table) -> list[_Part]:
     """The panels: one for each value of the facet, or for each of several metrics, or one."""
     if chart.facet:
-        return [_Part(_rows_of(shown, chart.facet, v), chart, v) for v in panels(chart, shown)]
+        of = shown.values(chart.facet)
+        return [_Part(shown.kept(v == panel for v in of), chart, panel) for panel in panels(chart, shown)]
     if chart.type in ("bar", "line") and chart.metrics:
         each = [replace(chart, y=m, log_y=_is_log(chart, shown, m)) for m in chart.metrics]
         return [_Part(drawn_part(replace(c, metrics=(), only=()), shown), c) for c in each]
@@ -136,13 +136,8 @@ def _is_log(chart: ChartSpec, shown: Table, metric: str) -> bool:
     """Whether the panel of one metric of several has a logarithmic axis: where it spans much, if any does."""
     if not chart.log_y:
         return False
-    some = any(spans(shown, m, _TWO_DECADES) for m in chart.metrics)
-    return spans(shown, metric, _TWO_DECADES if some else 1.0)
-
-
-def _rows_of(table: Table, facet: str, value: Value | None) -> Table:
-    column = table.values(facet)
-    return replace(table, rows=tuple(r for r, v in zip(table.rows, column, strict=True) if v == value))
+    some = any(spans(shown, m, TWO_DECADES) for m in chart.metrics)
+    return spans(shown, metric, TWO_DECADES if some else 1.0)
 
 
 def _axes(panel: Panel, chart: ChartSpec, first: bool, last: bool) -> tuple[dict[str, object], dict[str, object]]:

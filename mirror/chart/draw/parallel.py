@@ -8,11 +8,10 @@ import plotly.graph_objects as go
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw.panel import GREY, Panel, Style, hover, safe, title
 from mirror.chart.draw.traces import HOVER, SILENT, groups
-from mirror.chart.drawable import spans
+from mirror.chart.drawable import TWO_DECADES, spans
 from mirror.table.numbers import format_value
 from mirror.table.table import Table
 
-_TWO_DECADES = 100.0
 _MARGIN = 0.12  # above and below the axes, as a share of their height: room for the numbers at their ends
 _MANY = 30  # lines above which they are drawn fainter
 
@@ -54,7 +53,7 @@ def parallel(table: Table, chart: ChartSpec, style: Style) -> Panel:
 
 def _heights(table: Table, column: str) -> list[float]:
     """Where the values stand on their axis: 0 at the lower end, 1 at the upper."""
-    log = spans(table, column, _TWO_DECADES)
+    log = spans(table, column, TWO_DECADES)
     places = [math.log10(v) if log else float(v) for v in table.values(column)]  # type: ignore[arg-type]
     low, high = min(places), max(places)
     if low == high:
@@ -89,4 +88,4 @@ def _title(table: Table, column: str) -> str:
     unit, text = table.column(column).unit, title(table.column(column))
     if unit and text.endswith(f" ({safe(unit)})"):
         text = text.removesuffix(f" ({safe(unit)})") + f"<br>({safe(unit)})"
-    return f"{text}<br>logarithmic" if spans(table, column, _TWO_DECADES) else text
+    return f"{text}<br>logarithmic" if spans(table, column, TWO_DECADES) else text

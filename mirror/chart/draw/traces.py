@@ -2,13 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import plotly.graph_objects as go
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.configurations import badness, configurations, pareto_front
+from mirror.chart.configurations import badness, by, configurations, pareto_front
 from mirror.chart.draw.palette import Look, faint
 from mirror.chart.draw.panel import GREY, Panel, Style, hover, safe, value_axis
 from mirror.chart.drawable import MOST_BANDS, MOST_WHISKERS
@@ -45,13 +44,7 @@ def scatter(table: Table, chart: ChartSpec, style: Style) -> Panel:
         )
     return Panel(
         traces,
-        value_axis(
-            table,
-            chart.x or "",
-            chart.log_x,
-            at_values=table.column(chart.x or "").setting,
-            room=style.room,
-        ),
+        value_axis(table, chart.x or "", chart.log_x, at_values=table.column(chart.x or "").setting, room=style.room),
         value_axis(table, chart.y or "", chart.log_y),
     )
 
@@ -140,8 +133,7 @@ def _fronts(table: Table, chart: ChartSpec, style: Style) -> list[Any]:
         return []
     traces = []
     found = configurations(_measured(table, chart), style.roles, (x, y), chart.fronts)
-    for work in dict.fromkeys(tuple(c.key[k] for k in chart.fronts) for c in found):
-        members = [c for c in found if tuple(c.key[k] for k in chart.fronts) == work]
+    for work, members in by(found, chart.fronts).items():
         front = [
             c
             for c in pareto_front(members, across, up)
@@ -172,7 +164,7 @@ def _measured(table: Table, chart: ChartSpec) -> Table:
     if not chart.facet:
         return whole
     panel, values = table.values(chart.facet)[0], whole.values(chart.facet)
-    return replace(whole, rows=tuple(r for r, v in zip(whole.rows, values, strict=True) if v == panel))
+    return whole.kept(v == panel for v in values)
 
 
 def entry_trace(kind: str, legend: dict[str, Any], look: Look, dash: str) -> go.Scatter:

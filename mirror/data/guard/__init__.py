@@ -1,1 +1,1 @@
-"""Which SQL may run."""
+"""Which SQL may run. From outside: check_sql, guard_errors, sqlglot_tree."""

@@ -24,7 +24,7 @@ def check(
         database: other data, whose tables are the only ones that can be read; None for the results.
         row_cap: where given, no more rows than that and one are asked of other data.
 
-    Raises GuardError, or UnreadableError for what is no SQL at all.
+    Raises GuardError, or NotSqlError for what is no SQL at all.
     """
     if database is None:
         assert parser is not None

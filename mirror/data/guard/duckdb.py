@@ -15,9 +15,9 @@ import duckdb
 from db.schema import EXPOSED
 from mirror.data.guard import guard_errors as refusals
 from mirror.data.guard.duckdb_functions import FUNCTIONS, TABLE_FUNCTIONS, TYPES
-from mirror.data.guard.guard_errors import MAX_DEPTH, GuardError, UnreadableError, ascii_lower, check_text, words
+from mirror.data.guard.guard_errors import MAX_DEPTH, GuardError, NotSqlError, ascii_lower, check_text, words
 
-__all__ = ["GuardError", "UnreadableError", "check", "check_reads", "check_text"]
+__all__ = ["GuardError", "NotSqlError", "check", "check_reads", "check_text"]
 
 _READABLE = f"{', '.join(EXPOSED[:-1])} and {EXPOSED[-1]}"
 
@@ -101,7 +101,7 @@ def _parse(connection: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, An
     if "depth" in message.lower():
         raise refusals.too_deep()
     if tree.get("error_type") == "parser":
-        raise UnreadableError(f"This SQL cannot be read: {refusals.shown(message, 300)}.")
+        raise NotSqlError(f"This SQL cannot be read: {refusals.shown(message, 300)}.")
     raise _not_select(connection, sql)
 
 

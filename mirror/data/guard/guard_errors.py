@@ -20,8 +20,8 @@ class GuardError(ValueError):
     """A statement that may not run; the message is a sentence that says why."""
 
 
-class UnreadableError(GuardError):
-    """A statement that cannot be parsed: a slip rather than a trespass."""
+class NotSqlError(GuardError):
+    """A text that cannot be parsed: a slip rather than a trespass."""
 
 
 def check_text(sql: str) -> None:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from mirror.data.guard import guard_errors as refusals
-from mirror.data.guard.guard_errors import MAX_DEPTH, MAX_LENGTH, GuardError, UnreadableError, ascii_lower, check_text
+from mirror.data.guard.guard_errors import MAX_DEPTH, MAX_LENGTH, GuardError, NotSqlError, ascii_lower, check_text
 from mirror.data.guard.identifiers import Names
 from mirror.data.guard.sqlglot_functions import ARGUMENTS, FUNCTIONS, NAMED, NODES, TYPES
 from mirror.schema.database import Database, Relation, shown
@@ -36,7 +36,7 @@ def check(sql: str, database: Database, row_cap: int | None = None) -> str:
         database: its tables are the only ones that can be read.
         row_cap: where given, no more rows than that and one are asked for.
 
-    Raises GuardError, or UnreadableError for what is no SQL at all.
+    Raises GuardError, or NotSqlError for what is no SQL at all.
     """
     check_text(sql)
     try:
@@ -66,11 +66,11 @@ def _parsed(sql: str, dialect: str) -> exp.Expr:
             raise GuardError(_only_select(verb)) from None
         first: dict[str, Any] = next(iter(getattr(error, "errors", None) or ({},)))
         near = f" near “{refusals.shown(first['highlight'])}”" if first.get("highlight") else ""
-        raise UnreadableError(f"This SQL cannot be read{near}: mend it, or ask in plain words.") from None
+        raise NotSqlError(f"This SQL cannot be read{near}: mend it, or ask in plain words.") from None
     except RecursionError:
         raise
     except Exception:  # a slip of the parser itself
-        raise UnreadableError("This SQL cannot be read: write it in a simpler way.") from None
+        raise NotSqlError("This SQL cannot be read: write it in a simpler way.") from None
     statements = [s for s in statements if not isinstance(s, exp.Semicolon)]
     if not statements:
         raise refusals.nothing()
@@ -86,7 +86,7 @@ def is_readable(sql: str, dialect: str) -> bool:
     """Whether a text can be parsed as SQL, whatever it would do."""
     try:
         _parsed(sql[:MAX_LENGTH], dialect)
-    except UnreadableError:
+    except NotSqlError:
         return False
     except (GuardError, RecursionError):
         return True

@@ -1,6 +1,5 @@
 """The sandbox: runs SQL in a process of its own that holds a locked snapshot and is replaced when it misbehaves."""
 
-import logging
 import re
 import threading
 from collections.abc import Sequence
@@ -10,38 +9,17 @@ from typing import Any
 from db.schema import EXPOSED
 from db.settings import db_url
 from db.store import Store, StoreBusyError, StoreError
-from mirror.data.guard.guard_errors import GuardError, check_text
-from mirror.data.process.sql_process import (
-    OUT_OF_MEMORY,
-    ProcessSource,
-    QueryCancelled,
-    QueryError,
-    QueryStopped,
-    SqlProcess,
-    Turn,
-    UnreadableError,
-    with_password,
-)
+from mirror.data.data_source import QueryCancelled, QueryStopped
+from mirror.data.guard.guard_errors import check_text
+from mirror.data.process.sql_process import ProcessSource, SqlProcess, Turn, error_of, with_password
 from mirror.schema.profile import Profile
 from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
-
-__all__ = [
-    "Limits",
-    "QueryCancelled",
-    "QueryError",
-    "QueryStopped",
-    "Sandbox",
-    "UnreadableError",
-    "shared",
-]
 
 # The view that holds many rows of each trial, and that few questions read: it is loaded for the first that does.
 _LARGE = "samples"
 _USUAL = tuple(view for view in EXPOSED if view != _LARGE)
 _NAMES_LARGE = re.compile(rf"\b{_LARGE}\b", re.IGNORECASE)
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -96,14 +74,10 @@ class Sandbox(ProcessSource["_Child"]):
         """SQLAlchemy URL of the results."""
         return self._store.url
 
-    def profile(self) -> Profile:
+    def schema(self) -> Profile:
         """What the results hold now. Raises StoreError, or QueryCancelled."""
         with self._turn(threading.get_ident()) as turn:
             return self._current(turn, _USUAL).profile
-
-    def schema(self) -> Profile:
-        """What can be asked about: see `profile`."""
-        return self.profile()
 
     def version(self) -> str:
         """A text that changes whenever the results may have changed; cheap. Raises StoreError."""
@@ -151,7 +125,7 @@ class _Child(SqlProcess):
             }
             reply = self.ask(hello, limits.load_s, turn)
             if "error" in reply:
-                raise _error(reply)
+                raise _error_of(reply)
         except QueryStopped as error:
             self.kill()
             if isinstance(error, QueryCancelled):
@@ -168,23 +142,9 @@ class _Child(SqlProcess):
 
 def _table(reply: dict[str, Any]) -> Table:
     if "error" in reply:
-        raise _error(reply)
+        raise _error_of(reply)
     return result_table(reply["columns"], [tuple(r) for r in reply["rows"]], reply["truncated"], reply["milliseconds"])
 
 
-def _error(reply: dict[str, Any]) -> Exception:
-    kind, message = reply["error"], reply["message"]
-    if kind == "guard":
-        return GuardError(message)
-    if kind == "query":
-        return QueryError(message)
-    if kind == "unreadable":
-        return UnreadableError(message)
-    if kind == "StoreBusyError":
-        return StoreBusyError(message)
-    if kind in ("StoreError", "NewerDatabaseError"):
-        return StoreError(message)
-    if kind == "memory":
-        return QueryStopped(OUT_OF_MEMORY)
-    _log.warning("DuckDB failed inside: %s", message)
-    return QueryStopped("DuckDB failed on this query by a fault of its own: write it in another way.")
+def _error_of(reply: dict[str, Any]) -> Exception:
+    return error_of(reply, StoreBusyError=StoreBusyError, StoreError=StoreError, NewerDatabaseError=StoreError)

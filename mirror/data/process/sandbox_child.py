@@ -6,27 +6,23 @@ First comes `{url, views, threads, memory_mb}`, answered by `{profile}` or an er
 `{interrupt: id}` may come at any time.
 """
 
-import json
-import math
 import re
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping
-from datetime import UTC, date, datetime
-from datetime import time as time_of_day
-from decimal import Decimal
 from typing import Any
 
 import duckdb
 
 from db.columns import AXES, METRICS
 from db.migrations import NewerDatabaseError
-from db.plain_text import printable
 from db.schema import EXPOSED
 from db.settings import SettingsError
 from db.store import Store, StoreError
+from mirror.data.confinement import cap_memory, close_the_door, lock
 from mirror.data.guard.check_sql import check
-from mirror.data.guard.guard_errors import GuardError, UnreadableError
+from mirror.data.guard.guard_errors import GuardError, NotSqlError
+from mirror.data.plain_values import plain, plain_name, sentence, take
 from mirror.data.process.snapshot import load, read
 from mirror.data.process.sql_process import unique_names
 from mirror.data.process.sql_serving import Request, Requests, serve
@@ -34,58 +30,7 @@ from mirror.schema import catalog
 from mirror.schema.profile import MAX_VALUES, Profile
 from mirror.table.values import Value
 
-TEXT_CAP = 10_000
-NAME_CAP = 200
-# About what a browser can be sent; beyond it the answer is cut as if by the row cap.
-ANSWER_CAP = 16_000_000
-
-
 # -- the snapshot ------------------------------------------------------------------------------------------------------
-
-
-def lock(connection: duckdb.DuckDBPyConnection, memory_mb: int) -> None:
-    """Take from the connection, for good, every way out of the snapshot; queries get `memory_mb` beside it."""
-    row = connection.execute("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchone()
-    held_mb = int(row[0] or 0) // 1_000_000 + 1 if row else 0
-    for setting in (
-        f"memory_limit = '{held_mb + memory_mb}MB'",
-        "temp_directory = ''",
-        "TimeZone = 'UTC'",
-        "python_enable_replacements = false",
-        "enable_external_access = false",
-        "lock_configuration = true",
-    ):
-        connection.execute(f"SET {setting}")
-
-
-def cap_memory(memory_mb: int) -> None:
-    """Let the operating system refuse this process more than twice `memory_mb` beyond what it holds now (Linux only).
-
-    Twice, since DuckDB's own limit answers with a better sentence and should be met first.
-    """
-    if sys.platform != "linux":
-        return
-    import resource
-
-    with open("/proc/self/statm") as file:
-        held = int(file.read().split()[0]) * resource.getpagesize()
-    cap = held + 2 * memory_mb * 1_000_000
-    resource.setrlimit(resource.RLIMIT_AS, (cap, cap))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def close_the_door(connection: duckdb.DuckDBPyConnection) -> None:
-    """From here on this process can open no file, no socket and no pipe, whatever gets past all else."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    # What fetching a value loads when it is first met.
-    connection.execute(
-        "SELECT now(), DATE '2026-01-01', TIME '12:00', INTERVAL 1 DAY, 1::DECIMAL(9, 2), 'a'::BLOB, 1.5"
-    )
-    json.dumps([_text(value) for value in connection.fetchall()[0]])
-    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
 
 
 def profile(connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int]) -> Profile:
@@ -173,8 +118,8 @@ def answer(
         connection.execute("EXPLAIN " + sql.lstrip("; \t\r\n"))
         connection.execute(sql)
         columns = unique_names([plain_name(d[0]) for d in connection.description or []])
-        rows, truncated = _rows(connection, row_cap)
-    except UnreadableError as error:
+        rows, truncated = take(connection.fetchmany, row_cap, plain)
+    except NotSqlError as error:
         return _error("unreadable", str(error))
     except GuardError as error:
         return _error("guard", str(error))
@@ -194,65 +139,6 @@ def answer(
         "truncated": truncated,
         "milliseconds": (time.perf_counter() - started) * 1000,
     }
-
-
-def _rows(connection: duckdb.DuckDBPyConnection, row_cap: int) -> tuple[list[list[Value | None]], bool]:
-    rows: list[list[Value | None]] = []
-    size = 0
-    while len(rows) <= row_cap:
-        batch = connection.fetchmany(min(100, row_cap + 1 - len(rows)))
-        if not batch:
-            return rows, False
-        for row in batch:
-            rows.append([plain(value) for value in row])
-            size += sum(len(v) if isinstance(v, str) else 8 for v in rows[-1])
-            if size > ANSWER_CAP:
-                return rows[:row_cap], True
-    return rows[:row_cap], True
-
-
-def plain_name(name: str) -> str:
-    """The name of a column on one line, not longer than anybody reads: without an alias it is the expression."""
-    text = " ".join(printable(name[: NAME_CAP + 1]).split()) or "unnamed"
-    return text if len(text) <= NAME_CAP else text[: NAME_CAP - 1] + "…"
-
-
-def plain(value: object) -> Value | None:
-    """A value of DuckDB as None, bool, int, float or text; NaN and infinity become None, long text is cut.
-
-    A whole number of more than 64 bits becomes a float: neither a data frame nor a chart can hold it.
-    """
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return value if -(2**63) <= value < 2**63 else float(value)
-    if isinstance(value, float | Decimal):
-        return float(value) if math.isfinite(value) else None
-    text = _text(value)
-    return text if len(text) <= TEXT_CAP else text[: TEXT_CAP - 1] + "…"
-
-
-def _text(value: object) -> str:
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        value = value.astimezone(UTC).replace(tzinfo=None)
-    if isinstance(value, date | time_of_day):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_text(v) for v in value) + "]"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_text(k)}: {_text(v)}" for k, v in value.items()) + "}"
-    return "NULL" if value is None else str(value)
-
-
-def sentence(message: str) -> str:
-    """DuckDB's own words without the class of the error and the quoted line; what it says is close to it stays."""
-    text = message.split("\nLINE ")[0].strip()
-    _, found, rest = text.partition(" Error: ")
-    text = " ".join(printable(rest if found else text).split())
-    text = text if len(text) <= 600 else text[:599] + "…"
-    return text if text.endswith((".", "!", "?", "…")) else text + "."
 
 
 def _error(kind: str, message: str) -> dict[str, Any]:

@@ -21,10 +21,11 @@ from typing import IO, Any, Generic, TypeVar
 import sqlalchemy as sa
 
 from db.installation import python_path
+from mirror.data.data_source import OUT_OF_MEMORY, QueryCancelled, QueryError, QueryStopped, UnreadableError
+from mirror.data.guard.guard_errors import GuardError
 
 INTERRUPT_S = 0.5
 _TICK_S = 0.05  # between two looks at a query that runs
-OUT_OF_MEMORY = "The query needed more memory than it may use: ask for fewer rows or shorter text."
 
 # What such a process needs of the environment: to start, to reach a database server, to tell the time, and the words of
 # the catalogue. No other setting of this process and no key is there to be found: `with_password` hands one on.
@@ -35,25 +36,6 @@ _ENVIRONMENT = re.compile(
 )
 
 _log = logging.getLogger(__name__)
-
-
-class QueryError(ValueError):
-    """The SQL is wrong; the message is a sentence, with the database's own hints."""
-
-
-class UnreadableError(QueryError):
-    """The text cannot even be parsed: perhaps it is no SQL at all."""
-
-
-class QueryStopped(RuntimeError):
-    """The query did not end by itself: time limit, memory, or a crash. The message is a sentence."""
-
-
-class QueryCancelled(QueryStopped):
-    """Somebody stopped the query: see ProcessSource.cancel."""
-
-    def __init__(self) -> None:
-        super().__init__("The query was cancelled.")
 
 
 # -- turns -------------------------------------------------------------------------------------------------------------
@@ -231,6 +213,23 @@ class SqlProcess:
     def _to_log(self, text: str) -> str:
         """The text without what no log may hold."""
         return text
+
+
+def error_of(reply: dict[str, Any], **others: type[Exception]) -> Exception:
+    """The exception that a reply tells of; `others` are the kinds that only some processes know."""
+    kind, message = reply["error"], reply["message"]
+    if kind == "memory":
+        return QueryStopped(OUT_OF_MEMORY)
+    known: dict[str, type[Exception]] = {
+        "guard": GuardError,
+        "unreadable": UnreadableError,
+        "query": QueryError,
+        **others,
+    }
+    if kind in known:
+        return known[kind](message)
+    _log.warning("DuckDB failed inside: %s", message)
+    return QueryStopped("DuckDB failed on this query by a fault of its own: write it in another way.")
 
 
 def with_password(url: str) -> str:

@@ -13,10 +13,11 @@ from typing import Any
 
 import duckdb
 
-from mirror.data.process.sandbox_child import lock, sentence
-from mirror.data.process.sql_process import QueryError, QueryStopped
-from mirror.data.sources.location import Source, SourceError
-from mirror.data.sources.reader import ROW_CAP, TIME_LIMIT_S, Fetched, Structure, take, too_slow
+from mirror.data.confinement import lock
+from mirror.data.data_source import OUT_OF_MEMORY, QueryError, QueryStopped
+from mirror.data.plain_values import sentence, take
+from mirror.data.sources.location import Location, SourceError
+from mirror.data.sources.reader import ROW_CAP, TIME_LIMIT_S, Fetched, Reader, Structure, quoted, too_slow
 from mirror.schema.database import Column, ForeignKey, Relation, Type, shown
 from mirror.schema.names import words_of
 
@@ -41,62 +42,58 @@ _TYPES: tuple[tuple[str, Type], ...] = (
 )  # fmt: skip
 
 
-class DuckReader:
+class DuckReader(Reader):
     """A DuckDB file. Each question opens it anew for reading, so that its owner can write in between."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, location: Location) -> None:
+        self.location = location
 
     @contextlib.contextmanager
     def session(self) -> Iterator["DuckSession"]:
         """A locked connection."""
         with self._connection() as connection:
             lock(connection, QUERY_MB)
-            yield DuckSession(self.source, connection)
+            yield DuckSession(self.location, connection)
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        path = self.source.paths[0]
+        path = self.location.paths[0]
         if not path.is_file():
             raise SourceError(f"There is no file {path.name}: mend the path.")
         try:
             with contextlib.closing(duckdb.connect(str(path), read_only=True, config=_SETTINGS)) as connection:
-                if schema := _schema(self.source, connection):
+                if schema := _schema(self.location, connection):
                     connection.execute(f"SET schema = {_literal(schema)}")
                 yield connection
         except duckdb.Error as error:
-            raise SourceError(_file_sentence(self.source, error)) from None
+            raise SourceError(_file_sentence(self.location, error)) from None
 
     def structure(self) -> Structure:
         """Tables, columns and keys of the file's schema."""
         with self._connection() as connection:
             return _structure(connection)
 
-    def version(self) -> str:
-        """The file's own stamp says it."""
-        return ""
-
     def sample(self, relation: Relation) -> tuple[int, str]:
         """Nearly always all rows."""
         return SAMPLE_ROWS, quoted(relation.name)
 
 
-class FilesReader:
+class FilesReader(Reader):
     """CSV files, which are read once, into memory or where that is too small into a file, and Parquet files in place.
 
     Args:
-        source: the files.
+        location: the files.
         scratch: an empty folder for CSV files that memory does not hold; somebody else removes it.
     """
 
-    def __init__(self, source: Source, scratch: Path) -> None:
-        self.source = source
-        self._tables = _table_names(source.paths)
+    def __init__(self, location: Location, scratch: Path) -> None:
+        self.location = location
+        self._tables = _table_names(location.paths)
         try:
             self._connection = self._loaded(":memory:", "")
         except _TooLargeError:
             self._connection = self._stored(scratch)
-        parquet = [str(path) for path in source.paths if _is_parquet(path)]
+        parquet = [str(path) for path in location.paths if _is_parquet(path)]
         if parquet:
             self._connection.execute(f"SET allowed_paths = [{', '.join(map(_literal, parquet))}]")
         lock(self._connection, QUERY_MB)
@@ -126,7 +123,7 @@ class FilesReader:
     @contextlib.contextmanager
     def session(self) -> Iterator["DuckSession"]:
         """The one connection that there is."""
-        yield DuckSession(self.source, self._connection)
+        yield DuckSession(self.location, self._connection)
 
     def structure(self) -> Structure:
         """One table per file, without declared keys."""
@@ -154,10 +151,6 @@ class FilesReader:
             f"{relation.name}.{column.name} is read as text and not as numbers, since row {first[0]:,} below the "
             f"header holds “{str(first[1])[:40]}”."
         )
-
-    def version(self) -> str:
-        """The files' own stamps say it."""
-        return ""
 
     def sample(self, relation: Relation) -> tuple[int, str]:
         """Nearly always all rows."""
@@ -200,8 +193,8 @@ def _load_csv(connection: duckdb.DuckDBPyConnection, table: str, path: Path, lit
 class DuckSession:
     """A locked DuckDB connection."""
 
-    def __init__(self, source: Source, connection: duckdb.DuckDBPyConnection) -> None:
-        self._source = source
+    def __init__(self, location: Location, connection: duckdb.DuckDBPyConnection) -> None:
+        self._location = location
         self._connection = connection
         self.parser: duckdb.DuckDBPyConnection | None = connection
 
@@ -217,20 +210,18 @@ class DuckSession:
         except duckdb.InterruptException:
             raise too_slow(time_limit_s) from None
         except (duckdb.OutOfMemoryException, MemoryError):
-            raise QueryStopped(
-                "The query needed more memory than it may use: ask for fewer rows or shorter text."
-            ) from None
+            raise QueryStopped(OUT_OF_MEMORY) from None
         except duckdb.IOException as error:
-            raise SourceError(_file_sentence(self._source, error)) from None
+            raise SourceError(_file_sentence(self._location, error)) from None
         except duckdb.Error as error:
-            raise QueryError(self._source.without_password(sentence(str(error)))) from None
+            raise QueryError(self._location.without_password(sentence(str(error)))) from None
         finally:
             clock.cancel()
 
 
-def tables_of(source: Source) -> set[str]:
+def tables_of(location: Location) -> set[str]:
     """Names of the tables and views of a DuckDB file. Raises SourceError."""
-    with DuckReader(source)._connection() as connection:
+    with DuckReader(location)._connection() as connection:
         rows = connection.execute(
             "SELECT table_name FROM information_schema.tables WHERE table_catalog = current_database()"
         ).fetchall()
@@ -241,15 +232,10 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def quoted(name: str) -> str:
-    """A name as DuckDB reads it, whatever it holds."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 # -- structure ---------------------------------------------------------------------------------------------------------
 
 
-def _schema(source: Source, connection: duckdb.DuckDBPyConnection) -> str:
+def _schema(location: Location, connection: duckdb.DuckDBPyConnection) -> str:
     """The one schema with tables where `main` has none; empty for `main`. Raises SourceError for several."""
     there = [
         name
@@ -261,7 +247,7 @@ def _schema(source: Source, connection: duckdb.DuckDBPyConnection) -> str:
     if not there or "main" in there:
         return ""
     if len(there) > 1:
-        raise SourceError(f"{source.name} has tables in the schemas {shown(there)}: one database can hold only one.")
+        raise SourceError(f"{location.name} has tables in the schemas {shown(there)}: one database can hold only one.")
     return str(there[0])
 
 
@@ -402,12 +388,12 @@ def _csv_sentence(path: Path, message: str) -> str:
     return f"{where}{text} cannot be read: mend the line."
 
 
-def _file_sentence(source: Source, error: duckdb.Error) -> str:
+def _file_sentence(location: Location, error: duckdb.Error) -> str:
     text = str(error)
     if "Could not set lock" in text or "Conflicting lock" in text:
-        return f"{source.name} is being written by another program: try again when it is done."
+        return f"{location.name} is being written by another program: try again when it is done."
     if "not a valid DuckDB database file" in text:
-        return f"{source.name} is neither a DuckDB nor a SQLite file, nor CSV or Parquet by its suffix."
+        return f"{location.name} is neither a DuckDB nor a SQLite file, nor CSV or Parquet by its suffix."
     if "No files found" in text or "No such file" in text or "Cannot open file" in text:
-        return f"{source.name} is not there any more, or may not be read."
-    return f"{source.name} cannot be read: {source.without_password(sentence(text))}"
+        return f"{location.name} is not there any more, or may not be read."
+    return f"{location.name} cannot be read: {location.without_password(sentence(text))}"

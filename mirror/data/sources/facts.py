@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from mirror.data.process.sandbox_child import plain
-from mirror.data.process.sql_process import QueryError, QueryStopped
+from mirror.data.data_source import QueryError, QueryStopped
+from mirror.data.plain_values import plain
 from mirror.data.sources.location import SourceError
 from mirror.data.sources.reader import Reader, Session, Structure
-from mirror.query.tables.dialects import without_nan
+from mirror.query.other_data.dialects import without_nan
 from mirror.schema import keys
 from mirror.schema.database import MAX_INDEXED, MAX_VALUES, Column, Database, Relation, shown
 from mirror.schema.names import is_key, label_columns
@@ -25,7 +25,7 @@ LONGEST_VALUE = 100
 def database(reader: Reader) -> Database:
     """Everything that can be asked about. Raises SourceError, also for a database without tables."""
     structure = _printable(reader.structure())
-    name = reader.source.name
+    name = reader.location.name
     if not structure.relations:
         raise SourceError(f"{name} has no tables that could be asked about.")
     with reader.session() as session:
@@ -36,7 +36,7 @@ def database(reader: Reader) -> Database:
     notes = [*structure.notes, keys.note(foreign_keys), *counter.notes(relations)]
     said = tuple(n for n in notes if n)
     where = structure.schema, structure.any_case
-    return Database(reader.source.dialect, name, tuple(relations), tuple(foreign_keys), said, *where)
+    return Database(reader.location.dialect, name, tuple(relations), tuple(foreign_keys), said, *where)
 
 
 def _printable(structure: Structure) -> Structure:
@@ -69,12 +69,13 @@ class _Counter:
         self._session = session
         self._until = time.monotonic() + BUDGET_S
         self._late: list[str] = []
-        self._database = Database(reader.source.dialect, "", tuple(structure.relations), tuple(structure.foreign_keys))
+        relations, foreign_keys = tuple(structure.relations), tuple(structure.foreign_keys)
+        self._database = Database(reader.location.dialect, "", relations, foreign_keys)
 
     def relation(self, relation: Relation) -> Relation:
         """The table with its counts, ranges and values."""
         most, place = self._reader.sample(relation)
-        estimate = getattr(self._reader, "estimate", lambda _: None)(relation.name)
+        estimate = self._reader.estimate(relation.name)
         large = estimate is not None and estimate > most
         rows = (
             None if large else self._number(relation, f"SELECT count(*) FROM (SELECT 1 FROM {place} LIMIT {most + 1})")

@@ -37,7 +37,7 @@ class SourceError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Source:
+class Location:
     """One place with tables.
 
     Attributes:
@@ -84,8 +84,8 @@ class Source:
         return text
 
 
-def find(text: str) -> Source:
-    """The source of a URL, a path, a folder, a glob such as `data/*.csv`, or paths with commas between them.
+def find(text: str) -> Location:
+    """The location of a URL, a path, a folder, a glob such as `data/*.csv`, or paths with commas between them.
 
     Whether a DuckDB file is there is not looked at. Raises SourceError.
     """
@@ -104,12 +104,12 @@ def find(text: str) -> Source:
         ) from None
 
 
-def _of_url(text: str, scheme: str) -> Source:
+def _of_url(text: str, scheme: str) -> Location:
     base = scheme.partition("+")[0]
     if base in _SERVERS:
         kind, driver = _SERVERS[base]
         url = driver + text[len(scheme) :]
-        return Source(kind, url, name=_name_of(url))
+        return Location(kind, url, name=_name_of(url))
     if base in ("sqlite", "duckdb", "file"):
         rest = unquote(text[len(scheme) + 3 :].partition("?")[0])
         path = Path(rest.removeprefix("/") if base != "file" else rest).expanduser()
@@ -169,7 +169,7 @@ def _is_there(path: Path) -> bool:
         return False
 
 
-def _of_paths(paths: list[Path]) -> Source:
+def _of_paths(paths: list[Path]) -> Location:
     if len(paths) == 1:
         path = paths[0]
         if path.is_dir():
@@ -185,7 +185,7 @@ def _of_paths(paths: list[Path]) -> Source:
     if len(paths) > MOST_FILES:
         raise SourceError(f"These are {len(paths):,} files, where {MOST_FILES} can be read together: name fewer.")
     named = tuple(path.absolute() for path in paths)
-    return Source("files", paths=named, name=_named(named))
+    return Location("files", paths=named, name=_named(named))
 
 
 def _named(paths: tuple[Path, ...]) -> str:
@@ -195,7 +195,7 @@ def _named(paths: tuple[Path, ...]) -> str:
     return f"{len(paths)} files of {folders.pop()}/" if len(folders) == 1 else f"{len(paths)} files"
 
 
-def _folder(path: Path) -> Source:
+def _folder(path: Path) -> Location:
     found = sorted(p for p in path.iterdir() if p.is_file() and _TABLES.search(p.name))
     if not found:
         raise SourceError(f"The folder {path.name}/ holds no CSV and no Parquet file.")
@@ -219,10 +219,10 @@ def _kind_of_file(path: Path) -> Kind:
     return "sqlite" if start.startswith(b"SQLite format 3\0") else "duckdb"
 
 
-def _file(kind: Kind, path: Path) -> Source:
+def _file(kind: Kind, path: Path) -> Location:
     if kind == "sqlite" and not path.is_file():
         raise SourceError(f"There is no file {path.name}: mend the path.")
-    return Source(kind, paths=(path.absolute(),), name=path.name)
+    return Location(kind, paths=(path.absolute(),), name=path.name)
 
 
 def _stamp(path: Path) -> str:

@@ -1,12 +1,11 @@
-"""What every kind of source can do: list its tables, and run a SELECT that can change nothing, within limits."""
+"""What every kind of location can do: list its tables, and run a SELECT that can change nothing, within limits."""
 
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mirror.data.process.sql_process import QueryStopped
-from mirror.data.sources.location import Source
+from mirror.data.data_source import QueryStopped
+from mirror.data.sources.location import Location
 from mirror.schema.database import ForeignKey, Relation
 
 if TYPE_CHECKING:
@@ -16,9 +15,6 @@ ROW_CAP = 1000
 TIME_LIMIT_S = 10.0
 # Time to wait for a lock that a writer holds.
 LOCK_LIMIT_S = 3.0
-# About what a browser can be sent; beyond it the answer is cut as if by the row cap.
-ANSWER_CAP = 16_000_000
-_BATCH = 100
 
 
 @dataclass(frozen=True)
@@ -62,9 +58,9 @@ class Structure:
 
 
 class Reader(Protocol):
-    """A source that is read in the process of its own."""
+    """What reads a location, in a process of its own."""
 
-    source: Source
+    location: Location
 
     def session(self) -> AbstractContextManager[Session]:
         """A connection for one question. Raises SourceError."""
@@ -73,29 +69,20 @@ class Reader(Protocol):
         """The tables, their columns and declared keys. Raises SourceError."""
 
     def version(self) -> str:
-        """A text that changes when tables or columns do; cheap. Raises SourceError."""
+        """A text that changes when tables or columns do; cheap. Empty where files tell it. Raises SourceError."""
+        return ""
 
     def sample(self, relation: Relation) -> tuple[int, str]:
         """How many rows of a table are looked at, and the SQL that may stand in FROM for them."""
 
-
-def take(fetch_many: Callable[[int], Sequence[Sequence[Any]]], row_cap: int) -> tuple[list[tuple[Any, ...]], bool]:
-    """Rows up to the cap, and whether there were more; a result that is too large to show is cut as well."""
-    rows: list[tuple[Any, ...]] = []
-    size = 0
-    for batch in _batches(fetch_many, row_cap + 1):
-        for row in batch:
-            rows.append(tuple(row))
-            size += sum(len(v) if isinstance(v, str | bytes) else 8 for v in row)
-            if size > ANSWER_CAP:
-                return rows[:row_cap], True
-    return rows[:row_cap], len(rows) > row_cap
+    def estimate(self, table: str) -> int | None:
+        """The number of rows that a server expects; None where nobody knows."""
+        return None
 
 
-def _batches(fetch_many: Callable[[int], Sequence[Sequence[Any]]], most: int) -> Iterator[Sequence[Sequence[Any]]]:
-    while most > 0 and (batch := fetch_many(min(_BATCH, most))):
-        most -= len(batch)
-        yield batch
+def quoted(name: str) -> str:
+    """A name as DuckDB and SQLite read it, whatever it holds."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def too_slow(time_limit_s: float) -> QueryStopped:

@@ -7,10 +7,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mirror.data.process.sql_process import QueryError
+from mirror.data.data_source import QueryError
+from mirror.data.plain_values import take
 from mirror.data.sources import structure
-from mirror.data.sources.location import Source, SourceError
-from mirror.data.sources.reader import LOCK_LIMIT_S, ROW_CAP, TIME_LIMIT_S, Fetched, Structure, take, too_slow
+from mirror.data.sources.location import Location, SourceError
+from mirror.data.sources.reader import LOCK_LIMIT_S, ROW_CAP, TIME_LIMIT_S, Fetched, Reader, Structure, too_slow
 from mirror.schema.database import Relation, shown
 
 CONNECT_S = 8
@@ -61,19 +62,19 @@ _ESTIMATES = {
 }
 
 
-class ServerReader:
+class ServerReader(Reader):
     """A PostgreSQL or MySQL database at a URL. Each question gets a connection of its own, which reads one state."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, location: Location) -> None:
+        self.location = location
         self._estimates: dict[str, int] | None = None
         self._engine = self._made()
 
     def _made(self) -> sa.Engine:
         try:
-            return sa.create_engine(self.source.url, poolclass=sa.NullPool, **options(self.source))
+            return sa.create_engine(self.location.url, poolclass=sa.NullPool, **options(self.location))
         except ImportError:
-            raise SourceError(_INSTALL[self.source.kind]) from None
+            raise SourceError(_INSTALL[self.location.kind]) from None
         except (sa.exc.ArgumentError, ValueError, TypeError) as error:
             raise SourceError(self._sentence(error)) from None
 
@@ -87,7 +88,7 @@ class ServerReader:
     def _connection(self) -> Iterator[sa.Connection]:
         try:
             with self._engine.connect() as connection:
-                for statement in opening(self.source.kind):
+                for statement in opening(self.location.kind):
                     connection.exec_driver_sql(statement)
                 self._choose_schema(connection)
                 try:
@@ -96,13 +97,13 @@ class ServerReader:
                     with contextlib.suppress(sa.exc.DBAPIError):
                         connection.rollback()
         except ImportError:
-            raise SourceError(_INSTALL[self.source.kind]) from None
+            raise SourceError(_INSTALL[self.location.kind]) from None
         except sa.exc.SQLAlchemyError as error:
             raise SourceError(self._sentence(error)) from None
 
     def _choose_schema(self, connection: sa.Connection) -> None:
         """Where PostgreSQL's search path has no tables, the one schema that has some; names stay without a prefix."""
-        if self.source.kind != "postgresql":
+        if self.location.kind != "postgresql":
             return
         there = [
             name
@@ -116,7 +117,7 @@ class ServerReader:
             return
         if len(there) > 1:
             raise SourceError(
-                f"{self.source.name} has tables in the schemas {shown(there)}: name one in the URL, with "
+                f"{self.location.name} has tables in the schemas {shown(there)}: name one in the URL, with "
                 f"?options=-csearch_path%3D{there[0]} at its end."
             )
         name = there[0].replace('"', '""')
@@ -132,21 +133,21 @@ class ServerReader:
         """Tables, columns and keys of the search path's schema (PostgreSQL) or the database (MySQL)."""
         with self._connection() as connection:
             skipped = set()
-            if self.source.kind == "postgresql":
+            if self.location.kind == "postgresql":
                 skipped = {str(row[0]) for row in connection.exec_driver_sql(_PARTITIONS)}
             schema = None
-            if self.source.kind == "postgresql":
+            if self.location.kind == "postgresql":
                 row = connection.exec_driver_sql("SELECT current_schema()").fetchone()
                 schema = row[0] if row else None
-            estimates = connection.exec_driver_sql(_ESTIMATES[self.source.kind]).all()
+            estimates = connection.exec_driver_sql(_ESTIMATES[self.location.kind]).all()
             self._estimates = {str(name): int(rows) for name, rows in estimates}
-            any_case = self.source.kind == "mysql" and connection.exec_driver_sql(_ANY_CASE).scalar_one() != 0
+            any_case = self.location.kind == "mysql" and connection.exec_driver_sql(_ANY_CASE).scalar_one() != 0
             return structure.read(sa.inspect(connection), schema, skipped, any_case=any_case)
 
     def version(self) -> str:
         """A hash of all tables and columns."""
         with self._connection() as connection:
-            row = connection.exec_driver_sql(_VERSION[self.source.kind]).fetchone()
+            row = connection.exec_driver_sql(_VERSION[self.location.kind]).fetchone()
             return str(row[0]) if row else ""
 
     def estimate(self, table: str) -> int | None:
@@ -158,7 +159,7 @@ class ServerReader:
         preparer = self._engine.dialect.identifier_preparer
         name = preparer.quote_identifier(relation.name)
         rows = self.estimate(relation.name)
-        if self.source.kind == "postgresql" and rows and rows > SAMPLE_ROWS and not relation.view:
+        if self.location.kind == "postgresql" and rows and rows > SAMPLE_ROWS and not relation.view:
             return SAMPLE_ROWS, f"{name} TABLESAMPLE SYSTEM ({max(0.0001, 100 * SAMPLE_ROWS / rows):.4f})"
         return SAMPLE_ROWS, name
 
@@ -166,9 +167,9 @@ class ServerReader:
         first, *_ = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]
         numbered = re.match(r"\(\d+, ['\"](.*)['\"]\)$", first)
         what = re.sub(r"^connection (failed|is bad): ", "", numbered[1] if numbered else first).rstrip(".")
-        what = self.source.without_password(what)
+        what = self.location.without_password(what)
         advice = next((text for pattern, text in _ADVICE if re.search(pattern, what, re.IGNORECASE)), "")
-        return f"{self.source.name} cannot be read: {what}" + (f"; {advice}." if advice else ".")
+        return f"{self.location.name} cannot be read: {what}" + (f"; {advice}." if advice else ".")
 
     def failure(self, error: sa.exc.DBAPIError, time_limit_s: float) -> Exception:
         """What a failed statement means for the person who asked."""
@@ -183,7 +184,7 @@ class ServerReader:
             return SourceError(self._sentence(error))
         text = str(arguments[1] if isinstance(state, int) and len(arguments) > 1 else cause)
         lines = [line for line in text.splitlines() if line and not re.match(r"LINE \d+:|\s*\^", line)]
-        what = self.source.without_password(" ".join(lines[:1] + [t for t in lines[1:] if t.startswith("HINT:")]))
+        what = self.location.without_password(" ".join(lines[:1] + [t for t in lines[1:] if t.startswith("HINT:")]))
         return QueryError(what.rstrip(".")[:600] + ".")
 
 
@@ -198,7 +199,7 @@ class ServerSession:
 
     def fetch(self, sql: str, row_cap: int = ROW_CAP, time_limit_s: float = TIME_LIMIT_S) -> Fetched:
         """Run one statement; rows come from the server as they are asked for."""
-        connection, kind = self._connection, self._reader.source.kind
+        connection, kind = self._connection, self._reader.location.kind
         try:
             for statement in limits(kind, _is_mariadb(connection), time_limit_s, row_cap):
                 connection.exec_driver_sql(statement)
@@ -215,16 +216,16 @@ class ServerSession:
             raise self._reader.failure(error, time_limit_s) from None
 
 
-def options(source: Source) -> dict[str, Any]:
+def options(location: Location) -> dict[str, Any]:
     """Arguments of create_engine."""
     arguments: dict[str, Any] = {"connect_timeout": CONNECT_S}
     execution: dict[str, Any] = {}  # MySQL reads one state of the database by itself
-    if source.kind == "postgresql":
+    if location.kind == "postgresql":
         arguments |= {"client_encoding": "utf8", "application_name": "mirror"}
         execution = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
     else:
         arguments |= {"charset": "utf8mb4", "read_timeout": int(3 * TIME_LIMIT_S), "local_infile": False}
-    given = sa.make_url(source.url).query
+    given = sa.make_url(location.url).query
     return {
         "connect_args": {k: v for k, v in arguments.items() if k not in given},
         "execution_options": execution,

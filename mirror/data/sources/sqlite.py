@@ -9,10 +9,11 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from mirror.data.process.sql_process import QueryError
+from mirror.data.data_source import QueryError
+from mirror.data.plain_values import take
 from mirror.data.sources import structure
-from mirror.data.sources.location import Source, SourceError
-from mirror.data.sources.reader import LOCK_LIMIT_S, ROW_CAP, TIME_LIMIT_S, Fetched, Structure, take, too_slow
+from mirror.data.sources.location import Location, SourceError
+from mirror.data.sources.reader import LOCK_LIMIT_S, ROW_CAP, TIME_LIMIT_S, Fetched, Reader, Structure, quoted, too_slow
 from mirror.schema.database import Column, Relation
 
 SAMPLE_ROWS = 100_000
@@ -24,12 +25,12 @@ _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION,
 _ISO = "____-__-__*".replace("_", "[0-9]")
 
 
-class SqliteReader:
+class SqliteReader(Reader):
     """A SQLite file. Each question opens it anew, so that no lock outlives an answer."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self._path = source.paths[0]
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self._path = location.paths[0]
 
     @contextlib.contextmanager
     def session(self) -> Iterator["SqliteSession"]:
@@ -76,7 +77,7 @@ class SqliteReader:
         for name, kind in connection.execute("SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')"):
             try:
                 with _clock(connection, LOOK_S):
-                    connection.execute(f"SELECT * FROM {_quoted(name)} LIMIT 0").fetchall()
+                    connection.execute(f"SELECT * FROM {quoted(name)} LIMIT 0").fetchall()
                 names.append(name)
             except sqlite3.Error as error:
                 if not isinstance(error, sqlite3.OperationalError):
@@ -88,8 +89,8 @@ class SqliteReader:
         """SQLite stores what it is given: the values decide what a column holds, not the declaration."""
         columns = list(relation.columns)
         for i, column in enumerate(columns):
-            name = _quoted(column.name)
-            rows = f"(SELECT {name} AS v FROM {_quoted(relation.name)} WHERE {name} IS NOT NULL LIMIT {SAMPLE_ROWS})"
+            name = quoted(column.name)
+            rows = f"(SELECT {name} AS v FROM {quoted(relation.name)} WHERE {name} IS NOT NULL LIMIT {SAMPLE_ROWS})"
             try:
                 with _clock(connection, min(LOOK_S, until - time.monotonic())):
                     counts = connection.execute(
@@ -102,18 +103,14 @@ class SqliteReader:
             columns[i] = _typed(column, *(int(n or 0) for n in counts))
         return replace(relation, columns=tuple(columns))
 
-    def version(self) -> str:
-        """The file's own stamp says it."""
-        return ""
-
     def sample(self, relation: Relation) -> tuple[int, str]:
         """The first rows."""
-        return SAMPLE_ROWS, _quoted(relation.name)
+        return SAMPLE_ROWS, quoted(relation.name)
 
     def sentence(self, error: BaseException) -> str:
         """What went wrong with the file, and what to do."""
         text = str(error)
-        name = self.source.name
+        name = self.location.name
         if "not a database" in text or "malformed" in text:
             return f"{name} is not a whole SQLite file: copy it anew."
         if "locked" in text or "busy" in text:
@@ -183,7 +180,3 @@ def _authorize(action: int, first: str | None, second: str | None, *_: object) -
     if action not in _ALLOWED or (action == sqlite3.SQLITE_FUNCTION and second == "load_extension"):
         return sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_OK
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, datetime
-from typing import NoReturn
+from typing import Any, NoReturn
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
@@ -14,9 +14,12 @@ from db.journal import open_results
 from db.settings import SettingsError, db_url
 from db.store import StoreError
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.choose import figure, fits, tiles
+from mirror.chart.choose import tiles
+from mirror.chart.drawable import fits
+from mirror.data.data_source import QueryStopped
 from mirror.data.process.sandbox import Sandbox, shared
-from mirror.data.process.sql_process import QueryStopped
+from mirror.data.sources.kind import find_other_data
+from mirror.data.sources.location import SourceError
 from mirror.schema import catalog
 from mirror.table.numbers import format_value
 from mirror.table.table import Column, Table
@@ -45,6 +48,11 @@ _STYLE = """
 
 @st.cache_resource(show_spinner="Loading the results …")
 def _ready(url: str) -> None:
+    if other := find_other_data():
+        raise SourceError(
+            f"{other.name} holds other data and no results: ask about it on the page Data, or name a results database "
+            "with MIRROR_DB."
+        )
     open_results(url)
 
 
@@ -56,7 +64,7 @@ def sandbox() -> Sandbox:
         url = db_url()
         _ready(url)
         return shared(url)
-    except (StoreError, SettingsError) as error:
+    except (StoreError, SettingsError, SourceError) as error:
         _stop(error)
 
 
@@ -68,10 +76,10 @@ def heading(title: str) -> DeltaGenerator:
     return right.empty()
 
 
-def show_status(place: DeltaGenerator, box: Sandbox, measuring: bool = False) -> None:
+def show_status(slot: DeltaGenerator, box: Sandbox, measuring: bool = False) -> None:
     """What the results hold, on one line; while a run is measuring they are left in peace."""
     hint, status = ("", "a run is measuring") if measuring else _status(box)
-    place.html(f'<div class="mirror-status" title="{hint}">{status}</div>')
+    slot.html(f'<div class="mirror-status" title="{hint}">{status}</div>')
 
 
 def _status(box: Sandbox) -> tuple[str, str]:
@@ -89,7 +97,7 @@ def _status(box: Sandbox) -> tuple[str, str]:
 @st.cache_data(max_entries=4, show_spinner=False)
 def _counts(url: str, version: str, _box: Sandbox) -> tuple[int, int, str | None]:
     """(trials, machines, time of the newest), read once: a page must not wait for the query of somebody else."""
-    profile = _box.profile()
+    profile = _box.schema()
     return profile.rows("results"), profile.machines, profile.updated
 
 
@@ -140,19 +148,9 @@ def show_table(table: Table, key: str, selectable: bool = False) -> int | None:
             columns[column.name] = st.column_config.NumberColumn(help=text, format=_digits(column, table))
         else:
             columns[column.name] = st.column_config.Column(help=text)
-    if not selectable:
-        st.dataframe(frame, hide_index=True, column_config=columns, key=key, placeholder="")
-        return None
-    event = st.dataframe(
-        frame,
-        hide_index=True,
-        column_config=columns,
-        key=key,
-        on_select="rerun",
-        selection_mode="single-row",
-        placeholder="",
-    )
-    rows = event["selection"]["rows"]
+    select: dict[str, Any] = {"on_select": "rerun", "selection_mode": "single-row"} if selectable else {}
+    event = st.dataframe(frame, hide_index=True, column_config=columns, key=key, placeholder="", **select)
+    rows = event["selection"]["rows"] if selectable else ()
     return rows[0] if rows else None
 
 
@@ -175,9 +173,11 @@ def show_chart(table: Table, chart: ChartSpec, key: str, narrow: bool = False) -
     if why := fits(chart, table):
         st.info(plain(why), icon=":material/table_chart:")
         return
+    from mirror.chart.draw.figure import draw  # here, since Plotly is slow to load
+
     narrow = narrow or is_phone()
     config = _PLOTLY_PHONE if is_phone() else _PLOTLY
-    drawn = figure(table, chart, columns=1 if narrow else None)
+    drawn = draw(table, chart, columns=1 if narrow else None)
     if drawn is None:
         st.info(plain(chart.reason or "No chart fits this result."), icon=":material/table_chart:")
         return
@@ -188,7 +188,7 @@ def show_chart(table: Table, chart: ChartSpec, key: str, narrow: bool = False) -
         with st.container(key=f"wide-{key}"):
             st.plotly_chart(drawn, key=f"{key}_wide", config=config, theme=None)
         with st.container(key=f"narrow-{key}"):
-            below = figure(table, chart, columns=1)
+            below = draw(table, chart, columns=1)
             st.plotly_chart(below, key=f"{key}_narrow", config=config, theme=None)
     if chart.reason:
         st.caption(plain(chart.reason))

@@ -1,4 +1,4 @@
-"""The page Data: a database or files of one's own, what was found in them, and answers to questions about them."""
+"""The page Data: other data, what was found in them, and answers to questions about them."""
 
 import tempfile
 from pathlib import Path
@@ -7,13 +7,13 @@ import pandas as pd
 import streamlit as st
 
 from mirror.answer.answer import Answer
-from mirror.answer.other_data import MAX_QUESTION, ask, data, run_sql
-from mirror.data.process.sql_process import QueryStopped
+from mirror.answer.answering import MAX_QUESTION, ask, run_sql, subject_of
+from mirror.answer.subject import FAILURES
+from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import READABLE, SourceError, find
 from mirror.faces.pages.answer_view import no_rows, question_buttons
 from mirror.faces.pages.common import heading, is_phone, plain, show_chart
 from mirror.faces.pages.result_view import chart_options, rows_in_words, show_rows
-from mirror.language.tables.examples import examples
 from mirror.schema.database import Column, Database, Relation, shown
 from mirror.table.wording import counted
 
@@ -32,8 +32,9 @@ def page() -> None:
         st.info(plain(f"{READABLE} can be read; nothing is ever written to them."), icon=":material/lock:")
         return
     try:
-        database = data(state["data_url"]).database()
-    except (SourceError, QueryStopped) as problem:
+        database = shared(find(state["data_url"])).schema()
+        examples = subject_of(db=state["data_url"]).examples()  # of results, perhaps
+    except FAILURES as problem:
         st.error(plain(str(problem)), icon=":material/database_off:")
         return
     _found(database)
@@ -42,9 +43,9 @@ def page() -> None:
         # Streamlit forgets what is typed in a widget while another page is shown.
         state.setdefault("data_question", state["data_asked"])
         state.setdefault("data_sql", answer.sql or "")
-    _question_form(database)
+    _question_form(next(iter(examples), ""))
     if answer is None:
-        question_buttons(examples(database), _ask, "data_example")
+        question_buttons(examples, _ask, "data_example")
         return
     _show(answer)
 
@@ -167,7 +168,7 @@ def _holds(column: Column) -> str:
 def _ask(question: str) -> None:
     """Answer a question and put it and its SQL where the widgets find them."""
     state = st.session_state
-    answer = ask(question, state["data_url"], after=state.get("data_original"))
+    answer = ask(question, db=state["data_url"], after=state.get("data_original"))
     state.update(data_asked=question, data_question=question, data_answer=answer, data_original=answer)
     state["data_sql"] = answer.sql or ""
     state["data_generation"] = state.get("data_generation", 0) + 1  # new widgets for the chart of a new answer
@@ -177,13 +178,13 @@ def _ask_typed() -> None:
     _ask(st.session_state["data_question"])
 
 
-def _question_form(database: Database) -> None:
+def _question_form(example: str) -> None:
     with st.form("data_question_form", border=False):
         left, right = st.columns([8, 1], vertical_alignment="bottom")
         left.text_input(
             "Your question",
             key="data_question",
-            placeholder=next(iter(examples(database)), "how many rows"),
+            placeholder=example,
             label_visibility="collapsed",
             max_chars=10 * MAX_QUESTION,
         )
@@ -207,7 +208,7 @@ def _show(answer: Answer) -> None:
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
             generation = st.session_state.get("data_generation", 0)
-            chart = chart_options(answer.table, answer.chart, answer.wanted, f"data_{generation}")
+            chart = chart_options(answer.table, answer.chart, answer.wanted or answer.spec, f"data_{generation}")
             show_chart(answer.table, chart, key="data_chart")
         else:
             st.error(plain(answer.summary), icon=":material/error:")
@@ -226,7 +227,7 @@ def _run_edited() -> None:
     if original.sql == state["data_sql"]:
         state["data_answer"] = original
     else:
-        state["data_answer"] = run_sql(state["data_sql"], state["data_url"], question=original.question)
+        state["data_answer"] = run_sql(state["data_sql"], db=state["data_url"], question=original.question)
     state["data_generation"] += 1
 
 

@@ -30,7 +30,7 @@ class _Pending:
     """An answer that is being made, what it does to the trail, and the follow-ups that come after it."""
 
     asking: Asking
-    place: Callable[[Answer], Trail]
+    changed: Callable[[Answer], Trail]
     rest: tuple[str, ...] = ()
 
 
@@ -79,7 +79,7 @@ def run_edited(box: Sandbox) -> None:
     if sql == asked.sql:
         _show(before.showing(asked))
         return
-    work = partial(run_sql, sql, box, question=asked.question)
+    work = partial(run_sql, sql, sandbox=box, question=asked.question)
     stopped = Answer("error", asked.question, "SQL as written", sql, summary=CANCELLED, engine="sql")
     _start(work, box, stopped, before.showing)
 
@@ -107,12 +107,12 @@ def _start(
     work: Callable[[], Answer],
     box: Sandbox,
     given_up: Answer,
-    place: Callable[[Answer], Trail],
+    changed: Callable[[Answer], Trail],
     rest: tuple[str, ...] = (),
 ) -> None:
     if before := st.session_state.pop("pending", None):
         before.asking.cancel()  # nobody waits for it any more
-    st.session_state["pending"] = _Pending(Asking(work, box, given_up), place, rest)
+    st.session_state["pending"] = _Pending(Asking(work, box, given_up), changed, rest)
 
 
 # -- what the page does ------------------------------------------------------------------------------------------------
@@ -144,13 +144,13 @@ def show_link() -> None:
         st.query_params["q"] = questions
 
 
-def wait(place: DeltaGenerator, box: Sandbox) -> None:
+def wait(slot: DeltaGenerator, box: Sandbox) -> None:
     """Wait for what is being answered, and show the answer: where it takes a while, say so, with a button to cancel."""
     while pending := st.session_state.get("pending"):
         asking: Asking = pending.asking
         if not asking.done(_QUICK_S - asking.seconds):
             try:
-                _tell(asking, place)
+                _show_progress(asking, slot)
             except StopException:
                 _stop_if_gone(asking)
                 raise
@@ -160,14 +160,14 @@ def wait(place: DeltaGenerator, box: Sandbox) -> None:
             follow_up(pending.rest[0], box, pending.rest[1:])
 
 
-def _tell(asking: Asking, place: DeltaGenerator) -> None:
+def _show_progress(asking: Asking, slot: DeltaGenerator) -> None:
     """Stand by until it is done. Any click, also on Cancel, ends this run of the page; the next one goes on waiting."""
-    with place.container(border=True, horizontal=True, vertical_alignment="center"):
-        said = st.empty()
+    with slot.container(border=True, horizontal=True, vertical_alignment="center"):
+        text = st.empty()
         st.button("Cancel", key="cancel", on_click=cancel, icon=":material/close:")
     while not asking.done(_TICK_S):
-        said.markdown(f"Asking … {asking.seconds:.0f} s")
-    place.empty()
+        text.markdown(f"Asking … {asking.seconds:.0f} s")
+    slot.empty()
 
 
 def _stop_if_gone(asking: Asking) -> None:
@@ -193,7 +193,7 @@ def _settle(pending: _Pending) -> None:
     except Exception:
         st.session_state.pop("pending", None)
         raise
-    _show(pending.place(answer))
+    _show(pending.changed(answer))
     st.session_state.pop("pending", None)
 
 

@@ -12,8 +12,8 @@ import streamlit as st
 from db.installation import ROOT
 from db.runs import RunState
 from db.store import StoreError
+from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.process.sandbox import Sandbox
-from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.faces.pages.common import heading, local_time, plain, prose, sandbox, show_status, show_table
 from mirror.runs import jobs
 from mirror.runs.listing import filled, newest
@@ -69,7 +69,7 @@ def _choose() -> tuple[str, tuple[str, ...]]:
     _fill(options)
     state.setdefault("way", "Preset")
     way = st.segmented_control("What to run", ["Preset", "Form"], key="way") or "Preset"
-    _tell_plan()
+    _show_request()
     if way == "Form":
         return _form(options), ()
     names = [s.name for s in options.sweeps]
@@ -94,7 +94,7 @@ def _fill(options: jobs.Options) -> None:
         state["planned"] = (plan, unknown)
 
 
-def _tell_plan() -> None:
+def _show_request() -> None:
     """What the question asked for, what was assumed, and what of it cannot be filled in."""
     if "planned" not in st.session_state:
         return
@@ -180,14 +180,11 @@ def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
     if retry or again:
         plan = _planned(sweep, overrides, quick, retry, again)
     todo = plan.count("todo")
-    shown = {"to run": f"{todo:,}", "done already": f"{done:,}", "failed before": f"{failed:,}" if failed else ""}
-    shown |= {
-        "cannot run": f"{plan.count('skip'):,}",
-        "estimate": format_value(catalog.entry("duration_s"), plan.seconds),
-    }
-    for name, value in shown.items():
-        if value:
-            numbers.metric(name, value, width="content")
+    counts = {"to run": todo, "done already": done, "failed before": failed, "cannot run": plan.count("skip")}
+    for name, count in counts.items():
+        if count or name != "failed before":
+            numbers.metric(name, f"{count:,}", width="content")
+    numbers.metric("estimate", format_value(catalog.entry("duration_s"), plan.seconds), width="content")
     if st.button("Start", type="primary", disabled=todo == 0, icon=":material/play_arrow:"):
         jobs.start(sweep, overrides, retry_failed=retry, force=again, quick=quick)
         st.session_state.pop("planned", None)

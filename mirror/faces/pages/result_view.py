@@ -5,7 +5,8 @@ from dataclasses import replace
 import streamlit as st
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.choose import fits, redrawn
+from mirror.chart.choose import redrawn
+from mirror.chart.drawable import fits
 from mirror.faces.pages.common import plain, show_table
 from mirror.query.spec import ChartType, Question
 from mirror.runs.listing import filled

@@ -8,9 +8,9 @@ import streamlit as st
 from db.plain_text import plain_text
 from db.store import StoreError
 from mirror.chart.chart_spec import ChartSpec
+from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox
-from mirror.data.process.sql_process import QueryError, QueryStopped
 from mirror.faces.pages.common import heading, local_time, plain, sandbox, show_chart, show_status, show_table
 from mirror.runs.listing import FILTERS, choices, details, trials
 from mirror.schema import catalog

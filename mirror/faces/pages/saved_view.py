@@ -64,7 +64,7 @@ def _dialog(draft: _Draft, box: Sandbox) -> None:
         st.error(plain(str(error)), icon=":material/error:")
         return
     _end()
-    state["told"] = f"Saved: {saved.question}"
+    state["saved_notice"] = f"Saved: {saved.question}"
     st.rerun()
 
 
@@ -74,8 +74,8 @@ def _dialog(draft: _Draft, box: Sandbox) -> None:
 def show_list(box: Sandbox) -> None:
     """The saved questions, newest first, where there are any; and a word on what has just been done."""
     state = st.session_state
-    if told := state.pop("told", ""):
-        st.toast(plain(told), icon=":material/bookmark:")
+    if notice := state.pop("saved_notice", ""):
+        st.toast(plain(notice), icon=":material/bookmark:")
     try:
         saved = _store(box).all()
     except SavedError as error:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from mirror.answer.answer import Answer
 from mirror.answer.answering import MAX_QUESTION
-from mirror.data.process.sandbox import QueryCancelled
+from mirror.data.data_source import QueryCancelled
 
 MOST_STEPS = 20  # a link asks them all again, in order
 CANCELLED = str(QueryCancelled())

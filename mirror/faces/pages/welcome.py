@@ -9,7 +9,6 @@ from db.store import StoreError
 from mirror.answer.answer import Answer
 from mirror.answer.answering import ask
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.choose import figure
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import flow
 from mirror.faces.pages.answer_view import question_buttons
@@ -61,7 +60,9 @@ def _is_small(answer: Answer, height: int, narrow: bool) -> bool:
 @st.cache_data(max_entries=80, show_spinner=False)
 def _drawn_height(table: Table, chart: ChartSpec, columns: int | None) -> float:
     """Of a chart in pixels, 0 where there is none. Kept, since to draw all examples takes longer than all else here."""
-    drawn = figure(table, chart, columns=columns)
+    from mirror.chart.draw.figure import draw  # here, since Plotly is slow to load
+
+    drawn = draw(table, chart, columns=columns)
     return (drawn.layout.height or 0) if drawn is not None else 0
 
 

@@ -1,1 +1,1 @@
-"""Follow-up questions: what they change of the question before."""
+"""Follow-up questions: what they change of the question before. From outside: followup."""

@@ -84,24 +84,24 @@ class Draft:
 
     # -- filters ---------------------------------------------------------------------------------------------------
 
-    def filter(self, mode: Mode, said: Sequence[Filter], instead_of: Sequence[Filter] = ()) -> None:
+    def filter(self, mode: Mode, new_filters: Sequence[Filter], instead_of: Sequence[Filter] = ()) -> None:
         """Change the filters by what a part of the follow-up says."""
         if self.spec.source == "curves":
-            said = [f for f in said if f != Filter("benchmark", "=", ("training",))]
+            new_filters = [f for f in new_filters if f != Filter("benchmark", "=", ("training",))]
         before, against = self.spec.filters, self.spec.against
         reference = against.values if against else (catalog.words()["baseline"],)
         if mode in ("without", "drop"):
-            filters, notes = followup_filters.excluded(before, said)
+            filters, notes = followup_filters.excluded(before, new_filters)
         elif mode in ("add", "by"):
-            self._check_measured(said)
-            for column in dict.fromkeys(f.column for f in said):
+            self._check_measured(new_filters)
+            for column in dict.fromkeys(f.column for f in new_filters):
                 if (usual := self.usual(column)) is not None:
                     before = (*before, Filter(column, "=", (usual,)))
-            filters, notes = followup_filters.added(before, said)
+            filters, notes = followup_filters.added(before, new_filters)
         elif instead_of:
-            filters, notes = followup_filters.exchanged(before, said, instead_of)
+            filters, notes = followup_filters.exchanged(before, new_filters, instead_of)
         else:
-            filters, notes = followup_filters.replaced(before, said, () if mode == "only" else reference)
+            filters, notes = followup_filters.replaced(before, new_filters, () if mode == "only" else reference)
         if limits := [f for f in filters if f.operator in ("<", "<=", ">", ">=") and not isinstance(f.values[0], str)]:
             spec_of(Slots(metrics=["memory_mb"], filters=limits))  # it refuses limits that no trial can keep
         if against and Filter(against.column, "=", against.values) in filters:
@@ -115,12 +115,12 @@ class Draft:
         named = column in (*spec.dimensions, *spec.averaged) or any(f.column == column for f in spec.filters)
         return None if named or value not in self.profile.values(column) else value
 
-    def compare_with(self, said: Sequence[Filter]) -> None:
+    def compare_with(self, new_filters: Sequence[Filter]) -> None:
         """Another value beside those that were asked for; the reference of what is relative to one."""
         against = self.spec.against
-        other = next((f for f in said if against and f.column == against.column and f.operator == "="), None)
+        other = next((f for f in new_filters if against and f.column == against.column and f.operator == "="), None)
         if not against or not other:
-            self.filter("add", said)
+            self.filter("add", new_filters)
             return
         filters = followup_filters.excluded(self.spec.filters, [against])[0]
         listed = any(f.column == other.column and f.operator in ("=", "in") for f in filters)
@@ -131,9 +131,9 @@ class Draft:
         self.spec = replace(self.spec, filters=filters if listed else self.spec.filters, against=other)
         self.notes.append(f"relative to {other.values[0]} instead of {against.values[0]}")
 
-    def _check_measured(self, said: Sequence[Filter]) -> None:
+    def _check_measured(self, new_filters: Sequence[Filter]) -> None:
         """Raise Refusal for a value to be added that no trial has."""
-        for f in said:
+        for f in new_filters:
             known = self.profile.values(f.column)
             if f.operator in ("=", "in") and known and not set(f.values) & set(known):
                 there = shortened([describe(catalog.entry(f.column), v) for v in known], 8)

@@ -23,7 +23,7 @@ _OPPOSITE: dict[Claim, Claim] = {"faster": "slower", "slower": "faster", "better
 
 
 @dataclass(frozen=True)
-class Said:
+class ReadPart:
     """A part of a follow-up as the grammar has read it: its mode, what it says, and what that is instead of."""
 
     mode: Mode
@@ -32,46 +32,46 @@ class Said:
 
 
 def apply(
-    draft: Draft, said: Sequence[Said], direction: Direction, wishes: frozenset[str], within: float | None
+    draft: Draft, parts: Sequence[ReadPart], direction: Direction, wishes: frozenset[str], within: float | None
 ) -> None:
-    """Change the draft by all that a follow-up says (see `words.Cut`). Raises Refusal or Ambiguity."""
-    said = sorted(said, key=lambda part: part.mode in ("without", "drop"))  # "without AUC but with memory"
-    for part in said:
+    """Change the draft by all that a follow-up says (see `words.ParsedFollowUp`). Raises Refusal or Ambiguity."""
+    parts = sorted(parts, key=lambda part: part.mode in ("without", "drop"))  # "without AUC but with memory"
+    for part in parts:
         draft.notes += part.slots.notes
-    _join_ranking(said)
+    _join_ranking(parts)
     if "unfilter" in wishes:
         _lift_all(draft)
     if "any time" in wishes and not draft.lift("started_at"):
         raise Refusal("The question is about no certain time: it has no limit to take away.")
-    for part in said:
+    for part in parts:
         _sources(draft, part)
-    for part in said:
+    for part in parts:
         _dimensions(draft, part)
-    for part in said:
+    for part in parts:
         _filters(draft, part)
-    for part in said:
+    for part in parts:
         _metrics(draft, part)
     if within is not None:
         _as_good(draft, within)
-    for part in said:
+    for part in parts:
         _shape(draft, part)
     if "count" in wishes:
-        _count(draft, Slots(grouped=[c for part in said for c in part.slots.grouped]))
+        _count(draft, Slots(grouped=[c for part in parts for c in part.slots.grouped]))
     if "everything" in wishes:
         followup_ranking.show_all(draft)
-    for part in said:
+    for part in parts:
         followup_ranking.sort(draft, part.slots.sort)
     if direction:
         followup_ranking.direct(draft, direction)
-    for part in said:
+    for part in parts:
         _chart(draft, part)
     _scales(draft, wishes)
 
 
-def _join_ranking(said: Sequence[Said]) -> None:
+def _join_ranking(parts: Sequence[ReadPart]) -> None:
     """ "top 3 by AUC": a metric after `by` is what the ranking is by."""
-    ranking = next((p.slots for p in said if p.slots.superlative and not p.slots.leading), None)
-    by = next((p.slots for p in said if p.mode == "group" and p.slots.metrics), None)
+    ranking = next((p.slots for p in parts if p.slots.superlative and not p.slots.leading), None)
+    by = next((p.slots for p in parts if p.mode == "group" and p.slots.metrics), None)
     if ranking and by:
         ranking.leading, by.metrics = by.metrics[0], by.metrics[1:]
 
@@ -87,7 +87,7 @@ def _lift_all(draft: Draft) -> None:
         raise Refusal("The question has no filter to take away.")
 
 
-def _sources(draft: Draft, part: Said) -> None:
+def _sources(draft: Draft, part: ReadPart) -> None:
     """Failures in place of results, training curves in place of what training ends with."""
     slots, spec = part.slots, draft.spec
     statuses = any(f.column == "status" for f in slots.filters)
@@ -118,24 +118,24 @@ def _sources(draft: Draft, part: Said) -> None:
         draft.notes.append("at the last step" if slots.final else "step by step over training")
 
 
-def _filters(draft: Draft, part: Said) -> None:
+def _filters(draft: Draft, part: ReadPart) -> None:
     slots, mode = part.slots, part.mode
-    said = list(slots.filters)
+    filters = list(slots.filters)
     if mode in ("all", "regardless"):
         mode = "replace"
-    methods = [f for f in said if f.column == "method" and f.operator == "="]
-    if (slots.told or slots.relative) and not slots.against and len(methods) == 1:
+    methods = [f for f in filters if f.column == "method" and f.operator == "="]
+    if (slots.contrasts or slots.relative) and not slots.against and len(methods) == 1:
         slots.against = methods[0]  # "how much less than dense?"
-    if said and (mode == "beside" or (slots.against and draft.spec.against)):
-        draft.compare_with(said)
+    if filters and (mode == "beside" or (slots.against and draft.spec.against)):
+        draft.compare_with(filters)
         slots.against, slots.than = None, ""
         return
     if slots.against or slots.than:  # the reference stands beside what is compared with it
         column = slots.against.column if slots.against else "method"
-        draft.filter("add", [f for f in said if f.column == column and _is_filtered(draft, column)])
-        said = [f for f in said if f.column != column]
-    if said:
-        draft.filter(mode, said, part.instead_of.filters)
+        draft.filter("add", [f for f in filters if f.column == column and _is_filtered(draft, column)])
+        filters = [f for f in filters if f.column != column]
+    if filters:
+        draft.filter(mode, filters, part.instead_of.filters)
 
 
 def _is_filtered(draft: Draft, column: str) -> bool:
@@ -168,7 +168,7 @@ def _as_good(draft: Draft, margin: float) -> None:
 # -- what is shown -------------------------------------------------------------------------------------------------
 
 
-def _metrics(draft: Draft, part: Said) -> None:
+def _metrics(draft: Draft, part: ReadPart) -> None:
     slots = part.slots
     names = [m for m in slots.metrics if m not in [o.column for o in slots.sort]]
     if draft.spec.source == "curves" and (names or slots.curves):
@@ -190,7 +190,7 @@ def _metrics(draft: Draft, part: Said) -> None:
         draft.aggregate(slots.aggregate)
 
 
-def _curves(draft: Draft, part: Said, names: list[str]) -> None:
+def _curves(draft: Draft, part: ReadPart, names: list[str]) -> None:
     """Other curves than those that were followed, or these as well."""
     before = [f for f in draft.spec.filters if f.column == "metric"]
     old = [str(v) for f in before for v in f.values]
@@ -213,7 +213,7 @@ def _follow(draft: Draft, names: Sequence[str], last: bool) -> None:
     draft.reshape(over_training=not last, final=last, curves=list(names), filters=rest, grouped=columns, named=[])
 
 
-def _dimensions(draft: Draft, part: Said) -> None:
+def _dimensions(draft: Draft, part: ReadPart) -> None:
     slots = part.slots
     columns = list(dict.fromkeys([*slots.grouped, *([] if _names_entities(slots) else slots.named)]))
     if part.mode in ("all", "regardless"):
@@ -240,7 +240,7 @@ def _names_entities(slots: Slots) -> bool:
 # -- its shape -----------------------------------------------------------------------------------------------------
 
 
-def _shape(draft: Draft, part: Said) -> None:
+def _shape(draft: Draft, part: ReadPart) -> None:
     slots = part.slots
     if part.mode in ("without", "drop"):
         if slots.superlative:
@@ -268,11 +268,11 @@ def _shape(draft: Draft, part: Said) -> None:
         _explain(draft, slots)
     elif slots.count or slots.exist:
         _count(draft, slots)
-    elif slots.told and draft.spec.verdicts and not slots.against:
+    elif slots.contrasts and draft.spec.verdicts and not slots.against:
         draft.notes.append("the speedup tells by how much")
-    elif slots.relative or slots.told - {"ratio"} or slots.against or slots.than:
+    elif slots.relative or slots.contrasts - {"ratio"} or slots.against or slots.than:
         draft.reshape(
-            relative=slots.relative, told=slots.told, against=slots.against, than=slots.than,
+            relative=slots.relative, contrasts=slots.contrasts, against=slots.against, than=slots.than,
             comparative=slots.comparative, over_baseline=slots.over_baseline, sort=[], tradeoff=False,
         )  # fmt: skip
     elif slots.comparative:
@@ -369,7 +369,7 @@ def _claim(draft: Draft, slots: Slots) -> None:
 # -- the chart -----------------------------------------------------------------------------------------------------
 
 
-def _chart(draft: Draft, part: Said) -> None:
+def _chart(draft: Draft, part: ReadPart) -> None:
     spec, kind = draft.spec, part.slots.chart
     if kind is None:
         return

@@ -6,6 +6,7 @@ Each returns the filters that hold now, and notes that say what has changed; a n
 from collections.abc import Sequence
 
 from db.plain_text import plain_text
+from mirror.language.grammar.binding import NEGATED
 from mirror.query.errors import Refusal
 from mirror.query.filter_words import filter_in_words
 from mirror.query.spec import Filter, Operator
@@ -18,105 +19,104 @@ Filters = tuple[Filter, ...]
 Edited = tuple[Filters, list[str]]
 
 _BOUNDS: dict[Operator, str] = {"<": "above", "<=": "above", ">": "below", ">=": "below"}  # which side they cut off
-_NEGATED: dict[Operator, Operator] = {"=": "<>", "in": "not in", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
-def replaced(filters: Filters, said: Sequence[Filter], kept: Sequence[Value] = ()) -> Edited:
-    """Each column that is spoken of is filtered as said.
+def replaced(filters: Filters, new_filters: Sequence[Filter], kept: Sequence[Value] = ()) -> Edited:
+    """Each column that is spoken of is filtered as the follow-up says.
 
     Args:
         filters: of the question before.
-        said: of the follow-up.
+        new_filters: of the follow-up.
         kept: values of a column that stay in a list of several: the reference of a comparison.
     """
     notes = []
-    for column in dict.fromkeys(f.column for f in said):
-        new = [f for f in said if f.column == column]
+    for column in dict.fromkeys(f.column for f in new_filters):
+        new = [f for f in new_filters if f.column == column]
         old = [f for f in filters if f.column == column and _gives_way(f, new)]
         beside = _kept(old, new, kept)
-        told = _change([_of(column, [v for f in old for v in f.values if v not in beside])] if beside else old, new)
+        note = _change([_of(column, [v for f in old for v in f.values if v not in beside])] if beside else old, new)
         if beside:
-            told += f", beside {_values(_of(column, beside))}"
+            note += f", beside {_values(_of(column, beside))}"
             new = [_of(column, [*new[0].values, *beside])]
         filters = _in_place(filters, old, new)
-        notes.append(told)
+        notes.append(note)
     return filters, notes
 
 
-def exchanged(filters: Filters, said: Sequence[Filter], instead_of: Sequence[Filter]) -> Edited:
+def exchanged(filters: Filters, new_filters: Sequence[Filter], instead_of: Sequence[Filter]) -> Edited:
     """ "qr instead of hashed": a value takes another's place. Raises Refusal where that one was not asked for."""
     notes = []
-    for new in said:
+    for new in new_filters:
         gone = [v for f in instead_of if f.column == new.column for v in f.values]
         old = [f for f in filters if f.column == new.column]
         listed = next((f for f in old if f.operator in ("=", "in")), None)
         if listed and gone and not set(gone) & set(listed.values):
-            raise Refusal(f"{_told(_of(new.column, gone))} was not asked for: the question has {_phrase(listed)}.")
+            raise Refusal(f"{_named(_of(new.column, gone))} was not asked for: the question has {_phrase(listed)}.")
         if listed is None or not gone or new.operator not in ("=", "in"):
-            filters, told = replaced(filters, [new])
-            notes += told
+            filters, more = replaced(filters, [new])
+            notes += more
             continue
         rest = [v for v in listed.values if v not in gone]
         filters = _in_place(filters, [listed], [_of(new.column, [*new.values, *rest])])
-        notes.append(f"{_told(new)} instead of {_values(_of(new.column, gone))}")
+        notes.append(f"{_named(new)} instead of {_values(_of(new.column, gone))}")
     return filters, notes
 
 
-def added(filters: Filters, said: Sequence[Filter]) -> Edited:
+def added(filters: Filters, new_filters: Sequence[Filter]) -> Edited:
     """ "also for 0.05": values beside those that were asked for; a limit is one more."""
     notes = []
-    for new in said:
+    for new in new_filters:
         old = [f for f in filters if f.column == new.column]
         listed = next((f for f in old if f.operator in ("=", "in")), None)
         excluded = next((f for f in old if f.operator in ("<>", "not in") and set(f.values) & set(new.values)), None)
         if new.operator not in ("=", "in"):
-            filters, told = replaced(filters, [new])
-            notes += told
+            filters, more = replaced(filters, [new])
+            notes += more
         elif listed:
             merged = _of(new.column, [*listed.values, *new.values])
             filters = _in_place(filters, [listed], [merged])
-            notes.append(_phrase(merged) if merged != listed else f"{_told(new)} is among them already")
+            notes.append(_phrase(merged) if merged != listed else f"{_named(new)} is among them already")
         elif excluded:
             left = [v for v in excluded.values if v not in new.values]
             filters = _in_place(filters, [excluded], [_but(new.column, left)] if left else [])
-            notes.append(f"{_told(new)} again")
+            notes.append(f"{_named(new)} again")
         else:
-            notes.append(f"{_told(new)} is among them already")
+            notes.append(f"{_named(new)} is among them already")
     return filters, notes
 
 
-def excluded(filters: Filters, said: Sequence[Filter]) -> Edited:
+def excluded(filters: Filters, new_filters: Sequence[Filter]) -> Edited:
     """ "without dense". Raises Refusal where nothing would be left, or for a range."""
     notes = []
-    columns = [f.column for f in said]
-    for f in said:
+    columns = [f.column for f in new_filters]
+    for f in new_filters:
         if columns.count(f.column) > 1:
             raise Refusal("A range cannot be excluded: say what to keep, such as “compression under 0.05”.")
         old = [g for g in filters if g.column == f.column]
         listed = next((g for g in old if g.operator in ("=", "in")), None)
         banned = next((g for g in old if g.operator in ("<>", "not in")), None)
         if f.operator in ("<>", "not in"):
-            filters, told = replaced(filters, [_of(f.column, f.values)])
-            notes += told
+            filters, more = replaced(filters, [_of(f.column, f.values)])
+            notes += more
         elif f.operator not in ("=", "in"):
-            filters, told = replaced(filters, [Filter(f.column, _NEGATED[f.operator], f.values)])
-            notes += told
+            filters, more = replaced(filters, [Filter(f.column, NEGATED[f.operator], f.values)])
+            notes += more
         elif listed:
             left = [v for v in listed.values if v not in f.values]
             if not left:
                 raise Refusal(f"Nothing would be left: the question is about {_phrase(listed)} alone.")
             if len(left) == len(listed.values):
-                notes.append(f"{_told(f)} was not among them")
+                notes.append(f"{_named(f)} was not among them")
             else:
                 filters = _in_place(filters, [listed], [_of(f.column, left)])
-                notes.append(f"without {_told(f)}")
+                notes.append(f"without {_named(f)}")
         else:
             if banned and set(f.values) <= set(banned.values):
-                notes.append(f"without {_told(f)} as before")
+                notes.append(f"without {_named(f)} as before")
                 continue
             values = [*(banned.values if banned else ()), *f.values]
             filters = _in_place(filters, [banned] if banned else [], [_but(f.column, values)])
-            notes.append(f"without {_told(f)}")
+            notes.append(f"without {_named(f)}")
     return filters, notes
 
 
@@ -190,10 +190,10 @@ def _phrase(f: Filter) -> str:
     label = catalog.entry(f.column).label
     if f.operator in ("=", "in"):
         return f"{label} {_values(f)}"
-    return f"without {_told(f)}" if f.operator in ("<>", "not in") else filter_in_words(f)
+    return f"without {_named(f)}" if f.operator in ("<>", "not in") else filter_in_words(f)
 
 
-def _told(f: Filter) -> str:
+def _named(f: Filter) -> str:
     """The values, with their column where they are numbers."""
     named = all(isinstance(v, str) for v in f.values)
     return _values(f) if named else f"{catalog.entry(f.column).label} {_values(f)}"

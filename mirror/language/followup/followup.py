@@ -21,8 +21,8 @@ from mirror.language.followup import edits as followup_edits
 from mirror.language.followup import outliers
 from mirror.language.followup import words as followup_words
 from mirror.language.followup.draft import Draft
-from mirror.language.followup.edits import Said
-from mirror.language.followup.words import Cut
+from mirror.language.followup.edits import ReadPart
+from mirror.language.followup.words import ParsedFollowUp
 from mirror.language.grammar.grammar import slots_of
 from mirror.language.grammar.slots import Slots
 from mirror.language.phrases import time_cues
@@ -54,22 +54,22 @@ def read(
         Ambiguity: several changes are equally likely; the choices are follow-ups too.
     """
     reader = _Reader(before, profile, now or datetime.now(UTC).replace(tzinfo=None))
-    cut = followup_words.cut(question)
-    if followup_words.is_statement(question) or not reader.is_follow_up(cut):
+    parsed = followup_words.parse(question)
+    if followup_words.is_statement(question) or not reader.is_follow_up(parsed):
         return None
-    draft = Draft(before, profile, list(cut.notes))
-    for column in (c for words in cut.freed for c in reader.columns(words)):
+    draft = Draft(before, profile, list(parsed.notes))
+    for column in (c for words in parsed.freed for c in reader.columns(words)):
         if not draft.lift(column):
             raise Refusal(f"The question has no filter on {catalog.entry(column).label}.")
-    for words in cut.merged:
+    for words in parsed.merged:
         draft.merge(reader.columns(words))
-    if "outliers" in cut.wishes:
+    if "outliers" in parsed.wishes:
         filters, notes = outliers.without(before, table)
-        told = [*draft.notes, *notes]
+        notes = [*draft.notes, *notes]
         draft.filter("only", filters)
-        draft.notes = told
-    parts = [Said(p.mode, reader.slots(p.text), reader.slots(p.instead_of)) for p in cut.parts]
-    followup_edits.apply(draft, parts, cut.direction, cut.wishes, cut.within)
+        draft.notes = notes
+    parts = [ReadPart(p.mode, reader.slots(p.text), reader.slots(p.instead_of)) for p in parsed.parts]
+    followup_edits.apply(draft, parts, parsed.direction, parsed.wishes, parsed.within)
     return _at_its_work(draft.done(), before, profile)
 
 
@@ -81,17 +81,17 @@ class _Reader:
         self.profile = profile
         self.now = now
 
-    def is_follow_up(self, cut: Cut) -> bool:
-        if cut.says_nothing:
+    def is_follow_up(self, parsed: ParsedFollowUp) -> bool:
+        if parsed.says_nothing:
             return False
-        if cut.leans == "surely":
+        if parsed.leans == "surely":
             return True
-        if cut.leans == "perhaps":
-            asks = followup_words.opens_a_question(cut.rest)
-            return not (asks and (self._stands_alone(cut.text) or self._stands_alone(cut.rest)))
-        if self._stands_alone(cut.text) or self._stands_alone(cut.rest):
+        if parsed.leans == "perhaps":
+            asks = followup_words.opens_a_question(parsed.rest)
+            return not (asks and (self._stands_alone(parsed.text) or self._stands_alone(parsed.rest)))
+        if self._stands_alone(parsed.text) or self._stands_alone(parsed.rest):
             return False
-        return not followup_words.says_something(cut.rest) or self._is_known(cut.rest)
+        return not followup_words.says_something(parsed.rest) or self._is_known(parsed.rest)
 
     def slots(self, text: str) -> Slots:
         """What a piece says. A number that has no column, or could be of several, is of one that was filtered by."""
@@ -220,7 +220,7 @@ def _is_whole(slots: Slots) -> bool:
     )  # fmt: skip
     about = (
         columns or slots.filters or slots.than or slots.against or slots.compare or slots.changed or slots.times.asked
-        or slots.over_training or slots.relative or slots.told - {"ratio"} or slots.averaged
+        or slots.over_training or slots.relative or slots.contrasts - {"ratio"} or slots.averaged
         or slots.within is not None or ((slots.tradeoff or slots.superlative) and len(metrics) > 1)
     )  # fmt: skip
     return bool(

@@ -3,17 +3,17 @@
 import re
 from typing import Literal
 
+from mirror.words import phrasebook
+from mirror.words.phrasebook import one_of
+
 Mode = Literal["replace", "and", "add", "only", "without", "drop", "all", "regardless", "group", "by", "beside"]
 Direction = Literal["", "descending", "ascending", "best", "worst", "reversed"]
 
 IT = r"(?: (?:it|that|this|them|these|those|everything|results?))?"
-_OUT = (
-    "drop(?:ping)?|remov(?:e|ing)|exclud(?:e|ing)|without|ignor(?:e|ing)|leav(?:e|ing) out|hid(?:e|ing)|omit(?:ting)?"
-    "|filter(?:ing)? out|get rid of|throw (?:out|away)|discard|delete|clean up|take (?:out|away)|cut|no|minus|skip"
-)
+_OUT = one_of(phrasebook.phrases("follow_ups", "verbs")["out"])
 _END = r"(?= ?(?:$|[,;.:]|(?:and|instead|but|as|please|too|sort|sorted|ordered)\b))"
 _WHAT = "[^,;.:]+?"
-_NO_LONGER = "(?:don'?t|do not|no longer|stop|not|without|no)"
+_NO_LONGER = f"(?:{one_of(phrasebook.phrases('follow_ups', 'verbs')['stop'])})"
 
 
 def whole(words: str) -> "re.Pattern[str]":
@@ -23,18 +23,17 @@ def whole(words: str) -> "re.Pattern[str]":
 
 # Words around a follow-up that say nothing.
 POLITE = whole(
-    "please|thanks|thank you|ok(?:ay)?|so|(?<!as )well|hm+|great|nice|cool|again|maybe|perhaps|actually|i mean"
-    "|let'?s see"
-    "|(?:can|could|would|will) (?:you|we|i)|i(?:'d| would)? (?:want|like|need)(?: to (?:see|know))?"
+    one_of(phrasebook.words("follow_ups", "polite"))
+    + "|(?<!as )well|hm+|(?:can|could|would|will) (?:you|we|i)|i(?:'d| would)? (?:want|like|need)(?: to (?:see|know))?"
     "|do (?:that|it|the same)|(?:does|do|did|would) (?:it|that|this|they) look(?: like)?|look(?:s)? like|(?:be )?true"
-    "|the case|which ones?|that one|what(?:'s| is| was| are)(?: it| that| this)?"
+    "|what(?:'s| is| was| are)(?: it| that| this)?"
 )
 ANAPHORA = whole("(?:of|among|from) (?:these|those|them|it)(?! (?:with|that|which|who|under|below|above|where|at|on))")
 
 _LOG = r"(?:(?:on|with|use) )?(?:a )?log(?:arithmic)?"
 _SCALE = "(?:[- ]?(?:scaled?|scales|ax[ei]s))?"
 _ALONG = r"(?:[- ]?scaled?)?[- ](?:(?:on|for|along) )?(?:the )?{}(?:[- ]ax[ei]s)?"
-# Orders that are no part of a question; what each name means stands in `words.Cut`.
+# Orders that are no part of a question; what each name means stands in `words.ParsedFollowUp`.
 WISHES = {
     name: whole(words)
     for name, words in (
@@ -128,71 +127,56 @@ SET = re.compile(
 )
 
 # A mark begins a part, save for those that stand behind one. The first that fits wins; `plain` is no mark.
-_MARKS = (
-    ("plain", f"{_SORTING}|(?:no|not) (?:more|less) than"),
-    ("target", "instead of|rather than|in place of"),
-    ("instead", "instead|rather"),
-    ("alone", "(?:only|alone)(?= ?(?:[,;]|$))"),
-    ("too", "too|as well(?! as)|(?:also|additionally|added|included)(?= ?(?:[,;]|$))"),
-    (
-        "by",
-        f"(?:and|then) (?:also )?(?:by|per|for each)|{_NO_LONGER} averag(?:e|ed|ing){IT} (?:over|across)(?: all)?"
-        f"|split(?:ting)?{IT}(?: up)?(?: further)? (?:by|per|into|on|across)"
-        f"|(?:broken|break(?:ing)?){IT} (?:down|out|up)(?: (?:by|per|into))|separat(?:e|ed|ely){IT} (?:by|for|per)"
-        f"|facet(?:ed)? by|colou?r(?:ed)?{IT} by|for each|for every|per",
-    ),
-    ("group", f"(?:re)?group(?:ed|ing)?{IT} by|by"),
-    ("regardless", "regardless of|irrespective of|no matter(?: (?:what|which|how))?|whatever|independent of"),
-    (
-        "add",
-        "and also|also|as well as|additionally|together with|along(?:side)? with|alongside|add(?:ing)?|includ(?:e|ing)"
-        "|plus|append|its|their",
-    ),
-    ("beside", f"next to|beside|compare{IT} (?:to|with|against)"),
-    (
-        "only",
-        f"only|just|nothing but|solely|exclusively|(?:restrict|limit|narrow|confine)(?:ed)?{IT}(?: down)? to"
-        f"|filter(?:ed)?{IT}(?: (?:by|to|on|for|where))?|keep|focus on|zoom in(?:to| on)?",
-    ),
-    ("drop", "drop(?:ping)?|remov(?:e|ing)|delete|take (?:out|away)|get rid of|throw (?:out|away)|discard"),
-    (
-        "without",
-        "(?:all|everything|anything|everyone) (?:but|except(?: for)?|other than)"
-        "|(?:but )?not|without|exclud(?:e|ing)|except(?: for)?|apart from|other than|leav(?:e|ing) out|hid(?:e|ing)"
-        "|omit(?:ting)?|ignor(?:e|ing)|minus|filter(?:ing)? out|skip(?:ping)?|no",
-    ),
-    ("all", "(?:(?:for|over|across|on|at|in|with|of) )?(?:all|any)(?: (?:of|the|possible|other|kinds of))*"),
-    (
-        "replace",
-        "what about|how about|what if|(?:the )?same(?: (?:thing|chart|plot|question))? "
-        "(?:but(?: (?:for|with|at|on|in))?|for|with|at|on|in|again)"
-        "|(?:switch|change|go|move|set)(?: (?:it|over|back))? to"
-        "|us(?:e|ing)|try|mak(?:e|ing) (?:it|that|this|them)|turn (?:it|that|this) into|but|now|then",
-    ),
-)
-MARK = re.compile("|".join(rf"(?P<{name}>(?<![\w-])(?:{words})(?![\w-]))" for name, words in _MARKS))
+_ORDER = (
+    "plain", "target", "instead", "alone", "too", "by", "group", "regardless", "add", "beside", "only", "drop",
+    "without", "all", "replace",
+)  # fmt: skip
+# Marks that are more than a phrase.
+_PATTERNS = {
+    "plain": f"{_SORTING}|(?:no|not) (?:more|less) than",
+    "too": "as well(?! as)",
+    "by": f"(?:and|then) (?:also )?(?:by|per|for each)|{_NO_LONGER} averag(?:e|ed|ing){IT} (?:over|across)(?: all)?"
+    f"|split(?:ting)?{IT}(?: up)?(?: further)? (?:by|per|into|on|across)"
+    f"|(?:broken|break(?:ing)?){IT} (?:down|out|up)(?: (?:by|per|into))|separat(?:e|ed|ely){IT} (?:by|for|per)"
+    f"|facet(?:ed)? by|colou?r(?:ed)?{IT} by",
+    "group": f"(?:re)?group(?:ed|ing)?{IT} by",
+    "beside": f"compare{IT} (?:to|with|against)",
+    "only": f"(?:restrict|limit|narrow|confine)(?:ed)?{IT}(?: down)? to"
+    f"|filter(?:ed)?(?! out){IT}(?: (?:by|to|on|for|where))?",
+    "without": "(?:all|everything|anything|everyone) (?:but|except(?: for)?|other than)",
+    "all": "(?:(?:for|over|across|on|at|in|with|of) )?(?:all|any)(?: (?:of|the|possible|other|kinds of))*",
+    "replace": "(?:the )?same(?: (?:thing|chart|plot|question))? "
+    "(?:but(?: (?:for|with|at|on|in))?|for|with|at|on|in|again)"
+    "|(?:switch|change|go|move|set)(?: (?:it|over|back))? to"
+    "|mak(?:e|ing) (?:it|that|this|them)|turn (?:it|that|this) into",
+}
+
+
+def _mark(name: str) -> str:
+    """The pattern of a mark, as a group of its name."""
+    anywhere = phrasebook.phrases("follow_ups", "marks").get(name, ())
+    at_an_end = phrasebook.phrases("follow_ups", "marks at an end").get(name, ())
+    ways = [_PATTERNS.get(name, ""), one_of(anywhere)]
+    if at_an_end:
+        ways.append(f"(?:{one_of(at_an_end)})(?= ?(?:[,;]|$))")
+    return rf"(?P<{name}>(?<![\w-])(?:{'|'.join(filter(None, ways))})(?![\w-]))"
+
+
+MARK = re.compile("|".join(map(_mark, _ORDER)))
 TRAILING = ("instead", "too", "alone")
 OPENS_AND = re.compile(r"(?:(?:and|with) (?:its|their|the corresponding)|and|or|&|with|vs|versus|against)(?![\w-])")
 
 # How a follow-up opens, surely or perhaps, and how a question of its own does.
+_OPENINGS = {how: one_of(among) for how, among in phrasebook.phrases("follow_ups", "openings").items()}
 SURELY = re.compile(
-    "^(?:what about|how about|what if|(?:the )?same (?:thing |chart |plot |question )?(?:for|but|with|at|on|in|again)"
-    r"|split|(?:switch|change) to|vs|versus|against)(?![\w-])"
+    rf"^(?:{_OPENINGS['surely']}"
+    r"|(?:the )?same (?:thing |chart |plot |question )?(?:for|but|with|at|on|in|again))(?![\w-])"
     r"|(?<![\w-])(?:instead|too$|as well$|also$|rather than)(?![\w-])"
 )
-PERHAPS = re.compile(
-    "^(?:and|also|but|or|only|just|plus|add|include|now|then|so|keep|restrict|limit|filter|except|not|but not"
-    "|without|no|minus|drop|remove|exclude|ignore|leave out|hide|omit|get rid of|discard|delete|take out"
-    r"|compare (?:it |that |this |them )?(?:to|with|against))(?![\w-])"
-)
-QUESTION = re.compile(
-    r"(?:^|[,;:]|\band\b) ?(?:which|what|how|why|who|where|when|is|are|was|were|do|does|did|has|have|show|plot|compare"
-    r"|list|give|draw|display|find|tell)(?![\w-])"
-)
+PERHAPS = re.compile(rf"^(?:{_OPENINGS['perhaps']}|compare (?:it |that |this |them )?(?:to|with|against))(?![\w-])")
+QUESTION = re.compile(rf"(?:^|[,;:]|\band\b) ?(?:{_OPENINGS['question']})(?![\w-])")
 STATEMENT = re.compile(
     r"\W*(?:drop|delete|truncate|alter|insert|update|create|grant)\s+(?:table|from|into|view|database|set|all)\b"
     r"|\W*(?:delete|erase|wipe)\b.*\b(?:trials?|runs?|results?|data|rows)\b"
 )
-TYPOS = (
-    "instead", "without", "exclude", "excluding", "except", "remove", "reverse", "outlier", "outliers", "linear",
-)  # fmt: skip
+TYPOS = phrasebook.phrases("follow_ups", "spelling")["mark"]

@@ -12,11 +12,11 @@ from typing import Literal
 
 from mirror.language.followup import marks
 from mirror.language.followup.marks import Direction, Mode
-from mirror.language.grammar.lexicon import FILLERS
 from mirror.language.phrases import quality_cues
+from mirror.words import phrasebook
 from mirror.words.tokens import tokens
 
-_SMALL = frozenset(FILLERS.split()) | {",", "and", "or"}
+_SMALL = phrasebook.words("fillers", phrasebook.EVERYWHERE, "results") | {",", "and", "or"}
 _BARE_NOUN = re.compile(
     r"^(?:trials|runs|rows|points|results|configurations|ones)(?= (?:with|where|that|of|on|at|in)\b)"
 )
@@ -42,7 +42,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Cut:
+class ParsedFollowUp:
     """A follow-up taken apart.
 
     Attributes:
@@ -78,17 +78,17 @@ class Cut:
         return not self.parts and not wished
 
 
-def cut(question: str) -> Cut:
+def parse(question: str) -> ParsedFollowUp:
     """Take a follow-up apart. Any text can be: what is no follow-up becomes one part."""
     text, notes = _spelled(_normal(question))
     surely = marks.SURELY.search(text) or marks.ANAPHORA.search(text) or marks.SET.match(text)
     text = _squeezed(marks.POLITE.sub(" ", marks.ANAPHORA.sub(" ", text)))
     surely = surely or marks.SURELY.search(text)
     taken = _Taken()
-    within, said = quality_cues.find(text)
-    parts = [narrow for part in _parts(_take_wishes(_squeezed(said), taken)) for narrow in _narrowed(part)]
+    within, rest = quality_cues.find(text)
+    parts = [narrow for part in _parts(_take_wishes(_squeezed(rest), taken)) for narrow in _narrowed(part)]
     leans = surely or "outliers" in taken.wishes
-    return Cut(
+    return ParsedFollowUp(
         tuple(p for p in parts if says_something(p.text)),
         text,
         " ".join(f"without {p.text}" if p.mode in ("without", "drop") else p.text for p in parts),
@@ -213,24 +213,24 @@ def _parts(text: str) -> list[Part]:
     parts: list[Part] = []
     start = 0
     for match in marks.MARK.finditer(text):
-        name, said = str(match.lastgroup), text[start : match.start()]
+        name, words = str(match.lastgroup), text[start : match.start()]
         if name == "plain" or match.start() < start:
             continue
         start = match.end()
         if name == "target":
             target = re.split("[,;]", text[start:], maxsplit=1)[0]
             start += len(target)
-            parts.append(_part(_unless_added(mode), said, target))
+            parts.append(_part(_unless_added(mode), words, target))
             mode = "replace"
         elif name in marks.TRAILING:
-            if says_something(said):
-                parts.append(_part(_trailed(name, mode), said))
+            if says_something(words):
+                parts.append(_part(_trailed(name, mode), words))
             elif parts:
                 parts[-1] = Part(_trailed(name, parts[-1].mode), parts[-1].text, parts[-1].instead_of)
             mode = "replace"
         else:
-            if says_something(said):
-                parts.append(_part(mode, said))
+            if says_something(words):
+                parts.append(_part(mode, words))
             elif mode in ("and", "add"):  # "and by", "also for"
                 name = {"group": "by", "replace": mode}.get(name, name)
             mode = name  # type: ignore[assignment]

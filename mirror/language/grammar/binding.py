@@ -4,7 +4,7 @@
 `top 5`, `the 3 fastest`.
 """
 
-from mirror.language.grammar.lexicon import SCALES, UNITS, Item
+from mirror.language.grammar.lexicon import KNOWN_UNITS, SCALES, UNITS, Item
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import Filter, Operator
 from mirror.schema import catalog
@@ -14,7 +14,7 @@ from mirror.table.values import Value
 SUPERLATIVES = ("best", "worst", "highest", "lowest", "fastest", "slowest", "smallest", "largest", "top", "bottom")
 _LIMITED = (*SUPERLATIVES, "newest")  # what may have a number of rows beside it
 _COMPARISONS: dict[str, Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "="}
-_NEGATED: dict[Operator, Operator] = {"=": "<>", "in": "not in", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+NEGATED: dict[Operator, Operator] = {"=": "<>", "in": "not in", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NOTHING = Item("filler", "")
 
@@ -214,7 +214,7 @@ class _Binder:
                     return near.name, 2 if near is after else 1
             return column, 1
         if number.unit not in SCALES:
-            raise Refusal(f"The unit of “{number.text}” is not known; known are {', '.join(UNITS)}, %, k, m and x.")
+            raise Refusal(f"The unit of “{number.text}” is not known; known are {KNOWN_UNITS}, %, k, m and x.")
         if (
             compared
             and before.is_cue("and")
@@ -315,7 +315,7 @@ class _Binder:
 
     def _emit(self, column: str, operator: Operator, values: tuple[Value, ...], used: int) -> None:
         if self._take_negation():
-            operator = _NEGATED[operator]
+            operator = NEGATED[operator]
         self._replace_column(column)
         self.out.append(Item("filter", self.peek().text, column, filters=(Filter(column, operator, values),)))
         self.at += used

@@ -7,7 +7,7 @@ from mirror.schema import catalog
 _BETWEEN = {"=": "", "in": "", "<>": "not ", "not in": "not ", "<": "under ", "<=": "at most ", ">": "above "}
 
 
-def said(slots: Slots) -> str:
+def scope_in_words(slots: Slots) -> str:
     """What the question keeps to, in words that are read back the same: " for hashed on frappe at dim 16", or ""."""
     words = []
     for f in slots.filters:
@@ -31,7 +31,7 @@ def said(slots: Slots) -> str:
 
 def nothing_asked(slots: Slots) -> Ambiguity:
     """What to show is not said: quality, memory or speed, of what the question is about."""
-    about = said(slots)
+    about = scope_in_words(slots)
     axes = [catalog.entry(d).label for d in slots.dimensions() if d != "method"]
     if axes:
         by = f" by {' and '.join(axes)}"
@@ -51,12 +51,12 @@ def best_by_what(what: str, slots: Slots) -> Ambiguity:
         axes = [catalog.entry(d).label for d in slots.dimensions() if d != "method"]
         if axes:  # "is a larger dim worth it for hashed"
             return nothing_asked(slots)
-        rest = said(slots).replace(f" for {' and '.join(methods)}", "")
+        rest = scope_in_words(slots).replace(f" for {' and '.join(methods)}", "")
         return Ambiguity(
             f"Is {others[0]} judged by its quality, its memory or its speed?",
             tuple(f"{m} of {others[0]} compared to {baseline}{rest}" for m in ("AUC", "memory", "latency")),
         )
-    about = said(slots)
+    about = scope_in_words(slots)
     return Ambiguity(
         f"By what should {what} be chosen?",
         (

@@ -48,11 +48,13 @@ def is_relative(slots: Slots) -> bool:
     """Whether the question asks for more than both values: how many times, how far below, which are better."""
     if slots.superlative or slots.count or slots.failures or slots.times.course or slots.changed:
         return False
-    if slots.relative or slots.told & {"drop", "saves"} or parts_by_machine(slots):
+    if slots.relative or slots.contrasts & {"drop", "saves"} or parts_by_machine(slots):
         return True
     if slots.comparative and _is_of_two_numbers(slots):
         return True
-    if "ratio" in slots.told and (slots.against or _second_of_two(slots) or (slots.methods() and slots.comparative)):
+    if "ratio" in slots.contrasts and (
+        slots.against or _second_of_two(slots) or (slots.methods() and slots.comparative)
+    ):
         return True
     # "which methods need less memory than hashed": those that do, unless two are named to be compared
     against = slots.against
@@ -82,7 +84,7 @@ def _is_of_two_numbers(slots: Slots) -> bool:
 
 def asks_how_much_slower(slots: Slots) -> bool:
     """Whether a ratio of the times is asked for, and not whether one is faster: the speedup tells it the other way."""
-    return "ratio" in slots.told and slots.comparative == "slower"
+    return "ratio" in slots.contrasts and slots.comparative == "slower"
 
 
 def relative(slots: Slots) -> QuerySpec:
@@ -92,7 +94,7 @@ def relative(slots: Slots) -> QuerySpec:
     if not metrics and parts_by_machine(slots):
         metrics = [own or "latency_us"]  # what differs between machines
     if not metrics:
-        metrics = [own] if own else ["memory_mb"] if "saves" in slots.told else []
+        metrics = [own] if own else ["memory_mb"] if "saves" in slots.contrasts else []
     if not metrics:
         raise nothing_asked(slots)
     against = slots.against or _second_of_two(slots) or Filter("method", "=", (catalog.words()["baseline"],))
@@ -106,7 +108,7 @@ def relative(slots: Slots) -> QuerySpec:
     if others:
         filters.append(Filter(column, "in", (*others, reference)))
     slots.filters[:] = filters
-    inverse = "saves" in slots.told or ("ratio" in slots.told and _tells_less(slots, metrics[0]))
+    inverse = "saves" in slots.contrasts or ("ratio" in slots.contrasts and _tells_less(slots, metrics[0]))
     claim: Claim | None = None
     label = catalog.entry(column).label
     named = reference if isinstance(reference, str) else f"{label} {reference:g}"
@@ -115,7 +117,7 @@ def relative(slots: Slots) -> QuerySpec:
         metrics = list(dict.fromkeys([*(m for m in compared_in(slots) if is_of_speed(m)), *metrics]))
     if slots.comparatives:
         metrics, claim = _all_compared(slots, metrics)
-    elif slots.comparative and "ratio" not in slots.told and not others:
+    elif slots.comparative and "ratio" not in slots.contrasts and not others:
         better = catalog.entry(metrics[0]).better or "lower"
         if slots.comparative in ("better", "worse"):
             claim = "better" if slots.comparative == "better" else "worse"
@@ -147,13 +149,13 @@ def _all_compared(slots: Slots, metrics: list[str]) -> tuple[list[str], Claim]:
 
 def least_loss(slots: Slots) -> QuerySpec | None:
     """ "the lowest AUC loss": whoever has the best AUC beside the reference; None where no loss is asked for."""
-    if not (slots.relative or slots.told & {"drop", "saves"}) or not slots.metrics:
+    if not (slots.relative or slots.contrasts & {"drop", "saves"}) or not slots.metrics:
         return None
     metric = slots.metrics[0]
     against = slots.against or Filter("method", "=", (catalog.words()["baseline"],))
-    least = slots.superlative in ("lowest", "smallest", "best", "bottom") and "saves" not in slots.told
+    least = slots.superlative in ("lowest", "smallest", "best", "bottom") and "saves" not in slots.contrasts
     better = catalog.entry(metric).better or "higher"
-    descending = (better == "higher") == (least or "saves" in slots.told)
+    descending = (better == "higher") == (least or "saves" in slots.contrasts)
     slots.filters[:] = [f for f in slots.filters if f.column != against.column]
     slots.filters.append(Filter(against.column, "<>", against.values))
     end = "highest" if descending else "lowest"
@@ -200,7 +202,7 @@ def _second_of_two(slots: Slots) -> Filter | None:
     baseline = str(catalog.words()["baseline"])
     if len(methods) == 2:
         return Filter("method", "=", (baseline if baseline in methods else methods[-1],))
-    if "ratio" in slots.told and (ends := _both_ends(slots)):  # "the factor when dim goes from 16 to 64"
+    if "ratio" in slots.contrasts and (ends := _both_ends(slots)):  # "the factor when dim goes from 16 to 64"
         slots.filters[:] = [f for f in slots.filters if f.column != ends.column]
         slots.filters.append(ends)
         return Filter(ends.column, "=", ends.values[:1])

@@ -11,7 +11,7 @@ from typing import Any
 
 from mirror.language.grammar.comparisons import is_of_speed
 from mirror.language.grammar.shapes import READ_UNSEEN, kind_of
-from mirror.language.grammar.slots import OWN_CURVES, Said, Slots
+from mirror.language.grammar.slots import OWN_CURVES, SlotFill, Slots
 from mirror.query.errors import Refusal
 from mirror.query.spec import Filter, QuerySpec
 from mirror.schema import catalog
@@ -22,7 +22,7 @@ _SINGLE = ("limit", "chart", "aggregate", "comparative")
 # Filled beside another slot that is checked, or by words that ask for nothing by themselves ("results", "compare").
 _UNCHECKED = (
     "tradeoff", "compare", "trials", "whole_trials", "to", "exist", "big", "recommend", "than", "over_baseline",
-    "against", "extreme", "each_method", "words", "notes", "verdicts_known", "one_baseline", "comparatives", "said",
+    "against", "extreme", "each_method", "words", "notes", "verdicts_known", "one_baseline", "comparatives", "fills",
     "times", "within",
 )  # fmt: skip
 _SAME_AS_ASKED = ("how much", "by how much")  # "how much memory does hashed need" asks for no ratio
@@ -58,7 +58,7 @@ _HINTS = {
     "chart": "name one chart",
     "count": "ask for the number by itself, as in “how many trials failed by method”",
     "counted": "ask for one number at a time, as in “how many methods are there”",
-    "told": "ask for a ratio by itself, as in “how many times smaller is hashed than dense”",
+    "contrasts": "ask for a ratio by itself, as in “how many times smaller is hashed than dense”",
     "relative": "ask for one of them, as in “AUC relative to dense at compression 0.1”",
     "sort": "sort a table of groups, as in “AUC by method sorted by memory”",
     "sort_down": "sort a table of groups, as in “AUC by method sorted by memory”",
@@ -102,20 +102,20 @@ def check(read: Slots, spec: QuerySpec) -> None:
     """
     kind = kind_of(spec)
     final = atoms(read)
-    lost: list[Said] = []
-    for said in read.said:
-        if said.slot in READ_UNSEEN.get(kind, ()) or said.slot not in _HELD:
+    lost: list[SlotFill] = []
+    for fill in read.fills:
+        if fill.slot in READ_UNSEEN.get(kind, ()) or fill.slot not in _HELD:
             continue
-        if (said.slot, said.value) not in final and said.slot not in _SINGLE:
+        if (fill.slot, fill.value) not in final and fill.slot not in _SINGLE:
             continue  # taken back by a word behind it: "how many parameters"
-        if not _HELD[said.slot](_Case(said, read, spec, kind)):
-            lost.append(said)
+        if not _HELD[fill.slot](_Case(fill, read, spec, kind)):
+            lost.append(fill)
     if read.times.asked and not _holds_times(spec):
-        lost.append(Said("times", None, read.times.phrase or "over time"))
+        lost.append(SlotFill("times", None, read.times.phrase or "over time"))
     if read.within is not None and spec.within is None:
-        lost.append(Said("within", read.within, "without losing quality"))
+        lost.append(SlotFill("within", read.within, "without losing quality"))
     if lost:
-        words = join([f"“{text}”" for text in dict.fromkeys(said.text for said in lost)])
+        words = join([f"“{text}”" for text in dict.fromkeys(fill.text for fill in lost)])
         hint = _HINTS.get(lost[0].slot, _ANY_HINT)
         raise Refusal(f"{_KINDS[kind]} cannot take in {words} as well: {hint}.")
 
@@ -124,14 +124,14 @@ def check(read: Slots, spec: QuerySpec) -> None:
 class _Case:
     """One thing that was said, and all that may hold it."""
 
-    said: Said
+    fill: SlotFill
     read: Slots
     spec: QuerySpec
     kind: str
 
     @property
     def value(self) -> Any:
-        return self.said.value
+        return self.fill.value
 
     @property
     def metrics(self) -> set[str]:
@@ -167,7 +167,7 @@ class _Case:
     @property
     def _is_least_loss(self) -> bool:
         """ "the lowest AUC loss" ranks what is not the reference (comparisons.least_loss)."""
-        return self.kind in ("best", "ranking") and bool(self.read.relative or self.read.told & {"drop", "saves"})
+        return self.kind in ("best", "ranking") and bool(self.read.relative or self.read.contrasts & {"drop", "saves"})
 
 
 def _single(operator: str) -> str:
@@ -234,8 +234,8 @@ def _holds_aggregate(case: _Case) -> bool:
     return case.value in taken
 
 
-def _holds_told(case: _Case) -> bool:
-    return case.said.text in _SAME_AS_ASKED or case.is_relative
+def _holds_contrast(case: _Case) -> bool:
+    return case.fill.text in _SAME_AS_ASKED or case.is_relative
 
 
 def _holds_summed(case: _Case) -> bool:
@@ -284,7 +284,7 @@ _HELD: dict[str, Callable[[_Case], bool]] = {
     "summed": _holds_summed,
     "sort": lambda case: case.value in case.ordered,
     "sort_down": lambda case: any(o.descending == case.value for o in case.spec.order),
-    "chart": lambda case: case.spec.chart.type == case.value or case.said.text in _LOOSE_CHARTS,
+    "chart": lambda case: case.spec.chart.type == case.value or case.fill.text in _LOOSE_CHARTS,
     "log": lambda case: case.spec.chart.log_x or case.spec.chart.log_y,
     "count": lambda case: case.spec.shape == "count" or _is_searched(case, case.read.counted),
     "counted": _holds_counted,
@@ -293,14 +293,14 @@ _HELD: dict[str, Callable[[_Case], bool]] = {
     "significant": lambda case: case.of_the_baseline,
     "curves": _is_curve,
     "over_training": _is_curve,
-    "final": lambda case: bool(case.metrics & _AT_THE_END) or case.said.text in _SAID_IN_PASSING or _is_curve(case),
+    "final": lambda case: bool(case.metrics & _AT_THE_END) or case.fill.text in _SAID_IN_PASSING or _is_curve(case),
     "front": lambda case: case.kind == "front",
     "dominated": lambda case: case.kind == "front",
     "often": lambda case: case.kind == "failures" or case.spec.shape == "count",
     "extent": lambda case: {m.aggregate for m in case.spec.metrics} >= {"min", "max"},
     "facts": lambda case: case.kind == "machines",
     "relative": lambda case: case.is_relative,
-    "told": _holds_told,
+    "contrasts": _holds_contrast,
     "newest": lambda case: "started_at" in case.ordered | case.filtered,
     "averaged": lambda case: case.value in case.spec.averaged,
     "explain": lambda case: case.spec.explain or "error" in case.spec.dimensions,

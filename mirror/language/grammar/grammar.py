@@ -14,7 +14,7 @@ from mirror.language.grammar.binding import SUPERLATIVES, bind
 from mirror.language.grammar.lexicon import Item, Lexicon, lexicon_of
 from mirror.language.grammar.shapes import spec_of
 from mirror.language.grammar.sides import Sides
-from mirror.language.grammar.slots import COMPARATIVES, Said, Slots
+from mirror.language.grammar.slots import COMPARATIVES, SlotFill, Slots
 from mirror.language.phrases import definitions, quality_cues, time_cues
 from mirror.language.phrases.rephrase import rephrase
 from mirror.query.complete import complete
@@ -93,8 +93,8 @@ def slots_of(question: str, profile: Profile, now: datetime | None = None) -> Sl
         raise Refusal(_unknown_sentence(unknown, lexicon))
     if all(i.kind == "filler" for i in items) and within is None and times.start is None:
         raise Refusal(f"No word of this question names a result. {known_sentence()}")
-    told = families.spread(items, profile)
-    bound, assumed = bind([i for i in told if i.kind != "filler"], profile)
+    spread = families.spread(items, profile)
+    bound, assumed = bind([i for i in spread if i.kind != "filler"], profile)
     slots = _Reader(bound, profile).slots()
     if method := asked_of_one.claimed(items):
         asked_of_one.among_all(slots, method)
@@ -151,7 +151,9 @@ class _Reader:
             before, held = held, coverage.atoms(self.filled)
             words = [self.negation] if was_negated else []
             words += [read.text for read in self.items[first : self.at]]
-            self.filled.said += [Said(slot, value, " ".join(words)) for slot, value in sorted(held - before, key=str)]
+            self.filled.fills += [
+                SlotFill(slot, value, " ".join(words)) for slot, value in sorted(held - before, key=str)
+            ]
         self._end_negation()
         for end in self.ends:  # a benchmark may be named behind them
             self._add_end(*end)
@@ -265,7 +267,7 @@ class _Reader:
             slots.relative = True
             self._add_metric("auc")
         elif name in ("drop", "ratio", "saves"):
-            slots.told.add(name)
+            slots.contrasts.add(name)
             slots.words |= {word.removesuffix("s") for word in item.text.split()}
         elif name in COMPARATIVES:
             if slots.comparative and slots.comparative != name:
@@ -337,7 +339,7 @@ class _Reader:
         number = 1
         if self.peek(-2).kind == "limit":
             number, self.filled.limit = int(self.peek(-2).value or 1), None
-            self.filled.said[:] = [said for said in self.filled.said if said.slot != "limit"]
+            self.filled.fills[:] = [fill for fill in self.filled.fills if fill.slot != "limit"]
         elif self.peek().kind == "limit":
             number = int(self.peek().value or 1)
             self.at += 1
@@ -359,8 +361,10 @@ class _Reader:
             high = not high
         found = sorted(values, reverse=high)[:number]
         self._add_filter(axis, "=" if len(found) == 1 else "in", tuple(found))
-        told = join([f"{value:g}" for value in found])
-        self.filled.notes.append(f"{name} {entry.label} is {told}" if number == 1 else f"{name} {entry.label}: {told}")
+        listed = join([f"{value:g}" for value in found])
+        self.filled.notes.append(
+            f"{name} {entry.label} is {listed}" if number == 1 else f"{name} {entry.label}: {listed}"
+        )
 
     def _sort(self) -> None:
         item = self.peek()
@@ -462,8 +466,8 @@ class _Reader:
             slots.than = str(item.value)
         if before.is_cue("than", "relative") or ("speedup" in slots.metrics and before.is_cue("by", "vs")):
             slots.over_baseline = item.value == catalog.words()["baseline"]
-            told = "speedup" in (*slots.metrics, *slots.filtered_metrics) or self._factor_said(before)
-            if slots.over_baseline and told:
+            named = "speedup" in (*slots.metrics, *slots.filtered_metrics) or self._factor_said(before)
+            if slots.over_baseline and named:
                 return True
         if before.is_cue("by") and not slots.over_baseline:
             self.grouping = False

@@ -12,255 +12,30 @@ from mirror.query.spec import Filter
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
 from mirror.table.values import Value
+from mirror.words import phrasebook
+from mirror.words.phrasebook import EVERYWHERE
 from mirror.words.tokens import NUMBER, tokens
 
 Kind = Literal["column", "value", "curve", "fact", "cue", "filler", "number", "filter", "limit", "unknown"]
 
-CUES: dict[str, tuple[str, ...]] = {
-    "vs": ("vs", "versus", "against"),
-    "by": (
-        "by", "per", "across", "as a function of", "for each", "for every", "for all", "for different", "over",
-        "in each", "on each", "grouped by", "group by", "broken down by", "depending on", "for any", "along",
-        "broken out by", "split by", "separated by", "separately for", "for each of", "for the different",
-        "for various", "for several", "with increasing", "with growing", "scale with", "scales with", "scaled with",
-        "scaling with", "scale across", "scale over", "scales across", "scaling over", "grow with", "grows with",
-        "growing with", "vary with", "varies with", "vary across", "vary by", "varies across", "change with",
-        "changes with", "change across", "depend on", "depends on", "when varying", "as we vary", "at each",
-        "at every", "at all", "at different", "on every", "on all", "on different", "in every", "within each",
-    ),
-    "and": ("and", "or", ",", "plus"),
-    "to": ("to",),
-    "than": ("than",),
-    "relative": (
-        "relative to", "compared to", "compared with", "compared against", "in comparison to", "in comparison with",
-        "normalized to", "normalised to", "normalized by", "normalised by", "as a fraction of", "as a share of",
-        "as a multiple of", "with respect to", "in relation to", "off from", "away from", "instead of", "rather than",
-    ),
-    "ratio": (
-        "ratio", "ratio of", "ratio between", "ratios", "how many times", "how many x", "how many times more",
-        "how much", "by how much", "by what factor", "what factor", "times as", "x as", "factor",
-    ),
-    "tradeoff": (
-        "tradeoff", "tradeoffs", "tradeoff between", "tradeoff of", "balance between", "relationship between",
-        "relation between", "correlation between", "correlation of", "interplay of", "against each other",
-    ),
-    "drop": (
-        "lose", "loses", "lost", "losing", "drop", "drops", "dropping", "gap", "difference to",
-        "difference from", "delta",
-        "gain", "gains", "gained", "penalty", "hurt", "hurts", "hurting", "degradation", "drop in",
-        "gap in",
-        "difference in", "drop of", "gap to", "change in", "sacrifice", "sacrifices", "give up", "gives up",
-    ),
-    "saves": (
-        "save", "saves", "saved", "saving", "savings", "reduce", "reduces", "reduced", "reduction", "shrink",
-        "shrinks", "cut", "cuts",
-    ),
-    "beats": (
-        "beat", "beats", "beating", "outperform", "outperforms", "outperforming", "win against", "wins against",
-        "win over", "wins over", "ahead of", "superior to", "stronger than",
-    ),
-    "front": (
-        "pareto", "pareto front", "pareto frontier", "pareto optimal", "pareto optimality", "pareto efficient",
-        "on the pareto front", "on the front", "efficient frontier", "not dominated", "non dominated", "nondominated",
-        "undominated", "not dominated by any", "not dominated by any other", "never dominated", "best tradeoff",
-        "best tradeoffs", "best tradeoff between", "non dominated on", "not pareto dominated", "frontier", "pareto set",
-        "best compromise", "best compromise between",
-    ),
-    "dominated": ("dominated", "pareto dominated", "dominated by another", "beaten in both"),
-    "final": (
-        "final", "at the end", "in the end", "at the end of training", "after training", "at the end of the training",
-        "when training ends", "once trained", "last step", "at the last step", "finally",
-    ),
-    "recommend": (
-        "should i use", "should we use", "should i pick", "should i choose", "should i take", "would you use",
-        "would you pick", "would you choose", "would you recommend", "do you recommend", "recommend", "recommended",
-        "recommendation", "suggest", "to use", "best choice", "worth it", "worth the trouble", "worth the effort",
-        "worthwhile",
-        "is worth", "pays off", "pay off", "sweet spot", "should one use", "should one pick", "do i pick", "do i use",
-        "do i choose", "do we pick", "do we use", "to pick", "to choose", "to take", "should be used", "makes sense",
-        "make sense", "any good", "a good choice", "good idea", "good enough", "get away with", "go for", "go with",
-    ),
-    "often": ("often", "frequently"),
-    "collapse": (
-        "averaged over", "averaged across", "average over", "average across", "averaging over", "averaging across",
-        "mean over", "mean across", "regardless of", "irrespective of", "ignoring", "pooled over", "pooled across",
-        "no matter the", "no matter which", "no matter what", "aggregated over", "aggregated across", "independent of",
-        "averaged over all", "averaged across all", "average over all", "average across all", "mean over all",
-    ),
-    "newest": (
-        "newest", "latest", "most recent", "most recently", "recent", "recently", "when was the last", "last run",
-        "last runs", "last trial", "last trials",
-    ),
-    "exist": (
-        "are there", "is there", "do we have", "do you have", "do i have", "have we", "available", "exist", "exists",
-        "have results", "has results", "were tested", "were measured", "were benchmarked", "were run", "been run",
-        "been measured", "been tested", "been benchmarked", "are available", "are known", "measured so far",
-        "do you know", "in the results", "in the database", "are covered", "were used", "was used", "are included",
-        "have been run", "have been measured", "have been tested", "have been benchmarked", "we have",
-    ),
-    "not": ("not", "except", "except for", "without", "excluding", "other than", "but not", "no", "<>", "!=", "≠"),
-    "compare": (
-        "compare", "comparison", "comparison of", "difference between", "comparing", "differences between",
-        "compares", "next to",
-        "compared", "difference", "differences", "any difference", "stack up", "side by side", "head to head",
-        "differ", "differs",
-    ),
-    "between": ("between", "from"),
-    "best": ("best", "winner", "winners", "wins", "win", "optimal", "strongest", "winning", "leader", "leads", "ideal"),
-    "worst": ("worst", "weakest", "poorest"),
-    "highest": ("highest", "most", "greatest", "maximal"),
-    "lowest": ("lowest", "least", "fewest", "minimal"),
-    "fastest": ("fastest", "quickest", "speediest"),
-    "slowest": ("slowest", "laggard"),
-    "smallest": ("smallest", "tiniest", "cheapest", "lightest", "leanest", "most compact", "most memory efficient"),
-    "largest": ("largest", "biggest", "heaviest", "most memory hungry"),
-    "faster": ("faster", "quicker", "speedier"),
-    "slower": ("slower",),
-    "smaller": ("smaller", "lighter", "more compact", "leaner", "more memory efficient"),
-    "larger": ("larger", "bigger", "heavier"),
-    "less": ("less", "lower", "fewer"),
-    "more": ("more", "higher", "greater"),
-    "significant": ("significantly", "statistically significantly", "clearly", "measurably", "reliably"),
-    "better": ("better",),
-    "worse": ("worse",),
-    "changed": ("changed", "change", "changes"),
-    "improved": ("improved", "improve", "improves"),
-    "regressed": (
-        "regressed", "regression", "regressions", "regress", "regresses", "degraded", "degrade", "worsened", "worsen",
-    ),
-    "top": ("top", "first"),
-    "bottom": ("bottom", "last"),
-    "sort": (
-        "sorted by", "sort by", "ordered by", "order by", "ranked by", "rank by", "sorted on", "sort on", "sorting by",
-        "in order of",
-    ),
-    "ascending": (
-        "ascending", "asc", "increasing", "lowest first", "smallest first", "from low to high", "smallest on top",
-        "lowest on top", "cheapest first", "lowest at the top", "smallest to largest", "low to high",
-    ),
-    "descending": (
-        "descending", "desc", "decreasing", "highest first", "largest first", "from high to low", "highest on top",
-        "largest on top", "biggest first", "highest at the top", "largest to smallest", "high to low",
-    ),
-    "avg": ("average", "mean", "avg", "averaged"),
-    "median": ("median",),
-    "max": ("maximum", "max"),
-    "min": ("minimum", "min"),
-    "sum": ("total", "sum", "sum of", "summed", "in total"),
-    "longest": ("longest",),
-    "shortest": ("shortest",),
-    "extent": ("range of", "min and max", "minimum and maximum", "lowest and highest", "highest and lowest"),
-    "stddev": ("standard deviation", "std", "stddev", "deviation"),
-    "count": ("how many", "number of", "count", "count of", "how often", "total number of"),
-    "<": ("<", "under", "below", "shorter than", "less than", "fewer than", "smaller than", "lower than"),
-    "<=": ("<=", "≤", "at most", "up to", "no more than", "not more than"),
-    ">": (">", "above", "longer than", "more than", "greater than", "larger than", "exceeding", "higher than"),
-    ">=": (">=", "≥", "at least", "no less than", "not less than"),
-    "=": ("=", "equals", "equal to", "exactly"),
-    "failed": ("failed", "fail", "failing", "failures", "failure", "crashed", "went wrong", "errors"),
-    "status:skipped": ("skipped",),
-    "status:timeout": ("timed out", "timeout", "timeouts"),
-    "status:oom": ("out of memory", "oom", "ran out of memory"),
-    "status:cancelled": ("cancelled", "canceled"),
-    "trials": (
-        "trial", "trials", "experiment", "experiments", "run", "runs", "configuration", "configurations", "result",
-        "results",
-    ),
-    "why": ("why", "explain", "explain why", "how come", "reason why", "the reason why", "what makes", "what explains"),
-    "compressed": ("compressed",),
-    "chart:scatter": ("scatter", "scatter plot", "scatter chart", "scatterplot"),
-    "chart:line": ("line", "lines", "line chart", "line plot", "line graph"),
-    "chart:bar": ("bar", "bars", "bar chart", "bar plot", "bar graph"),
-    "chart:box": ("box", "box plot", "boxplot", "boxes", "distribution", "distribution of", "spread of"),
-    "chart:histogram": ("histogram",),
-    "chart:heatmap": ("heatmap", "heat map"),
-    "chart:parallel": ("parallel coordinates", "parallel plot"),
-    "chart:table": ("table",),
-    "log": (
-        "log x", "log y", "log log", "loglog", "log scale", "logarithmic", "logarithmic scale", "log axis", "log axes",
-    ),
-    "drop:auc": (
-        "auc loss", "quality loss", "accuracy loss", "auc drop", "quality drop", "accuracy drop", "loss in auc",
-        "drop in auc", "loss of auc", "loss of quality", "drop in quality", "auc difference", "auc gain",
-        "losing quality", "auc gap", "loss of accuracy", "drop in accuracy", "auc penalty", "quality penalty",
-        "accuracy penalty", "auc delta", "quality gap", "auc hit", "quality hit", "accuracy hit",
-    ),
-    "training": (
-        "by step", "per step", "over steps", "over the steps", "by training step", "over training steps",
-        "training curve", "training curves", "curve", "curves", "learning curve", "learning curves", "over training",
-        "over the training", "over the training steps", "over the course of training",
-        "over the course of the training",
-        "in the course of training", "across training", "along training", "across steps", "along the steps",
-        "throughout training", "as training goes on", "as training progresses", "as training proceeds", "as it trains",
-        "step by step", "convergence", "convergence of", "converge", "converges", "during training",
-        "during the training", "while training", "while it trains",
-    ),
-    # Things people ask that the form of a query cannot hold: refused with the way there is.
-    "cannot:curves": ("steps", "epoch", "epochs"),
-    # What `time_cues` has left, misspelt days among it.
-    "cannot:time": (
-        "since", "oldest", "until", "before", "after", "ago", "today",
-        "yesterday", "tomorrow", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
-        "last week", "last month", "last year", "this week", "this month", "this year",
-    ),
-}  # fmt: skip
-
-FILLERS = """
-plain gimme thing things stuff fall falls help helps thanks listing bunch overall everyone gonna a an the of for at
-with in on is are was were be been do does did has have had having what which where when how show me plot give list
-display draw chart graph see get find tell us i we you want like would please can could let its it this that these
-those there their my our your as using used use if then only just all each every any some value values number numbers
-level levels different same respect terms look much many one ones embedding embeddings model models got gotten become
-becomes became gone need needs take takes took cost costs make makes made still reach reaches bag bags hold holds
-holding keep keeps keeping stay stays staying hey hi hello thank pls plz kindly wonder wondering know curious
-interested question about overview quick really actually right now currently so far ever also too both either well
-okay ok yes basically roughly approximately around perform performs performed performing performance behave behaves
-behavior doing go goes going come comes s t re d ve should will may might must shall am being he they them he's whats
-hows lets wants wanted looking trying try achieve achieves achieved achieving obtain obtained deliver delivers provide
-provides offer offers gives given regarding concerning wrt setting settings set case cases scenario scenarios point
-points measure measured measurements benchmarked tested possible general generally usually typically here anyway
-simply print return report reports summarize summary breakdown break entries while via into onto out up off own such
-kind kinds type types variant variants option options choice choices config configs setup setups system systems world
-real life practice something anything everything bit little lot rather quite very even yet again once people team
-someone means meant actual true nice fine great fair enough important matter matters care happen happens happened pick
-choose chosen recommended rely work works working consume consumes consumed consumption occupy occupies uses usage
-require requires required spend spends spent eat eats looks fit fits fitting budget constraint constraints limit
-limits limited restrict restricted overhead mine said say tells among ran looked select develop develops evolve
-evolves progress progresses trained whose down whether squeezed timed ask whichever
-put tried quantify competing retain retains remain
-remains somebody anybody im ive u whats wheres thats theres heres theyre youre
-"""
-
+CUES = phrasebook.cues("results")
+FILLERS = phrasebook.words("fillers", EVERYWHERE, "results")
+# Unit of a question -> (column that it speaks of, what one of it is in the column's unit).
 UNITS: dict[str, tuple[str, float]] = {
-    "b": ("memory_mb", 1e-6), "megabyte": ("memory_mb", 1.0), "gigabyte": ("memory_mb", 1e3),
-    "millisecond": ("latency_us", 1e3), "microsecond": ("latency_us", 1.0), "msec": ("latency_us", 1e3),
-    "bytes": ("memory_mb", 1e-6), "kb": ("memory_mb", 1e-3), "mb": ("memory_mb", 1.0),
-    "megabytes": ("memory_mb", 1.0), "gb": ("memory_mb", 1e3), "gigabytes": ("memory_mb", 1e3),
-    "kib": ("memory_mb", 1024e-6), "mib": ("memory_mb", 1024**2 / 1e6), "gib": ("memory_mb", 1024**3 / 1e6),
-    "ns": ("latency_us", 1e-3), "us": ("latency_us", 1.0), "µs": ("latency_us", 1.0),
-    "microseconds": ("latency_us", 1.0), "ms": ("latency_us", 1e3), "milliseconds": ("latency_us", 1e3),
-    "s": ("latency_us", 1e6), "sec": ("latency_us", 1e6), "second": ("latency_us", 1e6),
-    "seconds": ("latency_us", 1e6),
-    "min": ("latency_us", 60e6), "minutes": ("latency_us", 60e6), "minute": ("latency_us", 60e6),
-    "hours": ("latency_us", 3600e6), "hour": ("latency_us", 3600e6),
-    "gb/s": ("bandwidth_gb_s", 1.0),
-}  # fmt: skip
-SCALES = {"k": 1e3, "m": 1e6, "%": 1e-2, "percent": 1e-2, "x": 1.0, "": 1.0}
+    unit.lower(): (column, size / per)
+    for kind, column, per in (("time", "latency_us", 1), ("bytes", "memory_mb", 1e6), ("rate", "bandwidth_gb_s", 1e9))
+    for unit, size in phrasebook.numbers("units", kind).items()
+}
+KNOWN_UNITS = ", ".join(e.phrases[0] for e in phrasebook.entries("units") if e.section in ("time", "bytes", "rate"))
+SCALES = {word.lower(): n for word, n in phrasebook.numbers("units", "scale", "share").items()} | {"x": 1.0, "": 1.0}
 # Names that people choose, and values that are everyday words: they count only beside the name of their column.
 _NAMED_VALUES = (
     "sweep", "machine", "pooling_mode", "dtype", "op", "verdict", "prune_scope", "utility_score", "layout", "structure",
     "category", "question_set",
 )  # fmt: skip
 _BESIDE = ("", " is", " are", " was", " were", " is the", " are the", " =")  # between such a column and its value
-_TELLING = (
-    "unclear",
-    "compact",
-    "flat",
-    "interleaved",
-    "split_in",
-    "concat_out",
-    "held_out",
-)  # those of them that say by themselves what they are of
+# Those of them that say by themselves what they are of.
+_TELLING = ("unclear", "compact", "flat", "interleaved", "split_in", "concat_out", "held_out")
 
 
 @dataclass(frozen=True)
@@ -321,7 +96,7 @@ class Lexicon:
         bare_machines = [(str(m), Item("value", str(m), "machine", m)) for m in profile.values("machine")]
         bare_machines += self._add_shorter_machines(profile)
         self._add_curves_and_facts(profile)
-        for word in FILLERS.split():
+        for word in FILLERS:
             self._add(word, Item("filler", word))
         bare_machines += self._add_parts_of_machines(profile)
         movielens = tuple(v for v in profile.values("dataset") if str(v).startswith("ml-"))
@@ -338,7 +113,7 @@ class Lexicon:
         self._telling = frozenset(telling)
         self._correctable = sorted({w for phrase in telling for w in phrase if len(w) >= 4 and w.isalpha()})
         self._words = frozenset(word for phrase in self._phrases for word in phrase)
-        self._long_fillers = sorted(w for w in FILLERS.split() if len(w) >= 8)
+        self._long_fillers = sorted(w for w in FILLERS if len(w) >= 8)
 
     def _add(self, phrase: str, item: Item) -> None:
         if key := tuple(tokens(phrase)):

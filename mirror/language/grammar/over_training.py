@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from mirror.language.grammar.choices import said
+from mirror.language.grammar.choices import scope_in_words
 from mirror.language.grammar.slots import OWN_CURVES, Slots, bare
 from mirror.query.curves import BENCHMARK
 from mirror.query.errors import Ambiguity, Refusal
@@ -24,7 +24,7 @@ def spec_of(slots: Slots) -> QuerySpec | None:
         )
     names = tuple(dict.fromkeys([*slots.curves, *(OWN_CURVES.get(m, m) for m in slots.metrics)]))
     if not names:
-        about = said(slots)
+        about = scope_in_words(slots)
         raise Ambiguity(
             "What should be followed over training?", (f"loss over training{about}", f"AUC over training{about}")
         )

@@ -25,7 +25,7 @@ _MEANING: dict[str, tuple[str | None, str]] = {
 # kind of spec -> slots that it reads although its spec does not show them
 READ_UNSEEN: dict[str, tuple[str, ...]] = {
     "machines": ("filters", "metrics", "leading", "grouped", "named", "count"),
-    "explanation": ("told", "relative"),  # "why does hashed lose AUC": both values stand there
+    "explanation": ("contrasts", "relative"),  # "why does hashed lose AUC": both values stand there
 }
 _FAILED = Filter("status", "<>", ("skipped",))  # "failed" means every status but skipped
 _NUMBERS_OF_MACHINES = ("cores", "l2_kb", "l3_kb", "memory_gb")
@@ -70,7 +70,7 @@ def _of_verdicts_and_ratios(slots: Slots) -> QuerySpec | None:
         return _count_of_verdicts(slots)
     if comparisons.is_relative(slots):
         return comparisons.relative(slots)
-    if "ratio" in slots.told and slots.words & {"ratio", "factor"} and not slots.superlative and not slots.count:
+    if "ratio" in slots.contrasts and slots.words & {"ratio", "factor"} and not slots.superlative and not slots.count:
         raise Refusal(
             "A ratio is of one metric between two methods, machines or values of an axis, as in “latency of hashed "
             "relative to dense” or “ratio of dim 64 to dim 16 latency”; two metrics can be shown side by side."

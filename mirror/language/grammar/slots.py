@@ -15,7 +15,7 @@ OWN_CURVES = {"logloss": "loss"}  # metrics whose training curve has another nam
 
 
 @dataclass(frozen=True)
-class Said:
+class SlotFill:
     """A word of the question and what it filled: the slot, one of its values, and the word as written."""
 
     slot: str
@@ -71,7 +71,7 @@ class Slots:
     recommend: bool = False  # "which should I use"
     facts: list[str] = field(default_factory=list)  # what machines are: cores, cpu
     relative: bool = False  # "relative to dense", "auc loss"
-    told: set[str] = field(default_factory=set)  # words of a comparison: ratio ("how many times"), drop, saves
+    contrasts: set[str] = field(default_factory=set)  # words of a comparison: ratio ("how many times"), drop, saves
     newest: bool = False
     exist: bool = False  # "which methods are there"
     counted: str = ""  # the column of "how many methods"
@@ -81,7 +81,7 @@ class Slots:
     chart: ChartType | None = None
     log: bool = False
     notes: list[str] = field(default_factory=list)
-    said: list[Said] = field(default_factory=list)  # which words have filled them, for `coverage`
+    fills: list[SlotFill] = field(default_factory=list)  # which words have filled them, for `coverage`
 
     def methods(self) -> list[str]:
         """The methods that the question names to be shown."""

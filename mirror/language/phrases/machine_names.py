@@ -4,15 +4,11 @@ import re
 
 from mirror.schema.profile import Profile
 from mirror.table.values import Value
+from mirror.words import phrasebook
 
 _BRACKETS = re.compile(r"(.*\S)\s*\(([^()]+)\)")
 # Words that may stand in a machine's name and say something else without it.
-EVERYDAY = frozenset({
-    "new", "old", "big", "small", "fast", "slow", "main", "work", "home", "office", "the", "dev", "prod", "lab",
-    "node", "host", "box", "server", "machine", "desktop", "computer", "cloud", "local", "remote", "first",
-    "last", "second", "spare", "gaming", "processor", "quad", "dual", "core", "cores", "cpu", "gpu", "ram",
-    "only", "and", "with", "for", "run", "test", "build", "train",
-})  # fmt: skip
+EVERYDAY = frozenset(phrasebook.phrases("names", "machines")["everyday"])
 
 
 def shorter(profile: Profile) -> dict[str, tuple[Value, ...]]:

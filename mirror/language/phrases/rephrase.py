@@ -10,14 +10,16 @@ from collections.abc import Callable
 from functools import cache
 
 from mirror.language.phrases import small_talk, two_meanings, units_in_words
-from mirror.language.phrases.size_words import BUDGETS, COUNTS, SIZES, Rule
+from mirror.language.phrases.size_words import BUDGETS, COUNTS, SEVERAL, SIZES, Rule
 from mirror.query.errors import Refusal
 from mirror.schema import catalog
+from mirror.words import phrasebook
+from mirror.words.phrasebook import one_of
 
 # Where the second half of a sentence that is turned around ends.
 _REST = r"(?= for\b| at\b| in\b| with\b| when\b| of\b|[?.,!]|$)"
 _A, _B = r"(?P<a>[\w\s-]+?)", r"(?P<b>[\w\s-]+?)"
-_TIME = r"\d[\d.,]*\s*(?:ns|us|µs|ms|s|msec|microseconds?|milliseconds?|seconds?)\b"
+_TIME = rf"\d[\d.,]*\s*(?:{one_of(unit for unit, size in phrasebook.numbers('units', 'time').items() if size < 6e7)})\b"
 _ENDS = r"(?:best|worst|fastest|slowest|smallest|largest|highest|lowest|biggest|quickest|cheapest|newest|latest|most)"
 _GROWING = (
     r"(?:doubling the|doubling|tripling the|increasing the|increasing|decreasing|raising|lowering|"
@@ -69,10 +71,7 @@ def _two_ends(match: re.Match[str]) -> str:
     return f" {_MEANT[match['how']]} of {axis} {match['a']} relative to {axis} {match['b']} "
 
 
-_MEANT = {
-    "faster": "latency", "slower": "latency", "quicker": "latency", "smaller": "memory", "larger": "memory",
-    "bigger": "memory", "lighter": "memory", "more accurate": "auc", "less accurate": "auc",
-}  # fmt: skip
+_MEANT = {word: metric for metric, among in phrasebook.phrases("sizes", "compared").items() for word in among}
 _OPENING: tuple[Rule, ...] = (
     # "For each data set, which method ...": what stands behind is not grouped by as well.
     (
@@ -111,7 +110,7 @@ _OPENING: tuple[Rule, ...] = (
     (r"(?<=\d)\s*\.\.+\s*(?=\d)", " to "),
     (r"(?<=\d)\s*gb\s*(?:/|per)\s*s(?:ec|econd)?\b", "gb/s"),
     # "five fastest", "the three worst".
-    (rf"\b(?P<n>{'|'.join(list(COUNTS)[1:])})\s+(?={_ENDS}\b)", lambda m: f"{COUNTS[m['n']]} "),
+    (rf"\b(?P<n>{SEVERAL})\s+(?={_ENDS}\b)", lambda m: f"{COUNTS[m['n']]} "),
     # Open ends: "from 512 up", "64 or more".
     (r"\bfrom (?P<n>\d[\d.,]*\s*(?:[a-zµ%/]+)?) (?:up|upwards?|on|onwards?)\b", r"at least \g<n>"),
     (
@@ -127,19 +126,17 @@ _OPENING: tuple[Rule, ...] = (
     ),
 )
 _FRAMES: tuple[Rule, ...] = (
+    *((rf"\b(?:{one_of(among)})\b", put) for put, among in phrasebook.phrases("rewrites", "results").items()),
     # Factors in words: "twice as fast as", "three times as slow as".
     (r"\btwice (?=as (?:fast|quick|slow)\b)", "2 times "),
-    (r"\bhalf as (?:fast|quick) as\b", "2x slower than"),
-    (r"\bhalf as slow as\b", "2x faster than"),
-    (rf"\b(?P<n>{'|'.join(COUNTS)}) times (?=as (?:fast|quick|slow)\b)", lambda m: f"{COUNTS[m['n']]} times "),
+    (rf"\b(?P<n>{one_of(COUNTS)}) times (?=as (?:fast|quick|slow)\b)", lambda m: f"{COUNTS[m['n']]} times "),
     (r"\b(?P<n>\d+(?:\.\d+)?) ?(?:x|times) as (?:fast|quick)(?: as|(?= than))\b", r"\g<n>x faster than"),
     (r"\b(?P<n>\d+(?:\.\d+)?) ?(?:x|times) as slow as\b", r"\g<n>x slower than"),
-    (r"\b(?:twice|double) the (?:speed|throughput) of\b", "2x faster than"),
     (r"\b(?P<n>\d+(?:\.\d+)?) times (?=(?:faster|slower|smaller)\b)", r"\g<n>x "),
     # One value of an axis beside another: "is 2 threads faster than 1 thread".
     (
         rf"^\s*(?:is|are|does|do|was|were|will|would) (?:using |having )?(?P<a>\d[\d,]*) (?P<axis>{_AXIS_WORD})"
-        rf"(?: (?:run|runs|be|come out))?(?: (?:much|any|really|still))? (?P<how>{'|'.join(_MEANT)}) than "
+        rf"(?: (?:run|runs|be|come out))?(?: (?:much|any|really|still))? (?P<how>{one_of(_MEANT)}) than "
         rf"(?P<b>\d[\d,]*)(?: {_AXIS_WORD})?\b",
         _two_ends,
     ),
@@ -155,14 +152,12 @@ _FRAMES: tuple[Rule, ...] = (
         r"others?))? but\b",
         "except",
     ),
-    (r"\bapart from\b|\baside from\b|\bleaving (?:out|aside)\b|\bleave out\b|\bwithout counting\b", "except"),
     (
         r"\b(?P<what>[\w-]+) (?:is |are )?(?:excluded|left out|left aside|not included|not counted)\b",
         r"except \g<what> ",
     ),
     # "metadata included": it is in what inference must keep.
     (r"\b(?:metadata (?:is |being )?included|(?:including|incl\.?|counting) (?:the |all |its )*metadata)\b", " "),
-    (r"\b(?:in|the) actual bytes\b", " memory "),
     # What was tried: "what compression settings did you try for X".
     (
         rf"\b(?:what|which|what kinds? of) (?P<axis>{_AXIS_WORD})(?: (?:settings?|values?|levels?|options?))?"
@@ -185,7 +180,6 @@ _FRAMES: tuple[Rule, ...] = (
         r"go through|terminate[d]?)\b",
         "failed",
     ),
-    (r"\b(?:broke down|blew up|blow up|died|aborted|gave up|bombed)\b", "failed"),
     (r"(?:\band )?\bwhat (?:was|is|were|are) the (?:errors?|reasons?|error messages?|causes?)(?= *[?.!]*$)", " why "),
     (
         r"\b(?:ran|run|running|went|goes) into (?:the |a )?(?:time ?out|time limit)\b|\bhit the time limit\b",
@@ -213,7 +207,7 @@ _FRAMES: tuple[Rule, ...] = (
     (
         rf"\b(?:does|do|will|would|can) (?:more |larger |bigger |a larger |a bigger |fewer |smaller |the |"
         rf"stronger )?(?P<axis>{_AXIS_WORD}) "
-        rf"make (?P<what>[\w\s-]+?) (?:any |much )?(?P<how>{'|'.join(_MEANT)})\b",
+        rf"make (?P<what>[\w\s-]+?) (?:any |much )?(?P<how>{one_of(_MEANT)})\b",
         lambda m: f" {_MEANT[m['how']]} of {m['what']} by {m['axis']} ",
     ),
     (
@@ -225,8 +219,6 @@ _FRAMES: tuple[Rule, ...] = (
     # "c = 0.1", "in decreasing order", "by how many AUC points".
     (r"\bc ?[=:] ?(?=[\d.])|\bc in (?=[{(\[]? ?[\d.])", "compression "),
     (r"\bin (?:an? )?(decreasing|increasing|ascending|descending) order\b", r"\1"),
-    (r"\bby how many (?:auc )?points\b(?: of auc| in auc)?", "by how much auc"),
-    (r"\b(?:the )?(?:current )?(?:state of the art|sota)\b", "best"),
     (r"\b(sorted by|ranked by|rank by|sort by) test (auc|logloss|log loss|accuracy)\b", r"\1 \2 test"),
     # "how large is the gap": no question of memory.
     (
@@ -259,7 +251,6 @@ _FRAMES: tuple[Rule, ...] = (
         r")?(?:auc|quality|accuracy)\b",
         "auc loss",
     ),
-    (r"\bhow far (?:below|behind|under|off|above|ahead of|from)\b", "gap to"),
     # "does anyone beat dense", "is there anything faster than dense".
     (
         r"^\s*(?:does|did|do|can|will|would|is there|are there)? ?(?:any ?one|any ?body|anything|any methods?|"
@@ -308,19 +299,15 @@ _FRAMES: tuple[Rule, ...] = (
     # A time that is compared with is a limit: "faster than 20 µs".
     (rf"\b(?:faster|quicker|shorter) than (?={_TIME})", "latency under "),
     (rf"\b(?:slower|longer) than (?={_TIME})", "latency above "),
-    (r"\bnot (?:nearly )?as (?:fast|quick) as\b", "slower than"),
-    (r"\bnot (?:nearly )?as (?:small|compact) as\b", "larger than"),
-    (r"\bnot (?:nearly )?as (?:good|accurate) as\b", "worse than"),
     # "before and after 2026-11-01"; "since the beginning of November".
-    (r"\bbefore (?:and|vs\.?|versus) (?:after|since)\b", "changed since"),
     (r"\b(?:the )?(?:beginning|start) of (?=\w)", ""),
     # Who: a method, unless it is a person that is asked for.
     (r"\bwho (?=is|has|wins|gives|needs|takes|uses|leads|beats|comes)", "which method "),
     (r"\b(?:from|of) (?=(?:january|february|april|june|july|august|september|october|november|december)\b)", "in "),
-    (r"\btop (?P<n>two|three|four|five|six|seven|eight|nine|ten|twenty)\b", lambda m: f"top {COUNTS[m['n']]}"),
+    (rf"\btop (?P<n>{SEVERAL})\b", lambda m: f"top {COUNTS[m['n']]}"),
     # "which three methods have the lowest ..." asks for the three lowest.
     (
-        rf"(?:(?<=which )|(?<=what )|(?<=the )|^\s*)(?P<n>\d+|{'|'.join(list(COUNTS)[1:])}) "
+        rf"(?:(?<=which )|(?<=what )|(?<=the )|^\s*)(?P<n>\d+|{SEVERAL}) "
         r"(?P<what>methods|data ?sets|config(?:uration)?s|machines|trials|runs)\b"
         rf"(?P<between>[^?.!,\d]{{0,30}}?)(?={_ENDS}\b)",
         lambda m: f"{m['what']}{m['between']}{COUNTS.get(m['n'], m['n'])} ",
@@ -330,9 +317,7 @@ _FRAMES: tuple[Rule, ...] = (
         r"\b(?:the )?most (?:common|frequent) (?:(?:failure|error) )?reasons?(?: (?:for|of) (?:failures?|failing))?\b",
         "number of failures by reason",
     ),
-    (r"\bdivided by\b", "relative to"),
     (r"\bgrows? (?=(?:with|in)\b)", "scale "),
-    (r"\bnot counting\b", "except"),
     (
         r"\bhow (?P<how>slow|fast) (?:is|are) (?P<what>[\w\s-]+?) compared (?:to|with)\b",
         r"latency of \g<what> compared to",
@@ -380,10 +365,6 @@ _FRAMES: tuple[Rule, ...] = (
 )
 _SENTENCES: tuple[Rule, ...] = (
     # "single-threaded", "on two threads".
-    (r"\b(?:single|one)[- ]?thread(?:ed)?\b", "1 thread"),
-    (r"\b(?:dual|two)[- ]?thread(?:ed|s)?\b", "2 threads"),
-    (r"\bmulti[- ]?thread(?:ed|ing)?\b", "threads above 1"),
-    # Names glued to their number: bs512, d64, dim=64, b=64.
     (r"\b(bs|batch|dim|d|dims|comp|threads?)[=_]?(\d+(?:\.\d+)?)\b(?!\s*(?:bit))", r" \1 \2 "),
     (r"\b(l|k|b)[=_](\d+)\b", r" \1 \2 "),
     (r"\b(\w+)\s*=\s*(?=[\w.])", r"\1 = "),
@@ -415,9 +396,6 @@ _SENTENCES: tuple[Rule, ...] = (
     # Limits that are crossed.
     (r"\b(?:fall|drop|dip|go|sink|stay|remain|keep|get|lie|come|end)s?\s+(?:below|under)\b", "below"),
     (r"\b(?:rise|go|climb|stay|remain|keep|get|lie|come|end|reach)(?:e?s)?\s+(?:above|over)\b", "above"),
-    (r"\bexceeds?\b", "above"),
-    (r"\bno (?:larger|bigger|more|higher|slower|longer) than\b", "at most"),
-    (r"\bno (?:smaller|less|lower|fewer) than\b", "at least"),
     # What a trial as a whole takes is not what a call takes.
     (
         r"\bhow long (?:did|do|does|will) (?P<what>.*?\b(?:trials?|runs?|sweeps?)\b)",
@@ -430,7 +408,6 @@ _SENTENCES: tuple[Rule, ...] = (
         " ",
     ),
     # Few words of everyday that the lexicon holds in another form.
-    (r"\btrade[- ]?offs?\b", "tradeoff"),
     (r"\bmovie ?lens[- ](1m|206k|100k)\b", r"ml-\1"),
     (r"\be\.g\.|\bi\.e\.", " "),
 )

@@ -6,23 +6,20 @@ Each rule is a frame of a sentence, as in `rephrase`, which applies them.
 import re
 from collections.abc import Callable
 
+from mirror.language.phrases.units_in_words import SIZE_UNIT
+from mirror.words import phrasebook
+from mirror.words.phrasebook import one_of
+
 Rule = tuple[str, str | Callable[[re.Match[str]], str]]
 
-FRACTIONS = {
-    "half": "1/2", "a half": "1/2", "one half": "1/2", "a third": "1/3", "one third": "1/3", "a quarter": "1/4",
-    "one quarter": "1/4", "a fourth": "1/4", "a fifth": "1/5", "one fifth": "1/5", "an eighth": "1/8",
-    "one eighth": "1/8", "a tenth": "1/10",
-    "one tenth": "1/10", "a twentieth": "1/20", "one twentieth": "1/20", "a fiftieth": "1/50", "one fiftieth": "1/50",
-    "a hundredth": "1/100", "one hundredth": "1/100",
-}  # fmt: skip
-COUNTS = {
-    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",
-    "nine": "9", "ten": "10", "twelve": "12", "sixteen": "16", "twenty": "20", "fifty": "50", "hundred": "100",
-}  # fmt: skip
+_PARTS = {word: int(n) for word, n in phrasebook.numbers("numbers", "parts").items() if not word.endswith("s")}
+FRACTIONS = {"half": "1/2"} | {f"{one} {word}": f"1/{n}" for word, n in _PARTS.items() for one in ("a", "an", "one")}
+COUNTS = {word: f"{n:g}" for word, n in phrasebook.numbers("numbers", "cardinals").items() if 0 < n <= 100}
+SEVERAL = one_of(word for word, n in COUNTS.items() if n != "1")
 _NUMBER = r"\d+(?:\.\d+)?|\.\d+"
-_COUNT = rf"(?:{_NUMBER}|{'|'.join(COUNTS)})"
+_COUNT = rf"(?:{_NUMBER}|{one_of(COUNTS)})"
 _SHARE = r"(?P<share>\d+(?:\.\d+)?|\.\d+)\s*(?:%|percent|per cent|pct)"
-_FRACTION = rf"(?P<fraction>{'|'.join(FRACTIONS)})"
+_FRACTION = rf"(?P<fraction>{one_of(FRACTIONS)})"
 _WEIGHTS = (
     r"(?:size|memory|parameters|params|weights|footprint|budget|table|tables|capacity|parameter (?:count|budget)|"
     r"memory (?:footprint|budget)|embeddings?|embedding table|embedding parameters)"
@@ -31,20 +28,16 @@ _WHOLE = rf"(?:of (?:the |its |their |our |my )?)?(?:the )?(?:original |dense |f
 _IS = r"(?: (?:is|are|were|was|get|gets|remain|remains))?(?: still)?"
 _LEFT = rf"(?:{_IS} (?:kept|left|retained|remaining|stored|surviving)| remains?(?! \w+ than))?"
 _PRUNED = rf"(?:pruned|pruning|sparse|sparsity|prune rate|pruning rate|of (?:the )?(?:{_WEIGHTS} )?pruned)"
-_PRUNE = r"(?:pruned?|pruning(?: ratio| rate| level)?|sparsity|sparse|prunes)"
-_LESS = ("smaller", "less", "fewer", "reduction", "lighter", "tinier", "reduced")
-_SHRINK = (
-    r"(?:squeez(?:e|es|ed|ing)|shr(?:ink|inks|unk|ank|inking)|reduc(?:e|es|ed|ing)|cut(?:s|ting)?|compress(?:es|"
-    r"ed|ing)?|"
-    r"bring(?:s|ing)?|brought|push(?:es|ed|ing)?|trim(?:s|med|ming)?|slash(?:es|ed|ing)?|down)"
-)
+_PRUNE = f"(?:{one_of(phrasebook.words('sizes', 'pruning'))})"
+_LESS = phrasebook.words("sizes", "less")
+_SHRINK = f"(?:{one_of(phrasebook.words('sizes', 'shrinking'))})"
 # What is shrunk: never a metric that a limit could be of.
 _TABLE = (
     rf"(?:the |my |our |its |your |all |each |every |dense |full |everything |it |them |embedding |whole |down )*"
     rf"(?:(?:{_WEIGHTS}|model|models|everything|it|them) )?(?:of the (?:embeddings?|tables?|model) )?"
 )
 _LIMITS = r"(?P<limit>at most|at least|no more than|not more than|up to|less than|under|below|more than|over|above)"
-_BYTES = r"\d[\d.,]*\s*(?:[kmg]i?b|bytes|kilobytes?|megabytes?|gigabytes?)\b(?!/)"
+_BYTES = rf"\d[\d.,]*\s*{SIZE_UNIT}\b(?!/)"
 
 
 def _count(text: str) -> str:
@@ -83,11 +76,10 @@ def _fold(match: re.Match[str]) -> str:
 
 def _kept_list(match: re.Match[str]) -> str:
     """ "at half and quarter size" as the two compressions."""
-    words = re.findall(r"half|third|quarter|fourth|fifth|tenth|twentieth|fiftieth|hundredth", match[0])
-    return " compression " + ", ".join(FRACTIONS["half" if word == "half" else f"a {word}"] for word in words) + " "
+    return f" compression {', '.join(f'1/{_PARTS[word]}' for word in re.findall(one_of(_PARTS), match[0]))} "
 
 
-_NAMES = r"(?:half|(?:a |one )?(?:third|quarter|fourth|fifth|tenth|twentieth|fiftieth|hundredth))"
+_NAMES = rf"(?:half|(?:an? |one )?(?:{one_of(_PARTS)}))"
 
 BUDGETS: tuple[Rule, ...] = (
     # A budget: "with 1 MB", "a hard cap of 500 KB", "that fits in 1 MB", "if I only have 1 MB".
@@ -162,7 +154,7 @@ SIZES: tuple[Rule, ...] = (
     (rf"\b(?:at|with|to|for|in) {_NAMES}(?:(?:,| and| or|, and|/| vs\.?| versus) {_NAMES})*[- ]size\b", _kept_list),
     (
         r"\b(?:at|with|when|down to) (?:only |just )?"
-        r"(?P<fraction>(?:a|one) (?:third|quarter|fourth|fifth|tenth|twentieth|fiftieth|hundredth))"
+        rf"(?P<fraction>{one_of(f for f in FRACTIONS if not f.endswith('half'))})"
         r"(?! (?:of|the|as|more|less)\b)(?: kept)?",
         _kept_fraction,
     ),
@@ -173,7 +165,7 @@ SIZES: tuple[Rule, ...] = (
         lambda m: f" {m['n']}x smaller ",
     ),
     (
-        rf"\b(?P<n>{_COUNT})\s*(?:-?\s?fold|x|times)\s+(?P<word>{'|'.join(_LESS)})\b(?:\s+{_WEIGHTS})?(?!\s+than)",
+        rf"\b(?P<n>{_COUNT})\s*(?:-?\s?fold|x|times)\s+(?P<word>{one_of(_LESS)})\b(?:\s+{_WEIGHTS})?(?!\s+than)",
         _fold,
     ),
 )  # fmt: skip

@@ -6,20 +6,15 @@ word such as "paper" or "new" says something elsewhere, so it goes only with the
 
 import re
 
-_WHO = (
-    r"(?:(?:a|an|one|the|our|my|his|her) )?(?:reviewers?|referees?|boss|supervisor|advisor|adviser|professor|prof|"
-    r"manager|colleagues?|co-?authors?|customer|client|student|teacher|friend|cto|team lead)(?: ?#?\d\b| (?:one|"
-    r"two|three)\b)?"
-)
-_ASKS = (
-    r"(?:asks?|asked|is asking|are asking|keeps? asking|wants? to know|wanted to know|wonders?|would like to "
-    r"know|needs? to know|"
-    r"claims?|claimed|says|said|insists?|thinks?|believes?|suspects?|told (?:me|us))"
-)
-_WORK = (
-    r"(?:papers?|thesis|dissertation|talk|slides?|slide deck|deck|report|meeting|presentation|poster|rebuttal|appendix|"
-    r"camera[- ]ready|blog post|blog|homework|class|course|seminar|write-?up|ablation(?: study)?|manuscript|"
-    r"related work section|figure caption)"
+from mirror.words import phrasebook
+from mirror.words.phrasebook import one_of
+
+_PEOPLE = {who: one_of(among) for who, among in phrasebook.phrases("talk", "people").items()}
+_WHO = rf"(?:(?:a|an|one|the|our|my|his|her) )?(?:{_PEOPLE['asker']})(?: ?#?\d\b| (?:one|two|three)\b)?"
+_WORK = f"(?:{one_of(phrasebook.words('talk', 'work'))})"
+_OPENINGS, _ENDINGS, _ASIDES = (
+    {what: one_of(among) for what, among in phrasebook.phrases("talk", place).items()}
+    for place in ("openings", "endings", "asides")
 )
 # Not before a word that makes the phrase the name of something measured: "the paper sweep".
 _NO_NAME = r"(?! ?(?:sweeps?|runs?|machines?|trials?|results?|data|models?|configs?|configurations?|sizes?|steps?)\b)"
@@ -27,11 +22,8 @@ _END = r"(?=[ \t]*(?:[,.:;!?–—-]|$| i\b| we\b| please\b| show\b| what\b| whi
 
 _PHRASES = (
     # Greetings and thanks.
-    r"^\s*(?:hi|hello|hey|hiya|howdy|good (?:morning|afternoon|evening|day)|greetings|dear (?:all|team|mirror))"
-    r"(?: (?:there|all|everyone|everybody|folks|team|guys|mirror|again))?\b\s*[,.!:;–—-]*",
-    r"\b(?:many thanks|thank you|thanks|thx|tia|cheers|ty)(?: (?:a lot|so much|very much|a bunch|in advance|"
-    r"again|all))*"
-    r"\s*[!.:)]*\s*$",
+    rf"^\s*(?:{_OPENINGS['greeting']})(?: (?:{_OPENINGS['addressed']}))?\b\s*[,.:!;–—-]*",
+    rf"\b(?:{_ENDINGS['thanks']})(?: (?:{_ENDINGS['how much']}))*\s*[!.:)]*\s*$",
     r"^\s*(?:ok(?:ay)?|alright|right|so|well|now|hmm+|um+|uh+|oh|ah)(?: (?:so|then|now|well))?\s*[,.:!–—]+",
     r"^\s*(?:ok(?:ay)?|alright|hmm+|um+|uh+)(?: so)?\b",
     # Who asks.
@@ -39,9 +31,8 @@ _PHRASES = (
     r"bit|rather|also))*"
     r" (?:new (?:here|to (?:this|all this|all of this|the field|the topic|embeddings?|embedding compression|"
     r"recommenders?|recommender systems|compression|mirror|ml|machine learning))|a (?:total |complete |bloody )?"
-    r"(?:beginner|newbie|newcomer|noob|student|layman)|no expert|not an expert)\b",
+    rf"(?:{_PEOPLE['beginner']})|no expert|not an expert)\b",
     r"\b(?:total |complete )?(?:newbie|noob|newcomer|beginner)(?:['’]?s)? (?:here|question)\b",
-    r"\bnew here\b",
     r"\bi (?:have |['’]ve )?(?:only |just )*(?:started|begun|got started|joined)(?: (?:here|out|reading|working|"
     r"recently|today|last week|"
     r"(?:with|in|on) (?:this|the|these) (?:topic|field|project|team|area|work|things)))+\b",
@@ -56,7 +47,7 @@ _PHRASES = (
     rf"writing|we are writing))?{_END}",
     rf"\b(?:i am|i['’]?m|we are|we['’]?re) (?:writing|preparing|working on|finishing|reviewing) "
     rf"(?:(?:a|an|my|our|the|this) ){_WORK}\b{_NO_NAME}(?: on [\w ]{{3,30}}?(?=[,.:;]))?",
-    rf"\b{_WHO} {_ASKS}(?: (?:me|us))?(?: (?:whether|if|for|that|about|to see))?\b\s*[:,]?",
+    rf"\b{_WHO} (?:{_PEOPLE['asks']})(?: (?:me|us))?(?: (?:whether|if|for|that|about|to see))?\b\s*[:,]?",
     # Who should answer, and how it is put.
     r"\b(?:do|does|can|could|would|might) (?:any ?(?:one|body)|some ?(?:one|body)) (?:here )?(?:happen to "
     r")?(?:please )?(?:know|remember|"
@@ -65,20 +56,15 @@ _PHRASES = (
     r"where|why)",
     r"\b(?:just |only )?(?:out of (?:pure |sheer |mere )?curiosity|being curious|for my (?:own "
     r")?(?:understanding|curiosity|"
-    r"information)|for the record|for reference|fyi)\b",
+    r"information))\b",
     r"\bif (?:you (?:do not|don['’]?t) mind|(?:it is |that['’]s |that is )?possible|i may(?: ask)?|i might ask|"
     r"you can|you could|"
     r"i remember (?:correctly|right|well)|i am not mistaken|i understand (?:correctly|right|this right|it right)|"
     r"you please)\b",
-    r"\b(?:in (?:plain|simple|other|a few|my own|your own) (?:words|terms|english)|in plain english|in a "
-    r"nutshell|long story short|"
-    r"to (?:be honest|make it short|put it simply|be clear|be precise)|simply put|put simply|in short|honestly|"
-    r"frankly|imho|imo|tbh|"
-    r"by the way|btw|iirc|afaik|as far as (?:you|we|i) know|no rush|no hurry|when you have time|i guess|i "
-    r"suppose|i think|i believe|"
-    r"i mean|you know|let['’]?s say|say|lol|haha)\b(?=\s*(?:[,.:;!?…]|$))",
-    r"\b(?:to be honest|by the way|btw|out of interest|long story short|i (?:was|am|['’]m) (?:just )?wondering"
-    r"(?: (?:if|whether|about))?|just wondering(?: (?:if|whether|about))?)\b",
+    rf"\b(?:in (?:plain|simple|other|a few|my own|your own) (?:words|terms|english)|{_ASIDES['where a clause ends']})\b"
+    r"(?=\s*(?:[,.:;!?…]|$))",
+    rf"\b(?:{_ASIDES['anywhere']}|i (?:was|am|['’]m) (?:just )?wondering(?: (?:if|whether|about))?"
+    r"|just wondering(?: (?:if|whether|about))?)\b",
     # A question hung on a statement, and a word on what is better.
     r",\s*(?:is|are|does|do|was|were|did|has|have)n['’]?t (?:it|they|that|he|she|we)(?=\s*[?.!,]|\s*$)",
     r"\b(?:lower|higher|smaller|larger|bigger|less|more)(?: (?:values?|numbers?))? (?:is|are|means) better"

@@ -10,30 +10,27 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from mirror.query.errors import Refusal
+from mirror.words import phrasebook
+from mirror.words.phrasebook import one_of
 
 HOW_TO_SAY = (
     "say since 2026-11-01, since monday, since last week, yesterday, in the last 3 days (days are UTC), before "
     "2026-11-10, in november, or over time"
 )
 
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_UNITS = ("hour", "day", "week", "month", "year")
-_NUMBERS = {
-    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-}  # fmt: skip
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
+_WEEKDAYS = phrasebook.numbers("calendar", "weekdays")
+_MONTHS = phrasebook.numbers("calendar", "months")
+_UNITS = tuple(phrasebook.phrases("calendar", "spans"))
+_NUMBERS = {word: int(n) for word, n in phrasebook.numbers("numbers", "cardinals").items() if 0 < n <= 100}
 _DATE = r"\d{4}-\d{1,2}-\d{1,2}(?:[t ]\d{1,2}:\d{2}(?::\d{2})?)?(?:z| utc)?"
-_AMOUNT = rf"(?P<amount>\d{{1,6}}|{'|'.join(_NUMBERS)})\s+(?P<unit>{'|'.join(_UNITS)})s?"
-_NAMED = rf"today|yesterday|(?:this|last)\s+(?:{'|'.join(_UNITS[1:])})|(?:last\s+)?(?:{'|'.join(_DAYS)})"
+_AMOUNT = rf"(?P<amount>\d{{1,6}}|{one_of(_NUMBERS)})\s+(?P<unit>{'|'.join(_UNITS)})s?"
+_NAMED = rf"today|yesterday|(?:this|last)\s+(?:{'|'.join(_UNITS[1:])})|(?:last\s+)?(?:{one_of(_WEEKDAYS)})"
 
 _START = r"(?<![\w-])"  # not within a name such as run-2026-11-01
 _END = r"(?:'s)?(?![\w-])"
 
 # A date in words, which becomes an ISO date first; `may` and `march` alone are everyday words.
-_MONTH = rf"(?P<month>{'|'.join(f'{m[:3]}(?:{m[3:]})?' if len(m) > 3 else m for m in _MONTHS)}|sept)\.?"
+_MONTH = rf"(?P<month>{one_of(_MONTHS)})\.?"
 _YEAR = r"(?:,?\s+(?P<year>20\d\d))?"
 _WRITTEN = (
     re.compile(rf"{_START}{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?!\d){_YEAR}(?![\w-])"),
@@ -132,11 +129,10 @@ def _with_iso_dates(text: str, now: datetime) -> str:
 
 
 def _of_month(match: re.Match[str], now: datetime, day: int) -> datetime:
-    month = next(i for i, name in enumerate(_MONTHS, 1) if name.startswith(match["month"][:3]))
     year = int(match["year"]) if match["year"] else now.year
     try:
-        moment = datetime(year, month, day)
-        return moment if match["year"] or moment <= now else datetime(year - 1, month, day)
+        moment = datetime(year, int(_MONTHS[match["month"]]), day)
+        return moment if match["year"] or moment <= now else moment.replace(year=year - 1)
     except ValueError as error:
         raise Refusal(f"“{match[0].strip()}” is no date of the calendar: write it like 2026-11-01.") from error
 
@@ -179,8 +175,8 @@ def _named(name: str, now: datetime) -> tuple[datetime, datetime]:
     """(start, end) of a named day, week, month or year."""
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     which, _, unit = name.rpartition(" ")
-    if unit in _DAYS:
-        back = (today.weekday() - _DAYS.index(unit)) % 7
+    if unit in _WEEKDAYS:
+        back = (today.weekday() - int(_WEEKDAYS[unit])) % 7
         if which == "last" and back == 0:
             back = 7
         start = today - timedelta(days=back)

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable
 
 from mirror.query.errors import Ambiguity
+from mirror.words import phrasebook
 
-_ENDS = {"small": "smallest", "tiny": "smallest", "low": "smallest", "big": "largest", "large": "largest"}
-_ENDS |= {"huge": "largest", "high": "largest", "wide": "largest", "narrow": "smallest"}
+_ENDS = {word: end for end, among in phrasebook.phrases("sizes", "ends").items() for word in among}
 
 # A word, what is asked, and what it may be put as.
 _MEANINGS: tuple[tuple[str, str, Callable[[re.Match[str]], tuple[str, ...]]], ...] = (

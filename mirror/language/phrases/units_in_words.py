@@ -2,6 +2,9 @@
 
 import re
 
+from mirror.words import phrasebook
+from mirror.words.phrasebook import one_of
+
 _SPEED_WORD = re.compile(
     r"\b(?:throughput|latency|latencies|speed|samples/s|samples per second|examples per second|examples/s|qps|"
     r"step time|"
@@ -10,14 +13,14 @@ _SPEED_WORD = re.compile(
 _RECORDED_WORD = re.compile(
     r"\b(?:auc|loss|logloss|alive|live|turnover|threshold|regret|curves?|accuracy|quality|over)\b"
 )
-_SIZE_UNIT = r"(?:[kmg]i?b|bytes|kilobytes?|megabytes?|gigabytes?|mbs|kbs|gbs)"
-_TIME_UNIT = r"(?:ns|us|µs|ms|msec|microseconds?|milliseconds?|nanoseconds?|usec)"
+SIZE_UNIT = f"(?:{one_of({unit.lower() for unit in phrasebook.words('units', 'bytes') if len(unit) > 1})})"
+_TIME_UNIT = f"(?:{one_of(unit for unit, size in phrasebook.numbers('units', 'time').items() if size < 1e6)})"
 _ASKED_IN = r"(?:\b(?:all |just |only |measured |expressed |given )*in (?:the )?(?:unit )?|\(in |[(\[])"
 _WISHED = (
     (
         re.compile(
             rf"(?:{_ASKED_IN}|\b(?:how many|how much|just the|only the|number of) (?:actual |real "
-            rf")?){_SIZE_UNIT}\b[)\]]?(?!/s)"
+            rf")?){SIZE_UNIT}\b[)\]]?(?!/s)"
         ),
         re.compile(
             r"\b(?:memory|size|sizes|footprint|metadata|params|parameters|weights|space|storage|ram|rss|how big|"

@@ -6,29 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
+from mirror.words import phrasebook
+from mirror.words.phrasebook import one_of
+
 # Unit -> (what it measures, its size), as written in texts and for columns; all else counts as a plain number.
 UNITS: dict[str, tuple[str, float]] = {
-    **dict.fromkeys(("ns", "nanoseconds", "nanosecond"), ("time", 1e-3)),
-    **dict.fromkeys(("μs", "us", "microseconds", "microsecond"), ("time", 1.0)),
-    **dict.fromkeys(("ms", "milliseconds", "millisecond"), ("time", 1e3)),
-    **dict.fromkeys(("s", "sec", "seconds", "second"), ("time", 1e6)),
-    **dict.fromkeys(("min", "minutes", "minute"), ("time", 6e7)),
-    **dict.fromkeys(("h", "hours", "hour"), ("time", 3.6e9)),
-    **dict.fromkeys(("B", "bytes", "byte"), ("bytes", 1.0)),
-    **dict.fromkeys(("kB", "KB", "kb"), ("bytes", 1e3)),
-    **dict.fromkeys(("MB", "mb", "megabytes"), ("bytes", 1e6)),
-    **dict.fromkeys(("GB", "gb", "gigabytes"), ("bytes", 1e9)),
-    **{unit: ("bytes", 1024.0**power) for power, unit in enumerate(("KiB", "MiB", "GiB"), 1)},
-    "MB/s": ("rate", 1e6),
-    "GB/s": ("rate", 1e9),
-    **dict.fromkeys(("%", "percent", "per cent", "percentage points", "pp"), ("share", 0.01)),
-    **dict.fromkeys(("x", "×", "times", "-fold", "fold"), ("ratio", 1.0)),
-    **dict.fromkeys(("k", "K", "thousand"), ("", 1e3)),
-    **dict.fromkeys(("M", "million"), ("", 1e6)),
-    **dict.fromkeys(("G", "billion"), ("", 1e9)),
-    **dict.fromkeys(("st", "nd", "rd", "th"), ("place", 1.0)),
+    unicodedata.normalize("NFKC", unit): ("" if e.section.startswith("scale") else e.section, float(e.meaning))
+    for e in phrasebook.entries("units")
+    for unit in e.phrases
 }
-_UNIT = "|".join(re.escape(u) for u in sorted(UNITS, key=len, reverse=True))
+_UNIT = one_of(UNITS)
 _NUMBER = re.compile(
     r"(?<![\w.,/:^×⁄])(?<!\^[-+])(?P<sign>[-+])?(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:[eE](?P<power>[-+]?\d+))?"
     rf"(?: ?(?P<unit>{_UNIT})(?!\w))?(?![\w^⁄]|[.,:/]\d)"
@@ -42,38 +29,24 @@ _COUNTED = re.compile(
     re.IGNORECASE,
 )
 
-_SMALL = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-)  # fmt: skip
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_LARGE = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 1_000_000}
-_VALUES = {w: n for n, w in enumerate(_SMALL)} | {w: 10 * n for n, w in enumerate(_TENS, 2)} | _LARGE
-_NTH = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_PLACES = {w: n for n, w in enumerate(_NTH, 1)}
-_PARTS = {"half": 2, "halves": 2, "quarter": 4, "quarters": 4, "hundredth": 100, "thousandth": 1_000}
-_PARTS |= {w + s: n for w, n in _PLACES.items() if n > 2 for s in ("", "s")}
-_MULTIPLES: dict[str, float] = {
-    **dict.fromkeys(("twice", "double", "doubles", "doubled", "doubling"), 2.0),
-    **dict.fromkeys(("thrice", "triple", "triples", "tripled"), 3.0),
-    **dict.fromkeys(("quadruple", "quadruples", "quadrupled"), 4.0),
-    **dict.fromkeys(("halved", "halving"), 0.5),
-    **{f"{w}fold": float(n) for w, n in _VALUES.items() if n > 1},
-}
-_WORD = "|".join(sorted(_VALUES, key=len, reverse=True))
+_VALUES = {word: int(n) for word, n in phrasebook.numbers("numbers", "cardinals").items()}
+_PLACES = phrasebook.numbers("numbers", "ordinals")
+_PARTS = phrasebook.numbers("numbers", "parts")
+_MULTIPLES = phrasebook.numbers("numbers", "multiples") | {f"{w}fold": float(n) for w, n in _VALUES.items() if n > 1}
+_WORD = one_of(_VALUES)
 _WORDS = re.compile(rf"\b(?:{_WORD})(?:(?:[ -]| and )(?:{_WORD}))*\b(?P<times>[ -](?:times|fold)\b)?", re.IGNORECASE)
 _PART = re.compile(
-    rf"\b(?:(?P<many>an?|{_WORD})[ -])?(?P<part>{'|'.join(_PARTS)})\b(?P<of> of\b| the\b| as\b| its\b)?", re.IGNORECASE
+    rf"\b(?:(?P<many>an?|{_WORD})[ -])?(?P<part>{one_of(_PARTS)})\b(?P<of> of\b| the\b| as\b| its\b)?", re.IGNORECASE
 )
-_MULTIPLE = re.compile(rf"\b(?:{'|'.join(_MULTIPLES)})\b", re.IGNORECASE)
-_PLACE = re.compile(rf"(?<!per )(?<!a )\b(?:{'|'.join(_NTH)})\b", re.IGNORECASE)
+_MULTIPLE = re.compile(rf"\b(?:{one_of(_MULTIPLES)})\b", re.IGNORECASE)
+_PLACE = re.compile(rf"(?<!per )(?<!a )\b(?:{one_of(_PLACES)})\b", re.IGNORECASE)
 _VAGUE = re.compile(r"\b(?:dozens|hundreds|thousands|millions|billions?|orders? of magnitude)\b", re.IGNORECASE)
 _PRECISION = re.compile(r"\b(?:half|single|double)[- ]precision\b", re.IGNORECASE)
 _PERCENTILE = re.compile(r"\bp(?P<p>\d{1,2})\b|\b(?P<n>\d{1,2})(?:st|nd|rd|th)[ -]percentile\b", re.IGNORECASE)
 _DASHED = re.compile(r"\d+-\d+-[\d-]+")  # a date in digits: one thing, and no list of numbers
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = rf"(?:{'|'.join(_MONTHS)})[a-z]*"
+_MONTHS = phrasebook.numbers("calendar", "months")
+_MONTH = one_of(_MONTHS)
 _DATE = re.compile(
     rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})"
     rf"|(?P<month2>{_MONTH}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?)\b(?:,? (?P<year>\d{{4}})\b)?",
@@ -144,7 +117,7 @@ def dates(text: str) -> tuple[list[WrittenDate], str]:
     """The dates with a month in words (`3 November 2026`, `Nov 3`), and the text without them."""
     found = []
     for m in _DATE.finditer(text):
-        month = _MONTHS.index((m["month"] or m["month2"])[:3].lower()) + 1
+        month = int(_MONTHS[(m["month"] or m["month2"]).lower()])
         year = int(m["year"]) if m["year"] else None
         try:
             day: int | None = date(year or 2000, month, int(m["day"] or m["day2"])).day
@@ -214,7 +187,7 @@ def _in_words(text: str) -> Iterator[Written]:
     for m in _MULTIPLE.finditer(text):
         yield Written(m.start(), m[0], (_about(_MULTIPLES[m[0].lower()]),))
     for m in _PLACE.finditer(text):
-        place = float(_PLACES[m[0].lower()])
+        place = _PLACES[m[0].lower()]
         yield Written(m.start(), m[0], (Number(place, place, "place"),))
     for m in _WORDS.finditer(text):
         value = float(_value_of(m[0].lower()))

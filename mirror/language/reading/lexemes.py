@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 
 import snowballstemmer
 
-from mirror.language.reading.lexicon import irregular
+from mirror.language.reading.cues import irregular, kinds
 from mirror.table.values import Value
 
 _STEMMER = snowballstemmer.stemmer("english")
@@ -19,12 +19,10 @@ _TOKEN = re.compile(
     r"|(?P<word>[^\W_]+(?:'[^\W\d_]+)?)|(?P<comma>[,;])"
 )
 _SCALES = {"k": 1e3, "m": 1e6, "mio": 1e6, "bn": 1e9, "thousand": 1e3, "million": 1e6, "billion": 1e9, "hundred": 100}
-_NUMBERS = {
-    word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
-    )
-} | {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "hundred": 100, "dozen": 12}
+_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+_NUMBERS = {word: number for number, word in enumerate(_ONES.split())} | {
+    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "hundred": 100, "dozen": 12,
+}  # fmt: skip
 _SHORT = {"can't": "can not", "won't": "will not", "cannot": "can not", "didnt": "did not", "dont": "do not",
           "doesnt": "does not", "havent": "have not", "hasnt": "has not", "isnt": "is not", "arent": "are not",
           "wasnt": "was not", "werent": "were not"}  # fmt: skip
@@ -117,3 +115,9 @@ def _scaled(tokens: list[Token]) -> list[Token]:
         else:
             found.append(token)
     return found
+
+
+@cache
+def of_kind(kind: str) -> frozenset[str]:
+    """The stems of the words that tell a kind of names (`mirror/words/reading/kinds.yaml`)."""
+    return frozenset(stem(word) for word in kinds()[kind])

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from mirror.language.reading.lexemes import Token, stem, stems
-from mirror.language.reading.lexicon import abbreviations, cues, synonyms
-from mirror.query.tables.form import ColumnRef
+from mirror.language.reading.cues import abbreviations, cues, synonyms
+from mirror.language.reading.lexemes import Token, of_kind, stem, stems
+from mirror.query.other_data.form import ColumnRef
 from mirror.schema.database import Column, Database, ForeignKey, Relation
 from mirror.schema.names import foreign_key_roles, words_of
 
@@ -20,13 +20,11 @@ MOST_WORDS = 7
 EXACT, OWN_TABLE, PART, SYNONYM, TYPO, PART_OF_VALUE = 0.0, 0.05, 0.35, 0.6, 0.9, 0.5
 _PREFIXES = frozenset(("tbl", "dim", "fact", "stg", "vw", "v", "t", "tab"))
 # Words of a name that name nothing by themselves.
-_WEAK = frozenset(stem(w) for w in "id key code number name type date no nr the of is has at to in day time".split())
-_GENDER = frozenset((stem("gender"), stem("sex")))
+_WEAK = of_kind("weak")
 _GENDERS = {
     ("f", "w", "female", "woman", "weiblich"): ("female", "females", "women", "woman", "girls", "ladies", "womens"),
     ("m", "male", "man", "männlich"): ("male", "males", "men", "man", "boys", "mens"),
 }
-_PROSE = frozenset(stem(w) for w in ("comment", "note", "remark", "text", "description", "summary", "message", "review"))
 _YES = frozenset(("yes", "y", "true", "t", "ja", "oui", "si", "1"))
 _NO = frozenset(("no", "n", "false", "f", "nein", "non", "0"))
 
@@ -53,6 +51,7 @@ class Link:
 
     @property
     def place(self) -> ColumnRef:
+        """The column, or that of the value."""
         assert self.column is not None
         return ColumnRef(self.table, self.column)
 
@@ -119,10 +118,9 @@ class Linker:
         if flag is None:
             for value in (*column.values, *column.index):
                 self._add_value(relation, column, value)
-        if column.unique and column.type in ("integer", "text") and (named := tuple(w for w in words if w not in _WEAK)):
-            if len(self.database.relations) == 1 and len(named) < len(words_of(column.name)) + 1 and is_named_key(column.name):
-                self._put(named, Link("rel", relation.name, cost=OWN_TABLE))  # "Booking #" tells bookings apart
-        if set(words) & _GENDER:
+        if column.unique and len(self.database.relations) == 1 and is_named_key(column.name):
+            self._put((w for w in words if w not in _WEAK), Link("rel", relation.name, cost=OWN_TABLE))  # "Booking #"
+        if set(words) & of_kind("gender"):
             self._add_genders(relation, column)
 
     def _add_flag(
@@ -130,7 +128,10 @@ class Linker:
     ) -> None:
         plain = tuple(w for w in words if w not in ("is", "has", "was", "be", "have"))
         for phrase, cost in _phrases(plain or words):
-            self._put(phrase, Link("flag", relation.name, column.name, flag[0], cost + 0.05 + 0.3 * (phrase != (plain or words))))
+            self._put(
+                phrase,
+                Link("flag", relation.name, column.name, flag[0], cost + 0.05 + 0.3 * (phrase != (plain or words))),
+            )
             if len(phrase) == 1 and cost <= PART:
                 for prefix in ("un", "in", "non", "dis", "not "):
                     self._put(
@@ -149,7 +150,7 @@ class Linker:
         if not words or len(words) > 12:
             return
         self._put(words, Link("val", relation.name, column.name, value, EXACT + 0.05))
-        if len(words) > 1 and not (_PROSE & set(name_stems(column.name))):
+        if len(words) > 1 and not (of_kind("prose") & set(name_stems(column.name))):
             self._put(("".join(words),), Link("val", relation.name, column.name, value, 0.1))
             for size in range(len(words) - 1, 0, -1):
                 for start in range(len(words) - size + 1):
@@ -188,7 +189,11 @@ class Linker:
         """What a word that names nothing may be a slip of."""
         if len(token.text) < 4 or not token.text.isalpha() or (token.text,) in cues():
             return ()
-        short = [w for w in self._vocabulary if 3 <= len(w) <= 5 and len(token.text) >= len(w) + 2 and token.text.startswith(w)]
+        short = [
+            w
+            for w in self._vocabulary
+            if 3 <= len(w) <= 5 and len(token.text) >= len(w) + 2 and token.text.startswith(w)
+        ]
         if short:  # `prem` for "premium"
             return tuple(replace(k, cost=k.cost + PART) for w in short for k in self.at((w,)) if k.kind == "col")
         close = difflib.get_close_matches(token.stem, self._vocabulary, n=2, cutoff=0.8)

@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from mirror.language.reading.draft import Belonging, Draft, Limit, Rank, Target, Test, Wanted
-from mirror.language.reading.lexicon import Cue
+from mirror.language.other_data.spans import Span as Time
+from mirror.language.reading.covers import Cover, Span
+from mirror.language.reading.cues import Cue
 from mirror.language.reading.linking import is_flag
-from mirror.language.reading.spans import Cover, Span
-from mirror.language.tables.spans import Span as Time
-from mirror.query.tables.form import ColumnRef
+from mirror.language.reading.query_draft import Belonging, Draft, Limit, Rank, Target, Test, Wanted
+from mirror.query.other_data.form import ColumnRef
 from mirror.schema.database import Column, Database
 
 _NOTHING = Span(-1, -1, "end", 0.0)
@@ -41,7 +41,7 @@ class Pieces:
         while self._at < len(self._spans):
             span = self._spans[self._at]
             self._at += 1
-            getattr(self, f"on_{span.kind}", self._leave)(span)
+            getattr(self, f"_on_{span.kind}", self._leave)(span)
         self._end()
         return self._draft
 
@@ -73,7 +73,7 @@ class Pieces:
 
     # -- names -----------------------------------------------------------------------------------------------------
 
-    def on_rel(self, span: Span) -> None:
+    def _on_rel(self, span: Span) -> None:
         assert span.link
         following = self._spans[self._at] if self._at < len(self._spans) else _NOTHING
         if (
@@ -89,7 +89,7 @@ class Pieces:
             return  # "by research group": the column says it
         self._thing(span, Target(table=span.link.table, role=span.link.role, part=0.05 < span.link.cost < 0.6))
 
-    def on_col(self, span: Span) -> None:
+    def _on_col(self, span: Span) -> None:
         assert span.link
         place = span.link.place
         column = self._column(place)
@@ -113,7 +113,7 @@ class Pieces:
             self._neg = False
         self._thing(span, Target(table=place.table, place=place))
 
-    def on_measure(self, span: Span) -> None:
+    def _on_measure(self, span: Span) -> None:
         if (
             self._last is not None
             and self._last.cue is not None
@@ -128,7 +128,7 @@ class Pieces:
             return
         self._thing(span, Target(cue=span.cue))
 
-    def on_bucket(self, span: Span) -> None:
+    def _on_bucket(self, span: Span) -> None:
         bucket = span.meaning
         previous = self._spans[self._at - 2] if self._at >= 2 else _NOTHING
         if self._draft.elapsed and bucket in ("day", "year", "month", "week", "hour") and not self._by:
@@ -342,7 +342,7 @@ class Pieces:
 
     # -- values and conditions -------------------------------------------------------------------------------------
 
-    def on_val(self, span: Span) -> None:
+    def _on_val(self, span: Span) -> None:
         assert span.link
         place, values = span.link.place, [span.link.value]
         negated = self._take_neg()
@@ -373,7 +373,7 @@ class Pieces:
     def _both(self) -> bool:
         return any(s.kind == "both" for s in self._spans[: self._at])
 
-    def on_flag(self, span: Span) -> None:
+    def _on_flag(self, span: Span) -> None:
         assert span.link
         link = span.link
         value: object = link.value
@@ -439,12 +439,16 @@ class Pieces:
         self._skip_to(number)
         return Limit(span.meaning, (number.value,))  # type: ignore[arg-type]
 
-    def on_cmp(self, span: Span) -> None:
+    def _on_cmp(self, span: Span) -> None:
         limit = self._limit_of(span)
         if limit is None:
             following = self._peek()
             later = self._spans[self._spans.index(following) + 1 :][:2] if following is not _NOTHING else []
-            if following.kind in ("rel", "col", "measure") and [s.kind for s in later] == ["than", "agg"] and later[1].meaning == "avg":
+            if (
+                following.kind in ("rel", "col", "measure")
+                and [s.kind for s in later] == ["than", "agg"]
+                and later[1].meaning == "avg"
+            ):
                 self._spans = [s for s in self._spans if s not in later]  # "more tickets than the average show"
                 self._limit = Limit(span.meaning, ())  # type: ignore[arg-type]
                 return
@@ -471,7 +475,7 @@ class Pieces:
                     self._test(Test(self._last, span.meaning, (there,)))  # type: ignore[arg-type]
                     return
             if span.meaning == ">" and following.kind in ("rel", "col", "measure") and span.text in ("more", "greater"):
-                self.on_sup(span)  # "which has more orders"
+                self._on_sup(span)  # "which has more orders"
             else:
                 self._leave(span)
             return
@@ -509,7 +513,7 @@ class Pieces:
             self._tested(Target(), limit)
             draft.cost += 0.4
 
-    def on_num(self, span: Span) -> None:
+    def _on_num(self, span: Span) -> None:
         after = self._peek(0, ())
         draft = self._draft
         if after.kind == "after":
@@ -530,7 +534,7 @@ class Pieces:
             return
         if after.kind in ("sup", "adj", "first") and isinstance(span.value, int):
             self._skip_to(after)
-            getattr(self, f"on_{after.kind}")(after)
+            getattr(self, f"_on_{after.kind}")(after)
             if draft.rank:
                 draft.rank.number = span.value
             return
@@ -555,7 +559,7 @@ class Pieces:
             return
         self._leave(span)
 
-    def on_adj(self, span: Span) -> None:
+    def _on_adj(self, span: Span) -> None:
         """`oldest`, `cheaper than 10`, `longer than average`."""
         assert span.cue
         target = Target(cue=span.cue)
@@ -573,7 +577,7 @@ class Pieces:
             return
         self._ranked(Rank(largest, target))
 
-    def on_mean(self, span: Span) -> None:
+    def _on_mean(self, span: Span) -> None:
         """`above average`, of what follows or of what was named."""
         limit = Limit(span.meaning, ())  # type: ignore[arg-type]
         following = self._peek(0)
@@ -585,10 +589,10 @@ class Pieces:
             return
         self._compared(limit)
 
-    def on_time(self, span: Span) -> None:
+    def _on_time(self, span: Span) -> None:
         self._draft.times.append((span.value, None, self._inside is not None))  # type: ignore[arg-type]
 
-    def on_text(self, span: Span) -> None:
+    def _on_text(self, span: Span) -> None:
         if self._last and self._last.place:
             self._test(Test(self._last, "<>" if self._take_neg() else "=", (span.value,)))
         else:
@@ -596,7 +600,7 @@ class Pieces:
 
     # -- cues ------------------------------------------------------------------------------------------------------
 
-    def on_agg(self, span: Span) -> None:
+    def _on_agg(self, span: Span) -> None:
         if span.meaning == "distinct" and self._which and not span.text.startswith(("how", "number")):
             return  # "which kinds of absence"
         if self._aggregate is not None and self._aggregate.meaning == "avg" and span.meaning in ("count", "sum"):
@@ -605,7 +609,13 @@ class Pieces:
             return  # "how many in total"
         following = self._peek()
         rank = self._draft.rank
-        if span.meaning == "avg" and following.kind in ("end", "time", "of") and rank and rank.target and not rank.aggregate:
+        if (
+            span.meaning == "avg"
+            and following.kind in ("end", "time", "of")
+            and rank
+            and rank.target
+            and not rank.aggregate
+        ):
             rank.aggregate = "avg"  # "the best ratings on average"
             return
         if span.meaning in ("sum", "avg") and following.kind in ("end", "by", "time") and self._draft.listed:
@@ -616,7 +626,7 @@ class Pieces:
             return
         self._aggregate = span
 
-    def on_much(self, span: Span) -> None:
+    def _on_much(self, span: Span) -> None:
         self._aggregate = span
 
     def _take_aggregate(self) -> str | None:
@@ -627,7 +637,7 @@ class Pieces:
         negated, self._neg = self._neg, False
         return negated
 
-    def on_sup(self, span: Span) -> None:
+    def _on_sup(self, span: Span) -> None:
         self._ranked(Rank(span.meaning in ("max", ">"), text=span.text))
 
     def _ranked(self, rank: Rank) -> None:
@@ -644,17 +654,17 @@ class Pieces:
         if self._aggregate is not None and rank.target is None and self._aggregate.meaning != "count":
             rank.aggregate = self._take_aggregate()  # type: ignore[assignment]
 
-    def on_first(self, span: Span) -> None:
+    def _on_first(self, span: Span) -> None:
         number = self._peek(0, ())
         if number.kind == "num" and self._peek(1, ()).kind == "bucket":
             self._leave(span)
             return
-        from mirror.language.reading.lexicon import cues
+        from mirror.language.reading.cues import cues
 
         cue = next(c for c in cues()[("most", "recent")] if c.kind == "adj")
         self._ranked(Rank(span.meaning == "max", Target(cue=cue)))
 
-    def on_nth(self, span: Span) -> None:
+    def _on_nth(self, span: Span) -> None:
         following = self._peek(0, ())
         if following.kind == "col" and following.link and self._column(following.link.place).type == "integer":
             self._skip_to(following)  # "the second floor"
@@ -665,7 +675,7 @@ class Pieces:
         else:
             self._draft.rank = Rank(True, nth=int(span.meaning))
 
-    def on_by(self, span: Span) -> None:
+    def _on_by(self, span: Span) -> None:
         before, following = self._spans[self._at - 2] if self._at > 1 else _NOTHING, self._peek()
         if (
             span.text == "by"
@@ -682,18 +692,18 @@ class Pieces:
     def _asks(self) -> bool:
         return any(s.kind in ("which", "who") for s in self._spans[: self._at])
 
-    def on_neg(self, span: Span) -> None:
+    def _on_neg(self, span: Span) -> None:
         if self._peek().kind in ("least", "twice"):
             self._skip_to(self._peek())
         if self._peek().kind == "neg":  # "have not", "never"
             self._skip_to(self._peek())
         self._neg = True
 
-    def on_every(self, span: Span) -> None:
+    def _on_every(self, span: Span) -> None:
         if span.text != "only" or self._draft.tables:
             self._every = span.text != "only"
 
-    def on_share(self, span: Span) -> None:
+    def _on_share(self, span: Span) -> None:
         if self._draft.gap:
             return  # "in percentage points"
         self._draft.share = True
@@ -707,27 +717,27 @@ class Pieces:
         if self._last is not None and self._last in self._draft.listed and self._peek().kind == "end":
             self._draft.share_of = self._last
 
-    def on_gap(self, span: Span) -> None:
+    def _on_gap(self, span: Span) -> None:
         self._draft.gap = True
 
-    def on_ratio(self, span: Span) -> None:
+    def _on_ratio(self, span: Span) -> None:
         self._draft.gap = self._draft.share = True
 
-    def on_who(self, span: Span) -> None:
+    def _on_who(self, span: Span) -> None:
         self._draft.person = True
 
-    def on_which(self, span: Span) -> None:
+    def _on_which(self, span: Span) -> None:
         self._which = True
 
-    def on_show(self, span: Span) -> None:
+    def _on_show(self, span: Span) -> None:
         self._show = True
 
-    def on_sort(self, span: Span) -> None:
+    def _on_sort(self, span: Span) -> None:
         self._draft.sort = self._draft.sort or Rank(span.meaning == "down", marked=False)
         if span.text.endswith("by"):
             self._by = True
 
-    def on_and(self, span: Span) -> None:
+    def _on_and(self, span: Span) -> None:
         following = self._peek()
         if self._draft.groups and self._last in self._draft.groups and following.kind in ("col", "bucket"):
             self._by = True  # "by city and year"
@@ -741,19 +751,19 @@ class Pieces:
         elif self._neg:
             self._neg = True
 
-    def on_or(self, span: Span) -> None:
+    def _on_or(self, span: Span) -> None:
         self._or = True
 
-    def on_verse(self, span: Span) -> None:
+    def _on_verse(self, span: Span) -> None:
         self._draft.gap |= False
 
-    def on_least(self, span: Span) -> None:
+    def _on_least(self, span: Span) -> None:
         if span.text in ("any", "some", "ever", "once"):
             return
         if self._draft.subject and self._peek().kind == "rel":
             self._limit = Limit(">=", (1,))
 
-    def on_twice(self, span: Span) -> None:
+    def _on_twice(self, span: Span) -> None:
         self._limit = Limit(">=", (2,))
         following = self._peek()
         if following.kind not in ("rel", "col"):
@@ -763,14 +773,14 @@ class Pieces:
                 self._belonging(others[-1])
                 self._draft.belongings[-1].count = (">=", 2)
 
-    def on_elapsed(self, span: Span) -> None:
+    def _on_elapsed(self, span: Span) -> None:
         self._draft.elapsed = True
         self._draft.unit = next((u for u in ("hours", "minutes") if u in span.text), "days")
 
-    def on_both(self, span: Span) -> None:
+    def _on_both(self, span: Span) -> None:
         self._draft.both = True
 
-    def on_still(self, span: Span) -> None:
+    def _on_still(self, span: Span) -> None:
         if self._peek(0, ()).kind in ("val", "flag"):
             return  # "still in transit"
         self._draft.still = True
@@ -778,10 +788,10 @@ class Pieces:
         if following.kind == "rel" and following.link:
             self._draft.still_table = following.link.table
 
-    def on_chart(self, span: Span) -> None:
+    def _on_chart(self, span: Span) -> None:
         self._draft.chart = span.meaning
 
-    def on_empty(self, span: Span) -> None:
+    def _on_empty(self, span: Span) -> None:
         following = self._peek()
         if following.kind == "col" and following.link:
             self._skip_to(following)

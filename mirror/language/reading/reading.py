@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from mirror.language.reading.covers import Cover, covers, linker_of, spans_of, tokens_of
 from mirror.language.reading.pieces import Pieces
 from mirror.language.reading.settle import Unsettled, settled
-from mirror.language.reading.spans import Cover, covers, linker_of, spans_of, tokens_of
 from mirror.query.errors import Refusal
-from mirror.query.tables.build import Built, build
-from mirror.query.tables.form import Asked
+from mirror.query.other_data.build import Built, build
+from mirror.query.other_data.form import Asked
 from mirror.schema.database import Database
 
 _MOST_COVERS = 40

@@ -4,14 +4,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from mirror.language.reading.draft import Draft, Rank, Target, Test, Wanted
-from mirror.language.reading.lexemes import stem
-from mirror.language.reading.lexicon import cues
+from mirror.language.reading.cues import cues
+from mirror.language.reading.lexemes import of_kind, stem
 from mirror.language.reading.linking import Linker, name_stems
+from mirror.language.reading.query_draft import Draft, Rank, Target, Test, Wanted
 from mirror.query.errors import Refusal
-from mirror.query.spec import ChartWish
-from mirror.query.tables import paths
-from mirror.query.tables.form import (
+from mirror.query.other_data import paths
+from mirror.query.other_data.form import (
     Aggregate,
     Asked,
     ColumnRef,
@@ -22,21 +21,10 @@ from mirror.query.tables.form import (
     Predicate,
     Presence,
 )
+from mirror.query.spec import ChartWish
 from mirror.schema.database import Column, Database
 from mirror.schema.names import dates, is_key, is_measure, label_columns, usual_aggregate
 
-_PEOPLE = frozenset(
-    stem(w)
-    for w in "customer employee member patient student player person user owner staff worker client guest passenger "
-    "teacher trainer doctor nurse author artist agent researcher driver rider tenant buyer seller coach manager".split()
-)
-_MANY = frozenset(stem(w) for w in ("quantity", "units", "pieces", "copies"))
-_PRICE = frozenset(stem(w) for w in ("price", "rate", "fee", "cost"))
-_ENDS = frozenset(
-    stem(w)
-    for w in "left leave end ended until to returned return closed cleared resolved finished completed decommissioned retired "
-    "cancelled terminated discharged checkout".split()
-)
 _FAR = 0.25  # a step from table to table
 
 
@@ -124,10 +112,10 @@ class Settler:
             holders = [k.table for k in self._database.foreign_keys if k.to == table]
             lookup = len(self._database.relation(table).columns) <= 6 and len(set(holders)) == 1 and bool(draft.tests)
             return holders[0] if lookup else table  # "desserts": dishes of that kind
-        tables = [r for r in self._database.relations if not r.view] or list(self._database.relations)
-        if len(tables) == 1:
-            return tables[0].name
-        if not tables:
+        relations = [r for r in self._database.relations if not r.view] or list(self._database.relations)
+        if len(relations) == 1:
+            return relations[0].name
+        if not relations:
             raise Unsettled
         self.cost += 1.0
         return self._facts()
@@ -135,12 +123,12 @@ class Settler:
     def _people(self) -> str | None:
         """The table of people, the named one first."""
         draft = self._draft
-        found = [r.name for r in self._database.relations if set(name_stems(r.name)) & _PEOPLE]
+        found = [r.name for r in self._database.relations if set(name_stems(r.name)) & of_kind("people")]
         if named := next((t for t in draft.tables if t in found), None):
             return named
         if len(found) > 1:
             self.cost += 0.2
-            about = [t for t in draft.tables] or [self._facts()]
+            about = list(draft.tables) or [self._facts()]
             found.sort(key=lambda t: (len(name_stems(t)), sum(self._distance(t, other) for other in about)))
         return found[0] if found else None
 
@@ -209,7 +197,7 @@ class Settler:
                 continue
             for i, column in enumerate(dates(relation)):
                 words = set(name_stems(column.name))
-                personal = bool(words & {"bear", "birth", "born", "dob", "sinc", "join", "hire", "regist", stem("born")})
+                personal = bool(words & of_kind("life"))
                 found.append((far * 2 + (5 if personal else 0), i, ColumnRef(relation.name, column.name)))
         if not found:
             raise Unsettled
@@ -242,22 +230,20 @@ class Settler:
         own = self._draft.still_table
         for table in (own,) if own else dict.fromkeys((self._subject, base, *self._draft.tables)):
             for column in self._database.relation(table).columns:
-                if column.temporal and column.nullable and set(name_stems(column.name)) & _ENDS:
+                if column.temporal and column.nullable and set(name_stems(column.name)) & of_kind("end"):
                     return Predicate(ColumnRef(table, column.name), "is null")
         raise Unsettled
 
     def _predicate(self, test: Test, base: str) -> Predicate:
         target = test.target
-        if target.place is None and target.cue is None:
-            place = self._usual(base)
-        else:
-            place = self._place(target, base)
+        named = target.place is not None or target.cue is not None
+        place = self._place(target, base) if named else self._usual(base)
         column = self._column(place)
         operator = test.operator
         if test.mean:
             if not column.numeric:
                 raise Unsettled
-            return Predicate(place, operator, (Mean(place, self._alike(test.within, place)),))  # type: ignore[arg-type]
+            return Predicate(place, operator, (Mean(place, self._alike(test.within, place)),))
         values = test.values
         if column.temporal and values and isinstance(values[0], int | float) and not isinstance(values[0], bool):
             years = float(values[0])
@@ -277,7 +263,9 @@ class Settler:
         if within.place is not None and within.place.table == place.table:
             return within.place
         goal = within.place.table if within.place else within.table
-        keys = [k for k in self._database.foreign_keys if k.table == place.table and k.to == goal and len(k.columns) == 1]
+        keys = [
+            k for k in self._database.foreign_keys if k.table == place.table and k.to == goal and len(k.columns) == 1
+        ]
         if len(keys) != 1:
             raise Unsettled
         return ColumnRef(place.table, keys[0].columns[0])
@@ -372,7 +360,7 @@ class Settler:
             return self._draft.event
         named = [t.place for t in self._draft.listed if t.place and self._column(t.place).temporal]
         timed = [place for _, place, _ in self._draft.times if place]
-        return (named or timed or [self._date(base)])[0]  # type: ignore[return-value]
+        return (named or timed or [self._date(base)])[0]
 
     def _measure(self, wanted: Wanted, base: str) -> Measure:
         target, aggregate = wanted.target, wanted.aggregate
@@ -405,7 +393,7 @@ class Settler:
         """Rows; where a part of the name was said and each row stands for several, those: tickets of ticket sales."""
         assert target.table
         columns = self._database.relation(target.table).columns
-        many = [c.name for c in columns if c.numeric and set(name_stems(c.name)) & _MANY]
+        many = [c.name for c in columns if c.numeric and set(name_stems(c.name)) & of_kind("many")]
         if target.part and len(many) == 1:
             return Measure("sum", target.table, (ColumnRef(target.table, many[0]),))
         return Measure("count", target.table)
@@ -421,8 +409,8 @@ class Settler:
             return None
         for relation in sorted(self._database.relations, key=lambda r: self._distance(base, r.name)):
             named = {c.name: set(name_stems(c.name)) for c in relation.columns if c.numeric}
-            many = [n for n, words in named.items() if words & _MANY]
-            price = [n for n, words in named.items() if words & _PRICE]
+            many = [n for n, words in named.items() if words & of_kind("many")]
+            price = [n for n, words in named.items() if words & of_kind("price")]
             if len(many) == 1 and len(price) == 1 and self._distance(base, relation.name) < 6:
                 table = relation.name
                 return Measure("sum", table, (ColumnRef(table, many[0]), ColumnRef(table, price[0])))
@@ -616,9 +604,10 @@ class Settler:
             and not draft.groups
             and kinds
             and all(k.place and (k.place.table == subject or k.place.table == own.table) for k in kinds)
+            and not rank.aggregate
+            and self._labels(kinds)
         ):
-            if not rank.aggregate and self._labels(kinds):
-                return self._rows_ranked(own, rank, limit, kinds)
+            return self._rows_ranked(own, rank, limit, kinds)
         measure = self._rank_measure(target, rank, subject)
         base = measure.table
         if not things:
@@ -668,7 +657,9 @@ class Settler:
         if draft.groups or any(t.place for t in draft.listed):
             return Target(table=self._subject)
         sized = next((c for c in cues().get((rank.text,), ()) if c.kind == "adj"), None)
-        if sized and (found := [f for f in self._columns(Target(cue=sized), self._subject) if f[0].table == self._subject]):
+        if sized and (
+            found := [f for f in self._columns(Target(cue=sized), self._subject) if f[0].table == self._subject]
+        ):
             self.cost += 0.1
             return Target(place=found[0][0])
         self.cost += 0.6
@@ -740,7 +731,7 @@ class Settler:
         several = limit is not None and limit > 1
         return Asked(
             self._subject,
-            columns=columns,  # type: ignore[arg-type]
+            columns=columns,
             conditions=self._predicates(self._subject),
             presences=self._presences(self._subject),
             order=(columns.index(place), largest),

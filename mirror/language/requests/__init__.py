@@ -1,1 +1,1 @@
-"""Requests to measure: words -> RunPlan."""
+"""Requests to measure: words -> RunPlan. From outside: actions."""

@@ -5,6 +5,8 @@ import unicodedata
 from dataclasses import dataclass
 
 from mirror.query.errors import Refusal
+from mirror.words import phrasebook
+from mirror.words.phrasebook import one_of
 
 _MOST_SEEDS = 100
 _OPENS = (
@@ -12,35 +14,35 @@ _OPENS = (
     r"|(?:can|could|would|will) (?:you|we|i)|i(?:'d| would)? (?:want|like|need)(?: you)? to)[\s,]+)*"
 )
 # "run time" and "benchmark results" are what is asked about, "train time" a metric; "run" and "train" alone are orders.
-_VERBS = (
-    r"(?P<again>re-?run|re-?measure|re-?benchmark|repeat|redo)|(?P<retry>retry)"
-    r"|run(?!\s*-?(?:time|count))|start(?!\s+time)|launch|kick off|execute|queue|schedule"
-    r"|(?P<measure>measure|benchmark(?!\s+(?:by|of|per|vs|and|or|names?|results?|comparison|numbers?)\b))"
-    r"|(?P<time>time(?=\s+(?:a|an|the|one|whole)\b)(?!.*\b(?:takes?|took|needs?|spent)\b))|(?P<train>train(?!\s+(?:time|steps?|loss|auc|by|per)\b))"
+_UNLESS_BEFORE = {
+    "run": r"(?!\s*-?(?:time|count))",
+    "start": r"(?!\s+time)",
+    "benchmark": r"(?!\s+(?:by|of|per|vs|and|or|names?|results?|comparison|numbers?)\b)",
+    "time": r"(?=\s+(?:a|an|the|one|whole)\b)(?!.*\b(?:takes?|took|needs?|spent)\b)",
+    "train": r"(?!\s+(?:time|steps?|loss|auc|by|per)\b)",
+}
+_VERB = "|".join(
+    f"(?P<{asks}>{'|'.join(verb + _UNLESS_BEFORE.get(verb, '') for verb in verbs)})"
+    for asks, verbs in phrasebook.phrases("runs", "verbs").items()
 )
-_REQUEST = re.compile(rf"{_OPENS}(?:{_VERBS})(?![\w-])")
+REQUEST = re.compile(rf"{_OPENS}(?:{_VERB})(?![\w-])")
 
 
 def _words(pattern: str) -> "re.Pattern[str]":
     return re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])")
 
 
+_WORDS = {what: one_of(among) for what, among in phrasebook.phrases("runs", "words").items()}
 _SILENT = _words(
-    r"please|for me|here|locally|now|today|on (?:this|my|the) (?:machine|computer)|thanks|thank you"
-    r"|a (?:new )?(?:run|benchmark|measurement|trial)s? (?:of|for|with|on)|the (?:latency|time|speed|throughput) of"
-    r"|runs? of|configurations?|the method|methods? called|it|them|that|this"
+    _WORDS["silent"] + "|on (?:this|my|the) (?:machine|computer)"
+    "|a (?:new )?(?:run|benchmark|measurement|trial)s? (?:of|for|with|on)"
 )
-_AGAIN = _words(r"again|once more|anew|from scratch|(?:even )?what is done(?: already)?")
+_AGAIN = _words(_WORDS["again"])
 _FAILED = _words(r"(?:the )?(?:what failed|failed|failing|failures)(?: (?:trials|runs|ones))?(?: (?:of|in|from))?")
-_QUICK = _words(
-    r"(?:(?:as |for )?a )?(?:quick|first|rough) (?:look|try|run|test)(?: (?:at|of))?|quickly|roughly|--quick"
-)
+_QUICK = _words(_WORDS["quick"] + "|(?:(?:as |for )?a )?(?:quick|first|rough) (?:look|try|run|test)(?: (?:at|of))?")
 _STEP = _words(r"(?:(?:a|the|one|each)\s+)?(?:whole|full|complete|entire)\s+(?:training\s+)?steps?")
-_COUNTS = {
-    "one": 1, "a single": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
-    "ten": 10, "twice": 2,
-}  # fmt: skip
-_COUNT = rf"\d{{1,4}}|{'|'.join(_COUNTS)}"
+_COUNTS = phrasebook.numbers("numbers", "cardinals") | phrasebook.numbers("runs", "seeds")
+_COUNT = rf"\d{{1,4}}|{one_of(_COUNTS)}"
 _SEEDS = re.compile(
     r"(?<![\w.,=-])(?:with |using |over |and |for |on )?(?:"
     rf"(?P<before>{_COUNT}) (?:different |random )?(?:seeds?|repeats|repetitions|repeat runs|times)(?!\s*[=:])"
@@ -74,7 +76,7 @@ class Request:
 def read(question: str) -> Request | None:
     """The request in a text, or None where it asks for no run. Raises Refusal for more seeds than there can be."""
     whole = _normal(question)
-    verb = _REQUEST.match(whole)
+    verb = REQUEST.match(whole)
     if not verb:
         return None
     text = whole[verb.end() :]
@@ -106,7 +108,7 @@ def _without_seeds(text: str) -> tuple[str, int | None]:
     if not match:
         return text, None
     word = match["before"] or match["after"] or match["twice"]
-    seeds = _COUNTS.get(word) or int(word)
+    seeds = int(_COUNTS.get(word, word))
     if not 1 <= seeds <= _MOST_SEEDS:
         raise Refusal(f"A plan has 1 to {_MOST_SEEDS} seeds, not {seeds:,}.")
     return f"{text[: match.start()]} {text[match.end() :]}".strip(), seeds

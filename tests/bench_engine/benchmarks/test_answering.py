@@ -17,7 +17,7 @@ from alone import alone
 
 from bench_engine import registry
 from bench_engine.benchmarks import answering
-from bench_engine.run import recording
+from bench_engine.run.groups import recording
 from bench_engine.sweep import sweep
 from bench_engine.trial import Trial, TrialResult
 from db.installation import ROOT

@@ -16,7 +16,7 @@ from bench_engine.methods import grouped_parallel
 from bench_engine.methods.grouped_methods import Eager
 from bench_engine.methods.grouped_models import MLPERF, GroupedModel, Shape, requests
 from bench_engine.methods.rivals import GROUPED_RIVALS, LOOKUP_RIVALS
-from bench_engine.run.group import MOST_WORKERS
+from bench_engine.run.groups.group import MOST_WORKERS
 from bench_engine.sweep import sweep
 from bench_engine.trial import Stop, Trial, TrialResult
 from db.columns import BY_NAME

@@ -12,6 +12,7 @@ from bench_engine.data.planted import clicks as planted
 from bench_engine.data.planted import drift as planted_drift
 from bench_engine.data.planted import turnover as planted_turnover
 from bench_engine.data.planted.clicks import BLOCK, TEST, TRAIN, stream
+from bench_engine.data.planted.factorization import click_probability
 from bench_engine.data.planted.planted_spec import Spec
 from bench_engine.data.quality import auc
 
@@ -67,7 +68,7 @@ def test_sets_that_change_are_in_order_and_tested_after_the_swap(dataset):
 
 
 def scores(spec, truth, ids, swapped):
-    return planted._click_probability(spec, truth, truth.swap[ids] if swapped else ids)
+    return click_probability(spec.bias, truth.weight, truth.vector, truth.swap[ids] if swapped else ids)
 
 
 def test_the_same_in_another_process():

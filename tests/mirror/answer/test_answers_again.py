@@ -6,7 +6,7 @@ import pytest
 
 from mirror.answer.answer import Answer
 from mirror.answer.answering import ask, run_sql
-from mirror.chart.choose import figure
+from mirror.chart.draw.figure import draw
 from mirror.data.process.sandbox import Sandbox
 from mirror.runs.listing import choices, trials
 
@@ -26,7 +26,7 @@ def answered(question: str, box: Sandbox) -> tuple[Answer, list[Row]]:
     assert answer.status == "answered", answer.summary
     assert answer.table
     assert answer.chart
-    figure(answer.table, answer.chart)
+    draw(answer.table, answer.chart)
     return answer, [dict(zip(answer.table.names, row, strict=True)) for row in answer.table.rows]
 
 
@@ -246,7 +246,7 @@ def test_a_bar_of_a_speedup_has_its_interval(again: Sandbox) -> None:
     answer, _ = answered(f"speedup by method at batch size 512 and dim 16 on machine {M1}", again)
     assert answer.table
     assert answer.chart
-    drawn = figure(answer.table, answer.chart)
+    drawn = draw(answer.table, answer.chart)
     assert drawn
     assert any(trace.error_x.array and max(trace.error_x.array) > 0 for trace in drawn.data)
     assert len(drawn.layout.shapes) == 1  # where nothing differs from the baseline

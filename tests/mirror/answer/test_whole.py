@@ -13,12 +13,13 @@ from bench_engine.trial import Trial
 from db.columns import AXES
 from db.record import Record
 from db.store import Store
-from mirror.answer import other_data
 from mirror.answer.answer import Answer
 from mirror.answer.answering import ask, run_sql
 from mirror.chart.draw.figure import draw
+from mirror.data.data_source import QueryStopped
+from mirror.data.process.other_data_process import shared
 from mirror.data.process.sandbox import Sandbox
-from mirror.data.process.sql_process import QueryStopped
+from mirror.data.sources.location import find
 from mirror.table.table import Table
 
 # method -> (AUC, memory in MB without compression); in the order of the rows the best comes last.
@@ -168,7 +169,8 @@ def test_a_range_and_a_number_of_rows_are_those_of_all(many: Sandbox, results: P
         results, "SELECT avg(auc), stddev_samp(auc), count(auc), min(auc), max(auc) FROM results"
     )
     told = f"Mean AUC {mean:.4f} ± {deviation:.4f} (n = {n:,}), from {low:.4f} to {high:.4f}."
-    assert answer.summary == f"{told} Rests on {n:,} trials of 1 configuration."
+    without = f"{len(records()) - n} trials have no AUC"
+    assert answer.summary == f"{told} Rests on {n:,} trials of 1 configuration; {without}."
     assert run_sql("SELECT trial_id, method FROM results", many).summary == "4,000 rows."
 
 
@@ -206,7 +208,7 @@ def sales(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             city = ("Aarhus", "Bergen", "Cork", "Delft")[i // 1250]
             file.write(f"customer {i:04d},{city},{draw_from.uniform(1, 2) * (1 + i // 1250):.2f}\n")
     yield str(path)
-    other_data.data(str(path)).close()
+    shared(find(str(path))).close()
 
 
 def of_sales(path: str, sql: str) -> tuple:
@@ -214,7 +216,7 @@ def of_sales(path: str, sql: str) -> tuple:
 
 
 def test_edited_sql_over_a_file_is_told_of_all_rows(sales: str) -> None:
-    answer = other_data.run_sql("SELECT city, price FROM sales", sales)
+    answer = run_sql("SELECT city, price FROM sales", db=sales)
     cut(answer)
     low, high = of_sales(sales, "SELECT min(m), max(m) FROM (SELECT avg(price) AS m FROM sales GROUP BY city)")
     assert re.findall(r"[\d.,]+(?= \()", answer.summary) == [f"{high:.3g}", f"{low:.3g}"]
@@ -238,7 +240,7 @@ def test_listed_rows_of_a_file_are_counted(sales: str) -> None:
 def test_numbers_that_are_none_are_in_no_mean(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_text("city,price\n" + "a,1\n" * 1500 + "b,NaN\n" * 5 + "b,3\n" * 5)
-    answer = other_data.run_sql("SELECT city, price FROM odd", str(path))
+    answer = run_sql("SELECT city, price FROM odd", db=str(path))
     cut(answer)
     assert answer.summary.endswith("; only the first 1,000 rows were read.")
-    other_data.data(str(path)).close()
+    shared(find(str(path))).close()

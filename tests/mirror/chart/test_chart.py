@@ -20,7 +20,8 @@ from result_tables import (
 )
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.choose import choose, figure, redrawn, tiles
+from mirror.chart.choose import choose, redrawn, tiles
+from mirror.chart.draw.figure import draw
 from mirror.query.spec import ChartWish, Filter, Metric, QuerySpec
 from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
@@ -148,7 +149,7 @@ def test_golden(case):
     chart = choose(result, spec)
     assert replace(chart, reason="") == expected
     assert chart.reason.endswith(".")
-    assert (figure(result, chart) is None) == (chart.type in ("table", "tiles"))
+    assert (draw(result, chart) is None) == (chart.type in ("table", "tiles"))
 
 
 def test_an_empty_result_names_the_filters_that_emptied_it():

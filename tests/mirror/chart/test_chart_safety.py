@@ -6,7 +6,8 @@ import math
 import pytest
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.choose import choose, figure, redrawn
+from mirror.chart.choose import choose, redrawn
+from mirror.chart.draw.figure import draw
 from mirror.chart.drawable import fits
 from mirror.query.spec import ChartType, ChartWish
 from mirror.schema.result_columns import result_table
@@ -47,7 +48,7 @@ def texts(value: object) -> list[str]:
 
 
 def shown(table: Table, chart: ChartSpec, columns: int | None = None) -> list[str]:
-    drawn = figure(table, chart, columns)
+    drawn = draw(table, chart, columns)
     assert drawn is not None
     data = json.loads(drawn.to_json())
     del data["layout"]["template"]
@@ -100,7 +101,7 @@ def test_any_wish_is_answered_whatever_the_values_are(kind: ChartType) -> None:
     for wish in (ChartWish(kind), ChartWish(kind, log_x=True, log_y=True)):
         chart = choose(table, None, wish)
         assert chart.reason.endswith(".")
-        drawn = figure(table, chart)
+        drawn = draw(table, chart)
         if drawn is not None:
             text = drawn.to_json()
             assert "NaN" not in text
@@ -116,7 +117,7 @@ def test_columns_without_any_value() -> None:
 def test_numbers_that_are_not_finite_are_left_out_and_counted() -> None:
     table = result_table(("method", "memory_mb", "auc"), (("a", 1.0, 0.5), ("b", math.nan, 0.6), ("c", 2.0, math.inf)))
     chart = choose(table, None)
-    assert (chart.type, [list(t.x) for t in figure(table, chart).data if t.mode == "markers"]) == ("scatter", [[1.0]])
+    assert (chart.type, [list(t.x) for t in draw(table, chart).data if t.mode == "markers"]) == ("scatter", [[1.0]])
     assert "2 rows have no memory or no AUC to draw." in chart.reason
 
 
@@ -125,7 +126,7 @@ def test_a_thousand_rows_of_a_thousand_names_stay_readable() -> None:
     table = result_table(("method", "dataset", "memory_mb", "latency_us"), rows)
     for kind in KINDS:
         chart = choose(table, None, ChartWish(kind))
-        drawn = figure(table, chart)
+        drawn = draw(table, chart)
         if drawn is None:
             continue
         assert sum(bool(t.showlegend) for t in drawn.data) <= 11, kind
@@ -137,7 +138,7 @@ def test_columns_of_one_name() -> None:
     table = result_table(("method", "auc", "auc"), (("a", 0.5, 0.9), ("b", 0.25, 0.1)))
     chart = choose(table, None)
     assert (chart.type, chart.y, chart.metrics) == ("bar", "auc", ())
-    drawn = figure(table, chart)
+    drawn = draw(table, chart)
     assert sorted(v for t in drawn.data for v in t.x) == [0.25, 0.5]
     assert drawn.data[0].hovertext[0].count("AUC") == 2
 
@@ -156,9 +157,9 @@ def test_ticks_are_the_numbers_that_people_wrote() -> None:
     sums = result_table(
         ("compression", "auc"), ((0.1 + 0.2, 0.5), (0.10000000149011612, 0.6), (0.7000000000000001, 0.7))
     )
-    assert list(figure(sums, choose(sums, None)).layout.xaxis.ticktext) == ["0.1", "0.3", "0.7"]
+    assert list(draw(sums, choose(sums, None)).layout.xaxis.ticktext) == ["0.1", "0.3", "0.7"]
     bars = ChartSpec("bar", x="compression", y="auc")
-    assert list(figure(sums, bars).layout.xaxis.ticktext) == ["0.1", "0.3", "0.7"]
+    assert list(draw(sums, bars).layout.xaxis.ticktext) == ["0.1", "0.3", "0.7"]
     named = ChartSpec("scatter", x="auc", y="auc2", color="compression")
     table = result_table(("compression", "auc", "auc2"), tuple((c, a, a) for c, a in sums.rows))
-    assert [t.name for t in figure(table, named).data] == ["compression 0.1", "compression 0.3", "compression 0.7"]
+    assert [t.name for t in draw(table, named).data] == ["compression 0.1", "compression 0.3", "compression 0.7"]

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.choose import choose, figure, tiles
+from mirror.chart.choose import choose, tiles
+from mirror.chart.draw.figure import draw
 from mirror.query.spec import QuerySpec
 from mirror.query.spec_json import from_json
 from mirror.schema.result_columns import result_table
@@ -46,12 +47,12 @@ def expected(table: Table, spec: QuerySpec | None) -> dict[str, Any]:
 
 def described(table: Table, chart: ChartSpec) -> dict[str, Any] | None:
     """The essential parts of a figure: a line of text for each trace, titles, axes, one text to hover."""
-    drawn = figure(table, chart)
+    drawn = draw(table, chart)
     if drawn is None:
         return None
     layout = drawn.layout
     axes = sorted(k for k in layout.to_plotly_json() if k[1:].startswith("axis"))
-    phone = figure(table, chart, columns=1)
+    phone = draw(table, chart, columns=1)
     return {
         "traces": [in_a_line(t) for t in drawn.data],
         "legend": [t.name for t in sorted(drawn.data, key=lambda t: t.legendrank or 0) if t.showlegend],

@@ -11,9 +11,10 @@ import pytest
 from db.record import Record
 from db.schema import EXPOSED
 from db.store import Store
+from mirror.data import confinement
 from mirror.data.guard import duckdb as guard
 from mirror.data.guard import duckdb_functions as sql_functions
-from mirror.data.process import sandbox_child, snapshot
+from mirror.data.process import snapshot
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def connection(tmp_path_factory):
         hashes = {"configuration": method, "comparison": "lookup"}
         store.add([Record({**trial, **values, **hashes})])
     connection = snapshot.load(snapshot.read(store, EXPOSED), threads=1)
-    sandbox_child.lock(connection, memory_mb=200)
+    confinement.lock(connection, memory_mb=200)
     return connection
 
 
@@ -349,11 +350,11 @@ def test_refused_statements_are_not_run(connection):
 
 
 def test_a_slip_is_told_from_a_trespass(connection):
-    with pytest.raises(guard.UnreadableError):
+    with pytest.raises(guard.NotSqlError):
         guard.check(connection, "SELECT FROM WHERE")
     with pytest.raises(guard.GuardError) as refusal:
         guard.check(connection, "DROP TABLE results")
-    assert not isinstance(refusal.value, guard.UnreadableError)
+    assert not isinstance(refusal.value, guard.NotSqlError)
 
 
 def test_brackets_beyond_counting_do_no_harm(connection):

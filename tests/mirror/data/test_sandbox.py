@@ -17,10 +17,11 @@ from db.installation import ROOT
 from db.record import Record
 from db.schema import EXPOSED
 from db.store import Store, StoreBusyError, StoreError
+from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
+from mirror.data.plain_values import plain
 from mirror.data.process import sandbox, sandbox_child, snapshot, sql_process
-from mirror.data.process.sandbox import Limits, QueryCancelled, Sandbox
-from mirror.data.process.sql_process import QueryError, QueryStopped
+from mirror.data.process.sandbox import Limits, Sandbox
 from mirror.schema.profile import Profile
 
 ENDLESS = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"
@@ -139,7 +140,7 @@ def test_values_become_plain(small):
     ids=str,
 )
 def test_plain(value, expected):
-    assert sandbox_child.plain(value) == expected
+    assert plain(value) == expected
 
 
 def test_columns_of_one_name_are_told_apart(small):
@@ -495,27 +496,27 @@ def test_new_results_are_seen_by_the_next_query(tmp_path):
     store = store_at(tmp_path / "results.duckdb", record(1))
     with Sandbox(store.url) as box:
         assert box.run("SELECT count(*) FROM results").rows == ((1,),)
-        assert box.profile().rows("results") == 1
+        assert box.schema().rows("results") == 1
         first = pid_of(box)
         box.run("SELECT 1")
         assert pid_of(box) == first
         store.add([record(2), record(3, status="failed")])
         assert box.run("SELECT count(*) FROM results").rows == ((2,),)
-        assert (box.profile().rows("results"), box.profile().rows("failures")) == (2, 1)
+        assert (box.schema().rows("results"), box.schema().rows("failures")) == (2, 1)
 
 
 def test_the_snapshot_holds_what_the_views_of_the_store_hold(again):
     """Superseded trials are in `history` alone; samples are read when they are asked for."""
     store = Store(again._store.url)
-    assert again.profile().row_counts.keys() == set(EXPOSED)
+    assert again.schema().row_counts.keys() == set(EXPOSED)
     for view in EXPOSED:
         columns = ", ".join(store.rows(f"SELECT * FROM {view} LIMIT 1")[0])
-        expected = [tuple(map(sandbox_child.plain, r.values())) for r in store.rows(f"SELECT {columns} FROM {view}")]
+        expected = [tuple(map(plain, r.values())) for r in store.rows(f"SELECT {columns} FROM {view}")]
         table = again.run(f"SELECT * FROM {view}", row_cap=100_000)
         assert ", ".join(table.names) == columns
         assert sorted(table.rows, key=repr) == sorted(expected, key=repr)
-        assert len(expected) == again.profile().rows(view) > 0
-    assert again.profile().rows("history") > again.profile().rows("results")
+        assert len(expected) == again.schema().rows(view) > 0
+    assert again.schema().rows("history") > again.schema().rows("results")
 
 
 def test_no_more_is_read_than_the_snapshot_keeps(tmp_path, monkeypatch):
@@ -544,12 +545,12 @@ def test_samples_are_loaded_by_the_first_query_that_names_them(tmp_path, sql):
         assert box.run("SELECT samples_per_s, 'no sample' FROM results").rows == ((None, "no sample"),)
         before = pid_of(box)
         assert "samples" not in box._child.views
-        assert box.profile().rows("samples") == 2
+        assert box.schema().rows("samples") == 2
         assert box.run(sql).rows == ((2,),)
         assert pid_of(box) != before
         after = pid_of(box)
         assert box.run("SELECT count(*) FROM results").rows == ((1,),)
-        assert box.profile().rows("samples") == 2
+        assert box.schema().rows("samples") == 2
         assert pid_of(box) == after
         store.add([record(2)])
         assert box.run("SELECT count(*) FROM results").rows == ((2,),)
@@ -604,7 +605,7 @@ def test_no_file_yet_is_a_sentence(tmp_path):
         with pytest.raises(StoreError, match=r"There are no results at none\.duckdb yet"):
             box.run("SELECT 1")
         with pytest.raises(StoreError, match="no results"):
-            box.profile()
+            box.schema()
         assert not list(tmp_path.iterdir())
         store_at(tmp_path / "none.duckdb", record(1))
         assert box.run("SELECT count(*) FROM results").rows == ((1,),)
@@ -618,15 +619,15 @@ def test_a_file_that_is_not_a_database_is_a_sentence(tmp_path):
 
 def test_errors_of_the_store_keep_their_class():
     reply = {"error": "StoreBusyError", "message": "The file is held."}
-    assert isinstance(sandbox._error(reply), StoreBusyError)
-    assert isinstance(sandbox._error({**reply, "error": "NewerDatabaseError"}), StoreError)
+    assert isinstance(sandbox._error_of(reply), StoreBusyError)
+    assert isinstance(sandbox._error_of({**reply, "error": "NewerDatabaseError"}), StoreError)
 
 
 def test_empty_results_can_be_asked(tmp_path):
     store = store_at(tmp_path / "results.duckdb")
     with Sandbox(store.url) as box:
         assert box.run("SELECT method, auc FROM results").rows == ()
-        profile = box.profile()
+        profile = box.schema()
     assert (profile.benchmarks, profile.updated, profile.rows("results")) == ((), None, 0)
 
 
@@ -704,8 +705,8 @@ def test_profile(tmp_path):
     )
     store = store_at(tmp_path / "results.duckdb", *trials, training, record(101, status="failed", error="no"))
     with Sandbox(store.url) as box:
-        profile = box.profile()
-        assert box.profile() is profile
+        profile = box.schema()
+        assert box.schema() is profile
     assert profile.benchmarks == ("lookup", "training")
     assert profile.values("method") == ("dense", "hashed")
     assert profile.values("embedding_dim") == (16, 32)

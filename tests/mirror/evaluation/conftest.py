@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mirror.evaluation.databases import Golds, build
+from mirror.evaluation.fixture_trials import build
 from mirror.evaluation.fixtures import Fixture, fixtures
+from mirror.evaluation.golds import Golds
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from mirror.evaluation.databases import Golds
+from mirror.evaluation.fixture_measurements import key
+from mirror.evaluation.fixture_trials import records
 from mirror.evaluation.fixtures import Fixture, fits, fixtures
-from mirror.evaluation.measurements import key
-from mirror.evaluation.trials import records
+from mirror.evaluation.golds import Golds
 
 WINNER = (
     "SELECT method FROM cfg WHERE dataset = 'frappe' AND compression = 0.1 AND embedding_dim = 16 "

@@ -14,12 +14,13 @@ import yaml
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.evaluation import runner
-from mirror.evaluation.databases import Golds, build
 from mirror.evaluation.eval_command import add_parser, evaluate
+from mirror.evaluation.fixture_trials import build
 from mirror.evaluation.fixtures import Fixture, Varied, fixtures
+from mirror.evaluation.golds import Golds
 from mirror.evaluation.questions import PERSONAS, Gold, Question, QuestionError, load
 from mirror.evaluation.runner import Scored
-from mirror.evaluation.scoring import Outcome, Rights, score
+from mirror.evaluation.scoring import GoldAnswers, Outcome, score
 from mirror.query.spec import Filter, Metric, QuerySpec
 from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
@@ -69,7 +70,8 @@ def test_golds_can_be_met_and_listed(question: Question, golds: dict[str, Golds]
         for table in shown:
             assert len(table.rows) <= 1000
             if table.rows:
-                assert score(Rights(question, golds[fixture]), Answer("answered", "?", table=table), fixture).why == ""
+                answer = Answer("answered", "?", table=table)
+                assert score(GoldAnswers(question, golds[fixture]), answer, fixture).why == ""
 
 
 def test_a_gold_of_one_fixture_is_wrong_of_the_other(golds: dict[str, Golds]) -> None:
@@ -78,7 +80,7 @@ def test_a_gold_of_one_fixture_is_wrong_of_the_other(golds: dict[str, Golds]) ->
         if question.fixtures != ("echo", "foxtrot") or "avg(" not in question.golds[0].sql:
             continue
         answer = Answer("answered", "?", table=golds["echo"].table(question.golds[0].sql))
-        assert score(Rights(question, golds["foxtrot"]), answer, "foxtrot").verdict == "wrong", question.id
+        assert score(GoldAnswers(question, golds["foxtrot"]), answer, "foxtrot").verdict == "wrong", question.id
 
 
 def _written(folder: Path, n: int = 1, **more: object) -> Path:
@@ -183,7 +185,7 @@ QUESTION = Question("q", "paraphrase", "?", golds=(GOLD,))
 
 def verdict(question: Question, table: Table, golds: dict[str, Golds], **more: object) -> Outcome:
     answer = Answer("answered", "?", table=table, **more)  # type: ignore[arg-type]
-    return score(Rights(question, golds["echo"]), answer, "echo")
+    return score(GoldAnswers(question, golds["echo"]), answer, "echo")
 
 
 def test_replicates_and_what_decides_nothing_may_be_missing(golds: dict[str, Golds]) -> None:

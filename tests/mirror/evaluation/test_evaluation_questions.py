@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mirror.evaluation.databases import Golds
+from mirror.evaluation.golds import Golds
 from mirror.evaluation.questions import Question, QuestionError, load
 from mirror.evaluation.same_rows import difference
 

@@ -7,10 +7,10 @@ import pytest
 
 from mirror.answer.answer import Answer
 from mirror.chart.chart_spec import ChartSpec
-from mirror.evaluation.databases import Golds
+from mirror.evaluation.golds import Golds
 from mirror.evaluation.questions import Gold, PlanGold, Question
 from mirror.evaluation.runner import Scored
-from mirror.evaluation.scoring import Outcome, Rights, plan_problem, score, worst
+from mirror.evaluation.scoring import GoldAnswers, Outcome, plan_problem, score, worst
 from mirror.query.spec import Filter, Metric, QuerySpec
 from mirror.runs.run_plan import RunPlan
 from mirror.schema.result_columns import result_table
@@ -30,7 +30,7 @@ def answered(table: Table, chart: str = "bar", **more: object) -> Answer:
 
 
 def of(question: Question, answer: Answer, golds: dict[str, Golds], fixture: str = "alpha") -> Outcome:
-    return score(Rights(question, golds[fixture]), answer, fixture)
+    return score(GoldAnswers(question, golds[fixture]), answer, fixture)
 
 
 def test_an_answer_that_is_right_by_luck_is_wrong(golds: dict[str, Golds]) -> None:

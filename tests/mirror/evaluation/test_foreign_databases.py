@@ -20,7 +20,6 @@ import pytest
 from mirror.answer.answer import Answer
 from mirror.evaluation import questions as question_sets
 from mirror.evaluation import runner
-from mirror.evaluation.databases import plain_cell
 from mirror.evaluation.eval_command import add_parser, evaluate
 from mirror.evaluation.fixtures import NOW
 from mirror.evaluation.foreign_databases import (
@@ -32,6 +31,7 @@ from mirror.evaluation.foreign_databases import (
     opened,
     seal,
 )
+from mirror.evaluation.golds import plain_cell
 from mirror.evaluation.questions import QuestionError, foreign_questions, load
 from mirror.evaluation.runner import HeldOutError, Scored, run
 from tests.shows.check_foreign import problems

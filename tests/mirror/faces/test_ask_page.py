@@ -286,17 +286,17 @@ def test_saved_questions_that_cannot_be_read_are_told(monkeypatch: pytest.Monkey
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """When the page said that it is asking: seconds since the question."""
-    said: list[float] = []
-    tell = flow._tell
+    found: list[float] = []
+    show_progress = flow._show_progress
 
-    def telling(asking: Asking, place: object) -> None:
-        said.append(asking.seconds)
-        tell(asking, place)  # type: ignore[arg-type]
+    def noted(asking: Asking, slot: object) -> None:
+        found.append(asking.seconds)
+        show_progress(asking, slot)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(flow, "_tell", telling)
-    return said
+    monkeypatch.setattr(flow, "_show_progress", noted)
+    return found
 
 
 class Impatient(Asking):
@@ -320,19 +320,19 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> AppTest:
     return app
 
 
-def test_a_quick_answer_says_nothing_of_asking(told: list[float], box: Sandbox) -> None:
+def test_a_quick_answer_says_nothing_of_asking(waits: list[float], box: Sandbox) -> None:
     app = ask(ask_page(), QUESTION)
     assert len(app.dataframe[0].value) == 36
-    told.clear()  # the first question had to load the results
+    waits.clear()  # the first question had to load the results
     press(edit(app, "SELECT 1 AS one"), "Run")
-    assert told == []
+    assert waits == []
 
 
 def test_a_cancelled_statement_keeps_its_text_and_the_page_goes_on(
-    told: list[float], asked: AppTest, monkeypatch: pytest.MonkeyPatch
+    waits: list[float], asked: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = press(edit(asked, SLOW), "Run")
-    assert told
+    assert waits
     assert "The query was cancelled." in texts(app)
     assert app.text_area(key="sql").value == SLOW
     assert "Cancel" not in labels(app)

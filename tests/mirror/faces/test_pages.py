@@ -168,7 +168,7 @@ def test_what_a_model_was_sent_is_shown_when_it_declines(monkeypatch: pytest.Mon
 def test_the_status_line_counts_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     st.cache_data.clear()
     profile = Profile(row_counts={"results": 70}, machines=60)  # more than a profile lists by name
-    monkeypatch.setattr(Sandbox, "profile", lambda _: profile)
+    monkeypatch.setattr(Sandbox, "schema", lambda _: profile)
     app = AppTest.from_function(runs_page, default_timeout=LIMIT_S).run()
     assert any("70 trials · 60 machines" in h.proto.body for h in app.get("html"))
 
@@ -295,7 +295,7 @@ def test_the_open_page_leaves_the_results_alone_while_a_run_measures(
     runs.write(journal, state(done=1, current="dense B=64"))
     read = Sandbox.run
     with monkeypatch.context() as measuring:
-        for name in ("run", "profile"):
+        for name in ("run", "schema"):
             measuring.setattr(Sandbox, name, lambda *_, **__: pytest.fail("the results were read"))
         app = new_run()
         assert "1 of 4 trials" in texts(app)

@@ -115,13 +115,13 @@ def test_a_front_for_each_data_set_without_being_asked(box: Sandbox) -> None:
 
 def test_a_front_needs_two_metrics(box: Sandbox) -> None:
     with pytest.raises(Ambiguity) as back:
-        grammar.read("which methods are not dominated on AUC", box.profile())
+        grammar.read("which methods are not dominated on AUC", box.schema())
     for choice in back.value.choices:
-        grammar.read(choice, box.profile())
+        grammar.read(choice, box.schema())
     with pytest.raises(Refusal, match="two metrics"):
-        grammar.read("pareto front of memory, latency and auc", box.profile())
+        grammar.read("pareto front of memory, latency and auc", box.schema())
     with pytest.raises(Refusal, match="which direction"):
-        grammar.read("pareto front of memory and sample count", box.profile())
+        grammar.read("pareto front of memory and sample count", box.schema())
 
 
 @pytest.mark.parametrize("question", ["why is hashed slower than dense at batch size 512 in lookup"])
@@ -136,7 +136,7 @@ def test_why_tells_what_differs_and_what_is_alike(question: str, box: Sandbox) -
 
 def test_why_needs_two(box: Sandbox) -> None:
     with pytest.raises(Refusal, match="two to compare"):
-        grammar.read("why is it so", box.profile())
+        grammar.read("why is it so", box.schema())
 
 
 @pytest.mark.parametrize(
@@ -173,6 +173,6 @@ def test_what_is_averaged_on_purpose_is_said(box: Sandbox) -> None:
     assert answer.table
     assert "dataset" not in answer.table.names
     assert "averaged over data set" in answer.read_as
-    spec = grammar.read("average AUC of hashed over all data sets at compression 0.1", box.profile())
+    spec = grammar.read("average AUC of hashed over all data sets at compression 0.1", box.schema())
     assert spec.averaged == ("dataset",)
     assert Filter("compression", "=", (0.1,)) in spec.filters

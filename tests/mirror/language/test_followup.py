@@ -554,7 +554,7 @@ def test_a_spec_of_a_language_model_can_be_followed(profile: Profile) -> None:
     ],
 )
 def test_verdicts_and_machines(question: str, then: str, expected: Parts, again: Sandbox) -> None:
-    profile = again.profile()
+    profile = again.schema()
     check(follow(asked(question, profile), then, profile), expected)
 
 
@@ -575,7 +575,7 @@ def without_outliers(question: str, profile: Profile, box: Sandbox) -> tuple[Tab
 
 
 def test_outliers_among_trials_go_by_a_limit_on_the_metric(again: Sandbox) -> None:
-    table, spec, left = without_outliers("latency of hashed in lookup over time", again.profile(), again)
+    table, spec, left = without_outliers("latency of hashed in lookup over time", again.schema(), again)
     assert Filter("latency_us", "<", (2000,)) in spec.filters
     assert "without 2 outliers of latency" in parts(spec)["notes"]
     assert "3.20 ms" in parts(spec)["notes"]

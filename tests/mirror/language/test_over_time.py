@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 20, 15, 24)
 
 @pytest.fixture(scope="module")
 def results(again: Sandbox) -> Profile:
-    return again.profile()
+    return again.schema()
 
 
 def read(question: str, profile: Profile) -> QuerySpec:

@@ -10,10 +10,10 @@ from chat_stub import KEY, Server, asks_for, fails, refuses, running, says, stal
 
 from db.record import Record
 from db.store import Store, StoreError
+from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox
-from mirror.data.process.sql_process import QueryError, QueryStopped, UnreadableError
-from mirror.model.free_sql import _EXAMPLES, SqlProblem, check_in, problem_of
+from mirror.model.free_sql import EXAMPLES, SqlProblem, check_in, problem_of
 from mirror.model.llm import Declined, LlmError, LlmFrontEnd, SqlReading
 from mirror.query.saved import SavedQuestion
 from mirror.query.token_count import Tokens
@@ -42,7 +42,7 @@ def write(box: Sandbox, question: str = "mean AUC per method", values=VALUES, ch
 def test_a_good_answer(server, box):
     server.replies = [says(answer(), usage={"prompt_tokens": 900, "completion_tokens": 40})]
     reading = write(box)
-    assert (reading.sql, reading.notes, reading.tokens) == (SQL, ("mean over seeds",), Tokens(900, 40))
+    assert (reading.value.sql, reading.value.notes, reading.tokens) == (SQL, ("mean over seeds",), Tokens(900, 40))
     (request,) = server.requests
     schema = request["response_format"]["json_schema"]
     assert schema["strict"] is True
@@ -66,14 +66,14 @@ def test_a_good_answer(server, box):
 )
 def test_sql_is_found_however_it_is_wrapped(server, box, text):
     server.replies = [says(text)]
-    assert write(box).sql == SQL
+    assert write(box).value.sql == SQL
     assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("notes", [None, [], "one", {"a": 1}, [1, None], ["x" * 1000] * 50, ["a\x1b[31m\u202e\ud800b"]])
 def test_notes_of_any_kind_are_harmless(server, box, notes):
     server.replies = [says(answer(notes=notes))]
-    found = write(box).notes
+    found = write(box).value.notes
     assert len(found) <= 10
     assert all(n.isprintable() and 0 < len(n) <= 300 for n in found)
 
@@ -90,8 +90,8 @@ def test_the_ways_to_ask_for_json_are_tried_in_turn_and_remembered_for_sql_alone
             says(answer()),
         )
     ]
-    assert write(box).sql == SQL
-    assert write(box).sql == SQL
+    assert write(box).value.sql == SQL
+    assert write(box).value.sql == SQL
     kinds = [r.get("response_format", {}).get("type") for r in server.requests]
     assert kinds == ["json_schema", "json_object", None, None]
     with pytest.raises(LlmError):
@@ -140,7 +140,7 @@ REPAIRED = [
 @pytest.mark.parametrize(("wrong", "told"), REPAIRED, ids=[repr(w)[:60] for w, _ in REPAIRED])
 def test_wrong_sql_is_repaired_with_the_error_text(server, box, wrong, told):
     server.replies = [says(wrong), says(answer())]
-    assert write(box).sql == SQL
+    assert write(box).value.sql == SQL
     last = server.requests[1]["messages"][-1]
     assert last["role"] == "user"
     assert told in last["content"]
@@ -163,7 +163,7 @@ def test_two_repairs_are_the_most_and_nothing_was_changed(server, box):
 def test_a_query_that_takes_too_long_is_repaired(server, box):
     endless = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"
     server.replies = [says(answer(endless)), says(answer())]
-    assert write(box, check=check_in(box, time_limit_s=0.3)).sql == SQL
+    assert write(box, check=check_in(box, time_limit_s=0.3)).value.sql == SQL
     assert "stopped after 0.3 s" in server.requests[1]["messages"][-1]["content"]
 
 
@@ -193,7 +193,7 @@ def test_the_time_of_the_check_is_not_the_models(server, box, monkeypatch):
         server.stop.wait(1.2)
         checked(sql)
 
-    assert write(box, check=slow).sql == SQL
+    assert write(box, check=slow).value.sql == SQL
 
 
 def test_the_time_limit_holds_for_sql_too(server, box, monkeypatch):
@@ -316,7 +316,7 @@ def test_instructions_in_the_data_arrive_as_quoted_data(server, box):
 
 
 def test_the_examples_in_the_prompt_run_and_return_rows(box):
-    for question, example in _EXAMPLES:
+    for question, example in EXAMPLES:
         if not example["cannot_answer"]:
             check_in(box)(example["sql"])
             assert box.run(example["sql"]).rows, question

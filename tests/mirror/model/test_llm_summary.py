@@ -209,7 +209,7 @@ def test_without_the_switch_no_value_of_a_row_reaches_the_server(server, monkeyp
     ]
     server.replies = [says(json.dumps({"notes": [], "sql": sql, "cannot_answer": None})) for sql in wrong]
     with pytest.raises(LlmError):
-        LlmFrontEnd().write_sql("why?", catalog.describe(), {"method": box.profile().values("method")}, check_in(box))
+        LlmFrontEnd().write_sql("why?", catalog.describe(), {"method": box.schema().values("method")}, check_in(box))
     assert len(server.requests) >= 6
     heard = server.heard.decode()
     assert "hashed" in heard  # values of axes do reach it

@@ -9,7 +9,8 @@ import pytest
 import sales_data
 from sales_data import Shop
 
-from mirror.answer.other_data import data
+from mirror.data.process.other_data_process import shared
+from mirror.data.sources.location import find
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +31,7 @@ def database_url(postgres_server: Any) -> Iterator[str]:
     """URL of an empty PostgreSQL database."""
     with postgres_server.database() as url:
         yield url
-        data(url).close()
+        shared(find(url)).close()
 
 
 @pytest.fixture(scope="session")
@@ -45,7 +46,7 @@ def postgres_shop(postgres_server: Any) -> Iterator[Shop]:
                 return connection.execute(sql).fetchall()
 
         yield Shop("postgres", url, rows)
-        data(url).close()
+        shared(find(url)).close()
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +64,7 @@ def sqlite_shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
             connection.close()
 
     yield Shop("sqlite", url, rows)
-    data(url).close()
+    shared(find(url)).close()
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +77,7 @@ def duckdb_shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
             return connection.execute(sql).fetchall()
 
     yield Shop("duckdb", url, rows)
-    data(url).close()
+    shared(find(url)).close()
 
 
 @pytest.fixture(scope="session")
@@ -91,7 +92,7 @@ def csv_shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
             return connection.execute(sql).fetchall()
 
     yield Shop("csv", url, rows)
-    data(url).close()
+    shared(find(url)).close()
 
 
 @pytest.fixture(params=["sqlite", "duckdb", "csv", "postgres"])

@@ -38,7 +38,7 @@ WHERE auc IS NOT NULL
 GROUP BY dataset, method
 HAVING avg(memory_mb) < 5
 QUALIFY rank() OVER (PARTITION BY dataset ORDER BY avg(auc) DESC) = 1
-ORDER BY dataset, auc DESC""",
+ORDER BY dataset, auc DESC, method""",
     ),
     "ranking": (
         QuerySpec("ranking", (Metric("latency_us", "max"),), ("method",), order=(Order("latency_us"),), limit=5),
@@ -55,7 +55,7 @@ LIMIT 5""",
 FROM results
 WHERE latency_us IS NOT NULL
 GROUP BY method
-ORDER BY median_latency_us""",
+ORDER BY median_latency_us, method""",
     ),
     "best of everything": (
         QuerySpec("best", (Metric("auc", "avg"),), order=(Order("auc", True),)),
@@ -84,6 +84,18 @@ ORDER BY ratio_latency_us DESC NULLS LAST, method""",
 FROM results
 WHERE speedup IS NOT NULL""",
     ),
+    "the first of the trials": (
+        QuerySpec("points", (Metric("auc"),), ("method", "seed"), order=(Order("auc", True),), limit=3),
+        """SELECT method, seed, auc
+FROM results
+WHERE auc IS NOT NULL
+ORDER BY auc DESC, trial_id
+LIMIT 3""",
+    ),
+    "steps of curves in an order": (
+        QuerySpec("rows", (Metric("value"),), ("step",), order=(Order("step"),), source="curves"),
+        "SELECT step, value\nFROM curves\nWHERE value IS NOT NULL\nORDER BY step, trial_id, metric\nLIMIT 1000",
+    ),
     "whole rows": (QuerySpec("rows", source="machines"), "SELECT *\nFROM machines\nLIMIT 1000"),
     "count": (
         QuerySpec("count", filters=(Filter("status", "<>", ("skipped",)),), source="failures"),
@@ -97,6 +109,36 @@ def test_golden(name: str, box: Sandbox) -> None:
     spec, sql = GOLDEN[name]
     assert compile_sql(spec) == sql
     box.run(sql)
+
+
+MEMORY, BY_MEMORY = (Metric("memory_mb", "avg"),), (Order("memory_mb"),)
+LOOKUPS = (Filter("benchmark", "=", ("lookup",)),)
+IN_ORDER = {
+    "groups": QuerySpec("groups", MEMORY, ("method", "embedding_dim"), filters=LOOKUPS, order=BY_MEMORY),
+    "best": QuerySpec(
+        "best", MEMORY, ("embedding_dim", "method"), ("embedding_dim",), filters=LOOKUPS, order=BY_MEMORY
+    ),
+    "ranking": QuerySpec("ranking", MEMORY, ("method", "batch_size"), filters=LOOKUPS, order=BY_MEMORY, limit=30),
+    "count": QuerySpec("count", dimensions=("method", "embedding_dim"), filters=LOOKUPS, order=(Order("trials"),)),
+    "front": QuerySpec(
+        "front", (*MEMORY, Metric("latency_us", "avg")), ("batch_size", "method"), filters=LOOKUPS, claim="worse"
+    ),
+    "relative": QuerySpec(
+        "relative", MEMORY, ("method", "compression", "batch_size"), ("batch_size",), order=(Order("ratio_memory_mb"),),
+        filters=(*LOOKUPS, Filter("method", "<>", ("dense",))), against=Filter("method", "=", ("hashed",)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_rows_that_tie_have_one_order(name: str, box: Sandbox) -> None:
+    sql = compile_sql(IN_ORDER[name])
+    *_, last = (line for line in sql.splitlines() if line.startswith("ORDER BY "))
+    keys = last.removeprefix("ORDER BY ").replace(" DESC", "").split(", ")
+    table = box.run(sql)
+    leading = {row[table.names.index(keys[0])] for row in table.rows}
+    assert len({tuple(row[table.names.index(k)] for k in keys) for row in table.rows}) == len(table.rows)
+    assert len(leading) < len(table.rows), "some of the rows tie"
 
 
 def test_the_first_is_the_best_and_ties_are_kept(box: Sandbox) -> None:
@@ -116,7 +158,7 @@ def test_values_are_quoted() -> None:
 
 
 def test_long_lists_of_columns_are_broken_between_columns(box: Sandbox, profile: object) -> None:
-    sql = compile_sql(grammar.read("compare hashed and dense at dim 16", box.profile()))
+    sql = compile_sql(grammar.read("compare hashed and dense at dim 16", box.schema()))
     assert max(map(len, sql.splitlines())) <= 100
     box.run(sql)
 

@@ -80,7 +80,7 @@ def test_cold_against_warm_for_each_method(again: Sandbox) -> None:
 
 
 def test_machines_that_are_named(again: Sandbox) -> None:
-    names = again.profile().values("machine")
+    names = again.schema().values("machine")
     answer = answered(f"latency of dense in lookup on {names[0]} vs {names[1]}", again)
     assert " against " in answer.summary
     assert "pairs at equal work" in answer.summary

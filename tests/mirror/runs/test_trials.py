@@ -7,7 +7,7 @@ from mirror.runs.listing import choices, details, trials
 def test_every_trial_is_listed_failures_with_reasons(box: Sandbox) -> None:
     table = trials(box, {})
     statuses = table.values("status")
-    assert len(table.rows) == box.profile().rows("history") + box.profile().rows("failures")
+    assert len(table.rows) == box.schema().rows("history") + box.schema().rows("failures")
     assert statuses.count("failed") == 1
     assert "the loss is not finite" in table.values("error")
 

@@ -28,7 +28,7 @@ from mirror.chart.choose import choose
 from mirror.query.spec import Filter, Metric, Order, QuerySpec
 from mirror.schema.result_columns import result_table
 from mirror.sentence.summary import summarize
-from mirror.table.table import Table
+from mirror.table.table import Column, Table
 
 
 def said(table, spec=None, failed=0):
@@ -238,6 +238,42 @@ def test_a_trade_off_takes_three_sentences_at_most(data_sets):
 def test_what_the_best_costs_is_a_sentence(cost, memory, words):
     spec = QuerySpec("points", (Metric(cost), AUC), ("method",))
     assert words in said(table(f"method {cost} auc", ("dense", 0.6, 0.7), ("hashed", memory, 0.8)), spec)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "basis"),
+    [
+        (
+            "method auc n", (("dense", 0.8, 3), ("hashed", 0.7, 2), ("fiited", None, 2)),
+            "Rests on 5 trials in 3 rows; 1 row has no AUC.",
+        ),
+        (
+            "method seed auc", (("dense", 0, 0.8), ("dense", 1, 0.7), ("hashed", 0, None), ("hashed", 1, None)),
+            "Rests on 2 trials of 1 configuration; 2 trials have no AUC.",
+        ),
+        ("method auc", (("dense", 0.8), ("hashed", 0.7), ("fiited", None)), "3 rows; 1 row has no AUC."),
+    ],
+)  # fmt: skip
+def test_rows_without_a_value_are_rows(columns, rows, basis):
+    assert said(table(columns, *rows)).endswith(f" {basis}")
+
+
+def test_trials_that_tie_share_the_first_place():
+    spec = QuerySpec("points", (AUC,), ("method", "seed"), order=(Order("auc", True),), limit=3)
+    rows = (("dense", 0, 0.8), ("hashed", 1, 0.8), ("hashed", 0, 0.7))
+    told = "Dense at seed 0 and 1 more of the 3 listed share the highest AUC of a single trial: 0.8000"
+    assert said(table("method seed auc", *rows), spec) == f"{told}; the last of 3 has 0.7000."
+    assert said(table("method seed auc", *rows[:2]), spec) == f"{told.replace('3 listed', '2 listed')}."
+
+
+def test_the_last_of_rows_that_were_not_all_read_is_not_told():
+    spec = QuerySpec("rows", order=(Order("latency_us"),), limit=5000)
+    read = table("method seed latency_us", ("dense", 0, 10.0), ("dense", 1, 20.0))
+    assert said(read, spec) == "2 rows, by latency: dense at seed 0 with 10 µs first; the last of them 20 µs."
+    tally = Column("rows of a row", "integer", role="tally")
+    every = replace(read, columns=(*read.columns, tally), rows=((None, None, None, 5000),))
+    text = said(replace(read, truncated=True, whole=every), spec)
+    assert text == "5,000 rows, by latency: dense at seed 0 with 10 µs first."
 
 
 def test_failed_trials_and_a_cut_result_are_said():

@@ -52,7 +52,7 @@ def ask(rival: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
             patch.setenv(name, value)
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
             process.submit(torch.set_num_threads, THREADS).result()
-            yield asked_of(rival, False, process)
+            yield asked_of(rival, process)
 
 
 # -- in the rival's process ----------------------------------------------------------------------------------------

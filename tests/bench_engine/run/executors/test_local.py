@@ -17,7 +17,7 @@ from bench_engine.plan.planning import Planned
 from bench_engine.run.executors import process
 from bench_engine.run.executors.environment import worker_environment
 from bench_engine.run.executors.local import LocalExecutor
-from bench_engine.run.group import Group
+from bench_engine.run.groups.group import Group
 from bench_engine.sweep.sweep import expand
 from bench_engine.trial import Trial, TrialResult
 

@@ -13,7 +13,7 @@ from bench_engine.run.executors import ExecutorError
 from bench_engine.run.executors import ray as driver
 from bench_engine.run.executors.ray import RayExecutor
 from bench_engine.run.executors.ray_node import Answer, code
-from bench_engine.run.group import Group
+from bench_engine.run.groups.group import Group
 from bench_engine.trial import Trial, TrialResult
 
 WHEN = datetime(2026, 1, 1)

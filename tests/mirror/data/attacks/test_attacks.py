@@ -24,11 +24,12 @@ from mirror.answer.answer import Answer
 from mirror.answer.answering import ask, run_sql, to_json
 from mirror.answer.as_text import as_text
 from mirror.answer.notebook import html
-from mirror.chart.choose import figure
+from mirror.chart.draw.figure import draw
+from mirror.data import plain_values
+from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
 from mirror.data.guard import duckdb as guard
-from mirror.data.process import sandbox_child, snapshot
+from mirror.data.process import snapshot
 from mirror.data.process.sandbox import Limits, Sandbox
-from mirror.data.process.sql_process import QueryError, QueryStopped, UnreadableError
 from mirror.table.csv_export import to_csv
 from mirror.table.table import Table
 from tests.mirror.data.attacks.questions import QUESTIONS
@@ -126,8 +127,8 @@ def test_statement(place: Place, attack: Attack) -> None:
         assert "crashed" not in str(told)
         return
     assert len(told.rows) <= 1000
-    assert sum(len(v) for row in told.rows for v in row if isinstance(v, str)) <= 2 * sandbox_child.ANSWER_CAP
-    assert all(len(name) <= sandbox_child.NAME_CAP + 10 and name == printable(name) for name in told.names)
+    assert sum(len(v) for row in told.rows for v in row if isinstance(v, str)) <= 2 * plain_values.ANSWER_CAP
+    assert all(len(name) <= plain_values.NAME_CAP + 10 and name == printable(name) for name in told.names)
     assert len(set(told.names)) == len(told.names)
     json.dumps(told.rows, allow_nan=False)
 
@@ -183,7 +184,7 @@ def shown(answer: Answer) -> str:
     parts = [as_text(answer), json.dumps(to_json(answer)), html(answer)]
     if answer.table:
         parts.append(to_csv(answer.table))
-        if answer.chart and (drawn := figure(answer.table, answer.chart)):
+        if answer.chart and (drawn := draw(answer.table, answer.chart)):
             parts.append(drawn.to_json())
     return "\n".join(parts)
 
@@ -267,7 +268,7 @@ def test_texts_of_the_data_are_shown_as_texts(hostile: Sandbox, text: str) -> No
         return
     for row in csv.reader(io.StringIO(to_csv(answer.table))):
         assert not any(re.match(r"[=+@\t\r]|-\D", cell) for cell in row), row
-    drawn = figure(answer.table, answer.chart) if answer.chart else None
+    drawn = draw(answer.table, answer.chart) if answer.chart else None
     if drawn is not None:
         texts = list(strings(json.loads(drawn.to_json())))
         assert not any(re.search(r"<(?!/?(b|br|i|sub|sup)>)|<b>bold|\$\\", t) for t in texts)

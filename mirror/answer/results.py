@@ -1,0 +1,136 @@
+"""The results as what is asked about: words become a spec, SQL, rows, chart and sentence."""
+
+import re
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
+
+from db.journal import open_results
+from mirror.answer.answer import Answer
+from mirror.answer.readers import Reading, Unread, read
+from mirror.answer.subject import asked_back, ran, refused
+from mirror.answer.whole import with_whole
+from mirror.chart.choose import choose
+from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
+from mirror.data.guard.guard_errors import GuardError
+from mirror.data.process.sandbox import Sandbox, shared
+from mirror.language.requests import actions
+from mirror.model import llm_summary
+from mirror.query.errors import Ambiguity
+from mirror.query.in_words import read_back
+from mirror.query.spec import Filter, QuerySpec
+from mirror.query.sql import compile_sql
+from mirror.schema import catalog
+from mirror.schema.views import KNOWN_COLUMNS
+from mirror.sentence.summary import summarize
+
+_CURVE_CAP = 10_000
+
+
+class Results:
+    """Results in a sandbox, or at a URL or path, as what is asked about; opened by what first needs them."""
+
+    opening = re.compile(
+        rf"\s*(select\b|from\s+({'|'.join(KNOWN_COLUMNS)})\b|values\s*\(|(un)?pivot\s+\w+\s+on\b|"
+        r"with\s+(recursive\s+)?\w+\s*(\([^()]*\)\s*)?as\b)",
+        re.IGNORECASE,
+    )
+
+    def __init__(self, sandbox: Sandbox | None, db: str | None) -> None:
+        self._given = sandbox
+        self._db = db
+
+    @cached_property
+    def source(self) -> Sandbox:
+        """Where SQL runs. Raises StoreError or SettingsError."""
+        if self._given is not None:
+            return self._given
+        open_results(self._db)
+        return shared(self._db)
+
+    def is_readable(self, sql: str) -> bool:
+        """Whether a text can be parsed as SQL of the results. Raises one of FAILURES."""
+        try:
+            self.source.run(f"SELECT 1 FROM ({sql}\n) AS asked LIMIT 0")
+        except UnreadableError:
+            return False
+        except (GuardError, QueryError, QueryStopped):
+            return True  # SQL, if not such as can run: `run_sql` says why
+        return True
+
+    def examples(self) -> tuple[str, ...]:
+        """Questions that they can answer."""
+        return catalog.examples()
+
+    def in_words(self, question: str, use_model: bool, now: datetime | None, after: Answer | None) -> Answer:
+        """The answer of a question in plain words, or of a request to measure. Raises one of FAILURES."""
+        sandbox = self.source
+        if plan := actions.read(question, sandbox.schema()):
+            told = f"{plan.words} Nothing runs until you press Start on the page New run."
+            return Answer("action", question, " · ".join(plan.notes), summary=told, plan=plan)
+        try:
+            reading = read(question, sandbox, use_model, now, after)
+        except Unread as unread:
+            if isinstance(unread.cause, Ambiguity):
+                return _with_reading(asked_back(question, unread.cause), unread.reading)
+            return _with_reading(refused(question, str(unread.cause), self), unread.reading)
+        if reading.spec:
+            answer = replace(self.run_sql(compile_sql(reading.spec), question, reading.spec), asked=reading.asked)
+        else:
+            answer = replace(self.run_sql(reading.sql or "", question), read_as=reading.read_as)
+        return _reworded(_with_reading(answer, reading))
+
+    def run_sql(self, sql: str, question: str = "", spec: QuerySpec | None = None) -> Answer:
+        """The answer of a statement. Never raises.
+
+        `spec` is the QuerySpec behind generated SQL; without it chart and sentence follow from the columns alone.
+        """
+        read_as = read_back(spec) if spec else "SQL as written"
+        blank = Answer("error", question, read_as, sql, engine="grammar" if spec else "sql", spec=spec)
+
+        def run() -> Answer:
+            sandbox = self.source
+            # A curve has a row for every step: of several trials more than one looks at as a table.
+            table = sandbox.run(sql, row_cap=_CURVE_CAP) if spec and spec.source == "curves" else sandbox.run(sql)
+            table = with_whole(table, sql, spec, sandbox.run)
+            failures = _failed(spec, sandbox) if spec else 0
+            machines = sandbox.schema().machines if spec else 0
+            chart = choose(table, spec)
+            summary = summarize(table, spec, chart, failed=failures, machines=machines)
+            return replace(blank, status="answered", table=table, chart=chart, summary=summary)
+
+        return ran(blank, run)
+
+
+def _with_reading(answer: Answer, reading: Reading) -> Answer:
+    """The answer with how it came about."""
+    return replace(
+        answer,
+        engine=reading.engine,
+        note=reading.note,
+        sent=reading.sent,
+        tokens=reading.tokens,
+        agreement=reading.agreement,
+    )
+
+
+def _reworded(answer: Answer) -> Answer:
+    """The sentence in the words of the language model that read the question, where rows may be sent to it."""
+    if answer.engine != "llm" or answer.status != "answered" or answer.table is None:
+        return answer
+    worded = llm_summary.worded(answer.question, answer.table, answer.summary, answer.read_as)
+    return replace(
+        answer,
+        summary=worded.text,
+        note=" ".join(filter(None, (answer.note, worded.note))),
+        sent="\n\n".join(filter(None, (answer.sent, worded.sent))),
+        tokens=answer.tokens + worded.tokens,
+    )
+
+
+def _failed(spec: QuerySpec, sandbox: Sandbox) -> int:
+    """How many failed trials the same filters would have shown; 0 where failures lack a column to tell by."""
+    if spec.source != "results" or any(f.column not in KNOWN_COLUMNS["failures"] for f in spec.filters):
+        return 0
+    count = QuerySpec("count", filters=(*spec.filters, Filter("status", "<>", ("skipped",))), source="failures")
+    return int(sandbox.run(compile_sql(count)).rows[0][0] or 0)

@@ -1,0 +1,153 @@
+"""The page Data, driven by Streamlit's AppTest."""
+
+from pathlib import Path
+
+import pytest
+import sales_data
+from streamlit.testing.v1 import AppTest
+
+from mirror.data.process.other_data_process import shared
+from mirror.data.sources.location import find
+from mirror.schema import catalog
+
+LIMIT_S = 60
+
+
+def data_page() -> None:
+    from mirror.faces.pages import data
+
+    data.page()
+
+
+def opened(url: str) -> AppTest:
+    app = AppTest.from_function(data_page, default_timeout=LIMIT_S).run()
+    assert not app.exception
+    app.text_input(key="data_source").set_value(url)
+    return press(app, "Open")
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    next(b for b in app.button if b.label.replace("\\", "") == label).click().run()
+    assert not app.exception
+    return app
+
+
+def asked(app: AppTest, question: str) -> AppTest:
+    app.text_input(key="data_question").set_value(question)
+    return press(app, "Ask")
+
+
+def texts(app: AppTest) -> str:
+    shown = [*app.markdown, *app.caption, *app.info, *app.error, *app.warning]
+    return "\n".join(str(e.value).replace("\\", "") for e in shown)
+
+
+def test_the_first_visit_says_what_can_be_read() -> None:
+    app = AppTest.from_function(data_page, default_timeout=LIMIT_S).run()
+    assert not app.exception
+    assert "nothing is ever written" in texts(app)
+
+
+def test_what_was_found_is_shown_with_keys_and_questions_to_click(csv_shop: sales_data.Shop) -> None:
+    app = opened(csv_shop.url)
+    assert "Found: 4 tables · 3 foreign keys" in [e.label for e in app.expander]
+    assert "order_items.product_id → products.id (inferred)" in texts(app)
+    assert "customers 12 rows" in texts(app).replace("*", "")
+    held = {row["column"]: row["holds"] for row in app.dataframe[0].value.to_dict("records")}
+    assert held["country"] == "Austria, France, Germany, Ireland, Portugal"
+    offered = [b for b in app.button if (b.key or "").startswith("data_example")]
+    assert len(offered) >= 4
+    offered[0].click().run()
+    assert not app.exception
+    assert "Read as: " in texts(app)
+
+
+def test_a_question_shows_reading_chart_sql_and_table(sqlite_shop: sales_data.Shop) -> None:
+    app = asked(opened(sqlite_shop.url), "total amount by country")
+    assert "Read as: total orders.amount · by customers.country" in texts(app)
+    assert "SUM(orders.amount)" in app.text_area(key="data_sql").value
+    assert len(app.get("plotly_chart")) == 1
+    assert len(app.dataframe[-1].value) == 6
+    assert [b.label for b in app.get("download_button")] == ["CSV"]
+
+
+def test_edited_sql_follows_its_own_result_and_can_be_taken_back(sqlite_shop: sales_data.Shop) -> None:
+    app = asked(opened(sqlite_shop.url), "total amount by country")
+    original = app.text_area(key="data_sql").value
+    app.text_area(key="data_sql").set_value("SELECT status, count(*) AS orders FROM orders GROUP BY status")
+    press(app, "Run")
+    assert len(app.dataframe[-1].value) == 4
+    assert "edited" in texts(app)
+    press(app, "Back to the original")
+    assert app.text_area(key="data_sql").value == original
+
+
+def test_hostile_sql_is_refused_and_keeps_its_text(sqlite_shop: sales_data.Shop) -> None:
+    app = asked(opened(sqlite_shop.url), "how many customers")
+    app.text_area(key="data_sql").set_value("DROP TABLE customers")
+    press(app, "Run")
+    assert "not DROP" in texts(app)
+    assert app.text_area(key="data_sql").value == "DROP TABLE customers"
+    asked(app, "how many customers")
+    assert app.metric[0].value == "12"
+
+
+def test_results_are_asked_about_as_results(results_file: Path) -> None:
+    app = opened(str(results_file))
+    assert [b.label.replace("\\", "") for b in app.button if (b.key or "").startswith("data_example")] == [
+        *catalog.examples()
+    ]
+    asked(app, "memory vs AUC at compression 0.1")
+    assert "Memory against AUC, one point per trial" in texts(app)  # in the words of the results
+    assert "memory_mb" in app.text_area(key="data_sql").value
+    app.text_area(key="data_sql").set_value("SELECT count(*) AS n FROM results")
+    press(app, "Run")
+    assert "edited" in texts(app)
+    shared(find(str(results_file))).close()
+
+
+def test_a_question_back_offers_its_choices(sqlite_shop: sales_data.Shop) -> None:
+    app = asked(opened(sqlite_shop.url), "total quantity by name")
+    assert "which one?" in texts(app)
+    press(app, "total quantity by product name")
+    assert "products.name" in texts(app)
+
+
+def test_a_password_is_never_shown_back(postgres_shop: sales_data.Shop) -> None:
+    secret = postgres_shop.url.partition("@")[0].rpartition(":")[2]
+    app = opened(postgres_shop.url)
+    assert "Found: 4 tables · 3 foreign keys" in [e.label for e in app.expander]
+    assert "***" in app.text_input(key="data_source").value
+    assert secret not in str(app.main)
+    asked(app, "how many customers")
+    assert app.metric[0].value == "12"
+    press(app, "Open")  # the shown name, without its password, is the same database again
+    assert secret not in str(app.main)
+    assert "Found: 4 tables · 3 foreign keys" in [e.label for e in app.expander]
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("nowhere.csv", "There is no file nowhere.csv"),
+        ("mssql://sa:hidden-1@host/x", "mssql cannot be read"),
+        ("postgresql://u:hidden-1@x@host/y", "%40"),
+        ("postgresql://u:hidden-1@127.0.0.1:1/y", "host and port"),
+        ("", "Name a database"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(url: str, said: str) -> None:
+    app = opened(url)
+    assert said in texts(app)
+    assert "hidden-1" not in str(app.main)
+
+
+def test_an_uploaded_file_is_a_table(tmp_path: Path) -> None:
+    app = AppTest.from_function(data_page, default_timeout=LIMIT_S).run()
+    app.file_uploader(key="data_upload").set_value(
+        [("visits.csv", b"city,visits\nBerlin,3\nRome,4\nBerlin,5\n", "text/csv")]
+    ).run()
+    assert not app.exception
+    asked(app, "total visits by city")
+    assert list(app.dataframe[-1].value["total_visits"]) == [8, 4]
+    shared(find(app.session_state["data_url"])).close()

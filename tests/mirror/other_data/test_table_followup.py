@@ -1,0 +1,130 @@
+"""Follow-ups and saved questions on other data: one path for them and for results."""
+
+from datetime import datetime
+from pathlib import Path
+
+import made_up
+import pytest
+
+from mirror import ask
+from mirror.answer import other_data as answer
+from mirror.data.sources.location import find
+from mirror.query.errors import Refusal
+from mirror.query.other_data.build import build
+from mirror.query.other_data.form import Asked
+from mirror.query.other_data.form_in_words import read_back
+from mirror.query.saved import Saved, saved_path_of
+
+NOW = datetime(2026, 1, 15)
+SHOP = "id,seed,payment,amount,day\n1,7,card,2.5,2025-01-03\n2,7,cash,4,2025-02-03\n3,8,card,10,2024-05-05\n"
+
+# (question, follow-ups, how the last of them is read)
+CHANGES = [
+    ("total amount by country", ["only Germany"], "· where customers.country = Germany"),
+    ("total amount by country", ["Germany only"], "· where customers.country = Germany"),
+    ("total amount by country", ["what about Germany?"], "· where customers.country = Germany"),
+    ("total amount by country", ["only Germany", "and for France"], "· where customers.country = France"),
+    ("total amount by country", ["only Germany", "France too"], "· where customers.country in Germany, France"),
+    ("total amount by country", ["only Germany", "also France", "without Germany"], "where customers.country = France"),
+    ("total amount by country", ["without Germany"], "· where customers.country ≠ Germany"),
+    ("total amount by country", ["except for Germany"], "· where customers.country ≠ Germany"),
+    ("total amount by country", ["by status instead"], "total orders.amount · by orders.status"),
+    ("total amount by country", ["by status"], "total orders.amount · by orders.status"),
+    ("total amount by country", ["by status too"], "· by customers.country and orders.status"),
+    ("total amount by country", ["over time"], "· by month of orders.order_date"),
+    ("total amount by country", ["per quarter"], "· by quarter of orders.order_date"),
+    ("total amount by country", ["top 3"], "highest total orders.amount first · the first 3"),
+    ("total amount by country", ["top 3", "bottom 2"], "lowest total orders.amount first · the first 2"),
+    ("total amount by country", ["in 2025"], "where orders.order_date ≥ 2025-01-01 and orders.order_date < 2026-01-01"),
+    ("total amount by country", ["in 2025", "in 2024"], "orders.order_date ≥ 2024-01-01 and orders.order_date < 2025"),
+    ("total amount by country", ["only paid", "in 2025"], "orders.status = paid and orders.order_date ≥ 2025-01-01"),
+    ("total amount by country", ["and for last month"], "orders.order_date ≥ 2025-12-01"),
+    ("total amount by country", ["amount over 100"], "· where orders.amount > 100"),
+    ("orders over 100", ["only paid"], "where orders.amount > 100 and orders.status = paid"),
+    ("total amount by country", ["only paid", "how many customers"], "number of customers"),
+]
+REFUSED = [
+    ("total amount by country", ["only purple"], "say nothing about “purple”"),
+    ("total amount by country", ["only"], "changes nothing"),
+    ("total amount by country", ["by country"], "changes nothing"),
+    ("total amount by country", ["and the average amount"], "says more than what to change"),
+    ("total amount by country", ["only Germany", "without Germany"], "Nothing would be left"),
+    ("total amount by country", ["by product instead"], "counted once for each"),
+    ("orders over 100", ["by status"], "has no groups"),
+    ("total amount", ["top 3"], "There is one row alone"),
+]
+
+
+def changed(first: str, *more: str) -> Asked:
+    database = made_up.shop()
+    form = answer.form_of(first, database, NOW)
+    for question in more:
+        form = answer.form_of(question, database, NOW, form)
+    return form
+
+
+@pytest.mark.parametrize(("first", "more", "read"), CHANGES)
+def test_a_follow_up_changes_the_question_before(first: str, more: list[str], read: str) -> None:
+    form, database = changed(first, *more), made_up.shop()
+    assert read in read_back(form, build(form, database), database)
+
+
+@pytest.mark.parametrize(("first", "more", "said"), REFUSED)
+def test_what_is_no_change_is_refused_with_a_sentence(first: str, more: list[str], said: str) -> None:
+    with pytest.raises(Refusal, match=said):
+        changed(first, *more)
+
+
+def test_a_chart_is_a_change() -> None:
+    assert changed("total amount by country", "as bars").chart.type == "bar"
+
+
+def test_a_question_before_about_other_tables_is_none() -> None:
+    other = made_up.shop()
+    before = changed("total amount by country")
+    alone = type(other)(other.dialect, "x", other.relations[1:2])
+    with pytest.raises(Refusal):
+        answer.form_of("only Germany", alone, NOW, before)
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("MIRROR_SAVED", str(tmp_path / "kept" / "mine.jsonl"))
+    path = tmp_path / "shop.csv"
+    path.write_text(SHOP)
+    return str(path)
+
+
+def test_follow_ups_go_the_way_of_every_question(shop: str) -> None:
+    first = ask("total amount by payment", db=shop)
+    only = ask("only card", db=shop, after=first)
+    assert only.table is not None, only.summary
+    assert only.table.rows == (("card", 12.5),)
+    later = ask("in 2025", db=shop, after=only)
+    assert later.table is not None, later.summary
+    assert later.table.rows == (("card", 2.5),)
+    lost = ask("only purple", db=shop, after=later)
+    assert lost.status == "refused"
+    assert lost.suggestions
+    by_seed = ask("total amount by seed", db=shop)
+    assert by_seed.table is not None, by_seed.summary
+    assert by_seed.table.rows == ((8, 10.0), (7, 6.5))
+
+
+def test_questions_are_saved_for_one_source(shop: str, tmp_path: Path) -> None:
+    store = Saved(saved_path_of(find(shop).where))
+    store.add("cards", "SELECT count(*) AS n FROM shop WHERE payment = 'card'", "both shops")
+    found = ask("Cards?", db=shop)
+    assert (found.engine, found.table and found.table.rows) == ("saved", ((2,),))
+    assert found.read_as.endswith("both shops")
+    other = tmp_path / "other.csv"
+    other.write_text(SHOP)
+    assert ask("cards", db=str(other)).engine != "saved"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["kept", "other.csv", "shop.csv"]
+
+
+def test_who_connects_is_no_part_of_what_is_saved_for_a_server() -> None:
+    paths = {saved_path_of(find(f"postgresql://{who}h/shop").where) for who in ("", "a@", "b:secret-7@")}
+    assert len(paths) == 1
+    assert saved_path_of(find("postgresql://h/other").where) not in paths
+    assert saved_path_of(find("mysql://h/shop").where) not in paths
