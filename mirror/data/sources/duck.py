@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import gzip
 import io
 import re
 import threading
@@ -15,8 +14,11 @@ import duckdb
 
 from mirror.data.process.sandbox_child import lock, sentence
 from mirror.data.process.sql_process import QueryError, QueryStopped
+from mirror.data.sources import csv_table, encoding
 from mirror.data.sources.location import Source, SourceError
 from mirror.data.sources.reader import ROW_CAP, TIME_LIMIT_S, Fetched, Structure, take, too_slow
+from mirror.data.sources.semantic_types import convert
+from mirror.data.sources.text_values import literal, quoted
 from mirror.schema.database import Column, ForeignKey, Relation, Type, shown
 from mirror.schema.names import words_of
 
@@ -62,7 +64,7 @@ class DuckReader:
         try:
             with contextlib.closing(duckdb.connect(str(path), read_only=True, config=_SETTINGS)) as connection:
                 if schema := _schema(self.source, connection):
-                    connection.execute(f"SET schema = {_literal(schema)}")
+                    connection.execute(f"SET schema = {literal(schema)}")
                 yield connection
         except duckdb.Error as error:
             raise SourceError(_file_sentence(self.source, error)) from None
@@ -92,13 +94,15 @@ class FilesReader:
     def __init__(self, source: Source, scratch: Path) -> None:
         self.source = source
         self._tables = _table_names(source.paths)
+        self._scratch = scratch
+        self._notes: list[str] = []
         try:
             self._connection = self._loaded(":memory:", "")
         except _TooLargeError:
             self._connection = self._stored(scratch)
         parquet = [str(path) for path in source.paths if _is_parquet(path)]
         if parquet:
-            self._connection.execute(f"SET allowed_paths = [{', '.join(map(_literal, parquet))}]")
+            self._connection.execute(f"SET allowed_paths = [{', '.join(map(literal, parquet))}]")
         lock(self._connection, QUERY_MB)
 
     def _stored(self, scratch: Path) -> duckdb.DuckDBPyConnection:
@@ -115,9 +119,10 @@ class FilesReader:
     def _loaded(self, database: str, spill: str) -> duckdb.DuckDBPyConnection:
         settings = {**_SETTINGS, "memory_limit": f"{LOAD_MB}MB", "temp_directory": spill}
         connection = duckdb.connect(database, config=settings)
+        self._notes.clear()
         try:
             for table, path in self._tables.items():
-                _load(connection, table, path)
+                self._notes += _load(connection, table, path, self._scratch)
         except BaseException:
             connection.close()
             raise
@@ -132,12 +137,12 @@ class FilesReader:
         """One table per file, without declared keys."""
         found = _structure(self._connection)
         relations = [replace(r, view=False) for r in found.relations]
-        notes = tuple(note for r in relations for c in r.columns if (note := self._odd_value(r, c)))
-        return replace(found, relations=relations, notes=notes)
+        told = [note for r in relations for c in r.columns if (note := self._odd_value(r, c))]
+        return replace(found, relations=relations, notes=tuple(dict.fromkeys([*self._notes, *told])))
 
     def _odd_value(self, relation: Relation, column: Column) -> str:
         """What keeps a column of numbers from being one, where it is little; else empty."""
-        if column.type != "text":
+        if column.type != "text" or any(n.startswith(f"{relation.name}.{column.name} ") for n in self._notes):
             return ""
         name, table = quoted(column.name), quoted(relation.name)
         odd = f"{name} IS NOT NULL AND try_cast({name} AS DOUBLE) IS NULL"
@@ -168,33 +173,40 @@ class _TooLargeError(Exception):
     """Memory does not hold a file; the message is its name."""
 
 
-def _load(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -> None:
-    literal = _literal(str(path))
+def _load(connection: duckdb.DuckDBPyConnection, table: str, path: Path, scratch: Path) -> tuple[str, ...]:
+    """Make the table of a file; sentences that say how it was read."""
+    copy = scratch / f"utf8-{table}.csv"
     try:
         if _is_parquet(path):
-            connection.execute(f"CREATE VIEW {quoted(table)} AS SELECT * FROM read_parquet({literal})")
-        else:
-            _load_csv(connection, table, path, literal)
+            connection.execute(f"CREATE VIEW {quoted(table)} AS SELECT * FROM read_parquet({literal(str(path))})")
+            return ()
+        if _is_json(path):
+            csv_table.load_json_lines(connection, table, path)
+            return convert(connection, table)
+        return _load_csv(connection, table, path, copy)
     except duckdb.OutOfMemoryException:
         raise _TooLargeError(path.name) from None
     except duckdb.Error as error:
-        raise SourceError(_csv_sentence(path, str(error))) from None
+        raise SourceError(_line_sentence(path, str(error).replace(str(copy), path.name))) from None
+    finally:
+        copy.unlink(missing_ok=True)
 
 
-def _load_csv(connection: duckdb.DuckDBPyConnection, table: str, path: Path, literal: str) -> None:
-    names, options = _csv_options(path)
+def _load_csv(connection: duckdb.DuckDBPyConnection, table: str, path: Path, copy: Path) -> tuple[str, ...]:
+    """A file that is not UTF-8 is read from a copy that is."""
+    told = encoding.as_utf8(path, copy) if encoding.is_utf16(path) else ""
     try:
-        connection.execute(f"CREATE TABLE {quoted(table)} AS SELECT * FROM read_csv({literal}, {options})")
-    except duckdb.InvalidInputException as error:
-        if "sniffing" not in str(error):
-            raise
-        # Guessing tells nothing of the line at fault; reading texts does.
-        columns = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names)
-        connection.execute(
-            f"SELECT count(*) FROM (SELECT DISTINCT * FROM read_csv({literal}, {options}, auto_detect = false, "
-            f"columns = {{{columns}}}))"
-        )
+        form = _csv_form(copy if told else path, path.name)
+        csv_table.load(connection, table, copy if told else path, form)
+    except duckdb.OutOfMemoryException:
         raise
+    except duckdb.Error:
+        if told or not encoding.is_other_text(path):
+            raise
+        told = encoding.as_utf8(path, copy)
+        form = _csv_form(copy, path.name)
+        csv_table.load(connection, table, copy, form)
+    return (*filter(None, [told]), *convert(connection, table, form.english))
 
 
 class DuckSession:
@@ -235,15 +247,6 @@ def tables_of(source: Source) -> set[str]:
             "SELECT table_name FROM information_schema.tables WHERE table_catalog = current_database()"
         ).fetchall()
     return {name for (name,) in rows}
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def quoted(name: str) -> str:
-    """A name as DuckDB reads it, whatever it holds."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 # -- structure ---------------------------------------------------------------------------------------------------------
@@ -324,6 +327,10 @@ def _is_parquet(path: Path) -> bool:
     return path.suffix.lower() in (".parquet", ".pq")
 
 
+def _is_json(path: Path) -> bool:
+    return path.suffix.lower() in (".jsonl", ".ndjson")
+
+
 def _table_names(paths: tuple[Path, ...]) -> dict[str, Path]:
     """A table for each file, called like it. Raises SourceError for two of one name."""
     found: dict[str, Path] = {}
@@ -336,40 +343,40 @@ def _table_names(paths: tuple[Path, ...]) -> dict[str, Path]:
     return found
 
 
-def _csv_options(path: Path) -> tuple[list[str], str]:
-    """The names of its header, and how a CSV file is to be read.
+def _csv_form(path: Path, name: str) -> csv_table.CsvForm:
+    """How a CSV file is to be read; `name` is what to call it.
 
     Left to guess, DuckDB takes a file with one bad row for one of a single column.
     """
     head = _head(path)
     header, *rest = head.splitlines() or [""]
     if not header.strip():
-        raise SourceError(f"{path.name} is empty: its first line should name the columns.")
+        raise SourceError(f"{name} is empty: its first line should name the columns.")
     try:
         delimiter = max(_DELIMITERS, key=lambda d: len(next(csv.reader([header], delimiter=d))))
-        names = [name.strip() for name in next(csv.reader(io.StringIO(head), delimiter=delimiter))]
+        cells = csv.reader(io.StringIO(head), delimiter=delimiter)
+        names = [cell.strip() for cell in next(cells)]
     except csv.Error:  # bytes that are no text
-        raise SourceError(f"{path.name} holds no CSV: its first line should name the columns.") from None
-    if not any(words_of(name) and not _is_number(name) for name in names) or any(map(_is_number, names)):
+        raise SourceError(f"{name} holds no CSV: its first line should name the columns.") from None
+    if not any(words_of(column) and not _is_number(column) for column in names) or any(map(_is_number, names)):
         raise SourceError(
-            f"The first line of {path.name} is “{header[:60]}”: it should name the columns, as in id,name,amount."
+            f"The first line of {name} is “{header[:60]}”: it should name the columns, as in id,name,amount."
         )
     decimal = "."
     if delimiter != "," and re.search(r"\d,\d", "\n".join(rest)) and not re.search(r"\d\.\d", "\n".join(rest)):
         decimal = ","
-    distinct = [name or f"column{i}" for i, name in enumerate(names)]
-    if len({name.lower() for name in distinct}) < len(distinct):
-        raise SourceError(f"The first line of {path.name} names a column twice: every column needs a name of its own.")
-    return distinct, (
-        f"delim = '{delimiter}', quote = '\"', escape = '\"', header = true, strict_mode = true, "
-        f"null_padding = false, decimal_separator = '{decimal}', sample_size = 100000"
-    )
+    distinct = [column or f"column{i}" for i, column in enumerate(names)]
+    if len({column.lower() for column in distinct}) < len(distinct):
+        raise SourceError(f"The first line of {name} names a column twice: every column needs a name of its own.")
+    rows = []
+    with contextlib.suppress(csv.Error):  # as of a line that is longer than any line of a table
+        rows.extend(cells)
+    return csv_table.CsvForm(distinct, delimiter, decimal, rows)
 
 
 def _head(path: Path) -> str:
-    opened = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        with opened(path, "rb") as file:
+        with encoding.opened(path) as file:
             return file.read(_HEADER_BYTES).decode("utf-8-sig", errors="replace")
     except (OSError, EOFError) as error:
         raise SourceError(f"{path.name} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
@@ -379,7 +386,7 @@ def _is_number(text: str) -> bool:
     return bool(re.fullmatch(r"[-+]?[\d.,]+(e[-+]?\d+)?", text.strip(), re.IGNORECASE))
 
 
-def _csv_sentence(path: Path, message: str) -> str:
+def _line_sentence(path: Path, message: str) -> str:
     """What is wrong with a file and in which line."""
     line = re.search(r"CSV Error on Line: (\d+)", message)
     if not line:
@@ -390,11 +397,6 @@ def _csv_sentence(path: Path, message: str) -> str:
     if counts := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
         than = "fewer" if int(counts[2]) < int(counts[1]) else "more"
         return f"{where}{text} has {than} columns than the {counts[1]} that the header names: mend the line."
-    if wrong := re.search(r'converting column "(.*?)"\. Could not convert string "(.*?)" to \'(\w+)\'', message):
-        kind = {"DOUBLE": "number", "BIGINT": "whole number", "DATE": "date", "TIMESTAMP": "time"}.get(
-            wrong[3], wrong[3]
-        )
-        return f"{where} has “{wrong[2][:60]}” in the column {wrong[1]}, which is no {kind} like the rest: mend it."
     if "unicode" in message.lower() or "utf-8" in message.lower():
         return f"{where} is not UTF-8 text: save the file as UTF-8."
     if "quote" in message.lower():

@@ -19,14 +19,15 @@ Kind = Literal["postgresql", "mysql", "sqlite", "duckdb", "files"]
 DIALECTS: dict[Kind, str] = {
     "postgresql": "postgres", "mysql": "mysql", "sqlite": "sqlite", "duckdb": "duckdb", "files": "duckdb",
 }  # fmt: skip
-READABLE = "PostgreSQL, MySQL or MariaDB, SQLite, DuckDB, CSV and Parquet"
+READABLE = "PostgreSQL, MySQL or MariaDB, SQLite, DuckDB, CSV, JSON lines and Parquet"
 MOST_FILES = 100
 
 _SERVERS: dict[str, tuple[Kind, str]] = {
     "postgresql": ("postgresql", "postgresql+psycopg"), "postgres": ("postgresql", "postgresql+psycopg"),
     "mysql": ("mysql", "mysql+pymysql"), "mariadb": ("mysql", "mysql+pymysql"),
 }  # fmt: skip
-_TABLES = re.compile(r"\.(csv|tsv|parquet|pq)$|\.(csv|tsv)\.gz$", re.IGNORECASE)
+_TABLES = re.compile(r"\.(csv|tsv|parquet|pq|jsonl|ndjson)$|\.(csv|tsv)\.gz$", re.IGNORECASE)
+_SPREADSHEET = re.compile(r"\.(xlsx?|xlsm|xlsb|ods)$", re.IGNORECASE)
 _SQLITE = re.compile(r"\.(sqlite3?|s3db|db3)$", re.IGNORECASE)
 _DUCKDB = re.compile(r"\.(duckdb|ddb)$", re.IGNORECASE)
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
@@ -174,9 +175,13 @@ def _of_paths(paths: list[Path]) -> Source:
         path = paths[0]
         if path.is_dir():
             return _folder(path)
-        if not _TABLES.search(path.name):
+        if not (_TABLES.search(path.name) or _SPREADSHEET.search(path.name)):
             return _file(_kind_of_file(path), path)
     for path in paths:
+        if _SPREADSHEET.search(path.name):
+            raise SourceError(
+                f"{path.name} is a workbook of sheets: save each sheet that you need as CSV, and name those."
+            )
         if not _TABLES.search(path.name):
             raise SourceError(f"{path.name} is neither CSV nor Parquet: only such files can be read together.")
     for path in paths:

@@ -1,0 +1,99 @@
+"""A CSV file becomes a table: of the types that its first rows show as long as all rows keep to them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from mirror.data.sources.text_values import literal, quoted
+
+# TIME is none: a time of day can be asked about as text only. Only ISO dates are told by themselves: others need to be
+# looked at all, since DuckDB guesses whether the day or the month comes first.
+_GUESSING = (
+    "sample_size = 100000, "
+    "auto_type_candidates = ['BOOLEAN', 'BIGINT', 'DOUBLE', 'DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
+)
+_DECIMAL_COMMA = re.compile(r"[^\w.,]{0,3}-?\d[\d.]*,\d{1,2}\D{0,4}")
+_DECIMAL_POINT = re.compile(r"[-+]?(0?\.\d+|\d+\.(\d{1,2}|\d{4,})|[\d.]+e[-+]?\d+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class CsvForm:
+    """How a CSV file is written.
+
+    Attributes:
+        names: of its columns.
+        delimiter: between two cells.
+        decimal: what stands before decimals, as far as it is known.
+        rows: its first rows without the header.
+    """
+
+    names: list[str]
+    delimiter: str
+    decimal: str
+    rows: list[list[str]]
+
+    @property
+    def options(self) -> str:
+        """For read_csv."""
+        return (
+            f"delim = '{self.delimiter}', quote = '\"', escape = '\"', header = true, strict_mode = true, "
+            f"null_padding = false, decimal_separator = '{self.decimal}', dateformat = '%Y-%m-%d'"
+        )
+
+    @property
+    def english(self) -> bool:
+        """Whether it writes numbers as in 1,234.5 as far as its first rows tell."""
+        return self.delimiter != ";" and not any(_DECIMAL_COMMA.fullmatch(cell) for row in self.rows for cell in row)
+
+
+def load(connection: duckdb.DuckDBPyConnection, table: str, path: Path, form: CsvForm) -> None:
+    """Make the table. Raises duckdb.Error."""
+    file = literal(str(path))
+    texts = dict.fromkeys(form.names, "VARCHAR")
+    try:
+        guess = f"DESCRIBE SELECT * FROM read_csv({file}, {form.options}, {_GUESSING})"
+        types = {str(name): str(type_) for name, type_, *_ in connection.execute(guess).fetchall()}
+    except duckdb.InvalidInputException:  # guessing tells nothing of the line at fault; reading texts does
+        types = texts
+    if form.decimal == "." and not form.english:
+        types = _doubted(types, form.rows)
+    try:
+        _make(connection, table, file, form.options, types)
+    except (duckdb.ConversionException, duckdb.InvalidInputException):
+        # Where a later row is of another type than the first ones, all are read as texts, and then looked at.
+        _make(connection, table, file, form.options, texts)
+
+
+def load_json_lines(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -> None:
+    """Make the table of a file that holds an object of JSON per line. Raises duckdb.Error."""
+    connection.execute(
+        f"CREATE OR REPLACE TABLE {quoted(table)} AS SELECT * FROM read_json({literal(str(path))}, "
+        "format = 'newline_delimited', dateformat = '%Y-%m-%d', timestampformat = 'iso', sample_size = 100000)"
+    )
+
+
+def _make(connection: duckdb.DuckDBPyConnection, table: str, file: str, options: str, types: dict[str, str]) -> None:
+    read = ", ".join(f"{literal(n)}: '{'VARCHAR' if t == 'BIGINT' else t}'" for n, t in types.items())
+    selected = ", ".join(_whole(quoted(n)) if t == "BIGINT" else quoted(n) for n, t in types.items())
+    connection.execute(
+        f"CREATE OR REPLACE TABLE {quoted(table)} AS SELECT {selected} FROM read_csv({file}, {options}, "
+        f"auto_detect = false, columns = {{{read}}})"
+    )
+
+
+def _whole(name: str) -> str:
+    """A whole number; 007 and +49 are none, but codes."""
+    code = f"{name} LIKE '0_%' OR {name} LIKE '+%'"
+    return f"CASE WHEN {code} THEN error('a code')::BIGINT ELSE CAST({name} AS BIGINT) END AS {name}"
+
+
+def _doubted(types: dict[str, str], rows: Sequence[Sequence[str]]) -> dict[str, str]:
+    """Numbers as texts where a point may as well stand before thousands: 1.234 beside 2,50 in another column."""
+    sure = {i for row in rows for i, cell in enumerate(row) if _DECIMAL_POINT.fullmatch(cell.strip())}
+    return {
+        name: "VARCHAR" if type_ == "DOUBLE" and i not in sure else type_
+        for i, (name, type_) in enumerate(types.items())
+    }
