@@ -1,7 +1,6 @@
 """A CSV file becomes a table: of the types that its first rows show as long as all rows keep to them."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +14,7 @@ _GUESSING = (
     "sample_size = 100000, "
     "auto_type_candidates = ['BOOLEAN', 'BIGINT', 'DOUBLE', 'DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
 )
+_FLAGS = {"true", "false", "t", "f", ""}
 _DECIMAL_COMMA = re.compile(r"[^\w.,]{0,3}-?\d[\d.]*,\d{1,2}\D{0,4}")
 _DECIMAL_POINT = re.compile(r"[-+]?(0?\.\d+|\d+\.(\d{1,2}|\d{4,})|[\d.]+e[-+]?\d+)", re.IGNORECASE)
 
@@ -58,8 +58,7 @@ def load(connection: duckdb.DuckDBPyConnection, table: str, path: Path, form: Cs
         types = {str(name): str(type_) for name, type_, *_ in connection.execute(guess).fetchall()}
     except duckdb.InvalidInputException:  # guessing tells nothing of the line at fault; reading texts does
         types = texts
-    if form.decimal == "." and not form.english:
-        types = _doubted(types, form.rows)
+    types = _doubted(types, form)
     try:
         _make(connection, table, file, form.options, types)
     except (duckdb.ConversionException, duckdb.InvalidInputException):
@@ -90,10 +89,16 @@ def _whole(name: str) -> str:
     return f"CASE WHEN {code} THEN error('a code')::BIGINT ELSE CAST({name} AS BIGINT) END AS {name}"
 
 
-def _doubted(types: dict[str, str], rows: Sequence[Sequence[str]]) -> dict[str, str]:
-    """Numbers as texts where a point may as well stand before thousands: 1.234 beside 2,50 in another column."""
-    sure = {i for row in rows for i, cell in enumerate(row) if _DECIMAL_POINT.fullmatch(cell.strip())}
-    return {
-        name: "VARCHAR" if type_ == "DOUBLE" and i not in sure else type_
-        for i, (name, type_) in enumerate(types.items())
-    }
+def _doubted(types: dict[str, str], form: CsvForm) -> dict[str, str]:
+    """Texts where DuckDB guesses too much.
+
+    These are numbers in which a point may as well stand before thousands, as in 1.234 beside 2,50 in another column,
+    and flags of other words than true and false: NO may be Norway.
+    """
+    cells = [[row[i].strip() for row in form.rows if i < len(row)] for i in range(len(types))]
+    kept = dict(types)
+    for (name, type_), held in zip(types.items(), cells, strict=True):
+        unsure = form.decimal == "." and not form.english and not any(map(_DECIMAL_POINT.fullmatch, held))
+        if (type_ == "DOUBLE" and unsure) or (type_ == "BOOLEAN" and {h.lower() for h in held} - _FLAGS):
+            kept[name] = "VARCHAR"
+    return kept

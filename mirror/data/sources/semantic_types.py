@@ -7,7 +7,7 @@ import duckdb
 
 from mirror.data.sources import text_forms
 from mirror.data.sources.text_forms import Doubt, Reading
-from mirror.data.sources.text_values import TextValues, cleaned, is_missing, literal, quoted
+from mirror.data.sources.text_values import TextValues, literal, quoted
 
 _TOTAL = re.compile(r"(grand |sub)?totals?|sum|(gesamt)?summe|gesamt|insgesamt", re.IGNORECASE)
 _NUMERIC = re.compile(r"(HUGE|BIG|SMALL|TINY)?INT(EGER)?|DOUBLE|FLOAT|DECIMAL.*")
@@ -37,65 +37,45 @@ def convert(connection: duckdb.DuckDBPyConnection, table: str, english: bool = T
         return ()
     notes = []
     total = _last_total(connection, table, types)
-    found = _read(connection, table, texts, english, f"rowid <> {total.row}" if total else "true")
+    found = _Columns(connection, table, texts, english, f"rowid <> {total.row}" if total else "true")
     if total and not _adds_up(connection, table, types, found, total):
         notes.append(
             f"The last row of {table} is called “{total.label}”, but its numbers are not the sums of the others: it "
             "counts as a row."
         )
-        found = _read(connection, table, texts, english, "true")
+        found = _Columns(connection, table, texts, english, "true")
         total = None
     if total:
         connection.execute(f"DELETE FROM {quoted(table)} WHERE rowid = {total.row}")
-    readings = {name: reading for name, reading in found.items() if isinstance(reading, Reading)}
-    missing = _missing(connection, table, readings)
+    readings = found.readings
+    missing = sorted({text for name in readings for text in found.values[name].missing})
     for name, reading in readings.items():
         _apply(connection, table, name, reading)
     told = _sentence(table, readings, missing, total)
     doubts = [
         f"{table}.{name} is read as text and not as {doubt.kind}, {doubt.since}."
-        for name, doubt in found.items()
-        if isinstance(doubt, Doubt)
+        for name, doubt in found.doubts.items()
     ]
     return tuple(filter(None, [told, *notes, *doubts]))
 
 
-def _read(
-    connection: duckdb.DuckDBPyConnection, table: str, texts: list[str], english: bool, rows: str
-) -> dict[str, Reading | Doubt | None]:
-    found: dict[str, Reading | Doubt | None] = {}
-    for name in texts:
-        values = TextValues(connection, table, name, rows)
-        try:
-            found[name] = text_forms.read(values, english)
-        finally:
-            values.close()
-    return found
+class _Columns:
+    """What the columns of texts are, by name."""
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, table: str, texts: list[str], english: bool, rows: str
+    ) -> None:
+        self.values = {name: TextValues(connection, table, name, rows) for name in texts}
+        found = {name: text_forms.read(values, english) for name, values in self.values.items()}
+        self.readings = {name: one for name, one in found.items() if isinstance(one, Reading)}
+        self.doubts = {name: one for name, one in found.items() if isinstance(one, Doubt)}
 
 
 def _apply(connection: duckdb.DuckDBPyConnection, table: str, name: str, reading: Reading) -> None:
     place = f"{quoted(table)} ALTER COLUMN {quoted(name)}"
-    connection.execute(f"ALTER TABLE {place} TYPE {reading.type} USING {_value(name, reading)}")
+    connection.execute(f"ALTER TABLE {place} TYPE {reading.type} USING {reading.value}")
     if reading.comment:
         connection.execute(f"COMMENT ON COLUMN {quoted(table)}.{quoted(name)} IS {literal(reading.comment)}")
-
-
-def _value(name: str, reading: Reading) -> str:
-    """SQL of the value of a row: that of its cleaned text, none where that means that there is none."""
-    text = cleaned(name)
-    return f"CASE WHEN NOT {is_missing(text)} THEN CAST({reading.value(text)} AS {reading.type}) END"
-
-
-def _missing(connection: duckdb.DuckDBPyConnection, table: str, readings: dict[str, Reading]) -> list[str]:
-    """The texts that stand for nothing in columns that are converted."""
-    found: set[str] = set()
-    for name in readings:
-        text = cleaned(name)
-        rows = connection.execute(
-            f"SELECT DISTINCT {text} FROM {quoted(table)} WHERE {is_missing(text)} AND {text} <> ''"
-        ).fetchall()
-        found |= {value for (value,) in rows}
-    return sorted(found)
 
 
 # -- totals ------------------------------------------------------------------------------------------------------------
@@ -120,20 +100,19 @@ def _adds_up(
     connection: duckdb.DuckDBPyConnection,
     table: str,
     types: dict[str, str],
-    found: dict[str, Reading | Doubt | None],
+    found: _Columns,
     total: _Total,
 ) -> bool:
     """Whether the row has numbers, and each is the sum of its column."""
     selected = []
     for name, type_ in types.items():
-        reading = found.get(name)
+        reading = found.readings.get(name)
         if name == total.column:
             continue
         if _NUMERIC.fullmatch(type_):
             value, filled = quoted(name), f"{quoted(name)} IS NOT NULL"
-        elif isinstance(reading, Reading) and reading.kind == "numbers":
-            value = _value(name, reading)
-            filled = f"{quoted(name)} IS NOT NULL AND NOT {is_missing(cleaned(name))}"
+        elif reading and reading.kind == "numbers":
+            value, filled = f"TRY({reading.value})", found.values[name].there
         else:
             continue
         here = f"rowid = {total.row}"

@@ -1,17 +1,16 @@
 """What a column of texts really holds: numbers with money, percent or unit, dates, or yes and no; told by all values.
 
-Each form is first held against a sample, which can only rule it out, and then against all values of the column.
+A form is held against the shapes of the texts of all rows, see `text_values`; the first rows alone only rule it out.
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from functools import partial
 
 from mirror.data.sources.text_values import TextValues, literal
 from mirror.schema.names import words_of
 
-_FEW_ODD = 0.05  # share of values that looks like a slip among others
+_FEW_ODD = 0.05  # share of rows that looks like a slip among others
 
 
 @dataclass(frozen=True)
@@ -21,14 +20,14 @@ class Reading:
     Attributes:
         kind: what they are, in the plural.
         type: the type in DuckDB.
-        value: makes SQL of the value of the SQL of a text; NULL for none.
+        value: SQL of a row's value; NULL for none.
         comment: what a person would say of the column, such as its unit; may be empty.
         how: what had to be decided, in words; may be empty.
     """
 
     kind: str
     type: str
-    value: Callable[[str], str]
+    value: str
     comment: str = ""
     how: str = ""
 
@@ -48,45 +47,54 @@ def read(values: TextValues, english: bool) -> Reading | Doubt | None:
         values: of the column.
         english: whether the file writes numbers as in 1,234.5 as far as it is known: settles 1,234 and 1.234.
     """
-    if not values.sample:
-        return None
-    for pattern, reader in (
+    sample = values.sample()
+    forms: list[tuple[re.Pattern[str], Callable[[TextValues], Reading | Doubt | None]]] = [
         (_FLAG, _flags),
         (_NUMBER, lambda held: _numbers(held, english)),
-        *((pattern, _dated(pattern, orders)) for pattern, orders in _DATES),
-    ):
-        known = [bool(re.fullmatch(pattern, text, re.IGNORECASE)) for text in values.sample]
-        if sum(known) < (1 - _FEW_ODD) * len(known):
-            continue
-        odd = f"NOT regexp_full_match(x, {literal(pattern)}, 'i')"
-        odds, every = values.one(f"count(*) FILTER ({odd}), count(*)")
-        if not odds:
-            return reader(values)
-        if odds <= _FEW_ODD * every and (first := values.first_odd(odd)):
-            values.drop(odd)
-            if isinstance(rest := reader(values), Reading):
-                since = f"since row {first[0]:,} below the header holds “{first[1][:40]}”"
-                return Doubt(rest.kind, since)
+        *((pattern, _dated(orders)) for pattern, orders in _DATES),
+    ]
+    forms = [(p, reader) for p, reader in forms if sample and _odd_share(p, sample.items()) <= _FEW_ODD]
+    if not forms:
+        return None
+    values.look()
+    for pattern, reader in forms if values.shapes else ():
+        odd = [shape for shape in values.shapes if not pattern.fullmatch(shape)]
+        if not odd:
+            if found := reader(values):
+                return found
+        elif _odd_share(pattern, values.shapes.items()) <= _FEW_ODD:
+            place, text = values.first(values.of_shapes(odd))
+            values.leave_out(odd)
+            rest = reader(values)
+            since = f"since row {place:,} below the header holds “{text[:40]}”"
+            return Doubt(rest.kind, since) if isinstance(rest, Reading) else None
     return None
+
+
+def _odd_share(pattern: re.Pattern[str], shapes: Iterable[tuple[str, int]]) -> float:
+    counts = [(count, bool(pattern.fullmatch(shape))) for shape, count in shapes]
+    return sum(count for count, fits in counts if not fits) / sum(count for count, _ in counts)
+
+
+def _typed(values: TextValues, type_: str, value: str) -> str:
+    """SQL of a column's value. It must not fail for rows that are left out: DuckDB rewrites them all the same."""
+    return f"CASE WHEN {values.there} THEN CAST({value} AS {type_}) END"
 
 
 # -- yes and no --------------------------------------------------------------------------------------------------------
 
-_YES_NO = ((("yes", "y", "true"), ("no", "n", "false")), (("ja", "j", "wahr"), ("nein", "n", "falsch")))
-_FLAG = "|".join(sorted({word for pair in _YES_NO for words in pair for word in words}))
+_YES_NO = ((("yes", "y", "true", "t"), ("no", "n", "false", "f")), (("ja", "j", "wahr"), ("nein", "n", "falsch")))
+_FLAG = re.compile("|".join(sorted({w for pair in _YES_NO for words in pair for w in words})), re.IGNORECASE)
 
 
 def _flags(values: TextValues) -> Reading | None:
     """Of one language and with both answers: a column of nothing but "No" may be Norway."""
-    found = {text for (text,) in values.ask("DISTINCT lower(x)")}
+    found = {text.lower() for text in values.shapes}
     for yes, no in _YES_NO:
-        if found <= {*yes, *no} and found & set(yes) and found & set(no):
-            return Reading("yes or no", "BOOLEAN", partial(_is_one_of, words=", ".join(map(literal, yes))))
+        if found <= {*yes, *no} and found & {*yes} and found & {*no}:
+            words = ", ".join(map(literal, yes))
+            return Reading("yes or no", "BOOLEAN", _typed(values, "BOOLEAN", f"lower({values.text}) IN ({words})"))
     return None
-
-
-def _is_one_of(text: str, words: str) -> str:
-    return f"lower({text}) IN ({words})"
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -97,8 +105,12 @@ _CURRENCY = (
 )
 _SAME = {"€": "EUR", "£": "GBP", "US$": "USD", "₹": "INR", "zł": "PLN", "Kč": "CZK", "¥": "JPY"}
 _CORE = r"\d{1,3}(?:[.,'’ ]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?(?:[eE][-+]?\d+)?|[.,]\d+"
-# Parenthesis, sign, currency, sign, number, space, unit or currency, parenthesis.
-_NUMBER = rf"(\(?)([-+]?) ?((?:{_CURRENCY})?) ?([-+]?)({_CORE})( ?)((?:[^\d\s.,'’()+:;-][^\s(),:;]{{0,11}})?)(\)?)"
+_NUMBER = re.compile(
+    rf"(?P<open>\(?)(?P<sign>[-+]?) ?(?P<before>(?:{_CURRENCY})?) ?(?P<inner>[-+]?)(?P<core>{_CORE})(?P<space> ?)"
+    r"(?P<after>(?:[^\d\s.,'’()+:;/-][^\s(),:;]{0,11})?)(?P<close>\)?)",
+    re.IGNORECASE,
+)
+_MONEY = re.compile(_CURRENCY, re.IGNORECASE)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -108,8 +120,8 @@ def _words(text: str) -> frozenset[str]:
 _UNITS = _words(
     """kg g mg µg t lb lbs oz km m cm mm µm mi ft in yd nm l ml cl dl hl gal m2 m² m3 m³ sqm qm sqft ft2 ft² km2 km² ha
     ac h hr hrs min mins s sec secs ms µs ns d day days kwh wh mwh gwh kw mw w kwp kv mv ma mah ah hz khz mhz ghz rpm °c
-    °f ° kb mb gb tb kib mib gib px pt kcal cal kj bar mbar psi hpa kpa km/h kmh mph m/s kt kn ppm ppb pcs pc stk st dpi db
-    mbps gbps ft-lb nm/s"""
+    °f ° kb mb gb tb kib mib gib px pt kcal cal kj bar mbar psi hpa kpa km/h kmh mph m/s kt kn ppm ppb pcs pc stk st dpi
+    db mbps gbps ft-lb nm/s"""
 )
 # Letters behind a number that make it a time of day, a day or a rank.
 _NO_UNITS = _words(
@@ -120,70 +132,92 @@ _NAMING = _words(
     "phone tel telephone mobile fax zip zipcode plz postcode postal iban isbn ean gtin sku ssn id ids code"
 )
 # A digit group of three behind one separator alone may be thousands, or three decimals.
-_POINT = r"\.\d{1,2}$|\.\d{4,}$|^0?\.\d|[,'’ ].*\.|,\d{3},|\.\d+[eE]"
-_COMMA = r",\d{1,2}$|,\d{4,}$|^0?,\d|[.'’ ].*,|\.\d{3}\.|,\d+[eE]"
+_POINT = re.compile(r"\.\d{1,2}$|\.\d{4,}$|^\.\d|[,'’ ].*\.|,\d{3},|\.\d+[eE]")
+_COMMA = re.compile(r",\d{1,2}$|,\d{4,}$|^,\d|[.'’ ].*,|\.\d{3}\.|,\d+[eE]")
+_MOST_DIGITS = 18  # of a whole number
 
 
 def _numbers(values: TextValues, english: bool) -> Reading | Doubt | None:
-    def part(group: int) -> str:
-        return f"regexp_extract(x, {literal(f'^(?:{_NUMBER})$')}, {group}, 'i')"
+    parts = {shape: match for shape in values.shapes if (match := _NUMBER.fullmatch(shape))}
+    cores = [match["core"] for match in parts.values()]
+    found = _one_unit(values, parts)
+    if not isinstance(found, tuple):
+        return found
+    unit, shown, affixes = found
+    opened = [match for match in parts.values() if match["open"]]
+    plain = not unit and not any(re.search("[.,]", core) for core in cores)
+    if any(
+        bool(m["open"]) != bool(m["close"]) or bool(m["open"]) + len(m["sign"] + m["inner"]) > 1 for m in parts.values()
+    ):
+        return None
+    if (not unit and len(opened) == len(parts)) or (plain and any(shape.startswith("+") for shape in parts)):
+        return None
+    separated = any(re.search("[., ]", core) for core in cores)
+    if not unit and separated and (_NAMING & set(words_of(values.name)) or (plain and any(" " in c for c in cores))):
+        return None  # 555 123 456 is a telephone number
+    zeros = "0[0-9]", r"0[.]\d", "0,[0-9]"
+    asked = (f"bool_or(regexp_matches({values.text}, {literal(f'^[^0-9.,]*{zero}')}))" for zero in zeros)
+    code, zero_point, zero_comma = values.ask(", ".join(asked))
+    if code:
+        return None
+    point = zero_point or any(map(_POINT.search, cores))
+    comma = zero_comma or any(map(_COMMA.search, cores))
+    if point and comma:
+        return Doubt("numbers", "since some values have a decimal point and others a decimal comma")
+    points, commas = (any(mark in core for core in cores) for mark in ".,")
+    decimal_comma = comma if point or comma else _has_decimal_comma(unit, english, points, commas)
+    if decimal_comma is None:
+        _, text = values.first(f"regexp_matches({values.text}, '[.,]')")
+        return Doubt("numbers", f"since “{text[:40]}” may be thousands or have three decimals")
+    decimals = commas if decimal_comma else points
+    whole = not (decimals or unit == "%" or _MONEY.fullmatch(unit) or any(re.search("[eE]", core) for core in cores))
+    if whole and max(sum(map(str.isdigit, core)) for core in cores) > _MOST_DIGITS:
+        return None
+    type_ = "BIGINT" if whole else "DOUBLE"
+    value = f"try_cast({_bare(values.text, affixes, decimal_comma, bool(opened))} AS {type_})"
+    if opened:
+        value = f"{value} * if(starts_with({values.text}, '('), -1, 1)"
+    said = {"": "", "%": "in percent"}.get(unit, f"in {shown}")
+    how = ", ".join(filter(None, (said, "decimal comma" if decimal_comma and decimals else "")))
+    return Reading("numbers", type_, _typed(values, type_, value), said, how)
 
-    # A zero needs no unit.
-    affixes = values.ask(
-        f"DISTINCT {part(3)}, {part(6)}, {part(7)}", "WHERE NOT regexp_full_match(x, '[-+]?0+([.,]0+)?') LIMIT 60"
-    )
-    spelled = {(_unit(*affix)): affix[0] + affix[2] for affix in sorted(affixes, key=lambda a: len(a[2]))}
+
+def _one_unit(values: TextValues, parts: dict[str, re.Match[str]]) -> tuple[str, str, set[str]] | Doubt | None:
+    """The unit of all numbers, how it is written, and all that stands around them; None where there are several."""
+    spelled: dict[str | None, str] = {}
+    affixes: set[str] = set()
+    for shape, match in parts.items():
+        before, after = match["before"], match["after"]
+        if re.search(r"\d", after):  # m2, m3: as it is written, where it is the same in all
+            low, high = values.ask(
+                f"min(right({values.text}, 1)), max(right({values.text}, 1))", values.of_shapes([shape])
+            )
+            after = after.replace("9", low) if low == high and after.count("9") == 1 else ""
+        affixes |= {before, after}
+        unit = _unit(before, match["space"], after) if after or not match["after"] else None
+        if unit != "" or not _all_zero(values, shape):  # a zero needs no unit
+            spelled[unit] = max(spelled.get(unit, ""), before + after, key=len)
     if None in spelled:
         return None
     if len(spelled) > 1:
-        amounts = [text for text in spelled.values() if re.fullmatch(_CURRENCY, text, re.IGNORECASE)]
+        amounts = [text for text in spelled.values() if _MONEY.fullmatch(text)]
         if len(amounts) == len(spelled):
             return Doubt("numbers", f"since it holds amounts in {' and '.join(sorted(amounts)[:3])}")
         return Doubt("numbers", "since only some of its amounts have a currency") if amounts and "" in spelled else None
-    unit, shown = next(((u or "", s) for u, s in spelled.items()), ("", ""))
-    core = part(5)
-    codes, unbalanced, signed, point, comma, points, commas, spaces, opened, plus, every, fractions = values.one(
-        f"count(*) FILTER (regexp_matches({core}, '^0\\d')), "
-        f"count(*) FILTER (starts_with(x, '(') <> ends_with(x, ')') OR {part(2)} <> '' AND {part(4)} <> ''), "
-        f"count(*) FILTER (starts_with(x, '(') AND {part(2)} || {part(4)} <> ''), "
-        f"count(*) FILTER (regexp_matches({core}, {literal(_POINT)})), "
-        f"count(*) FILTER (regexp_matches({core}, {literal(_COMMA)})), "
-        f"count(*) FILTER (contains({core}, '.')), count(*) FILTER (contains({core}, ',')), "
-        f"count(*) FILTER (contains({core}, ' ')), count(*) FILTER (starts_with(x, '(')), "
-        f"count(*) FILTER (starts_with(x, '+')), count(*), count(*) FILTER (regexp_matches({core}, '[eE]'))"
-    )
-    if codes or unbalanced or signed or (not unit and (opened == every or (plus and not (point or comma)))):
-        return None
-    bare = not unit
-    named = bool(_NAMING & set(words_of(values.name)))
-    if bare and ((named and (points or commas)) or (spaces and (named or not (point or comma)))):
-        return None  # 555 123 456 is a telephone number
-    if point and comma:
-        return Doubt("numbers", "since some values have a decimal point and others a decimal comma")
-    decimal_comma = _has_decimal_comma(values, unit, english, bool(point), bool(comma), bool(points), bool(commas))
-    if decimal_comma is None:
-        return Doubt("numbers", f"since {_example(values, core)} may be thousands or have three decimals")
-    decimals = commas if decimal_comma else points
-    money = bool(re.fullmatch(_CURRENCY, unit, re.IGNORECASE))
-    type_ = "DOUBLE" if fractions or decimals or unit == "%" or money else "BIGINT"
-    spellings = {text for before, _, after in affixes for text in (before, after) if text}
+    unit, shown = next(((u or "", text) for u, text in spelled.items()), ("", ""))
+    return unit, unit if _MONEY.fullmatch(unit) else shown, affixes - {""}
 
-    def value(text: str) -> str:
-        number = f"try_cast({_bare(text, spellings, decimal_comma, bool(opened))} AS {type_})"
-        return f"{number} * if(starts_with({text}, '('), -1, 1)" if opened else number
 
-    if values.one(f"count(*) FILTER (({value('x')}) IS NULL)")[0]:
-        return None
-    said = "percent" if unit == "%" else unit if money else shown
-    how = ", ".join(filter(None, (f"in {said}" if unit else "", "decimal comma" if decimal_comma and decimals else "")))
-    return Reading("numbers", type_, value, f"in {said}" if unit else "", how)
+def _all_zero(values: TextValues, shape: str) -> bool:
+    (digits,) = values.ask(f"max(translate({values.text}, '0.,+-', ''))", values.of_shapes([shape]))
+    return not digits
 
 
 def _unit(before: str, space: str, after: str) -> str | None:
     """The unit of a number, one text for all its spellings; empty for none, None where it is no unit."""
     if before:
         return _SAME.get(before, before.upper()) if not after else None
-    if re.fullmatch(_CURRENCY, after, re.IGNORECASE):
+    if _MONEY.fullmatch(after):
         return _SAME.get(after, after.upper())
     lower, single = after.lower(), after.removesuffix("s")
     if not after or after == "%" or re.fullmatch(rf"(?:{_CURRENCY})/\S+", after):
@@ -195,26 +229,12 @@ def _unit(before: str, space: str, after: str) -> str | None:
     return single if space and len(single) > 1 and after.isalpha() else None
 
 
-def _has_decimal_comma(
-    values: TextValues, unit: str, english: bool, point: bool, comma: bool, points: bool, commas: bool
-) -> bool | None:
-    """Whether a comma stands before the decimals; None where nothing tells."""
-    if point or comma:
-        return comma
-    if not (points or commas):
-        return False
-    if points and commas:
-        return None
+def _has_decimal_comma(unit: str, english: bool, points: bool, commas: bool) -> bool | None:
+    """Whether a comma stands before the decimals, where no value says it; None where nothing else does."""
     if unit == "%":  # nobody writes thousands of percent
-        return commas
-    if english or (commas and unit in ("$", "USD", "GBP", "CAD", "AUD")):
-        return False
-    return None
-
-
-def _example(values: TextValues, core: str) -> str:
-    (text,) = values.ask("x", f"WHERE regexp_matches({core}, '[.,]') ORDER BY x LIMIT 1")[0]
-    return f"“{text[:40]}”"
+        return None if points and commas else commas
+    known = english or (commas and unit in ("$", "USD", "GBP", "CAD", "AUD"))
+    return None if (points and commas) or ((points or commas) and not known) else False
 
 
 def _bare(text: str, affixes: Collection[str], decimal_comma: bool, opened: bool) -> str:
@@ -230,57 +250,62 @@ def _bare(text: str, affixes: Collection[str], decimal_comma: bool, opened: bool
 
 _CLOCK = r"(?:,? (?:at )?\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]m)?)?"
 _MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:tember)?|oct(?:ober)?|"
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
     r"nov(?:ember)?|dec(?:ember)?)"
 )
-_TIMES = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M%p", "%I:%M:%S %p", "%I:%M:%S%p")
 # What such dates look like, and the orders in which they may be meant; the first is what people mean by both.
-_DATES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?Z?)?", ()),
-    (rf"\d{{1,2}}\.\d{{1,2}}\.\d{{4}}{_CLOCK}", ("%d.%m.%Y",)),
-    (rf"\d{{1,2}}\.\d{{1,2}}\.\d{{2}}{_CLOCK}", ("%d.%m.%y",)),
-    (rf"\d{{1,2}}/\d{{1,2}}/\d{{4}}{_CLOCK}", ("%d/%m/%Y", "%m/%d/%Y")),
-    (rf"\d{{1,2}}/\d{{1,2}}/\d{{2}}{_CLOCK}", ("%d/%m/%y", "%m/%d/%y")),
-    (rf"\d{{1,2}}-\d{{1,2}}-\d{{4}}{_CLOCK}", ("%d-%m-%Y", "%m-%d-%Y")),
-    (rf"{_MONTH}\.? \d{{1,2}},? \d{{4}}{_CLOCK}", ("%b %d %Y",)),
-    (rf"\d{{1,2}}\.? {_MONTH}\.?,? \d{{4}}{_CLOCK}", ("%d %b %Y",)),
-    (rf"\d{{1,2}}-{_MONTH}-\d{{4}}{_CLOCK}", ("%d-%b-%Y",)),
-    (rf"\d{{1,2}}-{_MONTH}-\d{{2}}{_CLOCK}", ("%d-%b-%y",)),
+_DATES = tuple(
+    (re.compile(pattern, re.IGNORECASE), orders)
+    for pattern, orders in (
+        (r"\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?Z?)?", tuple[str, ...]()),
+        (rf"\d{{1,2}}\.\d{{1,2}}\.\d{{4}}{_CLOCK}", ("%d.%m.%Y",)),
+        (rf"\d{{1,2}}\.\d{{1,2}}\.\d{{2}}{_CLOCK}", ("%d.%m.%y",)),
+        (rf"\d{{1,2}}/\d{{1,2}}/\d{{4}}{_CLOCK}", ("%d/%m/%Y", "%m/%d/%Y")),
+        (rf"\d{{1,2}}/\d{{1,2}}/\d{{2}}{_CLOCK}", ("%d/%m/%y", "%m/%d/%y")),
+        (rf"\d{{1,2}}-\d{{1,2}}-\d{{4}}{_CLOCK}", ("%d-%m-%Y", "%m-%d-%Y")),
+        (rf"{_MONTH}\.? \d{{1,2}},? \d{{4}}{_CLOCK}", ("%b %d %Y",)),
+        (rf"\d{{1,2}}\.? {_MONTH}\.?,? \d{{4}}{_CLOCK}", ("%d %b %Y",)),
+        (rf"\d{{1,2}}-{_MONTH}-\d{{4}}{_CLOCK}", ("%d-%b-%Y",)),
+        (rf"\d{{1,2}}-{_MONTH}-\d{{2}}{_CLOCK}", ("%d-%b-%y",)),
+    )
 )
 
 
-def _dated(pattern: str, orders: tuple[str, ...]) -> Callable[[TextValues], "Reading | Doubt | None"]:
+def _dated(orders: tuple[str, ...]) -> Callable[[TextValues], "Reading | Doubt | None"]:
     return lambda values: _dates(values, orders) if orders else _iso(values)
 
 
 def _iso(values: TextValues) -> Reading | None:
-    timed, wrong = values.one("count(*) FILTER (contains(x, ':')), count(*) FILTER (try_cast(x AS TIMESTAMP) IS NULL)")
-    type_ = "TIMESTAMP" if timed else "DATE"
-    return None if wrong else Reading("times" if timed else "dates", type_, lambda text: f"try_cast({text} AS {type_})")
+    kind, type_ = ("times", "TIMESTAMP") if any(":" in shape for shape in values.shapes) else ("dates", "DATE")
+    (wrong,) = values.ask("count(*) FILTER (try_cast(x AS TIMESTAMP) IS NULL)", of=values.text)
+    return None if wrong else Reading(kind, type_, _typed(values, type_, f"try_cast({values.text} AS {type_})"))
 
 
 def _dates(values: TextValues, orders: tuple[str, ...]) -> Reading | Doubt | None:
-    timed, joined = values.one("count(*) FILTER (contains(x, ':')), count(*) FILTER (regexp_matches(x, ', | at '))")
-    fitting = {}
-    for order in orders:
-        formats = [order, *(f"{order} {time}" for time in _TIMES)] if timed else [order]
-        plain = _plain_date("x", "%b" in order, bool(joined))
-        used = [f for f in formats if values.one(f"count(try_strptime({plain}, {literal(f)}))")[0]]
-        known = ", ".join(map(literal, used))
-        if used and not values.one(f"count(*) FILTER (try_strptime({plain}, [{known}]) IS NULL)")[0]:
-            fitting[order] = known
+    kind, type_ = ("times", "TIMESTAMP") if any(":" in shape for shape in values.shapes) else ("dates", "DATE")
+    named = "%b" in orders[0]
+    text = _plain_date(values.text, named, any(", " in s or " at " in s for s in values.shapes))
+    times = sorted({_clock(shape) for shape in values.shapes})
+    known = ["[" + ", ".join(literal(order + time) for time in times) + "]" for order in orders]
+    wrong = values.ask(", ".join(f"count(*) FILTER (try_strptime(x, {k}) IS NULL)" for k in known), of=text)
+    fitting = [(order, k) for order, k, count in zip(orders, known, wrong, strict=True) if not count]
     if not fitting:
         return None
     if len(fitting) > 1:
-        (first,) = values.one("min(x)")
-        return Doubt("dates", f"since nothing tells whether “{first[:40]}” begins with the day or the month")
-    ((order, known),) = fitting.items()
-    how = "" if "%b" in order else "day first" if order.startswith("%d") else "month first"
+        (first,) = values.ask(f"min({values.text})")
+        return Doubt(kind, f"since nothing tells whether “{first[:40]}” begins with the day or the month")
+    ((order, formats),) = fitting
+    how = "" if named else "day first" if order.startswith("%d") else "month first"
+    return Reading(kind, type_, _typed(values, type_, f"try_strptime({text}, {formats})"), how=how)
 
-    def value(text: str) -> str:
-        return f"try_strptime({_plain_date(text, '%b' in order, bool(joined))}, [{known}])"
 
-    return Reading("times" if timed else "dates", "TIMESTAMP" if timed else "DATE", value, how=how)
+def _clock(shape: str) -> str:
+    """The format of the time of day behind a date; empty where there is none."""
+    if ":" not in shape:
+        return ""
+    seconds = ":%S" if shape.count(":") > 1 else ""
+    half = re.search(r"( ?)[ap]m$", shape, re.IGNORECASE)
+    return f" %I:%M{seconds}{half[1]}%p" if half else f" %H:%M{seconds}"
 
 
 def _plain_date(text: str, named: bool, joined: bool) -> str:

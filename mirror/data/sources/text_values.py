@@ -1,12 +1,18 @@
-"""The different texts of one column, trimmed and without those that mean “nothing here”, to be asked about in SQL."""
+"""The texts of one column by their shape, "$999.99" for "$123.45": few, however many rows there are."""
 
+from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 import duckdb
 
 # What people write where there is nothing.
-MISSING = ("", "-", "–", "—", "n/a", "#n/a", "na", "null", "none")
-_SAMPLE_ROWS, _SAMPLE = 5_000, 300
+MISSING = frozenset(("", "-", "–", "—", "n/a", "#n/a", "na", "null", "none"))
+# Spaces and the minus that typesetting knows, and what a keyboard has for them.
+_TYPESET = str.maketrans("\u00a0\u202f\u2009\u2212", "   -")
+_SAMPLE_ROWS = 5_000
+_MOST_SHAPES = 5_000
+_LONGEST = 200
 
 
 def literal(text: str) -> str:
@@ -19,63 +25,90 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def cleaned(column: str) -> str:
-    """SQL of a column's text: the spaces and the minus that typesetting knows become those of a keyboard."""
-    return f"trim(translate({quoted(column)}, chr(160) || chr(8239) || chr(8201) || chr(8722), '   -'))"
+def _shape(text: str) -> str:
+    return f"translate({text}, '012345678', '999999999')"
 
 
-def is_missing(text: str) -> str:
-    """SQL that says of a text whether it means that there is none."""
-    return f"lower({text}) IN ({', '.join(map(literal, MISSING))})"
+def _cleaned(text: str) -> str:
+    return text.translate(_TYPESET).strip(" ")
 
 
 class TextValues:
     """What a column of texts holds.
 
     Attributes:
-        sample: some of its different texts, from its first rows.
         name: of the column.
+        text: SQL of a row's text, without typesetting and spaces around.
+        there: SQL that says whether the row has a text that is not among `missing`.
+        missing: the texts that may mean that there is none.
+        shapes: of the texts that are there, with the number of rows; empty where there are too many to be looked at.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, table: str, column: str, rows: str) -> None:
         """Look at the rows for which the SQL `rows` is true."""
         self.name = column
         self._connection = connection
-        self._table = table
-        text = cleaned(column)
-        self._there = f"FROM {quoted(table)} WHERE {quoted(column)} IS NOT NULL AND ({rows}) AND NOT {is_missing(text)}"
-        self._distinct = f"SELECT DISTINCT {text} AS x {self._there}"
-        self._made = False
-        few = f"SELECT {text} AS x {self._there} LIMIT {_SAMPLE_ROWS}"
-        found = connection.execute(f"SELECT DISTINCT x FROM ({few}) LIMIT {_SAMPLE}").fetchall()
-        self.sample: tuple[str, ...] = tuple(x for (x,) in found)
+        self._table = quoted(table)
+        self._rows = rows
+        self.text = self.there = quoted(column)
+        self.missing: list[str] = []
+        self.shapes: Counter[str] = Counter()
 
-    def ask(self, selected: str, rest: str = "") -> list[tuple[Any, ...]]:
-        """Rows of `SELECT selected FROM values rest`, where a value is called x; each is there once."""
-        if not self._made:  # most columns are told by their sample and never get here
-            self._connection.execute(f"CREATE OR REPLACE TEMP TABLE text_values AS {self._distinct}")
-            self._made = True
-        return self._connection.execute(f"SELECT {selected} FROM temp.text_values {rest}").fetchall()
-
-    def one(self, selected: str) -> tuple[Any, ...]:
-        """The one row of an aggregate."""
-        return self.ask(selected)[0]
-
-    def drop(self, odd: str) -> None:
-        """Leave out the values for which the SQL `odd` is true."""
-        self._connection.execute(f"DELETE FROM temp.text_values WHERE {odd}")
-
-    def first_odd(self, odd: str) -> tuple[int, str] | None:
-        """The first row below the header whose text x is odd, and that text."""
-        text = cleaned(self.name)
-        numbered = f"SELECT row_number() OVER () AS place, {text} AS x FROM {quoted(self._table)}"
+    def sample(self) -> Counter[str]:
+        """The shapes of the first rows."""
+        name = quoted(self.name)
+        first = f"SELECT {name} AS x FROM {self._table} WHERE {name} IS NOT NULL AND {self._rows} LIMIT {_SAMPLE_ROWS}"
         rows = self._connection.execute(
-            f"SELECT place, x FROM ({numbered}) WHERE NOT {is_missing('x')} AND {odd} ORDER BY place LIMIT 1"
+            f"SELECT {_shape('left(x, 200)')}, count(*) FROM ({first}) GROUP BY 1"
         ).fetchall()
-        return rows[0] if rows else None
+        found: Counter[str] = Counter()
+        for raw, count in rows:
+            if _cleaned(raw).lower() not in MISSING:
+                found[_cleaned(raw)] += count
+        return found
 
-    def close(self) -> None:
-        """Free what was kept."""
-        if self._made:
-            self._connection.execute("DROP TABLE temp.text_values")
-            self._made = False
+    def look(self) -> None:
+        """Find the shapes of all rows."""
+        name = quoted(self.name)
+        rows = self._connection.execute(
+            f"SELECT {_shape(name)}, count(*) FILTER ({self._rows}) FROM {self._table} WHERE {name} IS NOT NULL "
+            f"GROUP BY 1 LIMIT {_MOST_SHAPES + 1}"
+        ).fetchall()
+        nothing = sorted(raw for raw, _ in rows if _cleaned(raw).lower() in MISSING)
+        self.missing = sorted({_cleaned(raw) for raw in nothing} - {""})
+        listed = ", ".join(map(literal, nothing))
+        self.there = f"({name} IS NOT NULL{f' AND {name} NOT IN ({listed})' if nothing else ''})"
+        filled = [(raw, count) for raw, count in rows if count and _cleaned(raw).lower() not in MISSING]
+        if any(raw != _cleaned(raw) for raw, _ in rows if raw not in nothing):
+            self.text = f"trim(translate({name}, chr(160) || chr(8239) || chr(8201) || chr(8722), '   -'))"
+        if len(rows) <= _MOST_SHAPES and max((len(raw) for raw, _ in filled), default=0) <= _LONGEST:
+            for raw, count in filled:
+                self.shapes[_cleaned(raw)] += count
+
+    def leave_out(self, shapes: Collection[str]) -> None:
+        """Go on as if texts of these shapes were not there."""
+        self.there = f"({self.there} AND NOT {self.of_shapes(shapes)})"
+        for shape in shapes:
+            del self.shapes[shape]
+
+    def of_shapes(self, shapes: Collection[str]) -> str:
+        """SQL that says whether the row's text is of one of the shapes."""
+        return f"{_shape(self.text)} IN ({', '.join(map(literal, shapes))})"
+
+    def ask(self, selected: str, condition: str = "true", of: str = "") -> tuple[Any, ...]:
+        """The one row of `SELECT selected` over all rows that have a text; over its different values x for `of`."""
+        rows = f"FROM {self._table} WHERE {self.there} AND {self._rows} AND {condition}"
+        inner = f"FROM (SELECT DISTINCT {of} AS x {rows})" if of else rows
+        found = self._connection.execute(f"SELECT {selected} {inner}").fetchone()
+        assert found
+        return tuple(found)
+
+    def first(self, condition: str) -> tuple[int, str]:
+        """The first row below the header that has a text and meets a condition, and that text."""
+        odd = f"({self.there} AND {condition})"
+        found = self._connection.execute(
+            f"SELECT place, x FROM (SELECT row_number() OVER () AS place, {self.text} AS x, {odd} AS odd "
+            f"FROM {self._table}) WHERE odd ORDER BY place LIMIT 1"
+        ).fetchone()
+        assert found
+        return int(found[0]), str(found[1])
