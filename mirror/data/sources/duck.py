@@ -368,7 +368,7 @@ def _csv_form(path: Path, name: str) -> csv_table.CsvForm:
     distinct = [column or f"column{i}" for i, column in enumerate(names)]
     if len({column.lower() for column in distinct}) < len(distinct):
         raise SourceError(f"The first line of {name} names a column twice: every column needs a name of its own.")
-    rows = []
+    rows: list[list[str]] = []
     with contextlib.suppress(csv.Error):  # as of a line that is longer than any line of a table
         rows.extend(cells)
     return csv_table.CsvForm(distinct, delimiter, decimal, rows)

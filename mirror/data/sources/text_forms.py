@@ -47,13 +47,17 @@ def read(values: TextValues, english: bool) -> Reading | Doubt | None:
         values: of the column.
         english: whether the file writes numbers as in 1,234.5 as far as it is known: settles 1,234 and 1.234.
     """
-    sample = values.sample()
+    sample, codes = values.sample()
     forms: list[tuple[re.Pattern[str], Callable[[TextValues], Reading | Doubt | None]]] = [
         (_FLAG, _flags),
         (_NUMBER, lambda held: _numbers(held, english)),
         *((pattern, _dated(orders)) for pattern, orders in _DATES),
     ]
-    forms = [(p, reader) for p, reader in forms if sample and _odd_share(p, sample.items()) <= _FEW_ODD]
+    forms = [
+        (pattern, reader)
+        for pattern, reader in forms
+        if sample and not (codes and pattern is _NUMBER) and _odd_share(pattern, sample.items()) <= _FEW_ODD
+    ]
     if not forms:
         return None
     values.look()
@@ -134,6 +138,7 @@ _NAMING = _words(
 # A digit group of three behind one separator alone may be thousands, or three decimals.
 _POINT = re.compile(r"\.\d{1,2}$|\.\d{4,}$|^\.\d|[,'’ ].*\.|,\d{3},|\.\d+[eE]")
 _COMMA = re.compile(r",\d{1,2}$|,\d{4,}$|^,\d|[.'’ ].*,|\.\d{3}\.|,\d+[eE]")
+_MARKS = ".,'’ ()"
 _MOST_DIGITS = 18  # of a whole number
 
 
@@ -174,7 +179,8 @@ def _numbers(values: TextValues, english: bool) -> Reading | Doubt | None:
     if whole and max(sum(map(str.isdigit, core)) for core in cores) > _MOST_DIGITS:
         return None
     type_ = "BIGINT" if whole else "DOUBLE"
-    value = f"try_cast({_bare(values.text, affixes, decimal_comma, bool(opened))} AS {type_})"
+    marks = set(_MARKS) if values.partial else {mark for shape in parts for mark in shape if mark in _MARKS}
+    value = f"try_cast({_bare(values.text, affixes, marks, decimal_comma)} AS {type_})"
     if opened:
         value = f"{value} * if(starts_with({values.text}, '('), -1, 1)"
     said = {"": "", "%": "in percent"}.get(unit, f"in {shown}")
@@ -195,8 +201,12 @@ def _one_unit(values: TextValues, parts: dict[str, re.Match[str]]) -> tuple[str,
             after = after.replace("9", low) if low == high and after.count("9") == 1 else ""
         affixes |= {before, after}
         unit = _unit(before, match["space"], after) if after or not match["after"] else None
-        if unit != "" or not _all_zero(values, shape):  # a zero needs no unit
-            spelled[unit] = max(spelled.get(unit, ""), before + after, key=len)
+        spelled[unit] = max(spelled.get(unit, ""), before + after, key=len)
+    if len(spelled) > 1 and "" in spelled:  # a zero needs no unit
+        bare = [shape for shape, match in parts.items() if not match["before"] + match["after"]]
+        (digits,) = values.ask(f"max(translate({values.text}, '0.,+-', ''))", values.of_shapes(bare))
+        if not digits:
+            del spelled[""]
     if None in spelled:
         return None
     if len(spelled) > 1:
@@ -206,11 +216,6 @@ def _one_unit(values: TextValues, parts: dict[str, re.Match[str]]) -> tuple[str,
         return Doubt("numbers", "since only some of its amounts have a currency") if amounts and "" in spelled else None
     unit, shown = next(((u or "", text) for u, text in spelled.items()), ("", ""))
     return unit, unit if _MONEY.fullmatch(unit) else shown, affixes - {""}
-
-
-def _all_zero(values: TextValues, shape: str) -> bool:
-    (digits,) = values.ask(f"max(translate({values.text}, '0.,+-', ''))", values.of_shapes([shape]))
-    return not digits
 
 
 def _unit(before: str, space: str, after: str) -> str | None:
@@ -237,13 +242,13 @@ def _has_decimal_comma(unit: str, english: bool, points: bool, commas: bool) -> 
     return None if (points and commas) or ((points or commas) and not known) else False
 
 
-def _bare(text: str, affixes: Collection[str], decimal_comma: bool, opened: bool) -> str:
-    """SQL of a number as DuckDB casts it, without capturing groups, which are slow."""
+def _bare(text: str, affixes: Collection[str], marks: Collection[str], decimal_comma: bool) -> str:
+    """SQL of a number as DuckDB casts it: without units, and of the marks with the decimal point alone."""
     for affix in sorted(affixes, key=len, reverse=True):
         text = f"replace({text}, {literal(affix)}, '')"
-    dropped = (".'’ " if decimal_comma else ",'’ ") + ("()" if opened else "")
-    text = f"translate({text}, {literal(dropped)}, '')"
-    return f"replace({text}, ',', '.')" if decimal_comma else text
+    if dropped := sorted(set(marks) - {"," if decimal_comma else "."}):
+        text = f"translate({text}, {literal(''.join(dropped))}, '')"
+    return f"replace({text}, ',', '.')" if decimal_comma and "," in marks else text
 
 
 # -- dates -------------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """The texts of one column by their shape, "$999.99" for "$123.45": few, however many rows there are."""
 
+import re
 from collections import Counter
 from collections.abc import Collection
 from typing import Any
@@ -10,6 +11,8 @@ import duckdb
 MISSING = frozenset(("", "-", "–", "—", "n/a", "#n/a", "na", "null", "none"))
 # Spaces and the minus that typesetting knows, and what a keyboard has for them.
 _TYPESET = str.maketrans("\u00a0\u202f\u2009\u2212", "   -")
+_DIGITS = str.maketrans("012345678", "9" * 9)
+_CODE = re.compile(r"[^0-9.,]*0[0-9]")
 _SAMPLE_ROWS = 5_000
 _MOST_SHAPES = 5_000
 _LONGEST = 200
@@ -38,6 +41,7 @@ class TextValues:
 
     Attributes:
         name: of the column.
+        partial: whether some rows are not looked at.
         text: SQL of a row's text, without typesetting and spaces around.
         there: SQL that says whether the row has a text that is not among `missing`.
         missing: the texts that may mean that there is none.
@@ -50,30 +54,33 @@ class TextValues:
         self._connection = connection
         self._table = quoted(table)
         self._rows = rows
+        self.partial = rows != "true"
         self.text = self.there = quoted(column)
+        self._repeats = False
         self.missing: list[str] = []
         self.shapes: Counter[str] = Counter()
 
-    def sample(self) -> Counter[str]:
-        """The shapes of the first rows."""
+    def sample(self) -> tuple[Counter[str], bool]:
+        """The shapes of the first rows, and whether a text among them begins with a zero as codes do."""
         name = quoted(self.name)
         first = f"SELECT {name} AS x FROM {self._table} WHERE {name} IS NOT NULL AND {self._rows} LIMIT {_SAMPLE_ROWS}"
-        rows = self._connection.execute(
-            f"SELECT {_shape('left(x, 200)')}, count(*) FROM ({first}) GROUP BY 1"
-        ).fetchall()
+        rows = self._connection.execute(f"SELECT left(x, {_LONGEST}), count(*) FROM ({first}) GROUP BY 1").fetchall()
+        self._repeats = 2 * len(rows) < sum(count for _, count in rows)
         found: Counter[str] = Counter()
         for raw, count in rows:
-            if _cleaned(raw).lower() not in MISSING:
-                found[_cleaned(raw)] += count
-        return found
+            if (text := _cleaned(raw)).lower() not in MISSING:
+                found[text.translate(_DIGITS)] += count
+        return found, any(_CODE.match(_cleaned(raw)) for raw, _ in rows)
 
     def look(self) -> None:
         """Find the shapes of all rows."""
         name = quoted(self.name)
-        rows = self._connection.execute(
-            f"SELECT {_shape(name)}, count(*) FILTER ({self._rows}) FROM {self._table} WHERE {name} IS NOT NULL "
-            f"GROUP BY 1 LIMIT {_MOST_SHAPES + 1}"
-        ).fetchall()
+        rows_of = f"count(*) FILTER ({self._rows}) AS n FROM {self._table} WHERE {name} IS NOT NULL"
+        if self._repeats:  # making shapes costs more than finding what is different
+            grouped = f"SELECT {_shape('x')}, sum(n)::BIGINT FROM (SELECT {name} AS x, {rows_of} GROUP BY 1)"
+        else:
+            grouped = f"SELECT {_shape(name)}, {rows_of}"
+        rows = self._connection.execute(f"{grouped} GROUP BY 1 LIMIT {_MOST_SHAPES + 1}").fetchall()
         nothing = sorted(raw for raw, _ in rows if _cleaned(raw).lower() in MISSING)
         self.missing = sorted({_cleaned(raw) for raw in nothing} - {""})
         listed = ", ".join(map(literal, nothing))

@@ -184,7 +184,7 @@ DOUBTS: dict[str, tuple[list[str], str, str]] = {
     "days or months": (["01/02/2025", "03/04/2025"], ",", "whether “01/02/2025” begins with the day or the month."),
     "one slip": ([*[f"${i}.50" for i in range(99)], "call us"], ",", "since row 100 below the header holds “call us”."),
     "one odd date": (
-        [*[f"{i % 28 + 1}.03.2025" for i in range(99)], "soon"], ",", "dates, since row 100 below the header holds “soon”.",
+        [*[f"{i % 28 + 1}.03.2025" for i in range(99)], "soon"], ",", "dates, since row 100 below the header",
     ),
 }  # fmt: skip
 
@@ -253,7 +253,7 @@ DATES: dict[str, tuple[list[str], list[Any], str]] = {
     "month first": (["01/31/2025", "02/01/2025"], [D(2025, 1, 31), D(2025, 2, 1)], "v (month first)"),
     "month first, short": (["1/31/25", "2/1/25"], [D(2025, 1, 31), D(2025, 2, 1)], "v (month first)"),
     "dashes": (["31-01-2025", "01-02-2025"], [D(2025, 1, 31), D(2025, 2, 1)], "v (day first)"),
-    "English": (["Jan 5, 2025", "February 10, 2025", "Mar. 1 2025"], [D(2025, 1, 5), D(2025, 2, 10), D(2025, 3, 1)], ""),
+    "English": (["Jan 5, 2025", "March 10, 2025", "Feb. 1 2025"], [D(2025, 1, 5), D(2025, 3, 10), D(2025, 2, 1)], ""),
     "British": (["5 Jan 2025", "10 February 2025", "1 sept 2025"], [D(2025, 1, 5), D(2025, 2, 10), D(2025, 9, 1)], ""),
     "Oracle": (["05-Jan-2025", "10-FEB-2025"], [D(2025, 1, 5), D(2025, 2, 10)], ""),
     "with gaps": (["2025-01-05", "n/a", "2025-02-10"], [D(2025, 1, 5), None, D(2025, 2, 10)], "“n/a” there"),
