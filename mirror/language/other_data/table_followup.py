@@ -166,12 +166,12 @@ def _merged(before: tuple[Predicate, ...], new: list[Predicate], more: bool) -> 
     for condition in new:
         same = [c for c in before if c.place == condition.place and c in merged]
         if condition.operator in _EQUAL:
-            joined = [v for c in same if more and c.operator in _EQUAL for v in c.values]
+            joined = [v for c in same if more and c.operator in _EQUAL for v in c.plain]
             merged = [c for c in merged if c not in same]
-            condition = _of_values(condition, "in", [*joined, *condition.values])
+            condition = _of_values(condition, "in", [*joined, *condition.plain])
         elif condition.operator in _UNEQUAL:
             for c in [c for c in same if c.operator in _EQUAL]:
-                left = [v for v in c.values if v not in condition.values]
+                left = [v for v in c.plain if v not in condition.plain]
                 if not left:
                     raise Refusal(f"Nothing would be left: {dotted(c.place)} is {', '.join(map(str, c.values))} only.")
                 merged[merged.index(c)] = _of_values(c, "in", left)

@@ -1,0 +1,1 @@
+"""Questions in any wording about any table: spans with all their readings, pieces made of them, the cheapest query."""
