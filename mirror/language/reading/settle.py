@@ -666,7 +666,7 @@ class Settler:
         return Target(place=self._usual(self._subject))
 
     def _own_column(self, target: Target, rank: Rank, subject: str) -> ColumnRef | None:
-        """The column of the subject's own rows that they are ranked by; None where another table's are taken together."""
+        """The column of the subject's own rows that they are ranked by; None where it is another table's."""
         if rank.aggregate:
             return None
         if target.place is not None:

@@ -1,6 +1,6 @@
 """The form as a mapping of short texts, and back: what YAML files, language models and trained readers write.
 
-    {measure: [sum(sale.price * sale.quantity)], by: [customer], where: ["customer.city = 'Bern'"], order: 1 desc, top: 3}
+    {measure: [sum(sale.price * sale.quantity)], by: [customer], where: ["customer.city = 'Bern'"], top: 3}
 
 Keys, all optional but that one of `of`, `measure` and `by` must be there:
 
@@ -47,16 +47,13 @@ from mirror.query.other_data.form import (
 from mirror.schema.database import Database, ForeignKey
 from mirror.table.values import Value
 
-KEYS = ("of", "show", "measure", "by", "where", "has", "having", "order", "top", "ties", "skip", "per", "count", "share",
-        "outer", "via")  # fmt: skip
+KEYS = tuple("of show measure by where has having order top ties skip per count share outer via".split())
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>'(?:[^']|'')*')|"(?P<quoted>[^"]+)"|(?P<number>-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)(?!\w)"""
     r"|(?P<name>[^\W\d]\w*)|(?P<sign><=|>=|<>|!=|[<>=(),.*/-]))"
 )
 _PLAIN = re.compile(r"[^\W\d]\w*")
-_WORDS = frozenset(
-    ("of", "from", "to", "where", "and", "in", "is", "not", "null", "mean", "within", "via", "no", "every")
-)
+_WORDS = frozenset("of from to where and in is not null mean within via no every".split())
 
 
 class FormError(ValueError):
@@ -76,11 +73,15 @@ def asked_of(held: Mapping[str, Any], database: Database) -> Asked:
     outer = held.get("outer")
     if outer is not None and outer not in get_args(Aggregate):
         raise FormError(f"outer is {outer!r}, and must be one of {', '.join(get_args(Aggregate))}")
+    base = parsed.relation()
+    shown = tuple(_Parser(t, database).whole_place() for t in _listed(held, "show"))
+    if not (shown or measures or groups):
+        shown = tuple(ColumnRef(base, c.name) for c in database.relation(base).columns if c.type != "other")
     return Asked(
-        parsed.relation(),
+        base,
         measures,
         groups,
-        columns=tuple(_Parser(t, database).whole_place() for t in _listed(held, "show")),
+        columns=shown,
         conditions=tuple(_Parser(t, database).whole_condition() for t in _listed(held, "where")),
         presences=tuple(_Parser(t, database).presence() for t in _listed(held, "has")),
         having=tuple(_Parser(t, database).having(len(measures)) for t in _listed(held, "having")),
