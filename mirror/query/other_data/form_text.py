@@ -47,13 +47,18 @@ from mirror.query.other_data.form import (
 from mirror.schema.database import Database, ForeignKey
 from mirror.table.values import Value
 
-KEYS = tuple("of show measure by where has having order top ties skip per count share outer via".split())
+KEYS = (
+    *("of", "show", "measure", "by", "where", "has", "having", "order"),
+    *("top", "ties", "skip", "per", "count", "share", "outer", "via"),
+)
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>'(?:[^']|'')*')|"(?P<quoted>[^"]+)"|(?P<number>-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)(?!\w)"""
     r"|(?P<name>[^\W\d]\w*)|(?P<sign><=|>=|<>|!=|[<>=(),.*/-]))"
 )
 _PLAIN = re.compile(r"[^\W\d]\w*")
-_WORDS = frozenset("of from to where and in is not null mean within via no every".split())
+_WORDS = frozenset(
+    ("of", "from", "to", "where", "and", "in", "is", "not", "null", "mean", "within", "via", "no", "every", "contains")
+)
 
 
 class FormError(ValueError):
