@@ -37,7 +37,7 @@ class Reading:
 def readings(question: str, database: Database, now: datetime, most: int = 3) -> list[Reading]:
     """The cheapest readings of a question; empty where it has none."""
     linker = linker_of(database)
-    tokens, times = tokens_of(question, now, linker)
+    tokens, times = tokens_of(question, now)
     found: dict[Asked, tuple[float, tuple[str, ...], Cover]] = {}
     for cover in covers(spans_of(tokens, times, linker), _MOST_COVERS):
         draft = Pieces(cover, database).draft()

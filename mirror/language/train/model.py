@@ -1,0 +1,129 @@
+"""The second reader's network in torch, for training; `mirror.language.second.network` runs the same one in numpy."""
+
+import torch
+from torch import Tensor, nn
+
+from mirror.language.second.actions import MOST_ACTIONS, POINTERS, WORDS
+from mirror.language.second.items import FEATURES, KINDS, MOST_TOKENS, RELATIONS
+
+WIDTH, HEADS, ENCODER_LAYERS, DECODER_LAYERS, INNER = 128, 4, 3, 2, 320
+ACTIONS = len(WORDS) + len(POINTERS)
+NOTHING = -1e9
+
+
+class Attention(nn.Module):
+    """Attention of several heads, with a bias for each relation."""
+
+    def __init__(self, relations: int = 0) -> None:
+        super().__init__()
+        self.q, self.k, self.v, self.o = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
+        self.bias = nn.Embedding(relations, HEADS) if relations else None
+        if self.bias is not None:
+            nn.init.zeros_(self.bias.weight)
+
+    def forward(self, x: Tensor, memory: Tensor, hidden: Tensor, relations: Tensor | None = None) -> Tensor:
+        """`hidden` is true where nothing may be seen: (batch, 1 or queries, keys)."""
+        batch, queries, _ = x.shape
+        q, k, v = (
+            layer(y).view(batch, y.shape[1], HEADS, -1).transpose(1, 2)
+            for layer, y in ((self.q, x), (self.k, memory), (self.v, memory))
+        )
+        scores = q @ k.transpose(2, 3) / (WIDTH // HEADS) ** 0.5
+        if self.bias is not None and relations is not None:
+            scores = scores + self.bias(relations).permute(0, 3, 1, 2)
+        weights = scores.masked_fill(hidden[:, None], NOTHING).softmax(-1)
+        return self.o((weights @ v).transpose(1, 2).reshape(batch, queries, WIDTH))
+
+
+class Inner(nn.Module):
+    """Two layers, place by place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(WIDTH, INNER), nn.Linear(INNER, WIDTH)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.b(torch.relu(self.a(x)))
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.n1, self.n2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.attend, self.inner = Attention(len(RELATIONS)), Inner()
+        self.drop = nn.Dropout(0.1)
+
+    def forward(self, x: Tensor, hidden: Tensor, relations: Tensor) -> Tensor:
+        y = self.n1(x)
+        x = x + self.drop(self.attend(y, y, hidden, relations))
+        return x + self.drop(self.inner(self.n2(x)))
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.n1, self.n2, self.n3 = (nn.LayerNorm(WIDTH) for _ in range(3))
+        self.own, self.across, self.inner = Attention(), Attention(), Inner()
+        self.drop = nn.Dropout(0.1)
+
+    def forward(self, x: Tensor, memory: Tensor, later: Tensor, hidden: Tensor) -> Tensor:
+        y = self.n1(x)
+        x = x + self.drop(self.own(y, y, later))
+        x = x + self.drop(self.across(self.n2(x), memory, hidden))
+        return x + self.drop(self.inner(self.n3(x)))
+
+
+class SecondReader(nn.Module):
+    """Items to actions."""
+
+    def __init__(self, vocabulary: int) -> None:
+        super().__init__()
+        self.word = nn.Embedding(vocabulary, WIDTH, padding_idx=0)
+        self.kind = nn.Embedding(len(KINDS), WIDTH)
+        self.feature = nn.Linear(len(FEATURES), WIDTH, bias=False)
+        self.place = nn.Embedding(MOST_TOKENS + 1, WIDTH)
+        self.action = nn.Embedding(ACTIONS + 1, WIDTH)
+        self.step = nn.Embedding(MOST_ACTIONS + 1, WIDTH)
+        self.pointed = nn.Linear(WIDTH, WIDTH)
+        self.encoder = nn.ModuleList(EncoderLayer() for _ in range(ENCODER_LAYERS))
+        self.decoder = nn.ModuleList(DecoderLayer() for _ in range(DECODER_LAYERS))
+        self.n_encoder, self.n_decoder = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.drop = nn.Dropout(0.1)
+        self.out = nn.Linear(WIDTH, len(WORDS))
+        self.point, self.key = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
+        for table in (self.word, self.kind, self.place, self.action, self.step):
+            nn.init.normal_(table.weight, std=0.1)
+        with torch.no_grad():
+            self.word.weight[0] = 0
+
+    def encode(self, batch: dict[str, Tensor]) -> Tensor:
+        """(batch, items, WIDTH)."""
+        words = self.word(batch["words"])
+        count = (batch["words"] > 0).sum(-1, keepdim=True).clamp(min=1)
+        x = words.sum(2) / count + self.kind(batch["kinds"]) + self.feature(batch["features"]) + self.place(batch["places"])
+        x = self.drop(x)
+        hidden = batch["hidden"][:, None]
+        for layer in self.encoder:
+            x = layer(x, hidden, batch["relations"])
+        return self.n_encoder(x)
+
+    def forward(self, batch: dict[str, Tensor]) -> Tensor:
+        """Logits of each step: (batch, steps, words + items), NOTHING where an action is not allowed."""
+        memory = self.encode(batch)
+        steps = batch["before"].shape[1]
+        pointed = self.pointed(memory)
+        at = batch["before_item"]
+        taken = torch.gather(pointed, 1, at.clamp(min=0)[..., None].expand(-1, -1, WIDTH))
+        x = self.action(batch["before"]) + taken * (at >= 0)[..., None] + self.step.weight[:steps]
+        x = self.drop(x)
+        later = torch.ones(steps, steps, dtype=torch.bool).triu(1)[None]
+        hidden = batch["hidden"][:, None]
+        for layer in self.decoder:
+            x = layer(x, memory, later, hidden)
+        x = self.n_decoder(x)
+        words = self.out(x)
+        items = self.point(x) @ self.key(memory).transpose(1, 2) / WIDTH**0.5
+        words = words.masked_fill(~batch["allowed_words"], NOTHING)
+        # (batch, steps, kinds) x (batch, items, kinds) -> whether an item may be pointed at
+        may = batch["allowed_kinds"].float() @ batch["classes"].float().transpose(1, 2) > 0
+        return torch.cat([words, items.masked_fill(~may, NOTHING)], -1)
