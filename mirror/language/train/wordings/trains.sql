@@ -1,0 +1,27 @@
+CREATE TABLE lines (line_id INTEGER PRIMARY KEY, line_name VARCHAR, operator VARCHAR, opened_on DATE, length_km DOUBLE, is_electric BOOLEAN, subsidy_k INTEGER);
+INSERT INTO lines VALUES (1,'Coast Line','Northrail','1894-05-01',86.4,true,420),(2,'Valley Line','Northrail','1907-09-12',41.2,false,610),(3,'Airport Express','SkyLink','2011-04-03',18.7,true,NULL),
+(4,'Moor Line','Heritage & Moor','1889-06-20',63.5,false,880),(5,'City Loop','Metro Trains','1976-10-11',22.9,true,150),(6,'Lakes Shuttle','Northrail','1999-05-30',29.8,false,610),(7,'Port Branch','Metro Trains','2024-03-18',11.3,true,95);
+CREATE TABLE stations (station_id INTEGER PRIMARY KEY, station_name VARCHAR, county VARCHAR, fare_zone INTEGER, platforms INTEGER, step_free BOOLEAN, opened_year INTEGER);
+INSERT INTO stations VALUES (1,'Kelham Central','Kelshire',1,12,true,1889),(2,'Kelham East','Kelshire',1,4,true,1976),(3,'Harrow Quay','Kelshire',2,3,true,2024),(4,'Brindle Airport','Kelshire',3,2,true,2011),
+(5,'Saltmouth','Orrland',4,5,true,1894),(6,'Gull Point','Orrland',5,1,false,1896),(7,'Pennock','Orrland',4,2,false,1894),(8,'Upper Wray','Wraydale',5,2,false,1907),(9,'Wray Bridge','Wraydale',4,3,true,1907),
+(10,'Moorgate Halt','Wraydale',6,1,false,1889),(11,'Thirlby','Wraydale',6,2,false,1889),(12,'Lakeside','Fellmere',5,2,true,1999),(13,'Fellmere Town','Fellmere',4,4,true,1912),(14,'Dunnick Road','Kelshire',2,2,NULL,1978);
+CREATE TABLE units (unit_id INTEGER PRIMARY KEY, unit_name VARCHAR, model VARCHAR, built_year INTEGER, seats INTEGER, depot VARCHAR, last_overhaul DATE);
+INSERT INTO units VALUES (1,'Gannet','Class 331',2018,284,'Kelham','2024-11-05'),(2,'Puffin','Class 331',2018,284,'Kelham','2025-02-17'),(3,'Kittiwake','Class 331',2019,284,'Saltmouth','2023-06-12'),(4,'Otter','Class 156',1988,163,'Wray','2022-08-30'),
+(5,'Heron','Class 156',1988,163,'Wray','2025-09-22'),(6,'Stag','Class 37',1964,192,'Thirlby',NULL),(7,'Comet','Aero 5',2022,210,'Kelham','2026-01-19'),(8,'Meteor','Aero 5',2022,210,'Kelham','2026-03-02'),(9,'Magpie','Metro 90',2006,176,'Kelham','2021-10-04'),
+(10,'Robin','Metro 90',2006,176,'Kelham','2024-05-13'),(11,'Wren','Metro 90',2007,176,'Kelham','2020-12-01'),(12,'Swallow','FLX 2',2025,240,'Saltmouth',NULL),(13,'Badger','Class 156',1989,150,'Wray','2019-04-08');
+CREATE TABLE runs (run_id INTEGER PRIMARY KEY, line_id INTEGER REFERENCES lines, unit_id INTEGER REFERENCES units, origin_id INTEGER REFERENCES stations, dest_id INTEGER REFERENCES stations, departs_at TIMESTAMP, planned_min INTEGER, passengers INTEGER, driver VARCHAR, cancelled BOOLEAN, revenue DOUBLE);
+INSERT INTO runs
+SELECT 4000 + i, l, CASE l WHEN 1 THEN 1 + u % 3 WHEN 2 THEN 4 + u % 2 WHEN 3 THEN 7 + u % 2 WHEN 4 THEN CASE WHEN u % 3 = 0 THEN 4 ELSE 6 END WHEN 5 THEN 9 + u % 3 WHEN 6 THEN 5 ELSE 9 END,
+ CASE WHEN back THEN e ELSE o END, CASE WHEN back THEN o ELSE e END, d, mins, CASE WHEN can THEN 0 WHEN hash(i,'np') % 23 = 0 THEN NULL ELSE pax END,
+ CASE WHEN hash(i,'nd') % 31 = 0 THEN NULL ELSE ['Alan Pike','Bea Thorne','Curtis Webb','Dilys Rowe','Emeka Obi','Frank Sowerby','Gwen Ash','Hamid Rashid'][1 + (least(hash(i,'dr') % 8, hash(i,'d2') % 9))::INTEGER] END, can,
+ CASE WHEN can THEN 0 ELSE round(pax * mins * 0.11, 2) END
+FROM (SELECT i, l, hash(i,'u') AS u, hash(i,'bk') % 2 = 0 AS back, hash(i,'cx') % 15 = 0 AS can, [1,1,1,11,2,13,1][l] AS o, CASE WHEN l = 1 AND hash(i,'e') % 3 = 0 THEN 6 ELSE [5,8,4,10,14,12,3][l] END AS e, [74,52,19,95,38,41,16][l] + CASE WHEN l = 1 AND hash(i,'e') % 3 = 0 THEN 17 ELSE 0 END AS mins,
+   8 + ([130,60,150,25,160,35,70][l] * (40 + hash(i,'px') % 100) // 100)::INTEGER + CASE WHEN hr IN (7,8,17) THEN 30 ELSE 0 END AS pax,
+   TIMESTAMP '2024-01-08 00:00:00' + ((i * 1042) // 300)::INTEGER * INTERVAL 1 DAY + (hash(i,'wd') % 3)::INTEGER * INTERVAL 1 DAY + hr::INTEGER * INTERVAL 1 HOUR + ([5,10,20,35,50][1 + (hash(i,'mi') % 5)::INTEGER]) * INTERVAL 1 MINUTE AS d
+  FROM (SELECT i, CASE WHEN hash(i,'l') % 16 = 15 AND i > 25 THEN 7 ELSE [1,1,1,1,5,5,5,5,3,3,3,2,2,6,4,4][1 + (hash(i,'l') % 16)::INTEGER] END AS l, [6,7,7,8,8,9,11,12,14,16,17,17,17,18,20,22][1 + (hash(i,'hr') % 16)::INTEGER] AS hr FROM range(300) r(i)) a) b;
+CREATE TABLE delays (delay_id INTEGER PRIMARY KEY, run_id INTEGER REFERENCES runs, station_id INTEGER REFERENCES stations, minutes_late INTEGER, cause VARCHAR, reported_at TIMESTAMP, cleared_at TIMESTAMP, compensated BOOLEAN);
+INSERT INTO delays
+SELECT 1 + row_number() OVER (ORDER BY run_id), run_id, CASE WHEN hash(run_id,'st') % 3 = 0 THEN dest_id WHEN hash(run_id,'st') % 3 = 1 THEN origin_id ELSE 1 + hash(run_id,'s2') % 13 END, m,
+ CASE WHEN line_id IN (2,4) AND hash(run_id,'ca') % 3 = 0 THEN 'engine failure' WHEN hash(run_id,'ca') % 10 < 3 THEN 'signal fault' WHEN hash(run_id,'ca') % 10 < 5 THEN 'staff shortage' WHEN hash(run_id,'ca') % 10 = 5 THEN 'leaves on the track' WHEN hash(run_id,'ca') % 10 = 6 THEN 'trespasser' WHEN hash(run_id,'ca') % 10 = 7 THEN NULL ELSE 'late connection' END,
+ departs_at + (5 + hash(run_id,'ra') % planned_min)::INTEGER * INTERVAL 1 MINUTE, CASE WHEN hash(run_id,'nc') % 14 > 0 THEN departs_at + (5 + hash(run_id,'ra') % planned_min + m + hash(run_id,'cl') % 90)::INTEGER * INTERVAL 1 MINUTE END, m >= 30 AND hash(run_id,'co') % 5 > 0
+FROM (SELECT *, 3 + least(hash(run_id,'m1') % 75, hash(run_id,'m2') % 60, hash(run_id,'m3') % 140)::INTEGER AS m FROM runs WHERE NOT cancelled AND hash(run_id,'dl') % 10 < CASE line_id WHEN 3 THEN 2 WHEN 4 THEN 6 ELSE 4 END) r;
