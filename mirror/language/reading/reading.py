@@ -5,7 +5,8 @@ from datetime import datetime
 
 from mirror.language.reading.covers import Cover, covers, linker_of, spans_of, tokens_of
 from mirror.language.reading.pieces import Pieces
-from mirror.language.reading.settle import Unsettled, settled
+from mirror.language.reading.settle import settled
+from mirror.language.reading.settle_places import Unsettled
 from mirror.query.errors import Refusal
 from mirror.query.other_data.build import Built, build
 from mirror.query.other_data.form import Asked
