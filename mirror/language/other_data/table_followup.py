@@ -40,6 +40,7 @@ class _Unmarked:
         text: what is left.
         marked: whether there are any.
         sure: whether they can only be those of a follow-up.
+        verb: whether one of them says what to do: `only`, `for`, `without`.
         more: whether what is said is added, and takes the place of nothing.
     """
 
@@ -47,6 +48,7 @@ class _Unmarked:
     marked: bool
     sure: bool
     more: bool
+    verb: bool
 
 
 def read(question: str, before: Asked, database: Database, now: datetime, reader: Reader) -> Asked | None:
@@ -78,6 +80,12 @@ def read(question: str, before: Asked, database: Database, now: datetime, reader
     return _Change(slots, picker).of(before, unmarked.more)
 
 
+def is_marked(question: str) -> bool:
+    """Whether the words can hardly be a question of their own: `only ...`, `and ...`, `... instead`."""
+    unmarked = _without_marks(question)
+    return unmarked.sure or unmarked.verb
+
+
 def _is_of(before: Asked, database: Database) -> bool:
     """Whether the question before was about these very tables and columns."""
     known = {(r.name, c.name) for r in database.relations for c in r.columns}
@@ -100,7 +108,7 @@ def _without_marks(question: str) -> _Unmarked:
         text = f"without {text}"
     lead = opening["lead"] if opening else ""
     sure = bool(re.match("and|but", lead)) or verb in _SURE or "same" in verb or how in (*_MORE, "instead", "rather")
-    return _Unmarked(text, bool(lead or verb or how), sure, verb == "also" or how in _MORE)
+    return _Unmarked(text, bool(lead or verb or how), sure, verb == "also" or how in _MORE, bool(verb))
 
 
 class _Change(Resolver):
