@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from mirror.answer import policy
 from mirror.answer.answer import Answer
+from mirror.answer.explained import reading_in_words
 from mirror.answer.proposal import chosen
 from mirror.answer.subject import asked_back, ran, refused
 from mirror.answer.whole import with_whole
@@ -143,6 +144,12 @@ class OtherData:
         near = f"\nWhat can be answered: “{choices[0]}”." if choices else ""
         answer = refused(question, f"{why}{near}", self)
         return replace(answer, suggestions=(*choices, *answer.suggestions)[:3], proposals=offered)
+
+    def explain(self, question: str, now: datetime | None) -> str:
+        """What the reader of any wording makes of a question, whoever answers it. Raises one of FAILURES."""
+        now = now or datetime.now(UTC).replace(tzinfo=None)
+        found = readings(question, self._database, now, policy.MOST_READINGS)
+        return reading_in_words(question, self._database, now, policy.decide(found, self._rows_of))
 
     def _rows_of(self, reading: Reading) -> policy.Rows | None:
         """The rows of a reading, to compare it with others; None where it does not run."""

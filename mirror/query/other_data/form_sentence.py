@@ -124,7 +124,10 @@ class _Words:
 
     def which(self, asked: Asked) -> str:
         """The conditions, and what belongs to the rows."""
-        presences = "".join(f", only {self._presence(p)}" for p in asked.presences)
+        owners = dict.fromkeys(p.owner for p in asked.presences)
+        presences = "".join(
+            f", only {many(o)} {_join([self._presence(p) for p in asked.presences if p.owner == o])}" for o in owners
+        )
         via = f" by way of {_join([many(t) for t in asked.via])}" if asked.via else ""
         return f"{via}{self._where(asked.conditions)}{presences}"
 
@@ -162,6 +165,8 @@ class _Words:
         if isinstance(other, ColumnRef):
             return f"{place} {operator} the {self._place(other)}"
         values = [self._value(v) for v in condition.plain]
+        if column.type == "integer" and (column.low, column.high) == (0, 1) and condition.plain in ([0], [1]):
+            values = ["yes" if condition.plain == [1] else "no"]
         if condition.operator in ("in", "not in"):
             listed = f"{', '.join(values[:-1])} or {values[-1]}" if len(values) > 1 else values[0]
             return f"{place} is {'not ' if condition.operator == 'not in' else ''}{listed}"
@@ -173,16 +178,16 @@ class _Words:
         return f"{value:,}" if isinstance(value, int) and abs(value) >= 10_000 else str(value)
 
     def _presence(self, presence: Presence) -> str:
-        owners, rows = many(presence.owner), many(presence.table)
+        rows = many(presence.table)
         if presence.role and (role := role_words(self._database, presence.role)):
             rows = f"{rows} as {role}"
         where = self._where(presence.conditions)
         if presence.every:
-            return f"{owners} that have {rows}, all of them{where}"
+            return f"that have {rows}, all of them{where}"
         if presence.count:
             operator, number = presence.count
-            return f"{owners} that have {_COUNTS.get(operator, operator)} {number} {rows}{where}"
-        return f"{owners} that have {'no ' if presence.absent else ''}{rows}{where}"
+            return f"that have {_COUNTS.get(operator, operator)} {number} {rows}{where}"
+        return f"that have {'no ' if presence.absent else ''}{rows}{where}"
 
     # -- first places ----------------------------------------------------------------------------------------------
 
