@@ -87,6 +87,9 @@ def _decided(decision: Decision, found: Sequence[Reading]) -> str:
     if decision.kind == "show":
         why = []
         why += [f"it costs {decision.readings[0].cost:.2f} (at most {AT_ONCE} is answered at once)"]
+        why += [f"it does not hold {', '.join(f'“{w}”' for w in decision.readings[0].left)}"] * bool(
+            decision.readings[0].left
+        )
         why += ["it has no rows"] if decision.empty else []
         why += ["another reading has other rows"] if len(decision.readings) > 1 else []
         return f"Shown first: {', '.join(why)}."

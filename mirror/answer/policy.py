@@ -66,7 +66,7 @@ def decide(found: Sequence[Reading], rows_of: RowsOf) -> Decision:
     best = whole[0]
     rows = rows_of(best)
     empty = rows is not None and all(value is None for row in rows for value in row)
-    likely = best is found[0] and best.cost <= AT_ONCE and rows is not None and not empty
+    likely = best is found[0] and not best.left and best.cost <= AT_ONCE and rows is not None and not empty
     rivals = [r for r in whole[1:] if not likely or r.cost - best.cost < CLEAR]
     seen, different = [_unordered(rows)], [best]
     for other in rivals:
@@ -101,10 +101,12 @@ def told(decision: Decision, near: Callable[[str], Sequence[str]] = lambda _: ()
     `near` gives the names that a word may have been meant for.
     """
     if decision.kind == "show":
-        empty = " Read so, nothing is there." if decision.empty else ""
+        left = decision.readings[0].left
+        beside = f" It leaves out {_quoted(left)}." if left and len(decision.readings) == 1 else ""
+        beside += " Read so, nothing is there." if decision.empty else ""
         if len(decision.readings) == 1:
-            return f"Is this meant?{empty}"
-        return f"This can be read in {len(decision.readings)} ways: which is meant?{empty}"
+            return f"Is this meant?{beside}"
+        return f"This can be read in {len(decision.readings)} ways: which is meant?{beside}"
     skipped = decision.readings[0].cover.skipped if decision.readings else decision.unread
     unknown = [w for w in decision.unread if w in skipped and w not in _NEVER_NAMES]
     unplaced = [w for w in decision.unread if w not in unknown]

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from mirror.language.reading.covers import Cover, covers, linker_of, spans_of, tokens_of
+from mirror.language.reading.held import is_contradiction, left_out
 from mirror.language.reading.pieces import Pieces
 from mirror.language.reading.settle import settled
 from mirror.language.reading.settle_places import Unsettled
@@ -28,9 +29,10 @@ class Reading:
         asked: the form.
         built: its SQL.
         cost: how unsure it is.
-        unread: content words that it leaves out.
+        unread: content words that it leaves out, and words without which it is never what was asked.
         cover: the spans that it was made of.
         terms: what the cost is the sum of, each with its name.
+        left: other words that were read, and that no part of the form stands for.
     """
 
     asked: Asked
@@ -39,6 +41,7 @@ class Reading:
     unread: tuple[str, ...]
     cover: Cover
     terms: tuple[tuple[str, float], ...] = ()
+    left: tuple[str, ...] = ()
 
 
 def readings(question: str, database: Database, now: datetime, most: int = 3) -> list[Reading]:
@@ -75,14 +78,16 @@ class _Settled:
 
 
 def _built(asked: Asked, so_far: _Settled, database: Database) -> Reading | None:
-    """The reading with its SQL; None where the SQL cannot say it, or would count a row several times."""
+    """The reading with its SQL; None where no row can meet it, or where SQL cannot say it or would count rows twice."""
     try:
         built = build(asked, database)
     except (Refusal, KeyError, IndexError):
         return None
     asked, built, cost = _through(asked, built, so_far.cost, so_far.cover, database)
-    if not is_counted_once(asked, database):
+    if is_contradiction(asked) or not is_counted_once(asked, database):
         return None
+    firm, left = left_out(asked, so_far.cover, database)
+    unread = tuple(dict.fromkeys((*so_far.unread, *firm)))
     words = sum(span.cost for span in so_far.cover.spans)
     terms = (
         (WORDS, words),
@@ -91,7 +96,7 @@ def _built(asked: Asked, so_far: _Settled, database: Database) -> Reading | None
         (OPEN, so_far.cost - so_far.cover.cost - so_far.attached),
         (WAY, cost - so_far.cost),
     )
-    return Reading(asked, built, cost, so_far.unread, so_far.cover, terms)
+    return Reading(asked, built, cost, unread, so_far.cover, terms, left)
 
 
 def _through(asked: Asked, built: Built, cost: float, cover: Cover, database: Database) -> tuple[Asked, Built, float]:
