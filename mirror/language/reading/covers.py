@@ -67,7 +67,9 @@ def tokens_of(question: str, now: datetime, linker: Linker) -> tuple[list[Token]
         found, course, rest = times.find(question, now, linker.words())
     except Refusal:
         return cut(question), []
-    return cut(f"{rest} over time" if course and "over time" not in rest else rest), found
+    tokens = cut(f"{rest} over time" if course and "over time" not in rest else rest)
+    written = {t.text.lower(): t.text for t in cut(question) if t.kind == "quoted"}  # what is left is in lower case
+    return [replace(t, text=written.get(t.text, t.text)) if t.kind == "quoted" else t for t in tokens], found
 
 
 def spans_of(tokens: list[Token], found: list[times.Span], linker: Linker) -> list[list[Span]]:
@@ -143,6 +145,3 @@ def covers(starts: list[list[Span]], most: int = 40) -> list[Cover]:
 def linker_of(database: object) -> Linker:
     """The linker of a database, kept."""
     return Linker(database)  # type: ignore[arg-type]
-
-
-__all__ = ["Cover", "Span", "covers", "linker_of", "replace", "spans_of", "tokens_of"]

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
+from typing import TypeVar
 
 from mirror.language.reading.covers import Cover, Span
 from mirror.query.other_data import paths
 from mirror.query.other_data.form import Asked, ColumnRef, Mean, Predicate
 from mirror.schema.database import Database, ForeignKey
+
+Part = TypeVar("Part")
 
 _EACH = ("each", "every")
 _FIRM = ("neg", "every", "both", "num", "text")
@@ -53,7 +56,7 @@ class _Held:
         self._means = list(_found(asked, Mean))
         self._values = [v for p in self._predicates for v in p.plain]
         self._rows_of = {g.table for g in asked.groups if g.place is None} | {m.table for m in self._measures}
-        self._aggregates = {m.aggregate for m in self._measures} | {asked.outer}
+        self._aggregates: set[str | None] = {asked.outer, *(m.aggregate for m in self._measures)}
 
     def holds(self, span: Span, cover: Cover) -> bool:
         """Whether a part of the form stands for a span; whatever needs no part of its own is held."""
@@ -188,7 +191,7 @@ def _same(one: ColumnRef, other: ColumnRef) -> bool:
     return (one.table, one.column) == (other.table, other.column)
 
 
-def _found(held: object, kind: type) -> Iterator[object]:
+def _found(held: object, kind: type[Part]) -> Iterator[Part]:
     """All parts of a form that are of a kind, wherever in it."""
     if isinstance(held, kind):
         yield held

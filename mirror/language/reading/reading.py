@@ -15,6 +15,7 @@ from mirror.query.other_data.form import Asked
 from mirror.schema.database import Database
 
 _MOST_COVERS = 40
+_MOST_TOKENS = 300  # more is no question
 _UNUSED = 0.6  # a table that is named and not read
 # What a reading costs, by what it is for.
 WORDS, TABLES, JOINTS = "words taken for names", "names of several tables", "pieces beside one another"
@@ -48,6 +49,8 @@ def readings(question: str, database: Database, now: datetime, most: int = 3) ->
     """The cheapest readings of a question; empty where it has none."""
     linker = linker_of(database)
     tokens, times = tokens_of(question, now, linker)
+    if len(tokens) > _MOST_TOKENS:
+        return []
     found: dict[Asked, _Settled] = {}
     for cover in covers(spans_of(tokens, times, linker), _MOST_COVERS):
         draft = Pieces(cover, database).draft()
