@@ -205,7 +205,8 @@ class _Words:
         each = f" of each {_join([self._group(g) for g in asked.groups[: asked.per]])}" if asked.per else ""
         if asked.offset and asked.limit == 1:
             return f", only the {_PLACES.get(asked.offset + 1, f'{asked.offset + 1}th')} {end} {what}{each}"
-        return f", the {asked.limit:,} with the {end} {what}{each}"
+        first = "one" if asked.limit == 1 else f"{asked.limit:,}"
+        return f", the {first} with the {end} {what}{each}"
 
 
 def _span(first: tuple[object, ...], end: tuple[object, ...]) -> str:

@@ -1,6 +1,7 @@
 """A small library that tests of reading ask about: as a catalogue, and as rows in DuckDB and SQLite."""
 
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -89,3 +90,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, 4)
     return value if value is None or isinstance(value, int | str) else str(value)
+
+
+def write(path: Path) -> str:
+    """The library as a DuckDB file; its path."""
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(_SCRIPT)
+    return str(path)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import yaml
-from library import DATABASE
 
 from db.installation import ROOT
 from mirror.language.reading.covers import spans_of
@@ -15,6 +14,7 @@ from mirror.language.reading.lexemes import cut, of_kind, stem
 from mirror.language.reading.linking import Linker, name_stems
 from mirror.language.reading.reading import readings
 from mirror.schema.database import Column, Database, Relation
+from tests.mirror.language.reading.library import DATABASE
 
 FOLDER = ROOT / "mirror" / "words" / "reading"
 FILES = {path.stem: yaml.safe_load(path.read_text()) for path in FOLDER.glob("*.yaml")}

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from library import DATABASE
 
 from mirror.language.reading.covers import covers, linker_of, spans_of, tokens_of
 from mirror.language.reading.lexemes import cut
@@ -14,6 +13,7 @@ from mirror.language.reading.linking import Linker
 from mirror.language.reading.reading import Reading, readings
 from mirror.query.other_data.form_text import text_of
 from mirror.schema.database import Column, Database, ForeignKey, Relation
+from tests.mirror.language.reading.library import DATABASE
 
 NOW = datetime(2025, 6, 15)
 IN_2024 = "loans.lent >= '2024-01-01' and loans.lent < '2025-01-01'"
