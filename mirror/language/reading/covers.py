@@ -1,6 +1,6 @@
 """Every reading of every piece of a question, and the cheapest ways to cover the question with them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
@@ -76,7 +76,9 @@ def spans_of(tokens: list[Token], times: list[Said], linker: Linker) -> list[lis
         for said in times:
             if said.start == i:
                 words_said = " ".join(words[i : said.end])
-                here.append(Span(i, said.end, "time", said.cost - 0.02 * (said.end - i), value=said.time, text=words_said))
+                here.append(
+                    Span(i, said.end, "time", said.cost - 0.02 * (said.end - i), value=said.time, text=words_said)
+                )
         if token.kind == "quoted":
             here.append(Span(i, i + 1, "text", 0.0, value=token.text, text=token.text))
         if token.kind == "comma":
@@ -140,6 +142,3 @@ def covers(starts: list[list[Span]], most: int = 40) -> list[Cover]:
 def linker_of(database: object) -> Linker:
     """The linker of a database, kept."""
     return Linker(database)  # type: ignore[arg-type]
-
-
-__all__ = ["Cover", "Span", "covers", "linker_of", "replace", "spans_of", "tokens_of"]

@@ -117,7 +117,9 @@ class _Times:
         yield from self._to_now(i)
 
     def _bound(self, at: int) -> int | None:
-        return self._over(at, frozenset(("to", "in", "on", "from", "with", "of", "the", "at", "including", "until", "than")))
+        return self._over(
+            at, frozenset(("to", "in", "on", "from", "with", "of", "the", "at", "including", "until", "than"))
+        )
 
     def _after_on(self, at: int) -> int:
         return at + 1 if self._word(at) in _ON else at
@@ -234,7 +236,9 @@ class _Times:
     def _year(self, at: int) -> Iterator[_Period]:
         word = self._word(at)
         start = at
-        if word in ("calendar", "fiscal", "financial", "fy", "year") or (word == "the" and self._word(at + 1) == "year"):
+        if word in ("calendar", "fiscal", "financial", "fy", "year") or (
+            word == "the" and self._word(at + 1) == "year"
+        ):
             start = self._over(at, frozenset(("the", "calendar", "fiscal", "financial", "fy", "year", "of")))
         found = self._year_number(start) if self._word(start) not in ("of", "in", ",", "the") else None
         if found:

@@ -259,7 +259,13 @@ class Writer:
 
     def _literal(self, kind: str, fits: Callable[[Literal], bool]) -> bool:
         """Points at the first literal that fits; whether there is one."""
-        kinds = {NUMBER: ("number",), TIME: ("time",), VALUE: ("value", "flag"), TEXT: ("text", "value"), ROLE: ("role",)}
+        kinds = {
+            NUMBER: ("number",),
+            TIME: ("time",),
+            VALUE: ("value", "flag"),
+            TEXT: ("text", "value"),
+            ROLE: ("role",),
+        }
         for i, literal in enumerate(self._items.literals):
             if literal.kind in kinds[kind] and fits(literal):
                 self._line.append(Action(kind, self._items.first_literal + i))
@@ -380,7 +386,9 @@ class Writer:
         elif isinstance(value, ColumnRef):
             self._say(operator, "same row")
             self._column(value)
-        elif (isinstance(value, bool) and operator == "=") or (isinstance(value, int) and value in (0, 1) and self._is_flag(condition.place) and operator == "="):
+        elif (isinstance(value, bool) and operator == "=") or (
+            isinstance(value, int) and value in (0, 1) and self._is_flag(condition.place) and operator == "="
+        ):
             self._say("true" if value else "false")
         elif operator in ("in", "not in") and condition.values == (6, 7):
             self._say(operator, "#6,7")

@@ -258,7 +258,9 @@ class _Assembly:
         for relation, column in self._columns:
             at = self._column_at[relation.name, column.name]
             self._words.append(tuple(name_stems(column.name)[:MOST_NAME_WORDS]))
-            self._kinds[at] = _KIND["flag" if is_flag(column) else "column_date" if column.type == "date" else column.type]
+            self._kinds[at] = _KIND[
+                "flag" if is_flag(column) else "column_date" if column.type == "date" else column.type
+            ]
             told = {
                 "key": column.name in relation.key,
                 "foreign": (relation.name, column.name) in foreign,
@@ -272,7 +274,9 @@ class _Assembly:
                 if other_relation is relation:
                     self._relations[at, self._column_at[relation.name, other.name]] = _RELATION["beside"]
             table = self._table_at[relation.name]
-            self._relate(at, table, *(("key of", "has key") if column.name in relation.key else ("in table", "has column")))
+            self._relate(
+                at, table, *(("key of", "has key") if column.name in relation.key else ("in table", "has column"))
+            )
         for key in self._database.foreign_keys:
             for own, theirs in zip(key.columns, key.to_columns, strict=True):
                 if (key.table, own) in self._column_at and (key.to, theirs) in self._column_at:

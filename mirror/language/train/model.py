@@ -100,7 +100,12 @@ class SecondReader(nn.Module):
         """(batch, items, WIDTH)."""
         words = self.word(batch["words"])
         count = (batch["words"] > 0).sum(-1, keepdim=True).clamp(min=1)
-        x = words.sum(2) / count + self.kind(batch["kinds"]) + self.feature(batch["features"]) + self.place(batch["places"])
+        x = (
+            words.sum(2) / count
+            + self.kind(batch["kinds"])
+            + self.feature(batch["features"])
+            + self.place(batch["places"])
+        )
         x = self.drop(x)
         hidden = batch["hidden"][:, None]
         for layer in self.encoder:

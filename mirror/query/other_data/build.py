@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from mirror.query.errors import Refusal
+from mirror.query.errors import Impossible
 from mirror.query.other_data import dialects, paths
 from mirror.query.other_data.form import Aggregate, Asked, ColumnRef, Measure
 from mirror.query.other_data.joins import COMPARED, Joins, Part
@@ -350,7 +350,7 @@ class _Builder(Joins):
                 return exp.Count(this=among(exp.Literal.number(1)) if kept else exp.Star())
             relation = self._database.relation(measure.table)
             if len(relation.key) != 1:
-                raise Refusal(
+                raise Impossible(
                     f"{measure.table} has no key of one column, so its rows cannot be counted once each: write the SQL."
                 )
             return self._distinct(among(self._column(part.alias, relation.key[0])))
@@ -367,7 +367,7 @@ class _Builder(Joins):
         if measure.aggregate == "median":
             return dialects.median(number, self._dialect)
         if measure.aggregate == "stddev" and self._dialect == "sqlite":
-            raise Refusal("SQLite has no standard deviation: ask for the lowest and the highest.")
+            raise Impossible("SQLite has no standard deviation: ask for the lowest and the highest.")
         return _AGGREGATES[measure.aggregate](this=number)
 
     def _distinct(self, column: exp.Expr) -> exp.Expr:

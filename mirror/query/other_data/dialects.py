@@ -3,7 +3,7 @@
 import sqlglot
 from sqlglot import exp
 
-from mirror.query.errors import Refusal
+from mirror.query.errors import Impossible
 from mirror.query.other_data.form import Bucket
 
 # Each as a date, the first day of the span, but for years, which are numbers.
@@ -69,7 +69,9 @@ def days(start: exp.Expr, end: exp.Expr, dialect: str) -> exp.Expr:
 def median(number: exp.Expr, dialect: str) -> exp.Expr:
     """Raises Refusal where the database has none."""
     if dialect not in _MEDIANS:
-        raise Refusal(f"{_NO_MEDIAN[dialect]} has no median: ask for the average, or for the lowest and the highest.")
+        raise Impossible(
+            f"{_NO_MEDIAN[dialect]} has no median: ask for the average, or for the lowest and the highest."
+        )
     return _filled(_MEDIANS[dialect], {"x": number}, dialect)
 
 

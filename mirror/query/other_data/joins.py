@@ -1,26 +1,18 @@
 """Tables, joins and conditions of one SELECT: along foreign keys, and as EXISTS where a join would repeat rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from mirror.query.other_data import dialects, paths
-from mirror.query.other_data.form import Asked, ColumnRef, Mean, Operator, Predicate, Presence
+from mirror.query.other_data.form import Asked, ColumnRef, Mean, Predicate, Presence
 from mirror.query.other_data.paths import Path, Step
 from mirror.schema.database import Database
 from mirror.schema.names import GENERIC, role_words, table_words, words_of
 from mirror.table.values import Value
 
 COMPARED = {"=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
-_TURNED: dict[str, Operator] = {
-    "=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in", "not in": "in",
-    "is null": "is not null", "is not null": "is null",
-}  # fmt: skip
-
-
-def _turned(condition: Predicate) -> Predicate:
-    return replace(condition, operator=_TURNED[condition.operator])
 
 
 @dataclass
@@ -171,18 +163,23 @@ class Joins:
             )
             return self._test(counted, operator, (number,))
         if presence.every:
-            broken = [(w, _turned(c)) for w, c in inside if c is not None]
-            return exp.and_(
-                self._exists(part, head, [(way, None)]), *(exp.not_(self._exists(part, head, [b])) for b in broken)
-            )
+            broken = [self._exists(part, head, [(w, c)], broken=True) for w, c in inside if c is not None]
+            return exp.and_(self._exists(part, head, [(way, None)]), *map(exp.not_, broken))
         return self._exists(part, head, inside or [(way, None)])
 
-    def _exists(self, part: Part, head: Path, inside: Sequence[tuple[Path, Predicate | None]]) -> exp.Expr:
-        """Whether rows at the end of `head` are there for a row of the part, with conditions on them and beyond."""
-        return exp.Exists(this=self._belonging(part, head, inside, exp.Literal.number(1)))
+    def _exists(
+        self, part: Part, head: Path, inside: Sequence[tuple[Path, Predicate | None]], broken: bool = False
+    ) -> exp.Expr:
+        """Whether rows at the end of `head` are there for a row of the part, that meet or break conditions."""
+        return exp.Exists(this=self._belonging(part, head, inside, exp.Literal.number(1), broken))
 
     def _belonging(
-        self, part: Part, head: Path, inside: Sequence[tuple[Path, Predicate | None]], shown: exp.Expr
+        self,
+        part: Part,
+        head: Path,
+        inside: Sequence[tuple[Path, Predicate | None]],
+        shown: exp.Expr,
+        broken: bool = False,
     ) -> exp.Select:
         """The rows at the end of `head` that belong to a row of the part."""
         outer = self._reach(part, head[:-1])
@@ -196,7 +193,8 @@ class Joins:
         for way, condition in inside:
             end = self._reach(within, way[len(head) :])
             if condition is not None:
-                where.append(self._condition(self._column(end, condition.place.column), condition))
+                met = self._condition(self._column(end, condition.place.column), condition)
+                where.append(exp.not_(met) if broken else met)
         for join in within.joins:
             join.set("side", None)
         return self._from(exp.select(shown), within, where)
