@@ -245,12 +245,11 @@ class _Times:
             year, end = found
             bare = start == at
             yield _Period(*_span(year, 1, 12), end, _BARE if bare else _SURE, (year,))
-        if half := {"h1": 1, "h2": 7}.get(word):
-            if year_found := self._year_number(at + 1):
-                yield _Period(*_span(year_found[0], half, 6), year_found[1])
-        if word in ("first", "second", "1st", "2nd", "last") and self._word(at + 1) == "half":
-            if year_found := self._year_number(at + 2):
-                yield _Period(*_span(year_found[0], 1 if word in ("first", "1st") else 7, 6), year_found[1])
+        half, end = {"h1": 1, "h2": 7}.get(word), at + 1
+        if self._word(at + 1) == "half":
+            half, end = {"first": 1, "1st": 1, "second": 7, "2nd": 7, "last": 7}.get(word), at + 2
+        if half and (found := self._year_number(end)):
+            yield _Period(*_span(found[0], half, 6), found[1])
         if decade := re.fullmatch(r"((?:19|20)\d)0s", word):
             year = int(decade[1]) * 10
             yield _Period(datetime(year, 1, 1), datetime(year + 10, 1, 1), at + 1)
