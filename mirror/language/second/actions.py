@@ -459,6 +459,20 @@ class Writer:
                 self._say("each")
 
 
+def _any_of(conditions: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
+    """No row has two values at once: two that are said of one column are either."""
+    found: dict[tuple[object, ...], Predicate] = {}
+    for i, condition in enumerate(conditions):
+        equal = condition.operator in ("=", "in") and not isinstance(condition.values[0], Mean | ColumnRef)
+        at = (condition.place, condition.bucket) if equal else (i,)
+        if at in found:
+            values = tuple(dict.fromkeys((*found[at].values, *condition.values)))
+            found[at] = replace(condition, operator="in" if len(values) > 1 else "=", values=values)
+        else:
+            found[at] = condition
+    return tuple(found.values())
+
+
 def _limits(time: object) -> tuple[str | None, str | None]:
     """From which day on and before which day a time is."""
     start, end = time.start, time.end  # type: ignore[attr-defined]
@@ -591,7 +605,7 @@ class Reader:
         while self._next() == "and":
             self._take()
             found += self._condition()
-        return tuple(dict.fromkeys(found))
+        return _any_of(tuple(dict.fromkeys(found)))
 
     def _condition(self) -> list[Predicate]:
         if self._next() in (VALUE, "not"):

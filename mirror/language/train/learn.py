@@ -1,0 +1,116 @@
+"""Fits the second reader: first to WikiSQL's questions, then to the wordings; checkpoints, so that it can go on."""
+
+import logging
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mirror.language.train.examples import Arrays, Example, arrays_of, batches
+from mirror.language.train.model import SecondReader
+
+_log = logging.getLogger(__name__)
+BATCH, PEAK, WARM_UP, DECAY, CLIP = 48, 1e-3, 200, 0.01, 1.0
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of the training.
+
+    Attributes:
+        name: what it is called in the log and in checkpoints.
+        examples: what it learns.
+        epochs: how often it sees them.
+        forget: the share of words that are hidden each time.
+    """
+
+    name: str
+    examples: Sequence[Example]
+    epochs: int
+    forget: float = 0.12
+
+
+class Learner:
+    """A network, its optimizer and where they are kept between epochs."""
+
+    def __init__(self, vocabulary: dict[str, int], folder: Path, seed: int = 0) -> None:
+        torch.manual_seed(seed)
+        self.vocabulary, self._folder = vocabulary, folder
+        self.network = SecondReader(len(vocabulary) + 2)
+        self._optimizer = torch.optim.AdamW(self.network.parameters(), lr=PEAK, weight_decay=DECAY)
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def fit(self, part: Part, held_out: Sequence[Example] = ()) -> None:
+        """Learn a part, going on behind the last epoch that was kept."""
+        arrays = [arrays_of(e, self.vocabulary) for e in part.examples]
+        checked = [arrays_of(e, self.vocabulary) for e in held_out]
+        total = part.epochs * math.ceil(len(arrays) / BATCH)
+        for epoch in range(self._resumed(part), part.epochs):
+            loss = self._epoch(arrays, part, epoch, total)
+            exact = f", {self.exact(checked):.1%} of {len(checked)} held out are exact" if checked else ""
+            _log.info("%s: epoch %d of %d, loss %.3f%s", part.name, epoch + 1, part.epochs, loss, exact)
+            self._keep(part, epoch + 1)
+
+    def _epoch(self, arrays: Sequence[Arrays], part: Part, epoch: int, total: int) -> float:
+        step, losses = epoch * math.ceil(len(arrays) / BATCH), []
+        self.network.train()
+        for batch in batches(arrays, BATCH, part.forget, epoch):
+            rate = PEAK * min(1.0, (step + 1) / WARM_UP) * max(0.02, 0.5 * (1 + math.cos(math.pi * step / total)))
+            for group in self._optimizer.param_groups:
+                group["lr"] = rate
+            loss = self._loss(batch)
+            self._optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
+            self._optimizer.step()
+            losses.append(loss.item())
+            step += 1
+        return float(np.mean(losses))
+
+    def _loss(self, batch: dict[str, Tensor]) -> Tensor:
+        logits, wanted = self.network(batch), batch["wanted"]
+        said = wanted >= 0
+        return torch.nn.functional.cross_entropy(logits[said], wanted[said])
+
+    def exact(self, arrays: Sequence[Arrays]) -> float:
+        """The share of examples whose every action comes first, given those before it."""
+        self.network.eval()
+        right = 0
+        with torch.no_grad():
+            for batch in batches(arrays, BATCH, 0.0, 0):
+                wanted = batch["wanted"]
+                right += int(((self.network(batch).argmax(-1) == wanted) | (wanted < 0)).all(1).sum())
+        return right / max(1, len(arrays))
+
+    # -- what is kept ----------------------------------------------------------------------------------------------
+
+    def _path(self, part: Part) -> Path:
+        return self._folder / f"{part.name}.pt"
+
+    def _keep(self, part: Part, epochs: int) -> None:
+        held = {"network": self.network.state_dict(), "optimizer": self._optimizer.state_dict(), "epochs": epochs}
+        temporary = self._path(part).with_suffix(".part")
+        torch.save(held, temporary)
+        temporary.replace(self._path(part))
+
+    def _resumed(self, part: Part) -> int:
+        """How many epochs of a part are there already."""
+        if not self._path(part).is_file():
+            return 0
+        held: dict[str, Any] = torch.load(self._path(part), weights_only=True)
+        self.network.load_state_dict(held["network"])
+        self._optimizer.load_state_dict(held["optimizer"])
+        return int(held["epochs"])
+
+    def write(self, path: Path) -> None:
+        """The weights as half-precision numbers, with the vocabulary, as `second.network` loads them."""
+        weights = {name: w.numpy().astype(np.float16) for name, w in self.network.state_dict().items()}
+        words = sorted(self.vocabulary, key=lambda word: self.vocabulary[word])
+        temporary = path.with_suffix(".part.npz")
+        np.savez_compressed(temporary, vocabulary=np.array("\n".join(words)), **weights)
+        temporary.replace(path)
