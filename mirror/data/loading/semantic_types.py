@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import duckdb
 
-from mirror.data.loading import text_forms
-from mirror.data.loading.text_forms import Doubt, Reading
+from mirror.data.loading import text_forms, whole_numbers
+from mirror.data.loading.reading import Doubt, Reading
 from mirror.data.loading.text_values import TextValues
 from mirror.data.sql_text import literal, quoted
 
@@ -34,10 +34,8 @@ def convert(connection: duckdb.DuckDBPyConnection, table: str, english: bool = T
     """
     types = {str(name): str(type_) for name, type_, *_ in connection.execute(f"DESCRIBE {quoted(table)}").fetchall()}
     texts = [name for name, type_ in types.items() if type_ == "VARCHAR"]
-    if not texts:
-        return ()
     notes = []
-    total = _last_total(connection, table, types)
+    total = _last_total(connection, table, types) if texts else None
     found = _Columns(connection, table, texts, english, f"rowid <> {total.row}" if total else "true")
     if total and not _adds_up(connection, table, types, found, total):
         notes.append(
@@ -52,6 +50,12 @@ def convert(connection: duckdb.DuckDBPyConnection, table: str, english: bool = T
     missing = sorted({text for name in readings for text in found.values[name].missing})
     for name, reading in readings.items():
         _apply(connection, table, name, reading)
+    types |= {name: reading.type for name, reading in readings.items()}
+    flags = whole_numbers.flags(connection, table, types)
+    for name, reading in flags.items():
+        _apply(connection, table, name, reading)
+    readings |= flags
+    notes += whole_numbers.add_date(connection, table, types)
     told = _sentence(table, readings, missing, total)
     doubts = [
         f"{table}.{name} is read as text and not as {doubt.kind}, {doubt.since}."

@@ -10,7 +10,8 @@ import duckdb
 from mirror.data.sql_text import literal, quoted
 
 # What people write where there is nothing.
-MISSING = frozenset(("", "-", "–", "—", "n/a", "#n/a", "na", "null", "none"))
+_ERRORS_OF_EXCEL = ("#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")
+MISSING = frozenset(("", "-", "–", "—", "n/a", "na", "null", "none", *_ERRORS_OF_EXCEL))
 # Spaces and the minus that typesetting knows, and what a keyboard has for them.
 _TYPESET = str.maketrans("\u00a0\u202f\u2009\u2212", "   -")
 _DIGITS = str.maketrans("012345678", "9" * 9)
@@ -26,6 +27,10 @@ def _shape(text: str) -> str:
 
 def _cleaned(text: str) -> str:
     return text.translate(_TYPESET).strip(" ")
+
+
+def _means_nothing(shape: str) -> bool:
+    return _cleaned(shape).lower().replace("#div/9!", "#div/0!") in MISSING
 
 
 class TextValues:
@@ -73,12 +78,13 @@ class TextValues:
         else:
             grouped = f"SELECT {_shape(name)}, {rows_of}"
         rows = self._connection.execute(f"{grouped} GROUP BY 1 LIMIT {_MOST_SHAPES + 1}").fetchall()
-        nothing = sorted(raw for raw, _ in rows if _cleaned(raw).lower() in MISSING)
+        # Of what means nothing, #DIV/0! alone has a digit.
+        nothing = sorted(raw.replace("9", "0") for raw, _ in rows if _means_nothing(raw))
         self.missing = sorted({_cleaned(raw) for raw in nothing} - {""})
         listed = ", ".join(map(literal, nothing))
         self.there = f"({name} IS NOT NULL{f' AND {name} NOT IN ({listed})' if nothing else ''})"
-        filled = [(raw, count) for raw, count in rows if count and _cleaned(raw).lower() not in MISSING]
-        if any(raw != _cleaned(raw) for raw, _ in rows if raw not in nothing):
+        filled = [(raw, count) for raw, count in rows if count and not _means_nothing(raw)]
+        if any(raw != _cleaned(raw) for raw, _ in rows if not _means_nothing(raw)):
             self.text = f"trim(translate({name}, chr(160) || chr(8239) || chr(8201) || chr(8722), '   -'))"
         if len(rows) <= _MOST_SHAPES and max((len(raw) for raw, _ in filled), default=0) <= _LONGEST:
             for raw, count in filled:

@@ -20,7 +20,6 @@ _MOST_STRINGS_MB = 200  # which alone are held in memory
 _MOST_CSV_MB = 2000
 _MOST_ROWS = 1_048_576  # of a sheet, as Excel has it
 _HEAD_ROWS = 20
-_OLD = b"\xd0\xcf\x11\xe0"  # of .xls, and of what a password locks
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,8 @@ class Sheet:
                     raise FileError(f"A row of {where} has {len(cells):,} columns, where its header names {width:,}.")
                 left -= out.writerow(cells + [""] * (width - len(cells)))
                 if left < 0:
-                    raise FileError(f"{where} holds more than {_MOST_CSV_MB:,} MB of text: save it as CSV.")
+                    told = f"The sheet {self.name} of {self._file} holds more than {_MOST_CSV_MB:,} MB of text"
+                    raise FileError(f"{told}: save it as CSV.")
         first = [[*map(_text, row)] for row in self._head[1:]]
         return CsvForm(names, ",", ".", first)
 
@@ -143,7 +143,7 @@ def _rows(sheet: Any, file: str) -> Iterator[tuple[Any, ...]]:
     with _told(file):
         for number, row in enumerate(sheet.iter_rows(values_only=True)):
             if number >= _MOST_ROWS:
-                raise FileError(f"The sheet {sheet.title} of {file} has more than {_MOST_ROWS:,} rows.")
+                raise FileError(f"The sheet {sheet.title} of {file} has more than {_MOST_ROWS:,} rows: save it as CSV.")
             if any(cell not in (None, "") for cell in row):
                 yield row
 

@@ -184,6 +184,10 @@ class _Loader:
                 table = file if len(sheets) == 1 else own if alone else f"{file}_{own}"
                 form = sheet.write(self._copy)
                 csv_table.load(self._connection, self._reserve(table, path), self._copy, form)
+                if sheet.above:
+                    rows = "One row" if sheet.above == 1 else f"{sheet.above} rows"
+                    verb = "is" if sheet.above == 1 else "are"
+                    self._notes.append(f"{rows} above the header of {table} {verb} left out.")
                 self._notes += convert(self._connection, table)
 
 

@@ -155,6 +155,7 @@ TEXTS = {
     "only yes": ["Y", "Y"],
     "three answers": ["yes", "no", "perhaps"],
     "two languages": ["yes", "nein"],
+    "dates with both orders beside others": ["2025-01-05", "13/01/2025", "01/13/2025"],
     "no such day": ["31.02.2025", "30.02.2025"],
     "neither order": ["13/13/2025", "14/14/2025"],
     "both orders": ["13/01/2025", "01/13/2025"],
@@ -181,6 +182,13 @@ DOUBTS: dict[str, tuple[list[str], str, str]] = {
     "both styles": (["1,50", "2.75"], ",", "since some values have a decimal point and others a decimal comma."),
     "two currencies": (["$5.00", "7.00 €"], ",", "since it holds amounts in $ and €."),
     "some with a currency": (["$5.00", "7.00"], ",", "since only some of its amounts have a currency."),
+    "several slips": (
+        [*[f"${i}.50" for i in range(297)], "call us", "ask", "?"], ",",
+        "numbers, since 3 rows hold none, the first of them, row 298 below the header, “call us”.",
+    ),
+    "days or months beside other forms": (
+        ["2025-01-05", "03/04/2025"], ",", "whether “03/04/2025” begins with the day or the month.",
+    ),
     "days or months": (["01/02/2025", "03/04/2025"], ",", "whether “01/02/2025” begins with the day or the month."),
     "one slip": ([*[f"${i}.50" for i in range(99)], "call us"], ",", "since row 100 below the header holds “call us”."),
     "one odd date": (
@@ -264,6 +272,14 @@ DATES: dict[str, tuple[list[str], list[Any], str]] = {
     "afternoon": (
         ["01/31/2025 2:30 PM", "02/01/2025 12:05 am"], [T(2025, 1, 31, 14, 30), T(2025, 2, 1, 0, 5)], "(month first)",
     ),
+    "in several forms": (
+        ["2025-01-05", "06.01.2025", "Jan 7, 2025", "8 Jan 2025", "13/01/2025", "01/02/25"],
+        [D(2025, 1, 5), D(2025, 1, 6), D(2025, 1, 7), D(2025, 1, 8), D(2025, 1, 13), D(2025, 2, 1)],
+        "v (in several forms, day first) as dates",
+    ),
+    "in several forms with times": (
+        ["2025-01-05 10:30", "06.01.2025", "-"], [T(2025, 1, 5, 10, 30), T(2025, 1, 6), None], "v (in several forms, ",
+    ),
     "comma": (["31.01.2025, 14:30", "01.02.2025, 9:00"], [T(2025, 1, 31, 14, 30), T(2025, 2, 1, 9)], "as times"),
     "English minutes": (
         ["Jan 5, 2025 14:30", "Feb 1, 2025 at 9:05 am"], [T(2025, 1, 5, 14, 30), T(2025, 2, 1, 9, 5)], "as times",
@@ -291,6 +307,58 @@ def test_texts_become_flags(yes: str, no: str, folder: Path) -> None:
     assert found.types["v"] == "boolean"
     assert found.column() == [True, False, None, None, True]
     assert "v as yes or no" in found.told
+
+
+@pytest.mark.parametrize("name", ["is_member", "HasCar", "active", "newsletter_flag"])
+def test_zero_and_one_are_flags_where_the_name_says_so(name: str, folder: Path) -> None:
+    found = column(folder, ["1", "0", "", "1"], name=name)
+    assert found.column(name) == [True, False, None, True]
+    assert f"{name} (1 is yes) as yes or no" in found.told
+    assert column(folder, ["1", "n/a", "0"], name=name).column(name) == [True, None, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("goals", ["1", "0", "1"]),
+        ("is_member", ["1", "2", "1"]),
+        ("is_member", ["1", "1"]),
+        ("is_member", ["0", "-1", "1"]),
+        ("v", ["1", "2", "2"]),
+    ],
+)
+def test_other_small_numbers_stay_numbers(name: str, texts: list[str], folder: Path) -> None:
+    found = column(folder, texts, name=name)
+    assert found.column(name) == [int(text) for text in texts]
+    assert found.notes == ()
+
+
+def test_a_date_is_made_of_year_and_month(folder: Path) -> None:
+    found = loaded(folder, "Year,Month,amount\n2024,12,5\n2025,3,7\n")
+    assert found.column("date") == [D(2024, 12, 1), D(2025, 3, 1)]
+    assert found.notes == ("sales.date is made of Year and Month: the first day of each month.",)
+    found = loaded(folder, "year,month,day,amount\n2024,12,31,5\n")
+    assert found.column("date") == [D(2024, 12, 31)]
+    assert found.notes == ("sales.date is made of year, month and day.",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "year,month\n2025,13\n2025,1\n",
+        "year,month\n2025,\n2025,1\n",
+        "year,month\n3,1\n4,2\n",
+        "year,month,day\n2025,2,30\n",
+        "year,month,sold\n2025,2,2025-01-01\n",
+        "year,month,date\n2025,2,soon\n",
+        "year,month\n",
+        "year,amount\n2025,2\n",
+    ],
+)
+def test_no_date_is_made_of_what_is_none_or_beside_one(text: str, folder: Path) -> None:
+    found = loaded(folder, text)
+    assert list(found.types) == text.partition("\n")[0].split(",")
+    assert found.notes == ()
 
 
 # -- totals ------------------------------------------------------------------------------------------------------------
@@ -325,6 +393,19 @@ def test_a_row_that_is_no_total_stays(last: str, folder: Path) -> None:
 
 def test_a_total_may_be_a_customer(folder: Path) -> None:
     assert len(loaded(folder, "customer,amount\nTotal,2\nOslo,3\n").rows) == 2
+
+
+def test_columns_called_total_and_count_are_columns(folder: Path) -> None:
+    path = folder / "bills.csv"
+    path.write_text("city,total,count\nRome,2.50,3\nRome,1.50,1\nOslo,3.00,5\nTotal,7.00,9\n")
+    for question, rows in (
+        ("total total by city", (("Rome", 4.0), ("Oslo", 3.0))),
+        ("total count by city", (("Oslo", 5), ("Rome", 4))),
+        ("how many bills", ((3,),)),
+    ):
+        found = ask(question, db=str(path))
+        assert found.table, found.summary
+        assert found.table.rows == rows
 
 
 # -- hostile content ---------------------------------------------------------------------------------------------------
@@ -379,6 +460,26 @@ def test_five_hundred_columns(folder: Path) -> None:
     assert "and 488 more as numbers" in found.told
 
 
+@pytest.mark.parametrize("text", ["", "\n", "   \n"])
+def test_an_empty_file(text: str, folder: Path) -> None:
+    for name in ("sales.csv", "sales.csv.gz"):
+        with pytest.raises(SourceError, match=r"sales\.csv(\.gz)? is empty"):
+            loaded(folder, gzip.compress(text.encode()) if name.endswith(".gz") else text, name)
+
+
+def test_a_file_of_one_column(folder: Path) -> None:
+    for text, values in (
+        ("city\nRome\nOslo\n", ["Rome", "Oslo"]),
+        ("amount\n1,50\n22,25\n", [1.5, 22.25]),
+        ("amount\n$1,234.50\n$2.00\n", [1234.5, 2.0]),
+        ("name\nBerg, Anna\nLund; Bo\n", ["Berg, Anna", "Lund; Bo"]),
+        ('name\n"Berg, Anna"\nBo\n', ["Berg, Anna", "Bo"]),
+        ("day\n31.01.2025\n01.02.2025\n", [D(2025, 1, 31), D(2025, 2, 1)]),
+    ):
+        found = loaded(folder, text)
+        assert [row for (row,) in found.rows] == values
+
+
 # -- encodings and other files -----------------------------------------------------------------------------------------
 
 
@@ -426,17 +527,12 @@ def test_json_lines(folder: Path) -> None:
         found = loaded(folder, text, name)
         assert found.types == {"id": "integer", "paid": "real", "day": "date", "ok": "boolean"}
         assert found.rows == [(1, 5.5, D(2025, 1, 31), True), (2, 7.0, None, None)]
+    odd = loaded(
+        folder, '{"at": "10:30:00", "tags": ["a"], "code": "007", "n": 1}\n{"n": "x", "code": "8"}\n', "odd.jsonl"
+    )
+    assert odd.types == {"at": "text", "tags": "other", "code": "text", "n": "text"}
     with pytest.raises(SourceError, match=r"broken\.jsonl cannot be read"):
         loaded(folder, '{"id": 1\nnonsense\n', "broken.jsonl")
-
-
-@pytest.mark.parametrize("name", ["book.xlsx", "book.XLS", "book.ods"])
-def test_a_workbook_is_one_sentence(name: str, folder: Path) -> None:
-    path = folder / name
-    path.write_bytes(b"PK\3\4")
-    with pytest.raises(SourceError, match=rf"{name} is a workbook of sheets: save each sheet that you need as CSV"):
-        find(str(path))
-    assert "save each sheet" in ask("how many rows", db=str(path)).summary
 
 
 # -- answers -----------------------------------------------------------------------------------------------------------
