@@ -44,6 +44,7 @@ def load_json_lines(connection: duckdb.DuckDBPyConnection, table: str, path: Pat
     types = {str(name): str(type_) for name, type_, *_ in connection.execute(f"DESCRIBE {read}").fetchall()}
     # As in CSV, since nobody can ask about these but as texts.
     as_text = {n: f"CAST({quoted(n)} AS VARCHAR) AS {quoted(n)}" for n, t in types.items() if t in ("TIME", "UUID")}
+    as_text |= {n: f"{quoted(n)} ->> '$' AS {quoted(n)}" for n, t in types.items() if t == "JSON"}
     selected = ", ".join(as_text.get(name, quoted(name)) for name in types)
     connection.execute(f"CREATE OR REPLACE TABLE {quoted(table)} AS SELECT {selected} {read}")
 

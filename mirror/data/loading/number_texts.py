@@ -66,16 +66,17 @@ def read(values: TextValues, english: bool) -> Reading | Doubt | None:
     separated = any(re.search("[., ]", core) for core in cores)
     if not unit and separated and (_NAMING & set(words_of(values.name)) or (plain and any(" " in c for c in cores))):
         return None  # 555 123 456 is a telephone number
-    zeros = "0[0-9]", r"0[.]\d", "0,[0-9]"
-    asked = (f"bool_or(regexp_matches({values.text}, {literal(f'^[^0-9.,]*{zero}')}))" for zero in zeros)
-    code, zero_point, zero_comma = values.ask(", ".join(asked))
+    points, commas = (any(mark in core for core in cores) for mark in ".,")
+    point, comma = (any(map(pattern.search, cores)) for pattern in (_POINT, _COMMA))
+    # What no shape tells: a code, and that 0.125 has decimals.
+    zeros = "0[0-9]", "0[.][0-9]" if points and not point else "", "0,[0-9]" if commas and not comma else ""
+    asked = [f"regexp_matches({values.text}, {literal(f'^[^0-9.,]*{zero}')})" if zero else "false" for zero in zeros]
+    code, zero_point, zero_comma = values.ask(", ".join(f"bool_or({one})" for one in asked))
     if code:
         return None
-    point = zero_point or any(map(_POINT.search, cores))
-    comma = zero_comma or any(map(_COMMA.search, cores))
+    point, comma = point or zero_point, comma or zero_comma
     if point and comma:
         return Doubt("numbers", "since some values have a decimal point and others a decimal comma")
-    points, commas = (any(mark in core for core in cores) for mark in ".,")
     decimal_comma = comma if point or comma else _has_decimal_comma(unit, english, points, commas)
     if decimal_comma is None:
         _, text = values.first(f"regexp_matches({values.text}, '[.,]')")

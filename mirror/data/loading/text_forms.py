@@ -43,8 +43,9 @@ def read(values: TextValues, english: bool) -> Reading | Doubt | None:
             count = sum(values.shapes[shape] for shape in odd)
             values.leave_out(odd)
             rest = reader(values)
-            more = f", and {count - 1:,} more {'row' if count == 2 else 'rows'} none either" if count > 1 else ""
-            since = f"since row {place:,} below the header holds “{text[:40]}”{more}"
+            first = f"row {place:,} below the header"
+            many = f"since {count:,} rows hold none, the first of them, {first}, “{text[:40]}”"
+            since = many if count > 1 else f"since {first} holds “{text[:40]}”"
             return Doubt(rest.kind, since) if isinstance(rest, Reading) else None
     return None
 
