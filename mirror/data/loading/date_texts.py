@@ -83,8 +83,8 @@ def read(values: TextValues) -> Reading | Doubt | None:
         value = taken[0][0].value(taken[0][1])
     else:
         value = f"CASE {' '.join(f'WHEN {group.where} THEN {group.value(order)}' for group, order in taken)} END"
-    orders = (order for group, order in taken if order and not group.named)
-    said = dict.fromkeys("day first" if order.startswith("%d") else "month first" for order in orders)
+    numbered = (order for group, order in taken if order and not group.named)
+    said = dict.fromkeys("day first" if order.startswith("%d") else "month first" for order in numbered)
     how = ", ".join([*(["in several forms"] if len(taken) > 1 else []), *said])
     return Reading(kind, type_, typed(values, type_, value), how=how)
 
