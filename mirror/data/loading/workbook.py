@@ -3,11 +3,13 @@
 import contextlib
 import csv
 import itertools
+import time
 import warnings
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import date, datetime
+from datetime import time as time_of_day
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,9 +18,10 @@ from mirror.data.loading.csv_form import CsvForm, FileError, column_names
 
 _SUFFIXES = (".xlsx", ".xlsm")
 _MOST_UNPACKED_MB = 1000  # as much as a full sheet of twenty columns
-_MOST_STRINGS_MB = 200  # which alone are held in memory
+_MOST_STRINGS_MB = 100  # which alone are held in memory
 _MOST_CSV_MB = 2000
 _MOST_ROWS = 1_048_576  # of a sheet, as Excel has it
+_MOST_SECONDS = 90.0  # of reading a workbook: whoever waits for it does so for two minutes
 _HEAD_ROWS = 20
 
 
@@ -83,13 +86,14 @@ def opened(path: Path) -> Iterator[list[Sheet]]:
     import openpyxl
 
     with contextlib.ExitStack() as stack:
+        until = time.monotonic() + _MOST_SECONDS
         with _told(path.name):
             file = stack.enter_context(path.open("rb"))
             _check_size(file, path.name)
             book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
             stack.callback(book.close)
             shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
-            sheets = [found for sheet in shown if (found := _sheet(sheet, path.name))]
+            sheets = [found for sheet in shown if (found := _sheet(sheet, path.name, until))]
         if not sheets:
             raise FileError(f"{path.name} is empty: the first row of a sheet should name the columns.")
         yield sheets
@@ -126,10 +130,10 @@ def _told(name: str) -> Iterator[None]:
         ) from None
 
 
-def _sheet(sheet: Any, file: str) -> Sheet | None:
+def _sheet(sheet: Any, file: str, until: float) -> Sheet | None:
     """A sheet from its header on: the first row that is about as wide as those below it."""
     sheet.reset_dimensions()  # the file may state any
-    rows = _rows(sheet, file)
+    rows = _rows(sheet, file, until)
     head = list(itertools.islice(rows, _HEAD_ROWS))
     if not head:
         return None
@@ -138,12 +142,14 @@ def _sheet(sheet: Any, file: str) -> Sheet | None:
     return Sheet(sheet.title, above, file, head[above:], rows)
 
 
-def _rows(sheet: Any, file: str) -> Iterator[tuple[Any, ...]]:
-    """The rows that hold something."""
+def _rows(sheet: Any, file: str, until: float) -> Iterator[tuple[Any, ...]]:
+    """The rows that hold something, as long as there is time."""
     with _told(file):
         for number, row in enumerate(sheet.iter_rows(values_only=True)):
             if number >= _MOST_ROWS:
                 raise FileError(f"The sheet {sheet.title} of {file} has more than {_MOST_ROWS:,} rows: save it as CSV.")
+            if time.monotonic() > until:
+                raise FileError(f"{file} takes longer than {_MOST_SECONDS:g} s to read: save its sheets as CSV.")
             if any(cell not in (None, "") for cell in row):
                 yield row
 
@@ -163,7 +169,7 @@ def _text(cell: Any) -> str:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, datetime):
-        return cell.isoformat(" ", "seconds") if cell.time() != time() else cell.date().isoformat()
-    if isinstance(cell, date | time):
+        return cell.isoformat(" ", "seconds") if cell.time() != time_of_day() else cell.date().isoformat()
+    if isinstance(cell, date | time_of_day):
         return cell.isoformat()
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15 else str(cell)

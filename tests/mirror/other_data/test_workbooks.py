@@ -180,9 +180,9 @@ def test_parts_that_are_broken(part: str, content: bytes, tmp_path: Path) -> Non
 
 
 def test_what_would_unpack_to_too_much_is_not_unpacked(tmp_path: Path) -> None:
-    part, large = "xl/sharedStrings.xml", b" " * 201_000_000
+    part, large = "xl/sharedStrings.xml", b" " * 101_000_000
     told = refused(repacked(saved(tmp_path / "book.xlsx", a=SALES), part, large))
-    assert told == "book.xlsx would unpack to 201 MB, where 200 MB can be read: save its sheets as CSV."
+    assert told == "book.xlsx would unpack to 101 MB, where 100 MB can be read: save its sheets as CSV."
 
 
 def test_an_archive_that_lies_about_its_sizes(tmp_path: Path) -> None:
@@ -202,6 +202,12 @@ def test_rows_and_texts_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(workbook, "_MOST_CSV_MB", 1)
     wide = saved(tmp_path / "wide.xlsx", a=[("note",), *[("x" * 30_000,)] * 50])
     assert refused(wide) == "The sheet a of wide.xlsx holds more than 1 MB of text: save it as CSV."
+
+
+def test_a_workbook_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workbook, "_MOST_SECONDS", 0.0)
+    said = "book.xlsx takes longer than 0 s to read: save its sheets as CSV."
+    assert refused(saved(tmp_path / "book.xlsx", a=SALES)) == said
 
 
 @pytest.mark.parametrize(
