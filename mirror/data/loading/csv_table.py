@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 
-from mirror.data.loading.csv_form import CsvForm
+from mirror.data.loading.csv_form import CsvForm, FileError
 from mirror.data.sql_text import literal, quoted
 
 # TIME is none: a time of day can be asked about as text only. Only ISO dates are told by themselves: others need to be
@@ -14,6 +14,7 @@ _GUESSING = (
     "sample_size = 100000, "
     "auto_type_candidates = ['BOOLEAN', 'BIGINT', 'DOUBLE', 'DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
 )
+_BLANK_BYTES = 10_000  # before the first object of a JSON file
 _FLAGS = {"true", "false", "t", "f", ""}
 _DECIMAL_POINT = re.compile(r"[-+]?(0?\.\d+|\d+\.(\d{1,2}|\d{4,})|[\d.]+e[-+]?\d+)", re.IGNORECASE)
 
@@ -36,7 +37,12 @@ def load(connection: duckdb.DuckDBPyConnection, table: str, path: Path, form: Cs
 
 
 def load_json_lines(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -> None:
-    """Make the table of a file that holds an object of JSON per line. Raises duckdb.Error."""
+    """Make the table of a file that holds an object of JSON per line. Raises duckdb.Error or FileError."""
+    with path.open("rb") as file:
+        start = file.read(_BLANK_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if start != b"{":  # of nothing, and of plain numbers, DuckDB makes a table too
+        what = "holds no objects" if start else "is empty"
+        raise FileError(f'{path.name} {what}: each line should be one, as in {{"id": 1, "name": "Anna"}}.')
     read = (
         f"FROM read_json({literal(str(path))}, format = 'newline_delimited', dateformat = '%Y-%m-%d', "
         "timestampformat = 'iso', sample_size = 100000)"

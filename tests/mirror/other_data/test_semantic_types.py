@@ -531,6 +531,14 @@ def test_json_lines(folder: Path) -> None:
         folder, '{"at": "10:30:00", "tags": ["a"], "code": "007", "n": 1}\n{"n": "x", "code": "8"}\n', "odd.jsonl"
     )
     assert odd.types == {"at": "text", "tags": "other", "code": "text", "n": "text"}
+    for content, said in (
+        ("", "is empty"),
+        ("\n\n", "is empty"),
+        ("[1, 2]\n", "holds no objects"),
+        ("1\n", "no objects"),
+    ):
+        with pytest.raises(SourceError, match=said):
+            loaded(folder, content, "other.jsonl")
     with pytest.raises(SourceError, match=r"broken\.jsonl cannot be read"):
         loaded(folder, '{"id": 1\nnonsense\n', "broken.jsonl")
 
