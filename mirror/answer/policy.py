@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mirror.answer.proposal import Proposal
+from mirror.language.reading.cues import cues
 from mirror.language.reading.reading import Reading
 from mirror.query.other_data.form import Asked
 from mirror.query.other_data.form_in_words import read_back
@@ -27,7 +28,7 @@ MOST_READINGS = 5
 # From this cost of a name on it is said what a word is taken for: another form of the name itself costs less.
 _WORTH_SAYING = 0.3
 _MOST_WORDS = 6  # that a refusal names
-_NEVER_NAMES = ("not", "no", "every", "both", "only")
+_WEIGHTY = ("not", "no", "every", "both", "only")
 
 Rows = tuple[tuple[Value | None, ...], ...]
 RowsOf = Callable[[Reading], Rows | None]  # None where they cannot be had
@@ -108,8 +109,8 @@ def told(decision: Decision, near: Callable[[str], Sequence[str]] = lambda _: ()
             return f"Is this meant?{beside}"
         return f"This can be read in {len(decision.readings)} ways: which is meant?{beside}"
     skipped = decision.readings[0].cover.skipped if decision.readings else decision.unread
-    unknown = [w for w in decision.unread if w in skipped and w not in _NEVER_NAMES]
-    unplaced = [w for w in decision.unread if w not in unknown]
+    unknown = [w for w in decision.unread if w in skipped and (w.lower(),) not in cues()]
+    unplaced = [w for w in decision.unread if w not in unknown and (not unknown or w in _WEIGHTY)]
     parts = []
     if unknown:
         names = list(dict.fromkeys(name for w in unknown[:_MOST_WORDS] for name in near(w)))
