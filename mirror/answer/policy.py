@@ -69,10 +69,10 @@ def decide(found: Sequence[Reading], rows_of: RowsOf) -> Decision:
     empty = rows is not None and all(value is None for row in rows for value in row)
     likely = best is found[0] and not best.left and best.cost <= AT_ONCE and rows is not None and not empty
     rivals = [r for r in whole[1:] if not likely or r.cost - best.cost < CLEAR]
-    seen, different = [_unordered(rows)], [best]
+    seen, different = [_columns(rows)], [best]
     for other in rivals:
-        others = _unordered(rows_of(other))
-        if others is None or others not in seen:
+        others = _columns(rows_of(other))
+        if others is None or not any(s is not None and bool(others) == bool(s) and others <= s for s in seen):
             different.append(other)
         seen.append(others)
     if likely and len(different) == 1:
@@ -80,8 +80,9 @@ def decide(found: Sequence[Reading], rows_of: RowsOf) -> Decision:
     return Decision("show", tuple(different[:MOST_CHOICES]), empty=empty)
 
 
-def _unordered(rows: Rows | None) -> list[str] | None:
-    return None if rows is None else sorted(map(repr, rows))
+def _columns(rows: Rows | None) -> frozenset[tuple[str, ...]] | None:
+    """The columns, each as its values in any order: rows that show some of another reading's columns say no more."""
+    return None if rows is None else frozenset(tuple(sorted(map(repr, column))) for column in zip(*rows, strict=True))
 
 
 def proposals(readings: Sequence[Reading], database: Database) -> tuple[Proposal, ...]:
