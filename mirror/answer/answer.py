@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from mirror.answer.proposal import Proposal
 from mirror.chart.chart_spec import ChartSpec
 from mirror.query.agreement import Agreement
 from mirror.query.other_data.form import Asked
@@ -29,6 +30,7 @@ class Answer:
         chart: which chart, or None.
         summary: the sentence; for a refusal or an error, what was not understood and what to do.
         suggestions: questions to click.
+        proposals: of other data, the readings among them: asked again after this answer, each is taken as it was meant.
         engine: grammar, llm, saved for a question that was saved with its SQL, or sql for SQL that was asked or edited.
         spec: the QuerySpec behind the SQL; None for edited SQL.
         asked: the same before it was completed with what the results leave open: what a follow-up question changes.
@@ -49,6 +51,7 @@ class Answer:
     chart: ChartSpec | None = None
     summary: str = ""
     suggestions: tuple[str, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
     engine: Literal["grammar", "llm", "saved", "sql"] = "grammar"
     spec: QuerySpec | None = None
     asked: QuerySpec | None = None

@@ -3,13 +3,15 @@
 from dataclasses import replace
 from datetime import datetime
 
+from db.plain_text import printable
 from mirror.answer.answer import Answer
+from mirror.answer.as_text import explained
 from mirror.answer.results import Results
 from mirror.answer.subject import FAILURES, MAX_QUESTION, Subject, ask_about, failed
 from mirror.data.process.sandbox import Sandbox
 from mirror.data.sources.kind import find_other_data
 
-__all__ = ["MAX_QUESTION", "ask", "run_sql", "subject_of", "to_json"]
+__all__ = ["MAX_QUESTION", "ask", "explain", "run_sql", "subject_of", "to_json"]
 
 
 def ask(
@@ -37,6 +39,18 @@ def ask(
     except FAILURES as error:
         return failed(question, error)
     return ask_about(subject, question, use_model, now, after)
+
+
+def explain(question: str, db: str | None = None, now: datetime | None = None) -> tuple[Answer, str]:
+    """The answer of a question, and how it came about as text for a terminal. Never raises; `db` is that of `ask`."""
+    try:
+        subject = subject_of(None, db)
+        answer = ask_about(subject, question, now=now)
+        short = question.strip() and len(question) <= MAX_QUESTION
+        readings = subject.explain(question, now) if short else ""
+    except FAILURES as error:
+        answer, readings = failed(question, error), ""
+    return answer, "\n\n".join(filter(None, (explained(answer), printable(readings, keep="\n"))))
 
 
 def run_sql(sql: str, sandbox: Sandbox | None = None, db: str | None = None, question: str = "") -> Answer:

@@ -9,6 +9,7 @@ from mirror.query.spec import QuerySpec
 from mirror.table.numbers import format_value
 
 _SHOWN_ROWS = 40
+CHOOSE = "To choose: the same command with --choose 1; in Python ask(answer.suggestions[0], ..., after=answer)."
 
 
 def as_text(answer: Answer) -> str:
@@ -26,7 +27,10 @@ def as_text(answer: Answer) -> str:
         parts.append(f"Nothing has been started. To start it:\n  {answer.plan.command}")
     if answer.agreement and answer.agreement.sentence:
         parts.append(answer.agreement.sentence)
-    if answer.suggestions:
+    if answer.suggestions and answer.proposals and answer.status == "ambiguous":
+        choices = "\n".join(f"  {i}  {s}" for i, s in enumerate(answer.suggestions, 1))
+        parts.append(f"{choices}\n\n{CHOOSE}")
+    elif answer.suggestions:
         parts.append("Try:\n" + "\n".join(f"  {s}" for s in answer.suggestions))
     # What a value of the data holds stands in the SQL as well.
     return "\n\n".join(printable(part, keep="\n") for part in parts)

@@ -146,7 +146,11 @@ def _tail(answer: Answer) -> str:
     if answer.plan:
         parts.append(f"<p>Nothing has been started. To start it:</p><pre>{_safe(answer.plan.command)}</pre>")
     if answer.suggestions:
-        parts.append(f"<p>Try:</p><ul>{''.join(f'<li>{_safe(s)}</li>' for s in answer.suggestions)}</ul>")
+        shown_first = bool(answer.proposals) and answer.status == "ambiguous"
+        parts.append(f"<p>{'Which one?' if shown_first else 'Try:'}</p>")
+        parts.append(f"<ul>{''.join(f'<li>{_safe(s)}</li>' for s in answer.suggestions)}</ul>")
+        if shown_first:
+            parts.append(f'<p style="{_SMALL}"><code>ask(answer.suggestions[0], ..., after=answer)</code></p>')
     if answer.table and answer.table.rows and not as_tiles:
         parts.append(_rows(answer.table))
     if answer.sql:

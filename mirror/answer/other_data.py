@@ -1,4 +1,8 @@
-"""Other data as what is asked about: words become a form, SQL, rows, chart and sentence."""
+"""Other data as what is asked about: words become a form, SQL, rows, chart and sentence.
+
+Two readers read them. The first knows its words and refuses all others; where it refuses, the reader of any wording is
+asked, and `mirror.answer.policy` says what becomes of its readings.
+"""
 
 import logging
 import re
@@ -6,13 +10,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from mirror.answer import policy
 from mirror.answer.answer import Answer
-from mirror.answer.subject import ran
+from mirror.answer.explained import reading_in_words
+from mirror.answer.proposal import chosen
+from mirror.answer.subject import asked_back, ran, refused
 from mirror.answer.whole import with_whole
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
-from mirror.data.data_source import QueryError
+from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped
 from mirror.data.guard import sqlglot_tree as guard
+from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import Location
 from mirror.language.other_data import spans
@@ -24,7 +32,8 @@ from mirror.language.other_data.resolve import Resolver
 from mirror.language.other_data.revenue import revenue
 from mirror.language.other_data.vocabulary import MONEY, Item, Words
 from mirror.language.other_data.walk import Walk
-from mirror.query.errors import Ambiguity, Refusal
+from mirror.language.reading.reading import Reading, readings
+from mirror.query.errors import Ambiguity, Impossible, Refusal
 from mirror.query.other_data.build import Built, build
 from mirror.query.other_data.form import Asked
 from mirror.query.other_data.form_in_words import read_back
@@ -37,6 +46,11 @@ from mirror.table.table import Table
 from mirror.table.wording import counted, in_words
 
 _log = logging.getLogger(__name__)
+_COMPARED_S = 3.0  # how long a reading may run that is only compared with another one
+
+
+class _UnknownWordsError(Refusal):
+    """Words that name nothing in the data, and that the first reader has no use for."""
 
 
 class OtherData:
@@ -78,19 +92,32 @@ class OtherData:
             kept, note = None, str(error)
         if kept:
             return replace(self.run_sql(kept.sql, question), read_as=kept.said, engine="saved")
-        answer = self._read(question, now or datetime.now(UTC).replace(tzinfo=None), after.form if after else None)
+        answer = self._read(question, now or datetime.now(UTC).replace(tzinfo=None), after)
         return replace(answer, note=" ".join(filter(None, (note, answer.note))))
 
-    def _read(self, question: str, now: datetime, before: Asked | None) -> Answer:
-        database = self._database
+    def _read(self, question: str, now: datetime, after: Answer | None) -> Answer:
+        before = after.form if after else None
         try:
-            asked = form_of(question, database, now, before)
-            built = build(asked, database)
-        except (Refusal, Ambiguity):
+            if after and (form := chosen(question, after.proposals)):
+                return self._of_form(question, form)
+            try:
+                return self._of_form(question, form_of(question, self._database, now, before))
+            except Impossible:
+                raise
+            except Refusal as refusal:
+                if before is not None and followup.is_marked(question):
+                    raise
+                return self._reread(question, now, refusal)
+        except (Refusal, Ambiguity, QueryStopped):
             raise
         except Exception:  # whatever was typed, the person gets a sentence, and the log what was wrong
             _log.exception("A question could not be read")
             raise Refusal("This question could not be read, by a fault of Mirror's: ask in other words.") from None
+
+    def _of_form(self, question: str, asked: Asked) -> Answer:
+        """The answer of a form. Raises Impossible for what the SQL of the database cannot say."""
+        database = self._database
+        built = build(asked, database)
         blank = Answer("error", question, read_back(asked, built, database), built.sql, form=asked)
 
         def run() -> Answer:
@@ -99,6 +126,39 @@ class OtherData:
             return _answered(replace(blank, status="answered", table=table, wanted=wanted), built, odd, database)
 
         return ran(blank, run)
+
+    def _reread(self, question: str, now: datetime, refusal: Refusal) -> Answer:
+        """What the reader of any wording makes of a question that was refused. Raises the refusal where it is none."""
+        decision = policy.decide(readings(question, self._database, now, policy.MOST_READINGS), self._rows_of)
+        if decision.kind == "answer":
+            return self._of_form(question, policy.with_notes(decision.readings[0]))
+        offered = policy.proposals(decision.readings, self._database)
+        choices = tuple(p.text for p in offered)
+        if decision.kind == "show":
+            return replace(asked_back(question, Ambiguity(policy.told(decision), choices)), proposals=offered)
+        if not decision.unread:
+            raise refusal
+        why = str(refusal)
+        if isinstance(refusal, _UnknownWordsError):
+            why = policy.told(decision, _words(self._database).nearest)
+        near = f"\nWhat can be answered: “{choices[0]}”." if choices else ""
+        answer = refused(question, f"{why}{near}", self)
+        return replace(answer, suggestions=(*choices, *answer.suggestions)[:3], proposals=offered)
+
+    def explain(self, question: str, now: datetime | None) -> str:
+        """What the reader of any wording makes of a question, whoever answers it. Raises one of FAILURES."""
+        now = now or datetime.now(UTC).replace(tzinfo=None)
+        found = readings(question, self._database, now, policy.MOST_READINGS)
+        return reading_in_words(question, self._database, now, policy.decide(found, self._rows_of))
+
+    def _rows_of(self, reading: Reading) -> policy.Rows | None:
+        """The rows of a reading, to compare it with others; None where it does not run."""
+        try:
+            return self.source.counted(reading.built.sql, time_limit_s=_COMPARED_S)[0].rows
+        except QueryCancelled:
+            raise
+        except (GuardError, QueryError, QueryStopped):
+            return None
 
     def _rows(self, sql: str, built: Built | None = None, wanted: Wanted | None = None) -> tuple[Table, int]:
         """The result, with what its columns are for and with all of its rows, and how many of its numbers are none."""
@@ -135,7 +195,7 @@ def _slots(question: str, database: Database, now: datetime) -> tuple[Slots, Pic
     if earned := next((i for i in items if i.kind == "unknown" and i.text in MONEY), None):
         raise revenue(earned, picker)
     if unknown := [i.text for i in items if i.kind == "unknown"]:
-        raise Refusal(_unknown(unknown, known))
+        raise _UnknownWordsError(_unknown(unknown, known))
     _no_arithmetic(text, items)
     slots = Walk(items, words, times, quotes, known).slots()
     slots.course = course

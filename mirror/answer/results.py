@@ -80,6 +80,10 @@ class Results:
             answer = replace(self.run_sql(reading.sql or "", question), read_as=reading.read_as)
         return _reworded(_with_reading(answer, reading))
 
+    def explain(self, question: str, now: datetime | None) -> str:
+        """Nothing: the form that `as_text.explained` shows says all."""
+        return ""
+
     def run_sql(self, sql: str, question: str = "", spec: QuerySpec | None = None) -> Answer:
         """The answer of a statement. Never raises.
 

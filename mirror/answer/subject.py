@@ -47,6 +47,9 @@ class Subject(Protocol):
     def in_words(self, question: str, use_model: bool, now: datetime | None, after: Answer | None) -> Answer:
         """The answer of a question in plain words. Raises Refusal or Ambiguity, or one of FAILURES."""
 
+    def explain(self, question: str, now: datetime | None) -> str:
+        """Which readings a question has and what they cost; empty where there is nothing beyond the answer itself."""
+
     def run_sql(self, sql: str, question: str = "") -> Answer:
         """The answer of a statement, which is known by its columns alone. Never raises."""
 

@@ -38,6 +38,7 @@ class Tally:
         narrowed: right answers that hold for the values that they fixed and named.
         fallbacks: answers that the grammar gave in the place of the model.
         at_once, at_once_right: questions that were answered, neither refused nor asked back, and those that are right.
+        shown, shown_right: questions back where there is an answer, and those of them with a choice that leads to it.
         unanswerable, unanswerable_answered: questions without an answer, and those of them that got a wrong one.
         answerable_right: of all others those that are right.
     """
@@ -52,6 +53,8 @@ class Tally:
     fallbacks: int
     at_once: int
     at_once_right: int
+    shown: int
+    shown_right: int
     unanswerable: int
     unanswerable_answered: int
     answerable_right: int
@@ -84,6 +87,7 @@ class Tally:
         intervals = {k: wilson(count, self.n) for k, count in shares.items()}
         intervals["answerable_right"] = wilson(self.answerable_right, self.n - self.unanswerable)
         intervals["at_once_right"] = wilson(self.at_once_right, self.at_once)
+        intervals["shown_right"] = wilson(self.shown_right, self.shown)
         intervals["unanswerable_answered"] = wilson(self.unanswerable_answered, self.unanswerable)
         return {**counted, **counts, "unanswered": self.unanswered, "net": self.net, "intervals": intervals}
 
@@ -93,6 +97,7 @@ def tally(name: str, scored: Sequence[Scored], half: str = "all") -> Tally:
     of = [s for s in scored if half == "all" or s.question.held_out == (half == "held out")]
     charts = [s.chart for s in of if s.chart is not None]
     at_once = [s for s in of if s.at_once]
+    shown = [s.among for s in of if s.among is not None]
     unanswerable = [s for s in of if s.question.expect == "refused"]
     return Tally(
         name,
@@ -105,6 +110,8 @@ def tally(name: str, scored: Sequence[Scored], half: str = "all") -> Tally:
         sum(s.fallbacks for s in of),
         len(at_once),
         sum(s.verdict == "right" for s in at_once),
+        len(shown),
+        sum(shown),
         len(unanswerable),
         sum(s.at_once and s.verdict != "right" for s in unanswerable),
         sum(s.verdict == "right" and s.question.expect != "refused" for s in of),
@@ -185,6 +192,11 @@ def _notes(scored: Sequence[Scored], halves: Sequence[Tally], engine: str) -> li
     if total.fallbacks:
         lines.append(f"{total.fallbacks} answers came from the grammar, since the model gave none.")
     for half in halves[1:]:
+        if half.shown:
+            lines.append(
+                f"Shown first, or asked back, were {half.shown} {half.half} questions that have an answer: right among "
+                f"the choices in {_in_line(half.shown_right, half.shown)}."
+            )
         if half.unanswerable:
             answerable = half.n - half.unanswerable
             lines.append(

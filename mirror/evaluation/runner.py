@@ -6,7 +6,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -60,6 +60,12 @@ class Scored:
     def at_once(self) -> bool:
         """Whether it was answered, right or wrong, in any fixture."""
         return any(o.at_once for o in self.outcomes)
+
+    @property
+    def among(self) -> bool | None:
+        """Of a question back, whether a choice leads to the right answer in every fixture; None of all others."""
+        known = [o.among for o in self.outcomes if o.among is not None]
+        return all(known) if known and self.verdict == "asked back" else None
 
     @property
     def chart(self) -> bool | None:
@@ -121,6 +127,10 @@ class _Session:
         answer = self._ask(question.ask, before)
         return answer, time.perf_counter() - began
 
+    def choice(self, words: str, back: Answer) -> Answer:
+        """The answer where one of the choices of a question back is clicked."""
+        return self._ask(words, back)
+
     def _ask(self, words: str, after: Answer | None = None) -> Answer:
         return ask(words, **self._where, use_model=self.engine == "llm", now=NOW, after=after)
 
@@ -170,6 +180,10 @@ def _scored(question: Question, sessions: Sequence[_Session]) -> Scored | None:
             continue
         answer, took = session.answer(question)
         fallbacks += session.engine == "llm" and answer.engine == "grammar"
-        outcomes.append(score(golds, answer, session.name))
+        outcome = score(golds, answer, session.name)
+        if answer.status == "ambiguous" and question.expect == "answered":
+            led = (score(golds, session.choice(text, answer), session.name) for text in answer.suggestions)
+            outcome = replace(outcome, among=any(found.verdict == "right" for found in led))
+        outcomes.append(outcome)
         seconds.append(took)
     return Scored(question, tuple(outcomes), tuple(seconds), fallbacks) if outcomes else None

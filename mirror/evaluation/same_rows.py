@@ -110,8 +110,9 @@ def _grouped(rows: Sequence[Row], by: Sequence[int]) -> list[list[Row]]:
 
 
 def _order(gold: Gold) -> tuple[str, bool]:
-    name, _, direction = gold.order.partition(" ")
-    return name, direction == "desc"
+    """The column, which may be quoted as in SQL, and whether the largest comes first."""
+    name = gold.order.removesuffix(" desc").removesuffix(" asc")
+    return name.removeprefix('"').removesuffix('"'), gold.order.endswith(" desc")
 
 
 def _not_in_order(gold: Gold, wanted: _Wanted, places: Sequence[int]) -> str:

@@ -47,6 +47,7 @@ class Outcome:
         narrowed: whether it is right for the values that it fixed and named, and left others out.
         response: status and reading or message of the answer, for the list of failures.
         at_once: whether it was an answer, right or wrong, and neither a refusal nor a question back.
+        among: of a question back where there is an answer, whether one of its choices leads to it; None of others.
     """
 
     question: str
@@ -58,6 +59,7 @@ class Outcome:
     narrowed: bool = False
     response: str = ""
     at_once: bool = False
+    among: bool | None = None
 
 
 class GoldAnswers:

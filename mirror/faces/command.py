@@ -43,13 +43,16 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     for command, text in (
         ("ask", "answer one question"),
-        ("explain", "how a question is read: in words, form and SQL"),
+        ("explain", "how a question is read: in words, form and SQL; of other data with the readings that lost"),
     ):
         question = commands.add_parser(command, help=text)
         question.add_argument("question", help='for example "memory vs AUC at compression 0.1", or a SELECT statement')
         question.add_argument("--db", metavar="URL", help="results or other data: URL or path (default: MIRROR_DB)")
         if command == "ask":
             question.add_argument("--json", action="store_true", help="print one JSON object")
+            question.add_argument(
+                "--choose", type=int, metavar="N", help="where the question is asked back: answer its choice N"
+            )
     app = commands.add_parser("app", help="open the app in the browser")
     app.add_argument("--port", type=int, help="where it listens (default: 8501, or the next that is free)")
     for command, text in _HANDED_OVER.items():  # listed here; what follows them is the engine's
@@ -58,16 +61,27 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _answer(given: argparse.Namespace) -> int:
-    from mirror.answer import as_text as terminal
-    from mirror.answer.answering import ask, to_json
+def _no_choice(there: int) -> str:
+    if not there:
+        return "There is nothing to choose: ask without --choose."
+    return f"There are {there} choices: --choose takes a number from 1 to {there}."
 
-    answer = ask(given.question, db=given.db)
+
+def _answer(given: argparse.Namespace) -> int:
+    from mirror.answer.answering import ask, explain, to_json
+    from mirror.answer.as_text import as_text
+
+    if given.command == "explain":
+        answer, text = explain(given.question, db=given.db)
+    else:
+        answer = ask(given.question, db=given.db)
+        if given.choose is not None:
+            if not 1 <= given.choose <= len(answer.suggestions):
+                print(_no_choice(len(answer.suggestions)), file=sys.stderr)
+                return 2
+            answer = ask(answer.suggestions[given.choose - 1], db=given.db, after=answer)
+        text = json.dumps(to_json(answer), ensure_ascii=False) if given.json else as_text(answer)
     try:
-        if given.command == "explain":
-            text = terminal.explained(answer)
-        else:
-            text = json.dumps(to_json(answer), ensure_ascii=False) if given.json else terminal.as_text(answer)
         print(text, flush=True)
     except BrokenPipeError:  # `... | head`; the interpreter's own flush at the end must not complain either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Refusal and Ambiguity: the two honest ways not to answer."""
+"""Refusal, also for what is Impossible, and Ambiguity: the two honest ways not to answer."""
 
 from mirror.query.token_count import NO_TOKENS, Tokens
 
@@ -12,6 +12,10 @@ class Refusal(Exception):
 
     sent: str = ""
     tokens: Tokens = NO_TOKENS
+
+
+class Impossible(Refusal):
+    """What no other reading of the words would mend: the calendar, the keys or the database's SQL do not allow it."""
 
 
 class Ambiguity(Exception):

@@ -8,7 +8,7 @@ from mirror.table.values import Value
 
 Type = Literal["text", "integer", "real", "boolean", "date", "timestamp", "other"]
 
-MAX_VALUES = 50
+MAX_VALUES, MAX_INDEXED = 50, 2_000
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Column:
         nullable: whether it may hold NULL.
         comment: what the database says of it.
         values: its distinct texts where they are at most 50, else empty.
+        index: its distinct texts where they are more, and at most 2,000: names that a question may name.
         low, high: smallest and largest number, date or time seen; None where nobody knows.
         unique: whether no two rows share a value, as declared or as counted.
         nan: whether a NaN was seen.
@@ -31,6 +32,7 @@ class Column:
     nullable: bool = True
     comment: str = ""
     values: tuple[str, ...] = ()
+    index: tuple[str, ...] = ()
     low: Value | None = None
     high: Value | None = None
     unique: bool = False
@@ -147,7 +149,7 @@ class Database:
 
 
 def _column(held: dict[str, Any]) -> Column:
-    return Column(**{**held, "values": tuple(held["values"])})
+    return Column(**{**held, "values": tuple(held["values"]), "index": tuple(held.get("index", ()))})
 
 
 def shown(names: Iterable[str], most: int = 8) -> str:

@@ -9,6 +9,9 @@ from mirror.schema.names import near, singular, table_words, words_of
 # Share of the values that must be found in the other table; fewer are no key but a coincidence.
 _FOUND = 0.9
 
+# Last words of a column that tells rows apart.
+_KEYS = (("id",), ("key",), ("code",), ("no",), ("nr",), ("cd",), ("uuid",), ("number",))
+
 # (table, column, other table, its column) -> share of the values found there, or None where it is not known.
 Overlap = Callable[[str, str, str, str], float | None]
 
@@ -24,6 +27,9 @@ def _key(relation: Relation) -> tuple[str, ...]:
         for column in relation.columns:
             if words_of(column.name) == wanted and column.unique and not column.nullable:
                 return (column.name,)
+    first = relation.columns[:1]
+    if first and first[0].unique and first[0].type in ("integer", "text") and words_of(first[0].name)[-1:] in _KEYS:
+        return (first[0].name,)
     return ()
 
 
@@ -57,6 +63,8 @@ def _link(relation: Relation, column: Column, other: Relation) -> ForeignKey | N
     if key.type != column.type or column.type not in ("integer", "text"):
         return None
     words = words_of(column.name)
+    if column.name == key.name and words_of(key.name)[-1:] in _KEYS and words_of(key.name) != ("id",):
+        return ForeignKey(relation.name, (column.name,), other.name, (key.name,), declared=False, unique=column.unique)
     if len(words) < 2 or words[-1] not in ("id", "key", "code", "no", "uuid"):
         return None
     role = (*words[:-2], singular(words[-2]))

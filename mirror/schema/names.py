@@ -10,7 +10,7 @@ _NUMBERS = phrasebook.phrases("names", "numbers")
 _ADDED, _AVERAGED, _WHOLE, _NUMBERED = (frozenset(_NUMBERS[told]) for told in ("added", "averaged", "whole", "naming"))
 _COLUMNS = phrasebook.phrases("names", "columns")
 _KEY_WORDS, _YEARS, GENERIC = (frozenset(_COLUMNS[told]) for told in ("key", "year", "generic"))
-_LABELS = _COLUMNS["label"]
+_LABELS, _LESSER_LABELS, _LABEL_ENDS = (_COLUMNS[told] for told in ("label", "lesser label", "label end"))
 _TABLES = phrasebook.phrases("names", "tables")
 _UNCOUNTED, _PREFIXES = (frozenset(_TABLES[told]) for told in ("uncounted", "prefix"))
 
@@ -117,13 +117,21 @@ def label_columns(relation: Relation) -> tuple[str, ...]:
     """The columns that people know a row of the table by; empty where there are none but its key."""
     texts = {column_words(c.name): c.name for c in relation.columns if c.type == "text"}
     prefix = one(relation.name)
-    for wanted in _LABELS:
-        for name in (wanted, f"{prefix} {wanted}"):
-            if name in texts:
-                return (texts[name],)
-    if "first name" in texts and "last name" in texts:
-        return texts["first name"], texts["last name"]
-    return (texts[prefix],) if prefix in texts else ()
+
+    def labelled(labels: tuple[str, ...]) -> tuple[str, ...]:
+        names = (name for wanted in labels for name in (wanted, f"{prefix} {wanted}"))
+        return next(((texts[name],) for name in names if name in texts), ())
+
+    if found := labelled(_LABELS):
+        return found
+    for first, last in (("first name", "last name"), ("firstname", "lastname"), ("given name", "family name")):
+        if first in texts and last in texts:
+            return texts[first], texts[last]
+    if prefix in texts:
+        return (texts[prefix],)
+    ends = [name for words, name in texts.items() if words.split()[-1] in _LABEL_ENDS]
+    telling = [c.name for c in relation.columns if c.type == "text" and c.unique and c.name not in relation.key]
+    return labelled(_LESSER_LABELS) or tuple((ends or telling)[:1])
 
 
 def dates(relation: Relation) -> list[Column]:

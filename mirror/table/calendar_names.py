@@ -4,7 +4,7 @@ import re
 
 _QUARTER = re.compile(r"(?:(\d{4})[- ]?)?q([1-4])(?:[- ]?(\d{4}))?")
 # English names, whatever the locale: the data do not change with it.
-_MONTHS = (
+MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 )  # fmt: skip
@@ -19,7 +19,7 @@ def place_in_year(value: object) -> tuple[int, int] | None:
     text = value.strip().lower().rstrip(".")
     if quarter := _QUARTER.fullmatch(text):
         return int(quarter[1] or quarter[3] or 0), int(quarter[2])
-    for names in (_MONTHS, _WEEKDAYS):
+    for names in (MONTHS, _WEEKDAYS):
         for place, name in enumerate(names):
             if text == name or (len(text) == _SHORTEST and name.startswith(text)):
                 return 0, place

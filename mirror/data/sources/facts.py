@@ -13,7 +13,7 @@ from mirror.data.sources.location import SourceError
 from mirror.data.sources.reader import Reader, Session, Structure
 from mirror.query.other_data.dialects import without_nan
 from mirror.schema import keys
-from mirror.schema.database import MAX_VALUES, Column, Database, Relation, shown
+from mirror.schema.database import MAX_INDEXED, MAX_VALUES, Column, Database, Relation, shown
 from mirror.schema.names import is_key, label_columns
 from mirror.table.values import Value
 
@@ -121,7 +121,8 @@ class _Counter:
 
     def _may_be_key(self, relation: Relation, column: Column) -> bool:
         """Whether it matters that no two rows share a value: keys, and names that people know rows by."""
-        return is_key(self._database, relation, column) or column.name in label_columns(relation)
+        first = column.name == relation.columns[0].name
+        return first or is_key(self._database, relation, column) or column.name in label_columns(relation)
 
     def _finite(self, column: Column, name: str) -> str:
         """Without NaN, which PostgreSQL and DuckDB take for the largest number."""
@@ -139,12 +140,13 @@ class _Counter:
         rows = self._rows(
             relation,
             f"SELECT DISTINCT {as_text} FROM (SELECT {name} FROM {place} LIMIT {most}) AS part "
-            f"WHERE {name} IS NOT NULL LIMIT {MAX_VALUES + 1}",
+            f"WHERE {name} IS NOT NULL LIMIT {MAX_INDEXED + 1}",
         )
         values = sorted(str(value) for (value,) in rows or ())
-        if not values or len(values) > MAX_VALUES or max(map(len, values)) > LONGEST_VALUE:
+        if not values or len(values) > MAX_INDEXED or max(map(len, values)) > LONGEST_VALUE:
             return column
-        return replace(column, values=tuple(v for v in values if v.isprintable()))
+        printable = tuple(v for v in values if v.isprintable())
+        return replace(column, values=printable) if len(values) <= MAX_VALUES else replace(column, index=printable)
 
     def overlap(self, table: str, column: str, other: str, key: str) -> float | None:
         """Share of the values of a column that are found in another table's key."""
@@ -194,7 +196,7 @@ class _Counter:
             self._late.append(relation.name)
             return None
         try:
-            return self._session.fetch(sql, MAX_VALUES + 1, min(left, STATEMENT_LIMIT_S)).rows
+            return self._session.fetch(sql, MAX_INDEXED + 1, min(left, STATEMENT_LIMIT_S)).rows
         except QueryStopped:
             self._late.append(relation.name)
         except QueryError:  # no permission, or a view that is broken: the rest can still be asked about

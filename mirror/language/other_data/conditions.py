@@ -7,7 +7,7 @@ from mirror.language.other_data.picking import Picker
 from mirror.language.other_data.spans import Span
 from mirror.language.other_data.vocabulary import Item
 from mirror.language.phrases.time_cues import in_sql
-from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.errors import Ambiguity, Impossible, Refusal
 from mirror.query.other_data import paths
 from mirror.query.other_data.form import ColumnRef, Operator, Predicate, Presence
 from mirror.schema.database import Column, Relation
@@ -51,7 +51,7 @@ def _not_twice(condition: Predicate, others: list[Predicate]) -> None:
     for other in others:
         if other.place == condition.place and {other.operator, condition.operator} <= {"=", "in"}:
             first, second = (", ".join(map(str, c.values)) for c in (other, condition))
-            raise Refusal(
+            raise Impossible(
                 f"{dotted(condition.place)} cannot be {first} and {second} at once: join them with “or”, or ask twice."
             )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from mirror.language.other_data.spans import MARK, Span
 from mirror.language.other_data.vocabulary import QUOTED, Item, Words
-from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.errors import Ambiguity, Impossible, Refusal
 from mirror.query.other_data import paths
 from mirror.query.other_data.form import ColumnRef
 from mirror.schema.database import Column, Database, ForeignKey, Relation, shown
@@ -170,7 +170,7 @@ class Picker:
         ways = paths.shortest(self.database, start, table, role, self.via)
         if not ways:
             through = f" through {shown(map(many, self.via))}" if self.via else ""
-            raise Refusal(
+            raise Impossible(
                 f"No foreign key leads from {start} to {table}{through}, so they cannot be joined: ask about one."
             )
         if len(ways) == 1:
@@ -188,7 +188,7 @@ class Picker:
         own = [next((t for t in ts if sum(t in o for o in through_each) == 1), "") for ts in through_each]
         choices = [self.sentence([*self.words, "via", *many(t).split()]) for t in own if t]
         if len(choices) < len(ways):
-            raise Refusal(
+            raise Impossible(
                 f"{len(ways)} foreign keys lead from {start} to {table}: write the SQL, with the join that is meant."
             )
         raise Ambiguity(f"There are {len(ways)} ways from {start} to {table}: which one?", tuple(choices))

@@ -6,7 +6,7 @@ from mirror.language.other_data.conditions import dotted, rows_of, settled
 from mirror.language.other_data.measures import Measures
 from mirror.language.other_data.mentions import DOWNWARD, By, Limit, MeasureMention, known_sentence, wish
 from mirror.language.other_data.vocabulary import Item
-from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.errors import Ambiguity, Impossible, Refusal
 from mirror.query.other_data import paths
 from mirror.query.other_data.form import Asked, ColumnRef, GroupBy, Having, Measure, Presence
 from mirror.schema.database import Column
@@ -346,20 +346,20 @@ class Resolver(Measures):
                 continue
             several = next(step.to for step in way if step.multiplies)
             if paths.turns_down(way):
-                raise Refusal(
+                raise Impossible(
                     f"{many(measure.table).capitalize()} and {many(group.table)} only share {many(way[0].to)}: neither "
                     "belongs to the other, so one cannot be split by the other."
                 )
             if measure.aggregate in _MEANS:
                 what = column_words(measure.factors[0].column) if measure.factors else "number"
-                raise Refusal(
+                raise Impossible(
                     f"{rows_of(measure.table).capitalize()} has several {many(several)}, so its {what} would be "
                     f"counted once for each of them: ask for a number of {many(several)}, or for the number of "
                     f"{many(measure.table)}."
                 )
             if measure.aggregate == "count":
                 if not self._pick.relation(measure.table).key:
-                    raise Refusal(
+                    raise Impossible(
                         f"{measure.table} has no primary key, so {many(measure.table)} with several {many(several)} "
                         "could be counted twice: ask without them."
                     )

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from mirror.language.phrases import time_cues
-from mirror.query.errors import Refusal
+from mirror.query.errors import Impossible
 from mirror.words import phrasebook
 from mirror.words.phrasebook import one_of
 
@@ -84,7 +84,7 @@ def find(question: str, now: datetime, names: Iterable[str] = ()) -> tuple[list[
     for pattern in (_RANGE, _BOUND, _BARE):
         text = pattern.sub(take, text)
     if month := _NO_YEAR.search(text):
-        raise Refusal(f"“{month[0]}” needs a year, as in “{month['month']} {now.year}”.")
+        raise Impossible(f"“{month[0]}” needs a year, as in “{month['month']} {now.year}”.")
     for name in names:
         if name in _LIKE_TIMES:
             text = re.sub(rf"\b{name}", _HIDDEN.join(name), text)
@@ -101,7 +101,7 @@ def _span(match: re.Match[str]) -> Span:
     if "first" in parts:
         start, end = _period(parts["first"])[0], _period(parts["last"])[1]
         if start >= end:
-            raise Refusal(f"“{phrase}” ends before it begins: name the earlier time first.")
+            raise Impossible(f"“{phrase}” ends before it begins: name the earlier time first.")
         bare = _is_year(parts["first"]) and _is_year(parts["last"])
         return Span(start, end, phrase, "between", (int(parts["first"]), int(parts["last"])) if bare else ())
     start, end = _period(parts["period"])
@@ -135,7 +135,7 @@ def _period(text: str) -> tuple[datetime, datetime]:
             return start, start + timedelta(days=1)
         return _months(numbers[0], numbers[1], 1) if len(numbers) == 2 else _months(numbers[0], 1, 12)
     except (ValueError, OverflowError) as error:
-        raise Refusal(f"“{text}” is no date of the calendar: write it like 2025-03-01.") from error
+        raise Impossible(f"“{text}” is no date of the calendar: write it like 2025-03-01.") from error
 
 
 def _months(year: int, month: int, count: int) -> tuple[datetime, datetime]:

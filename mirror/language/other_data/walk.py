@@ -6,7 +6,7 @@ from typing import get_args
 from mirror.language.other_data.mentions import DOWNWARD, UPWARD, Belonging, By, MeasureMention, Slots, Test
 from mirror.language.other_data.predicates import COMPARISONS, Comparisons
 from mirror.language.other_data.vocabulary import Item
-from mirror.query.errors import Refusal
+from mirror.query.errors import Impossible, Refusal
 from mirror.query.other_data.form import Aggregate, Bucket, ColumnRef
 from mirror.schema.names import label_columns
 
@@ -190,7 +190,7 @@ class Walk(Comparisons):
 
     def _limit(self, item: Item) -> None:
         if not isinstance(item.value, int) or not 1 <= item.value <= 1000:
-            raise Refusal(f"“{item.text}” is no number of rows: ask for the top 1 to 1,000.")
+            raise Impossible(f"“{item.text}” is no number of rows: ask for the top 1 to 1,000.")
         self._slots.limit = item.value
 
     def _bucket(self, item: Item) -> None:

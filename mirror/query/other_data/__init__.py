@@ -1,4 +1,4 @@
 """The form of a question about other data, and its SQL.
 
-From outside: build, dialects, form, form_in_words, paths.
+From outside: build, counted_once, dialects, form, form_in_words, form_sentence, form_text, paths.
 """

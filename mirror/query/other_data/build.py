@@ -4,13 +4,17 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from mirror.query.errors import Refusal
+from mirror.query.errors import Impossible
 from mirror.query.other_data import dialects, paths
-from mirror.query.other_data.form import Asked, ColumnRef, Measure
-from mirror.query.other_data.joins import Joins, Part
+from mirror.query.other_data.form import Aggregate, Asked, ColumnRef, Measure
+from mirror.query.other_data.joins import COMPARED, Joins, Part
 from mirror.schema.database import Database
 from mirror.schema.names import label_columns, many, words_of
 from mirror.table.table import Role, Table
+
+_AGGREGATES = {
+    "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max, "stddev": exp.StddevSamp, "median": exp.Median,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,17 +56,119 @@ class _Builder(Joins):
         asked = self._asked
         if not asked.measures and not asked.groups:
             return self._list()
-        tables = list(dict.fromkeys(m.table for m in asked.measures)) or [asked.table]
+        tables = list(dict.fromkeys(p.table for m in asked.measures for p in m.parts)) or [asked.table]
         metrics = self._metric_names()
         if len(tables) == 1:
             tree, dimensions = self._aggregated(tables[0], list(enumerate(asked.measures)), metrics, whole=True)
+        elif any(len(m.parts) > 1 for m in asked.measures):
+            return self._apart(tables)
         else:
             tree, dimensions = self._side_by_side(tables, metrics)
+        if any(h.value is None for h in asked.having):
+            tree = self._beyond_mean(tree, metrics, dimensions)
         if asked.count_groups:
             return self._counted(tree)
-        if asked.order and asked.ties:
+        if asked.of_total:
+            return self._shares(tree, metrics), metrics, dimensions
+        if asked.outer:
+            return self._of_groups(tree, metrics[0], asked.outer)
+        if asked.per and asked.order and asked.limit:
+            tree = self._first_of_each(tree, metrics[asked.order[0]])
+        elif asked.order and asked.ties:
             tree = self._first(tree, metrics[asked.order[0]], asked.order[1], tree.named_selects)
         return tree, metrics, dimensions
+
+    def _apart(self, tables: list[str]) -> tuple[exp.Expr, list[str], list[str]]:
+        """Quotients and differences of two tables' numbers: each added up by itself, then taken together."""
+        asked = self._asked
+        names = self._metric_names()
+        simple = tuple(replace(p, over=None, minus=None) for m in asked.measures for p in m.parts)
+        inner = _Builder(replace(asked, measures=simple, having=(), order=None, limit=None, ties=False), self._database)
+        numbers = [f"number_{i + 1}" for i in range(len(simple))]
+        tree, dimensions = inner._side_by_side(tables, numbers)
+        tree.set("order", None)
+        self.read += inner.read
+        keys = [n for n in tree.named_selects if n not in numbers]
+        shown: list[exp.Expr] = [self._column(None, k) for k in keys]
+        at = iter(numbers)
+        for measure, name in zip(asked.measures, names, strict=True):
+            found = {part: self._column(None, next(at)) for part in measure.parts}
+            shown.append(self._as(self._composed(measure, [found[p] for p in measure.parts]), name))
+        outer = exp.select(*shown).from_(exp.Subquery(this=tree, alias=self._alias("numbers")))
+        if asked.order and asked.ties:
+            return self._first(outer, names[asked.order[0]], asked.order[1], outer.named_selects), names, dimensions
+        return self._sorted(outer, [self._column(None, k) for k in keys], names), names, dimensions
+
+    def _composed(self, measure: Measure, numbers: list[exp.Expr]) -> exp.Expr:
+        """A number, or the quotient or the difference of two."""
+        if measure.over is not None:
+            top = exp.Mul(this=exp.Literal.number("1.0"), expression=exp.Paren(this=numbers[0]))
+            under = exp.func("NULLIF", numbers[1], exp.Literal.number(0))
+            return exp.Div(this=top, expression=under, typed=False, safe=False)
+        return exp.Sub(this=numbers[0], expression=numbers[1]) if measure.minus is not None else numbers[0]
+
+    def _alias(self, name: str) -> exp.TableAlias:
+        return exp.TableAlias(this=self._identifier(name))
+
+    def _beyond_mean(self, tree: exp.Select, metrics: list[str], dimensions: list[str]) -> exp.Select:
+        """The groups on one side of the mean of all."""
+        names = tree.named_selects
+        asked = self._asked
+        over = [h for h in asked.having if h.value is None]
+        for clause in ("order", "limit", "offset"):
+            tree.set(clause, None)
+        means = [exp.Window(this=exp.Avg(this=self._column(None, metrics[h.measure])), over="OVER") for h in over]
+        shown = [self._column(None, n) for n in names]
+        inner = exp.select(*(c.copy() for c in shown), *(self._as(m, f"mean_{i}") for i, m in enumerate(means)))
+        inner = inner.from_(exp.Subquery(this=tree, alias=self._alias("found")))
+        outer = exp.select(*(c.copy() for c in shown)).from_(exp.Subquery(this=inner, alias=self._alias("beside_mean")))
+        for i, having in enumerate(over):
+            column, mean = self._column(None, metrics[having.measure]), self._column(None, f"mean_{i}")
+            outer = outer.where(COMPARED[having.operator](this=column, expression=mean))
+        if asked.count_groups:
+            return outer
+        return self._sorted(outer, [c for c in shown if c.name not in metrics], metrics)
+
+    def _shares(self, tree: exp.Select, metrics: list[str]) -> exp.Select:
+        """Each group's part of the leading number of all groups."""
+        names = tree.named_selects
+        tree.set("order", None)
+        whole = exp.Window(this=exp.Sum(this=self._column(None, metrics[0])), over="OVER")
+        part = exp.Mul(this=exp.Literal.number("1.0"), expression=self._column(None, metrics[0]))
+        under = exp.func("NULLIF", whole, exp.Literal.number(0))
+        share = exp.Div(this=part, expression=under, typed=False, safe=False)
+        shown = [
+            exp.Alias(this=share, alias=self._identifier(n)) if n == metrics[0] else self._column(None, n)
+            for n in names
+        ]
+        outer = exp.select(*shown).from_(exp.Subquery(this=tree, alias=self._alias("found")))
+        return self._ordered(outer, [(self._column(None, metrics[0]), True)])
+
+    def _of_groups(self, tree: exp.Select, metric: str, aggregate: Aggregate) -> tuple[exp.Expr, list[str], list[str]]:
+        """One number of all groups."""
+        tree.set("order", None)
+        number = _AGGREGATES[aggregate](this=self._column(None, metric))
+        name = f"{aggregate}_of_{metric}"
+        outer = exp.select(self._as(number, name)).from_(exp.Subquery(this=tree, alias=self._alias("found")))
+        return outer, [name], []
+
+    def _first_of_each(self, tree: exp.Select, metric: str) -> exp.Select:
+        """The first places within each of the groups at the front."""
+        asked = self._asked
+        assert asked.order
+        assert asked.limit
+        names = tree.named_selects
+        tree.set("order", None)
+        tree.set("limit", None)
+        within = [self._column(None, n) for n in names[: asked.per]]
+        order = exp.Order(expressions=[exp.Ordered(this=self._column(None, metric), desc=asked.order[1])])
+        place = exp.Window(this=exp.func("RANK"), partition_by=within, order=order, over="OVER")
+        shown = [self._column(None, n) for n in names]
+        inner = exp.select(*(c.copy() for c in shown), self._as(place, "place"))
+        inner = inner.from_(exp.Subquery(this=tree, alias=self._alias("ranked")))
+        outer = exp.select(*(c.copy() for c in shown)).from_(exp.Subquery(this=inner, alias=self._alias("placed")))
+        outer = outer.where(exp.LTE(this=self._column(None, "place"), expression=exp.Literal.number(asked.limit)))
+        return self._ordered(outer, [(w, False) for w in within] + [(self._column(None, metric), asked.order[1])])
 
     def _list(self) -> tuple[exp.Expr, list[str], list[str]]:
         asked = self._asked
@@ -83,6 +189,7 @@ class _Builder(Joins):
             tree = self._ordered(tree, self._key(part))
         if asked.limit:
             tree = tree.limit(asked.limit)
+            tree = tree.offset(asked.offset) if asked.offset else tree
         return tree, metrics, [n for n in names if n not in metrics]
 
     def _aggregated(
@@ -106,7 +213,8 @@ class _Builder(Joins):
         if not whole:
             return tree, dimensions
         for having in asked.having:
-            tree = tree.having(self._test(found[having.measure].copy(), having.operator, (having.value,)))
+            if having.value is not None:
+                tree = tree.having(self._test(found[having.measure].copy(), having.operator, (having.value,)))
         if asked.count_groups or (asked.order and asked.ties):
             return tree, dimensions
         return self._sorted(tree, self._sort_keys(keys, names), metrics), dimensions
@@ -129,7 +237,8 @@ class _Builder(Joins):
         if keys:
             tree = tree.group_by(*(k.copy() for k in keys))
         for having in asked.having:
-            tree = tree.having(self._test(once[having.measure].copy(), having.operator, (having.value,)))
+            if having.value is not None:
+                tree = tree.having(self._test(once[having.measure].copy(), having.operator, (having.value,)))
         if asked.count_groups or (asked.order and asked.ties):
             return tree, dimensions
         return self._sorted(tree, keys, metrics), dimensions
@@ -173,7 +282,10 @@ class _Builder(Joins):
         else:
             order = [(self._column(None, metrics[0]), True), *by_name]
         tree = self._ordered(tree, order)
-        return tree.limit(asked.limit) if asked.limit else tree
+        if not asked.limit:
+            return tree
+        tree = tree.limit(asked.limit)
+        return tree.offset(asked.offset) if asked.offset else tree
 
     def _ordered(self, tree: exp.Select, keys: list[tuple[exp.Expr, bool]]) -> exp.Select:
         """Sorted by the keys; a missing number comes last, a missing name where the database has it."""
@@ -221,29 +333,42 @@ class _Builder(Joins):
         return keys, names, hidden, [n for i, n in enumerate(names) if i not in beside]
 
     def _measured(self, part: Part, measure: Measure) -> exp.Expr:
+        return self._composed(measure, [self._simple(part, m) for m in measure.parts])
+
+    def _simple(self, part: Part, measure: Measure) -> exp.Expr:
         repeated = any(
             paths.multiplies(self._way(part.base, g.table, g.place.role if g.place else g.role))
             for g in self._asked.groups
         )
+        kept = [self._condition(self._place(part, c.place), c) for c in measure.conditions]
+
+        def among(number: exp.Expr) -> exp.Expr:
+            return exp.Case(ifs=[exp.If(this=exp.and_(*kept), true=number)]) if kept else number
+
         if not measure.factors:
             if not repeated:
-                return exp.Count(this=exp.Star())
+                return exp.Count(this=among(exp.Literal.number(1)) if kept else exp.Star())
             relation = self._database.relation(measure.table)
             if len(relation.key) != 1:
-                raise Refusal(
+                raise Impossible(
                     f"{measure.table} has no key of one column, so its rows cannot be counted once each: write the SQL."
                 )
-            return self._distinct(self._column(part.alias, relation.key[0]))
+            return self._distinct(among(self._column(part.alias, relation.key[0])))
         numbers = [self._number(part, place) for place in measure.factors]
         number = numbers[0] if len(numbers) == 1 else exp.Mul(this=numbers[0], expression=numbers[1])
+        if measure.until is not None:
+            number = dialects.days(number, self._place(part, measure.until), self._dialect)
+            if measure.unit != "days":
+                times = exp.Literal.number(24 if measure.unit == "hours" else 1440)
+                number = exp.Mul(this=exp.Paren(this=number), expression=times)
+        number = among(number)
         if measure.aggregate == "distinct":
-            return self._distinct(self._place(part, measure.factors[0]))
+            return self._distinct(among(self._place(part, measure.factors[0])))
         if measure.aggregate == "median":
             return dialects.median(number, self._dialect)
-        kinds = {"sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max, "stddev": exp.StddevSamp}
         if measure.aggregate == "stddev" and self._dialect == "sqlite":
-            raise Refusal("SQLite has no standard deviation: ask for the lowest and the highest.")
-        return kinds[measure.aggregate](this=number)
+            raise Impossible("SQLite has no standard deviation: ask for the lowest and the highest.")
+        return _AGGREGATES[measure.aggregate](this=number)
 
     def _distinct(self, column: exp.Expr) -> exp.Expr:
         return exp.Count(this=exp.Distinct(expressions=[column]))
@@ -263,6 +388,14 @@ class _Builder(Joins):
                 "stddev": "deviation_of", "count": "number_of", "distinct": "number_of_different",
             }[m.aggregate]  # fmt: skip
             name = what if what.startswith(f"{before}_") or what == before else f"{before}_{what}"
+            if m.until:
+                name = f"{before}_{m.unit}"
+            if m.over:
+                name = (
+                    f"share_of_{what}" if m.over.factors == m.factors and m.over.table == m.table else f"{name}_ratio"
+                )
+            if m.minus:
+                name = f"difference_in_{name}"
             if name == "total" or name in names:
                 name = f"{name}_of_{many(m.table).replace(' ', '_')}"
             names.append(name)

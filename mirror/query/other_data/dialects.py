@@ -3,7 +3,7 @@
 import sqlglot
 from sqlglot import exp
 
-from mirror.query.errors import Refusal
+from mirror.query.errors import Impossible
 from mirror.query.other_data.form import Bucket
 
 # Each as a date, the first day of the span, but for years, which are numbers.
@@ -14,6 +14,9 @@ _BUCKETS: dict[str, dict[Bucket, str]] = {
         "month": "CAST(DATE_TRUNC('MONTH', d) AS DATE)",
         "week": "CAST(DATE_TRUNC('WEEK', d) AS DATE)",
         "day": "CAST(d AS DATE)",
+        "weekday": "CAST(EXTRACT(ISODOW FROM d) AS INT)",
+        "hour": "CAST(EXTRACT(HOUR FROM d) AS INT)",
+        "month_of_year": "CAST(EXTRACT(MONTH FROM d) AS INT)",
     },
     "mysql": {
         "year": "YEAR(d)",
@@ -21,6 +24,9 @@ _BUCKETS: dict[str, dict[Bucket, str]] = {
         "month": "CAST(DATE_FORMAT(d, '%Y-%m-01') AS DATE)",
         "week": "DATE_SUB(CAST(d AS DATE), INTERVAL (WEEKDAY(d)) DAY)",
         "day": "CAST(d AS DATE)",
+        "weekday": "WEEKDAY(d) + 1",
+        "hour": "HOUR(d)",
+        "month_of_year": "MONTH(d)",
     },
     "sqlite": {
         "year": "CAST(STRFTIME('%Y', d) AS INTEGER)",
@@ -28,6 +34,9 @@ _BUCKETS: dict[str, dict[Bucket, str]] = {
         "month": "DATE(d, 'start of month')",
         "week": "DATE(d, '-6 days', 'weekday 1')",
         "day": "DATE(d)",
+        "weekday": "(STRFTIME('%w', d) + 6) % 7 + 1",
+        "hour": "CAST(STRFTIME('%H', d) AS INTEGER)",
+        "month_of_year": "CAST(STRFTIME('%m', d) AS INTEGER)",
     },
 }
 _BUCKETS["duckdb"] = _BUCKETS["postgres"]
@@ -38,24 +47,37 @@ _MEDIANS = {
 }
 # DuckDB takes `= 'NaN'` for false in a Parquet file, whose statistics leave NaN out.
 _NAN = {"postgres": "NULLIF(x, 'NaN')", "duckdb": "CASE WHEN ISNAN(x) THEN NULL ELSE x END"}
+_DAYS = {
+    "postgres": "EXTRACT(EPOCH FROM CAST(b AS TIMESTAMP) - CAST(a AS TIMESTAMP)) / 86400.0",
+    "duckdb": "EPOCH(CAST(b AS TIMESTAMP) - CAST(a AS TIMESTAMP)) / 86400.0",
+    "mysql": "TIMESTAMPDIFF(SECOND, a, b) / 86400.0",
+    "sqlite": "JULIANDAY(b) - JULIANDAY(a)",
+}
 _NO_MEDIAN = {"sqlite": "SQLite", "mysql": "MySQL"}
 
 
 def bucket(span: Bucket, date: exp.Expr, dialect: str) -> exp.Expr:
     """The span of time that a date is in."""
-    return _filled(_BUCKETS[dialect][span], "d", date, dialect)
+    return _filled(_BUCKETS[dialect][span], {"d": date}, dialect)
+
+
+def days(start: exp.Expr, end: exp.Expr, dialect: str) -> exp.Expr:
+    """How many days lie between two dates or times."""
+    return _filled(_DAYS[dialect], {"a": start, "b": end}, dialect)
 
 
 def median(number: exp.Expr, dialect: str) -> exp.Expr:
     """Raises Refusal where the database has none."""
     if dialect not in _MEDIANS:
-        raise Refusal(f"{_NO_MEDIAN[dialect]} has no median: ask for the average, or for the lowest and the highest.")
-    return _filled(_MEDIANS[dialect], "x", number, dialect)
+        raise Impossible(
+            f"{_NO_MEDIAN[dialect]} has no median: ask for the average, or for the lowest and the highest."
+        )
+    return _filled(_MEDIANS[dialect], {"x": number}, dialect)
 
 
 def without_nan(number: exp.Expr, dialect: str) -> exp.Expr:
     """The number, or NULL where it is none: one NaN would make a whole sum none."""
-    return _filled(_NAN[dialect], "x", number, dialect) if dialect in _NAN else number
+    return _filled(_NAN[dialect], {"x": number}, dialect) if dialect in _NAN else number
 
 
 def needs_quotes(name: str, dialect: str) -> bool:
@@ -79,10 +101,10 @@ _RESERVED = frozenset(
 )  # fmt: skip
 
 
-def _filled(template: str, name: str, expression: exp.Expr, dialect: str) -> exp.Expr:
+def _filled(template: str, values: dict[str, exp.Expr], dialect: str) -> exp.Expr:
     tree = sqlglot.parse_one(template, read=dialect)
 
     def put(node: exp.Expr) -> exp.Expr:
-        return expression.copy() if isinstance(node, exp.Column) and node.name == name else node
+        return values[node.name].copy() if isinstance(node, exp.Column) and node.name in values else node
 
     return tree.transform(put)

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from mirror.query.other_data import dialects, paths
-from mirror.query.other_data.form import Asked, ColumnRef, Predicate, Presence
+from mirror.query.other_data.form import Asked, ColumnRef, Mean, Predicate, Presence
 from mirror.query.other_data.paths import Path, Step
 from mirror.schema.database import Database
 from mirror.schema.names import GENERIC, role_words, table_words, words_of
 from mirror.table.values import Value
+
+COMPARED = {"=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
 
 
 @dataclass
@@ -149,10 +151,33 @@ class Joins:
         for condition in presence.conditions:
             further = self._way(presence.table, condition.place.table, condition.place.role)
             inside.append(((*way, *further), condition))
-        return self._exists(part, way[: down + 1], inside or [(way, None)])
+        head = way[: down + 1]
+        if presence.count:
+            operator, number = presence.count
+            counted = exp.Subquery(
+                this=self._belonging(part, head, inside or [(way, None)], exp.Count(this=exp.Star()))
+            )
+            return self._test(counted, operator, (number,))
+        if presence.every:
+            broken = [self._exists(part, head, [(w, c)], broken=True) for w, c in inside if c is not None]
+            return exp.and_(self._exists(part, head, [(way, None)]), *map(exp.not_, broken))
+        return self._exists(part, head, inside or [(way, None)])
 
-    def _exists(self, part: Part, head: Path, inside: Sequence[tuple[Path, Predicate | None]]) -> exp.Expr:
-        """Whether rows at the end of `head` are there for a row of the part, with conditions on them and beyond."""
+    def _exists(
+        self, part: Part, head: Path, inside: Sequence[tuple[Path, Predicate | None]], broken: bool = False
+    ) -> exp.Expr:
+        """Whether rows at the end of `head` are there for a row of the part, that meet or break conditions."""
+        return exp.Exists(this=self._belonging(part, head, inside, exp.Literal.number(1), broken))
+
+    def _belonging(
+        self,
+        part: Part,
+        head: Path,
+        inside: Sequence[tuple[Path, Predicate | None]],
+        shown: exp.Expr,
+        broken: bool = False,
+    ) -> exp.Select:
+        """The rows at the end of `head` that belong to a row of the part."""
         outer = self._reach(part, head[:-1])
         step = head[-1]
         self.read.append(step.to)
@@ -164,14 +189,29 @@ class Joins:
         for way, condition in inside:
             end = self._reach(within, way[len(head) :])
             if condition is not None:
-                where.append(self._condition(self._column(end, condition.place.column), condition))
+                met = self._condition(self._column(end, condition.place.column), condition)
+                where.append(exp.not_(met) if broken else met)
         for join in within.joins:
             join.set("side", None)
-        tree = self._from(exp.select(exp.Literal.number(1)), within, where)
-        return exp.Exists(this=tree)
+        return self._from(exp.select(shown), within, where)
 
     def _condition(self, column: exp.Expr, condition: Predicate) -> exp.Expr:
-        return self._test(column, condition.operator, condition.values)
+        other = condition.values[0] if condition.values else None
+        if condition.bucket:
+            column = dialects.bucket(condition.bucket, column, self._dialect)
+        if isinstance(other, ColumnRef):  # of the same row
+            table = self._identifier(column.table) if isinstance(column, exp.Column) and column.table else None
+            there = exp.Column(this=self._identifier(other.column), table=table)
+            return COMPARED[condition.operator](this=column, expression=there)
+        if isinstance(other, Mean):
+            self.read.append(other.place.table)
+            mean = exp.select(exp.Avg(this=self._column("alike", other.place.column)))
+            mean = mean.from_(self._table(other.place.table, "alike"))
+            if other.within is not None:
+                own = exp.Column(this=self._identifier(other.within.column), table=column.args.get("table"))
+                mean = mean.where(exp.EQ(this=self._column("alike", other.within.column), expression=own))
+            return COMPARED[condition.operator](this=column, expression=exp.Subquery(this=mean))
+        return self._test(column, condition.operator, condition.values)  # type: ignore[arg-type]
 
     def _test(self, tested: exp.Expr, operator: str, values: tuple[Value, ...]) -> exp.Expr:
         if operator in ("is null", "is not null"):
@@ -180,8 +220,10 @@ class Joins:
         if operator in ("in", "not in"):
             found = exp.In(this=tested, expressions=[self._value(v) for v in values])
             return exp.not_(found) if operator == "not in" else found
-        kinds = {"=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
-        return kinds[operator](this=tested, expression=self._value(values[0]))
+        if operator == "contains":
+            within = exp.StrPosition(this=exp.Lower(this=tested), substr=self._value(str(values[0]).lower()))
+            return exp.GT(this=within, expression=exp.Literal.number(0))
+        return COMPARED[operator](this=tested, expression=self._value(values[0]))
 
     def _value(self, value: Value) -> exp.Expr:
         if isinstance(value, bool):

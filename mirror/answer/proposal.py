@@ -1,0 +1,23 @@
+"""A reading that is offered in words, to be clicked or asked again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mirror.query.other_data.form import Asked
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A reading that is offered: asked in these words after the answer that offers it, it is taken as it is."""
+
+    text: str
+    form: Asked
+
+
+def chosen(question: str, offered: Sequence[Proposal]) -> Asked | None:
+    """The form that a question names by its words; None where it is none of those offered."""
+    return next((p.form for p in offered if _plain(p.text) == _plain(question)), None)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).rstrip(".?! ").casefold()
