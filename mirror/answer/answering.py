@@ -46,7 +46,8 @@ def explain(question: str, db: str | None = None, now: datetime | None = None) -
     try:
         subject = subject_of(None, db)
         answer = ask_about(subject, question, now=now)
-        readings = "" if len(question) > MAX_QUESTION else subject.explain(question, now)
+        short = question.strip() and len(question) <= MAX_QUESTION
+        readings = subject.explain(question, now) if short else ""
     except FAILURES as error:
         answer, readings = failed(question, error), ""
     return answer, "\n\n".join(filter(None, (explained(answer), printable(readings, keep="\n"))))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mirror.answer.proposal import Proposal
+from mirror.language.reading.cues import cues
 from mirror.language.reading.reading import Reading
 from mirror.query.other_data.form import Asked
 from mirror.query.other_data.form_in_words import read_back
@@ -27,7 +28,7 @@ MOST_READINGS = 5
 # From this cost of a name on it is said what a word is taken for: another form of the name itself costs less.
 _WORTH_SAYING = 0.3
 _MOST_WORDS = 6  # that a refusal names
-_NEVER_NAMES = ("not", "no", "every", "both", "only")
+_WEIGHTY = ("not", "no", "every", "both", "only")
 
 Rows = tuple[tuple[Value | None, ...], ...]
 RowsOf = Callable[[Reading], Rows | None]  # None where they cannot be had
@@ -68,10 +69,10 @@ def decide(found: Sequence[Reading], rows_of: RowsOf) -> Decision:
     empty = rows is not None and all(value is None for row in rows for value in row)
     likely = best is found[0] and not best.left and best.cost <= AT_ONCE and rows is not None and not empty
     rivals = [r for r in whole[1:] if not likely or r.cost - best.cost < CLEAR]
-    seen, different = [_unordered(rows)], [best]
+    seen, different = [_columns(rows)], [best]
     for other in rivals:
-        others = _unordered(rows_of(other))
-        if others is None or others not in seen:
+        others = _columns(rows_of(other))
+        if others is None or not any(s is not None and bool(others) == bool(s) and others <= s for s in seen):
             different.append(other)
         seen.append(others)
     if likely and len(different) == 1:
@@ -79,8 +80,9 @@ def decide(found: Sequence[Reading], rows_of: RowsOf) -> Decision:
     return Decision("show", tuple(different[:MOST_CHOICES]), empty=empty)
 
 
-def _unordered(rows: Rows | None) -> list[str] | None:
-    return None if rows is None else sorted(map(repr, rows))
+def _columns(rows: Rows | None) -> frozenset[tuple[str, ...]] | None:
+    """The columns, each as its values in any order: rows that show some of another reading's columns say no more."""
+    return None if rows is None else frozenset(tuple(sorted(map(repr, column))) for column in zip(*rows, strict=True))
 
 
 def proposals(readings: Sequence[Reading], database: Database) -> tuple[Proposal, ...]:
@@ -108,8 +110,8 @@ def told(decision: Decision, near: Callable[[str], Sequence[str]] = lambda _: ()
             return f"Is this meant?{beside}"
         return f"This can be read in {len(decision.readings)} ways: which is meant?{beside}"
     skipped = decision.readings[0].cover.skipped if decision.readings else decision.unread
-    unknown = [w for w in decision.unread if w in skipped and w not in _NEVER_NAMES]
-    unplaced = [w for w in decision.unread if w not in unknown]
+    unknown = [w for w in decision.unread if w in skipped and (w.lower(),) not in cues()]
+    unplaced = [w for w in decision.unread if w not in unknown and (not unknown or w in _WEIGHTY)]
     parts = []
     if unknown:
         names = list(dict.fromkeys(name for w in unknown[:_MOST_WORDS] for name in near(w)))

@@ -12,9 +12,9 @@ _found: set[Location] = set()
 def find_other_data(named: str | None = None) -> Location | None:
     """Where the other data are that a URL or path names, or without one the setting MIRROR_DB; None for results.
 
-    CSV, Parquet, SQLite and MySQL always are other data. A PostgreSQL or DuckDB database is when it has tables, but not
-    Mirror's. An empty one, a DuckDB file that is not there yet, and one that cannot be opened are left to the store,
-    which makes them or says what is wrong. Raises SourceError for what cannot be read, and SettingsError.
+    Files of tables, SQLite and MySQL always are other data. A PostgreSQL or DuckDB database is when it has tables, but
+    not Mirror's. An empty one, a DuckDB file that is not there yet, and one that cannot be opened are left to the
+    store, which makes them or says what is wrong. Raises SourceError for what cannot be read, and SettingsError.
     """
     if named:
         return _other_data(named)

@@ -19,14 +19,17 @@ Kind = Literal["postgresql", "mysql", "sqlite", "duckdb", "files"]
 DIALECTS: dict[Kind, str] = {
     "postgresql": "postgres", "mysql": "mysql", "sqlite": "sqlite", "duckdb": "duckdb", "files": "duckdb",
 }  # fmt: skip
-READABLE = "PostgreSQL, MySQL or MariaDB, SQLite, DuckDB, CSV and Parquet"
+READABLE = "PostgreSQL, MySQL or MariaDB, SQLite, DuckDB, CSV, JSON lines, Excel and Parquet"
 MOST_FILES = 100
 
 _SERVERS: dict[str, tuple[Kind, str]] = {
     "postgresql": ("postgresql", "postgresql+psycopg"), "postgres": ("postgresql", "postgresql+psycopg"),
     "mysql": ("mysql", "mysql+pymysql"), "mariadb": ("mysql", "mysql+pymysql"),
 }  # fmt: skip
-_TABLES = re.compile(r"\.(csv|tsv|parquet|pq)$|\.(csv|tsv)\.gz$", re.IGNORECASE)
+_TABLES = re.compile(r"\.(csv|tsv|parquet|pq|jsonl|ndjson|xlsx|xlsm)$|\.(csv|tsv)\.gz$", re.IGNORECASE)
+_OTHER_WORKBOOK = re.compile(r"\.(xls|xlsb|ods|numbers)$", re.IGNORECASE)
+# What lies in a folder beside its tables: questions that were saved, and what an open workbook leaves.
+_ASIDE = re.compile(r"\.saved\.jsonl$|^[.~]", re.IGNORECASE)
 _SQLITE = re.compile(r"\.(sqlite3?|s3db|db3)$", re.IGNORECASE)
 _DUCKDB = re.compile(r"\.(duckdb|ddb)$", re.IGNORECASE)
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
@@ -174,11 +177,15 @@ def _of_paths(paths: list[Path]) -> Location:
         path = paths[0]
         if path.is_dir():
             return _folder(path)
-        if not _TABLES.search(path.name):
+        if not (_TABLES.search(path.name) or _OTHER_WORKBOOK.search(path.name)):
             return _file(_kind_of_file(path), path)
     for path in paths:
+        if _OTHER_WORKBOOK.search(path.name):
+            raise SourceError(f"{path.name} is a workbook of a kind that is not read: save it as .xlsx or CSV.")
         if not _TABLES.search(path.name):
-            raise SourceError(f"{path.name} is neither CSV nor Parquet: only such files can be read together.")
+            raise SourceError(
+                f"{path.name} is neither CSV nor Parquet, JSON lines or Excel: only such files can be read together."
+            )
     for path in paths:
         if not path.is_file():
             raise SourceError(f"There is no file {path.name}: mend the path.")
@@ -196,9 +203,9 @@ def _named(paths: tuple[Path, ...]) -> str:
 
 
 def _folder(path: Path) -> Location:
-    found = sorted(p for p in path.iterdir() if p.is_file() and _TABLES.search(p.name))
+    found = sorted(p for p in path.iterdir() if p.is_file() and _TABLES.search(p.name) and not _ASIDE.search(p.name))
     if not found:
-        raise SourceError(f"The folder {path.name}/ holds no CSV and no Parquet file.")
+        raise SourceError(f"The folder {path.name}/ holds no CSV, JSON lines, Excel or Parquet file.")
     return _of_paths(found)
 
 

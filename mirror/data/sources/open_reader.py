@@ -18,12 +18,14 @@ def open_reader(location: Location, scratch: Path | None = None) -> Reader:
         from mirror.data.sources.sqlite import SqliteReader
 
         return SqliteReader(location)
-    if location.kind in ("duckdb", "files"):
-        from mirror.data.sources import duck
+    if location.kind == "duckdb":
+        from mirror.data.sources.duck import DuckReader
 
-        if location.kind == "duckdb":
-            return duck.DuckReader(location)
-        return duck.FilesReader(location, scratch or Path(tempfile.mkdtemp(prefix="mirror-")))
+        return DuckReader(location)
+    if location.kind == "files":
+        from mirror.data.sources.files import FilesReader
+
+        return FilesReader(location, scratch or Path(tempfile.mkdtemp(prefix="mirror-")))
     if location.kind in ("postgresql", "mysql"):
         from mirror.data.sources.servers import ServerReader
 

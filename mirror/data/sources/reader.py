@@ -80,11 +80,6 @@ class Reader(Protocol):
         return None
 
 
-def quoted(name: str) -> str:
-    """A name as DuckDB and SQLite read it, whatever it holds."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def too_slow(time_limit_s: float) -> QueryStopped:
     """The database has ended a query that took too long."""
     return QueryStopped(f"The query was stopped after {time_limit_s:g} s: ask for less, by a filter or fewer joins.")

@@ -13,7 +13,8 @@ from mirror.data.data_source import QueryError
 from mirror.data.plain_values import take
 from mirror.data.sources import structure
 from mirror.data.sources.location import Location, SourceError
-from mirror.data.sources.reader import LOCK_LIMIT_S, ROW_CAP, TIME_LIMIT_S, Fetched, Reader, Structure, quoted, too_slow
+from mirror.data.sources.reader import LOCK_LIMIT_S, ROW_CAP, TIME_LIMIT_S, Fetched, Reader, Structure, too_slow
+from mirror.data.sql_text import quoted
 from mirror.schema.database import Column, Relation
 
 SAMPLE_ROWS = 100_000

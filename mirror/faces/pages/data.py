@@ -17,7 +17,9 @@ from mirror.faces.pages.result_view import chart_options, rows_in_words, show_ro
 from mirror.schema.database import Column, Database, Relation, shown
 from mirror.table.wording import counted
 
-_SUFFIXES = ("csv", "tsv", "gz", "parquet", "pq", "sqlite", "sqlite3", "db", "duckdb")
+_SUFFIXES = (
+    "csv", "tsv", "gz", "jsonl", "ndjson", "xlsx", "xlsm", "parquet", "pq", "sqlite", "sqlite3", "db", "duckdb",
+)  # fmt: skip
 _MOST_VALUES = 6
 
 
@@ -68,7 +70,7 @@ def _source_form() -> None:
         right.form_submit_button("Open", type="primary", width="stretch", on_click=_open_typed)
     with st.expander("Upload files", icon=":material/upload:", expanded=False):
         st.file_uploader(
-            "CSV and Parquet files, each a table; or one SQLite or DuckDB file",
+            "CSV, JSON lines, Excel and Parquet files, each a table; or one SQLite or DuckDB file",
             type=list(_SUFFIXES),
             accept_multiple_files=True,
             key="data_upload",

@@ -12,7 +12,7 @@ from mirror.language.other_data.conditions import dotted, settled
 from mirror.language.other_data.mentions import By, Slots, wish
 from mirror.language.other_data.picking import Picker
 from mirror.language.other_data.resolve import Resolver
-from mirror.query.errors import Refusal
+from mirror.query.errors import Impossible, Refusal
 from mirror.query.other_data.form import AGGREGATE_WORDS, Asked, ColumnRef, GroupBy, Predicate
 from mirror.schema.database import Database, ForeignKey
 from mirror.table.values import Value
@@ -77,7 +77,10 @@ def read(question: str, before: Asked, database: Database, now: datetime, reader
                 "or the chart, or ask it as a whole question."
             )
         return None
-    return _Change(slots, picker).of(before, unmarked.more)
+    try:
+        return _Change(slots, picker).of(before, unmarked.more)
+    except Refusal as refusal:  # it is a follow-up, and no question of its own
+        raise Impossible(str(refusal)) from refusal
 
 
 def is_marked(question: str) -> bool:

@@ -1,8 +1,8 @@
 """What a question says and its form does not hold: a word that was read, and that no part of the query stands for."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mirror.language.reading.covers import Cover, Span
 from mirror.query.other_data import paths
@@ -26,23 +26,31 @@ def left_out(asked: Asked, cover: Cover, database: Database) -> tuple[tuple[str,
 
 
 def is_contradiction(asked: Asked) -> bool:
-    """Whether no row can meet the conditions: in 2024, and in 2025."""
+    """Whether no row can meet the conditions (in 2024, and in 2025), or time is counted from a date to itself."""
+    if any(part.until in part.factors for m in asked.measures for part in m.parts):
+        return True
     scopes = [asked.conditions, *(p.conditions for p in asked.presences)]
     scopes += [(*asked.conditions, *part.conditions) for m in asked.measures for part in m.parts]
     return any(_is_empty(scope) for scope in scopes)
 
 
 def _is_empty(conditions: tuple[Predicate, ...]) -> bool:
+    """Whether some column would have to lie above its upper end."""
     for place in {(c.place, c.bucket) for c in conditions}:
         among = [c for c in conditions if (c.place, c.bucket) == place and len(c.plain) == 1]
-        low = [c.plain[0] for c in among if c.operator in (">", ">=")]
-        high = [c.plain[0] for c in among if c.operator in ("<", "<=")]
-        both = [*low, *high]
-        if low and high and len({isinstance(v, str) for v in both}) == 1 and max(low) >= min(high):  # type: ignore[type-var]
-            return not any(
-                a.operator == ">=" and b.operator == "<=" and a.plain == b.plain for a in among for b in among
-            )
+        texts = [(c.operator, c.plain[0]) for c in among if isinstance(c.plain[0], str)]
+        numbers = [(c.operator, float(c.plain[0])) for c in among if not isinstance(c.plain[0], str)]
+        if _clash(texts) or _clash(numbers):
+            return True
     return False
+
+
+def _clash(limits: Sequence[tuple[str, Any]]) -> bool:
+    low = max((value for operator, value in limits if operator in (">", ">=")), default=None)
+    high = min((value for operator, value in limits if operator in ("<", "<=")), default=None)
+    if low is None or high is None or low < high:
+        return False
+    return not (low == high and (">=", low) in limits and ("<=", high) in limits)
 
 
 class _Held:

@@ -106,6 +106,14 @@ def test_results_are_asked_about_as_results(results_file: Path) -> None:
     shared(find(str(results_file))).close()
 
 
+def test_a_reading_is_shown_first_and_answered_by_a_click(sqlite_shop: sales_data.Shop) -> None:
+    app = asked(opened(sqlite_shop.url), "clients who never ordered")
+    assert "Is this meant?" in texts(app)
+    press(app, "Show customers with name, only customers that have no orders")
+    assert "Read as: rows of customers: customers.name · customers without orders" in texts(app)
+    assert len(app.dataframe[-1].value) == 3
+
+
 def test_a_question_back_offers_its_choices(sqlite_shop: sales_data.Shop) -> None:
     app = asked(opened(sqlite_shop.url), "total quantity by name")
     assert "which one?" in texts(app)

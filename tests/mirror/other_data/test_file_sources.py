@@ -21,7 +21,7 @@ from mirror.answer.other_data import OtherData
 from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped
 from mirror.data.process import other_data_process as process
 from mirror.data.process.other_data_process import OtherDataSource, shared
-from mirror.data.sources import duck
+from mirror.data.sources import files
 from mirror.data.sources.kind import find_other_data
 from mirror.data.sources.location import SourceError, find
 from mirror.data.sources.open_reader import open_reader
@@ -56,9 +56,9 @@ def rows(answer: Answer) -> tuple[tuple[object, ...], ...]:
         (MANY + "3001,c1,1.0,2025-01-01,x\n3002,c1,2.0,2025-01-01\n", "Line 3,002 of sales.csv"),
         (MANY + '3001,"c1,1.0,2025-01-01\n', "Line 3,002 of sales.csv"),
         ("id,city\n1,a\n2\n", "Line 3 of sales.csv (“2”) has fewer columns than the 2"),
-        ("id,city\n1,\xe9\n".encode("latin-1"), "Line 2 of sales.csv is not UTF-8 text"),
+        ("id,city\n1,\xe9\0\n".encode("latin-1"), "Line 2 of sales.csv is not UTF-8 text"),
     ],
-    ids=["empty", "blank", "no header", "twice", "short row", "long row", "open quote", "small", "latin-1"],
+    ids=["empty", "blank", "no header", "twice", "short row", "long row", "open quote", "small", "no text"],
 )
 def test_a_broken_csv_names_the_line(text: str | bytes, said: str, folder: Path) -> None:
     told = ask("how many sales", db=written(folder, text))
@@ -68,10 +68,10 @@ def test_a_broken_csv_names_the_line(text: str | bytes, said: str, folder: Path)
 
 
 def test_a_word_among_numbers_is_said_where_it_matters(folder: Path) -> None:
-    url = written(folder, MANY + "3001,c1,n/a,2025-01-01\n")
+    url = written(folder, MANY + "3001,c1,unknown,2025-01-01\n")
     told = ask("total amount by city", db=url)
     assert told.status == "refused"
-    assert "row 3,001 below the header holds “n/a”" in told.summary
+    assert "row 3,001 below the header holds “unknown”" in told.summary
     assert rows(ask("how many sales", db=url)) == ((3001,),)
 
 
@@ -199,7 +199,7 @@ def test_a_csv_that_memory_does_not_hold_is_read_through_a_file(folder: Path, mo
     with path.open("w") as file:
         file.write("id,name,amount\n")
         file.writelines(f"{i},{'x' * 40}{i * 7919 % 1_000_003},{i * 0.5}\n" for i in range(1_500_000))
-    monkeypatch.setattr(duck, "LOAD_MB", 120)
+    monkeypatch.setattr(files, "LOAD_MB", 120)
     scratch = folder / "scratch"
     scratch.mkdir()
     with open_reader(find(str(path)), scratch).session() as session:

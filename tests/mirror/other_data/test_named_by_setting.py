@@ -63,7 +63,7 @@ def test_the_command_asks_what_the_setting_names(
 
 UNUSABLE = [
     ("nowhere.csv", "MIRROR_DB: There is no file nowhere.csv: mend the path."),
-    ("empty", "MIRROR_DB: The folder empty/ holds no CSV and no Parquet file."),
+    ("empty", "MIRROR_DB: The folder empty/ holds no CSV, JSON lines, Excel or Parquet file."),
     ("nonsense://u:hidden-1@h/x", "MIRROR_DB: Tables of nonsense cannot be read: PostgreSQL, "),
     ("postgresql://u:hidden-1@x@h/y", "MIRROR_DB: The password of the URL must have its @ written as %40."),
     ("postgresql://u:hidden-1@127.0.0.1:1/y", "mend host and port in the URL, or start the server."),

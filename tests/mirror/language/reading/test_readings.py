@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mirror.language.reading.covers import covers, linker_of, spans_of, tokens_of
+from mirror.language.reading.held import is_contradiction
 from mirror.language.reading.lexemes import cut
 from mirror.language.reading.linking import Linker
 from mirror.language.reading.reading import Reading, readings
@@ -140,6 +141,11 @@ def test_what_a_reading_leaves_out_is_named(question: str, unread: str) -> None:
 )
 def test_what_was_read_and_has_no_place_in_the_form_is_named(question: str, left: str) -> None:
     assert left in best(question).left
+
+
+@pytest.mark.parametrize("question", ["loans in 2024 or 2025", "days between lent and lent"])
+def test_no_reading_contradicts_itself(question: str) -> None:
+    assert not any(is_contradiction(reading.asked) for reading in readings(question, DATABASE, NOW, 5))
 
 
 @pytest.mark.parametrize("question", ["total price by member", "average pages by member city", "titles with lent"])

@@ -1,0 +1,295 @@
+"""What is answered at once, shown first or refused; choosing what was shown; explaining; and follow-ups after it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from mirror import ask
+from mirror.answer import policy
+from mirror.answer.answer import Answer
+from mirror.answer.answering import MAX_QUESTION, explain, to_json
+from mirror.answer.as_text import CHOOSE, as_text
+from mirror.answer.notebook import html
+from mirror.answer.policy import AT_ONCE, CLEAR, SHOWN, decide
+from mirror.answer.proposal import chosen
+from mirror.data.process.other_data_process import shared
+from mirror.data.sources.location import find
+from mirror.faces.command import main
+from mirror.language.reading.reading import Reading, readings
+from tests.mirror.language.reading.library import DATABASE, write
+
+NOW = datetime(2025, 6, 15)
+SHOWN_FIRST = "members who borrowed Red Sand"
+SENTENCE = "Show members with name where the book title is Red Sand"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    path = write(tmp_path_factory.mktemp("library") / "library.duckdb")
+    yield path
+    shared(find(path)).close()
+
+
+def asked(question: str, library: str, after: Answer | None = None) -> Answer:
+    return ask(question, db=library, now=NOW, after=after)
+
+
+# -- the decision ------------------------------------------------------------------------------------------------------
+
+
+def made(*costs: float, unread: tuple[str, ...] = (), left: tuple[str, ...] = ()) -> list[Reading]:
+    """Readings with these costs; the first leaves out what is given."""
+    one = readings("how many members", DATABASE, NOW)[0]
+    found = [replace(one, cost=cost, built=replace(one.built, sql=str(i))) for i, cost in enumerate(costs)]
+    return [replace(found[0], unread=unread, left=left), *found[1:]] if found else []
+
+
+def rows_of(*by_reading: policy.Rows | None) -> policy.RowsOf:
+    return lambda reading: by_reading[int(reading.built.sql)]
+
+
+ONE, TWO = ((1,),), ((2,),)
+
+
+@pytest.mark.parametrize(
+    ("found", "rows", "kind", "shown"),
+    [
+        ([], [], "refuse", 0),
+        (made(AT_ONCE), [ONE], "answer", 1),
+        (made(AT_ONCE + 0.01), [ONE], "show", 1),
+        (made(SHOWN + 0.01), [ONE], "refuse", 0),
+        (made(0.1, 0.1 + CLEAR), [ONE, TWO], "answer", 1),
+        (made(0.1, 0.09 + CLEAR), [ONE, TWO], "show", 2),
+        (made(0.1, 0.11, 0.12), [ONE, ONE, ONE], "answer", 1),
+        (made(0.1, 0.11), [((1,), (2,)), ((2,), (1,))], "answer", 1),
+        (made(0.1, 0.11), [((1, "a"), (2, "b")), (("b",), ("a",))], "answer", 1),
+        (made(0.1, 0.11), [((1,), (2,)), ((1, "a"), (2, "b"))], "show", 2),
+        (made(0.1, 0.11), [ONE, ()], "show", 2),
+        (made(0.1), [()], "show", 1),
+        (made(0.1), [((None,),)], "show", 1),
+        (made(0.1), [None], "show", 1),
+        (made(0.1, 1.9), [(), ONE], "show", 2),
+        (made(1.0, 1.1, 1.2, 1.3), [ONE, TWO, ((3,),), ((4,),)], "show", 3),
+        (made(1.0, 1.1, 2.1), [ONE, None, TWO], "show", 2),
+        (made(0.1, unread=("rent",)), [ONE], "refuse", 1),
+        (made(0.1, 0.2, unread=("rent",)), [ONE, TWO], "show", 1),
+        (made(0.1, left=("genre",)), [ONE], "show", 1),
+    ],
+)
+def test_what_becomes_of_readings(found: list[Reading], rows: list[policy.Rows | None], kind: str, shown: int) -> None:
+    decision = decide(found, rows_of(*rows))
+    assert (decision.kind, len(decision.readings)) == (kind, shown)
+
+
+def test_no_reading_runs_without_need() -> None:
+    ran: list[str] = []
+
+    def noted(reading: Reading) -> policy.Rows:
+        ran.append(reading.built.sql)
+        return ONE
+
+    decide(made(0.1, 0.1 + CLEAR, 0.5), noted)
+    assert ran == ["0"]
+
+
+# -- the flow ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("what share of members are students", [(0.5,)]),
+        ("share of loans by genre", [("crime", 0.75), ("poetry", 0.125), ("travel", 0.125)]),
+        ("how many more loans in 2025 than in 2024", [(0,)]),
+        ("the second most expensive book", [("Blue Rain", 20.0)]),
+        ("fee earned per book", [("Blue Rain", 3.0), ("Quiet", 2.0), ("Red Sand", 2.0), ("War of Salt", 3.0)]),
+    ],
+)
+def test_what_the_first_reader_refuses_is_answered_at_once(
+    question: str, rows: list[tuple[object, ...]], library: str
+) -> None:
+    answer = asked(question, library)
+    assert answer.status == "answered", answer.summary
+    assert answer.table
+    assert answer.read_as
+    assert sorted(row[-len(rows[0]) :] for row in answer.table.rows) == sorted(rows)
+
+
+def test_what_a_word_is_taken_for_is_said(library: str) -> None:
+    assert "“borrowers” taken for loans" in asked("how many borrowers", library).read_as
+
+
+def test_what_is_unsure_is_shown_first_and_a_click_gives_that_reading(library: str) -> None:
+    back = asked(SHOWN_FIRST, library)
+    assert (back.status, back.summary, back.suggestions) == ("ambiguous", "Is this meant?", (SENTENCE,))
+    assert back.sql is back.table is None
+    for text in (SENTENCE, SENTENCE.upper(), f"  {SENTENCE}. "):
+        answer = asked(text, library, back)
+        assert answer.table
+        assert answer.table.rows == (("Ada Berg",), ("Bo Carlsen",), ("Cy Dahl",))
+        assert answer.form == back.proposals[0].form
+    assert chosen("Show members", back.proposals) is None
+
+
+def test_several_readings_have_several_sentences(library: str) -> None:
+    back = asked("how long do loans take on average by genre", library)
+    assert back.summary.startswith("This can be read in 3 ways: which is meant?")
+    assert len(set(back.suggestions)) == len(back.proposals) == 3
+    assert asked(back.suggestions[1], library, back).read_as.startswith(
+        "average days from loans.lent to returned · by books.genre"
+    )
+
+
+def test_readings_whose_sentences_are_the_same_are_told_apart() -> None:
+    one = readings("how many members", DATABASE, NOW)[0]
+    other = replace(one, asked=replace(one.asked, notes=("of the day",)))
+    first, second = policy.proposals([one, other], DATABASE)
+    assert second.text == f"{first.text} (number of members · of the day)"
+
+
+@pytest.mark.parametrize(
+    ("question", "why"),
+    [
+        ("average humidity by genre", "The data say nothing about “humidity”."),
+        ("members who only borrowed crime", "What “only” should do here is not clear."),
+        ("customers in Bern", "The data say nothing about “customers”."),
+    ],
+)
+def test_a_refusal_has_two_lines_the_words_and_what_works(question: str, why: str, library: str) -> None:
+    answer = asked(question, library)
+    words, near = answer.summary.split("\n")
+    assert answer.status == "refused"
+    assert words == why
+    assert near == f"What can be answered: “{answer.suggestions[0]}”."
+    assert asked(answer.suggestions[0], library, answer).status == "answered"
+
+
+@pytest.mark.parametrize(
+    ("question", "why"),
+    [
+        ("total price by member", "would be counted once for each of them"),
+        ("loans in 2025-02-31", "is no date of the calendar"),
+        ("zebra quux", "The data say nothing about “zebra”, “quux”"),
+        ("x" * (MAX_QUESTION + 1), "characters long"),
+    ],
+)
+def test_what_no_reading_would_mend_stays_refused(question: str, why: str, library: str) -> None:
+    answer = asked(question, library)
+    assert answer.status == "refused"
+    assert why in answer.summary
+
+
+def test_a_reader_that_fails_is_a_sentence(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> list[Reading]:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr("mirror.answer.other_data.readings", broken)
+    assert "by a fault of Mirror's" in asked("what share of members are students", library).summary
+
+
+# -- the faces ---------------------------------------------------------------------------------------------------------
+
+
+def test_choices_are_numbered_in_a_terminal_and_said_in_a_notebook(library: str) -> None:
+    back = asked(SHOWN_FIRST, library)
+    assert as_text(back).endswith(f"  1  {SENTENCE}\n\n{CHOOSE}")
+    assert f"<li>{SENTENCE}</li>" in html(back)
+    assert "after=answer" in html(back)
+    assert to_json(back)["suggestions"] == [SENTENCE]
+
+
+def test_the_command_line_takes_a_choice(library: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", SHOWN_FIRST, "--db", library]) == 2
+    assert SENTENCE in capsys.readouterr().out
+    assert main(["ask", SHOWN_FIRST, "--db", library, "--choose", "1"]) == 0
+    assert "Ada Berg" in capsys.readouterr().out
+    assert main(["ask", SHOWN_FIRST, "--db", library, "--choose", "2"]) == 2
+    assert capsys.readouterr().err == "There are 1 choices: --choose takes a number from 1 to 1.\n"
+    assert main(["ask", "how many members", "--db", library, "--choose", "1"]) == 2
+    assert capsys.readouterr().err == "There is nothing to choose: ask without --choose.\n"
+
+
+def test_a_question_is_explained_with_the_readings_that_lost(library: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "cheapest genre", "--db", library]) == 2
+    capsys.readouterr()
+    assert main(["explain", "share of loans by genre", "--db", library]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("Read as: share of all in number of loans · by books.genre")
+    assert "*column books.genre 0.00" in text
+    assert "  1  costs 0." in text
+    assert "Show the share of each book genre in the number of loans" in text
+    assert "The second reading costs" in text
+    assert text.rstrip().endswith("is closer than 0.1.")
+
+
+@pytest.mark.parametrize(
+    ("question", "end"),
+    [
+        (SHOWN_FIRST, "Shown first: it costs"),
+        ("average humidity by genre", "“humidity” would be left unread."),
+        ("zebra quux", "Refused: "),
+        ("", "Ask something"),
+    ],
+)
+def test_an_explanation_says_why_nothing_was_answered_at_once(question: str, end: str, library: str) -> None:
+    assert end in explain(question, library, NOW)[1]
+
+
+def test_an_explanation_never_fails(tmp_path: Path) -> None:
+    answer, text = explain("how many", str(tmp_path / "nothing.csv"))
+    assert (answer.status, text) == ("error", answer.summary)
+
+
+# -- follow-ups --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "then", "read_as"),
+    [
+        (
+            "share of loans by genre",
+            "only Bern",
+            "share of all in number of loans · by books.genre · where members.city",
+        ),
+        ("what share of members are students", "by city", "divided by number of members · by members.city"),
+        (
+            "average number of loans per member",
+            "only crime",
+            "average number of loans · by members · where books.genre",
+        ),
+        ("the second most expensive book", "top 3", "highest books.price first · the first 3"),
+        ("how many more loans in 2025 than in 2024", "by genre", "less number of loans where loans.lent"),
+        ("median pages per genre", "as bars", "median books.pages · by books.genre"),
+    ],
+)
+def test_a_follow_up_keeps_what_the_form_says(question: str, then: str, read_as: str, library: str) -> None:
+    first = asked(question, library)
+    assert first.form
+    after = asked(then, library, first)
+    assert after.form, after.summary
+    assert read_as in after.read_as
+    assert after.form.measures == first.form.measures
+    assert (after.form.of_total, after.form.outer) == (first.form.of_total, first.form.outer)
+
+
+@pytest.mark.parametrize(
+    ("question", "then", "why"),
+    [
+        ("average number of loans per member", "by genre instead", "The average is of one number for each group"),
+        ("share of loans by genre", "top 2", "These are the shares of all groups"),
+        ("what share of members are students", "only student", "The numbers differ in members.student already"),
+        ("fee earned per book", "and the humidity", "The data say nothing about “humidity”"),
+    ],
+)
+def test_what_a_follow_up_would_break_is_refused_by_name(question: str, then: str, why: str, library: str) -> None:
+    answer = asked(then, library, asked(question, library))
+    assert answer.status == "refused"
+    assert why in answer.summary
+
+
+def test_a_whole_question_after_another_is_its_own(library: str) -> None:
+    after = asked("average price by genre", library)
+    assert asked("what share of members are students", library, after).table.rows == ((0.5,),)  # type: ignore[union-attr]
