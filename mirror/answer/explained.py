@@ -31,7 +31,7 @@ def reading_in_words(question: str, database: Database, now: datetime, decision:
 def _words(question: str, database: Database, now: datetime, taken: Sequence[Span]) -> Iterator[str]:
     """A line for each word or phrase that may be something, from left to right."""
     linker = linker_of(database)
-    tokens, times = tokens_of(question, now, linker)
+    tokens, times = tokens_of(question, now)
     for here in spans_of(tokens, times, linker):
         for end in sorted({s.end for s in here}):
             spans = sorted((s for s in here if s.end == end), key=lambda s: s.cost)

@@ -1,14 +1,13 @@
 """Every reading of every piece of a question, and the cheapest ways to cover the question with them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from mirror.language.other_data import spans as times
 from mirror.language.reading.cues import Cue, cues, longest_cue
 from mirror.language.reading.lexemes import Token, cut
 from mirror.language.reading.linking import OWN_TABLE, Link, Linker
-from mirror.query.errors import Refusal
+from mirror.language.reading.times import Said, times_in
 
 BEAM, READINGS = 60, 4
 # What it costs to leave a word out of the reading.
@@ -61,27 +60,25 @@ class Cover:
         return tuple(s.text for s in self.spans if s.kind == "skipped")
 
 
-def tokens_of(question: str, now: datetime, linker: Linker) -> tuple[list[Token], list[times.Span]]:
-    """The tokens of a question, times taken out and marked."""
-    try:
-        found, course, rest = times.find(question, now, linker.words())
-    except Refusal:
-        return cut(question), []
-    tokens = cut(f"{rest} over time" if course and "over time" not in rest else rest)
-    written = {t.text.lower(): t.text for t in cut(question) if t.kind == "quoted"}  # what is left is in lower case
-    return [replace(t, text=written.get(t.text, t.text)) if t.kind == "quoted" else t for t in tokens], found
+def tokens_of(question: str, now: datetime) -> tuple[list[Token], list[Said]]:
+    """The tokens of a question, and the times among them."""
+    tokens = cut(question)
+    return tokens, times_in(tokens, now)
 
 
-def spans_of(tokens: list[Token], found: list[times.Span], linker: Linker) -> list[list[Span]]:
+def spans_of(tokens: list[Token], times: list[Said], linker: Linker) -> list[list[Span]]:
     """For each place the spans that begin there."""
     words = [t.text for t in tokens]
     stemmed = [t.stem for t in tokens]
     starts: list[list[Span]] = []
     for i, token in enumerate(tokens):
         here: list[Span] = []
-        if token.text.startswith(times.MARK) and token.text[len(times.MARK) :].isdigit():
-            starts.append([Span(i, i + 1, "time", 0.0, value=found[int(token.text[len(times.MARK) :])], text="time")])
-            continue
+        for said in times:
+            if said.start == i:
+                words_said = " ".join(words[i : said.end])
+                here.append(
+                    Span(i, said.end, "time", said.cost - 0.02 * (said.end - i), value=said.time, text=words_said)
+                )
         if token.kind == "quoted":
             here.append(Span(i, i + 1, "text", 0.0, value=token.text, text=token.text))
         if token.kind == "comma":

@@ -14,8 +14,9 @@ _STEMMER = snowballstemmer.stemmer("english")
 _TOKEN = re.compile(
     r"(?P<quoted>\"[^\"]{1,200}\"|“[^”]{1,200}”|(?<!\w)'[^']{1,200}'(?!\w))"
     r"|(?P<sign><=|>=|<>|!=|[<>=≤≥≠&%#])"
+    r"|(?P<date>\d{4}-\d\d?(?:-\d\d?)?(?![\w-])|\d\d?[./]\d\d?[./]\d{4}(?![\w/.-]))"
     r"|(?P<nth>\d+(?:st|nd|rd|th)\b)"
-    r"|[$€£]?\s?(?P<number>\d+(?:,\d{3})+(?:\.\d+)?|\d+\.\d+|\d+)(?P<scale>k|m|bn|mio)?(?![\w])"
+    r"|(?:[$€£]\s?)?(?P<number>\d+(?:,\d{3})+(?:\.\d+)?|\d+\.\d+|\d+)(?P<scale>k|m|bn|mio)?(?![\w])"
     r"|(?P<word>[^\W_]+(?:'[^\W\d_]+)?)|(?P<comma>[,;])"
 )
 _SCALES = {"k": 1e3, "m": 1e6, "mio": 1e6, "bn": 1e9, "thousand": 1e3, "million": 1e6, "billion": 1e9, "hundred": 100}
@@ -36,7 +37,7 @@ class Token:
         text: in lower case; of a quoted text what stands between its marks, as written.
         stem: what it is compared by.
         number: the number that it is, also where it is written as a word.
-        kind: word, number, sign, quoted or comma.
+        kind: word, number, date, sign, quoted or comma.
     """
 
     text: str
@@ -80,6 +81,8 @@ def cut(text: str) -> list[Token]:
             found.append(Token(match["sign"], match["sign"], "sign"))
         elif match["comma"]:
             found.append(Token(",", ",", "comma"))
+        elif match["date"]:
+            found.append(Token(match["date"], match["date"], "date"))
         elif match["nth"]:
             found.append(Token(match["nth"], match["nth"], "word"))
         elif number := match["number"]:

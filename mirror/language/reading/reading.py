@@ -48,7 +48,7 @@ class Reading:
 def readings(question: str, database: Database, now: datetime, most: int = 3) -> list[Reading]:
     """The cheapest readings of a question; empty where it has none."""
     linker = linker_of(database)
-    tokens, times = tokens_of(question, now, linker)
+    tokens, times = tokens_of(question, now)
     if len(tokens) > _MOST_TOKENS:
         return []
     found: dict[Asked, _Settled] = {}

@@ -145,7 +145,11 @@ class Joins:
 
     def _presence(self, part: Part, presence: Presence) -> exp.Expr:
         before = self._way(part.base, presence.owner, None)
-        way = (*before, *self._way(presence.owner, presence.table, presence.role))
+        role = presence.role
+        if role is not None and role.to != presence.table:  # flights by their origin, of an airport
+            way = (*before, Step(role, False))
+        else:
+            way = (*before, *self._way(presence.owner, presence.table, role))
         down = next((i for i, step in enumerate(way) if i >= len(before) and not step.up), len(way) - 1)
         inside: list[tuple[Path, Predicate | None]] = []
         for condition in presence.conditions:

@@ -308,7 +308,7 @@ def test_a_database_without_tables_or_rows_has_no_readings() -> None:
 
 def test_covers_are_as_many_as_asked_for_and_the_cheapest_first() -> None:
     linker = Linker(DATABASE)
-    tokens, times = tokens_of("total fee of crime books by member", NOW, linker)
+    tokens, times = tokens_of("total fee of crime books by member", NOW)
     found = covers(spans_of(tokens, times, linker), 7)
     assert len(found) == 7
     assert [c.cost for c in found] == sorted(c.cost for c in found)
