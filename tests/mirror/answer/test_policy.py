@@ -207,7 +207,7 @@ def test_the_command_line_takes_a_choice(library: str, capsys: pytest.CaptureFix
     assert main(["ask", SHOWN_FIRST, "--db", library, "--choose", "1"]) == 0
     assert "Ada Berg" in capsys.readouterr().out
     assert main(["ask", SHOWN_FIRST, "--db", library, "--choose", "2"]) == 2
-    assert capsys.readouterr().err == "There are 1 choices: --choose takes a number from 1 to 1.\n"
+    assert capsys.readouterr().err == "--choose takes a number from 1 to 1: so many choices there are.\n"
     assert main(["ask", "how many members", "--db", library, "--choose", "1"]) == 2
     assert capsys.readouterr().err == "There is nothing to choose: ask without --choose.\n"
 
