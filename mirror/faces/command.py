@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
 def _no_choice(there: int) -> str:
     if not there:
         return "There is nothing to choose: ask without --choose."
-    return f"There are {there} choices: --choose takes a number from 1 to {there}."
+    return f"--choose takes a number from 1 to {there}: so many choices there are."
 
 
 def _answer(given: argparse.Namespace) -> int:

@@ -2,7 +2,7 @@
 
 import re
 
-from mirror.data.loading.reading import Doubt, Reading, typed
+from mirror.data.loading.interpretation import Doubt, Reading, typed
 from mirror.data.loading.text_values import TextValues
 from mirror.data.sql_text import literal
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from mirror.data.loading.reading import Doubt, Reading, typed
+from mirror.data.loading.interpretation import Doubt, Reading, typed
 from mirror.data.loading.text_values import TextValues
 from mirror.data.sql_text import literal
 from mirror.schema.names import words_of

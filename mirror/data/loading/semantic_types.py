@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import duckdb
 
 from mirror.data.loading import text_forms, whole_numbers
-from mirror.data.loading.reading import Doubt, Reading
+from mirror.data.loading.interpretation import Doubt, Reading
 from mirror.data.loading.text_values import TextValues
 from mirror.data.sql_text import literal, quoted
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from mirror.data.loading import date_texts, number_texts
-from mirror.data.loading.reading import Doubt, Reading, typed
+from mirror.data.loading.interpretation import Doubt, Reading, typed
 from mirror.data.loading.text_values import TextValues
 from mirror.data.sql_text import literal
 

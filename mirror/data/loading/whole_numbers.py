@@ -2,7 +2,7 @@
 
 import duckdb
 
-from mirror.data.loading.reading import Reading
+from mirror.data.loading.interpretation import Reading
 from mirror.data.sql_text import quoted
 from mirror.schema.names import words_of
 

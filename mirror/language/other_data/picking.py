@@ -62,7 +62,7 @@ class Picker:
         """The column an item names, among those that fit; `why_not` is the refusal where none does."""
         found = [p for p in item.places if fits(self.relation(p.table), self.column(p))]
         if not found:
-            raise Refusal(why_not)
+            raise Impossible(why_not) if item.places else Refusal(why_not)  # a column that is there and does not fit
         return self.one_of(found, item, lambda p: self.phrase(p))
 
     def phrase(self, place: ColumnRef) -> str:

@@ -74,7 +74,7 @@ def asked_of(held: Mapping[str, Any], database: Database) -> Asked:
     table = held.get("of") or (measures[0].table if measures else groups[0].table if groups else None)
     if table is None:
         raise FormError("one of `of`, `measure` and `by` must be there")
-    parsed = _Parser(str(table) if _PLAIN.fullmatch(str(table)) else f'"{table}"', database)
+    parsed = _Parser(_quoted(str(table).strip('"')), database)
     outer = held.get("outer")
     if outer is not None and outer not in get_args(Aggregate):
         raise FormError(f"outer is {outer!r}, and must be one of {', '.join(get_args(Aggregate))}")

@@ -9,7 +9,7 @@ from mirror.query.other_data.build import build
 from mirror.query.other_data.counted_once import is_counted_once
 from mirror.query.other_data.form_sentence import sentence
 from mirror.query.other_data.form_text import FormError, asked_of, text_of
-from mirror.schema.database import ForeignKey
+from mirror.schema.database import Column, Database, ForeignKey, Relation
 from tests.mirror.language.reading.library import DATABASE, rows
 
 NAMES = {"of": "members", "show": ["members.name"]}
@@ -225,3 +225,13 @@ def test_one_table_in_two_parts_is_told_by_its_key() -> None:
 )
 def test_whether_rows_are_counted_once(form: dict[str, Any], once: bool) -> None:
     assert is_counted_once(asked_of(form, DATABASE), DATABASE) is once
+
+
+def test_conditions_on_rows_that_belong_by_one_of_two_keys_stay_on_those_rows() -> None:
+    agents = Relation("agents", (Column("id", "integer", unique=True), Column("name", "text")), ("id",))
+    calls = Relation("calls", tuple(Column(n, "integer") for n in ("id", "taken_by", "closed_by", "rated")), ("id",))
+    keys = tuple(ForeignKey("calls", (name,), "agents", ("id",)) for name in ("taken_by", "closed_by"))
+    database = Database("duckdb", "desk", (agents, calls), keys)
+    form = {"of": "agents", "show": ["agents.name"], "has": ["no calls via closed_by of agents where calls.rated = 1"]}
+    sql = " ".join(build(asked_of(form, database), database).sql.split())
+    assert "FROM calls WHERE calls.closed_by = agents.id AND calls.rated = 1" in sql

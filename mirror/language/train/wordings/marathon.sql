@@ -1,0 +1,19 @@
+CREATE TABLE race (race_id INTEGER PRIMARY KEY, race_name VARCHAR, town VARCHAR, held_on DATE, distance_km DOUBLE, climb_m INTEGER, fee_eur DOUBLE, cutoff_min INTEGER, start_temp_c DOUBLE);
+INSERT INTO race VALUES
+ (1, 'Lakeside Marathon 2023', 'Bregenz', DATE '2023-10-08', 42.195, 110, 75, 360, 11.5), (2, 'Vineyard Half 2024', 'Lindau', DATE '2024-05-05', 21.0975, 240, 42, 180, 14.0),
+ (3, 'Lakeside Marathon 2024', 'Bregenz', DATE '2024-10-06', 42.195, 110, 79, 360, 8.2), (4, 'Rhine Dike 50', 'Dornbirn', DATE '2024-11-10', 50.0, 60, 65, 480, 4.1),
+ (5, 'Vineyard Half 2025', 'Lindau', DATE '2025-05-04', 21.0975, 240, 45, 180, 17.3), (6, 'Pfaender Trail 2025', 'Bregenz', DATE '2025-07-12', 31.4, 1680, 58, NULL, 22.8),
+ (7, 'Lakeside Marathon 2025', 'Bregenz', DATE '2025-10-05', 42.195, 110, 85, 360, 9.9), (8, 'Vineyard Half 2026', 'Lindau', DATE '2026-05-03', 21.0975, 240, 48, 180, 12.6),
+ (9, 'Pfaender Trail 2026', 'Bregenz', DATE '2026-07-11', 31.4, 1680, 62, NULL, 25.4), (10, 'Lakeside Marathon 2026', 'Bregenz', DATE '2026-10-04', 42.195, 110, 89, 345, NULL);
+CREATE TABLE runner (runner_id INTEGER PRIMARY KEY, runner_name VARCHAR, sex VARCHAR, birth_year INTEGER, club VARCHAR, nation VARCHAR, newsletter BOOLEAN);
+INSERT INTO runner SELECT i, (['Anna','Jonas','Lucia','Markus','Elin','Stefan','Noemi','Paolo','Sabine','Reto','Katja','Milan','Vera'])[1 + i % 13] || ' ' || (['Huber','Rossi','Keller','Steiner','Novak','Moser','Berger','Fink','Gasser'])[1 + (i * 4) % 9],
+ CASE WHEN i % 13 IN (0, 2, 4, 6, 8, 10, 12) THEN 'F' ELSE 'M' END, CASE WHEN i % 17 <> 3 THEN 1951 + CAST(54 * pow((hash(i, 'by') % 1000) / 1000.0, 0.6) AS INTEGER) END,
+ (['LG Bodensee','LG Bodensee','TV Lustenau','Run Fast Lindau',NULL,NULL])[1 + CAST(hash(i, 'cl') % 6 AS INTEGER)], (['Austria','Austria','Austria','Germany','Germany','Switzerland','Italy'])[1 + CAST(hash(i, 'na') % 7 AS INTEGER)], hash(i, 'nl') % 3 > 0 FROM range(1, 53) t(i);
+CREATE TABLE entry (entry_id INTEGER PRIMARY KEY, race_id INTEGER REFERENCES race(race_id), runner_id INTEGER REFERENCES runner(runner_id), bib INTEGER, wave VARCHAR, registered_on DATE, paid_on DATE, status VARCHAR, chip_min DOUBLE, shoe_brand VARCHAR, charity_eur DOUBLE);
+INSERT INTO entry SELECT i, r, 1 + CAST(46 * pow((hash(i, 'ru') % 1000) / 1000.0, 1.2) AS INTEGER), 100 + i * 3, (['A','B','B','C','C'])[1 + CAST(hash(i, 'wv') % 5 AS INTEGER)], hd - reg, CASE WHEN hash(i, 'pd') % 15 > 0 THEN hd - reg + CAST(hash(i, 'pp') % 10 AS INTEGER) END,
+ s, CASE WHEN s = 'finished' THEN round(km * (4.1 + (hash(i, 'pc') % 300) / 100.0 + cl / 1500.0), 1) END, (['Asics','Asics','Brooks','Hoka','Saucony',NULL])[1 + CAST(hash(i, 'sh') % 6 AS INTEGER)], CASE WHEN hash(i, 'ch') % 4 = 0 THEN 10 * (1 + hash(i, 'c2') % 12) END
+ FROM (SELECT e.i, race_id AS r, held_on AS hd, distance_km AS km, climb_m AS cl, 15 + CAST(hash(e.i, 'rg') % 190 AS INTEGER) AS reg, (['finished','finished','finished','finished','finished','finished','finished','dnf','dns','dq'])[1 + CAST(hash(e.i, 'st') % 10 AS INTEGER)] AS s
+  FROM (SELECT i, ([1,1,2,3,3,3,4,5,5,6,7,7,7,8,8,9,10,10,10,10])[1 + i % 20] AS rr FROM range(1, 201) t(i)) e JOIN race ON race_id = e.rr);
+CREATE TABLE split (split_id INTEGER PRIMARY KEY, entry_id INTEGER REFERENCES entry(entry_id), mat VARCHAR, at_km DOUBLE, elapsed_min DOUBLE, heart_rate INTEGER);
+INSERT INTO split SELECT row_number() OVER (ORDER BY entry_id, k), entry_id, (['10 km','halfway','30 km'])[k], ([10, 21.1, 30])[k], round(chip_min * ([10, 21.1, 30])[k] / distance_km * (0.94 + (hash(entry_id * 7 + k, 'v') % 6) / 100.0), 1), CASE WHEN hash(entry_id, 'hr') % 3 > 0 THEN 138 + CAST(hash(entry_id * 5 + k, 'h') % 40 AS INTEGER) END
+ FROM entry JOIN race USING (race_id), range(1, 4) t(k) WHERE chip_min IS NOT NULL AND ([10, 21.1, 30])[k] < distance_km AND entry_id % 5 <> 2;
