@@ -330,13 +330,8 @@ class _Times:
             yield _Period(self._today, self._today + timedelta(days=1), at + 1, 0.2)
         if word == "new" and self._word(at + 1).startswith("year"):
             end = at + 2 + (self._word(at + 2) == "s")
-<<<<<<< HEAD
-            eve, day = self._word(end) in ("eve",), self._word(end) == "day"
-            end += eve or day
-=======
             eve = self._word(end) == "eve"
             end += self._word(end) in ("eve", "day")
->>>>>>> main
             found = self._year_number(end)
             year = found[0] if found else self._now.year
             start = datetime(year, 12, 31) if eve else datetime(year, 1, 1)
