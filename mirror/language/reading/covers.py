@@ -8,8 +8,11 @@ from mirror.language.reading.cues import Cue, cues, longest_cue
 from mirror.language.reading.lexemes import Token, cut
 from mirror.language.reading.linking import OWN_TABLE, Link, Linker
 from mirror.language.reading.times import Said, times_in
+from mirror.schema.database import Database
 
 BEAM, READINGS = 60, 4
+_MOST = 40
+_MOST_TOKENS = 300  # more is no question
 # What it costs to leave a word out of the reading.
 _SKIP, _SKIP_FIRM = 2.2, 4.0
 _CUE_COST = {"filler": 0.12, "of": 0.02, "measure": 0.25, "adj": 0.02, "show": 0.0, "first": 0.1, "every": 0.1}
@@ -122,7 +125,7 @@ def _linked(start: int, end: int, link: Link, cost: float, text: str) -> Span:
     return Span(start, end, link.kind, cost, link=link, text=text)
 
 
-def covers(starts: list[list[Span]], most: int = 40) -> list[Cover]:
+def covers(starts: list[list[Span]], most: int = _MOST) -> list[Cover]:
     """The cheapest covers, the cheapest first: a beam over places, so that any text takes bounded time."""
     beams: list[list[Cover]] = [[] for _ in range(len(starts) + 1)]
     beams[0] = [Cover((), 0.0)]
@@ -139,6 +142,13 @@ def covers(starts: list[list[Span]], most: int = 40) -> list[Cover]:
 
 
 @lru_cache(maxsize=8)
-def linker_of(database: object) -> Linker:
+def covers_of(question: str, database: Database, now: datetime) -> tuple[Cover, ...]:
+    """The cheapest covers of a question; none of what is too long to be one."""
+    tokens, times = tokens_of(question, now)
+    return () if len(tokens) > _MOST_TOKENS else tuple(covers(spans_of(tokens, times, linker_of(database)), _MOST))
+
+
+@lru_cache(maxsize=8)
+def linker_of(database: Database) -> Linker:
     """The linker of a database, kept."""
-    return Linker(database)  # type: ignore[arg-type]
+    return Linker(database)

@@ -59,9 +59,9 @@ class _Held:
     def __init__(self, asked: Asked, database: Database) -> None:
         self._asked, self._database = asked, database
         self._measures = [part for m in asked.measures for part in m.parts]
-        self._predicates = list(_found(asked, Predicate))
-        self._places = {(p.table, p.column) for p in _found(asked, ColumnRef)}
-        self._means = list(_found(asked, Mean))
+        self._predicates = list(parts_of(asked, Predicate))
+        self._places = {(p.table, p.column) for p in parts_of(asked, ColumnRef)}
+        self._means = list(parts_of(asked, Mean))
         self._values = [v for p in self._predicates for v in p.plain]
         self._rows_of = {g.table for g in asked.groups if g.place is None} | {m.table for m in self._measures}
         self._aggregates: set[str | None] = {asked.outer, *(m.aggregate for m in self._measures)}
@@ -199,13 +199,13 @@ def _same(one: ColumnRef, other: ColumnRef) -> bool:
     return (one.table, one.column) == (other.table, other.column)
 
 
-def _found(held: object, kind: type[Part]) -> Iterator[Part]:
+def parts_of(held: object, kind: type[Part]) -> Iterator[Part]:
     """All parts of a form that are of a kind, wherever in it."""
     if isinstance(held, kind):
         yield held
     if isinstance(held, tuple):
         for part in held:
-            yield from _found(part, kind)
+            yield from parts_of(part, kind)
     elif is_dataclass(held) and not isinstance(held, ForeignKey | type):
         for part in fields(held):
-            yield from _found(getattr(held, part.name), kind)
+            yield from parts_of(getattr(held, part.name), kind)

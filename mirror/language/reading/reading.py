@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from mirror.language.reading.covers import Cover, covers, linker_of, spans_of, tokens_of
+from mirror.language.reading.covers import Cover, covers_of, linker_of
 from mirror.language.reading.held import is_contradiction, left_out
 from mirror.language.reading.pieces import Pieces
 from mirror.language.reading.settle import settled
@@ -14,8 +14,6 @@ from mirror.query.other_data.counted_once import is_counted_once
 from mirror.query.other_data.form import Asked
 from mirror.schema.database import Database
 
-_MOST_COVERS = 40
-_MOST_TOKENS = 300  # more is no question
 _UNUSED = 0.6  # a table that is named and not read
 # What a reading costs, by what it is for.
 WORDS, TABLES, JOINTS = "words taken for names", "names of several tables", "pieces beside one another"
@@ -48,11 +46,8 @@ class Reading:
 def readings(question: str, database: Database, now: datetime, most: int = 3) -> list[Reading]:
     """The cheapest readings of a question; empty where it has none."""
     linker = linker_of(database)
-    tokens, times = tokens_of(question, now)
-    if len(tokens) > _MOST_TOKENS:
-        return []
     found: dict[Asked, _Settled] = {}
-    for cover in covers(spans_of(tokens, times, linker), _MOST_COVERS):
+    for cover in covers_of(question, database, now):
         draft = Pieces(cover, database).draft()
         unread, attached = (*cover.skipped, *draft.left), draft.cost
         try:

@@ -1,1 +1,4 @@
-"""A second, independent reader: a small network that turns a question and a linked schema into a query by itself."""
+"""The second reader: a small network that turns questions into forms, independent of the reader with the words.
+
+From outside: items, likeness, reader.
+"""

@@ -113,7 +113,8 @@ _STEPS: dict[str, dict[str, str]] = {
     "owned": {TABLE: "owner"},
     "owner": {TABLE: "belonging"},
     "having": dict.fromkeys(_PLACES[:2], "group tested"),
-    "group tested": {**dict.fromkeys(_COMPARED, "group number"), "above mean": "group said", "below mean": "group said"},
+    "group tested": {**dict.fromkeys(_COMPARED, "group number"), "above mean": "group said",
+                     "below mean": "group said"},
     "group number": {NUMBER: "group said", **dict.fromkeys(_NUMBERS, "group said")},
     "order": dict.fromkeys(_PLACES, "direction"),
     "direction": {"asc": "ordered", "desc": "ordered"},
@@ -142,7 +143,7 @@ def allowed(state: State) -> list[str]:
         if state.inside in ("measure", "second"):
             found += [",", *(() if state.inside == "second" else ("/", "-"))]
     if state.at in _WHOLE:
-        found += [s for s in _later(state)]
+        found += _later(state)
     return found
 
 

@@ -1,7 +1,7 @@
 """What the network sees: words of the question, tables, columns and literals, with features and relations between them.
 
-All of it is one sequence of items. A literal is something said that a query may hold as it is: a number, a time, a value
-or a flag of the database, a quoted text, a table in a role.
+All of it is one sequence of items. A literal is something said that a query may hold as it is: a number, a time, a
+value or a flag of the database, a quoted text, a table in a role.
 """
 
 from dataclasses import dataclass
@@ -280,8 +280,7 @@ class _Assembly:
         for key in self._database.foreign_keys:
             for own, theirs in zip(key.columns, key.to_columns, strict=True):
                 if (key.table, own) in self._column_at and (key.to, theirs) in self._column_at:
-                    one, other = self._column_at[key.table, own], self._column_at[key.to, theirs]
-                    self._relate(one, other, "refers", "referred")
+                    self._relate(self._column_at[key.table, own], self._column_at[key.to, theirs], "refers", "referred")
 
     def _put_literals(self) -> None:
         first = len(self._tokens) + len(self._tables) + len(self._columns)

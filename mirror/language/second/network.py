@@ -1,4 +1,4 @@
-"""The trained network in numpy: items in, the likeliest lines of actions out, by a beam over what the grammar allows."""
+"""The trained network in numpy: items in, the likeliest lines of actions out, by a beam over the grammar."""
 
 import math
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ import numpy as np
 
 from mirror.language.second.actions import MOST_ACTIONS, POINTERS, WORD_AT, WORDS, Action, State, allowed, step
 from mirror.language.second.items import MOST_NAME_WORDS, MOST_TOKENS, Items
+from mirror.language.second.likeness import likeness
 
 WEIGHTS = Path(__file__).with_name("weights.npz")
 UNKNOWN = 1
 HEADS = 4
-NOTHING = np.float32(-1e9)
-_POINTER_AT = {kind: i for i, kind in enumerate(POINTERS)}
+POINTER_AT = {kind: i for i, kind in enumerate(POINTERS)}
 _START = len(WORDS) + len(POINTERS)
 _CLASSES = {
     "number": ("<number>",), "time": ("<time>",), "value": ("<value>", "<text>"), "flag": ("<value>",),
@@ -33,18 +33,18 @@ class Line:
 def classes_of(items: Items) -> np.ndarray:
     """(items, POINTERS): what each item may be pointed at as."""
     found = np.zeros((len(items.kinds), len(POINTERS)), bool)
-    found[items.first_table : items.first_column, _POINTER_AT["<table>"]] = True
-    found[items.first_column : items.first_literal, _POINTER_AT["<column>"]] = True
+    found[items.first_table : items.first_column, POINTER_AT["<table>"]] = True
+    found[items.first_column : items.first_literal, POINTER_AT["<column>"]] = True
     for i, literal in enumerate(items.literals):
         for kind in _CLASSES[literal.kind]:
-            found[items.first_literal + i, _POINTER_AT[kind]] = True
+            found[items.first_literal + i, POINTER_AT[kind]] = True
     return found
 
 
 def action_number(action: Action) -> int:
     """Of a word or a kind of pointer; the last number is for the beginning."""
-    if action.word in _POINTER_AT:
-        return len(WORDS) + _POINTER_AT[action.word]
+    if action.word in POINTER_AT:
+        return len(WORDS) + POINTER_AT[action.word]
     return WORD_AT.get(action.word, _START)
 
 
@@ -98,13 +98,15 @@ class Network:
 
     def _linear(self, name: str, x: np.ndarray) -> np.ndarray:
         y = x @ self._w[f"{name}.weight"].T
-        return y + self._w[f"{name}.bias"] if f"{name}.bias" in self._w else y
+        biased: np.ndarray = y + self._w[f"{name}.bias"] if f"{name}.bias" in self._w else y
+        return biased
 
     def _norm(self, name: str, x: np.ndarray) -> np.ndarray:
         mean = x.mean(-1, keepdims=True)
         centred = x - mean
         variance = np.mean(centred * centred, -1, keepdims=True)
-        return centred / np.sqrt(variance + 1e-5) * self._w[f"{name}.weight"] + self._w[f"{name}.bias"]
+        scaled: np.ndarray = centred / np.sqrt(variance + 1e-5) * self._w[f"{name}.weight"] + self._w[f"{name}.bias"]
+        return scaled
 
     def _heads(self, x: np.ndarray) -> np.ndarray:
         """(..., n, width) -> (..., HEADS, n, width / HEADS)."""
@@ -128,10 +130,13 @@ class Network:
         count = np.maximum((words > 0).sum(-1, keepdims=True), 1)
         x = self._w["word.weight"][words].sum(1) / count + self._w["kind.weight"][items.kinds]
         x = x + items.features @ self._w["feature.weight"].T + self._w["place.weight"][places_of(items)]
+        vectors, alike = likeness(items.words, len(items.tokens))
+        x = x + vectors @ self._w["meaning.weight"].T
         for layer in self._layers[0]:
             at = f"encoder.{layer}"
             y = self._norm(f"{at}.n1", x)
             bias = self._w[f"{at}.attend.bias.weight"][items.relations].transpose(2, 0, 1)
+            bias = bias + self._w[f"{at}.attend.alike"][:, None, None] * alike
             q, k, v = (self._heads(self._linear(f"{at}.attend.{part}", y)) for part in "qkv")
             x = x + self._attended(f"{at}.attend", q, k, v, bias)
             x = x + self._inner(f"{at}.inner", self._norm(f"{at}.n2", x))
@@ -196,7 +201,8 @@ class _Beam:
                 past.append((k, v))
             x = x + net._attended(f"{name}.own", q, k, v, None)
             q = net._heads(net._linear(f"{name}.across.q", net._norm(f"{name}.n2", x)))
-            x = x + net._attended(f"{name}.across", q, *self._across[i], None)
+            keys, values = self._across[i]
+            x = x + net._attended(f"{name}.across", q, keys, values, None)
             x = x + net._inner(f"{name}.inner", net._norm(f"{name}.n3", x))
         x = net._norm("n_decoder", x[:, 0])
         return np.concatenate([net._linear("out", x), net._linear("point", x) @ self._keys], -1)
@@ -204,7 +210,7 @@ class _Beam:
     def _choices(self, logits: np.ndarray, state: State) -> list[tuple[float, Action]]:
         """What may come next, with logarithms of probabilities."""
         may = allowed(state)
-        kinds = [_POINTER_AT[w] for w in may if w in _POINTER_AT]
+        kinds = [POINTER_AT[w] for w in may if w in POINTER_AT]
         words = [WORD_AT[w] for w in may if w in WORD_AT]
         pointed = np.flatnonzero(self._classes[:, kinds].any(1)) if kinds else np.array([], int)
         at = np.concatenate([np.array(words, int), pointed + len(WORDS)])

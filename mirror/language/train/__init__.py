@@ -1,1 +1,4 @@
-"""Trains what is learnt of reading: `python -m mirror.language.train`. Nothing of the app imports it; it needs torch."""
+"""Trains what is learnt of reading: `python -m mirror.language.train`. It needs torch, and nothing of the app uses it.
+
+From outside: nothing.
+"""

@@ -11,11 +11,8 @@ from torch import Tensor
 
 from mirror.language.second.actions import POINTERS, WORD_AT, WORDS, Action, State, allowed, step
 from mirror.language.second.items import MOST_NAME_WORDS, MOST_TOKENS, Items
-
-UNKNOWN = 1
-_POINTER_AT = {kind: i for i, kind in enumerate(POINTERS)}
-CLASSES = {"number": ("<number>",), "time": ("<time>",), "value": ("<value>", "<text>"), "flag": ("<value>",),
-           "text": ("<text>",), "role": ("<role>",)}  # fmt: skip
+from mirror.language.second.likeness import likeness
+from mirror.language.second.network import POINTER_AT, UNKNOWN, action_number, classes_of, places_of, word_numbers
 
 
 @dataclass(frozen=True)
@@ -27,27 +24,10 @@ class Example:
     group: str
 
 
-def vocabulary_of(examples: Iterable[Example], least: int) -> dict[str, int]:
-    """Stem -> its number; 0 fills up, 1 is for all others."""
-    counts = Counter(w for e in examples for words in e.items.words for w in set(words) if w)
-    return {w: i + 2 for i, (w, n) in enumerate(sorted(counts.items())) if n >= least}
-
-
 def vocabulary(examples: Iterable[Example], least: int) -> dict[str, int]:
     """Stem -> its number; 0 fills up, 1 is for all others."""
     counts = Counter(w for e in examples for words in e.items.words for w in set(words) if w)
     return {w: i + 2 for i, w in enumerate(sorted(w for w, n in counts.items() if n >= least))}
-
-
-def classes_of(items: Items) -> np.ndarray:
-    """(items, POINTERS): what each item may be pointed at as."""
-    found = np.zeros((len(items.kinds), len(POINTERS)), bool)
-    found[items.first_table : items.first_column, _POINTER_AT["<table>"]] = True
-    found[items.first_column : items.first_literal, _POINTER_AT["<column>"]] = True
-    for i, literal in enumerate(items.literals):
-        for kind in CLASSES[literal.kind]:
-            found[items.first_literal + i, _POINTER_AT[kind]] = True
-    return found
 
 
 @dataclass
@@ -59,6 +39,8 @@ class Arrays:
     features: np.ndarray
     places: np.ndarray
     relations: np.ndarray
+    vectors: np.ndarray
+    alike: np.ndarray
     classes: np.ndarray
     before: np.ndarray
     before_item: np.ndarray
@@ -71,34 +53,23 @@ class Arrays:
 def arrays_of(example: Example, words: dict[str, int]) -> Arrays:
     """The arrays of an example."""
     items = example.items
-    n, steps = len(items.kinds), len(example.line)
-    ids = np.zeros((n, MOST_NAME_WORDS), np.int64)
-    for i, name in enumerate(items.words):
-        for j, word in enumerate(name[:MOST_NAME_WORDS]):
-            ids[i, j] = words.get(word, UNKNOWN) if word else 0
-    places = np.full(n, MOST_TOKENS)
-    places[: len(items.tokens)] = np.arange(len(items.tokens))
+    steps = len(example.line)
+    vectors, alike = likeness(items.words, len(items.tokens))
     before, before_item, wanted = np.zeros(steps, np.int64), np.full(steps, -1), np.zeros(steps, np.int64)
     may_words, may_kinds = np.zeros((steps, len(WORDS)), bool), np.zeros((steps, len(POINTERS)), bool)
     state, last = State(), Action("", -1)
     for i, action in enumerate(example.line):
         before[i], before_item[i] = action_number(last), last.item
         for word in allowed(state):
-            if word in _POINTER_AT:
-                may_kinds[i, _POINTER_AT[word]] = True
+            if word in POINTER_AT:
+                may_kinds[i, POINTER_AT[word]] = True
             else:
                 may_words[i, WORD_AT[word]] = True
         wanted[i] = len(WORDS) + action.item if action.item >= 0 else WORD_AT[action.word]
         state, last = step(state, action.word), action
-    return Arrays(ids, items.kinds, items.features, places, items.relations, classes_of(items), before, before_item,
+    return Arrays(word_numbers(items, words), items.kinds, items.features, places_of(items), items.relations,
+                  vectors.astype(np.float16), alike.astype(np.float16), classes_of(items), before, before_item,
                   may_words, may_kinds, wanted, example.group)  # fmt: skip
-
-
-def action_number(action: Action) -> int:
-    """Of a word or a kind of pointer; the last number is for the beginning."""
-    if action.word in _POINTER_AT:
-        return len(WORDS) + _POINTER_AT[action.word]
-    return WORD_AT.get(action.word, len(WORDS) + len(POINTERS))
 
 
 def batch_of(arrays: Sequence[Arrays], forget: float, rng: np.random.Generator) -> dict[str, Tensor]:
@@ -110,7 +81,7 @@ def batch_of(arrays: Sequence[Arrays], forget: float, rng: np.random.Generator) 
         out = np.full((len(arrays), *shape), value, first.dtype)
         for i, a in enumerate(arrays):
             held = getattr(a, name)
-            out[(i, *(slice(0, s) for s in held.shape))] = held
+            out[(i, *map(slice, held.shape))] = held  # type: ignore[index]
         return torch.from_numpy(out)
 
     words = filled("words", (n, MOST_NAME_WORDS))
@@ -126,6 +97,8 @@ def batch_of(arrays: Sequence[Arrays], forget: float, rng: np.random.Generator) 
         "features": filled("features", (n, arrays[0].features.shape[1])),
         "places": filled("places", (n,), MOST_TOKENS),
         "relations": filled("relations", (n, n)).long(),
+        "vectors": filled("vectors", (n, arrays[0].vectors.shape[1])).float(),
+        "alike": filled("alike", (n, n)).float(),
         "classes": filled("classes", (n, len(POINTERS)), False),
         "hidden": hidden,
         "before": filled("before", (steps,)),

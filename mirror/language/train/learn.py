@@ -65,7 +65,7 @@ class Learner:
                 group["lr"] = rate
             loss = self._loss(batch)
             self._optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
             self._optimizer.step()
             losses.append(loss.item())

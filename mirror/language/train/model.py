@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from mirror.language.second.actions import MOST_ACTIONS, POINTERS, WORDS
 from mirror.language.second.items import FEATURES, KINDS, MOST_TOKENS, RELATIONS
+from mirror.language.second.likeness import axes
 
 WIDTH, HEADS, ENCODER_LAYERS, DECODER_LAYERS, INNER = 128, 4, 3, 2, 320
 ACTIONS = len(WORDS) + len(POINTERS)
@@ -20,8 +21,11 @@ class Attention(nn.Module):
         self.bias = nn.Embedding(relations, HEADS) if relations else None
         if self.bias is not None:
             nn.init.zeros_(self.bias.weight)
+            self.alike = nn.Parameter(torch.ones(HEADS))
 
-    def forward(self, x: Tensor, memory: Tensor, hidden: Tensor, relations: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, memory: Tensor, hidden: Tensor, relations: Tensor | None = None, alike: Tensor | None = None
+    ) -> Tensor:
         """`hidden` is true where nothing may be seen: (batch, 1 or queries, keys)."""
         batch, queries, _ = x.shape
         q, k, v = (
@@ -29,10 +33,11 @@ class Attention(nn.Module):
             for layer, y in ((self.q, x), (self.k, memory), (self.v, memory))
         )
         scores = q @ k.transpose(2, 3) / (WIDTH // HEADS) ** 0.5
-        if self.bias is not None and relations is not None:
-            scores = scores + self.bias(relations).permute(0, 3, 1, 2)
+        if self.bias is not None and alike is not None:
+            scores = scores + self.bias(relations).permute(0, 3, 1, 2) + self.alike[:, None, None] * alike[:, None]
         weights = scores.masked_fill(hidden[:, None], NOTHING).softmax(-1)
-        return self.o((weights @ v).transpose(1, 2).reshape(batch, queries, WIDTH))
+        mixed: Tensor = self.o((weights @ v).transpose(1, 2).reshape(batch, queries, WIDTH))
+        return mixed
 
 
 class Inner(nn.Module):
@@ -43,23 +48,31 @@ class Inner(nn.Module):
         self.a, self.b = nn.Linear(WIDTH, INNER), nn.Linear(INNER, WIDTH)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.b(torch.relu(self.a(x)))
+        """(..., WIDTH)."""
+        made: Tensor = self.b(torch.relu(self.a(x)))
+        return made
 
 
 class EncoderLayer(nn.Module):
+    """Items look at one another."""
+
     def __init__(self) -> None:
         super().__init__()
         self.n1, self.n2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
         self.attend, self.inner = Attention(len(RELATIONS)), Inner()
         self.drop = nn.Dropout(0.1)
 
-    def forward(self, x: Tensor, hidden: Tensor, relations: Tensor) -> Tensor:
+    def forward(self, x: Tensor, hidden: Tensor, relations: Tensor, alike: Tensor) -> Tensor:
+        """(batch, items, WIDTH)."""
         y = self.n1(x)
-        x = x + self.drop(self.attend(y, y, hidden, relations))
-        return x + self.drop(self.inner(self.n2(x)))
+        x = x + self.drop(self.attend(y, y, hidden, relations, alike))
+        added: Tensor = x + self.drop(self.inner(self.n2(x)))
+        return added
 
 
 class DecoderLayer(nn.Module):
+    """Actions look at those before them and at the items."""
+
     def __init__(self) -> None:
         super().__init__()
         self.n1, self.n2, self.n3 = (nn.LayerNorm(WIDTH) for _ in range(3))
@@ -67,10 +80,12 @@ class DecoderLayer(nn.Module):
         self.drop = nn.Dropout(0.1)
 
     def forward(self, x: Tensor, memory: Tensor, later: Tensor, hidden: Tensor) -> Tensor:
+        """(batch, steps, WIDTH)."""
         y = self.n1(x)
         x = x + self.drop(self.own(y, y, later))
         x = x + self.drop(self.across(self.n2(x), memory, hidden))
-        return x + self.drop(self.inner(self.n3(x)))
+        added: Tensor = x + self.drop(self.inner(self.n3(x)))
+        return added
 
 
 class SecondReader(nn.Module):
@@ -81,6 +96,7 @@ class SecondReader(nn.Module):
         self.word = nn.Embedding(vocabulary, WIDTH, padding_idx=0)
         self.kind = nn.Embedding(len(KINDS), WIDTH)
         self.feature = nn.Linear(len(FEATURES), WIDTH, bias=False)
+        self.meaning = nn.Linear(axes(), WIDTH, bias=False)
         self.place = nn.Embedding(MOST_TOKENS + 1, WIDTH)
         self.action = nn.Embedding(ACTIONS + 1, WIDTH)
         self.step = nn.Embedding(MOST_ACTIONS + 1, WIDTH)
@@ -105,12 +121,14 @@ class SecondReader(nn.Module):
             + self.kind(batch["kinds"])
             + self.feature(batch["features"])
             + self.place(batch["places"])
+            + self.meaning(batch["vectors"])
         )
         x = self.drop(x)
         hidden = batch["hidden"][:, None]
         for layer in self.encoder:
-            x = layer(x, hidden, batch["relations"])
-        return self.n_encoder(x)
+            x = layer(x, hidden, batch["relations"], batch["alike"])
+        normed: Tensor = self.n_encoder(x)
+        return normed
 
     def forward(self, batch: dict[str, Tensor]) -> Tensor:
         """Logits of each step: (batch, steps, words + items), NOTHING where an action is not allowed."""

@@ -1,7 +1,7 @@
 """Queries over forty-two databases, each worded by four people of eight kinds: what the second reader learns from.
 
 `wordings/NAME.yaml` holds the queries of a database as forms (`mirror.query.other_data.form_text`) with their wordings,
-by voice, and questions that its data cannot answer; `wordings/NAME.sql` makes the database, unless `of` names one of the
+by voice, and questions that its data cannot answer; `wordings/NAME.sql` makes the database, unless it is one of the
 evaluation's open ones. A tenth of the queries of each is sealed: packed in `sealed/NAME.zip`, and read by no person who
 builds a reader. The writers saw the databases and the forms, and neither a reader nor its words.
 """
@@ -9,6 +9,7 @@ builds a reader. The writers saw the databases and the forms, and neither a read
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 import duckdb
 import yaml
 
-from mirror.data.process.other_data_process import shared
+from mirror.data.process.other_data_process import OtherDataSource, shared
 from mirror.data.sources.location import find
 from mirror.query.other_data.form import Asked
 from mirror.query.other_data.form_text import asked_of
@@ -80,11 +81,18 @@ def _held(name: str, sealed: bool) -> Mapping[str, Any]:
 
 @cache
 def database_of(name: str) -> Database:
-    """The database as Mirror sees it, made by its script."""
+    """The database as Mirror sees it."""
+    with opened(name) as source:
+        return source.schema()
+
+
+@contextmanager
+def opened(name: str) -> Iterator[OtherDataSource]:
+    """The database as a source, made by its script."""
     own = FOLDER / "wordings" / f"{name}.sql"
     script = own if own.is_file() else _OPEN_DATABASES / f"{name}.sql"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.duckdb"
         with duckdb.connect(str(path)) as connection:
             connection.execute(script.read_text())
-        return shared(find(str(path))).schema()
+        yield shared(find(str(path)))

@@ -1,0 +1,4 @@
+"""The readings of both readers together, each with the chance that it is what was asked.
+
+From outside: candidate, candidates.
+"""

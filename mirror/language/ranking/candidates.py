@@ -1,0 +1,58 @@
+"""The readings of both readers as one list, the likeliest first."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from mirror.language.ranking.candidate import Candidate, RowsOf
+from mirror.language.ranking.evidence import with_evidence
+from mirror.language.ranking.ranker import trained
+from mirror.language.reading.covers import covers_of
+from mirror.language.reading.reading import Reading, readings
+from mirror.language.second.items import items_of
+from mirror.language.second.reader import SecondReading, second_readings
+from mirror.query.other_data.form import Asked
+from mirror.schema.database import Database
+
+MOST = 4  # readings of each reader
+_COMPARED = 3  # of each reader, whose rows are looked at
+
+
+def candidates(question: str, database: Database, now: datetime, rows_of: RowsOf) -> list[Candidate]:
+    """The readings of a question, the likeliest first; none where nobody reads it.
+
+    Args:
+        question: as typed.
+        database: what it is about.
+        now: the present, for `last month`.
+        rows_of: runs a statement; readings with the same rows support each other.
+    """
+    found = weighed(question, database, now, rows_of)
+    told = trained().chances([c.features for c in found])
+    return sorted((replace(c, chance=p) for c, p in zip(found, told, strict=True)), key=lambda c: -c.chance)
+
+
+def weighed(question: str, database: Database, now: datetime, rows_of: RowsOf) -> list[Candidate]:
+    """The readings with what speaks for them, those of the first reader first."""
+    first, second = readings(question, database, now, MOST), second_readings(question, database, now, MOST)
+    compared = {*(r.asked for r in first[:_COMPARED]), *(r.asked for r in second[:_COMPARED])}
+    found = [
+        replace(c, compared=True, rows=rows_of(c.built)) if c.asked in compared else c for c in _together(first, second)
+    ]
+    return with_evidence(found, items_of(question, database, now), covers_of(question, database, now), database)
+
+
+def _together(first: Sequence[Reading], second: Sequence[SecondReading]) -> list[Candidate]:
+    """One for each form."""
+    found = {_plain(r.asked): Candidate(r.asked, r.built, first=r) for r in reversed(first)}
+    found = dict(reversed(found.items()))
+    for other in second:
+        known = found.get(_plain(other.asked))
+        if known is None or known.second is None:
+            found[_plain(other.asked)] = replace(known or Candidate(other.asked, other.built), second=other)
+    return list(found.values())
+
+
+def _plain(asked: Asked) -> Asked:
+    """A form by what it asks for: the order of its conditions is nothing to it."""
+    return replace(asked, conditions=tuple(sorted(asked.conditions, key=repr)))

@@ -1,0 +1,56 @@
+"""The ranker: how likely a reading is what was asked, by a small trained network over what speaks for it."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+WEIGHTS = Path(__file__).with_name("ranker.json")
+_NUMBERS = ("mean", "scale", "inner", "inner_bias", "outer")
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """Weights of one hidden layer.
+
+    Attributes:
+        names: features in the order of the weights.
+        mean, scale: (features,) by which they are brought to one size.
+        inner, inner_bias: (hidden, features), (hidden,).
+        outer, bias: (hidden,), number.
+    """
+
+    names: tuple[str, ...]
+    mean: np.ndarray
+    scale: np.ndarray
+    inner: np.ndarray
+    inner_bias: np.ndarray
+    outer: np.ndarray
+    bias: float
+
+    def chances(self, features: Sequence[Mapping[str, float]]) -> list[float]:
+        """The chance of each reading, from 0 to 1."""
+        if not features:
+            return []
+        given = np.array([[f[name] for name in self.names] for f in features])
+        hidden = np.maximum(((given - self.mean) / self.scale) @ self.inner.T + self.inner_bias, 0)
+        return [1 / (1 + math.exp(-x)) for x in hidden @ self.outer + self.bias]
+
+    def write(self, path: Path, card: Mapping[str, Any]) -> None:
+        """Write the weights with what they were trained on."""
+        held = {"card": dict(card), "names": list(self.names), "bias": self.bias}
+        held |= {name: np.round(getattr(self, name), 5).tolist() for name in _NUMBERS}
+        path.write_text(json.dumps(held) + "\n")
+
+
+@cache
+def trained() -> Ranker:
+    """The ranker that ships."""
+    held = json.loads(WEIGHTS.read_text())
+    mean, scale, inner, inner_bias, outer = (np.array(held[name]) for name in _NUMBERS)
+    return Ranker(tuple(held["names"]), mean, scale, inner, inner_bias, outer, held["bias"])
