@@ -2,23 +2,27 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from math import exp
 
-from mirror.answer.policy import AT_ONCE, CLEAR, MOST_READINGS, SHOWN, Decision
-from mirror.language.reading.covers import Span, linker_of, spans_of, tokens_of
-from mirror.language.reading.reading import Reading, readings
+from mirror.answer.policy import AT_ONCE, SHOWN, Decision
+from mirror.language.ranking.candidate import Candidate
+from mirror.language.ranking.ranker import trained
+from mirror.language.reading.covers import Span, covers_of, linker_of, spans_of, tokens_of
 from mirror.query.other_data.form_sentence import sentence
 from mirror.query.other_data.form_text import text_of
 from mirror.schema.database import Database
 
-_MOST_MEANINGS = 5
+_MOST_MEANINGS, _MOST_GAINS = 5, 3
 _LEAST_TERM = 0.005  # a difference below that is none
 
 
-def reading_in_words(question: str, database: Database, now: datetime, decision: Decision) -> str:
+def reading_in_words(
+    question: str, database: Database, now: datetime, found: Sequence[Candidate], decision: Decision
+) -> str:
     """All of it as text for a terminal."""
-    found = readings(question, database, now, MOST_READINGS)
-    parts = ["Words, each with what it may be and what that costs (* in the first reading):"]
-    parts[0] += "\n" + "\n".join(_words(question, database, now, found[0].cover.spans if found else ()))
+    covers = covers_of(question, database, now)
+    parts = ["Words, each with what it may be and what that costs (* in the cheapest way to read them all):"]
+    parts[0] += "\n" + "\n".join(_words(question, database, now, covers[0].spans if covers else ()))
     if found:
         listed = (line for i, reading in enumerate(found, 1) for line in _reading(i, reading, database))
         parts.append("Readings:\n" + "\n".join(listed))
@@ -53,46 +57,43 @@ def _meaning(span: Span) -> str:
     return {"skipped": "unread", "num": "number", "text": "quoted text"}.get(span.kind, span.kind)
 
 
-def _reading(number: int, reading: Reading, database: Database) -> Iterator[str]:
-    unread = f", leaves out {', '.join(f'“{w}”' for w in reading.unread)}" if reading.unread else ""
-    yield f"  {number}  costs {reading.cost:.2f}{unread}: {sentence(reading.asked, database)}"
+def _reading(number: int, reading: Candidate, database: Database) -> Iterator[str]:
+    left = f", leaves out {', '.join(f'“{w}”' for w in reading.left)}" if reading.left else ""
+    yield f"  {number}  chance {reading.chance:.2f}{left}: {sentence(reading.asked, database)}"
     form = "; ".join(f"{k}: {v if isinstance(v, str) else _listed(v)}" for k, v in text_of(reading.asked).items())
     yield f"       {form}"
-    yield f"       {' · '.join(f'{name} {cost:.2f}' for name, cost in reading.terms if abs(cost) > _LEAST_TERM)}"
+    if reading.first:
+        terms = " · ".join(f"{name} {cost:.2f}" for name, cost in reading.first.terms if abs(cost) > _LEAST_TERM)
+        yield f"       by its words: costs {reading.first.cost:.2f}{f' ({terms})' if terms else ''}"
+    if reading.second:
+        yield f"       by the network: probability {exp(reading.second.score):.2f}"
 
 
 def _listed(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _why(first: Reading, second: Reading) -> str:
-    """What sets the two apart, term by term."""
-    theirs = dict(second.terms)
-    apart = [(name, theirs[name] - cost) for name, cost in first.terms if abs(theirs[name] - cost) > _LEAST_TERM]
-    terms = ", ".join(f"{name} {difference:+.2f}" for name, difference in apart)
-    if not terms:
-        return "The first two readings cost the same."
-    return f"The second reading costs {second.cost - first.cost:.2f} more than the first: {terms}."
+def _why(first: Candidate, second: Candidate) -> str:
+    """What sets the two apart: which of the first's features would raise the chance of the second most."""
+    gains = trained().gains(second.features, first.features)
+    told = ", ".join(
+        f"“{name}” like the first's {gain:+.2f}" for name, gain in gains[:_MOST_GAINS] if gain > _LEAST_TERM
+    )
+    behind = f"The second reading's chance is {first.chance - second.chance:.2f} lower."
+    return f"{behind} What would raise it most: {told}." if told else behind
 
 
-def _decided(decision: Decision, found: Sequence[Reading]) -> str:
-    if not found:
-        return "Refused: no reading can be built."
-    best = found[0]
+def _decided(decision: Decision, found: Sequence[Candidate]) -> str:
     if decision.kind == "answer":
-        return (
-            f"Answered at once: nothing is left unread, it costs {best.cost:.2f} (at most {AT_ONCE}), and no reading "
-            f"with other rows is closer than {CLEAR}."
-        )
+        return f"Answered at once: its chance is {found[0].chance:.2f} (at least {AT_ONCE}), and it has rows."
     if decision.kind == "show":
-        why = []
-        why += [f"it costs {decision.readings[0].cost:.2f} (at most {AT_ONCE} is answered at once)"]
-        why += [f"it does not hold {', '.join(f'“{w}”' for w in decision.readings[0].left)}"] * bool(
-            decision.readings[0].left
-        )
-        why += ["it has no rows"] if decision.empty else []
-        why += ["another reading has other rows"] if len(decision.readings) > 1 else []
+        best = decision.readings[0]
+        why = [f"its chance is {best.chance:.2f} (from {AT_ONCE} on it is answered at once)"] * (best.chance < AT_ONCE)
+        why += ["it has no rows"] if best.empty else []
+        why += ["its rows cannot be had"] if best.rows is None else []
         return f"Shown first: {', '.join(why)}."
     if decision.unread:
         return f"Refused: {', '.join(f'“{w}”' for w in decision.unread)} would be left unread."
-    return f"Refused: every reading costs more than {SHOWN}."
+    if not found:
+        return "Refused: no reading can be built."
+    return f"Refused: no reading has a chance of {SHOWN} or more."

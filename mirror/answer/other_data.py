@@ -6,6 +6,7 @@ asked, and `mirror.answer.policy` says what becomes of its readings.
 
 import logging
 import re
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -32,7 +33,9 @@ from mirror.language.other_data.resolve import Resolver
 from mirror.language.other_data.revenue import revenue
 from mirror.language.other_data.vocabulary import MONEY, Item, Words
 from mirror.language.other_data.walk import Walk
-from mirror.language.reading.reading import Reading, readings
+from mirror.language.ranking.candidate import Candidate, Rows
+from mirror.language.ranking.candidates import candidates
+from mirror.language.reading.covers import covers_of
 from mirror.query.errors import Ambiguity, Impossible, Refusal
 from mirror.query.other_data.build import Built, build
 from mirror.query.other_data.form import Asked
@@ -46,7 +49,7 @@ from mirror.table.table import Table
 from mirror.table.wording import counted, in_words
 
 _log = logging.getLogger(__name__)
-_COMPARED_S = 3.0  # how long a reading may run that is only compared with another one
+_COMPARED_S = 3.0  # how long the readings of a question may run that are only compared with one another
 
 
 class _UnknownWordsError(Refusal):
@@ -129,7 +132,7 @@ class OtherData:
 
     def _reread(self, question: str, now: datetime, refusal: Refusal) -> Answer:
         """What the reader of any wording makes of a question that was refused. Raises the refusal where it is none."""
-        decision = policy.decide(readings(question, self._database, now, policy.MOST_READINGS), self._rows_of)
+        decision = self._decided(question, now)[1]
         if decision.kind == "answer":
             return self._of_form(question, policy.with_notes(decision.readings[0]))
         offered = policy.proposals(decision.readings, self._database)
@@ -148,17 +151,25 @@ class OtherData:
     def explain(self, question: str, now: datetime | None) -> str:
         """What the reader of any wording makes of a question, whoever answers it. Raises one of FAILURES."""
         now = now or datetime.now(UTC).replace(tzinfo=None)
-        found = readings(question, self._database, now, policy.MOST_READINGS)
-        return reading_in_words(question, self._database, now, policy.decide(found, self._rows_of))
+        return reading_in_words(question, self._database, now, *self._decided(question, now))
 
-    def _rows_of(self, reading: Reading) -> policy.Rows | None:
-        """The rows of a reading, to compare it with others; None where it does not run."""
-        try:
-            return self.source.counted(reading.built.sql, time_limit_s=_COMPARED_S)[0].rows
-        except QueryCancelled:
-            raise
-        except (GuardError, QueryError, QueryStopped):
-            return None
+    def _decided(self, question: str, now: datetime) -> tuple[list[Candidate], policy.Decision]:
+        """The readings of a question, and what becomes of them."""
+        until = time.monotonic() + _COMPARED_S
+
+        def rows_of(built: Built) -> Rows | None:
+            """The rows of a reading, to compare it with others; None where it does not run, or not soon."""
+            left = until - time.monotonic()
+            try:
+                return self.source.counted(built.sql, time_limit_s=left)[0].rows if left > 0 else None
+            except QueryCancelled:
+                raise
+            except (GuardError, QueryError, QueryStopped):
+                return None
+
+        found = candidates(question, self._database, now, rows_of)
+        covers = covers_of(question, self._database, now)
+        return found, policy.decide(found, covers[0].skipped if covers else ())
 
     def _rows(self, sql: str, built: Built | None = None, wanted: Wanted | None = None) -> tuple[Table, int]:
         """The result, with what its columns are for and with all of its rows, and how many of its numbers are none."""

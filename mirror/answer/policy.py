@@ -1,8 +1,8 @@
 """What becomes of a question's readings: one is answered at once, some are shown to choose from, or it is refused.
 
 Precision counts what is answered at once, so a reading that is unsure is shown in words first, with its answer one
-click away. The thresholds were chosen on the open databases of `mirror eval --set foreign`, the first on
-questions besides that the reader was not built on: what was tuned looks surer than it is.
+click away. The chances come from `mirror.language.ranking`, whose ranker was fitted on questions over databases that
+neither reader was built on; the limits below were set on the open databases of `mirror eval --set foreign`.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,29 +10,24 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mirror.answer.proposal import Proposal
+from mirror.language.ranking.candidate import Candidate, Rows
 from mirror.language.reading.cues import cues
-from mirror.language.reading.reading import Reading
 from mirror.query.other_data.form import Asked
 from mirror.query.other_data.form_in_words import read_back
 from mirror.query.other_data.form_sentence import sentence
 from mirror.schema.database import Database
-from mirror.table.values import Value
 
-# A reading that costs more is not answered at once.
-AT_ONCE = 0.4
-# The next reading whose rows differ must cost so much more.
-CLEAR = 0.1
-# A reading that costs more is not even shown: it is hardly ever meant.
-SHOWN = 2.0
+# From this chance on a reading is answered at once.
+AT_ONCE = 0.75
+# A first reading below this chance is not even shown: the data hardly hold what is asked.
+SHOWN = 0.08
+# Other readings are shown beside it from this chance on.
+BESIDE = 0.02
 MOST_CHOICES = 3
-MOST_READINGS = 5
 # From this cost of a name on it is said what a word is taken for: another form of the name itself costs less.
 _WORTH_SAYING = 0.3
 _MOST_WORDS = 6  # that a refusal names
 _WEIGHTY = ("not", "no", "every", "both", "only")
-
-Rows = tuple[tuple[Value | None, ...], ...]
-RowsOf = Callable[[Reading], Rows | None]  # None where they cannot be had
 
 
 @dataclass(frozen=True)
@@ -41,44 +36,36 @@ class Decision:
 
     Attributes:
         kind: `answer` the first reading, `show` the readings, or `refuse`.
-        readings: the best first; of a refusal the nearest that works, if any.
-        unread: content words that no reading takes in.
-        empty: whether the first reading has no rows, or nothing in them.
+        readings: the likeliest first; of a refusal the nearest that works, if any.
+        unread: of a refusal, content words that were not read.
     """
 
     kind: Literal["answer", "show", "refuse"]
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[Candidate, ...] = ()
     unread: tuple[str, ...] = ()
-    empty: bool = False
 
 
-def decide(found: Sequence[Reading], rows_of: RowsOf) -> Decision:
-    """What to do with the readings of a question, the cheapest first.
+def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
+    """What to do with the readings of a question.
 
     Args:
-        found: as `readings` gives them.
-        rows_of: runs one; it is called for as few as can be.
+        found: as `candidates` gives them.
+        skipped: words that name nothing.
     """
-    if not found:
-        return Decision("refuse")
-    whole = [r for r in found if not r.unread and r.cost <= SHOWN]
-    if not whole:
-        unread = tuple(dict.fromkeys(found[0].unread))
+    if not found or found[0].chance < SHOWN:
+        unread = tuple(dict.fromkeys((*skipped, *(found[0].left if found else ()))))
         return Decision("refuse", tuple(found[:1]) if unread else (), unread)
-    best = whole[0]
-    rows = rows_of(best)
-    empty = rows is not None and all(value is None for row in rows for value in row)
-    likely = best is found[0] and not best.left and best.cost <= AT_ONCE and rows is not None and not empty
-    rivals = [r for r in whole[1:] if not likely or r.cost - best.cost < CLEAR]
-    seen, different = [_columns(rows)], [best]
-    for other in rivals:
-        others = _columns(rows_of(other))
-        if others is None or not any(s is not None and bool(others) == bool(s) and others <= s for s in seen):
+    best = found[0]
+    if best.chance >= AT_ONCE and best.rows is not None and not best.empty:
+        return Decision("answer", (best,))
+    seen, different = [_columns(best.rows)], [best]
+    for other in found[1:]:
+        others = _columns(other.rows)
+        told = others is not None and any(s is not None and bool(others) == bool(s) and others <= s for s in seen)
+        if not told and other.chance >= BESIDE:
             different.append(other)
         seen.append(others)
-    if likely and len(different) == 1:
-        return Decision("answer", (best,))
-    return Decision("show", tuple(different[:MOST_CHOICES]), empty=empty)
+    return Decision("show", tuple(different[:MOST_CHOICES]))
 
 
 def _columns(rows: Rows | None) -> frozenset[tuple[str, ...]] | None:
@@ -86,7 +73,7 @@ def _columns(rows: Rows | None) -> frozenset[tuple[str, ...]] | None:
     return None if rows is None else frozenset(tuple(sorted(map(repr, column))) for column in zip(*rows, strict=True))
 
 
-def proposals(readings: Sequence[Reading], database: Database) -> tuple[Proposal, ...]:
+def proposals(readings: Sequence[Candidate], database: Database) -> tuple[Proposal, ...]:
     """The readings in words that tell them apart."""
     said: list[Proposal] = []
     for reading in readings:
@@ -106,12 +93,11 @@ def told(decision: Decision, near: Callable[[str], Sequence[str]] = lambda _: ()
     if decision.kind == "show":
         left = decision.readings[0].left
         beside = f" It leaves out {_quoted(left)}." if left and len(decision.readings) == 1 else ""
-        beside += " Read so, nothing is there." if decision.empty else ""
+        beside += " Read so, nothing is there." if decision.readings[0].empty else ""
         if len(decision.readings) == 1:
             return f"Is this meant?{beside}"
         return f"This can be read in {len(decision.readings)} ways: which is meant?{beside}"
-    skipped = decision.readings[0].cover.skipped if decision.readings else decision.unread
-    unknown = [w for w in decision.unread if w in skipped and (w.lower(),) not in cues()]
+    unknown = [w for w in decision.unread if (w.lower(),) not in cues()]
     unplaced = [w for w in decision.unread if w not in unknown and (not unknown or w in _WEIGHTY)]
     parts = []
     if unknown:
@@ -128,10 +114,10 @@ def _quoted(words: Sequence[str]) -> str:
     return ", ".join(f"“{w[:40]}”" for w in words[:_MOST_WORDS]) + more
 
 
-def assumed(reading: Reading) -> tuple[str, ...]:
+def assumed(reading: Candidate) -> tuple[str, ...]:
     """What a reading takes words for, where that is not their own name; one phrase each."""
     notes = []
-    for span in reading.cover.spans:
+    for span in reading.first.cover.spans if reading.first else ():
         if span.link is None or span.cost < _WORTH_SAYING or span.link.kind == "flag":
             continue
         name = span.link.table if span.link.column is None else f"{span.link.table}.{span.link.column}"
@@ -140,6 +126,6 @@ def assumed(reading: Reading) -> tuple[str, ...]:
     return tuple(dict.fromkeys(notes))
 
 
-def with_notes(reading: Reading) -> Asked:
+def with_notes(reading: Candidate) -> Asked:
     """The form, with what its reading assumes."""
     return replace(reading.asked, notes=(*reading.asked.notes, *assumed(reading)))

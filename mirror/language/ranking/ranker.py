@@ -41,6 +41,13 @@ class Ranker:
         hidden = np.maximum(((given - self.mean) / self.scale) @ self.inner.T + self.inner_bias, 0)
         return [1 / (1 + math.exp(-x)) for x in hidden @ self.outer + self.bias]
 
+    def gains(self, features: Mapping[str, float], other: Mapping[str, float]) -> list[tuple[str, float]]:
+        """What each feature would add to the chance if it were like another reading's, the most first."""
+        (own,) = self.chances([features])
+        apart = [name for name in self.names if features[name] != other[name]]
+        changed = self.chances([{**features, name: other[name]} for name in apart])
+        return sorted(((n, c - own) for n, c in zip(apart, changed, strict=True)), key=lambda gain: -gain[1])
+
     def write(self, path: Path, card: Mapping[str, Any]) -> None:
         """Write the weights with what they were trained on."""
         held = {"card": dict(card), "names": list(self.names), "bias": self.bias}

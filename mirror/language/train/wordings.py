@@ -26,6 +26,7 @@ from mirror.schema.database import Database
 
 FOLDER = Path(__file__).parent
 _OPEN_DATABASES = FOLDER.parents[1] / "evaluation" / "foreign" / "open"
+_RANKING = "nop"  # writers
 VOICES = ("plain", "terse", "boss", "chatty", "analyst", "foreign", "typo", "spoken")
 
 
@@ -69,6 +70,7 @@ def not_here(name: str, sealed: bool = False) -> list[str]:
     return [str(text) for text in _held(name, sealed)["not_here"]]
 
 
+@cache
 def _held(name: str, sealed: bool) -> Mapping[str, Any]:
     if not sealed:
         text = (FOLDER / "wordings" / f"{name}.yaml").read_text()
@@ -77,6 +79,16 @@ def _held(name: str, sealed: bool) -> Mapping[str, Any]:
             text = packed.read(f"{name}.yaml").decode()
     held: Mapping[str, Any] = yaml.safe_load(text)
     return held
+
+
+def for_ranking() -> list[str]:
+    """The databases whose questions the ranker learns from, which the second reader must not have seen."""
+    return [name for name in names() if _held(name, False)["writer"] in _RANKING]
+
+
+def for_reading() -> list[str]:
+    """The databases whose questions the second reader learns from."""
+    return [name for name in names() if name not in for_ranking()]
 
 
 @cache

@@ -1,0 +1,101 @@
+"""Trains the second reader and the ranker and writes the files that ship: `python -m mirror.language.train --help`."""
+
+import argparse
+import json
+import logging
+import os
+import random
+from datetime import date
+from pathlib import Path
+
+import torch
+
+from mirror.language.ranking import ranker
+from mirror.language.second import likeness, network
+from mirror.language.second.actions import Inexpressible, Writer
+from mirror.language.second.items import items_of
+from mirror.language.train import vectors, wikisql
+from mirror.language.train.examples import Example, vocabulary
+from mirror.language.train.judged import NOW, Judged, judged
+from mirror.language.train.learn import Learner, Part
+
+from mirror.language.train.rank import fit
+from mirror.language.train.wordings import database_of, for_ranking, for_reading, wordings
+
+_log = logging.getLogger(__name__)
+_LEAST = 30  # how often a stem must be there to have a place of its own
+_BY_RULES = 250  # examples per database
+
+
+def main() -> None:
+    """Reads the command line. Two hours and a half on two cores, most of it the second reader."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", nargs="*", choices=("vectors", "reader", "ranker", []), default=["reader", "ranker"])
+    parser.add_argument("--folder", type=Path, default=Path("build/train"), help="checkpoints, to go on from")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    given = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    torch.set_num_threads(given.threads)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    if "vectors" in given.what:
+        _log.info("%d stems", vectors.write(likeness.TABLE))
+    if "reader" in given.what:
+        _reader(given.folder)
+    if "ranker" in given.what:
+        _ranker(given.folder)
+
+
+def _reader(folder: Path) -> None:
+    tables = _wikisql()
+    worded = [e for name in for_reading() for e in _worded(name)]
+    rng = random.Random(0)
+    by_rules = [e for name in for_reading() for e in worded_by_rules(database_of(name), rng, _BY_RULES)]
+    learner = Learner(vocabulary([*tables, *worded, *by_rules], _LEAST), folder)
+    if tables:
+        learner.fit(Part("wikisql", tables, 2))
+    learner.fit(Part("by rules", [*by_rules, *worded], 4))
+    learner.fit(Part("wordings", [*worded, *rng.sample(by_rules, len(by_rules) // 6)], 14))
+    learner.write(network.WEIGHTS)
+
+
+def _wikisql() -> list[Example]:
+    """WikiSQL's training questions; none without MIRROR_DATA_DIR."""
+    path = Path(os.environ.get("MIRROR_DATA_DIR", "")) / "wikisql" / "train.jsonl.gz"
+    if not path.is_file():
+        _log.warning("There is no %s: the reader learns without WikiSQL, and reads single tables worse.", path)
+        return []
+    return list(wikisql.examples(path))
+
+
+def _worded(name: str) -> list[Example]:
+    """The open wordings of a database; those that the network's language cannot say are left out."""
+    database, found = database_of(name), []
+    for wording in wordings(name):
+        items = items_of(wording.text, database, NOW)
+        try:
+            found.append(Example(items, tuple(Writer(wording.asked, items, database).line()), name))
+        except Inexpressible:
+            continue
+    return found
+
+
+def _ranker(folder: Path) -> None:
+    questions = [q for name in for_ranking() for q in _judged(name, folder)]
+    answerable = [q for q in questions if q.voice != "not here"]
+    card = {
+        "written": date.today().isoformat(),
+        "questions": len(questions),
+        "databases": len(for_ranking()),
+        "right among the readings": round(sum(any(q.right) for q in answerable) / len(answerable), 3),
+    }
+    fit(questions).write(ranker.WEIGHTS, card)
+    _log.info("%s", json.dumps(card))
+
+
+def _judged(name: str, folder: Path) -> list[Judged]:
+    _log.info("reading the questions over %s", name)
+    return list(judged(name))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+CREATE TABLE cust (cust_id INTEGER PRIMARY KEY, nm VARCHAR, ctry VARCHAR, is_trade BOOLEAN, reg_dt DATE, newsletter BOOLEAN);
+INSERT INTO cust SELECT i, (['Aldo','Brita','Cees','Dunja','Emil','Fenna','Gus','Hedda','Ivo','Jolien'])[1 + (hash(i,'f') % 10)::INT] || ' ' || (['Vermeer','Kovac','Lindqvist','Moreau','Baum','Tanner','Okoye','Ricci'])[1 + (hash(i,'l') % 8)::INT] || CASE WHEN i % 9 = 0 THEN ' Cycles' ELSE '' END,
+ (['NL','NL','NL','BE','BE','DE','DE','FR','AT','DK'])[1 + (hash(i,'c') % 10)::INT], i % 9 = 0 OR i % 13 = 0, DATE '2021-03-01' + (hash(i,'r') % 1900)::INT, CASE WHEN hash(i,'n') % 7 = 0 THEN NULL ELSE hash(i,'n') % 3 = 0 END FROM range(1, 71) t(i);
+CREATE TABLE part (sku VARCHAR PRIMARY KEY, descr VARCHAR, grp VARCHAR, brand VARCHAR, wt_g INTEGER, list_eur DECIMAL(8,2), cost_eur DECIMAL(8,2), min_stk INTEGER, disc_dt DATE);
+INSERT INTO part VALUES
+('CH-1101','Chain 11-speed 118 links','drivetrain','Kettler & Co',257,32.90,17.10,40,NULL),('CH-1201','Chain 12-speed hollow pin','drivetrain','Kettler & Co',242,54.50,30.20,25,NULL),
+('CS-1134','Cassette 11-34','drivetrain','Ridgeline',379,79.00,46.00,15,NULL),('CS-1050','Cassette 10-50 steel','drivetrain','Ridgeline',591,96.00,61.50,10,DATE '2025-06-30'),
+('BR-DP01','Disc brake pads resin','brakes','Haltmann',24,11.90,3.40,120,NULL),('BR-DP02','Disc brake pads sintered','brakes','Haltmann',29,16.90,5.10,80,NULL),
+('BR-RT160','Brake rotor 160 mm','brakes','Haltmann',112,24.50,11.00,30,NULL),('BR-RT180','Brake rotor 180 mm','brakes','Ridgeline',139,27.50,12.70,30,NULL),
+('WH-700R','Rear wheel 700C','wheels','Orbivelo',1120,189.00,121.00,6,NULL),('WH-700F','Front wheel 700C','wheels','Orbivelo',890,149.00,97.00,6,NULL),
+('WH-29CB','Carbon wheelset 29 inch','wheels','Orbivelo',1610,845.00,590.00,2,DATE '2026-02-15'),('TY-2832','Tyre 28-622 folding','tyres','Noppe',265,39.90,21.00,50,NULL),
+('TY-4029','Tyre 40-622 gravel','tyres','Noppe',455,46.90,25.30,50,NULL),('TY-TB01','Inner tube 28-47','tyres','Noppe',150,5.90,1.70,300,NULL),
+('TY-TB02','Inner tube ultralight','tyres','Vliet',38,24.90,14.90,20,NULL),('SD-GEL1','Gel saddle city','contact','Vliet',640,34.00,15.50,12,NULL),
+('SD-RC02','Race saddle carbon rails','contact','Vliet',148,159.00,92.00,4,DATE '2024-11-01'),('GR-CRK1','Cork grips','contact','Vliet',NULL,12.50,4.80,25,NULL),
+('PD-FLT1','Flat pedals alloy','contact','Ridgeline',352,44.00,22.40,15,NULL),('LT-USB1','Front light USB 400 lm','lighting','Lumiko',134,49.90,24.00,30,NULL),
+('LT-DYN3','Dynamo hub light','lighting','Lumiko',96,69.00,39.00,8,NULL),('BB-2400','Bottom bracket 24 mm','drivetrain','Ridgeline',88,28.00,13.60,20,NULL);
+CREATE TABLE ord (ord_no INTEGER PRIMARY KEY, cust_id INTEGER REFERENCES cust(cust_id), ord_dt DATE, paid_dt DATE, ship_dt DATE, carrier VARCHAR, ship_eur DECIMAL(6,2), voucher VARCHAR);
+INSERT INTO ord SELECT 50000 + i, 1 + ((hash(i,'c') % 62) * (hash(i,'d') % 62) / 62)::INT, DATE '2023-02-01' + (i * 4.93)::INT, CASE WHEN hash(i,'p') % 17 = 0 THEN NULL ELSE DATE '2023-02-01' + (i * 4.93)::INT + (hash(i,'p') % 9)::INT END,
+ CASE WHEN i > 276 OR hash(i,'s') % 29 = 0 THEN NULL ELSE DATE '2023-02-01' + (i * 4.93)::INT + 1 + (hash(i,'s') % 12)::INT END, (['PostNL','PostNL','DHL','DHL','GLS','pickup'])[1 + (hash(i,'k') % 6)::INT], ([0,4.95,4.95,6.95,12.5])[1 + (hash(i,'e') % 5)::INT], CASE hash(i,'v') % 8 WHEN 0 THEN 'SPRING10' WHEN 1 THEN 'CLUB5' ELSE NULL END FROM range(1, 281) t(i);
+CREATE TABLE ord_line (line_id INTEGER PRIMARY KEY, ord_no INTEGER REFERENCES ord(ord_no), sku VARCHAR REFERENCES part(sku), qty INTEGER, unit_eur DECIMAL(8,2), disc_pct INTEGER, ret_qty INTEGER, ret_reason VARCHAR, ret_dt DATE);
+INSERT INTO ord_line WITH b AS (SELECT i, CASE WHEN i <= 280 THEN i ELSE 1 + (hash(i,'o') % 280)::INT END AS o, 1 + ((hash(i,'s') % 21) * (hash(i,'z') % 21 + 4) / 24)::INT AS k, hash(i,'r') % 8 = 0 AS r FROM range(1, 301) t(i)), p AS (SELECT *, row_number() OVER (ORDER BY hash(sku,'q')) AS k FROM part)
+ SELECT i, 50000 + o, sku, (1 + (hash(i,'q') % 6) * (hash(i,'q2') % 4) / 3)::INT, list_eur, ([0,0,0,5,10,20])[1 + (hash(i,'d') % 6)::INT], CASE WHEN r THEN 1 ELSE 0 END, CASE WHEN r THEN (['wrong size','damaged','changed mind','wrong size',NULL])[1 + (hash(i,'w') % 5)::INT] END, CASE WHEN r THEN DATE '2023-02-01' + (o * 4.93)::INT + 10 + (hash(i,'x') % 20)::INT END FROM b JOIN p USING (k);
+CREATE TABLE stk_mv (mv_id INTEGER PRIMARY KEY, sku VARCHAR REFERENCES part(sku), mv_ts TIMESTAMP, mv_type VARCHAR, pcs INTEGER, bin VARCHAR, clerk VARCHAR);
+INSERT INTO stk_mv WITH p AS (SELECT sku, row_number() OVER (ORDER BY hash(sku,'m')) AS k FROM part)
+ SELECT i, sku, TIMESTAMP '2025-01-06 08:10:00' + INTERVAL (i * 74 + (hash(i,'h') % 9)::INT) HOUR, (['receipt','pick','pick','scrap','count'])[1 + (hash(i,'t') % 5)::INT], (1 + hash(i,'p') % 40)::INT, (['A1','A2','B1','B4','C7'])[1 + (hash(i,'b') % 5)::INT], (['Wout','Samira','Piet',NULL])[1 + (hash(i,'y') % 4)::INT] FROM range(1, 211) t(i) JOIN p ON k = 1 + (hash(i,'k') % 19)::INT;

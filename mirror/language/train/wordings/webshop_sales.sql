@@ -1,0 +1,16 @@
+CREATE TABLE sales_export ("orderNo" VARCHAR, "lineNo" INTEGER, "createdAt" TIMESTAMP, "paidAt" TIMESTAMP, "shippedOn" DATE, "returnedOn" DATE, "buyerEmail" VARCHAR, "shipCountry" VARCHAR, "sku" VARCHAR, "productTitle" VARCHAR, "colour" VARCHAR, "quantity" INTEGER, "unitPriceEur" DOUBLE, "discountEur" DOUBLE, "couponCode" VARCHAR, "paymentMethod" VARCHAR, "carrier" VARCHAR, "parcelGrams" INTEGER, "giftWrap" BOOLEAN);
+INSERT INTO sales_export
+WITH p(k, sku, title, price, g) AS (VALUES (0,'YRN-MER-50','Merino sock yarn 50g',9.9,60),(1,'YRN-MER-50','Merino sock yarn 50g',9.9,60),(2,'YRN-ALP-100','Alpaca lace yarn 100g',24.5,115),
+ (3,'NDL-CIR-40','Circular needle 4.0 mm',7.2,30),(4,'NDL-DPN-25','Double pointed needles 2.5 mm',8.8,35),(5,'KIT-SHAWL','Shawl kit Northern Lights',64.0,420),(6,'KIT-SOCK','Beginner sock kit',32.0,180),
+ (7,'BUT-HORN-15','Horn buttons 15 mm',3.4,12),(8,'BAG-PROJ','Project bag linen',21.0,140),(9,'YRN-MER-50','Merino sock yarn 50g',9.9,60),(10,'WSH-WOOL','Wool wash lavender',11.5,390),(11,'YRN-COT-50','Organic cotton 50g',5.6,60)),
+b AS (SELECT i, CAST(hash(i // 2, 'o') % 1040 AS INTEGER) AS o, TIMESTAMP '2024-01-08 00:00:00' + to_days(CAST(hash(i // 2, 'o') % 1040 AS INTEGER)) + to_minutes(CAST(420 + hash(i // 2, 'mi') % 960 AS BIGINT)) AS c,
+ CAST(least(hash(i // 2, 'b') % 34, hash(i // 2, 'b2') % 40) AS INTEGER) AS bu, i // 2 AS ord FROM range(290) t(i))
+SELECT 'WEB-' || (20000 + ord * 3), 1 + i % 2, c, CASE WHEN hash(ord,'np') % 23 <> 0 THEN c + to_minutes(CAST(CASE WHEN hash(ord,'pm') % 5 = 0 THEN 1500 + hash(ord,'pd') % 4000 ELSE 3 END AS BIGINT)) END,
+ CASE WHEN hash(ord,'np') % 23 <> 0 AND c < TIMESTAMP '2026-11-14 00:00:00' THEN CAST(c AS DATE) + CAST(1 + hash(ord,'sd') % 6 AS INTEGER) END,
+ CASE WHEN hash(ord,'np') % 23 <> 0 AND hash(i,'re') % 11 = 0 AND c < TIMESTAMP '2026-10-20 00:00:00' THEN CAST(c AS DATE) + CAST(9 + hash(i,'rd') % 17 AS INTEGER) END,
+ list_extract(['marta.lind','j.okafor','wollfee','ines.moreau','strickliesel77','p.hendriks','anna.kozak','tilda.b','grace.yarns','sven.aalto','mme.dubois','c.rossi','knit.witt','hanne.vd.berg','o.brien','lotte.maier','r.svensson'], 1 + bu % 17) || CASE WHEN bu % 3 = 0 THEN '@posteo.de' ELSE '@mail.eu' END,
+ list_extract(['DE','FR','DE','NL','DE','AT','PL','SE','DE','FI','FR','IT','DE','NL','IE','AT','SE'], 1 + bu % 17), p.sku, p.title,
+ CASE WHEN p.sku LIKE 'YRN%' THEN list_extract(['natural','petrol','mustard','petrol','rust','forest'], 1 + CAST(hash(i,'co') // 65536 % 6 AS INTEGER)) END, CAST(1 + hash(i,'q') // 1024 % (CASE WHEN p.sku LIKE 'YRN%' OR p.sku LIKE 'BUT%' THEN 8 ELSE 2 END) AS INTEGER),
+ round(p.price * (1 + 0.04 * (year(c) - 2024)), 2), CASE WHEN hash(ord,'cp') % 5 = 0 THEN round(0.5 + (hash(i,'ds') % 50) / 10.0, 2) END, CASE WHEN hash(ord,'cp') % 5 = 0 THEN list_extract(['WOOL10','WELCOME','KALSUMMER'], 1 + CAST(hash(ord,'cc') % 3 AS INTEGER)) END,
+ list_extract(['PayPal','card','PayPal','bank transfer','Klarna'], 1 + CAST(hash(ord,'pay') % 5 AS INTEGER)), CASE WHEN hash(ord,'np') % 23 <> 0 THEN list_extract(['DHL','DHL','GLS','Hermes'], 1 + CAST(hash(ord,'ca') % 4 AS INTEGER)) END, p.g + CAST(hash(i,'w') % 90 AS INTEGER), hash(ord,'gw') % 13 = 0
+FROM b JOIN p ON p.k = CAST(hash(i,'pp') % 12 AS INTEGER) ORDER BY c, i;
