@@ -4,10 +4,11 @@ number plain sum column:sale.price by table:customer where value:Bern order 1 de
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from mirror.language.reading.lexemes import stems
+from mirror.language.second.action_language import Action, ActionLanguage, Inexpressible, State
 from mirror.language.second.items import Items, Literal
 from mirror.query.other_data.form import Asked, ColumnRef, GroupBy, Having, Mean, Measure, Operator, Predicate, Presence
 from mirror.schema.database import Column, Database
@@ -26,7 +27,6 @@ WORDS = (
     "below mean", "alike", "same row", "during", "some", "none", "every", *_NUMBERS, *_PLACES, "asc", "desc",
     "ties", "top", "skip", "each",
 )  # fmt: skip
-WORD_AT = {word: i for i, word in enumerate(WORDS)}
 # What may be pointed at.
 TABLE, COLUMN, NUMBER, TIME, VALUE, TEXT, ROLE = POINTERS = (
     "<table>", "<column>", "<number>", "<time>", "<value>", "<text>", "<role>",
@@ -36,42 +36,6 @@ TODAY = "2026-11-18"  # of the examples
 
 _AFTER_MEASURE = ("if", "/", "-", ",", "by", "where", "has", "having", "order", "end")
 _CONDITION = (*_BUCKETS, COLUMN, VALUE, "not")
-
-
-class Inexpressible(ValueError):
-    """A form that no line of actions says."""
-
-
-@dataclass(frozen=True)
-class Action:
-    """A word, or a pointer to an item.
-
-    Attributes:
-        word: one of WORDS, or the kind of what is pointed at.
-        item: place of the item; -1 of a word.
-    """
-
-    word: str
-    item: int = -1
-
-
-@dataclass(frozen=True)
-class State:
-    """Where a line of actions stands.
-
-    Attributes:
-        at: the name of the place.
-        section: how far it has come, an index into _SECTIONS, from -1 on.
-        inside: measure, where or has: whose conditions are read.
-        operand: what may follow the comparison.
-        length: how many actions there were.
-    """
-
-    at: str = "start"
-    section: int = -1
-    inside: str = ""
-    measured: bool = False
-    length: int = 0
 
 
 # place -> action -> next place; a `>` before the name of a place is for the one of a section.
@@ -131,8 +95,8 @@ _WHOLE = frozenset(
 _SAID = frozenset(("value said", "condition said", "more operands", "mean"))
 
 
-def allowed(state: State) -> list[str]:
-    """Words and kinds of pointers that may come next."""
+def allowed(state: State, _there: frozenset[str] = frozenset()) -> list[str]:
+    """Words and kinds of pointers that may come next, whether or not there is anything to point at."""
     found = list(_STEPS.get(state.at, {}))
     if state.at in ("measured", "column taken"):
         found += ["if", ",", *(() if state.inside == "second" else ("/", "-"))]
@@ -173,6 +137,9 @@ def step(state: State, word: str) -> State:
     if word == "values":
         return replace(state, at="by", section=0, length=length)
     return replace(state, at=_STEPS[state.at][word], length=length)
+
+
+ASKED = ActionLanguage(WORDS, POINTERS, MOST_ACTIONS, allowed, step)
 
 
 # -- from a form to actions --------------------------------------------------------------------------------------------

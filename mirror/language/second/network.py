@@ -7,19 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from mirror.language.second.actions import MOST_ACTIONS, POINTERS, WORD_AT, WORDS, Action, State, allowed, step
+from mirror.language.second.action_language import Action, ActionLanguage, State
 from mirror.language.second.items import MOST_NAME_WORDS, MOST_TOKENS, Items
 from mirror.language.second.likeness import likeness
 
 WEIGHTS = Path(__file__).with_name("weights.npz")
 UNKNOWN = 1
 HEADS = 4
-POINTER_AT = {kind: i for i, kind in enumerate(POINTERS)}
-_START = len(WORDS) + len(POINTERS)
-_CLASSES = {
-    "number": ("<number>",), "time": ("<time>",), "value": ("<value>", "<text>"), "flag": ("<value>",),
-    "text": ("<text>",), "role": ("<role>",),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -28,24 +22,6 @@ class Line:
 
     actions: tuple[Action, ...]
     score: float
-
-
-def classes_of(items: Items) -> np.ndarray:
-    """(items, POINTERS): what each item may be pointed at as."""
-    found = np.zeros((len(items.kinds), len(POINTERS)), bool)
-    found[items.first_table : items.first_column, POINTER_AT["<table>"]] = True
-    found[items.first_column : items.first_literal, POINTER_AT["<column>"]] = True
-    for i, literal in enumerate(items.literals):
-        for kind in _CLASSES[literal.kind]:
-            found[items.first_literal + i, POINTER_AT[kind]] = True
-    return found
-
-
-def action_number(action: Action) -> int:
-    """Of a word or a kind of pointer; the last number is for the beginning."""
-    if action.word in POINTER_AT:
-        return len(WORDS) + POINTER_AT[action.word]
-    return WORD_AT.get(action.word, _START)
 
 
 def word_numbers(items: Items, vocabulary: dict[str, int]) -> np.ndarray:
@@ -65,15 +41,16 @@ def places_of(items: Items) -> np.ndarray:
 
 
 @cache
-def trained() -> "Network | None":
-    """The network that ships; None where there are no weights."""
-    return Network.load(WEIGHTS) if WEIGHTS.is_file() else None
+def trained(path: Path, language: ActionLanguage) -> "Network | None":
+    """The network of a file that ships; None where there is no file."""
+    return Network.load(path, language) if path.is_file() else None
 
 
 class Network:
     """Weights and what they compute. Arrays are float32; names are those of the network in torch."""
 
-    def __init__(self, weights: dict[str, np.ndarray], vocabulary: dict[str, int]) -> None:
+    def __init__(self, weights: dict[str, np.ndarray], vocabulary: dict[str, int], language: ActionLanguage) -> None:
+        self.language = language
         self._w = {name: np.ascontiguousarray(w, dtype=np.float32) for name, w in weights.items()}
         self._vocabulary = vocabulary
         self._layers = [
@@ -82,12 +59,12 @@ class Network:
         ]
 
     @staticmethod
-    def load(path: Path) -> "Network":
+    def load(path: Path, language: ActionLanguage) -> "Network":
         """The network of a file that `save` has written."""
         with np.load(path, allow_pickle=False) as held:
             words = str(held["vocabulary"]).split("\n")
             weights = {name: held[name] for name in held.files if name != "vocabulary"}
-        return Network(weights, {word: i + 2 for i, word in enumerate(words)})
+        return Network(weights, {word: i + 2 for i, word in enumerate(words)}, language)
 
     def lines(self, items: Items, beam: int = 4) -> list[Line]:
         """The likeliest lines, the likeliest first."""
@@ -148,7 +125,9 @@ class _Beam:
 
     def __init__(self, network: Network, items: Items, memory: np.ndarray, width: int) -> None:
         self._net, self._w, self._items, self._width = network, network._w, items, width
-        self._classes = classes_of(items)
+        self._language = network.language
+        self._classes = self._language.classes(items)
+        self._there = self._language.there(self._classes)
         self._pointed = network._linear("pointed", memory)
         self._keys = network._linear("key", memory).T / np.float32(math.sqrt(memory.shape[1]))
         self._across = [
@@ -161,11 +140,12 @@ class _Beam:
         open_lines: list[tuple[float, tuple[Action, ...], State]] = [(0.0, (), State())]
         past: list[tuple[np.ndarray, np.ndarray]] = []
         done: list[Line] = []
-        for at in range(MOST_ACTIONS):
+        for at in range(self._language.most_actions):
             logits = self._next(at, [line[1][-1] if line[1] else Action("") for line in open_lines], past)
             grown: list[tuple[float, int, Action, State]] = []
             for row, (score, _, state) in enumerate(open_lines):
-                grown += [(score + s, row, a, step(state, a.word)) for s, a in self._choices(logits[row], state)]
+                choices = self._choices(logits[row], state)
+                grown += [(score + s, row, a, self._language.step(state, a.word)) for s, a in choices]
             grown.sort(key=lambda g: -g[0])
             kept = []
             for score, row, action, state in grown[: self._width]:
@@ -185,7 +165,7 @@ class _Beam:
     def _next(self, at: int, last: list[Action], past: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
         """Logits of the next action of each line, (lines, words + items); `past` grows."""
         net = self._net
-        x = self._w["action.weight"][[action_number(a) for a in last]] + self._w["step.weight"][at]
+        x = self._w["action.weight"][[net.language.number(a) for a in last]] + self._w["step.weight"][at]
         for row, action in enumerate(last):
             if action.item >= 0:
                 x[row] += self._pointed[action.item]
@@ -209,11 +189,12 @@ class _Beam:
 
     def _choices(self, logits: np.ndarray, state: State) -> list[tuple[float, Action]]:
         """What may come next, with logarithms of probabilities."""
-        may = allowed(state)
-        kinds = [POINTER_AT[w] for w in may if w in POINTER_AT]
-        words = [WORD_AT[w] for w in may if w in WORD_AT]
+        language = self._language
+        may = language.allowed(state, self._there)
+        kinds = [language.pointer_at[w] for w in may if w in language.pointer_at]
+        words = [language.word_at[w] for w in may if w in language.word_at]
         pointed = np.flatnonzero(self._classes[:, kinds].any(1)) if kinds else np.array([], int)
-        at = np.concatenate([np.array(words, int), pointed + len(WORDS)])
+        at = np.concatenate([np.array(words, int), pointed + len(language.words)])
         if not len(at):
             return []
         scores = logits[at]
@@ -222,10 +203,10 @@ class _Beam:
         found = []
         for i in np.argsort(-scores)[: self._width]:
             number = int(at[i])
-            if number < len(WORDS):
-                found.append((float(scores[i]), Action(WORDS[number])))
+            if number < len(language.words):
+                found.append((float(scores[i]), Action(language.words[number])))
             else:
-                item = number - len(WORDS)
-                kind = next(POINTERS[k] for k in kinds if self._classes[item, k])
+                item = number - len(language.words)
+                kind = next(language.pointers[k] for k in kinds if self._classes[item, k])
                 found.append((float(scores[i]), Action(kind, item)))
         return found

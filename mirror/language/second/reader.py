@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from mirror.language.second.actions import Action, Inexpressible, Reader
+from mirror.language.second.action_language import Action, Inexpressible
+from mirror.language.second.actions import ASKED, Reader
 from mirror.language.second.items import Items, items_of
-from mirror.language.second.network import trained
+from mirror.language.second.network import WEIGHTS, trained
 from mirror.query.errors import Refusal
 from mirror.query.other_data.build import Built, build
 from mirror.query.other_data.form import Asked
@@ -35,7 +36,7 @@ class SecondReading:
 
 def second_readings(question: str, database: Database, now: datetime, beam: int = BEAM) -> list[SecondReading]:
     """The likeliest readings, the likeliest first; none where no network ships or nothing can be built."""
-    network = trained()
+    network = trained(WEIGHTS, ASKED)
     if network is None:
         return []
     items = items_of(question, database, now)

@@ -12,7 +12,8 @@ import torch
 
 from mirror.language.ranking import ranker
 from mirror.language.second import likeness, network
-from mirror.language.second.actions import Inexpressible, Writer
+from mirror.language.second.action_language import Inexpressible
+from mirror.language.second.actions import ASKED, Writer
 from mirror.language.second.items import items_of
 from mirror.language.train import vectors, wikisql
 from mirror.language.train.examples import Example, vocabulary
@@ -50,7 +51,7 @@ def _reader(folder: Path) -> None:
     worded = [e for name in for_reading() for e in _worded(name)]
     rng = random.Random(0)
     by_rules = [e for name in for_reading() for e in worded_by_rules(database_of(name), rng, _BY_RULES)]
-    learner = Learner(vocabulary([*tables, *worded, *by_rules], _LEAST), folder)
+    learner = Learner(vocabulary([*tables, *worded, *by_rules], _LEAST), folder, ASKED)
     if tables:
         learner.fit(Part("wikisql", tables, 2))
     learner.fit(Part("by rules", [*by_rules, *worded], 4))

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mirror.language.second.actions import POINTERS, WORD_AT, WORDS, Action, State, allowed, step
+from mirror.language.second.action_language import Action, ActionLanguage, State
 from mirror.language.second.items import MOST_NAME_WORDS, MOST_TOKENS, Items
 from mirror.language.second.likeness import likeness
-from mirror.language.second.network import POINTER_AT, UNKNOWN, action_number, classes_of, places_of, word_numbers
+from mirror.language.second.network import UNKNOWN, places_of, word_numbers
 
 
 @dataclass(frozen=True)
@@ -50,25 +50,27 @@ class Arrays:
     group: str
 
 
-def arrays_of(example: Example, words: dict[str, int]) -> Arrays:
+def arrays_of(example: Example, words: dict[str, int], language: ActionLanguage) -> Arrays:
     """The arrays of an example."""
     items = example.items
     steps = len(example.line)
     vectors, alike = likeness(items.words, len(items.tokens))
     before, before_item, wanted = np.zeros(steps, np.int64), np.full(steps, -1), np.zeros(steps, np.int64)
-    may_words, may_kinds = np.zeros((steps, len(WORDS)), bool), np.zeros((steps, len(POINTERS)), bool)
+    may_words, may_kinds = np.zeros((steps, len(language.words)), bool), np.zeros((steps, len(language.pointers)), bool)
+    classes = language.classes(items)
+    there = language.there(classes)
     state, last = State(), Action("", -1)
     for i, action in enumerate(example.line):
-        before[i], before_item[i] = action_number(last), last.item
-        for word in allowed(state):
-            if word in POINTER_AT:
-                may_kinds[i, POINTER_AT[word]] = True
+        before[i], before_item[i] = language.number(last), last.item
+        for word in language.allowed(state, there):
+            if word in language.pointer_at:
+                may_kinds[i, language.pointer_at[word]] = True
             else:
-                may_words[i, WORD_AT[word]] = True
-        wanted[i] = len(WORDS) + action.item if action.item >= 0 else WORD_AT[action.word]
-        state, last = step(state, action.word), action
+                may_words[i, language.word_at[word]] = True
+        wanted[i] = len(language.words) + action.item if action.item >= 0 else language.word_at[action.word]
+        state, last = language.step(state, action.word), action
     return Arrays(word_numbers(items, words), items.kinds, items.features, places_of(items), items.relations,
-                  vectors.astype(np.float16), alike.astype(np.float16), classes_of(items), before, before_item,
+                  vectors.astype(np.float16), alike.astype(np.float16), classes, before, before_item,
                   may_words, may_kinds, wanted, example.group)  # fmt: skip
 
 
@@ -99,12 +101,12 @@ def batch_of(arrays: Sequence[Arrays], forget: float, rng: np.random.Generator) 
         "relations": filled("relations", (n, n)).long(),
         "vectors": filled("vectors", (n, arrays[0].vectors.shape[1])).float(),
         "alike": filled("alike", (n, n)).float(),
-        "classes": filled("classes", (n, len(POINTERS)), False),
+        "classes": filled("classes", (n, arrays[0].classes.shape[1]), False),
         "hidden": hidden,
         "before": filled("before", (steps,)),
         "before_item": filled("before_item", (steps,), -1),
-        "allowed_words": filled("allowed_words", (steps, len(WORDS)), False),
-        "allowed_kinds": filled("allowed_kinds", (steps, len(POINTERS)), False),
+        "allowed_words": filled("allowed_words", (steps, arrays[0].allowed_words.shape[1]), False),
+        "allowed_kinds": filled("allowed_kinds", (steps, arrays[0].allowed_kinds.shape[1]), False),
         "wanted": filled("wanted", (steps,), -1),
     }
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mirror.language.second.action_language import ActionLanguage
 from mirror.language.train.examples import Arrays, Example, arrays_of, batches
 from mirror.language.train.model import SecondReader
 
@@ -38,17 +39,17 @@ class Part:
 class Learner:
     """A network, its optimizer and where they are kept between epochs."""
 
-    def __init__(self, vocabulary: dict[str, int], folder: Path, seed: int = 0) -> None:
+    def __init__(self, vocabulary: dict[str, int], folder: Path, language: ActionLanguage, seed: int = 0) -> None:
         torch.manual_seed(seed)
-        self.vocabulary, self._folder = vocabulary, folder
-        self.network = SecondReader(len(vocabulary) + 2)
+        self.vocabulary, self._folder, self._language = vocabulary, folder, language
+        self.network = SecondReader(len(vocabulary) + 2, language)
         self._optimizer = torch.optim.AdamW(self.network.parameters(), lr=PEAK, weight_decay=DECAY)
         folder.mkdir(parents=True, exist_ok=True)
 
     def fit(self, part: Part, held_out: Sequence[Example] = ()) -> None:
         """Learn a part, going on behind the last epoch that was kept."""
-        arrays = [arrays_of(e, self.vocabulary) for e in part.examples]
-        checked = [arrays_of(e, self.vocabulary) for e in held_out]
+        arrays = [arrays_of(e, self.vocabulary, self._language) for e in part.examples]
+        checked = [arrays_of(e, self.vocabulary, self._language) for e in held_out]
         total = part.epochs * math.ceil(len(arrays) / BATCH)
         for epoch in range(self._resumed(part), part.epochs):
             loss = self._epoch(arrays, part, epoch, total)

@@ -3,12 +3,11 @@
 import torch
 from torch import Tensor, nn
 
-from mirror.language.second.actions import MOST_ACTIONS, POINTERS, WORDS
-from mirror.language.second.items import FEATURES, KINDS, MOST_TOKENS, RELATIONS
+from mirror.language.second.action_language import ActionLanguage
+from mirror.language.second.items import KINDS, MOST_TOKENS, RELATIONS
 from mirror.language.second.likeness import axes
 
 WIDTH, HEADS, ENCODER_LAYERS, DECODER_LAYERS, INNER = 128, 4, 3, 2, 320
-ACTIONS = len(WORDS) + len(POINTERS)
 NOTHING = -1e9
 
 
@@ -91,21 +90,22 @@ class DecoderLayer(nn.Module):
 class SecondReader(nn.Module):
     """Items to actions."""
 
-    def __init__(self, vocabulary: int) -> None:
+    def __init__(self, vocabulary: int, language: ActionLanguage) -> None:
         super().__init__()
+        actions = len(language.words) + len(language.pointers)
         self.word = nn.Embedding(vocabulary, WIDTH, padding_idx=0)
         self.kind = nn.Embedding(len(KINDS), WIDTH)
-        self.feature = nn.Linear(len(FEATURES), WIDTH, bias=False)
+        self.feature = nn.Linear(len(language.features), WIDTH, bias=False)
         self.meaning = nn.Linear(axes(), WIDTH, bias=False)
         self.place = nn.Embedding(MOST_TOKENS + 1, WIDTH)
-        self.action = nn.Embedding(ACTIONS + 1, WIDTH)
-        self.step = nn.Embedding(MOST_ACTIONS + 1, WIDTH)
+        self.action = nn.Embedding(actions + 1, WIDTH)
+        self.step = nn.Embedding(language.most_actions + 1, WIDTH)
         self.pointed = nn.Linear(WIDTH, WIDTH)
         self.encoder = nn.ModuleList(EncoderLayer() for _ in range(ENCODER_LAYERS))
         self.decoder = nn.ModuleList(DecoderLayer() for _ in range(DECODER_LAYERS))
         self.n_encoder, self.n_decoder = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
         self.drop = nn.Dropout(0.1)
-        self.out = nn.Linear(WIDTH, len(WORDS))
+        self.out = nn.Linear(WIDTH, len(language.words))
         self.point, self.key = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
         for table in (self.word, self.kind, self.place, self.action, self.step):
             nn.init.normal_(table.weight, std=0.1)

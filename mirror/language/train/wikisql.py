@@ -10,7 +10,8 @@ from pathlib import Path
 
 from mirror.language.reading.lexemes import Token, cut, stems
 from mirror.language.reading.linking import Link, Linker
-from mirror.language.second.actions import Inexpressible, Writer
+from mirror.language.second.action_language import Inexpressible
+from mirror.language.second.actions import Writer
 from mirror.language.second.items import Found, _links, assembled
 from mirror.language.train.examples import Example
 from mirror.query.other_data.form import Asked, ColumnRef, Measure, Predicate
