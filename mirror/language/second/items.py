@@ -4,6 +4,7 @@ All of it is one sequence of items. A literal is something said that a query may
 value or a flag of the database, a quoted text, a table in a role.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -27,8 +28,7 @@ FEATURES = (
     "large", "key", "foreign", "unique", "few", "label", "year_like", "from", "until", "bare_year", "no", "whole_value",
     "dated", "second_name",
 )  # fmt: skip
-_FEATURE = {name: i for i, name in enumerate(FEATURES)}
-_KIND = {name: i for i, name in enumerate(KINDS)}
+KIND = {name: i for i, name in enumerate(KINDS)}
 # Relations of one item to another. Words of the question are told by how far apart they stand.
 FAR = 4
 RELATIONS = (
@@ -36,7 +36,7 @@ RELATIONS = (
     "in literal", "holds", "column of", "literal of", "in table", "has column", "key of", "has key", "beside",
     "refers", "referred", "to table", "from table", "table", "same words", "self",
 )  # fmt: skip
-_RELATION = {name: i for i, name in enumerate(RELATIONS)}
+RELATION = {name: i for i, name in enumerate(RELATIONS)}
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def assembled(database: Database, tokens: list[Token], times: list[Said], links:
     """Items of tokens, times and links that are there already."""
     literals = _literals(tokens, times, links)
     tables, columns = _kept(database, links, literals)
-    return _Assembly(database, tuple(tokens), tables, columns, tuple(literals), links).items()
+    return _OfDatabase(database, tuple(tokens), tables, columns, tuple(literals), links).items()
 
 
 def _literals(tokens: list[Token], times: list[Said], links: list[Found]) -> list[Literal]:
@@ -178,28 +178,28 @@ def _kept(
     return tuple(tables), tuple(all_columns)
 
 
-class _Assembly:
-    """Puts the arrays together."""
+class Assembly:
+    """Puts the arrays together: what is common to questions over databases and over the results."""
 
     def __init__(
         self,
-        database: Database,
         tokens: tuple[Token, ...],
-        tables: tuple[Relation, ...],
-        columns: tuple[tuple[Relation, Column], ...],
+        tables: Sequence[str],
+        columns: Sequence[tuple[str, str]],
         literals: tuple[Literal, ...],
         links: list[Found],
+        features: Sequence[str] = FEATURES,
     ) -> None:
-        self._database, self._tokens, self._literals, self._links = database, tokens, literals, links
-        self._tables, self._columns = tables, columns
+        self._tokens, self._literals, self._links = tokens, literals, links
         n = len(tokens) + len(tables) + len(columns) + len(literals)
+        self._feature = {name: i for i, name in enumerate(features)}
         self._kinds = np.zeros(n, np.int64)
-        self._features = np.zeros((n, len(FEATURES)), np.float32)
+        self._features = np.zeros((n, len(features)), np.float32)
         self._relations = np.zeros((n, n), np.uint8)
         self._words: list[tuple[str, ...]] = []
-        self._table_at = {r.name: len(tokens) + i for i, r in enumerate(tables)}
+        self._table_at = {name: len(tokens) + i for i, name in enumerate(tables)}
         first = len(tokens) + len(tables)
-        self._column_at = {(r.name, c.name): first + i for i, (r, c) in enumerate(columns)}
+        self._column_at = {at: first + i for i, at in enumerate(columns)}
 
     def items(self) -> Items:
         """All of it."""
@@ -208,11 +208,11 @@ class _Assembly:
         self._put_columns()
         self._put_literals()
         self._put_links()
-        np.fill_diagonal(self._relations, _RELATION["self"])
+        np.fill_diagonal(self._relations, RELATION["self"])
         return Items(
             self._tokens,
-            tuple(r.name for r in self._tables),
-            tuple((r.name, c.name) for r, c in self._columns),
+            tuple(self._table_at),
+            tuple(self._column_at),
             self._literals,
             tuple(self._words),
             self._kinds,
@@ -222,72 +222,37 @@ class _Assembly:
 
     def _set(self, at: int, *features: str) -> None:
         for feature in features:
-            self._features[at, _FEATURE[feature]] = 1
+            self._features[at, self._feature[feature]] = 1
 
     def _relate(self, one: int, other: int, relation: str, back: str) -> None:
-        self._relations[one, other] = _RELATION[relation]
-        self._relations[other, one] = _RELATION[back]
+        self._relations[one, other] = RELATION[relation]
+        self._relations[other, one] = RELATION[back]
 
     def _put_tokens(self) -> None:
         for i, token in enumerate(self._tokens):
             self._words.append((token.stem,))
-            self._kinds[i] = _KIND[token.kind]
+            self._kinds[i] = KIND[token.kind]
             if isinstance(token.number, int | float):
                 size = "small" if abs(token.number) <= 12 else "year" if 1900 <= token.number <= 2100 else "large"
                 self._set(i, size)
         count = len(self._tokens)
         apart = np.clip(np.arange(count)[None, :] - np.arange(count)[:, None], -FAR, FAR)
-        self._relations[:count, :count] = apart + FAR + _RELATION[f"apart {-FAR}"]
+        self._relations[:count, :count] = apart + FAR + RELATION[f"apart {-FAR}"]
 
     def _put_tables(self) -> None:
-        for relation in self._tables:
-            at = self._table_at[relation.name]
-            self._words.append(tuple(name_stems(relation.name)[:MOST_NAME_WORDS]))
-            self._kinds[at] = _KIND["table"]
-            if any(c.temporal for c in relation.columns):
-                self._set(at, "dated")
-        for one in self._table_at.values():
-            for other in self._table_at.values():
-                self._relations[one, other] = _RELATION["table"]
-        for key in self._database.foreign_keys:
-            if key.table in self._table_at and key.to in self._table_at:
-                self._relate(self._table_at[key.table], self._table_at[key.to], "to table", "from table")
+        """The words, kinds, features and relations of tables."""
+        raise NotImplementedError
 
     def _put_columns(self) -> None:
-        foreign = {(k.table, c) for k in self._database.foreign_keys for c in k.columns}
-        for relation, column in self._columns:
-            at = self._column_at[relation.name, column.name]
-            self._words.append(tuple(name_stems(column.name)[:MOST_NAME_WORDS]))
-            self._kinds[at] = _KIND[
-                "flag" if is_flag(column) else "column_date" if column.type == "date" else column.type
-            ]
-            told = {
-                "key": column.name in relation.key,
-                "foreign": (relation.name, column.name) in foreign,
-                "unique": column.unique,
-                "few": bool(column.values),
-                "label": column.name in label_columns(relation),
-                "year_like": isinstance(column.low, int) and column.low >= 1900 and _is_year(column.high),
-            }
-            self._set(at, *(name for name, holds in told.items() if holds))
-            for other_relation, other in self._columns:
-                if other_relation is relation:
-                    self._relations[at, self._column_at[relation.name, other.name]] = _RELATION["beside"]
-            table = self._table_at[relation.name]
-            self._relate(
-                at, table, *(("key of", "has key") if column.name in relation.key else ("in table", "has column"))
-            )
-        for key in self._database.foreign_keys:
-            for own, theirs in zip(key.columns, key.to_columns, strict=True):
-                if (key.table, own) in self._column_at and (key.to, theirs) in self._column_at:
-                    self._relate(self._column_at[key.table, own], self._column_at[key.to, theirs], "refers", "referred")
+        """Those of columns."""
+        raise NotImplementedError
 
     def _put_literals(self) -> None:
-        first = len(self._tokens) + len(self._tables) + len(self._columns)
+        first = len(self._tokens) + len(self._table_at) + len(self._column_at)
         for i, literal in enumerate(self._literals):
             at = first + i
             self._words.append(tuple(t.stem for t in self._tokens[literal.start : literal.end][:MOST_NAME_WORDS]))
-            self._kinds[at] = _KIND[f"lit_{literal.kind}"]
+            self._kinds[at] = KIND[f"lit_{literal.kind}"]
             for token in range(literal.start, min(literal.end, len(self._tokens))):
                 self._relate(token, at, "in literal", "holds")
             if literal.kind == "time":
@@ -299,7 +264,7 @@ class _Assembly:
                 self._set(at, size)
             for j, other in enumerate(self._literals):
                 if other.start < literal.end and literal.start < other.end:
-                    self._relations[at, first + j] = _RELATION["same words"]
+                    self._relations[at, first + j] = RELATION["same words"]
 
     def _timed(self, at: int, time: object) -> None:
         told = {"from": time.start, "until": time.end, "bare_year": time.years}  # type: ignore[attr-defined]
@@ -337,8 +302,67 @@ class _Assembly:
     def _meet(self, token: int, at: int, level: str) -> None:
         relation = {"exact": ("names", "named"), "part": ("part of", "has part"), "weak": ("like", "liked")}[level]
         self._relate(token, at, *relation)
-        kind = "table" if self._kinds[at] == _KIND["table"] else "column"
+        kind = "table" if self._kinds[at] == KIND["table"] else "column"
         self._set(at, f"{kind}_{'part' if kind == 'table' and level == 'weak' else level}")
+
+
+class _OfDatabase(Assembly):
+    """Tables and columns of a database."""
+
+    def __init__(
+        self,
+        database: Database,
+        tokens: tuple[Token, ...],
+        tables: tuple[Relation, ...],
+        columns: tuple[tuple[Relation, Column], ...],
+        literals: tuple[Literal, ...],
+        links: list[Found],
+    ) -> None:
+        super().__init__(tokens, [r.name for r in tables], [(r.name, c.name) for r, c in columns], literals, links)
+        self._database, self._tables, self._columns = database, tables, columns
+
+    def _put_tables(self) -> None:
+        for relation in self._tables:
+            at = self._table_at[relation.name]
+            self._words.append(tuple(name_stems(relation.name)[:MOST_NAME_WORDS]))
+            self._kinds[at] = KIND["table"]
+            if any(c.temporal for c in relation.columns):
+                self._set(at, "dated")
+        for one in self._table_at.values():
+            for other in self._table_at.values():
+                self._relations[one, other] = RELATION["table"]
+        for key in self._database.foreign_keys:
+            if key.table in self._table_at and key.to in self._table_at:
+                self._relate(self._table_at[key.table], self._table_at[key.to], "to table", "from table")
+
+    def _put_columns(self) -> None:
+        foreign = {(k.table, c) for k in self._database.foreign_keys for c in k.columns}
+        for relation, column in self._columns:
+            at = self._column_at[relation.name, column.name]
+            self._words.append(tuple(name_stems(column.name)[:MOST_NAME_WORDS]))
+            self._kinds[at] = KIND[
+                "flag" if is_flag(column) else "column_date" if column.type == "date" else column.type
+            ]
+            told = {
+                "key": column.name in relation.key,
+                "foreign": (relation.name, column.name) in foreign,
+                "unique": column.unique,
+                "few": bool(column.values),
+                "label": column.name in label_columns(relation),
+                "year_like": isinstance(column.low, int) and column.low >= 1900 and _is_year(column.high),
+            }
+            self._set(at, *(name for name, holds in told.items() if holds))
+            for other_relation, other in self._columns:
+                if other_relation is relation:
+                    self._relations[at, self._column_at[relation.name, other.name]] = RELATION["beside"]
+            table = self._table_at[relation.name]
+            self._relate(
+                at, table, *(("key of", "has key") if column.name in relation.key else ("in table", "has column"))
+            )
+        for key in self._database.foreign_keys:
+            for own, theirs in zip(key.columns, key.to_columns, strict=True):
+                if (key.table, own) in self._column_at and (key.to, theirs) in self._column_at:
+                    self._relate(self._column_at[key.table, own], self._column_at[key.to, theirs], "refers", "referred")
 
 
 def _is_year(high: object) -> bool:

@@ -1,0 +1,240 @@
+"""What the network sees of a question over the results: its words, benchmarks, columns of the catalogue and literals.
+
+Benchmarks take the part of tables. Curves of training and facts of machines are columns of tables of their own. Items,
+features and relations are those of questions over other data, with a few features more.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from mirror.language.other_data.spans import Span
+from mirror.language.phrases import time_cues
+from mirror.language.reading.lexemes import Token, cut, stems
+from mirror.language.reading.times import times_in
+from mirror.language.second.items import (
+    FEATURES, KIND, MOST_COLUMNS, MOST_NAME_WORDS, MOST_TOKENS, Assembly, Found, Items, Literal,
+)  # fmt: skip
+from mirror.language.second.likeness import vectors_of
+from mirror.language.second.results_numbers import HOW, UNIT_OF, NumberSaid, numbers_of, plain
+from mirror.language.second.results_phrases import CURVES, MACHINES, RESULTS, Phrases, phrases_of
+from mirror.query.errors import Impossible, Refusal
+from mirror.schema import catalog
+from mirror.schema.profile import Profile
+from mirror.table.values import Value
+
+MOST_LITERALS, MOST_TIMES, MOST_NUMBERS, MOST_BENCHMARKS = 36, 6, 20, 12
+RESULTS_FEATURES = (
+    *FEATURES, "metric", "axis", "info", "curve", "fact", "measured", "higher", "lower", "said value", "family",
+    *HOW,
+)  # fmt: skip
+_COMMON = (
+    "method", "dataset", "embedding_dim", "batch_size", "compression", "direction", "machine", "threads", "num_tables",
+    "num_rows", "seed", "cache", "started_at", "auc", "logloss", "memory_mb", "latency_us", "latency_p99_us",
+    "samples_per_s", "speedup", "verdict", "status", "sweep", "optimizer", "split",
+)  # fmt: skip
+# Columns that every trial has, whatever it measured.
+_ALWAYS = ("info", "key")
+_FAR = 9.0
+
+
+def results_items(question: str, profile: Profile, now: datetime) -> Items:
+    """The items of a question over the results."""
+    text = plain(question)
+    tokens = cut(text)[:MOST_TOKENS]
+    phrases = phrases_of(profile)
+    links = list(_links(tokens, phrases))
+    literals = _literals(tokens, links, text, now)
+    benchmarks, columns = _benchmarks(profile, links), _columns(profile, tokens, links)
+    return _OfResults(profile, tokens, benchmarks, columns, literals, links).items()
+
+
+def pointer_of(column: tuple[str, str]) -> str:
+    """What a column is pointed at as: a metric or curve, or what trials are told apart by."""
+    table, name = column
+    return "<metric>" if table == CURVES or (table == RESULTS and _role(name) == "metric") else "<column>"
+
+
+def _role(name: str) -> str:
+    return catalog.entry(name).role
+
+
+def _links(tokens: list[Token], phrases: Phrases) -> Iterator[Found]:
+    stemmed = [t.stem for t in tokens]
+    for i, token in enumerate(tokens):
+        here: list[Found] = []
+        for length in range(1, min(phrases.longest, len(tokens) - i) + 1):
+            here += [Found(i, i + length, link) for link in phrases.at(tuple(stemmed[i : i + length]))[:10]]
+        if not here and token.kind == "word":
+            here = [Found(i, i + 1, link) for link in phrases.corrected(token)[:4]]
+        yield from here
+
+
+def _literals(tokens: list[Token], links: list[Found], text: str, now: datetime) -> tuple[Literal, ...]:
+    numbers = list(numbers_of(tokens))[:MOST_NUMBERS]
+    times = _times(tokens, text, now)[:MOST_TIMES]
+    best: dict[tuple[object, ...], Found] = {}
+    for f in links:
+        if f.link.kind == "val":
+            at = (f.link.column, f.link.value)
+            if at not in best or (best[at].link.cost, best[at].start - best[at].end) > (f.link.cost, f.start - f.end):
+                best[at] = f
+    ranked = sorted(best.values(), key=lambda f: (f.link.cost - 0.1 * (f.end - f.start), f.start))
+    values = [Literal("value", f.start, f.end, f.link.value, f.link) for f in ranked]
+    return (*numbers, *times, *values)[:MOST_LITERALS]
+
+
+def _times(tokens: list[Token], text: str, now: datetime) -> list[Literal]:
+    """The times of the calendar, and the one that the grammar of the results finds, to the minute."""
+    said = times_in(tokens, now)
+    found = [Literal("time", t.start, t.end, t.time) for t in said if t.end <= MOST_TOKENS]
+    for i, token in enumerate(tokens):  # "before and after 2026-11-01": the day itself too
+        days = times_in([token], now) if token.kind == "date" else []
+        found += [Literal("time", i, i + 1, day.time) for day in days if all(day.time != k.value for k in found)]
+    try:
+        cue = time_cues.find(text, now)[0]
+    except (Refusal, Impossible):
+        return found
+    if cue.start is None and cue.end is None:
+        return found
+    if all((k.value.start, k.value.end) != (cue.start, cue.end) for k in found):  # type: ignore[attr-defined]
+        words = [t.text for t in cut(cue.phrase)]
+        texts = [t.text for t in tokens]
+        places = (i for i in range(len(texts)) if texts[i : i + len(words)] == words)
+        place = next(places, found[0].start if found else None)
+        if place is not None:
+            end = min(len(tokens), place + len(words))
+            found.insert(0, Literal("time", place, end, Span(cue.start, cue.end, cue.phrase)))
+    return found
+
+
+def _benchmarks(profile: Profile, links: list[Found]) -> list[str]:
+    said = [f.link.table for f in links if f.link.kind == "rel" and f.link.cost <= 0.1]
+    return list(dict.fromkeys([*profile.benchmarks, *said]))[:MOST_BENCHMARKS]
+
+
+def _columns(profile: Profile, tokens: list[Token], links: list[Found]) -> list[tuple[str, str]]:
+    """The columns that are there or named; the common ones, and of the others those nearest to what is said."""
+    said: dict[tuple[str, str], float] = {}
+    for f in links:
+        if f.link.kind in ("col", "val") and f.link.column:
+            at = (f.link.table, f.link.column)
+            said[at] = min(said.get(at, _FAR), f.link.cost)
+    there = [at for at in _known(profile) if _is_there(at, profile) or said.get(at, _FAR) <= 0.1]
+    if len(there) <= MOST_COLUMNS:
+        return there
+    alike = _alike(tokens, there)
+    common = {(RESULTS, name) for name in _COMMON}
+    nearest = sorted(there, key=lambda at: (at not in common, said.get(at, _FAR), -alike[at]))[:MOST_COLUMNS]
+    return [at for at in there if at in nearest]
+
+
+def _known(profile: Profile) -> list[tuple[str, str]]:
+    curves = dict.fromkeys([*profile.curves, *catalog.curve_synonyms()])
+    facts = catalog.words()["machine_facts"]
+    results = [(RESULTS, name) for name in catalog.entries() if name != "benchmark"]
+    return [*results, (RESULTS, "benchmark"), *((CURVES, c) for c in curves), *((MACHINES, f) for f in facts)]
+
+
+def _is_there(at: tuple[str, str], profile: Profile) -> bool:
+    table, name = at
+    if table == CURVES:
+        return name in profile.curves
+    if table == MACHINES or name in _COMMON or _role(name) in _ALWAYS:
+        return True
+    if _role(name) == "axis":
+        return bool(profile.values(name)) or name not in profile.distinct
+    return name in ("duration_s", "sample_count") or any(name in profile.metrics(b) for b in profile.benchmarks)
+
+
+def _alike(tokens: list[Token], columns: list[tuple[str, str]]) -> dict[tuple[str, str], float]:
+    """How alike each column and the likeliest word of the question are."""
+    asked = vectors_of([t.stem for t in tokens] or [""])
+    return {at: float((vectors_of(_words(at)) @ asked.T).max(initial=0.0)) for at in columns}
+
+
+def _words(at: tuple[str, str]) -> tuple[str, ...]:
+    """The stems of a column's name and label, and of what else it is called."""
+    table, name = at
+    if table == RESULTS:
+        entry = catalog.entry(name)
+        names: list[str] = [entry.label, name, *(s for s in entry.synonyms if " " not in s)]
+    elif table == CURVES:
+        names = [name, *catalog.curve_synonyms().get(name, ())]
+    else:
+        names = [name, *catalog.words()["machine_facts"][name]]
+    return tuple(dict.fromkeys(s for n in names for s in stems(n.replace("_", " "))))[:MOST_NAME_WORDS]
+
+
+class _OfResults(Assembly):
+    """Benchmarks and columns of the results."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        tokens: list[Token],
+        benchmarks: list[str],
+        columns: list[tuple[str, str]],
+        literals: tuple[Literal, ...],
+        links: list[Found],
+    ) -> None:
+        super().__init__(tuple(tokens), benchmarks, columns, literals, links, RESULTS_FEATURES)
+        self._profile = profile
+
+    def items(self) -> Items:
+        """All of it, with what numbers may be of."""
+        made = super().items()
+        for i, literal in enumerate(self._literals):
+            if isinstance(literal, NumberSaid):
+                self._put_number(made.first_literal + i, literal)
+            elif isinstance(literal.value, tuple):
+                self._set(made.first_literal + i, "family")
+        return made
+
+    def _put_tables(self) -> None:
+        for benchmark, at in self._table_at.items():
+            self._words.append(stems(benchmark.replace("_", " "))[:MOST_NAME_WORDS])
+            self._kinds[at] = KIND["table"]
+            if benchmark in self._profile.benchmarks:
+                self._set(at, "measured")
+            for other in self._table_at.values():
+                self._relate(at, other, "table", "table")
+
+    def _put_columns(self) -> None:
+        for (table, name), at in self._column_at.items():
+            self._words.append(_words((table, name)))
+            entry = catalog.entry(name)
+            kind = "text" if table == MACHINES else "real" if table == CURVES else entry.type or "text"
+            self._kinds[at] = KIND[kind if kind in KIND else "text"]
+            role = {CURVES: "curve", MACHINES: "fact"}.get(table, entry.role)
+            self._set(at, *(f for f in (role, entry.better) if f in self._feature))
+            self._beside(at, table, name)
+
+    def _beside(self, at: int, table: str, name: str) -> None:
+        """What a column is measured in, and the columns of its kind."""
+        for (other_table, other), place in self._column_at.items():
+            if other_table == table and (table != RESULTS or _role(other) == _role(name)):
+                self._relate(at, place, "beside", "beside")
+        for benchmark, place in self._table_at.items():
+            training = table == CURVES and benchmark == "training"
+            held = name in self._profile.metrics(benchmark) or bool(self._profile.values(name, benchmark))
+            if training or (table == RESULTS and held):
+                self._relate(at, place, "in table", "has column")
+                self._set(at, "measured")
+
+    def _put_number(self, at: int, number: NumberSaid) -> None:
+        """How it is meant, the axes that have such a value, and the metrics of its unit."""
+        self._set(at, number.how)
+        for (table, name), place in self._column_at.items():
+            if table != RESULTS:
+                continue
+            entry = catalog.entry(name)
+            unit = entry.unit and UNIT_OF.get(number.how) == entry.unit and entry.role == "metric"
+            if entry.numeric and _holds(self._profile.values(name), number.value):
+                self._relate(place, at, "column of", "literal of")
+                self._set(at, "said value")
+            elif unit:
+                self._relate(place, at, "column of", "literal of")
+
+
+def _holds(values: tuple[Value, ...], number: object) -> bool:
+    return any(value == number for value in values if isinstance(value, int | float) and not isinstance(value, bool))
