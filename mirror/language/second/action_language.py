@@ -103,4 +103,4 @@ class ActionLanguage:
 
     def there(self, classes: np.ndarray) -> frozenset[str]:
         """The kinds of pointers that have an item."""
-        return frozenset(kind for kind, some in zip(self.pointers, classes.any(0), strict=True) if some)
+        return frozenset(kind for i, kind in enumerate(self.pointers) if classes[:, i].any())

@@ -49,11 +49,12 @@ def second_readings(question: str, database: Database, now: datetime, beam: int 
             built = build(asked, database)
         except (Inexpressible, Refusal, KeyError, IndexError, ValueError):
             continue
-        found.setdefault(asked, SecondReading(asked, built, line.score, _unread(items, line.actions)))
+        found.setdefault(asked, SecondReading(asked, built, line.score, unread(items, line.actions)))
     return list(found.values())
 
 
-def _unread(items: Items, actions: tuple[Action, ...]) -> tuple[str, ...]:
+def unread(items: Items, actions: tuple[Action, ...], denied_by: frozenset[str] = _DENIED) -> tuple[str, ...]:
+    """Numbers, quoted texts, times and negations of the question that a line of actions leaves out."""
     used = [items.literals[a.item - items.first_literal] for a in actions if a.item >= items.first_literal]
     taken = {at for literal in used for at in range(literal.start, literal.end)}
     found = []
@@ -64,6 +65,6 @@ def _unread(items: Items, actions: tuple[Action, ...]) -> tuple[str, ...]:
             if token.kind in ("number", "quoted", "date") or literal.kind == "time":
                 found.append(" ".join(t.text for t in items.tokens[literal.start : literal.end]))
                 taken |= said
-    denied = any(a.word in _DENIED for a in actions) or any(literal.link and not literal.value for literal in used)
+    denied = any(a.word in denied_by for a in actions) or any(literal.link and not literal.value for literal in used)
     found += [t.text for t in items.tokens if t.text in _NEGATIONS and not denied]
     return tuple(dict.fromkeys(found))

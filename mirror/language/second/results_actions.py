@@ -13,8 +13,20 @@ from mirror.language.phrases.time_cues import in_sql
 from mirror.language.second.action_language import Action, Inexpressible
 from mirror.language.second.items import Items, Literal
 from mirror.language.second.results_grammar import (
-    AGGREGATES, CLAIMS, COLUMN, METRIC, MOST_ACTIONS, NUMBER, NUMBERS, PLACES, SOURCES, TABLE, TIME, TO_FINISH, VALUE,
-)  # fmt: skip
+    AGGREGATES,
+    CLAIMS,
+    COLUMN,
+    METRIC,
+    MOST_ACTIONS,
+    NUMBER,
+    NUMBERS,
+    PLACES,
+    SOURCES,
+    TABLE,
+    TIME,
+    TO_FINISH,
+    VALUE,
+)
 from mirror.language.second.results_items import pointer_of
 from mirror.language.second.results_phrases import CURVES, MACHINES, RESULTS
 from mirror.query.spec import ChartType, ChartWish, Filter, Metric, Order, QuerySpec
@@ -452,12 +464,12 @@ class ResultsReader:
         if not any(isinstance(v, _End) for v in condition.values):
             return condition
         values = []
+        others = [f for f in among if f is not condition]
         for value in condition.values:
-            if isinstance(value, _End):
-                value = _end_of(condition.column, value, [f for f in among if f is not condition], self._profile)
-            if value is None:
+            known = _end_of(condition.column, value, others, self._profile) if isinstance(value, _End) else value
+            if known is None:
                 raise Inexpressible(f"no value of {condition.column}")
-            values.append(value)
+            values.append(known)
         return replace(condition, values=tuple(values))
 
     def _condition(self) -> list[Filter]:
@@ -505,9 +517,9 @@ class ResultsReader:
                 found.append(("benchmark", self._items.tables[place - self._items.first_table]))
             else:
                 literal = self._pointed()
-                assert literal.link and literal.link.column
+                assert literal.link
                 values: Any = literal.value if isinstance(literal.value, tuple) else (literal.value,)
-                found += [(literal.link.column, value) for value in values]
+                found += [(str(literal.link.column), value) for value in values]
             if not self._said("or"):
                 break
         if len({column for column, _ in found}) != 1:

@@ -12,8 +12,16 @@ from mirror.language.phrases import time_cues
 from mirror.language.reading.lexemes import Token, cut, stems
 from mirror.language.reading.times import times_in
 from mirror.language.second.items import (
-    FEATURES, KIND, MOST_COLUMNS, MOST_NAME_WORDS, MOST_TOKENS, Assembly, Found, Items, Literal,
-)  # fmt: skip
+    FEATURES,
+    KIND,
+    MOST_COLUMNS,
+    MOST_NAME_WORDS,
+    MOST_TOKENS,
+    Assembly,
+    Found,
+    Items,
+    Literal,
+)
 from mirror.language.second.likeness import vectors_of
 from mirror.language.second.results_numbers import HOW, UNIT_OF, NumberSaid, numbers_of, plain
 from mirror.language.second.results_phrases import CURVES, MACHINES, RESULTS, Phrases, phrases_of

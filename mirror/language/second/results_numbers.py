@@ -1,4 +1,4 @@
-"""Numbers of a question over the results, with all that they may stand for: `0.5 MB`, `95 %`, `10x`, `a tenth`, `1M`."""
+"""Numbers of a question over the results and what they may stand for: `0.5 MB`, `95 %`, `10x`, `a tenth`, `1M`."""
 
 import re
 import unicodedata

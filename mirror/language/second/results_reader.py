@@ -1,0 +1,61 @@
+"""Questions over the results read by a network alone: asked forms, completed, with what they leave unread."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from mirror.language.second.action_language import Inexpressible
+from mirror.language.second.network import trained
+from mirror.language.second.reader import BEAM, unread
+from mirror.language.second.results_actions import ResultsReader
+from mirror.language.second.results_grammar import RESULTS_LANGUAGE
+from mirror.language.second.results_items import results_items
+from mirror.query.check import SpecError, check
+from mirror.query.complete import complete
+from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.spec import QuerySpec
+from mirror.schema.profile import Profile
+
+RESULTS_WEIGHTS = Path(__file__).with_name("results.npz")
+# What tells that a negation of the question was read: "not dominated", "no more than", "without losing quality".
+_DENIED = frozenset(("not", "<>", "not in", "front", "within", "<=", ">=", "slower", "worse"))
+
+
+@dataclass(frozen=True)
+class SecondResultsReading:
+    """One reading of the network.
+
+    Attributes:
+        asked: the form as it was asked.
+        spec: the same, completed with what the results leave open.
+        score: logarithm of its probability.
+        unread: numbers, times and negations that it leaves out.
+    """
+
+    asked: QuerySpec
+    spec: QuerySpec
+    score: float
+    unread: tuple[str, ...]
+
+
+def second_results_readings(
+    question: str, profile: Profile, now: datetime, beam: int = BEAM
+) -> list[SecondResultsReading]:
+    """The likeliest readings, the likeliest first; none where no network ships or no form can be answered."""
+    network = trained(RESULTS_WEIGHTS, RESULTS_LANGUAGE)
+    if network is None:
+        return []
+    items = results_items(question, profile, now)
+    if not items.tokens:
+        return []
+    found: dict[QuerySpec, SecondResultsReading] = {}
+    for line in network.lines(items, beam):
+        try:
+            asked = ResultsReader(line.actions, items, profile).asked()
+            spec = complete(asked, profile, question)
+            check(spec)
+        except (Inexpressible, Refusal, Ambiguity, SpecError, KeyError):
+            continue
+        left = unread(items, line.actions, _DENIED)
+        found.setdefault(asked, SecondResultsReading(asked, spec, line.score, left))
+    return list(found.values())
