@@ -15,23 +15,27 @@ from mirror.language.second import likeness, network
 from mirror.language.second.action_language import Inexpressible
 from mirror.language.second.actions import ASKED, Writer
 from mirror.language.second.items import items_of
+from mirror.language.second.results_grammar import RESULTS_LANGUAGE
+from mirror.language.second.results_reader import RESULTS_WEIGHTS
 from mirror.language.train import vectors, wikisql
 from mirror.language.train.examples import Example, vocabulary
 from mirror.language.train.judged import NOW, Judged, judged
 from mirror.language.train.learn import Learner, Part
-
 from mirror.language.train.rank import fit
+from mirror.language.train.results_wordings import results_examples, results_profiles, results_wordings
 from mirror.language.train.wordings import database_of, for_ranking, for_reading, wordings
 
 _log = logging.getLogger(__name__)
-_LEAST = 30  # how often a stem must be there to have a place of its own
+_LEAST, _LEAST_IN_RESULTS = 30, 4  # how often a stem must be there to have a place of its own
 _BY_RULES = 250  # examples per database
 
 
 def main() -> None:
     """Reads the command line. Two hours and a half on two cores, most of it the second reader."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="*", choices=("vectors", "reader", "ranker", []), default=["reader", "ranker"])
+    parser.add_argument(
+        "what", nargs="*", choices=("vectors", "reader", "results", "ranker", []), default=["reader", "ranker"]
+    )
     parser.add_argument("--folder", type=Path, default=Path("build/train"), help="checkpoints, to go on from")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
@@ -42,6 +46,8 @@ def main() -> None:
         _log.info("%d stems", vectors.write(likeness.TABLE))
     if "reader" in given.what:
         _reader(given.folder)
+    if "results" in given.what:
+        _results(given.folder)
     if "ranker" in given.what:
         _ranker(given.folder)
 
@@ -57,6 +63,17 @@ def _reader(folder: Path) -> None:
     learner.fit(Part("by rules", [*by_rules, *worded], 4))
     learner.fit(Part("wordings", [*worded, *rng.sample(by_rules, len(by_rules) // 6)], 14))
     learner.write(network.WEIGHTS)
+
+
+def _results(folder: Path) -> None:
+    """The second reader of the results; where that of other data is there already, it goes on from it."""
+    learnt, checked = results_examples(list(results_wordings()), results_profiles(folder / "profiles.json"))
+    _log.info("%d examples to learn, %d to check by", len(learnt), len(checked))
+    learner = Learner(vocabulary(learnt, _LEAST_IN_RESULTS), folder, RESULTS_LANGUAGE)
+    if network.WEIGHTS.is_file():
+        learner.begin_with(network.WEIGHTS, ASKED)
+    learner.fit(Part("results", learnt, 40), checked)
+    learner.write(RESULTS_WEIGHTS)
 
 
 def _wikisql() -> list[Example]:

@@ -46,6 +46,27 @@ class Learner:
         self._optimizer = torch.optim.AdamW(self.network.parameters(), lr=PEAK, weight_decay=DECAY)
         folder.mkdir(parents=True, exist_ok=True)
 
+    def begin_with(self, path: Path, language: ActionLanguage) -> None:
+        """Start from what the network of another language has learnt, as far as both share words and shapes."""
+        with np.load(path, allow_pickle=False) as held:
+            theirs = {name: torch.from_numpy(held[name].astype(np.float32)) for name in held.files[1:]}
+            words = str(held["vocabulary"]).split("\n")
+        known = {word: i + 2 for i, word in enumerate(words)}
+        vocabulary = {0: 0, 1: 1, **{i: known[w] for w, i in self.vocabulary.items() if w in known}}
+        shared = {i: language.word_at[w] for w, i in self._language.word_at.items() if w in language.word_at}
+        pointed = {len(self._language.words) + i: len(language.words) + language.pointer_at[kind]
+                   for kind, i in self._language.pointer_at.items() if kind in language.pointer_at}  # fmt: skip
+        rows = {"word.weight": vocabulary, "action.weight": shared | pointed, "out.weight": shared, "out.bias": shared}
+        own = self.network.state_dict()
+        with torch.no_grad():
+            for name, weights in theirs.items():
+                if name in rows:
+                    own[name][list(rows[name])] = weights[list(rows[name].values())]
+                elif own[name].shape == weights.shape:
+                    own[name].copy_(weights)
+                else:  # more features than there were
+                    own[name][:, : weights.shape[1]] = weights
+
     def fit(self, part: Part, held_out: Sequence[Example] = ()) -> None:
         """Learn a part, going on behind the last epoch that was kept."""
         arrays = [arrays_of(e, self.vocabulary, self._language) for e in part.examples]
