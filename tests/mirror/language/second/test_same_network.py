@@ -1,0 +1,74 @@
+"""The network in numpy computes what the one in torch does, and learns questions over the results."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mirror.language.grammar.grammar import parse
+from mirror.language.second.action_language import Action
+from mirror.language.second.network import Network, _Beam
+from mirror.language.second.results_actions import ResultsReader, ResultsWriter, bare_of
+from mirror.language.second.results_grammar import RESULTS_LANGUAGE
+from mirror.language.second.results_items import results_items
+from tests.mirror.language.second.results_questions import NOW, PROFILE, QUESTIONS
+
+torch = pytest.importorskip("torch", reason="torch is needed for training alone")
+
+from mirror.language.train.examples import Example, arrays_of, batch_of, vocabulary  # noqa: E402
+from mirror.language.train.learn import Learner, Part  # noqa: E402
+
+
+def _examples(questions: tuple[str, ...]) -> list[Example]:
+    found = []
+    for question in questions:
+        items = results_items(question, PROFILE, NOW)
+        line = ResultsWriter(parse(question, PROFILE, NOW), items, PROFILE).line()
+        found.append(Example(items, tuple(line), question))
+    return found
+
+
+def _learner(examples: list[Example], folder: Path) -> Learner:
+    return Learner(vocabulary(examples, 1), folder, RESULTS_LANGUAGE)
+
+
+def test_numpy_computes_what_torch_does(tmp_path: Path) -> None:
+    examples = _examples(QUESTIONS[:3])
+    learner = _learner(examples, tmp_path)
+    learner.write(tmp_path / "weights.npz")
+    network = Network.load(tmp_path / "weights.npz", RESULTS_LANGUAGE)
+    learner.network.load_state_dict({n: w.half().float() for n, w in learner.network.state_dict().items()})
+    learner.network.eval()
+    for example in examples:
+        arrays = arrays_of(example, learner.vocabulary, RESULTS_LANGUAGE)
+        with torch.no_grad():
+            wanted = learner.network(batch_of([arrays], 0.0, np.random.default_rng(0)))[0].numpy()
+        beam = _Beam(network, example.items, network._encode(example.items), 1)
+        past: list[tuple[np.ndarray, np.ndarray]] = []
+        for at, last in enumerate((Action(""), *example.line[:-1])):
+            logits = beam._next(at, [last], past)[0]
+            may = wanted[at] > -1e8
+            assert np.allclose(logits[may], wanted[at][may], atol=1e-4)
+
+
+def test_a_few_questions_are_learnt_by_heart(tmp_path: Path) -> None:
+    examples = _examples(QUESTIONS[:4])
+    learner = _learner(examples, tmp_path)
+    learner.fit(Part("by heart", examples, 60, forget=0.0))
+    learner.write(tmp_path / "weights.npz")
+    network = Network.load(tmp_path / "weights.npz", RESULTS_LANGUAGE)
+    for example in examples:
+        line = network.lines(example.items)[0]
+        read = bare_of(ResultsReader(line.actions, example.items, PROFILE).asked())
+        assert read == bare_of(parse(example.group, PROFILE, NOW))
+
+
+def test_what_another_network_knows_is_taken_over(tmp_path: Path) -> None:
+    examples = _examples(QUESTIONS[:2])
+    first, second = (Learner(vocabulary(examples, 1), tmp_path, RESULTS_LANGUAGE, seed) for seed in (0, 1))
+    first.write(tmp_path / "weights.npz")
+    second.begin_with(tmp_path / "weights.npz", RESULTS_LANGUAGE)
+    theirs = {name: w.half().float() for name, w in first.network.state_dict().items()}
+    for name, weights in second.network.state_dict().items():
+        if name != "action.weight":  # the last of its rows is nobody's
+            assert torch.equal(weights, theirs[name]), name
