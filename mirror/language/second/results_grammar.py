@@ -20,11 +20,12 @@ _SECTIONS = (
     ("log y",), ("linear",), ("end",),
 )  # fmt: skip
 _SECTION_AT = {word: i for i, words in enumerate(_SECTIONS) for word in words}
-RESULTS_WORDS = (
+_WORDS = (
     *_SHAPES, *(f"of {source}" for source in SOURCES), "raw", *AGGREGATES, *_SECTION_AT, *_COMPARED, "not", "or",
     "and", "in", "not in", "between", "since", "before", "until", *NUMBERS, *PLACES, "trials", "asc", "desc", ",",
     "baseline", "as good", *_CHARTS, "no chart",
 )  # fmt: skip
+RESULTS_WORDS = tuple(dict.fromkeys(_WORDS))  # `count` is a shape and an aggregate
 TABLE, COLUMN, NUMBER, TIME, VALUE, METRIC = _POINTERS = (
     "<table>", "<column>", "<number>", "<time>", "<value>", "<metric>",
 )  # fmt: skip

@@ -72,7 +72,7 @@ def _results(folder: Path) -> None:
     learner = Learner(vocabulary(learnt, _LEAST_IN_RESULTS), folder, RESULTS_LANGUAGE)
     if network.WEIGHTS.is_file():
         learner.begin_with(network.WEIGHTS, ASKED)
-    learner.fit(Part("results", learnt, 40), checked)
+    learner.fit(Part("results", learnt, 20), checked)
     learner.write(RESULTS_WEIGHTS)
 
 
