@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from db.plain_text import plain_text
 from mirror.answer.answer import Answer
 from mirror.answer.policy import MOST_READINGS
 from mirror.answer.proposal import Proposal, is_named
-from mirror.answer.subject import Subject, asked_back, refused
+from mirror.answer.subject import FAILURES, Subject, asked_back, refused
 from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.other_data_process import OtherDataSource
@@ -35,6 +36,7 @@ _log = logging.getLogger(__name__)
 _COMPARED_S = 3.0  # how long an embedded reading may run that is only compared
 _NEAREST = 4  # saved questions that the model is shown
 _MOST_CHOICES = 4
+_MAX_CHOICE = 200  # characters
 _AGREED = "The language model and the grammar come to the same rows."
 _UNCONFIRMED = "The grammar does not understand this question, so nothing confirms the model's reading."
 _INSTEAD = "The built-in grammar read the question instead."
@@ -91,6 +93,12 @@ def answer_of(question: str, now: datetime, after: Answer | None, embedded: Embe
     except LlmError as error:
         note = " ".join(filter(None, (f"{error} {_INSTEAD}", first.note)))
         return _with_sent(replace(first, note=note), error.sent, error.tokens)
+    except FAILURES:
+        raise
+    except Exception:  # as for any question: a fault of Mirror's is told, and the log has what was wrong
+        _log.exception("A question could not be read with the language model")
+        note = f"The language model could not be asked, by a fault of Mirror's. {_INSTEAD}"
+        return replace(first, note=" ".join(filter(None, (note, first.note))))
 
 
 def _with_sent(answer: Answer, sent: str, tokens: Tokens) -> Answer:
@@ -156,7 +164,7 @@ class _Comparison:
             answer = answer if whole else self._by_model(chosen)
             return replace(answer, engine="llm", agreement=Agreement(True, _AGREED))
         if self._sure:
-            return self._both(chosen, same)
+            return self._both(chosen, same if whole else None)
         if self.first.status == "ambiguous":
             agreement = Agreement(None, f"The grammar would have asked back: {self.first.summary}")
         else:
@@ -191,7 +199,8 @@ class _Comparison:
         if same is not None:
             other = Proposal(sentence(same, self.embedded.database), same)
         else:
-            other = Proposal("; ".join(("As the language model reads it", *chosen.notes)), None, chosen.sql)
+            said = f": {'; '.join(chosen.notes)}" if chosen.notes else ""
+            other = Proposal(plain_text(f"As the language model reads it{said}", _MAX_CHOICE), None, chosen.sql)
         offered = (*self._offered(), other)
         told = Ambiguity("The language model and the grammar read this differently: which is meant?",
                          tuple(p.text for p in offered))  # fmt: skip
@@ -235,7 +244,7 @@ class _Comparison:
             return self.embedded.source.run(built.sql, time_limit_s=_COMPARED_S).rows
         except QueryCancelled:
             raise
-        except (Refusal, GuardError, QueryError, QueryStopped):
+        except (Refusal, GuardError, QueryError, QueryStopped, KeyError, IndexError):
             return None
 
 

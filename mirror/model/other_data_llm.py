@@ -20,7 +20,7 @@ from mirror.table.alike import Rows, holds, is_empty
 
 CANDIDATES = 3
 _ROW_CAP = 1000  # of rows that are compared: as many as an answer shows
-_MAX_REASON = 240  # two lines
+_MAX_REASON = 160  # characters: two lines with what stands before it
 _MAX_CHOICE = 200
 _MOST_CHOICES = 3
 _LINK = re.compile(r"://|\bwww\.|\]\(", re.IGNORECASE)

@@ -294,7 +294,7 @@ def test_the_model_may_decline(server, shop):
     found = asked(UNKNOWN, shop)
     assert (found.status, found.engine, found.sql) == ("refused", "llm", None)
     assert found.summary.startswith("The language model finds no answer in these data: The data hold nothing about")
-    assert len(found.summary) < 300
+    assert len(found.summary) < 240
     assert found.sent
     server.replies = [says(answer(why="See [here](https://evil.example)"))]
     assert "evil" not in asked(UNKNOWN, shop).summary
@@ -317,6 +317,14 @@ def test_the_model_may_ask_back(server, shop):
     assert (back.status, back.engine) == ("ambiguous", "llm")
     assert back.suggestions == choices[:2]
     assert back.summary == "This can be read in 2 ways: which is meant?"
+
+
+def test_a_fault_beside_the_model_leaves_the_embedded_readers(server, shop, monkeypatch):
+    monkeypatch.setattr("mirror.model.other_data_llm.extract", lambda *given: {}["nothing"])
+    found = asked(KNOWN, shop)
+    assert (found.status, found.engine) == ("answered", "grammar")
+    assert "by a fault of Mirror's" in found.note
+    assert server.requests == []
 
 
 # -- agreement ---------------------------------------------------------------------------------------------------------
@@ -346,7 +354,7 @@ def test_where_they_differ_and_the_embedded_readers_are_sure_both_are_shown(serv
     back = asked(KNOWN, shop)
     assert (back.status, back.engine, back.agreement.same) == ("ambiguous", "llm", False)
     grammars, models = back.suggestions
-    assert models == "As the language model reads it; heads"
+    assert models == "As the language model reads it: heads"
     requests = len(server.requests)
     chosen = asked(models, shop, after=back)
     assert (chosen.engine, chosen.read_as) == ("llm", models)
