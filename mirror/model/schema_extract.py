@@ -102,7 +102,7 @@ def extract(question: str, database: Database, now: datetime, with_rows: bool = 
 class _Ranks:
     """How near columns are to a question that names some tables and columns."""
 
-    def __init__(self, database: Database, named: Sequence[str], linked: set[tuple[str, str | None]]) -> None:
+    def __init__(self, database: Database, named: Sequence[str], linked: set[tuple[str, str]]) -> None:
         self._named = set(named)
         self._linked = linked
         pairs = combinations(named[:_MOST_LINKED], 2)

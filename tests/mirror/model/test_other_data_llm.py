@@ -364,6 +364,30 @@ def test_where_they_differ_and_the_embedded_readers_are_sure_both_are_shown(serv
     assert "--choose 1" in as_text(back)
 
 
+UNSURE = "patrons with open orders"
+
+
+def test_a_reading_that_would_only_be_shown_is_answered_where_the_model_agrees(server, shop):
+    assert asked(UNSURE, shop, use_model=False).status == "ambiguous"
+    server.replies = [says(answer("SELECT name FROM customers WHERE id IN (SELECT customer_id FROM orders "
+                                  "WHERE status = 'open')"))]  # fmt: skip
+    found = asked(UNSURE, shop)
+    assert (found.status, found.engine, found.agreement.same) == ("answered", "llm", True)
+    assert found.form is not None
+    assert found.table.rows == (("Anna Berg",), ("Dora Falk",))
+
+
+def test_where_the_embedded_readers_are_unsure_the_model_answers_and_theirs_is_offered(server, shop):
+    server.replies = [says(answer("SELECT count(*) AS n FROM orders WHERE status = 'open'"))]
+    found = asked(UNSURE, shop)
+    assert (found.status, found.engine, found.agreement.same) == ("answered", "llm", None)
+    assert found.agreement.sentence == "The grammar would have asked back: Is this meant?"
+    assert found.table.rows == ((8,),)
+    assert found.suggestions == ("Show customers with name where the order status is open",)
+    assert len(asked(found.suggestions[0], shop, after=found).table.rows) == 2
+    assert len(server.requests) == 1
+
+
 def test_a_follow_up_of_sql_is_read_by_the_model(server, shop):
     server.replies = [says(answer("SELECT 5 AS n"))]
     before = asked(UNKNOWN, shop)
