@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from mirror.answer import policy
+from mirror.answer import model_reading, policy
 from mirror.answer.answer import Answer
 from mirror.answer.explained import reading_in_words
 from mirror.answer.proposal import chosen
@@ -88,14 +88,19 @@ class OtherData:
         return ran(blank, run)
 
     def in_words(self, question: str, use_model: bool, now: datetime | None, after: Answer | None) -> Answer:
-        """The answer of a question in plain words; no language model reads it. Raises Refusal or Ambiguity."""
+        """The answer of a question in plain words. Raises Refusal or Ambiguity."""
         try:
             kept, note = Saved(saved_path_of(self.source.location.where)).find(question), ""
         except SavedError as error:
             kept, note = None, str(error)
         if kept:
             return replace(self.run_sql(kept.sql, question), read_as=kept.said, engine="saved")
-        answer = self._read(question, now or datetime.now(UTC).replace(tzinfo=None), after)
+        now = now or datetime.now(UTC).replace(tzinfo=None)
+        if use_model and model_reading.configured():
+            embedded = model_reading.Embedded(self, self.source, self._database, self._read, self._of_form, _slots)
+            answer = model_reading.answer_of(question, now, after, embedded)
+        else:
+            answer = self._read(question, now, after)
         return replace(answer, note=" ".join(filter(None, (note, answer.note))))
 
     def _read(self, question: str, now: datetime, after: Answer | None) -> Answer:
