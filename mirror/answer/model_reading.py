@@ -5,20 +5,18 @@ differ, both are offered if the embedded readers are sure, else the model's is t
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from db.plain_text import plain_text
 from mirror.answer.answer import Answer
-from mirror.answer.policy import MOST_READINGS
 from mirror.answer.proposal import Proposal, is_named
 from mirror.answer.subject import FAILURES, Subject, asked_back, refused
 from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.other_data_process import OtherDataSource
 from mirror.language.other_data import table_followup as followup
-from mirror.language.reading.reading import readings
 from mirror.model.llm import Declined, LlmError, LlmFrontEnd
 from mirror.model.other_data_llm import AskedBack, Chosen, write_sql
 from mirror.model.other_data_prompt import Before
@@ -53,6 +51,7 @@ class Embedded:
         read: their answer of a question, or one that asks back; it raises Refusal or Ambiguity.
         of_form: the answer of a form; it raises Impossible.
         slots: what reads the words of a follow-up.
+        forms: the likeliest readings of a question.
     """
 
     subject: Subject
@@ -61,6 +60,7 @@ class Embedded:
     read: Callable[[str, datetime, Answer | None], Answer]
     of_form: Callable[[str, Asked], Answer]
     slots: followup.Reader
+    forms: Callable[[str, datetime], Sequence[Asked]]
 
 
 def configured() -> bool:
@@ -220,7 +220,7 @@ class _Comparison:
         return None, False
 
     def _forms(self) -> Iterator[Asked]:
-        """The readings that leave nothing unread, each once, what is answered or offered before all others."""
+        """The readings, each once, what is answered or offered before all others."""
         seen: list[Asked] = []
         for form in self._found():
             if form not in seen:
@@ -232,8 +232,7 @@ class _Comparison:
             yield self.first.form
         if self.first.status == "ambiguous":
             yield from (p.form for p in self.first.proposals if p.form is not None)
-        found = readings(self.question, self.embedded.database, self.now, MOST_READINGS)
-        yield from (r.asked for r in found if not r.unread)
+        yield from self.embedded.forms(self.question, self.now)
 
     def _rows_of(self, form: Asked) -> Rows | None:
         """The rows of a form; None where they cannot be had."""

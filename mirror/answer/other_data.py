@@ -97,7 +97,9 @@ class OtherData:
             return replace(self.run_sql(kept.sql, question), read_as=kept.said, engine="saved")
         now = now or datetime.now(UTC).replace(tzinfo=None)
         if use_model and model_reading.configured():
-            embedded = model_reading.Embedded(self, self.source, self._database, self._read, self._of_form, _slots)
+            embedded = model_reading.Embedded(
+                self, self.source, self._database, self._read, self._of_form, _slots, self._forms
+            )
             answer = model_reading.answer_of(question, now, after, embedded)
         else:
             answer = self._read(question, now, after)
@@ -157,6 +159,10 @@ class OtherData:
         """What the reader of any wording makes of a question, whoever answers it. Raises one of FAILURES."""
         now = now or datetime.now(UTC).replace(tzinfo=None)
         return reading_in_words(question, self._database, now, *self._decided(question, now))
+
+    def _forms(self, question: str, now: datetime) -> list[Asked]:
+        """The likeliest readings of a question."""
+        return [c.asked for c in self._decided(question, now)[0]]
 
     def _decided(self, question: str, now: datetime) -> tuple[list[Candidate], policy.Decision]:
         """The readings of a question, and what becomes of them."""
