@@ -6,12 +6,11 @@ from datetime import datetime
 
 from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
-from mirror.evaluation.questions import Gold
-from mirror.evaluation.same_rows import difference
 from mirror.language.ranking.candidate import Rows
 from mirror.language.ranking.candidates import weighed
 from mirror.language.train.wordings import not_here, opened, wordings
 from mirror.query.other_data.build import Built, build
+from mirror.table.alike import holds
 from mirror.table.table import Table
 
 NOW = datetime(2026, 11, 18, 12)  # the present of all wordings
@@ -60,7 +59,7 @@ def judged(name: str, sealed: bool = False) -> Iterator[Judged]:
                 continue
             found = weighed(wording.text, database, NOW, rows_of)
             tables_found = [table_of(c.built) for c in found]
-            hits = tuple(t is not None and not difference(Gold(""), right, t) for t in tables_found)
+            hits = tuple(t is not None and holds(t.rows, right.rows) for t in tables_found)
             yield Judged(name, wording.voice, wording.text, tuple(c.features for c in found), hits, sealed)
         for text in not_here(name, sealed):
             found = weighed(text, database, NOW, rows_of)
