@@ -1,0 +1,671 @@
+"""Parts of made-up questions: what tables and columns are called, and conditions both as words and as they are asked."""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from mirror.language.other_data.spans import Span as Time
+from mirror.language.reading.covers import tokens_of
+from mirror.language.reading.cues import abbreviations, synonyms
+from mirror.language.reading.lexemes import stem
+from mirror.language.reading.linking import is_flag, name_stems
+from mirror.query.other_data.form import ColumnRef, Mean, Operator, Predicate
+from mirror.schema.database import Column, Database, Relation
+from mirror.schema.names import (
+    GENERIC,
+    dates,
+    is_measure,
+    is_year,
+    label_columns,
+    plural,
+    singular,
+    table_words,
+    words_of,
+)
+
+NOW = datetime(2026, 11, 18, 12)
+_UNITS = {"km": "km", "kg": "kg", "min": "minutes", "eur": "euros", "usd": "dollars", "gbp": "pounds", "gb": "gb", "m": "metres", "c": "degrees", "minute": "minutes", "percent": "percent",
+          "pct": "percent", "cm": "cm", "g": "grams", "ml": "ml", "mm": "mm", "chf": "francs", "kwh": "kwh"}  # fmt: skip
+_VERBS = frozenset(
+    [
+        "bought",
+        "sold",
+        "sent",
+        "paid",
+        "left",
+        "born",
+        "made",
+        "begun",
+        "taken",
+        "given",
+        "built",
+        "lost",
+        "held",
+        "lent",
+        "drawn",
+        "written",
+        "rung",
+        "found",
+        "won",
+    ]
+)
+_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "aug",
+    "sept",
+    "oct",
+    "nov",
+    "dec",
+]
+_LIMITS: tuple[Operator, ...] = (">=", ">=", ">", ">", "<", "<", "<=", "<=", "=")
+_NUMBER_WORDS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
+_KEY_ENDS = frozenset(("id", "key", "code", "no", "nr", "number", "num", "uuid"))
+_LIFE = frozenset(("birth", "born", "birthday", "dob", "bday"))
+_PROSE = frozenset(
+    (
+        "email",
+        "mail",
+        "phone",
+        "address",
+        "postcode",
+        "comment",
+        "note",
+        "notes",
+        "remark",
+        "remarks",
+        "description",
+        "summary",
+        "message",
+        "review",
+    )
+)
+
+_T = TypeVar("_T")
+
+
+@cache
+def phrases() -> dict[str, Any]:
+    """The phrases of `phrases.yaml`, by kind."""
+    text = Path(__file__).with_name("phrases.yaml").read_text()
+    held: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return held
+
+
+class Unsayable(ValueError):
+    """The schema does not hold what a kind of question needs."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition: what is asked, and the words for it behind a noun and before it.
+
+    Attributes:
+        predicates: one, or two of a range.
+        after: "with a price of at least 5".
+        before: "gold", of "gold members"; empty where nothing can stand there.
+    """
+
+    predicates: tuple[Predicate, ...]
+    after: str
+    before: str = ""
+
+
+@lru_cache(maxsize=20_000)
+def _time(phrase: str) -> Time | None:
+    """The time that a whole phrase says; None where none does."""
+    tokens, times = tokens_of(phrase, NOW)
+    whole = [t for t in times if (t.start, t.end) == (0, len(tokens))]
+    return min(whole, key=lambda t: t.cost).time if whole else None
+
+
+class Parts:
+    """The names, columns and conditions of one database."""
+
+    def __init__(self, database: Database, rng: random.Random) -> None:
+        self.database, self.rng = database, rng
+        self.tables = [r for r in database.relations if r.columns and r.rows != 0]
+        self._above = {r.name: self._reached(r.name) for r in database.relations}
+        self._stems = {
+            ColumnRef(r.name, c.name): frozenset(name_stems(c.name)) for r in database.relations for c in r.columns
+        }
+        self._known = {s for names in self._stems.values() for s in names}
+        self._known |= {s for r in database.relations for s in name_stems(r.name)}
+        self._values = Counter(v.lower() for r in database.relations for c in r.columns for v in {*c.values, *c.index})
+
+    # -- choices ---------------------------------------------------------------------------------------------------
+
+    def chance(self, share: float) -> bool:
+        """True so often."""
+        return self.rng.random() < share
+
+    def pick(self, among: Sequence[_T]) -> _T:
+        """One of them. Raises Unsayable where there is none."""
+        if not among:
+            raise Unsayable
+        return among[int(self.rng.random() * len(among))]
+
+    def say(self, key: str, inner: object = None, **slots: object) -> str:
+        """A phrase of a kind, filled in."""
+        held = phrases()[key]
+        template: str = self.pick(held if inner is None else held[inner])
+        if str(slots.get("col", "")).endswith("s"):
+            template = re.sub(r"\ba \{col\}", "{col}", template)
+        return template.format(**slots)
+
+    # -- the schema ------------------------------------------------------------------------------------------------
+
+    def _reached(self, table: str) -> tuple[str, ...]:
+        """The tables that a row leads to by foreign keys, in one way each."""
+        ways: Counter[str] = Counter()
+
+        def climb(at: str, passed: frozenset[str]) -> None:
+            for key in self.database.foreign_keys:
+                if key.table == at and key.to not in passed and len(passed) < 4:
+                    ways[key.to] += 1
+                    climb(key.to, passed | {key.to})
+
+        climb(table, frozenset((table,)))
+        return tuple(t for t, count in ways.items() if count == 1)
+
+    def above(self, table: str) -> list[Relation]:
+        """The tables that a row of a table leads to."""
+        return [self.database.relation(t) for t in self._above[table]]
+
+    def children(self, table: str) -> list[Relation]:
+        """The tables whose rows lead straight to those of a table, by one foreign key."""
+        links = Counter(k.table for k in self.database.foreign_keys if k.to == table and k.table != table)
+        return [r for r in self.tables if links[r.name] == 1 and table in self._above[r.name]]
+
+    def table(self) -> Relation:
+        """Any table; those with many columns that matter more often."""
+        return self.rng.choices(self.tables, [1 + len(r.columns) for r in self.tables])[0]
+
+    def columns(self, relation: Relation, kind: str) -> list[Column]:
+        """Columns that are number, year, date, text, value, flag, label or plain (worth showing)."""
+        labels = label_columns(relation)
+        of_kind = {
+            "number": lambda c: is_measure(self.database, relation, c) and not is_flag(c) and _ranged(c),
+            "year": lambda c: is_year(c) and _ranged(c),
+            "date": lambda c: c.temporal and isinstance(c.low, str) and c in dates(relation),
+            "value": lambda c: (
+                bool(c.values) and not is_flag(c) and not c.unique and c.name not in labels and not self._prose(c)
+            ),
+            "text": lambda c: c.type == "text" and bool(c.values or c.index) and not is_flag(c),
+            "flag": is_flag,
+            "label": lambda c: c.name in labels,
+            "plain": lambda c: (
+                c.type != "other" and c.name not in labels and not self._foreign(relation, c) and not is_flag(c)
+            ),
+        }
+        return [c for c in relation.columns if of_kind[kind](c)]
+
+    def _prose(self, column: Column) -> bool:
+        return bool(_PROSE & set(words_of(column.name))) or any(len(v) > 40 for v in column.values)
+
+    def _foreign(self, relation: Relation, column: Column) -> bool:
+        return any(k.table == relation.name and column.name in k.columns for k in self.database.foreign_keys)
+
+    # -- names -----------------------------------------------------------------------------------------------------
+
+    def one(self, table: str) -> str:
+        """What a row is called."""
+        words = self._written_out(table_words(table))
+        return " ".join((*words[:-1], self._synonym(singular(words[-1])))) if words else table
+
+    def many(self, table: str) -> str:
+        """What the rows are called."""
+        *first, last = self.one(table).split()
+        return " ".join((*first, plural(last)))
+
+    def _written_out(self, words: Iterable[str]) -> list[str]:
+        out: list[str] = []
+        for word in words:
+            out += abbreviations().get(word, word).split() if self.chance(0.85) else [word]
+        return out
+
+    def _synonym(self, word: str) -> str:
+        """Now and then another word for it, where that one names nothing else here."""
+        if word in GENERIC or self.chance(0.93):
+            return word
+        others = [w for w in sorted(synonyms().get(word, ())) if not {stem(p) for p in w.split()} & self._known]
+        return self.pick(others) if others else word
+
+    def ref(self, relation: Relation, column: Column) -> ColumnRef:
+        """The column as a place."""
+        return ColumnRef(relation.name, column.name)
+
+    def column(self, place: ColumnRef, beside: str = "") -> str:
+        """What a column is called, in full or by the part that tells it; `beside` is the table that was named."""
+        words = self._own_words(place)
+        relation = self.database.relation(place.table)
+        unit = ""
+        if len(words) > 1 and words[-1] in _UNITS and self.chance(0.7) and self._tells(words[:-1], place):
+            unit = f" in {_UNITS[words[-1]]}" if self.chance(0.5) else ""
+            words = words[:-1]
+        if self._foreign(relation, relation.column(place.column)) and len(words) > 1 and words[-1] in _KEY_ENDS:
+            words = words[:-1]
+        elif len(words) > 2 and self.chance(0.25) and self._tells(words[1:], place):
+            words = words[1:]
+        name = self._dated_name(words) if relation.column(place.column).temporal else " ".join(words)
+        name = self._synonym(name) if len(words) == 1 else name
+        shared = sum(frozenset(map(stem, words)) <= names for names in self._stems.values()) > 1
+        if (place.table != beside and (shared or self.chance(0.3))) or (shared and self.chance(0.15)):
+            told = self.one(place.table)
+            if not set(told.split()) <= set(name.split()):
+                name = f"{told} {name}" if self.chance(0.85) else f"{name} of the {told}"
+        return name + unit
+
+    def _own_words(self, place: ColumnRef) -> list[str]:
+        words, of_table = list(words_of(place.column)), list(words_of(place.table))
+        short = [singular(w) for w in of_table]
+        if len(words) > len(of_table) and [singular(w) for w in words[: len(short)]] == short and self.chance(0.7):
+            words = words[len(of_table) :]
+        return self._written_out(words) or [place.column]
+
+    def _tells(self, words: Sequence[str], place: ColumnRef) -> bool:
+        """Whether the words are in the name of no other column of the table."""
+        wanted = {s for word in words for s in name_stems(word)}
+        weak = wanted <= {"number", "date", "name", "type", "time", "on", "at", "in", "of", "per", "id", "code"}
+        return not weak and not any(
+            p.table == place.table and p != place and wanted <= names for p, names in self._stems.items()
+        )
+
+    def _dated_name(self, words: list[str]) -> str:
+        if len(words) > 1 and words[-1] in ("on", "at"):
+            start = " ".join(map(singular, words[:-1]))
+            return self.pick(
+                (f"{start} date", f"{start} {words[-1]}", f"date {start}", f"{start} time"[: len(start) + 5])
+            )
+        return (
+            " ".join(words) if {"date", "day", "time"} & set(words) or self.chance(0.6) else " ".join((*words, "date"))
+        )
+
+    def verb(self, column: Column) -> str:
+        """`closed` of `closedAt`; empty where the name is no such verb."""
+        words = words_of(column.name)
+        if words and words[-1] in ("on", "at", "date", "ts") and len(words) == 2:
+            words = words[:1]
+        verb = words[0] if len(words) == 1 else ""
+        return verb if verb in _VERBS or (verb.endswith("ed") and len(verb) > 4) else ""
+
+    # -- rows and their conditions ---------------------------------------------------------------------------------
+
+    def rows(self, table: str, conditions: Sequence[Condition] = (), single: bool = False) -> str:
+        """A table's rows with their conditions: "gold members with a fee over 5"."""
+        noun = self.one(table) if single else self.many(table)
+        before, after = "", []
+        for condition in conditions:
+            if condition.before and not before and self.chance(0.6):
+                before = condition.before + " "
+            else:
+                after.append(condition.after)
+        return f"{before}{noun}{' ' if after else ''}{self.joined(after)}"
+
+    def joined(self, texts: Sequence[str], conjunction: str = " and ") -> str:
+        """`a, b and c`."""
+        if len(texts) < 2:
+            return "".join(texts)
+        return (
+            ", ".join(texts[:-1]) + self.pick((conjunction, conjunction, ", " + conjunction.strip() + " ")) + texts[-1]
+        )
+
+    def conditions(self, relation: Relation, count: int, above: bool = True) -> list[Condition]:
+        """Some conditions, each on another column; those of the rows themselves before those of what they lead to."""
+        own: list[Condition] = []
+        far: list[Condition] = []
+        used: set[tuple[str, str]] = set()
+        for _ in range(count * 3):
+            if len(own) + len(far) == count:
+                break
+            higher = self.above(relation.name) if above and not far and self.chance(0.3) else []
+            at = self.pick(higher) if higher else relation
+            try:
+                found = self.condition(at)
+            except Unsayable:
+                continue
+            places = {(p.place.table, p.place.column) for p in found.predicates}
+            if places & used:
+                continue
+            used |= places
+            if higher:
+                text = f"{self.pick(('of', 'of', 'for', 'belonging to'))} {self.rows(at.name, [found])}"
+                far.append(Condition(found.predicates, self._labelled(at, found) or text))
+            else:
+                own.append(found)
+        if not own and not far:
+            raise Unsayable
+        return [*own, *far]
+
+    def _labelled(self, relation: Relation, condition: Condition) -> str:
+        """Rows of a thing that is named: "of the film Atlas"."""
+        (first, *_) = condition.predicates
+        if first.operator != "=" or first.place.column not in label_columns(relation) or self.chance(0.3):
+            return ""
+        value = self.value_text(str(first.values[0]), relation.column(first.place.column))
+        one = self.one(relation.name)
+        bare = self._values[str(first.values[0]).lower()] == 1
+        return self.pick(
+            (f"of {one} {value}", f"for {one} {value}", *((f"for {value}", f"of {value}") if bare else ()))
+        )
+
+    def condition(self, relation: Relation) -> Condition:
+        """One condition on the rows of a table. Raises Unsayable."""
+        makers = {
+            self._number: 24, self._range: 5, self._value: 24, self._either: 5, self._but: 8, self.time: 20, self._flag: 12,
+            self._missing: 12, self._contains: 2, self._beside: 3, self._clock: 4, self._year: 4,
+        }  # fmt: skip
+        order = self.rng.choices(list(makers), list(makers.values()), k=4)
+        for make in order:
+            try:
+                return make(relation)
+            except Unsayable:
+                continue
+        raise Unsayable
+
+    def number_text(self, value: int | float) -> str:
+        """A number as people write it."""
+        if isinstance(value, int) and 0 < value <= 12 and self.chance(0.35):
+            return _NUMBER_WORDS[value]
+        if isinstance(value, int) and value >= 1000 and self.chance(0.4):
+            return f"{value // 1000}k" if value % 1000 == 0 and self.chance(0.4) else f"{value:,}"
+        return str(value)
+
+    def number_in(self, column: Column) -> int | float:
+        """A round number well within what a column holds."""
+        low, high = column.low, column.high
+        assert isinstance(low, int | float) and isinstance(high, int | float)
+        raw = low + (high - low) * self.rng.uniform(0.1, 0.9)
+        span = high - low
+        if column.type == "real" and span < 10:
+            return round(raw, 1) if self.chance(0.7) else int(raw)
+        step = 10 ** max(0, len(str(int(span))) - 2)
+        return int(round(raw / step) * step)
+
+    def limit(self, operator: Operator, value: int | float, column: Column | None = None) -> str:
+        """A limit in words."""
+        text = self.number_text(value)
+        if column and {"price", "fee", "cost", "amount", "fare"} & set(words_of(column.name)) and self.chance(0.2):
+            text = f"{self.pick(('£', '$', '€'))}{value}"
+        return self.say(operator, v=text)
+
+    def _number(self, relation: Relation) -> Condition:
+        column = self.pick(self.columns(relation, "number"))
+        operator = self.pick(_LIMITS)
+        value = self.number_in(column)
+        place = self.ref(relation, column)
+        predicates = (Predicate(place, operator, (value,)),)
+        own = [w for w in phrases()["compared"] if set(w["of"]) & set(self._own_words(place)[-1:])]
+        alone = [c for c in self.columns(relation, "number") if own and set(own[0]["of"]) & set(words_of(c.name))]
+        if own and len(alone) == 1 and operator != "=" and self.chance(0.4):
+            return Condition(predicates, self.pick(own[0][operator]).format(v=self.number_text(value)))
+        limit = self.limit(operator, value, column)
+        return Condition(predicates, self.say("number after", col=self.column(place, relation.name), lim=limit))
+
+    def _range(self, relation: Relation) -> Condition:
+        column = self.pick(self.columns(relation, "number"))
+        low, high = sorted((self.number_in(column), self.number_in(column)))
+        if low == high:
+            raise Unsayable
+        place = self.ref(relation, column)
+        limits = self.say("between", a=self.number_text(low), b=self.number_text(high))
+        text = self.say("number after", col=self.column(place, relation.name), lim=limits)
+        return Condition((Predicate(place, ">=", (low,)), Predicate(place, "<=", (high,))), text)
+
+    def _year(self, relation: Relation) -> Condition:
+        column = self.pick(self.columns(relation, "year"))
+        value, operator, place = (
+            int(self.number_in(replace(column, type="real"))),
+            self.pick(_LIMITS),
+            self.ref(relation, column),
+        )
+        text = self.pick(phrases()["year limits"][operator]).format(v=value)
+        text = f"{self.pick(('with', 'with a'))} {self.column(place, relation.name)} {text}"
+        return Condition((Predicate(place, operator, (value,)),), text)
+
+    def value_text(self, value: str, column: Column) -> str:
+        """A value as people mention it: in lower case, or by a part that tells it."""
+        words = value.split()
+        if len(words) > 1 and self.chance(0.25):
+            part = self.pick(words)
+            all_values = [*column.values, *column.index]
+            if len(part) > 3 and part.isalpha() and sum(part in v.split() for v in all_values) == 1:
+                value = part if self._values[part.lower()] == 0 else value
+        return value.lower() if self.chance(0.6) else value
+
+    def _texts(
+        self, relation: Relation, count: int, kinds: Sequence[str] = ("value", "value", "text")
+    ) -> tuple[Column, list[str]]:
+        column = self.pick(self.columns(relation, self.pick(kinds)))
+        known = [v for v in (*column.values, *column.index) if len(v) <= 30 and re.search(r"\w", v)]
+        if len(known) <= count or self._prose(column):
+            raise Unsayable
+        return column, self.rng.sample(known, count)
+
+    def _value(self, relation: Relation) -> Condition:
+        column, (value,) = self._texts(relation, 1)
+        place, text = self.ref(relation, column), self.value_text(value, column)
+        predicates = (Predicate(place, "=", (value,)),)
+        name = self.column(place, relation.name)
+        bare = self._values[value.lower()] == 1 and not value.isdigit() and len(value) > 2
+        if not bare or self.chance(0.35):
+            return Condition(predicates, self.say("value after", col=name, v=text))
+        if set(phrases()["place words"]) & set(words_of(column.name)):
+            return Condition(predicates, self.say("place after", v=text))
+        before = text if len(text.split()) < 3 and column.name not in label_columns(relation) else ""
+        return Condition(predicates, self.say("bare value after", v=text), before)
+
+    def _either(self, relation: Relation) -> Condition:
+        count = 2 if self.chance(0.75) else 3
+        column, values = self._texts(relation, count)
+        place = self.ref(relation, column)
+        texts = dict(zip("abc", (self.value_text(v, column) for v in values), strict=False))
+        said = self.say("either" if count == 2 else "three", **texts)
+        bare = all(self._values[v.lower()] == 1 for v in values) and self.chance(0.35)
+        text = (
+            self.say("bare value after", v=said)
+            if bare
+            else self.say("value after", col=self.column(place, relation.name), v=said)
+        )
+        return Condition((Predicate(place, "in", tuple(values)),), text)
+
+    def _but(self, relation: Relation) -> Condition:
+        count = 1 if self.chance(0.7) else 2
+        column, values = self._texts(relation, count)
+        place = self.ref(relation, column)
+        texts = [self.value_text(v, column) for v in values]
+        said = texts[0] if count == 1 else self.say("neither", a=texts[0], b=texts[1])
+        bare = all(self._values[v.lower()] == 1 for v in values) and self.chance(0.4)
+        text = (
+            self.say("bare not after", v=said)
+            if bare
+            else self.say("not after", col=self.column(place, relation.name), v=said)
+        )
+        return Condition((Predicate(place, "<>" if count == 1 else "not in", tuple(values)),), text)
+
+    def _contains(self, relation: Relation) -> Condition:
+        column, (value,) = self._texts(relation, 1, ("label", "text"))
+        part = self.pick(value.split())
+        if len(part) < 3 or not part.isalpha():
+            raise Unsayable
+        place = self.ref(relation, column)
+        part = part.lower() if self.chance(0.3) else part
+        return Condition(
+            (Predicate(place, "contains", (part,)),),
+            self.say("contains after", v=part, col=self.column(place, relation.name)),
+        )
+
+    def _flag(self, relation: Relation) -> Condition:
+        column = self.pick([c for c in self.columns(relation, "flag") if c.type in ("boolean", "integer")])
+        holds = self.chance(0.6)
+        words = self._written_out(words_of(column.name))
+        place, value = self.ref(relation, column), holds if column.type == "boolean" else int(holds)
+        predicates = (Predicate(place, "=", (value,)),)
+        if len(words) > 1 and words[0] in ("has", "have", "with", "had"):
+            return Condition(predicates, self.say("flag thing", holds, f=" ".join(words[1:])))
+        if words[-1] in ("flag", "yn") or words[0] in ("is", "was"):
+            words = [w for w in words if w not in ("flag", "yn", "is", "was")] or words
+        name = " ".join(words)
+        adjective = words[0].endswith("ed") or words[0].endswith("ble") or words_of(column.name)[0] in ("is", "was")
+        if not adjective:
+            return Condition(predicates, self.say("flag thing", holds, f=name))
+        return Condition(predicates, self.say("flag", holds, f=name), self.say_one("flag before", holds, name))
+
+    def say_one(self, key: str, inner: object, name: str) -> str:
+        """A single phrase with a name in it."""
+        return str(phrases()[key][inner]).format(f=name)
+
+    def years(self, column: Column) -> tuple[int, int]:
+        """The first and the last year of a date, up to now. Raises Unsayable."""
+        first, last = max(1990, int(str(column.low)[:4])), min(NOW.year, int(str(column.high)[:4]))
+        if first > last:
+            raise Unsayable
+        return first, last
+
+    def time_phrase(self, column: Column) -> tuple[str, Time]:
+        """A time in words that a column has rows in, and its limits."""
+        first, last = self.years(column)
+        for _ in range(6):
+            year = self.rng.randint(max(first, last - 6), last)
+            slots = dict(y=year, y0=year - 1, m=self.pick(_MONTHS), m2=self.pick(_MONTHS), q=self.rng.randint(1, 4),
+                         n=self.rng.randint(2, 12), d=self.rng.randint(1, 28))  # fmt: skip
+            text = self.say("times", **slots)
+            time = _time(text)
+            if time and (not time.start or time.start.isoformat() < str(column.high)) and (
+                not time.end or time.end.isoformat() > str(column.low)
+            ):  # fmt: skip
+                return text, time
+        raise Unsayable
+
+    def date_phrase(self, relation: Relation, column: Column, said: str) -> str:
+        """A time behind a noun, with its date where there are several."""
+        verb = self.verb(column)
+        if self.alone(relation, column):
+            return said
+        if verb and self.chance(0.7):
+            return self.say("own verb time" if verb in phrases()["own verbs"] else "verb time", verb=verb, time=said)
+        return self.say("time after", col=self.column(self.ref(relation, column), relation.name), time=said)
+
+    def alone(self, relation: Relation, column: Column) -> bool:
+        """Whether a date goes unnamed: where it is the only one, above all of rows that tell what happened."""
+        if len(self.columns(relation, "date")) > 1 or _LIFE & set(words_of(column.name)):
+            return False
+        return self.chance(0.65 if any(k.table == relation.name for k in self.database.foreign_keys) else 0.3)
+
+    def time(self, relation: Relation) -> Condition:
+        """A time that rows fall into."""
+        column = self.pick(self.columns(relation, "date"))
+        said, time = self.time_phrase(column)
+        predicates = during(self.ref(relation, column), time)
+        return Condition(predicates, self.date_phrase(relation, column, said))
+
+    def _clock(self, relation: Relation) -> Condition:
+        column = self.pick(self.columns(relation, "date"))
+        place = self.ref(relation, column)
+        if column.type == "timestamp" and self.chance(0.4):
+            operator: Operator = self.pick((">=", "<"))
+            hour = self.rng.randint(6, 22)
+            text = self.say("hours", operator, v=hour)
+            return Condition((Predicate(place, operator, (hour,), "hour"),), self.date_phrase(relation, column, text))
+        which = self.rng.random()
+        if which < 0.5:
+            made, text = Predicate(place, "in", (6, 7), "weekday"), self.say("weekend")
+        elif which < 0.65:
+            made, text = Predicate(place, "not in", (6, 7), "weekday"), self.say("working days")
+        else:
+            day = self.pick((1, 2, 3, 5))
+            made, text = Predicate(place, "=", (day,), "weekday"), phrases()["weekdays"][day - 1]
+        return Condition((made,), self.date_phrase(relation, column, text))
+
+    def _missing(self, relation: Relation) -> Condition:
+        among = [
+            c
+            for c in relation.columns
+            if c.nullable and c.name not in relation.key and not is_flag(c) and c.type != "other"
+        ]
+        ends = [c for c in among if self.verb(c)]
+        column = self.pick(ends if ends and self.chance(0.5) else among)
+        absent, verb, place = self.chance(0.6), self.verb(column), self.ref(relation, column)
+        predicates = (Predicate(place, "is null" if absent else "is not null"),)
+        if verb and column.temporal and self.chance(0.6):
+            own = "own " * (verb in phrases()["own verbs"])
+            return Condition(predicates, self.say(f"{own}{'not done' if absent else 'done'}", verb=verb))
+        return Condition(predicates, self.say("missing" if absent else "filled", col=self.column(place, relation.name)))
+
+    def _beside(self, relation: Relation) -> Condition:
+        kind = self.pick(("date", "number"))
+        first, second = self.rng.sample(among, 2) if len(among := self.columns(relation, kind)) > 1 else self.pick(())
+        if first.type != second.type or (
+            kind == "number" and not set(words_of(first.name)) & set(words_of(second.name))
+        ):
+            raise Unsayable
+        a, b, operator = self.ref(relation, first), self.ref(relation, second), self.pick((">", "<"))
+        text = self.say(f"row {kind}s", operator, a=self.column(a, relation.name), b=self.column(b, relation.name))
+        return Condition((Predicate(a, operator, (b,)),), text)
+
+    def mean(self, relation: Relation) -> Condition:
+        """A number above or below its mean, of all rows or of those alike."""
+        place, operator = self.ref(relation, self.pick(self.columns(relation, "number"))), self.pick((">", ">", "<"))
+        name = self.column(place, relation.name)
+        alike = [self.ref(relation, c) for c in self.columns(relation, "value")]
+        if alike and self.chance(0.5):
+            within = self.pick(alike)
+            text = self.say("mean within", operator, col=name, g=self.column(within, relation.name))
+            return Condition((Predicate(place, operator, (Mean(place, within),)),), text)
+        return Condition((Predicate(place, operator, (Mean(place),)),), self.say("mean", operator, col=name))
+
+
+def during(place: ColumnRef, time: Time) -> tuple[Predicate, ...]:
+    """The limits of a time on a date; nothing has happened yet beyond today."""
+    found = []
+    if time.start:
+        found.append(Predicate(place, ">=", (time.start.date().isoformat(),)))
+    if time.end:
+        found.append(Predicate(place, "<", (time.end.date().isoformat(),)))
+    return tuple(found)
+
+
+def predicates_of(conditions: Iterable[Condition]) -> tuple[Predicate, ...]:
+    """All that conditions ask."""
+    return tuple(p for c in conditions for p in c.predicates)
+
+
+def _ranged(column: Column) -> bool:
+    numbers = isinstance(column.low, int | float) and isinstance(column.high, int | float)
+    return numbers and column.low < column.high  # type: ignore[operator]
