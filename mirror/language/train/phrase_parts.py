@@ -1,9 +1,9 @@
-"""Parts of made-up questions: what tables and columns are called, and conditions both as words and as they are asked."""
+"""Parts of made-up questions: what tables and columns are called, and conditions in words and as they are asked."""
 
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, lru_cache
@@ -32,70 +32,24 @@ from mirror.schema.names import (
 )
 
 NOW = datetime(2026, 11, 18, 12)
-_UNITS = {"km": "km", "kg": "kg", "min": "minutes", "eur": "euros", "usd": "dollars", "gbp": "pounds", "gb": "gb", "m": "metres", "c": "degrees", "minute": "minutes", "percent": "percent",
-          "pct": "percent", "cm": "cm", "g": "grams", "ml": "ml", "mm": "mm", "chf": "francs", "kwh": "kwh"}  # fmt: skip
+_UNITS = {
+    "km": "km", "kg": "kg", "min": "minutes", "minute": "minutes", "eur": "euros", "usd": "dollars", "gbp": "pounds",
+    "gb": "gb", "m": "metres", "c": "degrees", "pct": "percent", "percent": "percent", "cm": "cm", "g": "grams",
+    "ml": "ml", "mm": "mm", "chf": "francs", "kwh": "kwh",
+}  # fmt: skip
 _VERBS = frozenset(
-    [
-        "bought",
-        "sold",
-        "sent",
-        "paid",
-        "left",
-        "born",
-        "made",
-        "begun",
-        "taken",
-        "given",
-        "built",
-        "lost",
-        "held",
-        "lent",
-        "drawn",
-        "written",
-        "rung",
-        "found",
-        "won",
-    ]
-)
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "aug",
-    "sept",
-    "oct",
-    "nov",
-    "dec",
-]
+    ("bought", "sold", "sent", "paid", "left", "born", "made", "begun", "taken", "given", "built", "lost", "held",
+     "lent", "drawn", "written", "rung", "found", "won")
+)  # fmt: skip
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december", "jan", "feb", "mar", "apr", "aug", "sept", "oct", "nov", "dec",
+)  # fmt: skip
+_SIDES: tuple[Operator, ...] = (">", ">", "<")
 _LIMITS: tuple[Operator, ...] = (">=", ">=", ">", ">", "<", "<", "<=", "<=", "=")
-_NUMBER_WORDS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
+_NUMBER_WORDS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+)  # fmt: skip
 _KEY_ENDS = frozenset(("id", "key", "code", "no", "nr", "number", "num", "uuid"))
 _LIFE = frozenset(("birth", "born", "birthday", "dob", "bday"))
 _PROSE = frozenset(
@@ -220,7 +174,7 @@ class Parts:
     def columns(self, relation: Relation, kind: str) -> list[Column]:
         """Columns that are number, year, date, text, value, flag, label or plain (worth showing)."""
         labels = label_columns(relation)
-        of_kind = {
+        of_kind: dict[str, Callable[[Column], bool]] = {
             "number": lambda c: is_measure(self.database, relation, c) and not is_flag(c) and _ranged(c),
             "year": lambda c: is_year(c) and _ranged(c),
             "date": lambda c: c.temporal and isinstance(c.low, str) and c in dates(relation),
@@ -388,8 +342,8 @@ class Parts:
     def condition(self, relation: Relation) -> Condition:
         """One condition on the rows of a table. Raises Unsayable."""
         makers = {
-            self._number: 24, self._range: 5, self._value: 24, self._either: 5, self._but: 8, self.time: 20, self._flag: 12,
-            self._missing: 12, self._contains: 2, self._beside: 3, self._clock: 4, self._year: 4,
+            self._number: 24, self._range: 5, self._value: 24, self._either: 5, self._but: 8, self.time: 20,
+            self._flag: 12, self._missing: 12, self._contains: 2, self._beside: 3, self._clock: 4, self._year: 4,
         }  # fmt: skip
         order = self.rng.choices(list(makers), list(makers.values()), k=4)
         for make in order:
@@ -410,7 +364,8 @@ class Parts:
     def number_in(self, column: Column) -> int | float:
         """A round number well within what a column holds."""
         low, high = column.low, column.high
-        assert isinstance(low, int | float) and isinstance(high, int | float)
+        assert isinstance(low, int | float)
+        assert isinstance(high, int | float)
         raw = low + (high - low) * self.rng.uniform(0.1, 0.9)
         span = high - low
         if column.type == "real" and span < 10:
@@ -563,8 +518,10 @@ class Parts:
         first, last = self.years(column)
         for _ in range(6):
             year = self.rng.randint(max(first, last - 6), last)
-            slots = dict(y=year, y0=year - 1, m=self.pick(_MONTHS), m2=self.pick(_MONTHS), q=self.rng.randint(1, 4),
-                         n=self.rng.randint(2, 12), d=self.rng.randint(1, 28))  # fmt: skip
+            slots = {
+                "y": year, "y0": year - 1, "m": self.pick(_MONTHS), "m2": self.pick(_MONTHS),
+                "q": self.rng.randint(1, 4), "n": self.rng.randint(2, 12), "d": self.rng.randint(1, 28),
+            }  # fmt: skip
             text = self.say("times", **slots)
             time = _time(text)
             if time and (not time.start or time.start.isoformat() < str(column.high)) and (
@@ -635,13 +592,13 @@ class Parts:
             kind == "number" and not set(words_of(first.name)) & set(words_of(second.name))
         ):
             raise Unsayable
-        a, b, operator = self.ref(relation, first), self.ref(relation, second), self.pick((">", "<"))
+        a, b, operator = self.ref(relation, first), self.ref(relation, second), self.pick(_SIDES)
         text = self.say(f"row {kind}s", operator, a=self.column(a, relation.name), b=self.column(b, relation.name))
         return Condition((Predicate(a, operator, (b,)),), text)
 
     def mean(self, relation: Relation) -> Condition:
         """A number above or below its mean, of all rows or of those alike."""
-        place, operator = self.ref(relation, self.pick(self.columns(relation, "number"))), self.pick((">", ">", "<"))
+        place, operator = self.ref(relation, self.pick(self.columns(relation, "number"))), self.pick(_SIDES)
         name = self.column(place, relation.name)
         alike = [self.ref(relation, c) for c in self.columns(relation, "value")]
         if alike and self.chance(0.5):

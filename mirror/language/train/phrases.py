@@ -27,7 +27,7 @@ from mirror.query.other_data.form import (
     Presence,
 )
 from mirror.schema.database import Column, Database, Relation
-from mirror.schema.names import label_columns, words_of
+from mirror.schema.names import label_columns, plural, usual_aggregate, words_of
 
 _OPPOSITES: tuple[Operator, ...] = (">=", ">=", ">", ">", "<", "<=")
 _BUCKETS: tuple[Bucket, ...] = (
@@ -97,7 +97,8 @@ def example_of(text: str, asked: Asked, database: Database) -> Example | None:
 def rough(text: str, rng: random.Random) -> str:
     """A text as people type it: with fillers, without articles or capitals, with a slip now and then."""
     text = re.sub(r"\s+", " ", text).strip()
-    text = re.sub(r"\b(a) (?=[aeio])", "an ", text)
+    text = re.sub(r"\ba (?=[aeio])", "an ", re.sub(r",? and but\b", " but", text))
+    text = re.sub(r"\bof (of|from|between)\b", r"\1", text)
     if rng.random() < 0.13:
         text = re.sub(r"\b(the|a|an) ", "", text)
     asks = re.match(r"(which|how|what|who|do |can |are )", text) is not None
@@ -149,9 +150,9 @@ class _Maker(Parts):
         (count,) = self.rng.choices(range(len(odds)), odds)
         return self.conditions(relation, count) if count else []
 
-    def number(self, relation: Relation, plain: bool = False) -> Number:
+    def number(self, relation: Relation, simple: bool = False) -> Number:
         """What is counted, added up or averaged."""
-        makers = [self._counted] * 9 + [self._taken] * 8 + ([] if plain else [self._product] * 4 + [self._span] * 3)
+        makers = [self._counted] * 9 + [self._taken] * 8 + ([] if simple else [self._product] * 4 + [self._span] * 3)
         return self.pick([*makers, self._distinct])(relation)
 
     def _counted(self, relation: Relation) -> Number:
@@ -165,8 +166,10 @@ class _Maker(Parts):
     def _taken(self, relation: Relation) -> Number:
         dated = self.chance(0.08)
         column = self.pick(self.columns(relation, "date" if dated else "number"))
-        among = ["min", "max"] if dated else ["sum"] * 5 + ["avg"] * 5 + ["min", "max", "max", "median"]
-        aggregate: Aggregate = self.pick(among)  # type: ignore[assignment]
+        among: list[Aggregate] = ["sum"] * 5 + ["avg"] * 5 + ["min", "max", "max", "median"]  # type: ignore[assignment]
+        if dated or usual_aggregate(column) == "avg":
+            among = ["min", "max"] if dated else ["avg", "avg", "avg", "min", "max", "median"]
+        aggregate = self.pick(among)
         place = self.ref(relation, column)
         key = f"{aggregate} date np" if dated else f"{aggregate} np"
         return self._of_rows(
@@ -183,8 +186,7 @@ class _Maker(Parts):
     def _plural(self, name: str) -> str:
         head, _, tail = name.partition(" of the ")
         *first, last = head.split()
-        last = last if last.endswith("s") else last[:-1] + "ies" if last.endswith("y") else last + "s"
-        return " ".join((*first, last)) + (f" of the {tail}" if tail else "")
+        return " ".join((*first, plural(last))) + (f" of the {tail}" if tail else "")
 
     def _product(self, relation: Relation) -> Number:
         """Two numbers of a row, or of it and what it leads to, multiplied: a price and how many."""
@@ -261,8 +263,8 @@ class _Maker(Parts):
 
     # -- groups ----------------------------------------------------------------------------------------------------
 
-    def group(self, relation: Relation, other_than: Group | None = None, tables: bool = True) -> Group:
-        """A column of the rows or of what they lead to, or a table that they lead to."""
+    def group(self, relation: Relation, other_than: Group | Number | None = None, tables: bool = True) -> Group:
+        """A column of the rows or of what they lead to, or a table that they lead to; not what is said already."""
         above = self.above(relation.name)
         named = [r for r in above if label_columns(r)]
         if tables and named and self.chance(0.45):
@@ -275,14 +277,20 @@ class _Maker(Parts):
             place = self.pick(places)
             one = self.column(place, relation.name)
             found = Group(GroupBy(place.table, place), one, self._plural(one))
-        if other_than and found.by.table == other_than.by.table and found.by.place == other_than.by.place:
+        if isinstance(other_than, Group) and (found.by.table, found.by.place) == (
+            other_than.by.table,
+            other_than.by.place,
+        ):
+            raise Unsayable
+        if isinstance(other_than, Number) and found.by.place in other_than.measure.factors:
             raise Unsayable
         return found
 
     def grouped(self) -> tuple[str, Asked]:
         """A number for each group, or for each pair of groups."""
         relation = self.table()
-        number, group = self.number(relation), self.group(relation)
+        number = self.number(relation)
+        group = self.group(relation, number)
         conditions = self._apart(self.some(relation, (4, 5, 2)), group)
         asked = Asked(relation.name, (number.measure,), (group.by,), conditions=predicates_of(conditions))
         if self.chance(0.2):
@@ -308,7 +316,7 @@ class _Maker(Parts):
         """Conditions but for those that leave one group alone."""
         return [c for c in conditions if group.by.place is None or c.predicates[0].place != group.by.place]
 
-    def _having(self, number: Number, relation: Relation, mean: bool = False) -> tuple[Having, str]:
+    def _having(self, number: Number, relation: Relation) -> tuple[Having, str]:
         """A limit on the number of each group."""
         operator: Operator = self.pick(_OPPOSITES)
         measure = number.measure
@@ -327,17 +335,26 @@ class _Maker(Parts):
             "value limits", operator, np=number.short, v=self.number_text(value)
         )
 
+    def _beyond(self, number: Number, relation: Relation, group: Group) -> tuple[Having, str]:
+        """A limit on the number of each group by the mean of all groups."""
+        operator: Operator = self.pick((">", ">", "<"))
+        if number.measure.aggregate == "count":
+            slots = {"rows": self.many(relation.name), "g": group.one}
+            return Having(0, operator, None), self.say("count mean limits", operator, **slots)
+        if not number.short:
+            raise Unsayable
+        said = self.say("mean limits", operator, np=number.short, gs=group.many, g=group.one)
+        return Having(0, operator, None), said
+
     def having(self) -> tuple[str, Asked]:
         """Groups with a number beyond a limit, or beyond the mean of all groups."""
         relation = self.table()
-        number, group = self.number(relation, plain=True), self.group(relation)
+        number = self.number(relation, simple=True)
+        group = self.group(relation, number)
         conditions = self._apart(self.some(relation, (5, 4)), group)
         counted = number.measure.aggregate == "count"
         if self.chance(0.45):
-            operator: Operator = self.pick((">", ">", "<"))
-            key, slots = ("count mean limits", {"rows": self.many(relation.name)}) if counted else ("mean limits", {})
-            said = self.say(key, operator, np=number.short, gs=group.many, g=group.one, **slots)
-            having = Having(0, operator, None)
+            having, said = self._beyond(number, relation, group)
         else:
             having, said = self._having(number, relation)
             if counted and group.by.place is None:
@@ -355,8 +372,8 @@ class _Maker(Parts):
     def group_count(self) -> tuple[str, Asked]:
         """How many groups have a number beyond a limit."""
         relation = self.table()
-        number, group = self._counted(relation), self.group(relation)
-        having, said = self._having(number, relation)
+        number, group = self._counted(relation) if self.chance(0.7) else self._taken(relation), self.group(relation)
+        having, said = self._beyond(number, relation, group) if self.chance(0.25) else self._having(number, relation)
         conditions = self._apart(self.some(relation, (6, 3)), group)
         text = self.say("count groups", gs=group.many, g=group.one, lim=said)
         if conditions:
@@ -400,11 +417,11 @@ class _Maker(Parts):
                 if words & set(e["of"]) & {"birth", "born", "built", "hired", "joined"}
             ]
             entry = turned[0] if turned and self.chance(0.5) else phrases()["date adjectives"]
-            return self.pick(entry["high" if down else "low"]), down, alone or bool(turned and entry is turned[0])
+            return str(self.pick(entry["high" if down else "low"])), down, alone or bool(turned and entry is turned[0])
         for entry in phrases()["adjectives"]:
             rivals = [c for c in self.columns(relation, "number") if set(words_of(c.name)) & set(entry["of"])]
             if rivals == [column] and self.chance(0.6):
-                return self.pick(entry["high" if down else "low"]), down, True
+                return str(self.pick(entry["high" if down else "low"])), down, True
         return self.pick(phrases()["number adjectives"]["high" if down else "low"]), down, False
 
     def top_list(self) -> tuple[str, Asked]:
@@ -556,7 +573,8 @@ class _Maker(Parts):
         number, group = self.number(relation), self._bucketed(relation)
         conditions = [c for c in self.some(relation, (4, 5, 1)) if not c.predicates[0].bucket]
         bucket = group.by.bucket
-        assert bucket and group.by.place
+        assert bucket
+        assert group.by.place
         known = phrases()["bucket one"][bucket]
         by = self.say("bucket", bucket) if group.one in known else self.say("by", g=group.one, gs=group.many)
         if group.one not in known and self.chance(0.4):
@@ -610,7 +628,8 @@ class _Maker(Parts):
     def share(self) -> tuple[str, Asked]:
         """The part of each group in all."""
         relation = self.table()
-        number, group = self.number(relation, plain=self.chance(0.6)), self.group(relation)
+        number = self.number(relation, simple=self.chance(0.6))
+        group = self.group(relation, number)
         if number.measure.aggregate not in ("count", "sum"):
             raise Unsayable
         conditions = self._apart(self.some(relation, (5, 3)), group)
@@ -641,7 +660,7 @@ class _Maker(Parts):
     def difference(self) -> tuple[str, Asked]:
         """A number of one year or value less that of another."""
         relation = self.table()
-        number = self.number(relation, plain=True)
+        number = self.number(relation, simple=True)
         if number.measure.aggregate not in ("count", "sum", "avg"):
             raise Unsayable
         rows = self.many(relation.name)
@@ -652,10 +671,10 @@ class _Maker(Parts):
             earliest, last = self.years(column)
             year = self.rng.randint(min(last, earliest + 1), last)
             place = self.ref(relation, column)
-            first, second = (
+            limits: list[tuple[Predicate, ...]] = [
                 (Predicate(place, ">=", (f"{y}-01-01",)), Predicate(place, "<", (f"{y + 1}-01-01",)))
                 for y in (year, year - 1)
-            )
+            ]
             key = "count year difference" if counted and self.chance(0.3) else "year difference"
             text = self.say(key, np=np, rows=rows, y1=year, y0=year - 1)
             text += f", by {self.column(place, relation.name)}" if len(among) > 1 else ""
@@ -665,10 +684,10 @@ class _Maker(Parts):
                 raise Unsayable
             place = self.ref(relation, column)
             a, b = (self.value_text(v, column) for v in values)
-            first, second = ((Predicate(place, "=", (v,)),) for v in values)
+            limits = [(Predicate(place, "=", (v,)),) for v in values]
             text = self.say("count value difference" if counted else "value difference", np=np, rows=rows, a=a, b=b)
-        minus = replace(number.measure, conditions=second)
-        return text, Asked(relation.name, (replace(number.measure, conditions=first, minus=minus),))
+        minus = replace(number.measure, conditions=limits[1])
+        return text, Asked(relation.name, (replace(number.measure, conditions=limits[0], minus=minus),))
 
     # -- presences -------------------------------------------------------------------------------------------------
 
@@ -697,7 +716,7 @@ class _Maker(Parts):
             said = self.say("some", rows=rows)
         conditions = self.conditions(owner, 1, above=False) if self.chance(0.25) else []
         text = self.rows(owner.name, [*conditions, Condition((), said)])
-        if self.chance(0.2):
+        if not made.count and self.chance(0.25):  # so many are counted as groups
             asked = Asked(owner.name, (Measure("count", owner.name),), conditions=predicates_of(conditions))
             return self.say("count ask", rows=text), replace(asked, presences=(made,))
         columns = self.shown(owner, 1) if self.chance(0.3) else []
