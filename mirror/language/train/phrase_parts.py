@@ -420,7 +420,12 @@ class Parts:
         if len(words) > 1 and self.chance(0.25):
             part = self.pick(words)
             all_values = [*column.values, *column.index]
-            if len(part) > 3 and part.isalpha() and sum(part in v.split() for v in all_values) == 1:
+            if (
+                len(part) > 3
+                and part.isalpha()
+                and stem(part.lower()) not in self._known
+                and sum(part in v.split() for v in all_values) == 1
+            ):
                 value = part if self._values[part.lower()] == 0 else value
         return value.lower() if self.chance(0.6) else value
 
@@ -500,11 +505,7 @@ class Parts:
         adjective = words[0].endswith("ed") or words[0].endswith("ble") or words_of(column.name)[0] in ("is", "was")
         if not adjective:
             return Condition(predicates, self.say("flag thing", holds, f=name))
-        return Condition(predicates, self.say("flag", holds, f=name), self.say_one("flag before", holds, name))
-
-    def say_one(self, key: str, inner: object, name: str) -> str:
-        """A single phrase with a name in it."""
-        return str(phrases()[key][inner]).format(f=name)
+        return Condition(predicates, self.say("flag", holds, f=name), self.say("flag before", holds, f=name))
 
     def years(self, column: Column) -> tuple[int, int]:
         """The first and the last year of a date, up to now. Raises Unsayable."""
