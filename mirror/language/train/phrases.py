@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from mirror.language.second.actions import Inexpressible, Writer
 from mirror.language.second.items import items_of
 from mirror.language.train.examples import Example
-from mirror.language.train.phrase_parts import NOW, Condition, Parts, Unsayable, phrases, predicates_of
+from mirror.language.train.phrase_names import Unsayable, phrases
+from mirror.language.train.phrase_parts import NOW, Condition, Parts, predicates_of
 from mirror.query.errors import Refusal
 from mirror.query.other_data.build import build
 from mirror.query.other_data.form import (

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from mirror.language.train.phrase_parts import NOW, Parts, phrases
+from mirror.language.train.phrase_names import phrases
+from mirror.language.train.phrase_parts import NOW, Parts
 from mirror.language.train.phrases import example_of, examples, generate
 from mirror.language.train.wordings import database_of
 from mirror.query.errors import Refusal
