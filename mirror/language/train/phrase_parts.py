@@ -110,7 +110,7 @@ class Parts(Names):
         value = self.value_text(str(first.values[0]), relation.column(first.place.column))
         one = self.one(relation.name)
         bare = self._values[str(first.values[0]).lower()] == 1
-        return self.pick(
+        return str(self.pick()
             (f"of {one} {value}", f"for {one} {value}", *((f"for {value}", f"of {value}") if bare else ()))
         )
 
