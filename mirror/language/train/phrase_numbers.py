@@ -159,7 +159,7 @@ class Numbers(Parts):
         operator: Operator = self.pick(_OPPOSITES)
         measure = number.measure
         if measure.aggregate == "count":
-            count = self.rng.choice((1, 2, 3, 4, 5, 10, 20, 50))
+            count = self.rng.choice((2, 3, 4, 5, 10, 20, 50) if operator in ("<", ">=") else (1, 2, 3, 4, 5, 10, 20))
             text = self.number_text(count)
             return Having(0, operator, count), self.say("count limits", operator, n=text, rows=self.many(relation.name))
         if measure.aggregate not in ("sum", "avg", "max", "min", "median") or measure.until or len(measure.factors) > 1:

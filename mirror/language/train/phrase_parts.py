@@ -110,9 +110,8 @@ class Parts(Names):
         value = self.value_text(str(first.values[0]), relation.column(first.place.column))
         one = self.one(relation.name)
         bare = self._values[str(first.values[0]).lower()] == 1
-        return str(self.pick()
-            (f"of {one} {value}", f"for {one} {value}", *((f"for {value}", f"of {value}") if bare else ()))
-        )
+        told = (f"of {one} {value}", f"for {one} {value}", f"for {value}", f"of {value}")
+        return self.pick(told if bare else told[:2])
 
     def condition(self, relation: Relation) -> Condition:
         """One condition on the rows of a table. Raises Unsayable."""
@@ -164,7 +163,7 @@ class Parts(Names):
         own = [w for w in phrases()["compared"] if set(w["of"]) & set(self._own_words(place)[-1:])]
         alone = [c for c in self.columns(relation, "number") if own and set(own[0]["of"]) & set(words_of(c.name))]
         if own and len(alone) == 1 and operator != "=" and self.chance(0.4):
-            return Condition(predicates, self.pick(own[0][operator]).format(v=self.number_text(value)))
+            return Condition(predicates, str(self.pick(own[0][operator])).format(v=self.number_text(value)))
         limit = self.limit(operator, value, column)
         return Condition(predicates, self.say("number after", col=self.column(place, relation.name), lim=limit))
 
