@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from mirror.language.reading.reading import Reading
-from mirror.language.second.reader import SecondReading
+from mirror.language.second.second_reader import SecondReading
 from mirror.query.other_data.build import Built
 from mirror.query.other_data.form import Asked
 from mirror.table.values import Value

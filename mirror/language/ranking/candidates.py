@@ -10,7 +10,7 @@ from mirror.language.ranking.ranker import trained
 from mirror.language.reading.covers import covers_of
 from mirror.language.reading.reading import Reading, readings
 from mirror.language.second.items import items_of
-from mirror.language.second.reader import SecondReading, second_readings
+from mirror.language.second.second_reader import SecondReading, second_readings
 from mirror.query.other_data.form import Asked
 from mirror.schema.database import Database
 

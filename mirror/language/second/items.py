@@ -10,7 +10,7 @@ from datetime import datetime
 import numpy as np
 
 from mirror.language.reading.covers import linker_of, tokens_of
-from mirror.language.reading.lexemes import Token, stem
+from mirror.language.reading.lexemes import Token
 from mirror.language.reading.linking import Link, Linker, is_flag, name_stems
 from mirror.language.reading.times import Said
 from mirror.schema.database import Column, Database, Relation
@@ -343,8 +343,3 @@ class _Assembly:
 
 def _is_year(high: object) -> bool:
     return isinstance(high, int) and high <= 2100
-
-
-def stems_of(name: str) -> tuple[str, ...]:
-    """The stems of a name."""
-    return tuple(map(stem, name_stems(name)))

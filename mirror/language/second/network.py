@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mirror.language.second.actions import MOST_ACTIONS, POINTERS, WORD_AT, WORDS, Action, State, allowed, step
+from mirror.language.second.form_actions import MOST_ACTIONS, POINTERS, WORD_AT, WORDS, Action, State, allowed, step
 from mirror.language.second.items import MOST_NAME_WORDS, MOST_TOKENS, Items
 from mirror.language.second.likeness import likeness
 

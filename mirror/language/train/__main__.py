@@ -12,13 +12,13 @@ import torch
 
 from mirror.language.ranking import ranker
 from mirror.language.second import likeness, network
-from mirror.language.second.actions import Inexpressible, Writer
+from mirror.language.second.form_actions import Inexpressible, Writer
 from mirror.language.second.items import items_of
 from mirror.language.train import vectors, wikisql
-from mirror.language.train.examples import Example, vocabulary
+from mirror.language.train.batches import Example, vocabulary
 from mirror.language.train.judged import NOW, Judged, judged
 from mirror.language.train.learn import Learner, Part
-
+from mirror.language.train.phrases import examples as worded_by_rules
 from mirror.language.train.rank import fit
 from mirror.language.train.wordings import database_of, for_ranking, for_reading, wordings
 

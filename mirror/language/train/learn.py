@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mirror.language.train.examples import Arrays, Example, arrays_of, batches
+from mirror.language.train.batches import Arrays, Example, arrays_of, batches
 from mirror.language.train.model import SecondReader
 
 _log = logging.getLogger(__name__)

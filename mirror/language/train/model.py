@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from mirror.language.second.actions import MOST_ACTIONS, POINTERS, WORDS
+from mirror.language.second.form_actions import MOST_ACTIONS, POINTERS, WORDS
 from mirror.language.second.items import FEATURES, KINDS, MOST_TOKENS, RELATIONS
 from mirror.language.second.likeness import axes
 

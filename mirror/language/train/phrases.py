@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from mirror.language.second.actions import Inexpressible, Writer
+from mirror.language.second.form_actions import Inexpressible, Writer
 from mirror.language.second.items import items_of
-from mirror.language.train.examples import Example
+from mirror.language.train.batches import Example
 from mirror.language.train.phrase_names import Unsayable, phrases
 from mirror.language.train.phrase_numbers import Number, Numbers
 from mirror.language.train.phrase_parts import NOW, Condition, predicates_of

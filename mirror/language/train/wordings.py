@@ -27,7 +27,6 @@ from mirror.schema.database import Database
 FOLDER = Path(__file__).parent
 _OPEN_DATABASES = FOLDER.parents[1] / "evaluation" / "foreign" / "open"
 _RANKING = "nop"  # writers
-VOICES = ("plain", "terse", "boss", "chatty", "analyst", "foreign", "typo", "spoken")
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Wording:
     Attributes:
         database: name of the database.
         query: which of its queries, from 0 on, open and sealed ones each by themselves.
-        voice: one of VOICES.
+        voice: plain, terse, boss, chatty, analyst, foreign, typo or spoken.
         text: the words.
         asked: what they ask for.
         sealed: whether nobody may read it who builds a reader.

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from mirror.language.second import network
+from mirror.language.second.form_actions import Writer
 from mirror.language.second.items import items_of
-from mirror.language.second.reader import second_readings
-from mirror.language.train.examples import Example, arrays_of, batch_of, vocabulary
+from mirror.language.second.second_reader import second_readings
+from mirror.language.train.batches import Example, arrays_of, batch_of, vocabulary
 from mirror.language.train.judged import NOW
 from mirror.language.train.learn import Learner, Part
-from mirror.language.second.actions import Writer
 from mirror.query.other_data.form_text import asked_of
 from tests.mirror.language.reading.library import DATABASE
 

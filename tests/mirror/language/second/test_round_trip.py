@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from mirror.language.second.actions import MOST_ACTIONS, Inexpressible, Reader, State, Writer, allowed, step
+from mirror.language.second.form_actions import MOST_ACTIONS, Inexpressible, Reader, State, Writer, allowed, step
 from mirror.language.second.items import MOST_COLUMNS, MOST_TOKENS, items_of
 from mirror.language.train.judged import NOW
 from mirror.language.train.wordings import database_of, wordings

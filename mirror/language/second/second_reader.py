@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from mirror.language.second.actions import Action, Inexpressible, Reader
+from mirror.language.second.form_actions import Action, Inexpressible, Reader
 from mirror.language.second.items import Items, items_of
 from mirror.language.second.network import trained
 from mirror.query.errors import Refusal

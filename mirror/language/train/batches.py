@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mirror.language.second.actions import POINTERS, WORD_AT, WORDS, Action, State, allowed, step
+from mirror.language.second.form_actions import POINTERS, WORD_AT, WORDS, Action, State, allowed, step
 from mirror.language.second.items import MOST_NAME_WORDS, MOST_TOKENS, Items
 from mirror.language.second.likeness import likeness
 from mirror.language.second.network import POINTER_AT, UNKNOWN, action_number, classes_of, places_of, word_numbers
