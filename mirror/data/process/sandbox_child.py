@@ -33,8 +33,14 @@ from mirror.table.values import Value
 # -- the snapshot ------------------------------------------------------------------------------------------------------
 
 
-def profile(connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int]) -> Profile:
-    """Count what the snapshot holds; `row_counts` are those of the views that it was made without."""
+_CURVE_NAMES = "SELECT metric, count(*) AS points FROM curves GROUP BY metric ORDER BY metric"
+
+
+def profile(
+    connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int], curves: tuple[str, ...] | None = None
+) -> Profile:
+    """Count what the snapshot holds; `row_counts` are those of the views that it was made without, `curves` the names
+    of what is recorded where the view of that name is one of them."""
 
     def rows(sql: str) -> list[tuple[Any, ...]]:
         return connection.execute(sql).fetchall()
@@ -70,7 +76,8 @@ def profile(connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int]
         0
     ]
     started = (oldest.isoformat(), newest.isoformat()) if oldest else None
-    curves = tuple(name for (name,) in rows("SELECT DISTINCT metric FROM curves ORDER BY 1"))
+    if curves is None:
+        curves = tuple(name for name, _ in rows(_CURVE_NAMES))
     return Profile(counts, distinct, by_benchmark, filled, partly, baselines, lost, started, machines, curves)
 
 
@@ -81,22 +88,19 @@ def _lost(
 ) -> dict[str, dict[str, dict[str, tuple[Value, ...]]]]:
     """What each usual value of the catalogue leaves out: it is not assumed where it would hide what is asked."""
     found: dict[str, dict[str, dict[str, tuple[Value, ...]]]] = {}
-    axes = [axis for axis in AXES if any(values.get(axis) for values in known.values())]
-    lists = ", ".join(f"list(DISTINCT {axis}) FILTER (WHERE {axis} IS NOT NULL)" for axis in axes)
     for column, value in catalog.words()["defaults"].items():
-        # Where all trials of a benchmark have the value, or none has any, it leaves nothing out.
-        if not any(
-            column in partly[benchmark] or values.get(column) not in ((value,), ())
-            for benchmark, values in known.items()
-        ):
-            continue
-        for benchmark, *kept in rows(
-            f"SELECT benchmark, {lists} FROM results WHERE {column} = '{value}' GROUP BY benchmark ORDER BY 1"
-        ):
-            for axis, values in zip(axes, kept, strict=True):
-                gone = tuple(v for v in known.get(benchmark, {}).get(axis, ()) if v not in (values or ()))
-                if gone and axis != column:
-                    found.setdefault(benchmark, {}).setdefault(column, {})[axis] = gone
+        for benchmark, values in known.items():
+            # Where all trials of a benchmark have the value, or none has any, it leaves nothing out.
+            if column not in partly[benchmark] and values.get(column) in ((value,), ()):
+                continue
+            axes = [axis for axis in AXES if values.get(axis) and axis != column]
+            lists = ", ".join(f"list(DISTINCT {axis}) FILTER (WHERE {axis} IS NOT NULL)" for axis in axes)
+            named = benchmark.replace("'", "''")
+            where = f"benchmark = '{named}' AND {column} = '{value}'"
+            for kept in rows(f"SELECT {lists} FROM results WHERE {where} GROUP BY benchmark") if axes else ():
+                for axis, left in zip(axes, kept, strict=True):
+                    if gone := tuple(v for v in values[axis] if v not in (left or ())):
+                        found.setdefault(benchmark, {}).setdefault(column, {})[axis] = gone
     return found
 
 
@@ -164,13 +168,17 @@ def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, d
         if store.path is None or store.path.exists():
             store.ensure()
         connection = load(read(store, views), request["threads"])
-        left = {v: store.rows(f"SELECT count(*) AS n FROM {v}")[0]["n"] for v in EXPOSED if v not in views}
+        points = None if "curves" in views else {row["metric"]: row["points"] for row in store.rows(_CURVE_NAMES)}
+        left = {} if points is None else {"curves": sum(points.values())}
+        left |= {
+            v: store.rows(f"SELECT count(*) AS n FROM {v}")[0]["n"] for v in EXPOSED if v not in (*views, *left)
+        }
     except (StoreError, NewerDatabaseError) as error:
         return None, _error(type(error).__name__, str(error))
     except duckdb.Error as error:
         return None, _error("StoreError", f"The results at {store.name} cannot be read: {sentence(str(error))}")
     try:
-        found = profile(connection, left)
+        found = profile(connection, left, None if points is None else tuple(points))
     except SettingsError as error:  # the catalogue's words
         return None, _error("StoreError", str(error))
     lock(connection, request["memory_mb"])
