@@ -155,9 +155,9 @@ def _samples(given: Any, latency_us: float | None) -> tuple[float, ...]:
     low, high = min(samples), max(samples)
     if low < 0 or not all(map(math.isfinite, samples)):
         raise RecordError("it holds a negative or non-finite timing")
-    if latency_us is not None:
-        if not low * 0.999 - 0.001 <= latency_us <= high * 1.001 + 0.001:  # either may have been rounded
-            raise RecordError(f"its latency_us {latency_us:g} lies outside its samples, {low:g} to {high:g}")
+    # Either may have been rounded.
+    if latency_us is not None and not low * 0.999 - 0.001 <= latency_us <= high * 1.001 + 0.001:
+        raise RecordError(f"its latency_us {latency_us:g} lies outside its samples, {low:g} to {high:g}")
     return samples
 
 

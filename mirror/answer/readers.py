@@ -5,13 +5,13 @@ from datetime import datetime
 from typing import Literal
 
 from mirror.answer.answer import Answer
+from mirror.answer.benchmarks import settle
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.followup import followup
 from mirror.language.grammar import grammar
 from mirror.model.free_sql import check_in
 from mirror.model.llm import Declined, LlmError, LlmFrontEnd, NeedsSql
 from mirror.query.agreement import Agreement, agreement
-from mirror.query.complete import complete
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.saved import Saved, SavedError, SavedQuestion, saved_path
 from mirror.query.spec import QuerySpec
@@ -29,6 +29,7 @@ class Reading:
     Attributes:
         engine: who read it.
         asked: the query that the question itself says, or None where it became SQL at once.
+        others: questions to click, which mean another benchmark.
         spec: the same, completed with what the results leave open.
         sql: the statement of a saved question or of a language model; None where the spec says it.
         read_as: how that statement came about.
@@ -40,6 +41,7 @@ class Reading:
 
     engine: Literal["grammar", "llm", "saved"] = "grammar"
     asked: QuerySpec | None = None
+    others: tuple[str, ...] = ()
     spec: QuerySpec | None = None
     sql: str | None = None
     read_as: str = ""
@@ -66,18 +68,25 @@ def read(question: str, sandbox: Sandbox, use_model: bool, now: datetime | None,
         return Reading("saved", sql=saved.exact.sql, read_as=saved.exact.said, note=note)
     try:
         if after and after.asked and (asked := followup.read(question, after.asked, profile, now, after.table)):
-            return Reading(asked=asked, spec=complete(asked, profile, question), note=note)
+            return _settled(Reading(asked=asked, note=note), question, sandbox, now)
         if use_model and LlmFrontEnd.configured():
             return _by_model(question, sandbox, profile, now, saved.nearest, note)
-        return _by_grammar(question, profile, now, Reading(note=note))
+        return _by_grammar(question, sandbox, now, Reading(note=note))
     except (Refusal, Ambiguity) as error:
         raise Unread(error, Reading(note=note)) from error
 
 
-def _by_grammar(question: str, profile: Profile, now: datetime | None, so_far: Reading) -> Reading:
-    asked = grammar.parse(question, profile, now)
-    spec = complete(asked, profile, question)
-    return Reading(asked=asked, spec=spec, note=so_far.note, sent=so_far.sent, tokens=so_far.tokens)
+def _by_grammar(question: str, sandbox: Sandbox, now: datetime | None, so_far: Reading) -> Reading:
+    asked = grammar.parse(question, sandbox.schema(), now)
+    return _settled(replace(so_far, engine="grammar", asked=asked), question, sandbox, now)
+
+
+def _settled(reading: Reading, question: str, sandbox: Sandbox, now: datetime | None) -> Reading:
+    """The reading with its query completed. Raises Refusal or Ambiguity."""
+    assert reading.asked
+    profile = sandbox.schema()
+    settled = settle(reading.asked, question, profile, sandbox, lambda text: grammar.read(text, profile, now))
+    return replace(reading, spec=settled.spec, others=settled.others)
 
 
 def _by_model(
@@ -102,17 +111,19 @@ def _by_model(
             if isinstance(_grammars(question, profile, now), QuerySpec):  # it knows every word: the form holds it
                 told = "The language model would have written SQL; the built-in grammar read the question instead."
                 so_far = Reading(note=_joined(note, told, " "), sent=sent, tokens=tokens)
-                return _by_grammar(question, profile, now, so_far)
+                return _by_grammar(question, sandbox, now, so_far)
             written = model.write_sql(question, *given, check_in(sandbox), examples)
             sql, tokens = written.value.sql, tokens + written.tokens
             told = "; ".join(("SQL that the language model wrote", *written.value.notes))
             return Reading("llm", sql=sql, read_as=told, note=note, sent=_joined(sent, written.sent), tokens=tokens)
         so_far = Reading("llm", reading.value, note=note, sent=reading.sent, tokens=reading.tokens)
         try:
-            spec = complete(reading.value, profile, question)
+            read_by_model = _settled(so_far, question, sandbox, now)
         except (Refusal, Ambiguity) as error:
             raise Unread(error, so_far) from error
-        return replace(so_far, spec=spec, agreement=agreement(spec, _grammars(question, profile, now)))
+        assert read_by_model.spec
+        grammars = _grammars(question, profile, now)
+        return replace(read_by_model, agreement=agreement(read_by_model.spec, grammars))
     except Declined as error:
         so_far = Reading("llm", note=note, sent=_joined(sent, error.sent), tokens=tokens + error.tokens)
         raise Unread(error, so_far) from error
@@ -120,7 +131,7 @@ def _by_model(
         told = f"{error} The built-in grammar read the question instead."
         so_far = Reading(note=_joined(note, told, " "), sent=_joined(sent, error.sent), tokens=tokens + error.tokens)
         try:
-            return _by_grammar(question, profile, now, so_far)
+            return _by_grammar(question, sandbox, now, so_far)
         except (Refusal, Ambiguity) as unread:
             raise Unread(unread, so_far) from unread
 

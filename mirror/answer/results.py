@@ -75,7 +75,8 @@ class Results:
                 return _with_reading(asked_back(question, unread.cause), unread.reading)
             return _with_reading(refused(question, str(unread.cause), self), unread.reading)
         if reading.spec:
-            answer = replace(self.run_sql(compile_sql(reading.spec), question, reading.spec), asked=reading.asked)
+            answer = self.run_sql(compile_sql(reading.spec), question, reading.spec)
+            answer = replace(answer, asked=reading.asked, suggestions=reading.others)
         else:
             answer = replace(self.run_sql(reading.sql or "", question), read_as=reading.read_as)
         return _reworded(_with_reading(answer, reading))
