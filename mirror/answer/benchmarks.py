@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from db.columns import BY_NAME
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.complete import SeveralBenchmarks, complete
-from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.errors import Ambiguity
 from mirror.query.spec import Filter, QuerySpec
 from mirror.query.sql import compile_sql, condition
-from mirror.schema.profile import Profile
 from mirror.table.wording import join
 
 # As many times as many trials as the next benchmark has: with fewer, either may be meant.
@@ -25,22 +24,20 @@ class Settled:
     others: tuple[str, ...] = ()
 
 
-def settle(
-    asked: QuerySpec, question: str, profile: Profile, sandbox: Sandbox, read: Callable[[str], QuerySpec]
-) -> Settled:
+def settle(asked: QuerySpec, question: str, sandbox: Sandbox, is_answered: Callable[[str], bool]) -> Settled:
     """Complete a query, in the benchmark of which most trials tell where several could answer.
 
     Args:
         asked: what the question says.
         question: in plain words; what is offered says all that it says.
-        profile: what the results hold.
         sandbox: where trials are counted.
-        read: completes what a question offered says, or raises Refusal or Ambiguity.
+        is_answered: whether a question that is to be offered is answered with rows.
 
     Raises:
         Refusal: the results hold nothing of the kind.
         Ambiguity: several benchmarks have about as much to say; each choice leads to rows.
     """
+    profile = sandbox.schema()
     try:
         return Settled(complete(asked, profile, question))
     except SeveralBenchmarks as several:
@@ -51,7 +48,7 @@ def settle(
             raise
         choices = {b: _choice(question, b) for b in (first, *others)}
         if any(CLEARLY * told[b] > told[first] for b in others):
-            leading = [b for b in choices if leads_to_rows(choices[b], sandbox, read)]
+            leading = [b for b in choices if is_answered(choices[b])]
             if len(leading) > 1:
                 raise Ambiguity(
                     f"{join(leading, word='or')}: which benchmark is meant?",
@@ -64,16 +61,13 @@ def settle(
         spec = replace(
             spec, notes=(*spec.notes, f"benchmark {first}, which has most to say ({told[first]:,} trials{beside})")
         )
-        offered = [choices[b] for b in others if b != first and leads_to_rows(choices[b], sandbox, read)]
+        offered = [choices[b] for b in others if b != first and is_answered(choices[b])]
         return Settled(spec, tuple(offered[:_MOST_OTHERS]))
 
 
-def leads_to_rows(question: str, sandbox: Sandbox, read: Callable[[str], QuerySpec]) -> bool:
-    """Whether a question that is offered is answered with rows."""
-    try:
-        return bool(sandbox.run(compile_sql(read(question)), row_cap=1).rows)
-    except (Refusal, Ambiguity):
-        return False
+def has_rows(spec: QuerySpec, sandbox: Sandbox) -> bool:
+    """Whether a completed query has rows."""
+    return bool(sandbox.run(compile_sql(spec), row_cap=1).rows)
 
 
 def _in(asked: QuerySpec, benchmark: str) -> QuerySpec:

@@ -5,13 +5,14 @@ from datetime import datetime
 from typing import Literal
 
 from mirror.answer.answer import Answer
-from mirror.answer.benchmarks import settle
+from mirror.answer.benchmarks import has_rows, settle
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.followup import followup
 from mirror.language.grammar import grammar
 from mirror.model.free_sql import check_in
 from mirror.model.llm import Declined, LlmError, LlmFrontEnd, NeedsSql
 from mirror.query.agreement import Agreement, agreement
+from mirror.query.complete import complete
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.saved import Saved, SavedError, SavedQuestion, saved_path
 from mirror.query.spec import QuerySpec
@@ -68,7 +69,7 @@ def read(question: str, sandbox: Sandbox, use_model: bool, now: datetime | None,
         return Reading("saved", sql=saved.exact.sql, read_as=saved.exact.said, note=note)
     try:
         if after and after.asked and (asked := followup.read(question, after.asked, profile, now, after.table)):
-            return _settled(Reading(asked=asked, note=note), question, sandbox, now)
+            return _settled_after(Reading(asked=asked, note=note), question, sandbox, now, after)
         if use_model and LlmFrontEnd.configured():
             return _by_model(question, sandbox, profile, now, saved.nearest, note)
         return _by_grammar(question, sandbox, now, Reading(note=note))
@@ -84,9 +85,48 @@ def _by_grammar(question: str, sandbox: Sandbox, now: datetime | None, so_far: R
 def _settled(reading: Reading, question: str, sandbox: Sandbox, now: datetime | None) -> Reading:
     """The reading with its query completed. Raises Refusal or Ambiguity."""
     assert reading.asked
-    profile = sandbox.schema()
-    settled = settle(reading.asked, question, profile, sandbox, lambda text: grammar.read(text, profile, now))
+    settled = settle(reading.asked, question, sandbox, lambda text: _answered(text, sandbox, now))
     return replace(reading, spec=settled.spec, others=settled.others)
+
+
+def _settled_after(reading: Reading, question: str, sandbox: Sandbox, now: datetime | None, after: Answer) -> Reading:
+    """The same of a follow-up, whose choices are follow-ups too: none of them stands beside an answer."""
+    assert reading.asked
+    assert after.asked
+    before, profile = after.asked, sandbox.schema()
+
+    def is_answered(text: str) -> bool:
+        try:
+            asked = followup.read(text, before, profile, now, after.table)
+            return asked is not None and has_rows(complete(asked, profile, text), sandbox)
+        except (Refusal, Ambiguity):
+            return False
+
+    return replace(reading, spec=settle(reading.asked, question, sandbox, is_answered).spec)
+
+
+def _answered(question: str, sandbox: Sandbox, now: datetime | None) -> bool:
+    """Whether the grammar answers a question with rows."""
+    try:
+        spec = _by_grammar(question, sandbox, now, Reading()).spec
+    except (Refusal, Ambiguity):
+        return False
+    return spec is not None and has_rows(spec, sandbox)
+
+
+def with_rows(choices: tuple[str, ...], sandbox: Sandbox, now: datetime | None) -> tuple[str, ...]:
+    """The choices of a question back that are answered with rows; for one that is asked back itself, its first."""
+    found = []
+    for choice in choices:
+        try:
+            spec = _by_grammar(choice, sandbox, now, Reading()).spec
+        except Refusal:
+            continue
+        except Ambiguity as error:
+            found += [inner for inner in error.choices if _answered(inner, sandbox, now)][:1]
+            continue
+        found += [choice] if spec and has_rows(spec, sandbox) else []
+    return tuple(dict.fromkeys(found))
 
 
 def _by_model(
