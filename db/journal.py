@@ -123,15 +123,8 @@ def ingest(store: Store, folders: Iterable[Path], untimed: Iterable[Path] = ()) 
     report = IngestReport()
     store.ensure()
     known = {row["trial_id"] for row in store.rows("SELECT trial_id FROM trials")}
-    fresh = itertools.chain(
-        (record for folder in folders for record in _fresh(folder, known, report, rename=True)),
-        (
-            record
-            for folder in untimed
-            for path in _packed_files(folder)
-            for record in _unknown(_packed(path, report.set_aside, timed=False), known, report)
-        ),
-    )
+    timed = [*((folder, True) for folder in folders), *((folder, False) for folder in untimed)]
+    fresh = (record for folder, whole in timed for record in _fresh(folder, known, report, rename=True, timed=whole))
     for batch in _batches(fresh, 2000):
         report.added += store.add(batch)
     store.checkpoint()
@@ -230,15 +223,18 @@ def _renamed(path: Path) -> str:
     return aside.name
 
 
-def _fresh(folder: Path, known: set[str], report: IngestReport, rename: bool = False) -> Iterator[Record]:
-    """Records that are not known yet. The report says what cannot be used, which is renamed where that is wanted."""
+def _fresh(
+    folder: Path, known: set[str], report: IngestReport, rename: bool = False, timed: bool = True
+) -> Iterator[Record]:
+    """Records that are not known yet. The report says what cannot be used, which is renamed where that is wanted.
+    `timed`: packed ones with their timings."""
     for path in sorted(folder.glob("*.json")):
         if path.name.removesuffix(".json").rpartition(".")[0] in known:
             report.known += 1
             continue
         yield from _unknown(_loose(path, report, rename), known, report)
     for path in _packed_files(folder):
-        yield from _unknown(_packed(path, report.set_aside), known, report)
+        yield from _unknown(_packed(path, report.set_aside, timed), known, report)
 
 
 def _loose(path: Path, report: IngestReport, rename: bool = False) -> Iterator[Record]:

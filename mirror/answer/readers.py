@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from mirror.answer.answer import Answer
-from mirror.answer.benchmarks import has_rows, settle
+from mirror.answer.settled_benchmark import has_rows, settle
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.followup import followup
 from mirror.language.grammar import grammar

@@ -7,7 +7,7 @@ import pytest
 from db import journal
 from db.journal import open_results
 from db.settings import examples_dir
-from mirror.answer import benchmarks
+from mirror.answer import settled_benchmark
 from mirror.answer.answer import Answer
 from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
@@ -120,7 +120,7 @@ def test_questions_back_are_common_enough_to_walk(box: Sandbox) -> None:
 def test_the_benchmark_that_is_taken_is_named_and_the_others_stand_beside(
     box: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(benchmarks, "CLEARLY", 4)
+    monkeypatch.setattr(settled_benchmark, "CLEARLY", 4)
     answer = asked("which method is slowest at batch size 512", box)
     assert "benchmark lookup, which has most to say (" in answer.read_as
     assert answer.suggestions == ("which method is slowest at batch size 512 in embedding_step",)
