@@ -1,6 +1,7 @@
 """The store: short-lived connections to the results, whatever database holds them."""
 
 import contextlib
+import itertools
 import os
 import random
 import time
@@ -124,25 +125,21 @@ class Store:
             new = [r for r in by_id.values() if r.trial_id not in known]
             stored = {c.name for c in schema.trials.c}
             self._insert(connection, schema.trials, [{k: v for k, v in r.trial.items() if k in stored} for r in new])
-            self._insert(
-                connection,
-                schema.samples,
-                [
-                    {"trial_id": r.trial_id, "sample": i, "time_us": x, "turn": turn}
-                    for r in new
-                    for i, (x, turn) in enumerate(zip(r.samples_us, r.turns(), strict=True))
-                ],
-            )
-            self._insert(
-                connection,
-                schema.curve_points,
-                [{"trial_id": r.trial_id, "metric": m, "step": s, "value": v} for r in new for m, s, v in r.curves],
-            )
+            self._append(connection, schema.samples, _samples(new))
+            self._append(connection, schema.curve_points, _curve_points(new))
             self._merge(connection, schema.machines, self._machines(connection, new))
             self._merge(connection, schema.sweeps, self._sweeps(connection, new))
             if self.postgres and len(new) >= ANALYZE_FROM:
                 postgres.analyze(connection, (schema.trials, schema.samples, schema.curve_points))
         return len(new)
+
+    def add_timings(self, records: Sequence[Record]) -> None:
+        """Insert the raw timings of trials that are there without."""
+        with self._connect(write=True) as connection:
+            lacking = {r.trial_id: r for r in records}
+            timed = schema.samples.c.trial_id
+            known = set(connection.execute(sa.select(timed).where(timed.in_(list(lacking))).distinct()).scalars())
+            self._append(connection, schema.samples, _samples([r for i, r in lacking.items() if i not in known]))
 
     @staticmethod
     def _machines(connection: sa.Connection, records: list[Record]) -> list[dict[str, Any]]:
@@ -188,19 +185,22 @@ class Store:
         return set(connection.execute(sa.select(key)).scalars())
 
     def _insert(self, connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]]) -> None:
-        if not rows:
-            return
-        names = [c.name for c in table.c]
-        if self.postgres:
-            postgres.insert(connection, table, rows)
+        self._append(connection, table, {c.name: [row.get(c.name) for row in rows] for c in table.c})
+
+    def _append(self, connection: sa.Connection, table: sa.Table, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Insert rows that are given as the values of each column, in the order of the table's columns."""
+        names = list(columns)
+        if not columns[names[0]]:
             return
         if self.path is None:
-            connection.execute(sa.insert(table), [{n: row.get(n) for n in names} for row in rows])
+            rows = (dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True))
+            if self.postgres:
+                postgres.insert(connection, table, rows)
+            else:
+                connection.execute(sa.insert(table), list(rows))
             return
         # DuckDB takes an Arrow table a thousand times faster than row by row.
-        arrow = pa.table(
-            {c.name: pa.array([row.get(c.name) for row in rows], type=_arrow_type(c.type)) for c in table.c}
-        )
+        arrow = pa.table({c.name: pa.array(columns[c.name], type=_arrow_type(c.type)) for c in table.c})
         raw = _raw(connection)
         raw.register("incoming_rows", arrow)
         try:
@@ -352,6 +352,22 @@ class Store:
         if isinstance(error, sa.exc.NoSuchModuleError):
             text += "; write postgresql+psycopg://USER@HOST/DATABASE, or the path of a DuckDB file."
         return f"The results at {self.name} cannot be used: {text}"
+
+
+def _samples(records: list[Record]) -> dict[str, list[Any]]:
+    """The raw timings of records as columns: of the many rows no dict each is made."""
+    return {
+        "trial_id": [trial_id for r in records for trial_id in itertools.repeat(r.trial_id, len(r.samples_us))],
+        "sample": [i for r in records for i in range(len(r.samples_us))],
+        "time_us": [x for r in records for x in r.samples_us],
+        "turn": [turn for r in records for turn in r.turns()],
+    }
+
+
+def _curve_points(records: list[Record]) -> dict[str, list[Any]]:
+    """The points of the curves of records as columns."""
+    points = [(trial_id, *point) for r in records for trial_id, point in zip(itertools.repeat(r.trial_id), r.curves)]
+    return {name: [point[i] for point in points] for i, name in enumerate(("trial_id", "metric", "step", "value"))}
 
 
 def _select(view: str, columns: Sequence[str]) -> str:

@@ -67,6 +67,9 @@ def _rows(trail: Trail, box: Sandbox) -> None:
     with st.container():
         if answer.status == "answered" and answer.summary:
             st.markdown(plain(answer.summary))
+        if answer.suggestions and not trail.step.edited:
+            st.caption("Another benchmark tells of it too:")
+            question_buttons(answer.suggestions, partial(flow.ask_anew, box=box), "other")
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
