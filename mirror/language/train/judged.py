@@ -4,14 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from mirror.data.data_source import QueryError, QueryStopped
-from mirror.data.guard.guard_errors import GuardError
 from mirror.language.ranking.candidate import Rows
 from mirror.language.ranking.candidates import weighed
 from mirror.language.train.wordings import not_here, opened, wordings
 from mirror.query.other_data.build import Built, build
 from mirror.table.alike import holds
-from mirror.table.table import Table
 
 NOW = datetime(2026, 11, 18, 12)  # the present of all wordings
 
@@ -37,29 +34,18 @@ class Judged:
 
 def judged(name: str, sealed: bool = False) -> Iterator[Judged]:
     """The questions over one database, read and judged."""
-    with opened(name) as source:
-        database = source.schema()
-        tables: dict[str, Table | None] = {}
-
-        def table_of(built: Built) -> Table | None:
-            if built.sql not in tables:
-                try:
-                    tables[built.sql] = source.counted(built.sql)[0]
-                except (GuardError, QueryError, QueryStopped):
-                    tables[built.sql] = None
-            return tables[built.sql]
+    with opened(name) as (database, run):
 
         def rows_of(built: Built) -> Rows | None:
-            table = table_of(built)
-            return None if table is None else table.rows
+            return run(built.sql)
 
         for wording in wordings(name, sealed):
-            right = table_of(build(wording.asked, database))
+            right = rows_of(build(wording.asked, database))
             if right is None:
                 continue
             found = weighed(wording.text, database, NOW, rows_of)
-            tables_found = [table_of(c.built) for c in found]
-            hits = tuple(t is not None and holds(t.rows, right.rows) for t in tables_found)
+            rows = [rows_of(c.built) for c in found]
+            hits = tuple(r is not None and holds(r, right) for r in rows)
             yield Judged(name, wording.voice, wording.text, tuple(c.features for c in found), hits, sealed)
         for text in not_here(name, sealed):
             found = weighed(text, database, NOW, rows_of)
