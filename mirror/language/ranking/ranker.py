@@ -41,7 +41,7 @@ class Ranker:
             return []
         given = np.array([[f[name] for name in self.names] for f in features])
         hidden = np.maximum(((given - self.mean) / self.scale) @ self.inner.T + self.inner_bias, 0)
-        return [1 / (1 + math.exp(-x)) for x in hidden @ self.outer + self.bias]
+        return [1 / (1 + math.exp(-x)) for x in np.clip(hidden @ self.outer + self.bias, -30, 30)]
 
     def gains(self, features: Mapping[str, float], other: Mapping[str, float]) -> list[tuple[str, float]]:
         """What each feature would add to the chance if it were like another reading's, the most first."""
