@@ -24,8 +24,9 @@ from mirror.data.guard import sqlglot_tree as guard
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import Location
+from mirror.language.edit.edited import edited
+from mirror.language.edit.fragment import fragment_of
 from mirror.language.other_data import spans
-from mirror.language.other_data import table_followup as followup
 from mirror.language.other_data.examples import examples
 from mirror.language.other_data.mentions import Slots, known_sentence, prepared
 from mirror.language.other_data.picking import Picker
@@ -108,7 +109,7 @@ class OtherData:
             except Impossible:
                 raise
             except Refusal as refusal:
-                if before is not None and followup.is_marked(question):
+                if before is not None and fragment_of(question).marked:
                     raise
                 return self._reread(question, now, refusal)
         except (Refusal, Ambiguity, QueryStopped):
@@ -191,7 +192,7 @@ def _words(database: Database) -> Words:
 
 def form_of(question: str, database: Database, now: datetime, before: Asked | None = None) -> Asked:
     """The form of a question in plain words, or of what it changes in the form before. Raises Refusal or Ambiguity."""
-    if before is not None and (changed := followup.read(question, before, database, now, _slots)):
+    if before is not None and (changed := edited(question, before, database, now)):
         return changed
     return Resolver(*_slots(question, database, now)).asked()
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 from mirror.answer.proposal import Proposal
 from mirror.language.ranking.candidate import Candidate, Rows
+from mirror.language.reading.covers import taken_for
 from mirror.language.reading.cues import cues
 from mirror.query.other_data.form import Asked
 from mirror.query.other_data.form_in_words import read_back
@@ -24,8 +25,6 @@ SHOWN = 0.08
 # Other readings are shown beside it from this chance on.
 BESIDE = 0.02
 MOST_CHOICES = 3
-# From this cost of a name on it is said what a word is taken for: another form of the name itself costs less.
-_WORTH_SAYING = 0.3
 _MOST_WORDS = 6  # that a refusal names
 _WEIGHTY = ("not", "no", "every", "both", "only")
 
@@ -116,14 +115,7 @@ def _quoted(words: Sequence[str]) -> str:
 
 def assumed(reading: Candidate) -> tuple[str, ...]:
     """What a reading takes words for, where that is not their own name; one phrase each."""
-    notes = []
-    for span in reading.first.cover.spans if reading.first else ():
-        if span.link is None or span.cost < _WORTH_SAYING or span.link.kind == "flag":
-            continue
-        name = span.link.table if span.link.column is None else f"{span.link.table}.{span.link.column}"
-        taken = f"{name} = {span.link.value}" if span.link.kind == "val" else name
-        notes.append(f"“{span.text}” taken for {taken}")
-    return tuple(dict.fromkeys(notes))
+    return taken_for(reading.first.cover) if reading.first else ()
 
 
 def with_notes(reading: Candidate) -> Asked:

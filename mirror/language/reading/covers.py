@@ -18,6 +18,8 @@ _SKIP, _SKIP_FIRM = 2.2, 4.0
 _CUE_COST = {"filler": 0.12, "of": 0.02, "measure": 0.25, "adj": 0.02, "show": 0.0, "first": 0.1, "every": 0.1}
 _COLUMN_TOO = 0.4  # "hours", where a column is called so
 _OTHER_FORM = 0.3  # a value in another form of its word
+# From this cost of a name on it is said what a word is taken for: another form of the name itself costs less.
+_WORTH_SAYING = 0.3
 _LINKED_FILLER = 0.25  # a word of a name that is also a word of every question
 
 
@@ -152,3 +154,15 @@ def covers_of(question: str, database: Database, now: datetime) -> tuple[Cover, 
 def linker_of(database: Database) -> Linker:
     """The linker of a database, kept."""
     return Linker(database)
+
+
+def taken_for(cover: Cover) -> tuple[str, ...]:
+    """What words are taken for, where that is not their own name; one phrase each."""
+    notes = []
+    for span in cover.spans:
+        if span.link is None or span.cost < _WORTH_SAYING or span.link.kind == "flag":
+            continue
+        name = span.link.table if span.link.column is None else f"{span.link.table}.{span.link.column}"
+        taken = f"{name} = {span.link.value}" if span.link.kind == "val" else name
+        notes.append(f"“{span.text}” taken for {taken}")
+    return tuple(dict.fromkeys(notes))

@@ -3,8 +3,10 @@
 from mirror.language.reading.covers import Span
 from mirror.language.reading.query_draft import Belonging, Limit, Rank, Target, Test
 from mirror.language.reading.scan import NOTHING, Scan
+from mirror.language.reading.times import Time, whole_year
 from mirror.query.other_data.form import ColumnRef
 from mirror.schema.database import Column
+from mirror.schema.names import is_year
 
 _TURNED = {"=": "<>", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in"}
 
@@ -113,9 +115,16 @@ class Conditions(Scan):
             self._skip_to(following)
             self._test(Test(Target(place=place), "<>" if self._take_neg() else "=", (following.value,)))
             return True
-        if following.kind == "time" and column.temporal and not self._by:
+        time = following.value if following.kind == "time" else whole_year(following.value)
+        if not isinstance(time, Time) or self._by:
+            return False
+        if column.temporal:
             self._skip_to(following)
-            self._draft.times.append((following.value, place, False))  # type: ignore[arg-type]
+            self._draft.times.append((time, place, False))
+            return True
+        if is_year(column) and len(time.years) == 1:  # "built after 2020"
+            self._skip_to(following)
+            self._test(Test(Target(place=place), time.operator, time.years))  # type: ignore[arg-type]
             return True
         return False
 

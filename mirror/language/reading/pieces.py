@@ -1,13 +1,11 @@
 """Neighbouring spans become pieces of a query: conditions, measures, groups, first places. One cover, one draft."""
 
-from datetime import datetime
-
-from mirror.language.other_data.spans import Span as Time
 from mirror.language.reading.covers import Span
 from mirror.language.reading.cues import cues
 from mirror.language.reading.piece_names import Names
 from mirror.language.reading.query_draft import Draft, Limit, Rank, Target, Wanted
 from mirror.language.reading.scan import NOTHING
+from mirror.language.reading.times import whole_year
 
 
 class Pieces(Names):
@@ -118,11 +116,8 @@ class Pieces(Names):
                 return
         if after.kind == "bucket":
             return
-        if isinstance(span.value, int) and 1900 <= span.value <= 2100:
-            year = span.value
-            self._draft.times.append(
-                (Time(datetime(year, 1, 1), datetime(year + 1, 1, 1), str(year), "=", (year,)), None, False)
-            )
+        if year := whole_year(span.value):
+            draft.times.append((year, None, False))
             return
         self._leave(span)
 
@@ -252,3 +247,6 @@ class Pieces(Names):
 
     def _on_chart(self, span: Span) -> None:
         self._draft.chart = span.meaning
+
+    def _on_log(self, _: Span) -> None:
+        self._draft.log = True
