@@ -16,6 +16,7 @@ from mirror.language.reading.cues import cues
 from mirror.query.other_data.form import Asked
 from mirror.query.other_data.form_in_words import read_back
 from mirror.query.other_data.form_sentence import sentence
+from mirror.query.other_data.key_roles import without_roles
 from mirror.schema.database import Database
 
 # From this chance on a reading is answered at once.
@@ -55,7 +56,8 @@ def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
         unread = tuple(dict.fromkeys((*skipped, *(found[0].left if found else ()))))
         return Decision("refuse", tuple(found[:1]) if unread else (), unread)
     best = found[0]
-    if best.chance >= AT_ONCE and best.rows is not None and not best.empty:
+    alike = [c for c in found[1:] if c.chance >= BESIDE and without_roles(c.asked) == without_roles(best.asked)]
+    if best.chance >= AT_ONCE and best.rows is not None and not best.empty and not alike:
         return Decision("answer", (best,))
     seen, different = [_columns(best.rows)], [best]
     for other in found[1:]:

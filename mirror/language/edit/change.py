@@ -17,16 +17,15 @@ from mirror.query.errors import Impossible, Refusal
 from mirror.query.other_data import paths
 from mirror.query.other_data.counted_once import why_counted_twice
 from mirror.query.other_data.form import Asked, ColumnRef, GroupBy, Predicate, Presence
+from mirror.query.other_data.key_roles import Role, roles
 from mirror.schema.database import ForeignKey, shown
-from mirror.schema.names import dates, many, one, role_words
+from mirror.schema.names import dates, many, one
 
 _ELSEWHERE = 0.1  # a table that the form before does not speak of
 _MOST_ROWS = 1000
 # Pieces of a draft that ask for something new.
 _NEW = ("wanted", "listed", "having", "share", "gap", "outer", "elapsed", "per", "both")
 _MERE_ENDS = ("top", "bottom")  # of an order, and no single winner
-
-Role = ForeignKey | None
 
 
 class NoChange(Refusal):
@@ -227,14 +226,10 @@ class Change(Numbers):
         ways = paths.shortest(self._database, start, table, role, self._before.via)
         if not ways:
             raise Impossible(f"No foreign key leads from {start} to {table}, so they cannot be joined: ask about one.")
-        if len(ways) == 1:
-            return [role]
-        last = [way[-1].link for way in ways]
-        if told := [link for link in last if link in self._roles]:
+        if len(ways) > 1 and (told := [way[-1].link for way in ways if way[-1].link in self._roles]):
             return [told[0]]
-        if len(set(last)) == len(ways) and len({way[:-1] for way in ways}) == 1 and all(way[-1].up for way in ways):
-            plain = [link for link in last if not role_words(self._database, link)]
-            return list(plain if len(plain) == 1 else last)  # `department_id` beside `former_department_id`
+        if found := roles(self._database, start, table, role, self._before.via):
+            return found
         raise Impossible(
             f"{len(ways)} foreign keys lead from {start} to {table}: write the SQL, with the join that is meant."
         )

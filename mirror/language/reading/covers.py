@@ -95,7 +95,9 @@ def spans_of(tokens: list[Token], times: list[Said], linker: Linker) -> list[lis
         for length in range(1, min(longest_cue(), len(tokens) - i) + 1):
             for cue in cues().get(tuple(words[i : i + length]), ()):
                 cost = _CUE_COST.get(cue.kind, 0.05) - 0.02 * (length - 1)
-                if cue.kind in ("bucket", "elapsed") and _is_column(linker, stemmed[i + length - 1]):
+                own = stemmed[i + length - 1 : i + length] if cue.kind in ("bucket", "elapsed") else []
+                own += stemmed[i + 1 : i + length] if cue.kind == "agg" else []  # "total amount of orders"
+                if any(_is_column(linker, word) for word in own):
                     cost += _COLUMN_TOO
                 here.append(Span(i, i + length, cue.kind, cost, cue=cue, text=" ".join(words[i : i + length])))
         plain = any(s.kind in ("filler", "of", "and", "or", "neg") and s.end == i + 1 for s in here)

@@ -54,7 +54,7 @@ class Link:
     def place(self) -> ColumnRef:
         """The column, or that of the value."""
         assert self.column is not None
-        return ColumnRef(self.table, self.column)
+        return ColumnRef(self.table, self.column, self.role)
 
 
 class Linker:
@@ -72,6 +72,8 @@ class Linker:
             words = tuple(w for part in role for w in name_stems(part))
             self._put(words, Link("rel", key.to, cost=0.02, role=key))
             self._put((*words, *name_stems(key.to)), Link("rel", key.to, cost=EXACT, role=key))
+            for column in database.relation(key.to).columns:  # "manager full name"
+                self._put((*words, *name_stems(column.name)), Link("col", key.to, column.name, cost=EXACT, role=key))
         self.longest = min(MOST_WORDS, max((len(p) for p in self._index), default=1))
         single = {p[0] for p in self._index if len(p) == 1}
         self._vocabulary = sorted(w for w in single if len(w) >= 3 and w.isalpha())

@@ -60,7 +60,7 @@ class Conditions(Scan):
     def _test(self, test: Test) -> None:
         if test.target.place and test.target.place.table not in self._draft.tables:
             self._draft.tables.append(test.target.place.table)
-        if self._inside is not None and test.target.place is not None:
+        if self._inside and test.target.place and test.target.place.table != self._draft.subject:
             self._inside.tests.append(test)
             return
         test.share = self._draft.share and self._draft.share_of is not None
@@ -246,6 +246,8 @@ class Conditions(Scan):
             draft.cost += 0.4
 
     def _on_sup(self, span: Span) -> None:
+        if self._in_series(span):
+            return
         self._ranked(Rank(span.meaning in ("max", ">"), text=span.text))
 
     def _ranked(self, rank: Rank) -> None:

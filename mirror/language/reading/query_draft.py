@@ -18,6 +18,7 @@ class Target:
     cue: Cue | None = None
     bucket: Bucket | None = None
     role: ForeignKey | None = None
+    times: ColumnRef | None = None  # the column that it is multiplied by
     part: bool = False  # whether a part of the table's name was said: tickets, of ticket sales
 
 
