@@ -16,7 +16,7 @@ from mirror.answer.subject import FAILURES, Subject, asked_back, refused
 from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.other_data_process import OtherDataSource
-from mirror.language.other_data import table_followup as followup
+from mirror.language.edit.edited import SeveralEdits, edited
 from mirror.model.llm import Declined, LlmError, LlmFrontEnd
 from mirror.model.other_data_llm import AskedBack, Chosen, write_sql
 from mirror.model.other_data_prompt import Before
@@ -50,7 +50,6 @@ class Embedded:
         database: its tables.
         read: their answer of a question, or one that asks back; it raises Refusal or Ambiguity.
         of_form: the answer of a form; it raises Impossible.
-        slots: what reads the words of a follow-up.
         forms: the likeliest readings of a question.
     """
 
@@ -59,7 +58,6 @@ class Embedded:
     database: Database
     read: Callable[[str, datetime, Answer | None], Answer]
     of_form: Callable[[str, Asked], Answer]
-    slots: followup.Reader
     forms: Callable[[str, datetime], Sequence[Asked]]
 
 
@@ -110,9 +108,9 @@ def _of_follow_up(question: str, now: datetime, after: Answer | None, embedded: 
     if after is None or after.form is None:
         return None
     try:
-        form = followup.read(question, after.form, embedded.database, now, embedded.slots)
+        form = edited(question, after.form, embedded.database, now)
         return embedded.of_form(question, form) if form else None
-    except (Refusal, Ambiguity):
+    except (Refusal, SeveralEdits):
         return None
     except Exception:  # as for any question: a fault of a reader is not the person's
         _log.exception("A follow-up could not be read")

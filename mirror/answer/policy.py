@@ -11,10 +11,12 @@ from typing import Literal
 
 from mirror.answer.proposal import Proposal
 from mirror.language.ranking.candidate import Candidate, Rows
+from mirror.language.reading.covers import taken_for
 from mirror.language.reading.cues import cues
 from mirror.query.other_data.form import Asked
 from mirror.query.other_data.form_in_words import read_back
 from mirror.query.other_data.form_sentence import sentence
+from mirror.query.other_data.key_roles import without_roles
 from mirror.schema.database import Database
 
 # From this chance on a reading is answered at once.
@@ -24,8 +26,6 @@ SHOWN = 0.08
 # Other readings are shown beside it from this chance on.
 BESIDE = 0.02
 MOST_CHOICES = 3
-# From this cost of a name on it is said what a word is taken for: another form of the name itself costs less.
-_WORTH_SAYING = 0.3
 _MOST_WORDS = 6  # that a refusal names
 _WEIGHTY = ("not", "no", "every", "both", "only")
 
@@ -56,7 +56,8 @@ def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
         unread = tuple(dict.fromkeys((*skipped, *(found[0].left if found else ()))))
         return Decision("refuse", tuple(found[:1]) if unread else (), unread)
     best = found[0]
-    if best.chance >= AT_ONCE and best.rows is not None and not best.empty:
+    alike = [c for c in found[1:] if c.chance >= BESIDE and without_roles(c.asked) == without_roles(best.asked)]
+    if best.chance >= AT_ONCE and best.rows is not None and not best.empty and not alike:
         return Decision("answer", (best,))
     seen, different = [_columns(best.rows)], [best]
     for other in found[1:]:
@@ -116,14 +117,7 @@ def _quoted(words: Sequence[str]) -> str:
 
 def assumed(reading: Candidate) -> tuple[str, ...]:
     """What a reading takes words for, where that is not their own name; one phrase each."""
-    notes = []
-    for span in reading.first.cover.spans if reading.first else ():
-        if span.link is None or span.cost < _WORTH_SAYING or span.link.kind == "flag":
-            continue
-        name = span.link.table if span.link.column is None else f"{span.link.table}.{span.link.column}"
-        taken = f"{name} = {span.link.value}" if span.link.kind == "val" else name
-        notes.append(f"“{span.text}” taken for {taken}")
-    return tuple(dict.fromkeys(notes))
+    return taken_for(reading.first.cover) if reading.first else ()
 
 
 def with_notes(reading: Candidate) -> Asked:
