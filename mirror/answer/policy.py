@@ -20,9 +20,9 @@ from mirror.query.other_data.key_roles import without_roles
 from mirror.schema.database import Database
 
 # From this chance on a reading is answered at once.
-AT_ONCE = 0.75
+AT_ONCE = 0.8
 # A first reading below this chance is not even shown: the data hardly hold what is asked.
-SHOWN = 0.08
+SHOWN = 0.05
 # Other readings are shown beside it from this chance on.
 BESIDE = 0.02
 MOST_CHOICES = 3

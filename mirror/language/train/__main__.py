@@ -26,7 +26,7 @@ from mirror.language.train.wordings import database_of, for_ranking, for_reading
 
 _log = logging.getLogger(__name__)
 _LEAST = 30  # how often a stem must be there to have a place of its own
-_BY_RULES = 250  # examples per database
+_BY_RULES = 160  # examples per database
 
 
 def main() -> None:
@@ -59,8 +59,8 @@ def _reader(folder: Path) -> None:
     learner = Learner(vocabulary([*tables, *worded, *by_rules], _LEAST), folder)
     if tables:
         learner.fit(Part("wikisql", tables, 2))
-    learner.fit(Part("by rules", [*by_rules, *worded], 4))
-    learner.fit(Part("wordings", [*worded, *rng.sample(by_rules, len(by_rules) // 6)], 14))
+    learner.fit(Part("by rules", [*by_rules, *worded], 2))
+    learner.fit(Part("wordings", [*worded, *rng.sample(by_rules, len(by_rules) // 10)], 7))
     learner.write(network.WEIGHTS)
     card = {
         "written": date.today().isoformat(),
