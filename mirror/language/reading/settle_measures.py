@@ -74,7 +74,7 @@ class Numbers(Places):
             raise Unsettled  # numbers that only name rows
         if aggregate == "sum" and is_year(column):
             raise Unsettled
-        if aggregate == "sum" and target.cue and "revenue" in target.cue.of and usual_aggregate(column) == "avg":
+        if target.cue and "revenue" in target.cue.of and usual_aggregate(column) == "avg":
             self.cost += _PRICES_ADDED
         if not column.numeric:
             if column.temporal and aggregate in ("min", "max"):
