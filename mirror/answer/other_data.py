@@ -24,10 +24,10 @@ from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import Location
 from mirror.language.edit.edited import SeveralEdits, edited
-from mirror.language.ranking.candidate import Candidate, Rows
+from mirror.language.ranking.candidate import Candidate, NotRun, Rows
 from mirror.language.ranking.candidates import candidates
 from mirror.language.reading.covers import covers_of, linker_of
-from mirror.language.reading.reading import check_arithmetic, why_unread
+from mirror.language.reading.reading import check_said, why_unread
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.other_data.build import Built, build
 from mirror.query.other_data.first_questions import first_questions
@@ -123,7 +123,7 @@ class OtherData:
     def _read_anew(self, question: str, now: datetime) -> Answer:
         """What the readers make of a question of its own. Raises Refusal."""
         database = self._database
-        check_arithmetic(question, database)
+        check_said(question, database, now)
         decision = self._decided(question, now)[1]
         if decision.kind == "answer":
             return self._of_form(question, policy.with_notes(decision.readings[0]))
@@ -151,13 +151,17 @@ class OtherData:
         until = time.monotonic() + _COMPARED_S
 
         def rows_of(built: Built) -> Rows | None:
-            """The rows of a reading, to compare it with others; None where it does not run, or not soon."""
+            """The rows of a reading, to compare it with others; None where it does not run."""
             left = until - time.monotonic()
+            if left <= 0:
+                raise NotRun
             try:
-                return self.source.counted(built.sql, time_limit_s=left)[0].rows if left > 0 else None
+                return self.source.counted(built.sql, time_limit_s=left)[0].rows
             except QueryCancelled:
                 raise
-            except (GuardError, QueryError, QueryStopped):
+            except QueryStopped:
+                raise NotRun from None
+            except (GuardError, QueryError):
                 return None
 
         found = candidates(question, self._database, now, rows_of)

@@ -23,6 +23,8 @@ from mirror.schema.database import Database
 AT_ONCE = 0.8
 # A first reading below this chance is not even shown: the data hardly hold what is asked.
 SHOWN = 0.05
+# The same, where a word of the question names nothing at all.
+SHOWN_UNKNOWN = 0.3
 # Other readings are shown beside it from this chance on.
 BESIDE = 0.02
 MOST_CHOICES = 3
@@ -37,7 +39,7 @@ class Decision:
     Attributes:
         kind: `answer` the first reading, `show` the readings, or `refuse`.
         readings: the likeliest first; of a refusal the nearest that works, if any.
-        unread: of a refusal, content words that were not read.
+        unread: content words that were not read.
     """
 
     kind: Literal["answer", "show", "refuse"]
@@ -52,7 +54,7 @@ def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
         found: as `candidates` gives them.
         skipped: words that name nothing.
     """
-    if not found or found[0].chance < SHOWN:
+    if not found or found[0].chance < (SHOWN_UNKNOWN if skipped else SHOWN):
         unread = tuple(dict.fromkeys((*skipped, *(found[0].left if found else ()))))
         return Decision("refuse", tuple(found[:1]) if unread else (), unread)
     best = found[0]
@@ -66,7 +68,7 @@ def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
         if not told and other.chance >= BESIDE:
             different.append(other)
         seen.append(others)
-    return Decision("show", tuple(different[:MOST_CHOICES]))
+    return Decision("show", tuple(different[:MOST_CHOICES]), tuple(skipped))
 
 
 def _columns(rows: Rows | None) -> frozenset[tuple[str, ...]] | None:
@@ -92,8 +94,9 @@ def told(decision: Decision, near: Callable[[str], Sequence[str]] = lambda _: ()
     `near` gives the names that a word may have been meant for.
     """
     if decision.kind == "show":
-        left = decision.readings[0].left
-        beside = f" It leaves out {_quoted(left)}." if left and len(decision.readings) == 1 else ""
+        own = decision.readings[0].left if len(decision.readings) == 1 else ()
+        left = tuple(dict.fromkeys((*decision.unread, *own)))
+        beside = f" Left out: {_quoted(left)}." if left else ""
         beside += " Read so, nothing is there." if decision.readings[0].empty else ""
         if len(decision.readings) == 1:
             return f"Is this meant?{beside}"

@@ -10,7 +10,11 @@ from mirror.query.other_data.form import Asked
 from mirror.table.values import Value
 
 Rows = tuple[tuple[Value | None, ...], ...]
-RowsOf = Callable[[Built], Rows | None]  # None where they cannot be had
+RowsOf = Callable[[Built], Rows | None]  # None where the statement fails; it raises NotRun
+
+
+class NotRun(Exception):
+    """A statement was not run to its end, for want of time: its rows may be there."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from mirror.language.reading.covers import Cover, covers_of, linker_of
+from mirror.language.reading.covers import Cover, covers_of, linker_of, tokens_of
 from mirror.language.reading.held import is_contradiction, left_out
 from mirror.language.reading.lexemes import stem
 from mirror.language.reading.pieces import Pieces
@@ -70,9 +70,14 @@ def readings(question: str, database: Database, now: datetime, most: int = 3) ->
     return sorted(made, key=lambda r: r.cost)[:most]
 
 
-def check_arithmetic(question: str, database: Database) -> None:
-    """Raises Refusal for `amount / quantity`: as words alone it would be two numbers side by side."""
+def check_said(question: str, database: Database, now: datetime) -> None:
+    """Raises Refusal for what no reading would mend: a date that is none, or `amount / quantity`, which as words alone
+    would be two numbers side by side."""
     linker = linker_of(database)
+    tokens, times = tokens_of(question, now)
+    for i, token in enumerate(tokens):
+        if token.kind == "date" and not any(t.start <= i < t.end for t in times) and not linker.at((token.stem,)):
+            raise Refusal(f"“{token.text}” is no date of the calendar.")
 
     def names(word: str) -> bool:
         return any(link.kind in ("rel", "col") for link in linker.at((stem(word.lower()),)))

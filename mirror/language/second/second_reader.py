@@ -1,14 +1,16 @@
 """Questions read by the network alone: forms with what they leave unread."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from mirror.language.reading.held import is_contradiction, parts_of
 from mirror.language.second.form_actions import Action, Inexpressible, Reader
 from mirror.language.second.items import Items, items_of
 from mirror.language.second.network import trained
 from mirror.query.errors import Refusal
 from mirror.query.other_data.build import Built, build
-from mirror.query.other_data.form import Asked
+from mirror.query.other_data.counted_once import is_counted_once
+from mirror.query.other_data.form import Asked, Predicate
 from mirror.schema.database import Database
 
 _NEGATIONS = frozenset(("not", "no", "never", "without", "except", "excluding", "none", "neither", "nor", "w/o"))
@@ -46,10 +48,19 @@ def second_readings(question: str, database: Database, now: datetime, beam: int 
         try:
             asked = Reader(line.actions, items, database).asked()
             built = build(asked, database)
+            if _is_idle(asked) or is_contradiction(asked) or not is_counted_once(asked, database):
+                continue
         except (Inexpressible, Refusal, KeyError, IndexError, ValueError):
             continue
         found.setdefault(asked, SecondReading(asked, built, line.score, _unread(items, line.actions)))
     return list(found.values())
+
+
+def _is_idle(asked: Asked) -> bool:
+    """Whether a part says nothing: a group twice, a number divided by itself, a column compared with itself."""
+    halves = [(replace(m, over=None, minus=None), m.over or m.minus) for m in asked.measures]
+    compared = [p.place in p.values for p in parts_of(asked, Predicate)]
+    return len(set(asked.groups)) < len(asked.groups) or any(one == other for one, other in halves) or any(compared)
 
 
 def _unread(items: Items, actions: tuple[Action, ...]) -> tuple[str, ...]:

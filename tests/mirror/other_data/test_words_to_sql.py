@@ -12,7 +12,7 @@ import pytest
 from mirror.data.guard import sqlglot_tree as guard
 from mirror.language.reading.covers import linker_of, taken_for
 from mirror.language.reading.linking import says_nothing
-from mirror.language.reading.reading import check_arithmetic, readings, why_unread
+from mirror.language.reading.reading import check_said, readings, why_unread
 from mirror.query.errors import Refusal
 from mirror.query.other_data.first_questions import first_questions
 from mirror.query.other_data.form_in_words import read_back
@@ -109,8 +109,8 @@ def test_namesakes_are_told_apart_by_their_key() -> None:
 @pytest.mark.parametrize("sign", [" - ", " / ", "/", " + "])
 def test_arithmetic_in_signs_is_refused(sign: str) -> None:
     with pytest.raises(Refusal, match=f"“{re.escape(sign.strip())}” is not read"):
-        check_arithmetic(f"amount{sign}quantity by country", made_up.shop())
-    check_arithmetic("customers and/or people by country", made_up.shop())
+        check_said(f"amount{sign}quantity by country", made_up.shop(), NOW)
+    check_said("customers and/or people by country", made_up.shop(), NOW)
 
 
 @pytest.mark.parametrize("question", ["total customer id", "average product id by category", "total status"])
