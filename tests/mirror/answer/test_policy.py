@@ -13,12 +13,13 @@ from mirror.answer.answer import Answer
 from mirror.answer.answering import MAX_QUESTION, explain, to_json
 from mirror.answer.as_text import CHOOSE, as_text
 from mirror.answer.notebook import html
-from mirror.answer.policy import AT_ONCE, CLEAR, SHOWN, assumed, decide
+from mirror.answer.policy import AT_ONCE, BESIDE, SHOWN, SHOWN_UNKNOWN, assumed, decide, told
 from mirror.answer.proposal import chosen
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import find
 from mirror.faces.command import main
-from mirror.language.reading.reading import Reading, readings
+from mirror.language.ranking.candidate import Candidate, Rows
+from mirror.language.reading.reading import readings
 from tests.mirror.language.reading.library import DATABASE, write
 
 NOW = datetime(2025, 6, 15)
@@ -39,60 +40,54 @@ def asked(question: str, library: str, after: Answer | None = None) -> Answer:
 
 # -- the decision ------------------------------------------------------------------------------------------------------
 
-
-def made(*costs: float, unread: tuple[str, ...] = (), left: tuple[str, ...] = ()) -> list[Reading]:
-    """Readings with these costs; the first leaves out what is given."""
-    one = readings("how many members", DATABASE, NOW)[0]
-    found = [replace(one, cost=cost, built=replace(one.built, sql=str(i))) for i, cost in enumerate(costs)]
-    return [replace(found[0], unread=unread, left=left), *found[1:]] if found else []
-
-
-def rows_of(*by_reading: policy.Rows | None) -> policy.RowsOf:
-    return lambda reading: by_reading[int(reading.built.sql)]
-
-
 ONE, TWO = ((1,),), ((2,),)
 
 
+def made(*of: tuple[float, Rows | None], left: tuple[str, ...] = ()) -> list[Candidate]:
+    """Candidates with these chances and rows; the first leaves out what is given."""
+    one = readings("how many members", DATABASE, NOW)[0]
+    found = [
+        Candidate(one.asked, replace(one.built, sql=str(i)), one, compared=True, rows=rows, chance=chance)
+        for i, (chance, rows) in enumerate(of)
+    ]
+    return [replace(found[0], left=left), *found[1:]] if found else []
+
+
 @pytest.mark.parametrize(
-    ("found", "rows", "kind", "shown"),
+    ("found", "skipped", "kind", "shown"),
     [
-        ([], [], "refuse", 0),
-        (made(AT_ONCE), [ONE], "answer", 1),
-        (made(AT_ONCE + 0.01), [ONE], "show", 1),
-        (made(SHOWN + 0.01), [ONE], "refuse", 0),
-        (made(0.1, 0.1 + CLEAR), [ONE, TWO], "answer", 1),
-        (made(0.1, 0.09 + CLEAR), [ONE, TWO], "show", 2),
-        (made(0.1, 0.11, 0.12), [ONE, ONE, ONE], "answer", 1),
-        (made(0.1, 0.11), [((1,), (2,)), ((2,), (1,))], "answer", 1),
-        (made(0.1, 0.11), [((1, "a"), (2, "b")), (("b",), ("a",))], "answer", 1),
-        (made(0.1, 0.11), [((1,), (2,)), ((1, "a"), (2, "b"))], "show", 2),
-        (made(0.1, 0.11), [ONE, ()], "show", 2),
-        (made(0.1), [()], "show", 1),
-        (made(0.1), [((None,),)], "show", 1),
-        (made(0.1), [None], "show", 1),
-        (made(0.1, 1.9), [(), ONE], "show", 2),
-        (made(1.0, 1.1, 1.2, 1.3), [ONE, TWO, ((3,),), ((4,),)], "show", 3),
-        (made(1.0, 1.1, 2.1), [ONE, None, TWO], "show", 2),
-        (made(0.1, unread=("rent",)), [ONE], "refuse", 1),
-        (made(0.1, 0.2, unread=("rent",)), [ONE, TWO], "show", 1),
-        (made(0.1, left=("genre",)), [ONE], "show", 1),
+        ([], (), "refuse", 0),
+        (made((AT_ONCE, ONE)), (), "answer", 1),
+        (made((AT_ONCE - 0.01, ONE)), (), "show", 1),
+        (made((SHOWN - 0.01, ONE)), (), "refuse", 0),
+        (made((SHOWN - 0.01, ONE), left=("rent",)), (), "refuse", 1),
+        (made((AT_ONCE, ONE), (0.5, TWO)), (), "answer", 1),
+        (made((0.5, ONE), (0.4, TWO)), (), "show", 2),
+        (made((0.5, ONE), (BESIDE - 0.01, TWO)), (), "show", 1),
+        (made((0.5, ONE), (0.4, ONE), (0.3, ONE)), (), "show", 1),
+        (made((0.5, ((1,), (2,))), (0.4, ((2,), (1,)))), (), "show", 1),
+        (made((0.5, ((1, "a"), (2, "b"))), (0.4, (("b",), ("a",)))), (), "show", 1),
+        (made((0.5, ((1,), (2,))), (0.4, ((1, "a"), (2, "b")))), (), "show", 2),
+        (made((0.5, ONE), (0.4, ())), (), "show", 2),
+        (made((0.99, ())), (), "show", 1),
+        (made((0.99, ((None,),))), (), "show", 1),
+        (made((0.99, None)), (), "show", 1),
+        (made((0.6, ONE), (0.5, TWO), (0.4, ((3,),)), (0.3, ((4,),))), (), "show", 3),
+        (made((AT_ONCE, ONE)), ("rent",), "answer", 1),
+        (made((SHOWN_UNKNOWN, ONE)), ("rent",), "show", 1),
+        (made((SHOWN_UNKNOWN - 0.01, ONE)), ("rent",), "refuse", 1),
     ],
 )
-def test_what_becomes_of_readings(found: list[Reading], rows: list[policy.Rows | None], kind: str, shown: int) -> None:
-    decision = decide(found, rows_of(*rows))
+def test_what_becomes_of_readings(found: list[Candidate], skipped: tuple[str, ...], kind: str, shown: int) -> None:
+    decision = decide(found, skipped)
     assert (decision.kind, len(decision.readings)) == (kind, shown)
 
 
-def test_no_reading_runs_without_need() -> None:
-    ran: list[str] = []
-
-    def noted(reading: Reading) -> policy.Rows:
-        ran.append(reading.built.sql)
-        return ONE
-
-    decide(made(0.1, 0.1 + CLEAR, 0.5), noted)
-    assert ran == ["0"]
+def test_what_is_left_out_is_told() -> None:
+    one = made((0.5, ONE), left=("genre",))
+    assert told(decide(one, ("rent",))) == "Is this meant? Left out: “rent”, “genre”."
+    several = [*one, *made((0.4, TWO))]
+    assert told(decide(several, ("rent",))) == "This can be read in 2 ways: which is meant? Left out: “rent”."
 
 
 # -- the flow ----------------------------------------------------------------------------------------------------------
@@ -118,7 +113,9 @@ def test_what_the_first_reader_refuses_is_answered_at_once(
 
 
 def test_what_a_word_is_taken_for_is_said() -> None:
-    assert "“borrowers” taken for loans" in assumed(readings("how many borrowers", DATABASE, NOW)[0])
+    one = readings("how many borrowers", DATABASE, NOW)[0]
+    taken = Candidate(one.asked, one.built, one)
+    assert "“borrowers” taken for loans" in assumed(taken)
 
 
 def test_what_is_unsure_is_shown_first_and_a_click_gives_that_reading(library: str) -> None:
@@ -143,7 +140,7 @@ def test_several_readings_have_several_sentences(library: str) -> None:
 
 
 def test_readings_whose_sentences_are_the_same_are_told_apart() -> None:
-    one = readings("how many members", DATABASE, NOW)[0]
+    (one,) = made((0.5, ONE))
     other = replace(one, asked=replace(one.asked, notes=("of the day",)))
     first, second = policy.proposals([one, other], DATABASE)
     assert second.text == f"{first.text} (number of members · of the day)"
@@ -182,10 +179,10 @@ def test_what_no_reading_would_mend_stays_refused(question: str, why: str, libra
 
 
 def test_a_reader_that_fails_is_a_sentence(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> list[Reading]:
+    def broken(*_: object) -> list[Candidate]:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr("mirror.answer.other_data.readings", broken)
+    monkeypatch.setattr("mirror.answer.other_data.candidates", broken)
     assert "by a fault of Mirror's" in asked("what share of members are students", library).summary
 
 
