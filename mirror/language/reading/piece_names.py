@@ -8,6 +8,8 @@ from mirror.language.reading.query_draft import Target, Test, Wanted
 from mirror.language.reading.scan import NOTHING
 from mirror.query.other_data.form import ColumnRef
 
+_LACKING = ("without", "with no", "have no", "has no", "had no", "who have no", "that have no", "lacking", "lacks")
+
 
 class Names(Conditions):
     """Reads what is asked for, and by what."""
@@ -61,7 +63,7 @@ class Names(Conditions):
         before = self._spans[self._at - 2] if self._at > 1 else NOTHING
         assert span.link
         nullable = self._column(span.link.place).nullable
-        lacking = before.kind == "neg" and before.text not in ("not", "is not", "are not", "was not", "were not")
+        lacking = before.kind == "neg" and before.text in _LACKING and not is_flag(self._column(span.link.place))
         return nullable and lacking and self._peek().kind in ("end", "by", "and", "comma")
 
     def _on_measure(self, span: Span) -> None:

@@ -227,14 +227,8 @@ class Pieces(Names):
         counts = draft.wanted and draft.wanted[-1].aggregate == "count" and self._last == draft.wanted[-1].target
         if counts and following.kind == "rel":
             self._aggregate = next((s for s in self._spans[: self._at][::-1] if s.meaning == "count"), None)
-        elif (
-            self._last
-            and following.kind == "agg"
-            and draft.subject
-            and not draft.wanted
-            and self._names_rows(draft.subject)
-        ):
-            draft.groups.append(self._last)  # "customers and their total amount"
+        elif following.kind == "agg" and draft.subject and not draft.wanted and self._names_rows(draft.subject):
+            draft.groups.append(Target(draft.subject))  # "customers and their total amount"
         elif self._draft.groups and self._last in self._draft.groups and following.kind in ("col", "bucket"):
             self._by = True  # "by city and year"
         elif (

@@ -9,9 +9,9 @@ from mirror.language.reading.query_draft import Target, Wanted
 from mirror.language.reading.settle_places import Places, Unsettled
 from mirror.query.other_data import paths
 from mirror.query.other_data.form import Asked, ColumnRef, GroupBy, Having, Measure, Predicate
-from mirror.schema.names import is_key, is_year, usual_aggregate
+from mirror.schema.names import dates, is_key, is_year, usual_aggregate
 
-_PRICES_ADDED = 1.0  # the sum of prices, where nobody says how many were sold
+_PRICES_ADDED = 1.0  # the sum of a list of prices, of which nobody says how many were paid
 
 
 class Numbers(Places):
@@ -75,7 +75,7 @@ class Numbers(Places):
         if aggregate == "sum" and is_year(column):
             raise Unsettled
         if target.cue and "revenue" in target.cue.of and usual_aggregate(column) == "avg":
-            self.cost += _PRICES_ADDED
+            self.cost += _PRICES_ADDED * (not dates(self._database.relation(place.table)))
         if not column.numeric:
             if column.temporal and aggregate in ("min", "max"):
                 return Measure(aggregate, place.table, (place,))
