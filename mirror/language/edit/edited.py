@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from mirror.language.edit.change import Change, NoChange
+from mirror.language.edit.form_change import Change, NoChange
 from mirror.language.edit.fragment import Fragment, fragment_of
 from mirror.language.reading.covers import Cover, covers_of, linker_of, taken_for
 from mirror.language.reading.cues import cues
