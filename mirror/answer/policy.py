@@ -39,7 +39,7 @@ class Decision:
     Attributes:
         kind: `answer` the first reading, `show` the readings, or `refuse`.
         readings: the likeliest first; of a refusal the nearest that works, if any.
-        unread: content words that were not read.
+        unread: words that name nothing.
     """
 
     kind: Literal["answer", "show", "refuse"]
@@ -54,9 +54,9 @@ def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
         found: as `candidates` gives them.
         skipped: words that name nothing.
     """
-    if not found or found[0].chance < (SHOWN_UNKNOWN if skipped else SHOWN):
-        unread = tuple(dict.fromkeys((*skipped, *(found[0].left if found else ()))))
-        return Decision("refuse", tuple(found[:1]) if unread else (), unread)
+    whole = any(c.first and not c.first.unread and not c.left for c in found)
+    if not found or (not whole and found[0].chance < (SHOWN_UNKNOWN if skipped else SHOWN)):
+        return Decision("refuse", tuple(found[:1]), tuple(skipped))
     best = found[0]
     alike = [c for c in found[1:] if c.chance >= BESIDE and without_roles(c.asked) == without_roles(best.asked)]
     if best.chance >= AT_ONCE and best.rows is not None and not best.empty and not alike:
@@ -95,14 +95,16 @@ def told(decision: Decision, near: Callable[[str], Sequence[str]] = lambda _: ()
     """
     if decision.kind == "show":
         own = decision.readings[0].left if len(decision.readings) == 1 else ()
-        left = tuple(dict.fromkeys((*decision.unread, *own)))
-        beside = f" Left out: {_quoted(left)}." if left else ""
+        left_out = tuple(dict.fromkeys((*decision.unread, *own)))
+        beside = f" Left out: {_quoted(left_out)}." if left_out else ""
         beside += " Read so, nothing is there." if decision.readings[0].empty else ""
         if len(decision.readings) == 1:
             return f"Is this meant?{beside}"
         return f"This can be read in {len(decision.readings)} ways: which is meant?{beside}"
     unknown = [w for w in decision.unread if (w.lower(),) not in cues()]
-    unplaced = [w for w in decision.unread if w not in unknown and (not unknown or w in _WEIGHTY)]
+    left = decision.readings[0].left if decision.readings else ()
+    unplaced = [w for w in dict.fromkeys((*decision.unread, *left)) if w not in unknown]
+    unplaced = [w for w in unplaced if not unknown or w in _WEIGHTY]
     parts = []
     if unknown:
         names = list(dict.fromkeys(name for w in unknown[:_MOST_WORDS] for name in near(w)))

@@ -18,7 +18,7 @@ from mirror.language.second.form_actions import Inexpressible, Writer
 from mirror.language.second.items import items_of
 from mirror.language.train import vectors, wikisql
 from mirror.language.train.batches import Example, vocabulary
-from mirror.language.train.judged import NOW, judged
+from mirror.language.train.judged import NOT_HERE, NOW, judged
 from mirror.language.train.learn import Learner, Part
 from mirror.language.train.phrases import examples as worded_by_rules
 from mirror.language.train.rank import fit
@@ -26,7 +26,7 @@ from mirror.language.train.wordings import database_of, for_ranking, for_reading
 
 _log = logging.getLogger(__name__)
 _LEAST = 30  # how often a stem must be there to have a place of its own
-_BY_RULES = 160  # examples per database
+_BY_RULES, _TO_RANK = 160, 40  # questions per database, to learn reading and ranking from
 
 
 def main() -> None:
@@ -94,8 +94,8 @@ def _worded(name: str) -> list[Example]:
 
 
 def _ranker() -> None:
-    questions = [q for name in for_ranking() for q in judged(name)]
-    answerable = [q for q in questions if q.voice != "not here"]
+    questions = [q for name in for_ranking() for q in judged(name, by_rules=_TO_RANK)]
+    answerable = [q for q in questions if q.voice != NOT_HERE]
     card = {
         "written": date.today().isoformat(),
         "questions": len(questions),

@@ -59,7 +59,7 @@ def made(*of: tuple[float, Rows | None], left: tuple[str, ...] = ()) -> list[Can
         ([], (), "refuse", 0),
         (made((AT_ONCE, ONE)), (), "answer", 1),
         (made((AT_ONCE - 0.01, ONE)), (), "show", 1),
-        (made((SHOWN - 0.01, ONE)), (), "refuse", 0),
+        (made((SHOWN - 0.01, ONE)), (), "show", 1),  # all of its words are read
         (made((SHOWN - 0.01, ONE), left=("rent",)), (), "refuse", 1),
         (made((AT_ONCE, ONE), (0.5, TWO)), (), "answer", 1),
         (made((0.5, ONE), (0.4, TWO)), (), "show", 2),
@@ -75,7 +75,7 @@ def made(*of: tuple[float, Rows | None], left: tuple[str, ...] = ()) -> list[Can
         (made((0.6, ONE), (0.5, TWO), (0.4, ((3,),)), (0.3, ((4,),))), (), "show", 3),
         (made((AT_ONCE, ONE)), ("rent",), "answer", 1),
         (made((SHOWN_UNKNOWN, ONE)), ("rent",), "show", 1),
-        (made((SHOWN_UNKNOWN - 0.01, ONE)), ("rent",), "refuse", 1),
+        (made((SHOWN_UNKNOWN - 0.01, ONE), left=("rent",)), ("rent",), "refuse", 1),
     ],
 )
 def test_what_becomes_of_readings(found: list[Candidate], skipped: tuple[str, ...], kind: str, shown: int) -> None:
