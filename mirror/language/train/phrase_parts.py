@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
-from mirror.language.other_data.spans import Span as Time
 from mirror.language.reading.covers import tokens_of
 from mirror.language.reading.lexemes import stem
 from mirror.language.reading.linking import is_flag
+from mirror.language.reading.times import Time
 from mirror.language.train.phrase_names import Names, Unsayable, phrases
 from mirror.query.other_data.form import ColumnRef, Mean, Operator, Predicate
 from mirror.schema.database import Column, Relation
