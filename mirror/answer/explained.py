@@ -89,6 +89,7 @@ def _decided(decision: Decision, found: Sequence[Candidate]) -> str:
     if decision.kind == "show":
         best = decision.readings[0]
         why = [f"its chance is {best.chance:.2f} (from {AT_ONCE} on it is answered at once)"] * (best.chance < AT_ONCE)
+        why += [f"{', '.join(f'“{w}”' for w in decision.unread)} names nothing"] * bool(decision.unread)
         why += ["it has no rows"] if best.empty else []
         why += ["its rows cannot be had"] if best.rows is None else []
         return f"Shown first: {', '.join(why) or 'another key leads to other rows'}."

@@ -19,8 +19,8 @@ from mirror.query.other_data.form_sentence import sentence
 from mirror.query.other_data.key_roles import without_roles
 from mirror.schema.database import Database
 
-# From this chance on a reading is answered at once.
-AT_ONCE = 0.8
+# From this chance on a reading is answered at once, unless a word of the question names nothing.
+AT_ONCE = 0.75
 # A first reading below this chance is not even shown: the data hardly hold what is asked.
 SHOWN = 0.05
 # The same, where a word of the question names nothing at all.
@@ -59,7 +59,7 @@ def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
         return Decision("refuse", tuple(found[:1]), tuple(skipped))
     best = found[0]
     alike = [c for c in found[1:] if c.chance >= BESIDE and without_roles(c.asked) == without_roles(best.asked)]
-    if best.chance >= AT_ONCE and best.rows is not None and not best.empty and not alike:
+    if best.chance >= AT_ONCE and best.rows is not None and not best.empty and not alike and not skipped:
         return Decision("answer", (best,))
     seen, different = [_columns(best.rows)], [best]
     for other in found[1:]:

@@ -73,7 +73,7 @@ def made(*of: tuple[float, Rows | None], left: tuple[str, ...] = ()) -> list[Can
         (made((0.99, ((None,),))), (), "show", 1),
         (made((0.99, None)), (), "show", 1),
         (made((0.6, ONE), (0.5, TWO), (0.4, ((3,),)), (0.3, ((4,),))), (), "show", 3),
-        (made((AT_ONCE, ONE)), ("rent",), "answer", 1),
+        (made((0.99, ONE)), ("rent",), "show", 1),
         (made((SHOWN_UNKNOWN, ONE)), ("rent",), "show", 1),
         (made((SHOWN_UNKNOWN - 0.01, ONE), left=("rent",)), ("rent",), "refuse", 1),
     ],

@@ -37,7 +37,7 @@ def made() -> list[Example]:
 def test_it_learns_goes_on_and_says_in_numpy_what_it_says_in_torch(tmp_path: Path) -> None:
     examples = made()
     words = vocabulary(examples, 1)
-    part = Part("few", examples * 24, 14, forget=0.0)
+    part = Part("few", examples * 24, 90, forget=0.0)
     learner = Learner(words, tmp_path / "kept")
     learner.fit(part, examples)
     assert learner.exact([arrays_of(e, words) for e in examples]) == 1.0
