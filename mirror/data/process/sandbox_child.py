@@ -34,6 +34,9 @@ from mirror.table.values import Value
 
 
 _CURVE_NAMES = "SELECT metric, count(*) AS points FROM curves GROUP BY metric ORDER BY metric"
+# The same of a store, where the view would join each of the points with all that the results say of its trial.
+_CURVE_POINTS = """SELECT metric, count(*) AS points FROM curve_points
+    WHERE trial_id IN (SELECT trial_id FROM results) GROUP BY metric ORDER BY metric"""
 
 
 def profile(
@@ -141,13 +144,16 @@ def _error(kind: str, message: str) -> dict[str, Any]:
 # -- the process -------------------------------------------------------------------------------------------------------
 
 
-class _WithoutPandas:
-    """DuckDB and pyarrow import pandas where they find it, which takes as long as to load small results."""
+class _WithoutSlowModules:
+    """DuckDB and pyarrow import these where they find them, which takes as long as to load small results.
+
+    To append rows DuckDB needs neither; filters that pyarrow.dataset could apply to them there are none.
+    """
 
     @staticmethod
     def find_spec(name: str, *_: object) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError("The sandbox needs no pandas.", name=name)
+        if name in ("pandas", "pyarrow.dataset"):
+            raise ModuleNotFoundError(f"The sandbox needs no {name}.", name=name)
 
 
 def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, dict[str, Any]]:
@@ -157,7 +163,7 @@ def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, d
         if store.path is None or store.path.exists():
             store.ensure()
         connection = load(read(store, views), request["threads"])
-        points = None if "curves" in views else {row["metric"]: row["points"] for row in store.rows(_CURVE_NAMES)}
+        points = None if "curves" in views else {row["metric"]: row["points"] for row in store.rows(_CURVE_POINTS)}
         left = {} if points is None else {"curves": sum(points.values())}
         left |= {v: store.rows(f"SELECT count(*) AS n FROM {v}")[0]["n"] for v in EXPOSED if v not in (*views, *left)}
     except (StoreError, NewerDatabaseError) as error:
@@ -188,7 +194,7 @@ def _serving(hello: Request) -> tuple[Callable[[Request, Requests], dict[str, An
 
 def main() -> None:
     """Serve until the pipe closes."""
-    sys.meta_path.insert(0, _WithoutPandas)
+    sys.meta_path.insert(0, _WithoutSlowModules)
     serve(_serving)
 
 

@@ -7,8 +7,8 @@ import duckdb
 import pyarrow as pa
 
 from db.columns import BY_NAME
-from db.schema import EXPOSED
-from db.store import EVERY, Store
+from db.schema import EVERY, EXPOSED
+from db.store import Store
 
 # The order of the rows of a view, total and as short as can be; of others by all their columns.
 _ORDERS = {
