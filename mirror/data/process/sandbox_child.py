@@ -63,12 +63,19 @@ def profile(
     lost: dict[str, dict[str, dict[str, tuple[Value, ...]]]] = {}
     usual = {c: v for c, v in catalog.words()["defaults"].items() if any(c in AXES and counted[b][c] for b in filled)}
     are_usual = "".join(f", coalesce(bool_or({c} = '{v}'), FALSE)" for c, v in usual.items())
-    for column in (*AXES, "sweep", "machine", "verdict"):
-        found: dict[str, list[tuple[Value, ...]]] = {benchmark: [] for benchmark in filled}
-        for benchmark, *told in rows(
-            f"SELECT benchmark, {column}{are_usual} FROM results WHERE {column} IS NOT NULL GROUP BY ALL ORDER BY ALL"
-        ):
-            found[benchmark].append(tuple(told))
+    columns = (*AXES, "sweep", "machine", "verdict")
+    values_of: dict[str, dict[str, list[tuple[Value, ...]]]] = {c: {b: [] for b in filled} for c in columns}
+    # All in one statement: one for each column takes longer to plan than to run.
+    others = [column for column in columns if column != "benchmark"]
+    grouped = " ".join(f"WHEN grouping({column}) = 0 THEN '{column}'" for column in others)
+    for benchmark, column, *told in rows(
+        f"SELECT benchmark, CASE {grouped} ELSE 'benchmark' END, {', '.join(others)}{are_usual} FROM results "
+        f"GROUP BY benchmark, GROUPING SETS ((), {', '.join(others)}) ORDER BY ALL"
+    ):
+        value = benchmark if column == "benchmark" else told[others.index(column)]
+        if value is not None:
+            values_of[column][benchmark].append((value, *told[len(others) :]))
+    for column, found in values_of.items():
         together = sorted({value for values in found.values() for value, *_ in values})
         if len(together) <= MAX_VALUES:
             distinct[column] = tuple(together)
@@ -145,14 +152,12 @@ def _error(kind: str, message: str) -> dict[str, Any]:
 
 
 class _WithoutSlowModules:
-    """DuckDB and pyarrow import these where they find them, which takes as long as to load small results.
-
-    To append rows DuckDB needs neither; filters that pyarrow.dataset could apply to them there are none.
-    """
+    """DuckDB and pyarrow import these where they find them, which takes as long as to load small results. What the
+    sandbox does with rows needs none of them."""
 
     @staticmethod
     def find_spec(name: str, *_: object) -> None:
-        if name in ("pandas", "pyarrow.dataset"):
+        if name in ("numpy", "pandas", "pyarrow.dataset"):
             raise ModuleNotFoundError(f"The sandbox needs no {name}.", name=name)
 
 
