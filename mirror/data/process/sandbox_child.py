@@ -7,7 +7,6 @@ First comes `{url, views, threads, memory_mb}`, answered by `{profile}` or an er
 """
 
 import re
-import sys
 import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -151,16 +150,6 @@ def _error(kind: str, message: str) -> dict[str, Any]:
 # -- the process -------------------------------------------------------------------------------------------------------
 
 
-class _WithoutSlowModules:
-    """DuckDB and pyarrow import these where they find them, which takes as long as to load small results. What the
-    sandbox does with rows needs none of them."""
-
-    @staticmethod
-    def find_spec(name: str, *_: object) -> None:
-        if name in ("numpy", "pandas", "pyarrow.dataset"):
-            raise ModuleNotFoundError(f"The sandbox needs no {name}.", name=name)
-
-
 def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, dict[str, Any]]:
     store = Store(request["url"])
     views = request["views"]
@@ -197,11 +186,5 @@ def _serving(hello: Request) -> tuple[Callable[[Request, Requests], dict[str, An
     return run, reply
 
 
-def main() -> None:
-    """Serve until the pipe closes."""
-    sys.meta_path.insert(0, _WithoutSlowModules)
-    serve(_serving)
-
-
 if __name__ == "__main__":
-    main()
+    serve(_serving)
