@@ -13,7 +13,7 @@ from db.store import Store
 from mirror.data.guard.guard_errors import shown
 
 if TYPE_CHECKING:  # takes longer to load than most questions take, and files need none of it
-    from sqlalchemy import URL
+    import sqlalchemy as sa
 
 Kind = Literal["postgresql", "mysql", "sqlite", "duckdb", "files"]
 
@@ -125,7 +125,7 @@ def _of_url(text: str, scheme: str) -> Location:
     raise SourceError(f"Tables of {base} cannot be read: {READABLE} can be.")
 
 
-def _parts(url: str) -> "URL":
+def _parts(url: str) -> "sa.URL":
     from sqlalchemy import exc, make_url
 
     try:
