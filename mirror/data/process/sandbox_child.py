@@ -7,7 +7,6 @@ First comes `{url, views, threads, memory_mb}`, answered by `{profile}` or an er
 """
 
 import re
-import sys
 import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -34,6 +33,9 @@ from mirror.table.values import Value
 
 
 _CURVE_NAMES = "SELECT metric, count(*) AS points FROM curves GROUP BY metric ORDER BY metric"
+# The same of a store, where the view would join each of the points with all that the results say of its trial.
+_CURVE_POINTS = """SELECT metric, count(*) AS points FROM curve_points
+    WHERE trial_id IN (SELECT trial_id FROM results) GROUP BY metric ORDER BY metric"""
 
 
 def profile(
@@ -60,12 +62,19 @@ def profile(
     lost: dict[str, dict[str, dict[str, tuple[Value, ...]]]] = {}
     usual = {c: v for c, v in catalog.words()["defaults"].items() if any(c in AXES and counted[b][c] for b in filled)}
     are_usual = "".join(f", coalesce(bool_or({c} = '{v}'), FALSE)" for c, v in usual.items())
-    for column in (*AXES, "sweep", "machine", "verdict"):
-        found: dict[str, list[tuple[Value, ...]]] = {benchmark: [] for benchmark in filled}
-        for benchmark, *told in rows(
-            f"SELECT benchmark, {column}{are_usual} FROM results WHERE {column} IS NOT NULL GROUP BY ALL ORDER BY ALL"
-        ):
-            found[benchmark].append(tuple(told))
+    columns = (*AXES, "sweep", "machine", "verdict")
+    values_of: dict[str, dict[str, list[tuple[Value, ...]]]] = {c: {b: [] for b in filled} for c in columns}
+    # All in one statement: one for each column takes longer to plan than to run.
+    others = [column for column in columns if column != "benchmark"]
+    grouped = " ".join(f"WHEN grouping({column}) = 0 THEN '{column}'" for column in others)
+    for benchmark, column, *told in rows(
+        f"SELECT benchmark, CASE {grouped} ELSE 'benchmark' END, {', '.join(others)}{are_usual} FROM results "
+        f"GROUP BY benchmark, GROUPING SETS ((), {', '.join(others)}) ORDER BY ALL"
+    ):
+        value = benchmark if column == "benchmark" else told[others.index(column)]
+        if value is not None:
+            values_of[column][benchmark].append((value, *told[len(others) :]))
+    for column, found in values_of.items():
         together = sorted({value for values in found.values() for value, *_ in values})
         if len(together) <= MAX_VALUES:
             distinct[column] = tuple(together)
@@ -141,15 +150,6 @@ def _error(kind: str, message: str) -> dict[str, Any]:
 # -- the process -------------------------------------------------------------------------------------------------------
 
 
-class _WithoutPandas:
-    """DuckDB and pyarrow import pandas where they find it, which takes as long as to load small results."""
-
-    @staticmethod
-    def find_spec(name: str, *_: object) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError("The sandbox needs no pandas.", name=name)
-
-
 def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, dict[str, Any]]:
     store = Store(request["url"])
     views = request["views"]
@@ -157,7 +157,7 @@ def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, d
         if store.path is None or store.path.exists():
             store.ensure()
         connection = load(read(store, views), request["threads"])
-        points = None if "curves" in views else {row["metric"]: row["points"] for row in store.rows(_CURVE_NAMES)}
+        points = None if "curves" in views else {row["metric"]: row["points"] for row in store.rows(_CURVE_POINTS)}
         left = {} if points is None else {"curves": sum(points.values())}
         left |= {v: store.rows(f"SELECT count(*) AS n FROM {v}")[0]["n"] for v in EXPOSED if v not in (*views, *left)}
     except (StoreError, NewerDatabaseError) as error:
@@ -186,11 +186,5 @@ def _serving(hello: Request) -> tuple[Callable[[Request, Requests], dict[str, An
     return run, reply
 
 
-def main() -> None:
-    """Serve until the pipe closes."""
-    sys.meta_path.insert(0, _WithoutPandas)
-    serve(_serving)
-
-
 if __name__ == "__main__":
-    main()
+    serve(_serving)
