@@ -162,14 +162,6 @@ def test_a_choice_of_what_is_unsure_has_its_own_rows(library: str) -> None:
     assert sorted(table.rows) == [("crime", 0.75), ("poetry", 0.125), ("travel", 0.125)]
 
 
-def test_a_single_reading_is_asked_for(library: str) -> None:
-    back = asked("members in Rome", library)
-    assert (back.status, back.summary) == ("ambiguous", "Is this meant? Read so, nothing is there.")
-    assert back.suggestions == ("Show members with name where the member city is Rome",)
-    answer = asked(back.suggestions[0], library, back)
-    assert (answer.status, answer.summary) == ("answered", "No rows match.")
-
-
 def test_what_is_shown_says_which_words_are_left_out(library: str) -> None:
     back = asked("average humidity by genre", library)
     assert back.status == "ambiguous"
