@@ -131,8 +131,8 @@ class OtherData:
         choices = tuple(p.text for p in offered)
         if decision.kind == "show":
             return replace(asked_back(question, Ambiguity(policy.told(decision), choices)), proposals=offered)
-        why = policy.told(decision, linker_of(database).nearest)
-        why = why or why_unread(question, database, now) or "It is not said what to show."
+        why = None if decision.unread else why_unread(question, database, now)
+        why = why or policy.told(decision, linker_of(database).nearest) or "It is not said what to show."
         near = f"What can be answered: “{choices[0]}”." if choices else known_sentence(database)
         answer = refused(question, f"{why}\n{near}", self)
         return replace(answer, suggestions=(*choices, *answer.suggestions)[:3], proposals=offered)
