@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from mirror import ask
+from mirror.answer.answer import Answer
 from mirror.chart.draw.figure import draw
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import find
