@@ -553,7 +553,7 @@ def test_what_was_read_can_be_added_up_and_is_said(folder: Path) -> None:
     doubtful = folder / "bills.csv"
     doubtful.write_text("id;city;price\n1;Rome;1.200\n2;Oslo;3.500\n")
     told = ask("total price by city", db=str(doubtful))
-    assert told.status == "refused"
+    assert told.status != "answered"
     assert "“1.200” may be thousands or have three decimals" in told.summary
 
 
