@@ -129,9 +129,11 @@ class OtherData:
             return self._of_form(question, policy.with_notes(decision.readings[0]))
         offered = policy.proposals(decision.readings, database)
         choices = tuple(p.text for p in offered)
+        texts = " ".join(note for note in database.notes if _is_of_text_named(note, question))
         if decision.kind == "show":
-            return replace(asked_back(question, Ambiguity(policy.told(decision), choices)), proposals=offered)
-        why = None if decision.unread else why_unread(question, database, now)
+            told = " ".join(filter(None, (policy.told(decision), texts)))
+            return replace(asked_back(question, Ambiguity(told, choices)), proposals=offered)
+        why = texts or ("" if decision.unread else why_unread(question, database, now))
         why = why or policy.told(decision, linker_of(database).nearest) or "It is not said what to show."
         near = f"What can be answered: “{choices[0]}”." if choices else known_sentence(database)
         answer = refused(question, f"{why}\n{near}", self)
@@ -227,6 +229,13 @@ def _with_sentence(
     if odd:
         notes.append(f"{counted(odd, 'number')} of the result {'is' if odd == 1 else 'are'} none (NaN or infinite).")
     return replace(answer, summary=summary, note=" ".join(notes))
+
+
+def _is_of_text_named(note: str, question: str) -> bool:
+    """Whether a note says why a column that the question names is text and no numbers or dates."""
+    name, is_text, _ = note.partition(" is read as text and not as ")
+    words = [re.escape(word) for word in re.split(r"[\W_]+", name.partition(".")[2]) if word]
+    return bool(is_text and words and re.search(rf"\b{'[ _]'.join(words)}\b", question, re.IGNORECASE))
 
 
 def _concerns(note: str, built: Built) -> bool:
