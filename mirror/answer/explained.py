@@ -91,7 +91,7 @@ def _decided(decision: Decision, found: Sequence[Candidate]) -> str:
         why = [f"its chance is {best.chance:.2f} (from {AT_ONCE} on it is answered at once)"] * (best.chance < AT_ONCE)
         why += [f"{', '.join(f'“{w}”' for w in decision.unread)} names nothing"] * bool(decision.unread)
         why += ["it has no rows"] if best.empty else []
-        why += ["its rows cannot be had"] if best.rows is None else []
+        why += ["its statement fails"] if best.compared and best.rows is None else []
         return f"Shown first: {', '.join(why) or 'another key leads to other rows'}."
     if decision.unread:
         return f"Refused: {', '.join(f'“{w}”' for w in decision.unread)} would be left unread."

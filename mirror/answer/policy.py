@@ -59,7 +59,8 @@ def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
         return Decision("refuse", tuple(found[:1]), tuple(skipped))
     best = found[0]
     alike = [c for c in found[1:] if c.chance >= BESIDE and without_roles(c.asked) == without_roles(best.asked)]
-    if best.chance >= AT_ONCE and best.rows is not None and not best.empty and not alike and not skipped:
+    fails = best.compared and best.rows is None
+    if best.chance >= AT_ONCE and not fails and not best.empty and not alike and not skipped:
         return Decision("answer", (best,))
     seen, different = [_columns(best.rows)], [best]
     for other in found[1:]:

@@ -10,11 +10,12 @@ from mirror.language.second.network import trained
 from mirror.query.errors import Refusal
 from mirror.query.other_data.build import Built, build
 from mirror.query.other_data.counted_once import is_counted_once
-from mirror.query.other_data.form import Asked, Predicate
-from mirror.schema.database import Database
+from mirror.query.other_data.form import Asked, ColumnRef, Predicate
+from mirror.schema.database import Column, Database
 
 _NEGATIONS = frozenset(("not", "no", "never", "without", "except", "excluding", "none", "neither", "nor", "w/o"))
 _DENIED = frozenset(("not", "none", "<>", "null", "false", "not in", "-", "filled"))
+_OF_NUMBERS = ("sum", "avg", "median", "stddev")
 BEAM = 4
 
 
@@ -48,7 +49,7 @@ def second_readings(question: str, database: Database, now: datetime, beam: int 
         try:
             asked = Reader(line.actions, items, database).asked()
             built = build(asked, database)
-            if _is_idle(asked) or is_contradiction(asked) or not is_counted_once(asked, database):
+            if not _is_sound(asked, database) or is_contradiction(asked) or not is_counted_once(asked, database):
                 continue
         except (Inexpressible, Refusal, KeyError, IndexError, ValueError):
             continue
@@ -56,11 +57,25 @@ def second_readings(question: str, database: Database, now: datetime, beam: int 
     return list(found.values())
 
 
-def _is_idle(asked: Asked) -> bool:
-    """Whether a part says nothing: a group twice, a number divided by itself, a column compared with itself."""
-    halves = [(replace(m, over=None, minus=None), m.over or m.minus) for m in asked.measures]
-    compared = [p.place in p.values for p in parts_of(asked, Predicate)]
-    return len(set(asked.groups)) < len(asked.groups) or any(one == other for one, other in halves) or any(compared)
+def _is_sound(asked: Asked, database: Database) -> bool:
+    """Whether each part says something: no number divided by itself, no sum of texts, no month of a price."""
+    parts = [part for measure in asked.measures for part in measure.parts]
+    listed = (asked.groups, asked.measures, asked.conditions, *(part.factors for part in parts))
+    if any(len(set(several)) < len(several) for several in listed):
+        return False
+    if any(replace(m, over=None, minus=None) in (m.over, m.minus) for m in asked.measures):
+        return False
+    if any(p.place in p.values for p in parts_of(asked, Predicate)):
+        return False
+
+    def column(place: ColumnRef) -> Column:
+        return database.relation(place.table).column(place.column)
+
+    summed = (place for p in parts if p.aggregate in _OF_NUMBERS and p.until is None for place in p.factors)
+    if not all(column(place).numeric for place in summed):
+        return False
+    parted = [g.place for g in asked.groups if g.bucket] + [p.place for p in parts_of(asked, Predicate) if p.bucket]
+    return all(column(place).temporal for place in parted if place)
 
 
 def _unread(items: Items, actions: tuple[Action, ...]) -> tuple[str, ...]:
