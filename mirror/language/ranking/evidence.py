@@ -35,7 +35,10 @@ def with_evidence(
     least = min((c.first.cost for c in found if c.first), default=None)
     most = max((c.second.score for c in found if c.second), default=None)
     keys = [_key(c.rows) for c in found]
-    alike = [[o for o, k in zip(found, keys, strict=True) if o is c or (key and k == key)] for c, key in zip(found, keys, strict=True)]  # fmt: skip  # noqa: E501
+    alike = [
+        [other for other, rows in zip(found, keys, strict=True) if other is one or (key and rows == key)]
+        for one, key in zip(found, keys, strict=True)
+    ]
     support = _Support(items, database)
     told = []
     for candidate, same in zip(found, alike, strict=True):

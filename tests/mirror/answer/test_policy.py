@@ -320,7 +320,7 @@ def test_a_follow_up_keeps_what_the_form_says(question: str, then: str, read_as:
         ("average number of loans per member", "by genre instead", "The average is of one number for each group"),
         (LOANS_BY_GENRE, "top 2", "These are the shares of all groups"),
         ("what share of members are students", "only student", "The numbers differ in members.student already"),
-        ("fee earned per book", "and the humidity", "The data say nothing about “humidity”"),
+        ("average price by genre", "and the humidity", "The data say nothing about “humidity”"),
     ],
 )
 def test_what_a_follow_up_would_break_is_refused_by_name(question: str, then: str, why: str, library: str) -> None:
