@@ -85,6 +85,8 @@ def _why(first: Candidate, second: Candidate) -> str:
 
 def _decided(decision: Decision, found: Sequence[Candidate]) -> str:
     if decision.kind == "answer":
+        if found[0].chance < AT_ONCE:
+            return "Answered at once: all of its words are read at hardly any cost, and it has rows."
         return f"Answered at once: its chance is {found[0].chance:.2f} (at least {AT_ONCE}), and it has rows."
     if decision.kind == "show":
         best = decision.readings[0]

@@ -27,6 +27,8 @@ SHOWN = 0.05
 SHOWN_UNKNOWN = 0.3
 # Other readings are shown beside it from this chance on.
 BESIDE = 0.02
+# A reading of all words that costs so little is answered at once too; where the network reads nothing, at more.
+PLAIN, PLAIN_ALONE, CLEAR = 0.15, 0.25, 0.1
 MOST_CHOICES = 3
 _MOST_WORDS = 6  # that a refusal names
 _WEIGHTY = ("not", "no", "every", "both", "only")
@@ -60,7 +62,7 @@ def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
     best = found[0]
     alike = [c for c in found[1:] if c.chance >= BESIDE and without_roles(c.asked) == without_roles(best.asked)]
     fails = best.compared and best.rows is None
-    if best.chance >= AT_ONCE and not fails and not best.empty and not alike and not skipped:
+    if (best.chance >= AT_ONCE or _is_plain(found)) and not fails and not best.empty and not alike and not skipped:
         return Decision("answer", (best,))
     seen, different = [_columns(best.rows)], [best]
     for other in found[1:]:
@@ -70,6 +72,16 @@ def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
             different.append(other)
         seen.append(others)
     return Decision("show", tuple(different[:MOST_CHOICES]), tuple(skipped))
+
+
+def _is_plain(found: Sequence[Candidate]) -> bool:
+    """Whether the first reading takes in all words at hardly any cost, and no other does so at a like one."""
+    best, first = found[0], found[0].first
+    if first is None or first.unread or first.left or best.left:
+        return False
+    alone = not any(c.second for c in found)
+    others = [c for c in found[1:] if c.first and c.first.cost - first.cost < CLEAR and c.rows != best.rows]
+    return first.cost <= (PLAIN_ALONE if alone else PLAIN) and not others
 
 
 def _columns(rows: Rows | None) -> frozenset[tuple[str, ...]] | None:

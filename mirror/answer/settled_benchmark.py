@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from db.columns import BY_NAME
+from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.complete import SeveralBenchmarks, complete
 from mirror.query.errors import Ambiguity
@@ -67,7 +68,10 @@ def settle(asked: QuerySpec, question: str, sandbox: Sandbox, is_answered: Calla
 
 def has_rows(spec: QuerySpec, sandbox: Sandbox) -> bool:
     """Whether a completed query has rows."""
-    return bool(sandbox.run(compile_sql(spec), row_cap=1).rows)
+    try:
+        return bool(sandbox.run(compile_sql(spec), row_cap=1).rows)
+    except GuardError:  # a name in the results that no statement may hold
+        return False
 
 
 def _in(asked: QuerySpec, benchmark: str) -> QuerySpec:

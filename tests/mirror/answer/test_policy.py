@@ -13,7 +13,7 @@ from mirror.answer.answer import Answer
 from mirror.answer.answering import MAX_QUESTION, explain, to_json
 from mirror.answer.as_text import CHOOSE, as_text
 from mirror.answer.notebook import html
-from mirror.answer.policy import AT_ONCE, BESIDE, SHOWN, SHOWN_UNKNOWN, assumed, decide, told
+from mirror.answer.policy import AT_ONCE, BESIDE, PLAIN_ALONE, SHOWN, SHOWN_UNKNOWN, assumed, decide, told
 from mirror.answer.proposal import chosen
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import find
@@ -57,7 +57,7 @@ ONE, TWO = ((1,),), ((2,),)
 
 def made(*of: tuple[float, Rows | None], left: tuple[str, ...] = ()) -> list[Candidate]:
     """Candidates of different forms with these chances and rows; the first leaves out what is given."""
-    one = readings("how many members", DATABASE, NOW)[0]
+    one = replace(readings("how many members", DATABASE, NOW)[0], cost=1.0)
     found = [
         Candidate(
             replace(one.asked, limit=i or None),
@@ -106,6 +106,15 @@ def test_readings_that_differ_by_the_key_alone_are_shown_whatever_their_chance()
     first, second = made((AT_ONCE, ONE), (0.5, TWO))
     decision = decide([first, replace(second, asked=first.asked)])
     assert (decision.kind, len(decision.readings)) == ("show", 2)
+
+
+def test_what_is_read_at_hardly_any_cost_is_answered_whatever_its_chance() -> None:
+    (one,) = made((0.2, ONE))
+    plain = replace(one, first=replace(one.first, cost=PLAIN_ALONE))  # type: ignore[type-var]
+    assert decide([plain]).kind == "answer"
+    assert decide([plain], ("rent",)).kind == "show"
+    assert decide([replace(plain, rows=())]).kind == "show"
+    assert decide([plain, replace(plain, asked=replace(one.asked, limit=9), rows=TWO, chance=0.1)]).kind == "show"
 
 
 def test_what_is_left_out_is_told() -> None:

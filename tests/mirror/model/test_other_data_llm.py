@@ -350,7 +350,7 @@ def test_more_columns_of_the_model_are_shown(server, shop):
 
 
 def test_where_they_differ_and_the_embedded_readers_are_sure_both_are_shown(server, shop):
-    server.replies = [says(answer("SELECT country, count(*) AS n FROM customers GROUP BY country", ("heads",)))]
+    server.replies = [says(answer("SELECT country, count(*) + 100 AS n FROM customers GROUP BY country", ("heads",)))]
     back = asked(KNOWN, shop)
     assert (back.status, back.engine, back.agreement.same) == ("ambiguous", "llm", False)
     grammars, models = back.suggestions
@@ -358,13 +358,13 @@ def test_where_they_differ_and_the_embedded_readers_are_sure_both_are_shown(serv
     requests = len(server.requests)
     chosen = asked(models, shop, after=back)
     assert (chosen.engine, chosen.read_as) == ("llm", models)
-    assert sorted(chosen.table.rows) == [("France", 1), ("Germany", 3), ("Spain", 2)]
+    assert sorted(chosen.table.rows) == [("France", 101), ("Germany", 103), ("Spain", 102)]
     assert asked(grammars, shop, after=back).sql == asked(KNOWN, shop, use_model=False).sql
     assert len(server.requests) == requests
     assert "--choose 1" in as_text(back)
 
 
-UNSURE = "patrons with open orders"
+UNSURE = "who still has an open order"
 
 
 def test_a_reading_that_would_only_be_shown_is_answered_where_the_model_agrees(server, shop):
@@ -381,9 +381,9 @@ def test_where_the_embedded_readers_are_unsure_the_model_answers_and_theirs_is_o
     server.replies = [says(answer("SELECT count(*) AS n FROM orders WHERE status = 'open'"))]
     found = asked(UNSURE, shop)
     assert (found.status, found.engine, found.agreement.same) == ("answered", "llm", None)
-    assert found.agreement.sentence == "The grammar would have asked back: Is this meant?"
+    assert found.agreement.sentence.startswith("The grammar would have asked back: This can be read in ")
     assert found.table.rows == ((8,),)
-    assert found.suggestions == ("Show customers with name where the order status is open",)
+    assert 1 < len(found.suggestions) <= 3
     assert len(asked(found.suggestions[0], shop, after=found).table.rows) == 2
     assert len(server.requests) == 1
 
