@@ -20,7 +20,7 @@ test: .venv/dev.stamp
 bench: .venv/app.stamp
 	@$(BIN)/python -m bench_engine build || true
 	$(BIN)/python -m bench_engine run quick
-	@$(BIN)/python -m mirror ask "average latency by method and batch size"
+	@$(BIN)/python -m mirror ask "average lookup latency by method and batch size"
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

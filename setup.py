@@ -75,7 +75,7 @@ def is_old(module):
     return module.partition(".")[0] == OLD
 
 
-packages = find_packages(include=["mirror*", "bench_engine*", "db*"])
+packages = find_packages(include=["mirror*", "bench_engine*", "db*"], exclude=["mirror.language.train*"])
 setup(
     packages=packages if EDITABLE else [NEW + p.removeprefix(OLD) if is_old(p) else p for p in packages],
     package_dir={} if EDITABLE else {NEW: OLD},

@@ -12,9 +12,9 @@ def main(arguments: list[str]) -> int:
     try:
         from bench_engine.command.cli import main as command_line
     except ModuleNotFoundError as error:
-        from db import extras
+        from db import installation
 
-        print(extras.sentence(error, "python -m bench_engine", "bench"), file=sys.stderr)
+        print(installation.missing(error, "python -m bench_engine", "bench"), file=sys.stderr)
         return 1
     return command_line(arguments)
 

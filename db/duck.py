@@ -1,7 +1,9 @@
-"""What is wrong with a DuckDB file, from DuckDB's words in a sentence that says what to do."""
+"""A DuckDB file of results: which changes it has had, and what is wrong with it in a sentence that says what to do."""
 
 import re
 from pathlib import Path
+
+import duckdb
 
 # Of a file that is something else, was cut off or has changed on the disk.
 _NOT_WHOLE = re.compile(
@@ -10,6 +12,14 @@ _NOT_WHOLE = re.compile(
 )
 _DISK_FULL = re.compile("No space left on device|quota", re.IGNORECASE)
 _HELD = ("Could not set lock", "different configuration")  # by another process, or by this one in another way
+
+
+def applied(file: duckdb.DuckDBPyConnection) -> set[str] | None:
+    """Names of the changes that were made to the tables; None where there are no tables yet."""
+    try:
+        return {name for (name,) in file.execute("SELECT name FROM schema_migrations").fetchall()}
+    except duckdb.CatalogException:
+        return None
 
 
 def is_busy(error: str) -> bool:

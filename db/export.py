@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from db import schema
+from db import schema, tables
 from db.store import Store
 
 VIEWS = schema.EXPOSED
@@ -58,6 +58,6 @@ def _write(store: Store, path: Path, view: str) -> int:
 
 
 def _comment(view: str, column: str) -> dict[str, str] | None:
-    table = schema.metadata.tables.get(view)
+    table = tables.metadata.tables.get(view)
     text = schema.comment_of(column) if table is None else table.c[column].comment
     return {"comment": text} if text else None

@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import itertools
 import os
+import re
 import tempfile
 import time
 import zlib
@@ -16,6 +17,8 @@ from db.settings import examples_dir, journal_dir
 from db.store import Store
 
 _PACKED = (".jsonl", ".jsonl.gz")
+# The raw timings of an entry as `to_json` writes them: nearly all of its text.
+_TIMINGS = re.compile(r'"(samples_us|turn_sizes)":\[[^\]]*\]')
 
 
 class JournalError(RuntimeError):
@@ -111,12 +114,17 @@ class IngestReport:
         return text + "".join(f"\nSet aside: {line}" for line in self.set_aside)
 
 
-def ingest(store: Store, folders: Iterable[Path]) -> IngestReport:
-    """Bring every journal entry of the folders into the store. Entries that cannot be used are set aside and named."""
+def ingest(store: Store, folders: Iterable[Path], untimed: Iterable[Path] = ()) -> IngestReport:
+    """Bring every journal entry of the folders into the store. Entries that cannot be used are set aside and named.
+
+    Of packed entries in the folders `untimed` the raw timings are left out, which `bring_timings` brings when they are
+    needed: they take four times as long as all the rest.
+    """
     report = IngestReport()
     store.ensure()
     known = {row["trial_id"] for row in store.rows("SELECT trial_id FROM trials")}
-    fresh = (record for folder in folders for record in _fresh(folder, known, report, rename=True))
+    timed = [*((folder, True) for folder in folders), *((folder, False) for folder in untimed)]
+    fresh = (record for folder, whole in timed for record in _fresh(folder, known, report, rename=True, timed=whole))
     for batch in _batches(fresh, 2000):
         report.added += store.add(batch)
     store.checkpoint()
@@ -168,9 +176,34 @@ def open_results(url: str | None = None) -> Store:
     """
     store = Store(url)
     if store.ensure():
-        ingest(store, [journal_dir(store.url), *([examples_dir()] if store.path else [])])
+        ingest(store, [journal_dir(store.url)], untimed=example_folders() if store.path else [])
     recover(store)
     return store
+
+
+def example_folders() -> list[Path]:
+    """The folders of all example results that are shipped with the code."""
+    folder = examples_dir()
+    return [folder, *sorted(path for path in folder.glob("*") if path.is_dir())]
+
+
+def bring_timings(store: Store) -> None:
+    """Bring the raw timings of example results into a file that has their trials without."""
+    if store.path is None or not store.path.exists():
+        return
+    lacking = {
+        row["trial_id"]
+        for row in store.rows(
+            "SELECT trial_id FROM trials WHERE sample_count > 0 AND trial_id NOT IN (SELECT trial_id FROM samples)"
+        )
+    }
+    if not lacking:
+        return
+    paths = (path for folder in example_folders() for path in _packed_files(folder))
+    records = (record for path in paths for record in _packed(path, []) if record.trial_id in lacking)
+    for batch in _batches(records, 2000):
+        store.add_timings(batch)
+    store.checkpoint()
 
 
 def recover(store: Store) -> None:
@@ -190,15 +223,18 @@ def _renamed(path: Path) -> str:
     return aside.name
 
 
-def _fresh(folder: Path, known: set[str], report: IngestReport, rename: bool = False) -> Iterator[Record]:
-    """Records that are not known yet. The report says what cannot be used, which is renamed where that is wanted."""
+def _fresh(
+    folder: Path, known: set[str], report: IngestReport, rename: bool = False, timed: bool = True
+) -> Iterator[Record]:
+    """Records that are not known yet. The report says what cannot be used, which is renamed where that is wanted.
+    `timed`: packed ones with their timings."""
     for path in sorted(folder.glob("*.json")):
         if path.name.removesuffix(".json").rpartition(".")[0] in known:
             report.known += 1
             continue
         yield from _unknown(_loose(path, report, rename), known, report)
     for path in _packed_files(folder):
-        yield from _unknown(_packed(path, report.set_aside), known, report)
+        yield from _unknown(_packed(path, report.set_aside, timed), known, report)
 
 
 def _loose(path: Path, report: IngestReport, rename: bool = False) -> Iterator[Record]:
@@ -228,14 +264,14 @@ def _packed_files(folder: Path) -> list[Path]:
     return sorted(path for suffix in _PACKED for path in folder.glob(f"*{suffix}"))
 
 
-def _packed(path: Path, problems: list[str]) -> Iterator[Record]:
-    """Records of a packed journal: one entry per line, compressed where the name ends in .gz."""
+def _packed(path: Path, problems: list[str], timed: bool = True) -> Iterator[Record]:
+    """Records of a packed journal: one entry per line, compressed where the name ends in .gz. `timed`: with timings."""
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         with opened(path, "rt", encoding="utf-8", errors="replace") as lines:
             for number, line in enumerate(lines, start=1):
                 try:
-                    yield from_json(line)
+                    yield from_json(line if timed else _TIMINGS.sub(r'"\1":[]', line))
                 except RecordError as error:
                     problems.append(f"line {number} of {path.name}: {error}.")
     except (OSError, EOFError, zlib.error) as error:

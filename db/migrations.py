@@ -1,24 +1,28 @@
 """Versioned changes to the tables; each is applied once, in a transaction together with its record."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
-import sqlalchemy as sa
-
-from db import postgres, schema
+from db import schema
 from db.columns import COLUMNS
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
 
 
 class NewerDatabaseError(RuntimeError):
     """The file was written by a newer version of the code."""
 
 
-def create_tables(connection: sa.Connection) -> None:
+def create_tables(connection: "sa.Connection") -> None:
     """The tables of the results contract."""
-    schema.metadata.create_all(connection)
+    from db import tables  # with SQLAlchemy, which is slow to load: only a change of tables needs it
+
+    tables.metadata.create_all(connection)
 
 
-def add_turns(connection: sa.Connection) -> None:
+def add_turns(connection: "sa.Connection") -> None:
     """Groups of trials that take turns: what a trial was compared with, and in which turn each sample was taken."""
     texts, numbers = (
         ("cache", "output", "verdict", "group_id"),
@@ -31,13 +35,13 @@ def add_turns(connection: sa.Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE samples ADD COLUMN IF NOT EXISTS turn BIGINT")
 
 
-def add_grouped_lookups(connection: sa.Connection) -> None:
+def add_grouped_lookups(connection: "sa.Connection") -> None:
     """Axes of lookups of many tables together."""
     for name in ("bag_sizes", "structure", "model"):
         connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} TEXT")
 
 
-def add_pruned_embeddings(connection: sa.Connection) -> None:
+def add_pruned_embeddings(connection: "sa.Connection") -> None:
     """Axes and metrics of embeddings that are pruned while they train, and what a click model was tested on."""
     axes = {"split": "TEXT", "num_chunks": "BIGINT", "prune_interval": "BIGINT", "decay": "DOUBLE PRECISION"}
     axes |= dict.fromkeys(("prune_scope", "utility_score", "layout"), "TEXT")
@@ -46,14 +50,14 @@ def add_pruned_embeddings(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} {kind}")
 
 
-def add_embedding_steps(connection: sa.Connection) -> None:
+def add_embedding_steps(connection: "sa.Connection") -> None:
     """What updates the weights, what prune events add to steps, and one more percentile."""
     kinds = {"optimizer": "TEXT", **dict.fromkeys(("latency_p95_us", "prune_share"), "DOUBLE PRECISION")}
     for name, kind in kinds.items():
         connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} {kind}")
 
 
-def add_answering(connection: sa.Connection) -> None:
+def add_answering(connection: "sa.Connection") -> None:
     """What Mirror was asked, and how much of it it answered right."""
     shares = ("right_share", "right_ci_low", "right_ci_high", "wrong_share", "chart_share")
     kinds = {"category": "TEXT", "question_set": "TEXT", **dict.fromkeys(shares, "DOUBLE PRECISION")}
@@ -61,19 +65,19 @@ def add_answering(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} {kind}")
 
 
-def add_collisions(connection: sa.Connection) -> None:
+def add_collisions(connection: "sa.Connection") -> None:
     """How many rows of a compressed table are copies of others, and how many elements share a slot."""
     for name, kind in {"duplicate_rows": "BIGINT", "shared_slots": "DOUBLE PRECISION"}.items():
         connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} {kind}")
 
 
-def add_padding(connection: sa.Connection) -> None:
+def add_padding(connection: "sa.Connection") -> None:
     """The id that fills up the bags of a lookup."""
     connection.exec_driver_sql("ALTER TABLE trials ADD COLUMN IF NOT EXISTS padding_idx BIGINT")
 
 
 # Append only. A later step that adds a column says IF NOT EXISTS, since a new file starts from today's tables.
-MIGRATIONS: tuple[tuple[str, Callable[[sa.Connection], None]], ...] = (
+MIGRATIONS: "tuple[tuple[str, Callable[[sa.Connection], None]], ...]" = (
     ("0001_create_tables", create_tables),
     ("0002_add_turns", add_turns),
     ("0003_add_grouped_lookups", add_grouped_lookups),
@@ -84,28 +88,14 @@ MIGRATIONS: tuple[tuple[str, Callable[[sa.Connection], None]], ...] = (
     ("0008_add_padding", add_padding),
 )
 
-_APPLIED = sa.Table(
-    "schema_migrations",
-    sa.MetaData(),
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("applied_at", sa.DateTime, server_default=sa.func.now()),
-)
-
 
 def _views_version() -> str:
     text = repr((schema.VIEWS, [schema.comment_of(c.name) for c in COLUMNS], schema.VIEW_COMMENTS))
     return "views:" + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def pending(connection: sa.Connection) -> bool:
-    """Whether `migrate` has something to do. Raises NewerDatabaseError."""
-    if not sa.inspect(connection).has_table(_APPLIED.name):
-        return True
-    return bool(_missing(connection))
-
-
-def _missing(connection: sa.Connection) -> list[str]:
-    applied = set(connection.execute(sa.select(_APPLIED.c.name)).scalars())
+def missing(applied: Collection[str]) -> list[str]:
+    """Names of the changes that a database lacks which has had these. Raises NewerDatabaseError."""
     known = [name for name, _ in MIGRATIONS]
     newer = sorted(n for n in applied if not n.startswith("views:") and n not in known)
     if newer:
@@ -116,28 +106,40 @@ def _missing(connection: sa.Connection) -> list[str]:
     return [n for n in [*known, _views_version()] if n not in applied]
 
 
-def migrate(connection: sa.Connection) -> bool:
+def pending(connection: "sa.Connection") -> bool:
+    """Whether `migrate` has something to do. Raises NewerDatabaseError."""
+    from db import tables
+
+    return not tables.has_migrations(connection) or bool(missing(tables.applied(connection)))
+
+
+def migrate(connection: "sa.Connection") -> bool:
     """Bring tables and views up to date. Returns whether there were none. The caller holds the transaction.
 
     Raises NewerDatabaseError.
     """
+    from db import postgres, tables
+
     if connection.dialect.name == "postgresql":
         postgres.begin_change(connection)
-    anew = not sa.inspect(connection).has_table(_APPLIED.name)
-    _APPLIED.create(connection, checkfirst=True)
-    missing = _missing(connection)
+    anew = not tables.has_migrations(connection)
+    tables.migrations.create(connection, checkfirst=True)
+    lacking = missing(tables.applied(connection))
     for name, step in MIGRATIONS:
-        if name in missing:
+        if name in lacking:
             step(connection)
-            connection.execute(sa.insert(_APPLIED).values(name=name))
-    if _views_version() in missing:
+            connection.execute(tables.migrations.insert().values(name=name))
+    if _views_version() in lacking:
         _create_views(connection)
-        connection.execute(sa.delete(_APPLIED).where(_APPLIED.c.name.like("views:%")))
-        connection.execute(sa.insert(_APPLIED).values(name=_views_version()))
+        of = tables.migrations
+        connection.execute(of.delete().where(of.c.name.like("views:%")))
+        connection.execute(of.insert().values(name=_views_version()))
     return anew
 
 
-def _create_views(connection: sa.Connection) -> None:
+def _create_views(connection: "sa.Connection") -> None:
+    import sqlalchemy as sa
+
     for name in reversed(schema.VIEWS):
         connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
     for name, sql in schema.VIEWS.items():

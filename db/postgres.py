@@ -40,11 +40,6 @@ _ADVICE = (
 )
 
 
-def is_url(url: str) -> bool:
-    """Whether a SQLAlchemy URL names a PostgreSQL database that is reached with psycopg."""
-    return url.startswith(("postgresql://", "postgresql+psycopg://"))
-
-
 def engine_options(url: str, write: bool, wait_s: float) -> dict[str, Any]:
     """Arguments of create_engine: a transaction reads one state, all text is UTF-8, and a dead network ends in seconds.
 

@@ -13,6 +13,7 @@ from db.plain_text import printable
 
 FORMAT = 1
 
+_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
 _TRIAL_ID = re.compile(r"[A-Za-z0-9_]{1,64}-[0-9]{1,9}")  # it becomes the name of a file, and part of what is printed
 
 
@@ -113,7 +114,10 @@ def _record(entry: Mapping[str, Any]) -> Record:
         if turn_sizes and (min(turn_sizes) < 0 or sum(turn_sizes) != len(samples)):
             raise RecordError(f"its turns hold {sum(turn_sizes)} samples, and it has {len(samples)}")
         curves = tuple((str(m), int(s), float(v)) for m, s, v in entry["curves"])
-        if not all(_fits(m, "text") and _fits(s, "integer") and math.isfinite(v) for m, s, v in curves):
+        texts, steps = ({point[i] for point in curves} for i in (0, 1))  # few, of many points
+        if not (all(_fits(t, "text") for t in texts) and all(_fits(s, "integer") for s in steps)) or not all(
+            math.isfinite(v) for _, _, v in curves
+        ):
             raise RecordError("it holds a curve with a value that is not finite")
         machine = _described(entry["machine"], "machine", _OF_MACHINE)
         return Record(trial, samples, curves, machine, _described(entry["sweep"], "sweep", _OF_SWEEP), turn_sizes)
@@ -145,13 +149,15 @@ def _trial(trial: dict[str, Any]) -> dict[str, Any]:
 
 def _samples(given: Any, latency_us: float | None) -> tuple[float, ...]:
     """The timings of a trial, which its latency must lie among."""
-    samples = tuple(float(x) for x in given)
-    if any(not math.isfinite(x) or x < 0 for x in samples):
+    samples = tuple(map(float, given))
+    if not samples:
+        return samples
+    low, high = min(samples), max(samples)
+    if low < 0 or not all(map(math.isfinite, samples)):
         raise RecordError("it holds a negative or non-finite timing")
-    if samples and latency_us is not None:
-        low, high = min(samples), max(samples)
-        if not low * 0.999 - 0.001 <= latency_us <= high * 1.001 + 0.001:  # either may have been rounded
-            raise RecordError(f"its latency_us {latency_us:g} lies outside its samples, {low:g} to {high:g}")
+    # Either may have been rounded.
+    if latency_us is not None and not low * 0.999 - 0.001 <= latency_us <= high * 1.001 + 0.001:
+        raise RecordError(f"its latency_us {latency_us:g} lies outside its samples, {low:g} to {high:g}")
     return samples
 
 
@@ -206,7 +212,7 @@ def _fits(value: object, type_name: str) -> bool:
     if not isinstance(value, _PYTHON[type_name]):
         return False
     if isinstance(value, str):
-        return not any("\ud800" <= c <= "\udfff" for c in value)  # half a character: no database takes it
+        return value.isascii() or not _HALF_CHARACTER.search(value)  # no database takes one
     if isinstance(value, int):
         return -(2**63) <= value < 2**63
     return not isinstance(value, float) or math.isfinite(value)

@@ -11,8 +11,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import psutil
-
 RunStatus = Literal["waiting", "running", "done", "cancelled", "failed", "died"]
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -91,6 +89,8 @@ def process_start(pid: int) -> float | None:
         # Ticks since boot: unlike psutil's create_time they do not move when the clock is set.
         state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return None if state in "ZX" else float(rest[18])
+    import psutil  # slow to load, and only where there is no /proc
+
     try:
         process = psutil.Process(pid)
         return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()

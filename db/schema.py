@@ -1,91 +1,8 @@
-"""Tables and views of the results, in SQLAlchemy and in SQL that DuckDB and PostgreSQL both take."""
+"""Views of the results, in SQL that DuckDB and PostgreSQL both take. The tables under them: see the module `tables`."""
 
-from typing import Any
-
-import sqlalchemy as sa
+from collections.abc import Sequence
 
 from db.columns import BY_NAME, CHOICE_AXES, COLUMNS, IMPLIED
-
-_TYPES: dict[str, type[sa.types.TypeEngine[Any]]] = {
-    # sa.Float would become a 32-bit FLOAT in DuckDB.
-    "text": sa.Text, "integer": sa.BigInteger, "real": sa.Double, "boolean": sa.Boolean, "timestamp": sa.DateTime,
-}  # fmt: skip
-
-metadata = sa.MetaData()
-
-# `speedup` is derived from other trials, `machine` is the machine's name: neither is stored with a trial.
-_DERIVED = ("speedup", "machine")
-
-# No foreign keys, sequences or secondary indexes: DuckDB pays for them with failed deletes and lost inserts.
-trials = sa.Table(
-    "trials",
-    metadata,
-    *(
-        sa.Column(c.name, _TYPES[c.type], primary_key=c.name == "trial_id", comment=c.text)
-        for c in COLUMNS
-        if c.name not in _DERIVED
-    ),
-    sa.Column("status", sa.Text, nullable=False, comment="ok, failed, timeout, oom, cancelled or skipped"),
-    sa.Column("error", sa.Text, comment="why the trial is not ok"),
-    sa.Column(
-        "identity",
-        sa.Text,
-        nullable=False,
-        comment="hash of method, kernel source, configuration, machine and measurement",
-    ),
-    # Hashes of what was planned, and not the axes themselves: an axis that only a successful benchmark reports (the
-    # device, the rows of a data set) is NULL in a failed trial, which a later success must still replace.
-    sa.Column("configuration", sa.Text, nullable=False, comment="hash of benchmark, method and all planned axes"),
-    sa.Column(
-        "comparison",
-        sa.Text,
-        nullable=False,
-        comment="hash of benchmark and the planned axes that say what work is done",
-    ),
-    sa.Column(
-        "baseline_latency_us",
-        sa.Double,
-        comment="median time of the trial times what its turns say of the baseline, µs",
-    ),
-    sa.Column("environment", sa.Text, comment="JSON: versions, flags and load at the time of the trial"),
-)
-samples = sa.Table(
-    "samples",
-    metadata,
-    sa.Column("trial_id", sa.Text, nullable=False, comment="trial the timing belongs to"),
-    sa.Column("sample", sa.BigInteger, nullable=False, comment="number of the sample, in the order taken"),
-    sa.Column("time_us", sa.Double, nullable=False, comment="time of one call in µs"),
-    sa.Column("turn", sa.BigInteger, comment="number of the turn within the group in which it was taken"),
-)
-curve_points = sa.Table(
-    "curve_points",
-    metadata,
-    sa.Column("trial_id", sa.Text, nullable=False),
-    sa.Column("metric", sa.Text, nullable=False),
-    sa.Column("step", sa.BigInteger, nullable=False),
-    sa.Column("value", sa.Double, nullable=False),
-)
-machines = sa.Table(
-    "machines",
-    metadata,
-    sa.Column("machine_id", sa.Text, primary_key=True, comment="identity of the machine"),
-    sa.Column("name", sa.Text, nullable=False, comment="name of the machine"),
-    sa.Column("cpu", sa.Text, comment="CPU model"),
-    sa.Column("cores", sa.BigInteger, comment="CPU cores the process may use"),
-    sa.Column("l2_kb", sa.BigInteger, comment="L2 cache per core / 1000 bytes"),
-    sa.Column("l3_kb", sa.BigInteger, comment="L3 cache / 1000 bytes"),
-    sa.Column("memory_gb", sa.Double, comment="main memory / 1e9 bytes"),
-    sa.Column("gpu", sa.Text, comment="GPU model, if any"),
-    sa.Column("os", sa.Text, comment="operating system"),
-)
-sweeps = sa.Table(
-    "sweeps",
-    metadata,
-    sa.Column("sweep_id", sa.Text, primary_key=True, comment="hash of name and text"),
-    sa.Column("name", sa.Text, nullable=False, comment="name of the sweep"),
-    sa.Column("spec", sa.Text, comment="the sweep file as it was run"),
-    sa.Column("started_at", sa.DateTime, comment="first start, UTC"),
-)
 
 
 def with_implied(name: str) -> str:
@@ -175,6 +92,14 @@ VIEWS: dict[str, str] = {
 
 # What people and questions may read.
 EXPOSED: tuple[str, ...] = ("results", "failures", "curves", "samples", "machines", "sweeps", "history")
+
+EVERY = ("*",)  # column of a view
+
+
+def select(view: str, columns: Sequence[str] = EVERY) -> str:
+    """The statement that reads columns of a view."""
+    return f"SELECT {', '.join(columns)} FROM {view}"
+
 
 VIEW_COMMENTS: dict[str, str] = {
     "status": "failed, timeout, oom, cancelled or skipped",

@@ -64,6 +64,11 @@ def db_url(given: str | None = None) -> str:
     return url if "://" in url else f"duckdb:///{Path(url).expanduser().resolve()}"
 
 
+def is_postgres(url: str) -> bool:
+    """Whether a SQLAlchemy URL names a PostgreSQL database that is reached with psycopg."""
+    return url.startswith(("postgresql://", "postgresql+psycopg://"))
+
+
 def journal_dir(url: str) -> Path:
     """Journal folder of a results URL: MIRROR_JOURNAL, else beside the file (`x.duckdb` -> `x.journal/`)."""
     if given := setting("MIRROR_JOURNAL"):

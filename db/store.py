@@ -4,23 +4,28 @@ import contextlib
 import os
 import random
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import pyarrow as pa
-import sqlalchemy as sa
+import duckdb
 
-from db import duck, migrations, postgres, schema
+from db import duck, migrations, schema
 from db.record import Record
-from db.settings import db_url
+from db.settings import db_url, is_postgres
+
+# SQLAlchemy, and what needs it, takes longer to load than it takes to ask a DuckDB file, which is read without: it is
+# imported by what writes, and by what reads from a server.
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import sqlalchemy as sa
 
 LOCK_WAIT_S = 10.0
 BATCH_ROWS = 50_000
-EVERY = ("*",)  # column of a view
-EVERY_VIEW = dict.fromkeys(schema.EXPOSED, EVERY)
-ANALYZE_FROM = 100  # new trials at once; fewer are counted by PostgreSQL in its own time
+EVERY_VIEW = dict.fromkeys(schema.EXPOSED, schema.EVERY)
+
+Opened = TypeVar("Opened")
 
 
 class StoreError(RuntimeError):
@@ -47,7 +52,7 @@ class Store:
         self.lock_wait_s = lock_wait_s
         self.recovered = False
         self.path = Path(self.url.removeprefix("duckdb:///")) if self.url.startswith("duckdb:///") else None
-        self.postgres = postgres.is_url(self.url)
+        self.postgres = is_postgres(self.url)
         self._file_name = self.path.name if self.path else ""
 
     @property
@@ -55,6 +60,8 @@ class Store:
         """What to call the results in a message: the file's name, or the URL without its password."""
         if self.path:
             return self._file_name
+        import sqlalchemy as sa
+
         try:
             url = sa.make_url(self.url)
         except (sa.exc.ArgumentError, ValueError):
@@ -70,13 +77,20 @@ class Store:
         self.check_place()
         if self.path is not None and not self.path.exists():
             return self._create(self.path)
-        with self._connect(write=False) as connection:
-            if not migrations.pending(connection):
-                return False
+        if not self._pending():
+            return False
         with self._connect(write=True) as connection:
             anew = migrations.migrate(connection)
         self.checkpoint()
         return anew
+
+    def _pending(self) -> bool:
+        if self.path is None:
+            with self._connect(write=False) as connection:
+                return migrations.pending(connection)
+        with self._file() as file:
+            applied = duck.applied(file)
+            return applied is None or bool(migrations.missing(applied))
 
     @staticmethod
     def _create(path: Path) -> bool:
@@ -116,97 +130,20 @@ class Store:
 
     def add(self, records: Iterable[Record]) -> int:
         """Insert the trials that are not there yet, in one transaction. Returns how many were new."""
+        from db import postgres, tables
+
         by_id = {r.trial_id: r for r in (map(postgres.storable, records) if self.postgres else records)}
         if not by_id:
             return 0
         with self._connect(write=True) as connection:
-            known = self._known(connection, schema.trials.c.trial_id, by_id)
-            new = [r for r in by_id.values() if r.trial_id not in known]
-            stored = {c.name for c in schema.trials.c}
-            self._insert(connection, schema.trials, [{k: v for k, v in r.trial.items() if k in stored} for r in new])
-            self._insert(
-                connection,
-                schema.samples,
-                [
-                    {"trial_id": r.trial_id, "sample": i, "time_us": x, "turn": turn}
-                    for r in new
-                    for i, (x, turn) in enumerate(zip(r.samples_us, r.turns(), strict=True))
-                ],
-            )
-            self._insert(
-                connection,
-                schema.curve_points,
-                [{"trial_id": r.trial_id, "metric": m, "step": s, "value": v} for r in new for m, s, v in r.curves],
-            )
-            self._merge(connection, schema.machines, self._machines(connection, new))
-            self._merge(connection, schema.sweeps, self._sweeps(connection, new))
-            if self.postgres and len(new) >= ANALYZE_FROM:
-                postgres.analyze(connection, (schema.trials, schema.samples, schema.curve_points))
-        return len(new)
+            return tables.add(connection, by_id)
 
-    @staticmethod
-    def _machines(connection: sa.Connection, records: list[Record]) -> list[dict[str, Any]]:
-        """Machines as their newest trials tell of them; none of which the store has a newer trial."""
-        of = schema.trials.c
-        newest = dict(
-            connection.execute(sa.select(of.machine_id, sa.func.max(of.started_at)).group_by(of.machine_id)).all()
-        )
-        found = {}
-        for r in sorted(records, key=lambda r: r.trial["started_at"]):
-            machine_id = r.machine.get("machine_id")
-            if machine_id and r.trial["started_at"] >= newest.get(machine_id, r.trial["started_at"]):
-                found[machine_id] = dict(r.machine)
-        return list(found.values())
+    def add_timings(self, records: Sequence[Record]) -> None:
+        """Insert the raw timings of trials that are there without."""
+        from db import tables
 
-    @staticmethod
-    def _sweeps(connection: sa.Connection, records: list[Record]) -> list[dict[str, Any]]:
-        """Sweeps with their first start."""
-        first = dict(connection.execute(sa.select(schema.sweeps.c.sweep_id, schema.sweeps.c.started_at)).all())
-        found = {}
-        for r in records:
-            if sweep_id := r.sweep.get("sweep_id"):
-                starts = [t for t in (first.get(sweep_id), r.sweep.get("started_at")) if t is not None]
-                first[sweep_id] = min(starts, default=None)
-                found[sweep_id] = {**r.sweep, "started_at": first[sweep_id]}
-        return list(found.values())
-
-    def _merge(self, connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]]) -> None:
-        """Insert or update rows by the table's key; what is there already is not written again."""
-        (key,) = table.primary_key
-        by_key = {row[key.name]: {c.name: row.get(c.name) for c in table.c} for row in rows}
-        stored = connection.execute(sa.select(table).where(key.in_(by_key))).mappings()
-        there = {row[key.name]: dict(row) for row in stored}
-        self._insert(connection, table, [row for k, row in by_key.items() if k not in there])
-        for k, row in by_key.items():
-            if changes := {name: value for name, value in row.items() if k in there and value != there[k][name]}:
-                connection.execute(sa.update(table).where(key == k).values(changes))
-
-    @staticmethod
-    def _known(connection: sa.Connection, key: sa.Column[str], wanted: dict[str, Any]) -> set[str]:
-        if len(wanted) <= 1000:
-            return set(connection.execute(sa.select(key).where(key.in_(list(wanted)))).scalars())
-        return set(connection.execute(sa.select(key)).scalars())
-
-    def _insert(self, connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]]) -> None:
-        if not rows:
-            return
-        names = [c.name for c in table.c]
-        if self.postgres:
-            postgres.insert(connection, table, rows)
-            return
-        if self.path is None:
-            connection.execute(sa.insert(table), [{n: row.get(n) for n in names} for row in rows])
-            return
-        # DuckDB takes an Arrow table a thousand times faster than row by row.
-        arrow = pa.table(
-            {c.name: pa.array([row.get(c.name) for row in rows], type=_arrow_type(c.type)) for c in table.c}
-        )
-        raw = _raw(connection)
-        raw.register("incoming_rows", arrow)
-        try:
-            raw.execute(f"INSERT INTO {table.name} ({', '.join(names)}) SELECT {', '.join(names)} FROM incoming_rows")
-        finally:
-            raw.unregister("incoming_rows")
+        with self._connect(write=True) as connection:
+            tables.add_timings(connection, records)
 
     def checkpoint(self) -> None:
         """Fold the write-ahead log into the file: replaying one that holds DDL is the riskiest thing DuckDB does."""
@@ -220,6 +157,13 @@ class Store:
 
     def rows(self, sql: str, **parameters: Any) -> list[dict[str, Any]]:
         """Rows of our own SQL as dicts. For text from people or models use mirror.data."""
+        if self.path and not parameters:
+            with self._file() as file:
+                found = file.execute(sql)
+                names = tuple(column[0] for column in found.description)
+                return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        import sqlalchemy as sa
+
         query = sa.text(sql)
         if self.path:  # to bind a value DuckDB imports pandas, which takes longer than most queries: quote them instead
             query = query.bindparams(*(sa.bindparam(n, v, literal_execute=True) for n, v in parameters.items()))
@@ -230,37 +174,27 @@ class Store:
             return [dict(zip(names, row, strict=True)) for row in result.all()]
 
     @contextlib.contextmanager
-    def reader(self, view: str, columns: Sequence[str] = EVERY) -> Iterator[pa.RecordBatchReader]:
+    def reader(self, view: str, columns: Sequence[str] = schema.EVERY) -> "Iterator[pa.RecordBatchReader]":
         """The rows of an exposed view in batches, read in one transaction that lasts as long as the context."""
-        with self._connect(write=False) as connection:
-            yield self._reader(connection, view, columns)
-
-    def _reader(self, connection: sa.Connection, view: str, columns: Sequence[str]) -> pa.RecordBatchReader:
-        select = _select(view, columns)
         if self.path:
-            return _raw(connection).execute(select).to_arrow_reader(BATCH_ROWS)
-        types = pa.schema(self._types(connection, view, columns))
-        result = connection.execution_options(yield_per=BATCH_ROWS).execute(sa.text(select))
-        batches = (pa.RecordBatch.from_arrays(_columns(part, types), schema=types) for part in result.partitions())
-        return pa.RecordBatchReader.from_batches(types, batches)
+            with self._file() as file:
+                yield file.execute(schema.select(view, columns)).to_arrow_reader(BATCH_ROWS)
+            return
+        from db import tables
 
-    def snapshot(self, views: Mapping[str, Sequence[str]] = EVERY_VIEW) -> dict[str, pa.Table]:
+        with self._connect(write=False) as connection:
+            yield tables.reader(connection, view, columns, BATCH_ROWS)
+
+    def snapshot(self, views: Mapping[str, Sequence[str]] = EVERY_VIEW) -> "dict[str, pa.Table]":
         """Exposed views, of each the columns that are named, as Arrow tables; read in one transaction."""
-        with self._connect(write=False) as connection:
-            return {view: self._table(connection, view, columns) for view, columns in views.items()}
-
-    def _table(self, connection: sa.Connection, view: str, columns: Sequence[str]) -> pa.Table:
         if self.path:
-            return _raw(connection).execute(_select(view, columns)).to_arrow_table()
-        if self.postgres:
-            return postgres.fetch(connection, _select(view, columns))
-        return self._reader(connection, view, columns).read_all()
+            with self._file() as file:
+                selects = {view: schema.select(view, columns) for view, columns in views.items()}
+                return {view: file.execute(select).to_arrow_table() for view, select in selects.items()}
+        from db import tables
 
-    def _types(self, connection: sa.Connection, view: str, columns: Sequence[str]) -> dict[str, pa.DataType]:
-        if self.postgres:
-            return postgres.column_types(connection, _select(view, columns))
-        known = {c["name"]: _arrow_type(c["type"]) for c in sa.inspect(connection).get_columns(view)}
-        return known if columns == EVERY else {name: known[name] for name in columns}
+        with self._connect(write=False) as connection:
+            return {view: tables.table(connection, view, columns, BATCH_ROWS) for view, columns in views.items()}
 
     def version(self) -> str:
         """A text that changes whenever the results may have changed; cheap, opens nothing for a file."""
@@ -276,13 +210,30 @@ class Store:
     # -- connections -----------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _connect(self, write: bool) -> Iterator[sa.Connection]:
-        if self.path and not write and not self.path.exists():
-            raise StoreError(f"There are no results at {self.name} yet: run `python -m bench_engine ingest` first.")
+    def _file(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The results file, open for reading: nobody can write to it meanwhile."""
+        self._check_there()
+        try:
+            with self._open(lambda: duckdb.connect(str(self.path), read_only=True), duckdb.Error) as file:
+                yield file
+        except duckdb.Error as error:
+            raise StoreError(self._sentence(error)) from error
+        except migrations.NewerDatabaseError as error:
+            raise StoreError(str(error)) from error
+
+    @contextlib.contextmanager
+    def _connect(self, write: bool) -> "Iterator[sa.Connection]":
+        """A connection by SQLAlchemy, in a transaction that lasts as long as the context."""
+        import sqlalchemy as sa
+
+        from db import postgres
+
+        if not write:
+            self._check_there()
         engine = self._engine(write)
         driver_error = engine.dialect.loaded_dbapi.Error  # of the raw connection under SQLAlchemy's
         try:
-            connection = self._open(engine)
+            connection = self._open(engine.connect, sa.exc.DBAPIError)
             with connection:
                 try:
                     if self.postgres:
@@ -304,35 +255,54 @@ class Store:
         finally:
             engine.dispose()
 
-    def _engine(self, write: bool) -> sa.Engine:
+    def _check_there(self) -> None:
+        if self.path and not self.path.exists():
+            raise StoreError(f"There are no results at {self.name} yet: run `python -m bench_engine ingest` first.")
+
+    def _engine(self, write: bool) -> "sa.Engine":
+        import sqlalchemy as sa
+
+        from db import postgres
+
         options: dict[str, Any] = {"connect_args": {"read_only": not write}} if self.path else {}
         try:
             if self.postgres:
                 options = postgres.engine_options(self.url, write, self.lock_wait_s)
             # A pooled connection would hold the file's lock for ever.
             return sa.create_engine(self.url, poolclass=sa.NullPool, **options)
+        except sa.exc.NoSuchModuleError as error:
+            advice = "write postgresql+psycopg://USER@HOST/DATABASE, or the path of a DuckDB file."
+            raise StoreError(f"{self._sentence(error)}; {advice}") from error
         except (sa.exc.ArgumentError, ImportError, ValueError) as error:
             raise StoreError(self._sentence(error)) from error
 
-    def _open(self, engine: sa.Engine) -> sa.Connection:
+    def _open(self, connect: Callable[[], Opened], failure: type[Exception]) -> Opened:
+        """What `connect` opens, once nobody else holds it."""
         deadline = time.monotonic() + self.lock_wait_s
         wal_set_aside = False
         while True:
             try:
-                return engine.connect()
-            except sa.exc.DBAPIError as error:
+                return connect()
+            except failure as error:
                 text = str(error)
                 if self.path and not wal_set_aside and duck.is_broken_log(text):
                     self._set_wal_aside()
                     wal_set_aside = True
                     continue
-                if not (postgres.is_busy(error) if self.postgres else duck.is_busy(text)):
+                if not self._is_busy(error):
                     raise StoreError(self._sentence(error)) from error
                 if time.monotonic() >= deadline:
                     if self.postgres:
                         raise StoreBusyError(self._sentence(error)) from error
                     raise StoreBusyError(duck.busy_sentence(self.name, text, self.lock_wait_s)) from error
                 time.sleep(random.uniform(0.02, 0.1))
+
+    def _is_busy(self, error: Exception) -> bool:
+        if not self.postgres:
+            return duck.is_busy(str(error))
+        from db import postgres
+
+        return postgres.is_busy(error)
 
     def _set_wal_aside(self) -> None:
         assert self.path is not None
@@ -345,35 +315,10 @@ class Store:
     def _sentence(self, error: Exception) -> str:
         cause = getattr(error, "orig", error)
         if self.postgres:
+            from db import postgres
+
             return postgres.sentence(self.name, cause)
         text = str(cause).strip().splitlines()[0]
         if self.path:
             return duck.sentence(self.name, self.path, text)
-        if isinstance(error, sa.exc.NoSuchModuleError):
-            text += "; write postgresql+psycopg://USER@HOST/DATABASE, or the path of a DuckDB file."
         return f"The results at {self.name} cannot be used: {text}"
-
-
-def _select(view: str, columns: Sequence[str]) -> str:
-    return f"SELECT {', '.join(columns)} FROM {view}"
-
-
-def _raw(connection: sa.Connection) -> Any:
-    """The duckdb connection under a SQLAlchemy one."""
-    return connection.connection.driver_connection
-
-
-def _columns(rows: Sequence[sa.Row[Any]], types: pa.Schema) -> list[pa.Array]:
-    return [pa.array(values, type=t) for values, t in zip(zip(*rows, strict=True), types.types, strict=True)]
-
-
-def _arrow_type(column: sa.types.TypeEngine[Any]) -> pa.DataType:
-    if isinstance(column, sa.Boolean):
-        return pa.bool_()
-    if isinstance(column, sa.BigInteger):
-        return pa.int64()
-    if isinstance(column, sa.Double):
-        return pa.float64()
-    if isinstance(column, sa.DateTime):
-        return pa.timestamp("us")
-    return pa.string()

@@ -31,7 +31,7 @@ from bench_engine.sweep import sweep
 from bench_engine.sweep.part import SweepError
 from db import export, future, journal
 from db.runs import RunState, RunStateError
-from db.settings import SettingsError, examples_dir, journal_dir, setting
+from db.settings import SettingsError, journal_dir, setting
 from db.store import Store, StoreError
 
 _USER_ERRORS = (
@@ -198,7 +198,9 @@ def _compare(options: argparse.Namespace) -> int:
             where = [*where, f"benchmark={benchmark(options.benchmark).name}"]
         except UnknownNameError as error:
             raise UsageError(f"--benchmark: {error}") from error
-    found = compare.compare(Store(options.db), options.a, options.b, metric, where, options.relative)
+    store = Store(options.db)
+    journal.bring_timings(store)
+    found = compare.compare(store, options.a, options.b, metric, where, options.relative)
     if options.json:
         print(json.dumps(compare_table.as_json(found, limit)))
     else:
@@ -214,7 +216,9 @@ def _ingest(options: argparse.Namespace) -> int:
     if setting("MIRROR_JOURNAL") and not (own.is_dir() or options.paths or options.examples):
         raise journal.JournalError(f"There is no journal at {own}: mend MIRROR_JOURNAL, or run a sweep first.")
     left_out = _merge(own, options.paths) if options.paths else 0
-    report = journal.ingest(store, [own, *([examples_dir()] if options.examples else [])])
+    report = journal.ingest(store, [own, *(journal.example_folders() if options.examples else [])])
+    if options.examples:
+        journal.bring_timings(store)
     print(report.sentence())
     if warning := future.warning(store):
         print(warning, file=sys.stderr)
@@ -250,7 +254,10 @@ def _pack(options: argparse.Namespace) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     target = Path(options.target)
-    rows = export.export(Store(options.db), target, options.view)
+    store = Store(options.db)
+    if options.view == "samples":
+        journal.bring_timings(store)
+    rows = export.export(store, target, options.view)
     print(f"{rows} rows of {options.view} written to {target.name}.")
     return 0
 

@@ -24,7 +24,7 @@ from bench_engine.selfcheck import overhead
 from db import journal
 from db.installation import INSTALLED, ROOT
 from db.runs import RunStateError
-from db.settings import examples_dir, journal_dir
+from db.settings import journal_dir
 from db.store import Store, StoreError
 
 _WIDTH = 80
@@ -237,7 +237,7 @@ def _results(store: Store) -> _Section:
     except OSError as error:
         facts["journal"] = f"{folder.name}/: cannot be read"
         warnings.append(f"The journal {folder.name}/ cannot be read ({error.strerror}): mend the rights of its folder.")
-    examples = len(_trial_ids(examples_dir()))
+    examples = sum(len(_trial_ids(folder)) for folder in journal.example_folders())
     facts["examples"] = f"{examples} trials; `python -m bench_engine ingest --examples` loads them"
     facts["results"] = f"{store.name}: cannot be read"
     try:

@@ -28,9 +28,9 @@ def ask(
         question: plain words, or a SELECT statement: `mirror.answer.subject` says how they are told apart.
         sandbox: results that are open already; `db` is then not looked at.
         db: SQLAlchemy URL, path, folder, glob, or paths with commas between them: of results, or of other data (a
-            database, CSV or Parquet), which is then asked (mirror.language.other_data); by default the setting
+            database, CSV or Parquet), which is then asked (mirror.language.reading); by default the setting
             MIRROR_DB.
-        use_model: whether a language model, where one is configured, may read the question about results.
+        use_model: whether a language model, where one is configured, may read the question.
         now: the present that the grammar tells "yesterday" from, naive UTC; by default the clock's.
         after: the answer before, which a follow-up such as "and for 0.05?" changes; None for a first question.
     """

@@ -85,13 +85,16 @@ def _why(first: Candidate, second: Candidate) -> str:
 
 def _decided(decision: Decision, found: Sequence[Candidate]) -> str:
     if decision.kind == "answer":
+        if found[0].chance < AT_ONCE:
+            return "Answered at once: all of its words are read at hardly any cost, and it has rows."
         return f"Answered at once: its chance is {found[0].chance:.2f} (at least {AT_ONCE}), and it has rows."
     if decision.kind == "show":
         best = decision.readings[0]
         why = [f"its chance is {best.chance:.2f} (from {AT_ONCE} on it is answered at once)"] * (best.chance < AT_ONCE)
+        why += [f"{', '.join(f'“{w}”' for w in decision.unread)} names nothing"] * bool(decision.unread)
         why += ["it has no rows"] if best.empty else []
-        why += ["its rows cannot be had"] if best.rows is None else []
-        return f"Shown first: {', '.join(why)}."
+        why += ["its statement fails"] if best.compared and best.rows is None else []
+        return f"Shown first: {', '.join(why) or 'another key leads to other rows'}."
     if decision.unread:
         return f"Refused: {', '.join(f'“{w}”' for w in decision.unread)} would be left unread."
     if not found:

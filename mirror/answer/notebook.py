@@ -133,6 +133,8 @@ def _head(answer: Answer) -> str:
         parts.append(f'<p style="{_SMALL}">Read as: {_safe(answer.read_as)}</p>')
     if answer.summary:
         parts.append(f"<p>{_safe(answer.summary)}</p>")
+    if answer.agreement and answer.agreement.sentence:
+        parts.append(f'<p style="{_SMALL}">{_safe(answer.agreement.sentence)}</p>')
     return "".join(parts)
 
 

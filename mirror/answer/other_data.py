@@ -1,7 +1,7 @@
 """Other data as what is asked about: words become a form, SQL, rows, chart and sentence.
 
-Two readers read them. The first knows its words and refuses all others; where it refuses, the reader of any wording is
-asked, and `mirror.answer.policy` says what becomes of its readings.
+A saved question is known, a choice that was offered is taken as it is, and a follow-up changes the form before. All
+else is read by the readers of any wording, and `mirror.answer.policy` says what becomes of their readings.
 """
 
 import logging
@@ -9,12 +9,11 @@ import re
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import lru_cache
 
-from mirror.answer import policy
+from mirror.answer import model_reading, policy
 from mirror.answer.answer import Answer
 from mirror.answer.explained import reading_in_words
-from mirror.answer.proposal import chosen
+from mirror.answer.proposal import Proposal, chosen
 from mirror.answer.subject import asked_back, ran, refused
 from mirror.answer.whole import with_whole
 from mirror.chart.chart_spec import ChartSpec
@@ -24,36 +23,25 @@ from mirror.data.guard import sqlglot_tree as guard
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import Location
-from mirror.language.other_data import spans
-from mirror.language.other_data import table_followup as followup
-from mirror.language.other_data.examples import examples
-from mirror.language.other_data.mentions import Slots, known_sentence, prepared
-from mirror.language.other_data.picking import Picker
-from mirror.language.other_data.resolve import Resolver
-from mirror.language.other_data.revenue import revenue
-from mirror.language.other_data.vocabulary import MONEY, Item, Words
-from mirror.language.other_data.walk import Walk
-from mirror.language.ranking.candidate import Candidate, Rows
+from mirror.language.edit.edited import SeveralEdits, edited
+from mirror.language.ranking.candidate import Candidate, NotRun, Rows
 from mirror.language.ranking.candidates import candidates
-from mirror.language.reading.covers import covers_of
-from mirror.query.errors import Ambiguity, Impossible, Refusal
+from mirror.language.reading.covers import covers_of, linker_of
+from mirror.language.reading.reading import check_said, why_unread
+from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.other_data.build import Built, build
+from mirror.query.other_data.first_questions import first_questions
 from mirror.query.other_data.form import Asked
 from mirror.query.other_data.form_in_words import read_back
 from mirror.query.saved import Saved, SavedError, saved_path_of
 from mirror.query.spec import Order, Wanted
-from mirror.schema.database import Database
-from mirror.schema.names import singular
+from mirror.schema.database import Database, known_sentence
 from mirror.sentence.summary import summarize
 from mirror.table.table import Table
 from mirror.table.wording import counted, in_words
 
 _log = logging.getLogger(__name__)
 _COMPARED_S = 3.0  # how long the readings of a question may run that are only compared with one another
-
-
-class _UnknownWordsError(Refusal):
-    """Words that name nothing in the data, and that the first reader has no use for."""
 
 
 class OtherData:
@@ -73,7 +61,7 @@ class OtherData:
 
     def examples(self) -> tuple[str, ...]:
         """Questions that it can answer."""
-        return examples(self._database)
+        return first_questions(self._database)
 
     def run_sql(self, sql: str, question: str = "") -> Answer:
         """The answer of a statement, which is known by its columns alone. Never raises."""
@@ -88,30 +76,32 @@ class OtherData:
         return ran(blank, run)
 
     def in_words(self, question: str, use_model: bool, now: datetime | None, after: Answer | None) -> Answer:
-        """The answer of a question in plain words; no language model reads it. Raises Refusal or Ambiguity."""
+        """The answer of a question in plain words. Raises Refusal or Ambiguity."""
         try:
             kept, note = Saved(saved_path_of(self.source.location.where)).find(question), ""
         except SavedError as error:
             kept, note = None, str(error)
         if kept:
             return replace(self.run_sql(kept.sql, question), read_as=kept.said, engine="saved")
-        answer = self._read(question, now or datetime.now(UTC).replace(tzinfo=None), after)
+        now = now or datetime.now(UTC).replace(tzinfo=None)
+        if use_model and model_reading.configured():
+            embedded = model_reading.Embedded(self, self.source, self._database, self._read, self._of_form, self._forms)
+            answer = model_reading.answer_of(question, now, after, embedded)
+        else:
+            answer = self._read(question, now, after)
         return replace(answer, note=" ".join(filter(None, (note, answer.note))))
 
     def _read(self, question: str, now: datetime, after: Answer | None) -> Answer:
-        before = after.form if after else None
         try:
             if after and (form := chosen(question, after.proposals)):
                 return self._of_form(question, form)
-            try:
-                return self._of_form(question, form_of(question, self._database, now, before))
-            except Impossible:
-                raise
-            except Refusal as refusal:
-                if before is not None and followup.is_marked(question):
-                    raise
-                return self._reread(question, now, refusal)
-        except (Refusal, Ambiguity, QueryStopped):
+            if after and after.form and (form := edited(question, after.form, self._database, now)):
+                return self._of_form(question, form)
+            return self._read_anew(question, now)
+        except SeveralEdits as several:
+            offered = tuple(map(Proposal, several.choices, several.forms))
+            return replace(asked_back(question, several), proposals=offered)
+        except (Refusal, QueryStopped):
             raise
         except Exception:  # whatever was typed, the person gets a sentence, and the log what was wrong
             _log.exception("A question could not be read")
@@ -130,41 +120,50 @@ class OtherData:
 
         return ran(blank, run)
 
-    def _reread(self, question: str, now: datetime, refusal: Refusal) -> Answer:
-        """What the reader of any wording makes of a question that was refused. Raises the refusal where it is none."""
+    def _read_anew(self, question: str, now: datetime) -> Answer:
+        """What the readers make of a question of its own. Raises Refusal."""
+        database = self._database
+        check_said(question, database, now)
         decision = self._decided(question, now)[1]
         if decision.kind == "answer":
             return self._of_form(question, policy.with_notes(decision.readings[0]))
-        offered = policy.proposals(decision.readings, self._database)
+        offered = policy.proposals(decision.readings, database)
         choices = tuple(p.text for p in offered)
+        texts = " ".join(note for note in database.notes if _is_of_text_named(note, question))
         if decision.kind == "show":
-            return replace(asked_back(question, Ambiguity(policy.told(decision), choices)), proposals=offered)
-        if not decision.unread:
-            raise refusal
-        why = str(refusal)
-        if isinstance(refusal, _UnknownWordsError):
-            why = policy.told(decision, _words(self._database).nearest)
-        near = f"\nWhat can be answered: “{choices[0]}”." if choices else ""
-        answer = refused(question, f"{why}{near}", self)
+            told = " ".join(filter(None, (policy.told(decision), texts)))
+            return replace(asked_back(question, Ambiguity(told, choices)), proposals=offered)
+        why = texts or ("" if decision.unread else why_unread(question, database, now))
+        why = why or policy.told(decision, linker_of(database).nearest) or "It is not said what to show."
+        near = f"What can be answered: “{choices[0]}”." if choices else known_sentence(database)
+        answer = refused(question, f"{why}\n{near}", self)
         return replace(answer, suggestions=(*choices, *answer.suggestions)[:3], proposals=offered)
 
     def explain(self, question: str, now: datetime | None) -> str:
-        """What the reader of any wording makes of a question, whoever answers it. Raises one of FAILURES."""
+        """What the readers make of a question, whoever answers it. Raises one of FAILURES."""
         now = now or datetime.now(UTC).replace(tzinfo=None)
         return reading_in_words(question, self._database, now, *self._decided(question, now))
+
+    def _forms(self, question: str, now: datetime) -> list[Asked]:
+        """The likeliest readings of a question."""
+        return [c.asked for c in self._decided(question, now)[0]]
 
     def _decided(self, question: str, now: datetime) -> tuple[list[Candidate], policy.Decision]:
         """The readings of a question, and what becomes of them."""
         until = time.monotonic() + _COMPARED_S
 
         def rows_of(built: Built) -> Rows | None:
-            """The rows of a reading, to compare it with others; None where it does not run, or not soon."""
+            """The rows of a reading, to compare it with others; None where it does not run."""
             left = until - time.monotonic()
+            if left <= 0:
+                raise NotRun
             try:
-                return self.source.counted(built.sql, time_limit_s=left)[0].rows if left > 0 else None
+                return self.source.counted(built.sql, time_limit_s=left)[0].rows
             except QueryCancelled:
                 raise
-            except (GuardError, QueryError, QueryStopped):
+            except QueryStopped:
+                raise NotRun from None
+            except (GuardError, QueryError):
                 return None
 
         found = candidates(question, self._database, now, rows_of)
@@ -182,44 +181,6 @@ class OtherData:
         if odd:
             raise QueryError("A number of the rows is none (NaN or infinite).")
         return table
-
-
-@lru_cache(maxsize=4)
-def _words(database: Database) -> Words:
-    return Words(database)
-
-
-def form_of(question: str, database: Database, now: datetime, before: Asked | None = None) -> Asked:
-    """The form of a question in plain words, or of what it changes in the form before. Raises Refusal or Ambiguity."""
-    if before is not None and (changed := followup.read(question, before, database, now, _slots)):
-        return changed
-    return Resolver(*_slots(question, database, now)).asked()
-
-
-def _slots(question: str, database: Database, now: datetime) -> tuple[Slots, Picker]:
-    """What the words of a question say. Raises Refusal."""
-    text, quotes = prepared(question)
-    known = _words(database)
-    times, course, rest = spans.find(text, now, known.names())
-    items, words, notes = known.items(rest)
-    picker = Picker(known, words, times, quotes)
-    if earned := next((i for i in items if i.kind == "unknown" and i.text in MONEY), None):
-        raise revenue(earned, picker)
-    if unknown := [i.text for i in items if i.kind == "unknown"]:
-        raise _UnknownWordsError(_unknown(unknown, known))
-    _no_arithmetic(text, items)
-    slots = Walk(items, words, times, quotes, known).slots()
-    slots.course = course
-    slots.notes[:0] = notes
-    return slots, picker
-
-
-def _no_arithmetic(text: str, items: list[Item]) -> None:
-    """Raises Refusal for `amount/quantity`: as words alone it would be two numbers side by side."""
-    names = {word for i in items if i.kind in ("column", "table") for word in i.text.split()}
-    for left, sign, right in re.findall(r"(\w+)\s*([/+])\s*(?=(\w+))", text.lower()):
-        if {singular(left), left} & names and {singular(right), right} & names:
-            raise Refusal(f"“{left}{sign}{right}” is not read: only “times” joins two columns, or write the SQL.")
 
 
 def _answered(answer: Answer, built: Built, odd: int, database: Database) -> Answer:
@@ -270,13 +231,12 @@ def _with_sentence(
     return replace(answer, summary=summary, note=" ".join(notes))
 
 
+def _is_of_text_named(note: str, question: str) -> bool:
+    """Whether a note says why a column that the question names is text and no numbers or dates."""
+    name, is_text, _ = note.partition(" is read as text and not as ")
+    words = [re.escape(word) for word in re.split(r"[\W_]+", name.partition(".")[2]) if word]
+    return bool(is_text and words and re.search(rf"\b{'[ _]'.join(words)}\b", question, re.IGNORECASE))
+
+
 def _concerns(note: str, built: Built) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(table)}(?!\w)", note) for table in built.tables)
-
-
-def _unknown(unknown: list[str], known: Words) -> str:
-    words = ", ".join(f"“{w[:40]}”" for w in dict.fromkeys(unknown[:6]))
-    more = f" and {len(unknown) - 6} more words" if len(unknown) > 6 else ""
-    near = list(dict.fromkeys(label for w in unknown[:6] for label in known.nearest(w)))
-    hint = f" Did you mean {' or '.join(near[:3])}?" if near else ""
-    return f"The data say nothing about {words}{more}.{hint} {known_sentence(known)}"

@@ -11,21 +11,25 @@ from typing import Literal
 
 from mirror.answer.proposal import Proposal
 from mirror.language.ranking.candidate import Candidate, Rows
+from mirror.language.reading.covers import taken_for
 from mirror.language.reading.cues import cues
 from mirror.query.other_data.form import Asked
 from mirror.query.other_data.form_in_words import read_back
 from mirror.query.other_data.form_sentence import sentence
+from mirror.query.other_data.key_roles import without_roles
 from mirror.schema.database import Database
 
-# From this chance on a reading is answered at once.
+# From this chance on a reading is answered at once, unless a word of the question names nothing.
 AT_ONCE = 0.75
 # A first reading below this chance is not even shown: the data hardly hold what is asked.
-SHOWN = 0.08
+SHOWN = 0.05
+# The same, where a word of the question names nothing at all.
+SHOWN_UNKNOWN = 0.3
 # Other readings are shown beside it from this chance on.
 BESIDE = 0.02
+# A reading of all words that costs so little is answered at once too; where the network reads nothing, at more.
+PLAIN, PLAIN_ALONE, CLEAR = 0.15, 0.25, 0.1
 MOST_CHOICES = 3
-# From this cost of a name on it is said what a word is taken for: another form of the name itself costs less.
-_WORTH_SAYING = 0.3
 _MOST_WORDS = 6  # that a refusal names
 _WEIGHTY = ("not", "no", "every", "both", "only")
 
@@ -37,7 +41,7 @@ class Decision:
     Attributes:
         kind: `answer` the first reading, `show` the readings, or `refuse`.
         readings: the likeliest first; of a refusal the nearest that works, if any.
-        unread: of a refusal, content words that were not read.
+        unread: words that name nothing.
     """
 
     kind: Literal["answer", "show", "refuse"]
@@ -52,11 +56,13 @@ def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
         found: as `candidates` gives them.
         skipped: words that name nothing.
     """
-    if not found or found[0].chance < SHOWN:
-        unread = tuple(dict.fromkeys((*skipped, *(found[0].left if found else ()))))
-        return Decision("refuse", tuple(found[:1]) if unread else (), unread)
+    whole = any(c.first and not c.first.unread and not c.left for c in found)
+    if not found or (not whole and found[0].chance < (SHOWN_UNKNOWN if skipped else SHOWN)):
+        return Decision("refuse", tuple(found[:1]), tuple(skipped))
     best = found[0]
-    if best.chance >= AT_ONCE and best.rows is not None and not best.empty:
+    alike = [c for c in found[1:] if c.chance >= BESIDE and without_roles(c.asked) == without_roles(best.asked)]
+    fails = best.compared and best.rows is None
+    if (best.chance >= AT_ONCE or _is_plain(found)) and not fails and not best.empty and not alike and not skipped:
         return Decision("answer", (best,))
     seen, different = [_columns(best.rows)], [best]
     for other in found[1:]:
@@ -65,7 +71,17 @@ def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
         if not told and other.chance >= BESIDE:
             different.append(other)
         seen.append(others)
-    return Decision("show", tuple(different[:MOST_CHOICES]))
+    return Decision("show", tuple(different[:MOST_CHOICES]), tuple(skipped))
+
+
+def _is_plain(found: Sequence[Candidate]) -> bool:
+    """Whether the first reading takes in all words at hardly any cost, and no other does so at a like one."""
+    best, first = found[0], found[0].first
+    if first is None or first.unread or first.left or best.left:
+        return False
+    alone = not any(c.second for c in found)
+    others = [c for c in found[1:] if c.first and c.first.cost - first.cost < CLEAR and c.rows != best.rows]
+    return first.cost <= (PLAIN_ALONE if alone else PLAIN) and not others
 
 
 def _columns(rows: Rows | None) -> frozenset[tuple[str, ...]] | None:
@@ -91,14 +107,17 @@ def told(decision: Decision, near: Callable[[str], Sequence[str]] = lambda _: ()
     `near` gives the names that a word may have been meant for.
     """
     if decision.kind == "show":
-        left = decision.readings[0].left
-        beside = f" It leaves out {_quoted(left)}." if left and len(decision.readings) == 1 else ""
+        own = decision.readings[0].left if len(decision.readings) == 1 else ()
+        left_out = tuple(dict.fromkeys((*decision.unread, *own)))
+        beside = f" Left out: {_quoted(left_out)}." if left_out else ""
         beside += " Read so, nothing is there." if decision.readings[0].empty else ""
         if len(decision.readings) == 1:
             return f"Is this meant?{beside}"
         return f"This can be read in {len(decision.readings)} ways: which is meant?{beside}"
     unknown = [w for w in decision.unread if (w.lower(),) not in cues()]
-    unplaced = [w for w in decision.unread if w not in unknown and (not unknown or w in _WEIGHTY)]
+    left = decision.readings[0].left if decision.readings else ()
+    unplaced = [w for w in dict.fromkeys((*decision.unread, *left)) if w not in unknown]
+    unplaced = [w for w in unplaced if not unknown or w in _WEIGHTY]
     parts = []
     if unknown:
         names = list(dict.fromkeys(name for w in unknown[:_MOST_WORDS] for name in near(w)))
@@ -116,14 +135,7 @@ def _quoted(words: Sequence[str]) -> str:
 
 def assumed(reading: Candidate) -> tuple[str, ...]:
     """What a reading takes words for, where that is not their own name; one phrase each."""
-    notes = []
-    for span in reading.first.cover.spans if reading.first else ():
-        if span.link is None or span.cost < _WORTH_SAYING or span.link.kind == "flag":
-            continue
-        name = span.link.table if span.link.column is None else f"{span.link.table}.{span.link.column}"
-        taken = f"{name} = {span.link.value}" if span.link.kind == "val" else name
-        notes.append(f"“{span.text}” taken for {taken}")
-    return tuple(dict.fromkeys(notes))
+    return taken_for(reading.first.cover) if reading.first else ()
 
 
 def with_notes(reading: Candidate) -> Asked:

@@ -8,15 +8,27 @@ from mirror.query.other_data.form import Asked
 
 @dataclass(frozen=True)
 class Proposal:
-    """A reading that is offered: asked in these words after the answer that offers it, it is taken as it is."""
+    """A reading that is offered: asked in these words after the answer that offers it, it is taken as it is.
+
+    Attributes:
+        text: the words.
+        form: what they mean; None where a language model wrote SQL.
+        sql: that SQL.
+    """
 
     text: str
-    form: Asked
+    form: Asked | None
+    sql: str = ""
 
 
 def chosen(question: str, offered: Sequence[Proposal]) -> Asked | None:
     """The form that a question names by its words; None where it is none of those offered."""
-    return next((p.form for p in offered if _plain(p.text) == _plain(question)), None)
+    return next((p.form for p in offered if is_named(p, question)), None)
+
+
+def is_named(offered: Proposal, question: str) -> bool:
+    """Whether a question names a reading that was offered."""
+    return _plain(offered.text) == _plain(question)
 
 
 def _plain(text: str) -> str:

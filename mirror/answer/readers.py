@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from mirror.answer.answer import Answer
+from mirror.answer.settled_benchmark import has_rows, settle
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.followup import followup
 from mirror.language.grammar import grammar
@@ -29,6 +30,7 @@ class Reading:
     Attributes:
         engine: who read it.
         asked: the query that the question itself says, or None where it became SQL at once.
+        others: questions to click, which mean another benchmark.
         spec: the same, completed with what the results leave open.
         sql: the statement of a saved question or of a language model; None where the spec says it.
         read_as: how that statement came about.
@@ -40,6 +42,7 @@ class Reading:
 
     engine: Literal["grammar", "llm", "saved"] = "grammar"
     asked: QuerySpec | None = None
+    others: tuple[str, ...] = ()
     spec: QuerySpec | None = None
     sql: str | None = None
     read_as: str = ""
@@ -66,18 +69,64 @@ def read(question: str, sandbox: Sandbox, use_model: bool, now: datetime | None,
         return Reading("saved", sql=saved.exact.sql, read_as=saved.exact.said, note=note)
     try:
         if after and after.asked and (asked := followup.read(question, after.asked, profile, now, after.table)):
-            return Reading(asked=asked, spec=complete(asked, profile, question), note=note)
+            return _settled_after(Reading(asked=asked, note=note), question, sandbox, now, after)
         if use_model and LlmFrontEnd.configured():
             return _by_model(question, sandbox, profile, now, saved.nearest, note)
-        return _by_grammar(question, profile, now, Reading(note=note))
+        return _by_grammar(question, sandbox, now, Reading(note=note))
     except (Refusal, Ambiguity) as error:
         raise Unread(error, Reading(note=note)) from error
 
 
-def _by_grammar(question: str, profile: Profile, now: datetime | None, so_far: Reading) -> Reading:
-    asked = grammar.parse(question, profile, now)
-    spec = complete(asked, profile, question)
-    return Reading(asked=asked, spec=spec, note=so_far.note, sent=so_far.sent, tokens=so_far.tokens)
+def _by_grammar(question: str, sandbox: Sandbox, now: datetime | None, so_far: Reading) -> Reading:
+    asked = grammar.parse(question, sandbox.schema(), now)
+    return _settled(replace(so_far, engine="grammar", asked=asked), question, sandbox, now)
+
+
+def _settled(reading: Reading, question: str, sandbox: Sandbox, now: datetime | None) -> Reading:
+    """The reading with its query completed. Raises Refusal or Ambiguity."""
+    assert reading.asked
+    settled = settle(reading.asked, question, sandbox, lambda text: _answered(text, sandbox, now))
+    return replace(reading, spec=settled.spec, others=settled.others)
+
+
+def _settled_after(reading: Reading, question: str, sandbox: Sandbox, now: datetime | None, after: Answer) -> Reading:
+    """The same of a follow-up, whose choices are follow-ups too: none of them stands beside an answer."""
+    assert reading.asked
+    assert after.asked
+    before, profile = after.asked, sandbox.schema()
+
+    def is_answered(text: str) -> bool:
+        try:
+            asked = followup.read(text, before, profile, now, after.table)
+            return asked is not None and has_rows(complete(asked, profile, text), sandbox)
+        except (Refusal, Ambiguity):
+            return False
+
+    return replace(reading, spec=settle(reading.asked, question, sandbox, is_answered).spec)
+
+
+def _answered(question: str, sandbox: Sandbox, now: datetime | None) -> bool:
+    """Whether the grammar answers a question with rows."""
+    try:
+        spec = _by_grammar(question, sandbox, now, Reading()).spec
+    except (Refusal, Ambiguity):
+        return False
+    return spec is not None and has_rows(spec, sandbox)
+
+
+def with_rows(choices: tuple[str, ...], sandbox: Sandbox, now: datetime | None) -> tuple[str, ...]:
+    """The choices of a question back that are answered with rows; for one that is asked back itself, its first."""
+    found = []
+    for choice in choices:
+        try:
+            spec = _by_grammar(choice, sandbox, now, Reading()).spec
+        except Refusal:
+            continue
+        except Ambiguity as error:
+            found += [inner for inner in error.choices if _answered(inner, sandbox, now)][:1]
+            continue
+        found += [choice] if spec and has_rows(spec, sandbox) else []
+    return tuple(dict.fromkeys(found))
 
 
 def _by_model(
@@ -102,17 +151,19 @@ def _by_model(
             if isinstance(_grammars(question, profile, now), QuerySpec):  # it knows every word: the form holds it
                 told = "The language model would have written SQL; the built-in grammar read the question instead."
                 so_far = Reading(note=_joined(note, told, " "), sent=sent, tokens=tokens)
-                return _by_grammar(question, profile, now, so_far)
+                return _by_grammar(question, sandbox, now, so_far)
             written = model.write_sql(question, *given, check_in(sandbox), examples)
             sql, tokens = written.value.sql, tokens + written.tokens
             told = "; ".join(("SQL that the language model wrote", *written.value.notes))
             return Reading("llm", sql=sql, read_as=told, note=note, sent=_joined(sent, written.sent), tokens=tokens)
         so_far = Reading("llm", reading.value, note=note, sent=reading.sent, tokens=reading.tokens)
         try:
-            spec = complete(reading.value, profile, question)
+            read_by_model = _settled(so_far, question, sandbox, now)
         except (Refusal, Ambiguity) as error:
             raise Unread(error, so_far) from error
-        return replace(so_far, spec=spec, agreement=agreement(spec, _grammars(question, profile, now)))
+        assert read_by_model.spec
+        grammars = _grammars(question, profile, now)
+        return replace(read_by_model, agreement=agreement(read_by_model.spec, grammars))
     except Declined as error:
         so_far = Reading("llm", note=note, sent=_joined(sent, error.sent), tokens=tokens + error.tokens)
         raise Unread(error, so_far) from error
@@ -120,7 +171,7 @@ def _by_model(
         told = f"{error} The built-in grammar read the question instead."
         so_far = Reading(note=_joined(note, told, " "), sent=_joined(sent, error.sent), tokens=tokens + error.tokens)
         try:
-            return _by_grammar(question, profile, now, so_far)
+            return _by_grammar(question, sandbox, now, so_far)
         except (Refusal, Ambiguity) as unread:
             raise Unread(unread, so_far) from unread
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from db.journal import open_results
 from mirror.answer.answer import Answer
-from mirror.answer.readers import Reading, Unread, read
+from mirror.answer.readers import Reading, Unread, read, with_rows
 from mirror.answer.subject import asked_back, ran, refused
 from mirror.answer.whole import with_whole
 from mirror.chart.choose import choose
@@ -72,10 +72,17 @@ class Results:
             reading = read(question, sandbox, use_model, now, after)
         except Unread as unread:
             if isinstance(unread.cause, Ambiguity):
-                return _with_reading(asked_back(question, unread.cause), unread.reading)
+                back = asked_back(question, unread.cause)
+                if not (after and after.asked):  # else the choices are follow-ups
+                    back = replace(back, suggestions=with_rows(back.suggestions, sandbox, now))
+                if back.suggestions:
+                    return _with_reading(back, unread.reading)
+                why = f"{unread.cause} There are no results of either: say it in other words."
+                return _with_reading(refused(question, why, self), unread.reading)
             return _with_reading(refused(question, str(unread.cause), self), unread.reading)
         if reading.spec:
-            answer = replace(self.run_sql(compile_sql(reading.spec), question, reading.spec), asked=reading.asked)
+            answer = self.run_sql(compile_sql(reading.spec), question, reading.spec)
+            answer = replace(answer, asked=reading.asked, suggestions=reading.others)
         else:
             answer = replace(self.run_sql(reading.sql or "", question), read_as=reading.read_as)
         return _reworded(_with_reading(answer, reading))

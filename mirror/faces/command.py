@@ -31,9 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             programs.app(given.port)
         return evaluation.evaluate(given) if given.command == "eval" else _answer(given)
     except ModuleNotFoundError as error:
-        from db import extras
+        from db import installation
 
-        print(extras.sentence(error, f"mirror {given.command}", "app"), file=sys.stderr)
+        print(installation.missing(error, f"mirror {given.command}", "app"), file=sys.stderr)
         return 1
 
 

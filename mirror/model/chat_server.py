@@ -86,11 +86,13 @@ class Completion:
         text: the message, possibly empty.
         truncated: whether the token limit ended it.
         tokens: what it took, as far as the server says.
+        others: further messages, where several were asked for; those that hold no text are left out.
     """
 
     text: str
     truncated: bool
     tokens: Tokens = NO_TOKENS
+    others: tuple[str, ...] = ()
 
 
 def configured() -> bool:
@@ -251,7 +253,8 @@ class ChatServer:
             raise self._error("sent JSON that is no chat completion: check MIRROR_LLM_BASE_URL.")
         if not content and refusal:
             raise self._error(f"declined to answer: {self._detail(refusal)}")
-        return Completion(content, choice.get("finish_reason") == "length", counted(data.get("usage")))
+        truncated = choice.get("finish_reason") == "length"
+        return Completion(content, truncated, counted(data.get("usage")), _further(data["choices"]))
 
     def _status(self, status: int, message: str) -> LlmError:
         if status in (400, 422) or (status in (500, 501) and _OF_FORMAT.search(message)):
@@ -289,3 +292,10 @@ class ChatServer:
         if self._settings.api_key:
             text = text.replace(self._settings.api_key, "***")
         return "".join(c for c in text if c.isprintable())[:MAX_DETAIL]
+
+
+def _further(choices: list[Any]) -> tuple[str, ...]:
+    """The texts of all choices but the first, as far as they are texts."""
+    messages = (choice.get("message") for choice in choices[1:] if isinstance(choice, dict))
+    texts = (message.get("content") for message in messages if isinstance(message, dict))
+    return tuple(text for text in texts if isinstance(text, str) and text)

@@ -21,6 +21,9 @@ MAX_NOTES = 10
 Format = Literal["json_schema", "json_object", "text"]
 _FORMATS: tuple[Format, ...] = get_args(Format)
 _OPTIONS: dict[str, Any] = {"temperature": 0, "max_tokens": MAX_TOKENS}
+# How a server names an option that it does not take, where that is not the option's own name.
+_NAMED = {"n": r"n|choices?|candidates?"}
+_VARIED = 0.7  # the temperature of several answers, which would be one and the same at 0
 # What models write where they mean null.
 _NO_REASON = ("", "null", "none", "no", "n/a", "na", "false", "-", "nothing", "not applicable")
 
@@ -48,14 +51,24 @@ class Task(Generic[T]):
     Attributes:
         name: a word for the JSON object that it answers with.
         schema: JSON schema of that object, in the strict subset.
-        read: makes of an answer's text what is wanted. Raises Unusable for one to be mended, Declined to end it.
+        read: makes of the text of an answer, or of each candidate's, what is wanted. Raises Unusable for one to be
+            mended, Declined to end it.
         product: what is wanted, for the sentence "gave no ... in 3 attempts".
+        candidates: how many answers are asked for in one request; a server may give fewer.
+        repairs: how often it is asked again.
     """
 
     name: str
     schema: dict[str, Any]
-    read: Callable[[str], T]
+    read: Callable[..., T]
     product: str
+    candidates: int = 1
+    repairs: int = MAX_REPAIRS
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of the request, beside the way to ask for JSON."""
+        return {**_OPTIONS, "n": self.candidates, "temperature": _VARIED} if self.candidates > 1 else _OPTIONS
 
 
 @dataclass(frozen=True)
@@ -74,7 +87,7 @@ class Outcome(Generic[T]):
 
 
 def converse(settings: ServerSettings, task: Task[T], messages: list[dict[str, str]]) -> Outcome[T]:
-    """Ask until there is an answer that can be used, at most MAX_REPAIRS times again.
+    """Ask until there is an answer that can be used, at most as many times again as the task allows.
 
     Raises (each with what was sent as its `sent`, and its `tokens`):
         Declined: the model says that there is no answer.
@@ -97,7 +110,9 @@ class _RequestStyle:
     without: frozenset[str] = frozenset()
 
     def options(self, task: Task[Any]) -> dict[str, Any]:
-        options = {k: v for k, v in _OPTIONS.items() if k not in self.without}
+        options = {k: v for k, v in task.options.items() if k not in self.without}
+        if "n" in self.without and "temperature" in options:
+            options["temperature"] = _OPTIONS["temperature"]
         if self.format == "json_schema":
             schema = {"name": task.name, "strict": True, "schema": task.schema}
             options["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -105,11 +120,14 @@ class _RequestStyle:
             options["response_format"] = {"type": "json_object"}
         return options
 
-    def after(self, refused: RequestRefused) -> "_RequestStyle":
+    def after(self, refused: RequestRefused, task: Task[Any]) -> "_RequestStyle":
         """The next style to try. Raises the refusal itself when nothing is left to change."""
-        for name in sorted(set(_OPTIONS) - self.without):
-            if re.search(rf"\b{name}\b", refused.detail):
+        left = sorted(set(task.options) - self.without)
+        for name in left:
+            if re.search(rf"\b({_NAMED.get(name, name)})\b", refused.detail):
                 return replace(self, without=self.without | {name})
+        if self.format == "text" and "n" in left:
+            return _RequestStyle(without=self.without | {"n"})
         if self.format == "text":
             raise refused
         return replace(self, format=_FORMATS[_FORMATS.index(self.format) + 1])
@@ -131,18 +149,18 @@ class _Conversation(Generic[T]):
     tokens: Tokens = NO_TOKENS
 
     def value(self) -> T:
-        for attempt in range(MAX_REPAIRS + 1):
+        for attempt in range(self.task.repairs + 1):
             answer = self._ask()
             try:
                 with self.server.paused():
-                    return self.task.read(answer.text)
+                    return self.task.read(answer.text, *answer.others[: self.task.candidates - 1])
             except Unusable as error:
                 problem = f"The answer was cut off at the token limit. {error}" if answer.truncated else str(error)
-            if attempt < MAX_REPAIRS:
+            if attempt < self.task.repairs:
                 self._ask_for_repair(answer.text, problem)
         raise LlmError(
-            f"The language model at {self.settings.name} gave no {self.task.product} in {MAX_REPAIRS + 1} attempts: "
-            f"{problem}"
+            f"The language model at {self.settings.name} gave no {self.task.product} in {self.task.repairs + 1} "
+            f"attempts: {problem}"
         )
 
     def _ask(self) -> Completion:
@@ -153,7 +171,7 @@ class _Conversation(Generic[T]):
             try:
                 answer = self.server.complete({"model": self.settings.model, "messages": self.messages, **self.options})
             except RequestRefused as refused:
-                style = style.after(refused)
+                style = style.after(refused, self.task)
                 continue
             _worked[key] = style
             self.tokens += answer.tokens

@@ -5,9 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
+from mirror.data.data_source import QueryError, QueryStopped, Source, UnreadableError
 from mirror.data.guard.guard_errors import GuardError
-from mirror.data.process.sandbox import Sandbox
 from mirror.model.conversation import (
     Unusable,
     declined,
@@ -18,6 +17,7 @@ from mirror.model.conversation import (
     without_thoughts,
 )
 from mirror.model.llm_prompt import DATA
+from mirror.table.table import Table
 
 TASK = f"""\
 You answer one question about benchmark results with one SQL statement, a SELECT for DuckDB. Answer with one JSON object
@@ -115,21 +115,21 @@ class WrittenSql:
     notes: tuple[str, ...]
 
 
-def check_in(sandbox: Sandbox, time_limit_s: float = 10.0) -> Callable[[str], None]:
-    """A check for `LlmFrontEnd.write_sql`: guard, names and types, the query itself, all in the sandbox.
+def check_in(source: Source, time_limit_s: float = 10.0, row_cap: int = 1) -> Callable[[str], Table]:
+    """A check for SQL of a model: guard, names and types, the query itself, all where the source runs its statements.
 
-    It raises what `Sandbox.run` raises, but SqlProblem for what is wrong without a look at any row.
+    It gives the result. It raises what `Source.run` raises, but SqlProblem for what is wrong without a look at any row.
     """
 
-    def check(sql: str) -> None:
+    def check(sql: str) -> Table:
         try:
-            sandbox.run(sql, row_cap=1, time_limit_s=time_limit_s)
+            return source.run(sql, row_cap, time_limit_s)
         except UnreadableError:
             raise
         except QueryError:
             try:
                 # Bound as a whole and never executed, so what is wrong with it cannot quote a row.
-                sandbox.run(f"SELECT 1 FROM (\n{sql}\n) AS checked LIMIT 0", row_cap=1, time_limit_s=time_limit_s)
+                source.run(f"SELECT 1 FROM (\n{sql}\n) AS checked LIMIT 0", row_cap=1, time_limit_s=time_limit_s)
             except QueryError as error:
                 raise SqlProblem(str(error)) from error
             raise
@@ -144,14 +144,19 @@ def problem_of(error: Exception) -> str:
     return str(error)
 
 
-def read(text: str, check: Callable[[str], None]) -> WrittenSql:
+def read(text: str, check: Callable[[str], object]) -> WrittenSql:
     """The SQL in a model's answer.
 
     Raises Unusable or Declined; and what a check raises that no repair mends, such as StoreError.
     """
-    data = _answer(text)
+    data = sql_answer(text)
     if why := reason_of(data, "cannot_answer"):
         raise declined(why)
+    return checked(data, check)
+
+
+def checked(data: dict[str, Any], check: Callable[[str], object]) -> WrittenSql:
+    """The SQL of a model's answer, which has passed the check. Raises Unusable, and what no repair mends."""
     sql = data.get("sql")
     if not isinstance(sql, str) or not sql.strip(" \t\r\n;"):
         raise Unusable('sql is empty: write {"notes": [...], "sql": "SELECT ...", "cannot_answer": null}.')
@@ -165,7 +170,7 @@ def read(text: str, check: Callable[[str], None]) -> WrittenSql:
     return WrittenSql(sql, notes_of(data.get("notes")))
 
 
-def _answer(text: str) -> dict[str, Any]:
+def sql_answer(text: str) -> dict[str, Any]:
     """The JSON of an answer; SQL that stands in it without JSON, alone or in one fence, is taken for the sql in it."""
     try:
         return json_object(text)

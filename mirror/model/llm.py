@@ -74,7 +74,7 @@ class LlmFrontEnd:
         question: str,
         catalog_text: str,
         values: Mapping[str, Sequence[Any]],
-        check: Callable[[str], None],
+        check: Callable[[str], object],
         examples: Sequence[SavedQuestion] = (),
     ) -> SqlReading:
         """One SELECT for a question that the form cannot hold. It has passed the check; nothing else was done with it.

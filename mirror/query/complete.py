@@ -34,6 +34,16 @@ _MOST_VALUES = 8  # that a refusal names
 _CHOICES = ("method", *CHOICE_AXES)
 
 
+class SeveralBenchmarks(Ambiguity):
+    """Several benchmarks could answer: `benchmarks`, each of which has measured `metrics`."""
+
+    def __init__(self, question: str, benchmarks: tuple[str, ...], metrics: tuple[str, ...]) -> None:
+        choices = tuple(f"{question.rstrip(' ?.!')} in {b}" for b in benchmarks[:3])
+        super().__init__(f"{join(benchmarks, word='or')}: which benchmark is meant?", choices)
+        self.benchmarks = benchmarks
+        self.metrics = metrics
+
+
 def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
     """Fill in the benchmark, the open axes and the baseline.
 
@@ -43,7 +53,7 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
 
     Raises:
         Refusal: the results hold nothing of the kind.
-        Ambiguity: several benchmarks could answer.
+        SeveralBenchmarks: several could answer.
     """
     if spec.source == "curves" and spec.shape == "groups":
         return _curves(spec, profile)
@@ -192,10 +202,7 @@ def _with_benchmark(spec: QuerySpec, profile: Profile, question: str) -> QuerySp
         only = (Filter("benchmark", "in", tuple(left)),) if len(left) < len(profile.benchmarks) else ()
         return replace(spec, filters=(*only, *spec.filters), dimensions=_with_place(spec.dimensions, "benchmark"))
     if len(left) > 1:
-        raise Ambiguity(
-            f"{join(left, word='or')}: which benchmark is meant?",
-            tuple(f"{question.rstrip(' ?.!')} in {b}" for b in left[:3]),
-        )
+        raise SeveralBenchmarks(question, tuple(left), tuple(wanted))
     return replace(spec, filters=(Filter("benchmark", "=", (left[0],)), *spec.filters), notes=notes)
 
 

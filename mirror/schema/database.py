@@ -157,3 +157,14 @@ def shown(names: Iterable[str], most: int = 8) -> str:
     listed = list(names)
     more = f" and {len(listed) - most:,} more" if len(listed) > most else ""
     return ", ".join(listed[:most]) + more
+
+
+def known_sentence(database: Database) -> str:
+    """What can be asked about, in one sentence."""
+    parts = []
+    for relation in [r for r in database.relations if not r.view][:8]:
+        columns = [c.name for c in relation.columns if c.type != "other"]
+        parts.append(f"{relation.name} ({shown(columns, 6)})")
+    more = len(database.relations) - len(parts)
+    known_are = "Known is the table" if len(parts) + more == 1 else "Known are the tables"
+    return f"{known_are} {', '.join(parts)}{f' and {more} more' if more > 0 else ''}."

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from db import extras, installation, settings
+from db import installation, settings
 
 
 @pytest.fixture
@@ -59,10 +59,10 @@ def test_without_a_home_folder_results_need_a_name(installed: Path, monkeypatch:
 
 
 def test_what_is_missing_is_said_and_what_is_ours_is_an_error() -> None:
-    assert extras.sentence(ModuleNotFoundError(name="yaml.nodes"), "mirror ask", "app") == (
+    assert installation.missing(ModuleNotFoundError(name="yaml.nodes"), "mirror ask", "app") == (
         "mirror ask needs the package yaml, which is not installed: "
         "`pip install 'mirror-bench[app]'` brings all that it needs."
     )
     for ours in ("bench_engine.gone", "db.gone", "mirror", ""):
         with pytest.raises(ModuleNotFoundError):
-            extras.sentence(ModuleNotFoundError(name=ours), "mirror ask", "app")
+            installation.missing(ModuleNotFoundError(name=ours), "mirror ask", "app")

@@ -3,7 +3,7 @@
 import pytest
 import sqlalchemy as sa
 
-from db import migrations, schema
+from db import migrations, schema, tables
 from db.store import Store
 
 
@@ -62,7 +62,7 @@ def test_a_step_that_fails_leaves_no_trace(store: Store, monkeypatch: pytest.Mon
 
 
 def test_every_column_has_a_comment() -> None:
-    missing = [c.name for t in (schema.trials, schema.machines, schema.sweeps) for c in t.c if not c.comment]
+    missing = [c.name for t in (tables.trials, tables.machines, tables.sweeps) for c in t.c if not c.comment]
     assert missing == []
 
 

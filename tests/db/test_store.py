@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from broken_log import break_log
 from make_records import make_record
 
-from db import migrations
+from db import migrations, tables
 from db.columns import COLUMNS
 from db.installation import ROOT
 from db.record import Record
@@ -394,7 +394,7 @@ def test_urls_that_lead_nowhere(url: str, words: str) -> None:
 def test_a_database_of_a_newer_version_is_refused(store: Store) -> None:
     store.ensure()
     with store._connect(write=True) as connection:
-        connection.execute(sa.insert(migrations._APPLIED).values(name="9999_from_the_future"))
+        connection.execute(sa.insert(tables.migrations).values(name="9999_from_the_future"))
     with pytest.raises(StoreError, match="newer version of Mirror"):
         store.ensure()
 
@@ -421,7 +421,7 @@ def test_a_transaction_is_whole_or_absent(store: Store, monkeypatch: pytest.Monk
     def fail(*_: object) -> None:
         raise RuntimeError("in the middle")
 
-    monkeypatch.setattr(store, "_merge", fail)
+    monkeypatch.setattr(tables, "_merge", fail)
     with pytest.raises(RuntimeError):
         store.add([make_record()])
     assert store.rows("SELECT count(*) AS n FROM trials") == [{"n": 0}]

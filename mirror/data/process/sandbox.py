@@ -1,11 +1,13 @@
 """The sandbox: runs SQL in a process of its own that holds a locked snapshot and is replaced when it misbehaves."""
 
+import contextlib
 import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from db.journal import bring_timings
 from db.schema import EXPOSED
 from db.settings import db_url
 from db.store import Store, StoreBusyError, StoreError
@@ -16,10 +18,9 @@ from mirror.schema.profile import Profile
 from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
 
-# The view that holds many rows of each trial, and that few questions read: it is loaded for the first that does.
-_LARGE = "samples"
-_USUAL = tuple(view for view in EXPOSED if view != _LARGE)
-_NAMES_LARGE = re.compile(rf"\b{_LARGE}\b", re.IGNORECASE)
+# The views that hold many rows of each trial, and that few questions read: each is loaded for the first that does.
+_LARGE = ("samples", "curves")
+_USUAL = tuple(view for view in EXPOSED if view not in _LARGE)
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,12 @@ class Sandbox(ProcessSource["_Child"]):
         with self._turn(threading.get_ident()) as turn:
             try:
                 # Where a process must be started anyway, it may as well load what the text seems to read.
-                views = EXPOSED if _NAMES_LARGE.search(sql) else _USUAL
+                views = _read_by(sql)
                 reply = self._current(turn, views).ask(request, time_limit_s, turn)
                 if reply.get("error") == "unloaded":
-                    reply = self._current(turn, EXPOSED, needed=EXPOSED).ask(request, time_limit_s, turn)
+                    there = self._child.views if self._child else ()  # what it has is read again by the next
+                    views = tuple(view for view in EXPOSED if view in (*views, *there))
+                    reply = self._current(turn, views, needed=views).ask(request, time_limit_s, turn)
                 return _table(reply)
             finally:
                 if self._child and not self._child.healthy:
@@ -91,6 +94,9 @@ class Sandbox(ProcessSource["_Child"]):
 
     def _current(self, turn: Turn, views: Sequence[str], needed: Sequence[str] = ()) -> "_Child":
         """The process; one that has to be started loads `views`, and one that lacks any of `needed` is replaced."""
+        if "samples" in views and (self._child is None or "samples" not in self._child.views):
+            with contextlib.suppress(StoreError):  # somebody writes: what is there is shown
+                bring_timings(self._store)
         version = self._store.version()  # before the load: a change meanwhile is then seen by the next query
         child = self._child
         if child is None or not child.alive or version != self._version or not set(needed) <= set(child.views):
@@ -98,6 +104,11 @@ class Sandbox(ProcessSource["_Child"]):
             self._child = child = _Child(self._store.url, tuple(views), self._limits, turn)
             self._version = version
         return child
+
+
+def _read_by(sql: str) -> tuple[str, ...]:
+    """The views that a text seems to read, and all that are small."""
+    return tuple(v for v in EXPOSED if v not in _LARGE or re.search(rf"\b{v}\b", sql, re.IGNORECASE))
 
 
 _shared: dict[str, Sandbox] = {}

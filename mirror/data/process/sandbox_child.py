@@ -7,7 +7,6 @@ First comes `{url, views, threads, memory_mb}`, answered by `{profile}` or an er
 """
 
 import re
-import sys
 import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -33,36 +32,64 @@ from mirror.table.values import Value
 # -- the snapshot ------------------------------------------------------------------------------------------------------
 
 
-def profile(connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int]) -> Profile:
-    """Count what the snapshot holds; `row_counts` are those of the views that it was made without."""
+_CURVE_NAMES = "SELECT metric, count(*) AS points FROM curves GROUP BY metric ORDER BY metric"
+# The same of a store, where the view would join each of the points with all that the results say of its trial.
+_CURVE_POINTS = """SELECT metric, count(*) AS points FROM curve_points
+    WHERE trial_id IN (SELECT trial_id FROM results) GROUP BY metric ORDER BY metric"""
+
+
+def profile(
+    connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int], curves: tuple[str, ...] | None = None
+) -> Profile:
+    """Count what the snapshot holds; `row_counts` are those of the views that it was made without, `curves` the names
+    of what is recorded where the view of that name is one of them."""
 
     def rows(sql: str) -> list[tuple[Any, ...]]:
         return connection.execute(sql).fetchall()
 
     counts = {v: row_counts[v] if v in row_counts else rows(f"SELECT count(*) FROM {v}")[0][0] for v in EXPOSED}
-    filled, partly = {}, {}
+    filled, partly, counted = {}, {}, {}
     for benchmark, trials, *numbers in rows(
         f"SELECT benchmark, count(*), {', '.join(f'count({c})' for c in (*METRICS, *AXES))} "
         "FROM results GROUP BY benchmark ORDER BY 1"
     ):
-        count = dict(zip((*METRICS, *AXES), numbers, strict=True))
+        counted[benchmark] = count = dict(zip((*METRICS, *AXES), numbers, strict=True))
         filled[benchmark] = frozenset(m for m in METRICS if count[m])
         partly[benchmark] = frozenset(a for a in AXES if 0 < count[a] < trials)
     distinct: dict[str, tuple[Value, ...]] = {}
     by_benchmark: dict[str, dict[str, tuple[Value, ...]]] = {benchmark: {} for benchmark in filled}
-    for column in (*AXES, "sweep", "machine", "verdict"):
-        found: dict[str, list[Value]] = {benchmark: [] for benchmark in filled}
-        for benchmark, value in rows(
-            f"SELECT DISTINCT benchmark, {column} FROM results WHERE {column} IS NOT NULL ORDER BY ALL"
-        ):
-            found[benchmark].append(value)
-        together = sorted({value for values in found.values() for value in values})
+    # benchmark -> column with a usual value -> axis -> its values that no row with that usual value has
+    lost: dict[str, dict[str, dict[str, tuple[Value, ...]]]] = {}
+    usual = {c: v for c, v in catalog.words()["defaults"].items() if any(c in AXES and counted[b][c] for b in filled)}
+    are_usual = "".join(f", coalesce(bool_or({c} = '{v}'), FALSE)" for c, v in usual.items())
+    columns = (*AXES, "sweep", "machine", "verdict")
+    values_of: dict[str, dict[str, list[tuple[Value, ...]]]] = {c: {b: [] for b in filled} for c in columns}
+    # All in one statement: one for each column takes longer to plan than to run.
+    others = [column for column in columns if column != "benchmark"]
+    grouped = " ".join(f"WHEN grouping({column}) = 0 THEN '{column}'" for column in others)
+    for benchmark, column, *told in rows(
+        f"SELECT benchmark, CASE {grouped} ELSE 'benchmark' END, {', '.join(others)}{are_usual} FROM results "
+        f"GROUP BY benchmark, GROUPING SETS ((), {', '.join(others)}) ORDER BY ALL"
+    ):
+        value = benchmark if column == "benchmark" else told[others.index(column)]
+        if value is not None:
+            values_of[column][benchmark].append((value, *told[len(others) :]))
+    for column, found in values_of.items():
+        together = sorted({value for values in found.values() for value, *_ in values})
         if len(together) <= MAX_VALUES:
             distinct[column] = tuple(together)
         for benchmark, values in found.items():
-            if len(values) <= MAX_VALUES:
-                by_benchmark[benchmark][column] = tuple(values)
-    lost = _lost(rows, by_benchmark, partly)
+            if len(values) > MAX_VALUES:
+                continue
+            by_benchmark[benchmark][column] = tuple(value for value, *_ in values)
+            for i, other in enumerate(usual, start=1):
+                gone = tuple(value[0] for value in values if not value[i])
+                if gone and column in AXES and column != other:
+                    lost.setdefault(benchmark, {}).setdefault(other, {})[column] = gone
+    # Where no trial of a benchmark has the usual value, it is not assumed and leaves nothing out.
+    for benchmark, of in list(lost.items()):
+        lost[benchmark] = {c: axes for c, axes in of.items() if usual[c] in by_benchmark[benchmark].get(c, ())}
+    lost = {benchmark: of for benchmark, of in lost.items() if of}
     baselines: dict[str, tuple[str, ...]] = {}
     for benchmark, method in rows("SELECT DISTINCT benchmark, method FROM results WHERE is_baseline ORDER BY ALL"):
         baselines[benchmark] = (*baselines.get(benchmark, ()), method)
@@ -70,34 +97,9 @@ def profile(connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int]
         0
     ]
     started = (oldest.isoformat(), newest.isoformat()) if oldest else None
-    curves = tuple(name for (name,) in rows("SELECT DISTINCT metric FROM curves ORDER BY 1"))
+    if curves is None:
+        curves = tuple(name for name, _ in rows(_CURVE_NAMES))
     return Profile(counts, distinct, by_benchmark, filled, partly, baselines, lost, started, machines, curves)
-
-
-def _lost(
-    rows: Callable[[str], list[tuple[Any, ...]]],
-    known: Mapping[str, Mapping[str, tuple[Value, ...]]],
-    partly: Mapping[str, Collection[str]],
-) -> dict[str, dict[str, dict[str, tuple[Value, ...]]]]:
-    """What each usual value of the catalogue leaves out: it is not assumed where it would hide what is asked."""
-    found: dict[str, dict[str, dict[str, tuple[Value, ...]]]] = {}
-    axes = [axis for axis in AXES if any(values.get(axis) for values in known.values())]
-    lists = ", ".join(f"list(DISTINCT {axis}) FILTER (WHERE {axis} IS NOT NULL)" for axis in axes)
-    for column, value in catalog.words()["defaults"].items():
-        # Where all trials of a benchmark have the value, or none has any, it leaves nothing out.
-        if not any(
-            column in partly[benchmark] or values.get(column) not in ((value,), ())
-            for benchmark, values in known.items()
-        ):
-            continue
-        for benchmark, *kept in rows(
-            f"SELECT benchmark, {lists} FROM results WHERE {column} = '{value}' GROUP BY benchmark ORDER BY 1"
-        ):
-            for axis, values in zip(axes, kept, strict=True):
-                gone = tuple(v for v in known.get(benchmark, {}).get(axis, ()) if v not in (values or ()))
-                if gone and axis != column:
-                    found.setdefault(benchmark, {}).setdefault(column, {})[axis] = gone
-    return found
 
 
 # -- a query -----------------------------------------------------------------------------------------------------------
@@ -148,15 +150,6 @@ def _error(kind: str, message: str) -> dict[str, Any]:
 # -- the process -------------------------------------------------------------------------------------------------------
 
 
-class _WithoutPandas:
-    """DuckDB and pyarrow import pandas where they find it, which takes as long as to load small results."""
-
-    @staticmethod
-    def find_spec(name: str, *_: object) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError("The sandbox needs no pandas.", name=name)
-
-
 def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, dict[str, Any]]:
     store = Store(request["url"])
     views = request["views"]
@@ -164,13 +157,15 @@ def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, d
         if store.path is None or store.path.exists():
             store.ensure()
         connection = load(read(store, views), request["threads"])
-        left = {v: store.rows(f"SELECT count(*) AS n FROM {v}")[0]["n"] for v in EXPOSED if v not in views}
+        points = None if "curves" in views else {row["metric"]: row["points"] for row in store.rows(_CURVE_POINTS)}
+        left = {} if points is None else {"curves": sum(points.values())}
+        left |= {v: store.rows(f"SELECT count(*) AS n FROM {v}")[0]["n"] for v in EXPOSED if v not in (*views, *left)}
     except (StoreError, NewerDatabaseError) as error:
         return None, _error(type(error).__name__, str(error))
     except duckdb.Error as error:
         return None, _error("StoreError", f"The results at {store.name} cannot be read: {sentence(str(error))}")
     try:
-        found = profile(connection, left)
+        found = profile(connection, left, None if points is None else tuple(points))
     except SettingsError as error:  # the catalogue's words
         return None, _error("StoreError", str(error))
     lock(connection, request["memory_mb"])
@@ -191,11 +186,5 @@ def _serving(hello: Request) -> tuple[Callable[[Request, Requests], dict[str, An
     return run, reply
 
 
-def main() -> None:
-    """Serve until the pipe closes."""
-    sys.meta_path.insert(0, _WithoutPandas)
-    serve(_serving)
-
-
 if __name__ == "__main__":
-    main()
+    serve(_serving)

@@ -2,13 +2,16 @@
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import duckdb
-import pyarrow as pa
 
 from db.columns import BY_NAME
-from db.schema import EXPOSED
-from db.store import EVERY, Store
+from db.schema import EVERY, EXPOSED
+from db.store import Store
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # The order of the rows of a view, total and as short as can be; of others by all their columns.
 _ORDERS = {
@@ -20,7 +23,7 @@ _BATCHES, _BATCH_ROWS = 10, 50_000  # that are held at once, before they are com
 _TYPES = {"text": "VARCHAR", "integer": "BIGINT", "real": "DOUBLE", "boolean": "BOOLEAN", "timestamp": "TIMESTAMP"}
 
 
-def read(store: Store, views: Collection[str]) -> Iterator[tuple[str, pa.Table | pa.RecordBatchReader]]:
+def read(store: Store, views: Collection[str]) -> "Iterator[tuple[str, pa.Table | pa.RecordBatchReader]]":
     """(view, its rows) of each view, all of one state of the results. `history` needs `results`, which comes first.
 
     Of `results` the ids alone are read: see load.
@@ -38,7 +41,7 @@ def read(store: Store, views: Collection[str]) -> Iterator[tuple[str, pa.Table |
                 yield view, rows
 
 
-def load(views: Iterable[tuple[str, pa.Table | pa.RecordBatchReader]], threads: int) -> duckdb.DuckDBPyConnection:
+def load(views: "Iterable[tuple[str, pa.Table | pa.RecordBatchReader]]", threads: int) -> duckdb.DuckDBPyConnection:
     """An in-memory database with the views, their rows in an order that does not change from load to load.
 
     `results` is kept as a mark on the rows of `history`: it holds the same columns of fewer trials.
@@ -73,9 +76,11 @@ def load(views: Iterable[tuple[str, pa.Table | pa.RecordBatchReader]], threads: 
 def _append(
     connection: duckdb.DuckDBPyConnection,
     table: str,
-    rows: pa.Table | pa.RecordBatchReader,
+    rows: "pa.Table | pa.RecordBatchReader",
 ) -> None:
     """Make a table of the rows as they come, part by part."""
+    import pyarrow as pa  # not before the process has said which modules pyarrow is to do without
+
     columns = ", ".join(map(_column, rows.schema.names))
     batches = iter(rows.to_batches(_BATCH_ROWS) if isinstance(rows, pa.Table) else rows)
     into = f"CREATE TABLE {table} AS"

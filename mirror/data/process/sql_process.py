@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
-import sqlalchemy as sa
-
 from db.installation import python_path
 from mirror.data.data_source import OUT_OF_MEMORY, QueryCancelled, QueryError, QueryStopped, UnreadableError
 from mirror.data.guard.guard_errors import GuardError
@@ -240,6 +238,8 @@ def with_password(url: str) -> str:
     password = os.environ.get("PGPASSWORD")
     if not password or not url.startswith(("postgresql", "postgres")):
         return url
+    import sqlalchemy as sa  # takes longer to load than most questions take, and files need none of it
+
     with contextlib.suppress(sa.exc.ArgumentError, ValueError):  # whoever connects says what is wrong with it
         parts = sa.make_url(url)
         if parts.password is None and "password" not in parts.query:

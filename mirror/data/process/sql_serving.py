@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import queue
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -51,12 +52,23 @@ class Requests:
                 self._running = None
 
 
+class _WithoutSlowModules:
+    """DuckDB and pyarrow import these where they find them, which takes as long as to load small data. Rows are read
+    and told without."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name in ("numpy", "pandas", "pyarrow.dataset"):
+            raise ModuleNotFoundError(f"A process that runs SQL needs no {name}.", name=name)
+
+
 def serve(start: Callable[[Request], tuple[Callable[[Request, Requests], Reply] | None, Reply]]) -> None:
     """Answer requests until the pipe closes.
 
     Args:
         start: makes of the first request what answers all others, or None where nothing can be asked, and its reply.
     """
+    sys.meta_path.insert(0, _WithoutSlowModules)
     # Nothing but replies may reach the pipe, whatever a library prints.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -5,14 +5,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, unquote
-
-import sqlalchemy as sa
 
 from db.plain_text import printable
 from db.store import Store
 from mirror.data.guard.guard_errors import shown
+
+if TYPE_CHECKING:  # takes longer to load than most questions take, and files need none of it
+    import sqlalchemy as sa
 
 Kind = Literal["postgresql", "mysql", "sqlite", "duckdb", "files"]
 
@@ -66,7 +67,7 @@ class Location:
         """Its kind and where it is, the same whoever connects to it; holds no password."""
         place = "\n".join(map(str, self.paths))
         if self.url:
-            parts = sa.make_url(self.url)
+            parts = _parts(self.url)
             place = f"{parts.host or ''}:{parts.port or ''}/{parts.database or ''}"
         return f"{self.kind}\n{place}"
 
@@ -124,14 +125,20 @@ def _of_url(text: str, scheme: str) -> Location:
     raise SourceError(f"Tables of {base} cannot be read: {READABLE} can be.")
 
 
-def _name_of(url: str) -> str:
+def _parts(url: str) -> "sa.URL":
+    from sqlalchemy import exc, make_url
+
     try:
-        sa.make_url(url)
-    except (sa.exc.ArgumentError, ValueError):
+        return make_url(url)
+    except (exc.ArgumentError, ValueError):
         raise SourceError(
             "The URL of the database cannot be taken apart: write it as scheme://user:password@host:port/database, "
             "with an @ or / of the password as %40 or %2F."
         ) from None
+
+
+def _name_of(url: str) -> str:
+    _parts(url)
     name = Store(url).name
     if name == "the URL given":  # an @ in the host: part of a password that would be shown
         raise SourceError("The password of the URL must have its @ written as %40.")
@@ -141,7 +148,7 @@ def _name_of(url: str) -> str:
 def _secrets(url: str) -> Iterable[str]:
     if not url:
         return
-    parts = sa.make_url(url)
+    parts = _parts(url)
     texts = [str(parts.password or ""), *(str(v) for k, v in parts.query.items() if "pass" in k.lower())]
     for secret in texts:
         if len(secret) > 2:  # shorter ones are in every other word

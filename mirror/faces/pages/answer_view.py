@@ -39,7 +39,7 @@ def show(trail: Trail, box: Sandbox) -> None:
         no_rows(answer, partial(flow.ask_anew, box=box), "suggestion")
     else:
         _rows(trail, box)
-    _sent(trail.step.answer)
+    show_sent(trail.step.answer)
 
 
 def _trail(trail: Trail) -> None:
@@ -67,6 +67,9 @@ def _rows(trail: Trail, box: Sandbox) -> None:
     with st.container():
         if answer.status == "answered" and answer.summary:
             st.markdown(plain(answer.summary))
+        if answer.suggestions and not trail.step.edited:
+            st.caption("Another benchmark tells of it too:")
+            question_buttons(answer.suggestions, partial(flow.ask_anew, box=box), "other")
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
@@ -90,12 +93,22 @@ def _reading(trail: Trail, box: Sandbox) -> None:
     """How the question was read and by whom, and beside it what to do when that is not what was meant."""
     answer, asked = trail.step.shown, trail.step.answer
     edited = " · **edited**" if trail.step.edited else ""
-    agrees = " :green-badge[the grammar agrees]" if answer.agreement and answer.agreement.same else ""
     left, right = st.columns([6, 1])
-    left.markdown(f"Read as: {plain(answer.read_as)}{edited} {_ENGINES[answer.engine]}{agrees}")
+    left.markdown(f"Read as: {plain(answer.read_as)}{edited} {badges(answer)}")
     if asked.asked and not trail.step.edited:
         with right:
             _not_meant(asked, box)
+    show_agreement(answer)
+
+
+def badges(answer: Answer) -> str:
+    """Who read the question, and whether another reader agrees, as Markdown."""
+    agrees = " :green-badge[the grammar agrees]" if answer.agreement and answer.agreement.same else ""
+    return f"{_ENGINES[answer.engine]}{agrees}"
+
+
+def show_agreement(answer: Answer) -> None:
+    """What the other reader would have done, where it does not agree."""
     if answer.agreement and not answer.agreement.same:
         differs = answer.agreement.same is False
         (st.warning if differs else st.caption)(plain(answer.agreement.sentence))
@@ -140,7 +153,7 @@ def _follow_up(trail: Trail, box: Sandbox) -> None:
         if trail.reply.note:
             st.warning(plain(trail.reply.note), icon=":material/info:")
         no_rows(trail.reply, partial(again, box=box), "reply")
-        _sent(trail.reply)
+        show_sent(trail.reply)
 
 
 # -- no rows -----------------------------------------------------------------------------------------------------------
@@ -181,7 +194,8 @@ def _plan(plan: RunPlan, key: str) -> None:
     st.caption("Nothing runs until you press Start there.")
 
 
-def _sent(answer: Answer) -> None:
+def show_sent(answer: Answer) -> None:
+    """What a language model was sent for an answer, word for word, and what that took."""
     if not answer.sent:
         return
     label = " · ".join(filter(None, ("What the language model was sent", answer.tokens.in_words)))

@@ -11,7 +11,7 @@ from mirror.answer.answering import MAX_QUESTION, ask, run_sql, subject_of
 from mirror.answer.subject import FAILURES
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import READABLE, SourceError, find
-from mirror.faces.pages.answer_view import no_rows, question_buttons
+from mirror.faces.pages.answer_view import badges, no_rows, question_buttons, show_agreement, show_sent
 from mirror.faces.pages.common import heading, is_phone, plain, show_chart
 from mirror.faces.pages.result_view import chart_options, rows_in_words, show_rows
 from mirror.schema.database import Column, Database, Relation, shown
@@ -201,9 +201,15 @@ def _show(answer: Answer) -> None:
         st.warning(plain(answer.note), icon=":material/info:")
     if answer.sql is None:
         no_rows(answer, _ask, "data_suggestion")
+        show_sent(answer)
         return
     edited = answer.engine == "sql" and st.session_state["data_original"].sql != answer.sql
-    st.markdown(f"Read as: {plain(answer.read_as)}{' · **edited**' if edited else ''}")
+    by = f" {badges(answer)}" if answer.engine == "llm" else ""
+    st.markdown(f"Read as: {plain(answer.read_as)}{' · **edited**' if edited else ''}{by}")
+    show_agreement(answer)
+    if answer.engine == "llm" and answer.suggestions:
+        st.markdown("Or was one of these meant?")
+        question_buttons(answer.suggestions, _ask, "data_other")
     if answer.status == "answered" and answer.summary:
         st.markdown(plain(answer.summary))
     left, right = st.columns([3, 2], gap="medium")
@@ -218,6 +224,7 @@ def _show(answer: Answer) -> None:
         _sql_editor(answer, edited)
     if answer.table:
         show_rows(answer.table, key="data_table", file_name="data.csv")
+    show_sent(st.session_state["data_original"])
 
 
 # -- the SQL -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
 """The readings of both readers together, each with the chance that it is what was asked.
 
-From outside: candidate, candidates.
+From outside: candidate, candidates, ranker.
 """

@@ -4,13 +4,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from mirror.language.reading.reading import Reading
-from mirror.language.second.reader import SecondReading
+from mirror.language.second.second_reader import SecondReading
 from mirror.query.other_data.build import Built
 from mirror.query.other_data.form import Asked
 from mirror.table.values import Value
 
 Rows = tuple[tuple[Value | None, ...], ...]
-RowsOf = Callable[[Built], Rows | None]  # None where they cannot be had
+RowsOf = Callable[[Built], Rows | None]  # None where the statement fails; it raises NotRun
+
+
+class NotRun(Exception):
+    """A statement was not run to its end, for want of time: its rows may be there."""
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from mirror.language.ranking.candidate import Candidate, RowsOf
+from mirror.language.ranking.candidate import Candidate, NotRun, RowsOf
 from mirror.language.ranking.evidence import with_evidence
 from mirror.language.ranking.ranker import trained
 from mirror.language.reading.covers import covers_of
 from mirror.language.reading.reading import Reading, readings
 from mirror.language.second.items import items_of
-from mirror.language.second.reader import SecondReading, second_readings
-from mirror.query.other_data.form import Asked
+from mirror.language.second.second_reader import SecondReading, second_readings
 from mirror.schema.database import Database
 
 MOST = 4  # readings of each reader
@@ -35,24 +34,25 @@ def candidates(question: str, database: Database, now: datetime, rows_of: RowsOf
 def weighed(question: str, database: Database, now: datetime, rows_of: RowsOf) -> list[Candidate]:
     """The readings with what speaks for them, those of the first reader first."""
     first, second = readings(question, database, now, MOST), second_readings(question, database, now, MOST)
-    compared = {*(r.asked for r in first[:_COMPARED]), *(r.asked for r in second[:_COMPARED])}
-    found = [
-        replace(c, compared=True, rows=rows_of(c.built)) if c.asked in compared else c for c in _together(first, second)
-    ]
+    compared = {*(r.built.sql for r in first[:_COMPARED]), *(r.built.sql for r in second[:_COMPARED])}
+    found = [_compared(c, rows_of) if c.built.sql in compared else c for c in _together(first, second)]
     return with_evidence(found, items_of(question, database, now), covers_of(question, database, now), database)
 
 
+def _compared(candidate: Candidate, rows_of: RowsOf) -> Candidate:
+    try:
+        return replace(candidate, compared=True, rows=rows_of(candidate.built))
+    except NotRun:
+        return candidate
+
+
 def _together(first: Sequence[Reading], second: Sequence[SecondReading]) -> list[Candidate]:
-    """One for each form."""
-    found = {_plain(r.asked): Candidate(r.asked, r.built, first=r) for r in reversed(first)}
-    found = dict(reversed(found.items()))
+    """One for each statement: forms may say the same in two ways."""
+    found: dict[str, Candidate] = {}
+    for reading in first:
+        found.setdefault(reading.built.sql, Candidate(reading.asked, reading.built, first=reading))
     for other in second:
-        known = found.get(_plain(other.asked))
-        if known is None or known.second is None:
-            found[_plain(other.asked)] = replace(known or Candidate(other.asked, other.built), second=other)
+        known = found.get(other.built.sql, Candidate(other.asked, other.built))
+        if known.second is None:
+            found[other.built.sql] = replace(known, second=other)
     return list(found.values())
-
-
-def _plain(asked: Asked) -> Asked:
-    """A form by what it asks for: the order of its conditions is nothing to it."""
-    return replace(asked, conditions=tuple(sorted(asked.conditions, key=repr)))

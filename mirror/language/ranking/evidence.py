@@ -11,6 +11,7 @@ from mirror.language.second.items import RELATIONS, Items
 from mirror.language.second.likeness import likeness
 from mirror.query.other_data.form import Asked, ColumnRef, Predicate
 from mirror.schema.database import Database
+from mirror.schema.names import label_columns
 
 # Where a reader does not read so, its numbers are those of a reading that it would hardly give.
 _NO_COST, _NO_SCORE = 4.0, -8.0
@@ -34,8 +35,11 @@ def with_evidence(
     least = min((c.first.cost for c in found if c.first), default=None)
     most = max((c.second.score for c in found if c.second), default=None)
     keys = [_key(c.rows) for c in found]
-    alike = [[o for o, k in zip(found, keys, strict=True) if o is c or (key and k == key)] for c, key in zip(found, keys, strict=True)]  # fmt: skip  # noqa: E501
-    support = _Support(items)
+    alike = [
+        [other for other, rows in zip(found, keys, strict=True) if other is one or (key and rows == key)]
+        for one, key in zip(found, keys, strict=True)
+    ]
+    support = _Support(items, database)
     told = []
     for candidate, same in zip(found, alike, strict=True):
         firm, left = left_out(candidate.asked, covers[0], database) if covers else ((), ())
@@ -121,13 +125,16 @@ def _rows(one: Candidate) -> dict[str, float]:
 class _Support:
     """How well the words of a question support the columns that a form shows, measures or groups by."""
 
-    def __init__(self, items: Items) -> None:
+    def __init__(self, items: Items, database: Database) -> None:
         self._items, self._count = items, len(items.tokens)
+        # What its rows are called stands for a table.
+        self._labels = {(r.name, c) for r in database.relations for c in (*label_columns(r), *r.key)}
         self._alike = likeness(items.words, self._count)[1][: self._count]
 
     def of(self, asked: Asked) -> dict[str, float]:
         valued = [p.place for p in parts_of(asked, Predicate) if p.operator in ("=", "<>", "in", "not in")]
         places = {(p.table, p.column) for p in parts_of(asked, ColumnRef)} - {(p.table, p.column) for p in valued}
+        places -= self._labels
         levels = [self._level(place) for place in places]
         return {
             "unsupported": min(sum(level < _SUPPORTED for level in levels), 4),

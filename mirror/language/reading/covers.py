@@ -18,6 +18,8 @@ _SKIP, _SKIP_FIRM = 2.2, 4.0
 _CUE_COST = {"filler": 0.12, "of": 0.02, "measure": 0.25, "adj": 0.02, "show": 0.0, "first": 0.1, "every": 0.1}
 _COLUMN_TOO = 0.4  # "hours", where a column is called so
 _OTHER_FORM = 0.3  # a value in another form of its word
+# From this cost of a name on it is said what a word is taken for: another form of the name itself costs less.
+_WORTH_SAYING = 0.3
 _LINKED_FILLER = 0.25  # a word of a name that is also a word of every question
 
 
@@ -93,7 +95,9 @@ def spans_of(tokens: list[Token], times: list[Said], linker: Linker) -> list[lis
         for length in range(1, min(longest_cue(), len(tokens) - i) + 1):
             for cue in cues().get(tuple(words[i : i + length]), ()):
                 cost = _CUE_COST.get(cue.kind, 0.05) - 0.02 * (length - 1)
-                if cue.kind in ("bucket", "elapsed") and _is_column(linker, stemmed[i + length - 1]):
+                own = stemmed[i + length - 1 : i + length] if cue.kind in ("bucket", "elapsed") else []
+                own += stemmed[i + 1 : i + length] if cue.kind == "agg" else []  # "total amount of orders"
+                if any(_is_column(linker, word) for word in own):
                     cost += _COLUMN_TOO
                 here.append(Span(i, i + length, cue.kind, cost, cue=cue, text=" ".join(words[i : i + length])))
         plain = any(s.kind in ("filler", "of", "and", "or", "neg") and s.end == i + 1 for s in here)
@@ -152,3 +156,15 @@ def covers_of(question: str, database: Database, now: datetime) -> tuple[Cover, 
 def linker_of(database: Database) -> Linker:
     """The linker of a database, kept."""
     return Linker(database)
+
+
+def taken_for(cover: Cover) -> tuple[str, ...]:
+    """What words are taken for, where that is not their own name; one phrase each."""
+    notes = []
+    for span in cover.spans:
+        if span.link is None or span.cost < _WORTH_SAYING or span.link.kind == "flag":
+            continue
+        name = span.link.table if span.link.column is None else f"{span.link.table}.{span.link.column}"
+        taken = f"{name} = {span.link.value}" if span.link.kind == "val" else name
+        notes.append(f"“{span.text}” taken for {taken}")
+    return tuple(dict.fromkeys(notes))

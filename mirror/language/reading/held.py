@@ -151,6 +151,9 @@ class _Held:
     def _on_mean(self, _: Span) -> bool:
         return bool(self._means) or any(h.value is None for h in self._asked.having)
 
+    def _on_times(self, _: Span) -> bool:
+        return any(len(m.factors) > 1 for m in self._measures)
+
     def _on_share(self, _: Span) -> bool:
         return self._asked.of_total or any(m.over for m in self._measures) or self._is_gap()
 

@@ -13,10 +13,10 @@ from mirror.table.values import Value
 _STEMMER = snowballstemmer.stemmer("english")
 _TOKEN = re.compile(
     r"(?P<quoted>\"[^\"]{1,200}\"|“[^”]{1,200}”|(?<!\w)'[^']{1,200}'(?!\w))"
-    r"|(?P<sign><=|>=|<>|!=|[<>=≤≥≠&%#])"
+    r"|(?P<sign><=|>=|<>|!=|[<>=≤≥≠&%#*×])"
     r"|(?P<date>\d{4}-\d\d?(?:-\d\d?)?(?![\w-])|\d\d?[./]\d\d?[./]\d{4}(?![\w/.-]))"
     r"|(?P<nth>\d+(?:st|nd|rd|th)\b)"
-    r"|(?:[$€£]\s?)?(?P<number>\d+(?:,\d{3})+(?:\.\d+)?|\d+\.\d+|\d+)(?P<scale>k|m|bn|mio)?(?![\w])"
+    r"|(?P<minus>(?<![\w.,)%])[-−](?=[$€£]?\.?\d))?(?:[$€£]\s?)?(?P<number>\d+(?:,\d{3})+(?:\.\d+)?|\d+\.\d+|\d+)(?P<scale>k|m|bn|mio)?(?![\w])"
     r"|(?P<word>[^\W_]+(?:'[^\W\d_]+)?)|(?P<comma>[,;])"
 )
 _SCALES = {"k": 1e3, "m": 1e6, "mio": 1e6, "bn": 1e9, "thousand": 1e3, "million": 1e6, "billion": 1e9, "hundred": 100}
@@ -86,7 +86,7 @@ def cut(text: str) -> list[Token]:
         elif match["nth"]:
             found.append(Token(match["nth"], match["nth"], "word"))
         elif number := match["number"]:
-            found.append(_number(number, match["scale"] or ""))
+            found.append(_number("-" * bool(match["minus"]) + number, match["scale"] or ""))
         else:
             found += _words(match["word"].lower())
     return _scaled(found)

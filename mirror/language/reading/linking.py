@@ -7,15 +7,16 @@ here: a phrase keeps all that it may name.
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from mirror.language.reading.cues import abbreviations, cues, synonyms
 from mirror.language.reading.lexemes import Token, of_kind, stem, stems
 from mirror.query.other_data.form import ColumnRef
-from mirror.schema.database import Column, Database, ForeignKey, Relation
+from mirror.schema.database import Column, Database, ForeignKey, Relation, known_sentence
 from mirror.schema.names import foreign_key_roles, words_of
 
 MOST_WORDS = 7
+_MOST_SAID = 6  # words that a refusal names
 # What it costs to take a phrase for a name, in the order of how sure that is.
 EXACT, OWN_TABLE, PART, SYNONYM, TYPO, PART_OF_VALUE = 0.0, 0.05, 0.35, 0.6, 0.9, 0.5
 _PREFIXES = frozenset(("tbl", "dim", "fact", "stg", "vw", "v", "t", "tab"))
@@ -53,7 +54,7 @@ class Link:
     def place(self) -> ColumnRef:
         """The column, or that of the value."""
         assert self.column is not None
-        return ColumnRef(self.table, self.column)
+        return ColumnRef(self.table, self.column, self.role)
 
 
 class Linker:
@@ -71,6 +72,8 @@ class Linker:
             words = tuple(w for part in role for w in name_stems(part))
             self._put(words, Link("rel", key.to, cost=0.02, role=key))
             self._put((*words, *name_stems(key.to)), Link("rel", key.to, cost=EXACT, role=key))
+            for column in database.relation(key.to).columns:  # "manager full name"
+                self._put((*words, *name_stems(column.name)), Link("col", key.to, column.name, cost=EXACT, role=key))
         self.longest = min(MOST_WORDS, max((len(p) for p in self._index), default=1))
         single = {p[0] for p in self._index if len(p) == 1}
         self._vocabulary = sorted(w for w in single if len(w) >= 3 and w.isalpha())
@@ -200,6 +203,21 @@ class Linker:
         found = [replace(k, cost=k.cost + TYPO) for word in close for k in self.at((word,))]
         return tuple(sorted(found, key=lambda link: link.cost))
 
+    def nearest(self, word: str) -> list[str]:
+        """Names and values near a word that names nothing."""
+        close = difflib.get_close_matches(word.lower(), self._written, n=2, cutoff=0.7)
+        return [self._written[found] for found in close]
+
+    @cached_property
+    def _written(self) -> dict[str, str]:
+        """Names and values as they are compared with a word, and as they are shown."""
+        found: dict[str, str] = {}
+        for relation in self.database.relations:
+            for name in (relation.name, *(c.name for c in relation.columns)):
+                found[" ".join(words_of(name))] = " ".join(words_of(name))
+            found |= {v.lower(): v for c in relation.columns for v in (*c.values, *c.index)}
+        return found
+
     @lru_cache(maxsize=512)  # noqa: B019
     def columns_of(self, words: tuple[str, ...], numeric: bool = True) -> list[tuple[ColumnRef, float]]:
         """Columns whose names hold one of some words, each with its cost: the earlier the word, the surer."""
@@ -217,6 +235,16 @@ class Linker:
                         place = ColumnRef(relation.name, column.name)
                         found[place] = min(cost, found.get(place, 99.0))
         return sorted(found.items(), key=lambda item: item[1])
+
+
+def says_nothing(words: Iterable[str], linker: Linker) -> str:
+    """What a refusal says of words that name nothing: which, what is near, and what there is."""
+    unknown = list(dict.fromkeys(words))
+    quoted = ", ".join(f"“{w[:40]}”" for w in unknown[:_MOST_SAID])
+    more = f" and {len(unknown) - _MOST_SAID} more words" if len(unknown) > _MOST_SAID else ""
+    near = list(dict.fromkeys(name for w in unknown[:_MOST_SAID] for name in linker.nearest(w)))
+    hint = f" Did you mean {' or '.join(near[:3])}?" if near else ""
+    return f"The data say nothing about {quoted}{more}.{hint} {known_sentence(linker.database)}"
 
 
 @lru_cache(maxsize=20_000)

@@ -3,8 +3,10 @@
 from mirror.language.reading.covers import Span
 from mirror.language.reading.query_draft import Belonging, Limit, Rank, Target, Test
 from mirror.language.reading.scan import NOTHING, Scan
+from mirror.language.reading.times import Time, whole_year
 from mirror.query.other_data.form import ColumnRef
 from mirror.schema.database import Column
+from mirror.schema.names import is_year
 
 _TURNED = {"=": "<>", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in"}
 
@@ -58,7 +60,7 @@ class Conditions(Scan):
     def _test(self, test: Test) -> None:
         if test.target.place and test.target.place.table not in self._draft.tables:
             self._draft.tables.append(test.target.place.table)
-        if self._inside is not None and test.target.place is not None:
+        if self._inside and test.target.place and test.target.place.table != self._draft.subject:
             self._inside.tests.append(test)
             return
         test.share = self._draft.share and self._draft.share_of is not None
@@ -113,9 +115,16 @@ class Conditions(Scan):
             self._skip_to(following)
             self._test(Test(Target(place=place), "<>" if self._take_neg() else "=", (following.value,)))
             return True
-        if following.kind == "time" and column.temporal and not self._by:
+        time = following.value if following.kind == "time" else whole_year(following.value)
+        if not isinstance(time, Time) or self._by:
+            return False
+        if column.temporal:
             self._skip_to(following)
-            self._draft.times.append((following.value, place, False))  # type: ignore[arg-type]
+            self._draft.times.append((time, place, False))
+            return True
+        if is_year(column) and len(time.years) == 1:  # "built after 2020"
+            self._skip_to(following)
+            self._test(Test(Target(place=place), time.operator, time.years))  # type: ignore[arg-type]
             return True
         return False
 
@@ -237,6 +246,8 @@ class Conditions(Scan):
             draft.cost += 0.4
 
     def _on_sup(self, span: Span) -> None:
+        if self._in_series(span):
+            return
         self._ranked(Rank(span.meaning in ("max", ">"), text=span.text))
 
     def _ranked(self, rank: Rank) -> None:

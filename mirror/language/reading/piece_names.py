@@ -8,6 +8,8 @@ from mirror.language.reading.query_draft import Target, Test, Wanted
 from mirror.language.reading.scan import NOTHING
 from mirror.query.other_data.form import ColumnRef
 
+_LACKING = ("without", "with no", "have no", "has no", "had no", "who have no", "that have no", "lacking", "lacks")
+
 
 class Names(Conditions):
     """Reads what is asked for, and by what."""
@@ -44,6 +46,10 @@ class Names(Conditions):
         if span.text.endswith("ed") and self._draft.listed and column.type == "text" and span.link.cost > 0:
             self._draft.cost += 0.15  # a verb: "which trainers has she booked"
             return
+        if self._neg and not self._aggregate and self._lacks(span):
+            self._neg = False
+            self._test(Test(Target(place=place), "is null"))
+            return
         if self._spans[self._at : self._at + 1] and self._peek().kind == "empty":
             self._skip_to(self._peek())
             self._test(Test(Target(place=place), "is not null" if self._take_neg() else "is null"))
@@ -51,6 +57,14 @@ class Names(Conditions):
         if column.type == "text" and self._neg and not self._aggregate and is_flag(column):
             self._neg = False
         self._thing(span, Target(table=place.table, place=place))
+
+    def _lacks(self, span: Span) -> bool:
+        """`without country`: nothing stands in the column."""
+        before = self._spans[self._at - 2] if self._at > 1 else NOTHING
+        assert span.link
+        nullable = self._column(span.link.place).nullable
+        lacking = before.kind == "neg" and before.text in _LACKING and not is_flag(self._column(span.link.place))
+        return nullable and lacking and self._peek().kind in ("end", "by", "and", "comma")
 
     def _on_measure(self, span: Span) -> None:
         if (
@@ -84,6 +98,10 @@ class Names(Conditions):
             return
         if previous.kind == "num":
             return
+        if dated := self._date_before(previous):
+            self._by = False
+            self._draft.groups.append(Target(dated.table, dated.place, bucket=bucket))  # type: ignore[arg-type]
+            return
         asked = self._by or self._which or previous.kind in ("by", "which", "sup", "sort", "and")
         if not asked and span.text in (
             "year",
@@ -113,6 +131,15 @@ class Names(Conditions):
         self._which = False
         if self._aggregate and self._aggregate.meaning == "avg" and not self._draft.outer and self._draft.wanted:
             self._draft.outer, self._aggregate = "avg", None
+
+    def _date_before(self, previous: Span) -> Target | None:
+        """The date that a span of time stands right behind: "by signup date quarter"."""
+        draft = self._draft
+        for named in (draft.groups, draft.listed):
+            last = named[-1] if named and previous.kind == "col" and named[-1] == self._last else None
+            if last and last.place and self._column(last.place).temporal and not last.bucket:
+                return named.pop()
+        return None
 
     # -- the place of a name -------------------------------------------------------------------------------------------
 
@@ -190,6 +217,10 @@ class Names(Conditions):
         assert span is not None
         draft = self._draft
         aggregate = span.meaning
+        if self._series:
+            draft.wanted += [Wanted(of, target) for of in self._series]  # type: ignore[arg-type]
+            self._series = []
+            return
         if aggregate == "range":
             draft.wanted += [Wanted("min", target), Wanted("max", target)]
             return

@@ -1,13 +1,13 @@
 """Neighbouring spans become pieces of a query: conditions, measures, groups, first places. One cover, one draft."""
 
-from datetime import datetime
+from dataclasses import replace
 
-from mirror.language.other_data.spans import Span as Time
 from mirror.language.reading.covers import Span
 from mirror.language.reading.cues import cues
 from mirror.language.reading.piece_names import Names
 from mirror.language.reading.query_draft import Draft, Limit, Rank, Target, Wanted
 from mirror.language.reading.scan import NOTHING
+from mirror.language.reading.times import whole_year
 
 
 class Pieces(Names):
@@ -45,6 +45,8 @@ class Pieces(Names):
     def _on_adj(self, span: Span) -> None:
         """`oldest`, `cheaper than 10`, `longer than average`."""
         assert span.cue
+        if self._in_series(span):
+            return
         target = Target(cue=span.cue)
         largest = span.meaning == "max"
         following = self._spans[self._at : self._at + 2]
@@ -118,19 +120,18 @@ class Pieces(Names):
                 return
         if after.kind == "bucket":
             return
-        if isinstance(span.value, int) and 1900 <= span.value <= 2100:
-            year = span.value
-            self._draft.times.append(
-                (Time(datetime(year, 1, 1), datetime(year + 1, 1, 1), str(year), "=", (year,)), None, False)
-            )
+        if year := whole_year(span.value):
+            draft.times.append((year, None, False))
             return
         self._leave(span)
 
     # -- cues ----------------------------------------------------------------------------------------------------------
 
     def _on_agg(self, span: Span) -> None:
-        if span.meaning == "distinct" and self._which and not span.text.startswith(("how", "number")):
-            return  # "which kinds of absence"
+        if self._in_series(span):
+            return
+        if span.meaning == "distinct" and not span.text.startswith(("how", "number")) and self._lists():
+            return  # "which kinds of absence", "different countries"
         if self._aggregate is not None and self._aggregate.meaning == "avg" and span.meaning in ("count", "sum"):
             self._draft.outer = "avg"
         if self._aggregate is not None and span.meaning in ("sum", "avg") and self._aggregate.meaning == "count":
@@ -153,6 +154,11 @@ class Pieces(Names):
         if span.meaning == "sum" and following.kind in ("end", "time", "by") and self._draft.wanted:
             return
         self._aggregate = span
+
+    def _lists(self) -> bool:
+        """Whether what differs is listed, and not counted: for groups it is counted."""
+        grouped = any(s.kind in ("by", "bucket") for s in self._spans[self._at :])
+        return self._which or not (self._aggregate or self._draft.groups or grouped or self._peek().kind != "col")
 
     def _on_much(self, span: Span) -> None:
         self._aggregate = span
@@ -217,8 +223,13 @@ class Pieces(Names):
             self._by = True
 
     def _on_and(self, span: Span) -> None:
-        following = self._peek()
-        if self._draft.groups and self._last in self._draft.groups and following.kind in ("col", "bucket"):
+        following, draft = self._peek(), self._draft
+        counts = draft.wanted and draft.wanted[-1].aggregate == "count" and self._last == draft.wanted[-1].target
+        if counts and following.kind == "rel":
+            self._aggregate = next((s for s in self._spans[: self._at][::-1] if s.meaning == "count"), None)
+        elif following.kind == "agg" and draft.subject and not draft.wanted and self._names_rows(draft.subject):
+            draft.groups.append(Target(draft.subject))  # "customers and their total amount"
+        elif self._draft.groups and self._last in self._draft.groups and following.kind in ("col", "bucket"):
             self._by = True  # "by city and year"
         elif (
             self._draft.wanted and self._last == self._draft.wanted[-1].target and following.kind in ("col", "measure")
@@ -252,3 +263,22 @@ class Pieces(Names):
 
     def _on_chart(self, span: Span) -> None:
         self._draft.chart = span.meaning
+
+    def _on_log(self, _: Span) -> None:
+        self._draft.log = True
+
+    def _on_times(self, span: Span) -> None:
+        """`quantity times unit price`: two columns of a row."""
+        following, draft = self._peek(), self._draft
+        named = next((t for t in (draft.wanted[-1:] or draft.listed[-1:])), None)
+        target = named.target if isinstance(named, Wanted) else named
+        if target is None or target.place is None or following.kind != "col" or not following.link:
+            self._leave(span)
+            return
+        self._skip_to(following)
+        self._last = replace(target, times=following.link.place)
+        if isinstance(named, Wanted):
+            named.target = self._last
+        else:
+            draft.listed.pop()
+            draft.wanted.append(Wanted("sum", self._last))

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from mirror.language.other_data.spans import Span as Time
 from mirror.language.reading.cues import Cue
+from mirror.language.reading.times import Time
 from mirror.query.other_data.form import Aggregate, Bucket, ColumnRef, Operator
 from mirror.schema.database import ForeignKey
 from mirror.table.values import Value
@@ -18,6 +18,7 @@ class Target:
     cue: Cue | None = None
     bucket: Bucket | None = None
     role: ForeignKey | None = None
+    times: ColumnRef | None = None  # the column that it is multiplied by
     part: bool = False  # whether a part of the table's name was said: tickets, of ticket sales
 
 
@@ -115,6 +116,7 @@ class Draft:
     still_table: str | None = None
     sort: Rank | None = None
     chart: str | None = None
+    log: bool = False
     each: bool = False
     cost: float = 0.0
     left: list[str] = field(default_factory=list)

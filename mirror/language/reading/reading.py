@@ -1,19 +1,23 @@
 """A question's readings, the cheapest first: forms with their costs, and the words that were not read."""
 
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from mirror.language.reading.covers import Cover, covers_of, linker_of
+from mirror.language.reading.covers import Cover, covers_of, linker_of, tokens_of
 from mirror.language.reading.held import is_contradiction, left_out
+from mirror.language.reading.lexemes import stem
 from mirror.language.reading.pieces import Pieces
 from mirror.language.reading.settle import settled
 from mirror.language.reading.settle_places import Unsettled
 from mirror.query.errors import Refusal
 from mirror.query.other_data.build import Built, build
-from mirror.query.other_data.counted_once import is_counted_once
+from mirror.query.other_data.counted_once import is_counted_once, why_counted_twice
 from mirror.query.other_data.form import Asked
+from mirror.query.other_data.key_roles import each_role
 from mirror.schema.database import Database
 
+_ARITHMETIC = re.compile(r"(\w+)(\s[/+%]\s|\s-\s|[/+])(?=(\w+))")
 _UNUSED = 0.6  # a table that is named and not read
 # What a reading costs, by what it is for.
 WORDS, TABLES, JOINTS = "words taken for names", "names of several tables", "pieces beside one another"
@@ -54,8 +58,9 @@ def readings(question: str, database: Database, now: datetime, most: int = 3) ->
             asked, cost = settled(draft, linker, now)
         except Unsettled:
             continue
-        if asked not in found or found[asked].cost > cover.cost + cost:
-            found[asked] = _Settled(cover.cost + cost, unread, cover, attached)
+        for meant in each_role(asked, database):
+            if meant not in found or found[meant].cost > cover.cost + cost:
+                found[meant] = _Settled(cover.cost + cost, unread, cover, attached)
     made: list[Reading] = []
     for asked, so_far in sorted(found.items(), key=lambda item: item[1].cost):
         if (reading := _built(asked, so_far, database)) is not None:
@@ -63,6 +68,44 @@ def readings(question: str, database: Database, now: datetime, most: int = 3) ->
         if len(made) == most + 2:
             break
     return sorted(made, key=lambda r: r.cost)[:most]
+
+
+def check_said(question: str, database: Database, now: datetime) -> None:
+    """Raises Refusal for what no reading would mend: a date that is none, or `amount / quantity`, which as words alone
+    would be two numbers side by side."""
+    linker = linker_of(database)
+    tokens, times = tokens_of(question, now)
+    for i, token in enumerate(tokens):
+        if token.kind == "date" and not any(t.start <= i < t.end for t in times) and not linker.at((token.stem,)):
+            raise Refusal(f"“{token.text}” is no date of the calendar.")
+
+    def names(word: str) -> bool:
+        return any(link.kind in ("rel", "col") for link in linker.at((stem(word.lower()),)))
+
+    for left, sign, right in _ARITHMETIC.findall(question):
+        if sign.strip() != sign or (names(left) and names(right)):
+            raise Refusal(
+                f"“{sign.strip()}” is not read: only “times” joins two columns, as in “total quantity times unit "
+                "price”; anything else can be asked with SQL."
+            )
+
+
+def why_unread(question: str, database: Database, now: datetime) -> str | None:
+    """Why the cheapest form of a question is not read: it would count rows twice, or SQL cannot say it."""
+    for cover in covers_of(question, database, now):
+        draft = Pieces(cover, database).draft()
+        if cover.skipped or draft.left:
+            continue
+        try:
+            asked = settled(draft, linker_of(database), now)[0]
+            if why := why_counted_twice(asked, database):
+                return why
+            build(asked, database)
+        except Refusal as refusal:
+            return str(refusal)
+        except (Unsettled, KeyError, IndexError):
+            continue
+    return None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ class Scan:
         self._aggregate: Span | None = None
         self._by = False
         self._per = False
+        self._series: list[str] = []  # aggregates of one column: lowest and highest
         self._neg = False
         self._every = False
         self._which = False
@@ -59,3 +60,22 @@ class Scan:
     def _take_neg(self) -> bool:
         negated, self._neg = self._neg, False
         return negated
+
+    def _names_rows(self, table: str) -> bool:
+        """Whether a table was named last, and no column of it."""
+        return self._last is not None and self._last.table == table and self._last.place is None
+
+    def _in_series(self, span: Span) -> bool:
+        """`lowest, average and highest` before a column are numbers of it, and no ranking."""
+        found, at = [span], self._at
+        while at < len(self._spans) and self._spans[at].kind in ("comma", "and"):
+            at += 1
+            if at < len(self._spans) and self._spans[at].kind in ("sup", "adj", "agg"):
+                found.append(self._spans[at])
+                at += 1
+        meant = [s.meaning for s in found]
+        ends = at < len(self._spans) and self._spans[at].kind in ("col", "measure")
+        if len(found) < 2 or not ends or not set(meant) <= {"min", "max", "avg", "sum", "median", "stddev"}:
+            return False
+        self._series, self._aggregate, self._at = meant, span, at
+        return True

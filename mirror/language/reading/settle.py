@@ -19,6 +19,8 @@ class Settler(Numbers):
     def asked(self) -> Asked:
         """The form. Raises Unsettled."""
         draft = self._draft
+        if not (draft.tables or draft.wanted or draft.listed or draft.groups or draft.tests or draft.times):
+            raise Unsettled  # nothing is asked for
         draft.tests = [t for i, t in enumerate(draft.tests) if t not in draft.tests[:i]]
         self._subject = self._find_subject()
         self._both = [
@@ -134,7 +136,13 @@ class Settler(Numbers):
             self.cost += 0.1
             return Target(place=found[0][0])
         self.cost += 0.6
-        return Target(place=self._usual(self._subject))
+        below = [k.table for k in self._database.foreign_keys if k.to == self._subject]
+        try:
+            return Target(place=self._usual(self._subject))
+        except Unsettled:
+            if below:
+                return Target(table=below[0])  # "the best customers", by their orders
+            raise
 
     def _own_column(self, target: Target, rank: Rank, subject: str) -> ColumnRef | None:
         """The column of the subject's own rows that they are ranked by; None where it is another table's."""

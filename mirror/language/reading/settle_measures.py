@@ -7,8 +7,11 @@ from mirror.language.reading.lexemes import of_kind
 from mirror.language.reading.linking import name_stems
 from mirror.language.reading.query_draft import Target, Wanted
 from mirror.language.reading.settle_places import Places, Unsettled
+from mirror.query.other_data import paths
 from mirror.query.other_data.form import Asked, ColumnRef, GroupBy, Having, Measure, Predicate
-from mirror.schema.names import is_key, usual_aggregate
+from mirror.schema.names import dates, is_key, is_year, usual_aggregate
+
+_PRICES_ADDED = 1.0  # the sum of a list of prices, of which nobody says how many were paid
 
 
 class Numbers(Places):
@@ -55,6 +58,8 @@ class Numbers(Places):
         if target.cue is not None and aggregate in (None, "sum", "value") and (product := self._product(target, base)):
             return product
         place = self._measure_place(target, base)
+        if target.times is not None:
+            return self._multiplied(place, target.times, aggregate)
         column = self._column(place)
         if aggregate == "count" and target.cue is not None:
             aggregate = "sum"
@@ -67,11 +72,24 @@ class Numbers(Places):
             return Measure("count", place.table)
         if column.numeric and is_key(self._database, self._database.relation(place.table), column):
             raise Unsettled  # numbers that only name rows
+        if aggregate == "sum" and is_year(column):
+            raise Unsettled
+        if target.cue and "revenue" in target.cue.of and usual_aggregate(column) == "avg":
+            self.cost += _PRICES_ADDED * (not dates(self._database.relation(place.table)))
         if not column.numeric:
             if column.temporal and aggregate in ("min", "max"):
                 return Measure(aggregate, place.table, (place,))
             raise Unsettled
         return Measure(aggregate, place.table, (place,))  # type: ignore[arg-type]
+
+    def _multiplied(self, place: ColumnRef, times: ColumnRef, aggregate: str | None) -> Measure:
+        """Two columns of one row, or of a row and the one that it names."""
+        if not (self._adds(place) and self._adds(times)):
+            raise Unsettled
+        for one, other in ((place, times), (times, place)):
+            if paths.reaches_up(self._database, one.table, other.table):
+                return Measure(aggregate or "sum", one.table, (place, times))  # type: ignore[arg-type]
+        raise Unsettled
 
     def _counted(self, target: Target) -> Measure:
         """Rows; where a part of the name was said and each row stands for several, those: tickets of ticket sales."""
@@ -93,8 +111,8 @@ class Numbers(Places):
             return None
         for relation in sorted(self._database.relations, key=lambda r: self._distance(base, r.name)):
             named = {c.name: set(name_stems(c.name)) for c in relation.columns if c.numeric}
-            many = [n for n, words in named.items() if words & of_kind("many")]
             price = [n for n, words in named.items() if words & of_kind("price")]
+            many = [n for n, words in named.items() if words & of_kind("many") and n not in price]
             if len(many) == 1 and len(price) == 1 and self._distance(base, relation.name) < 6:
                 table = relation.name
                 return Measure("sum", table, (ColumnRef(table, many[0]), ColumnRef(table, price[0])))
@@ -123,7 +141,10 @@ class Numbers(Places):
             if not any(w.target == target for w in wanted):
                 wanted.append(Wanted("count" if target.table and not target.place else None, target))
             at = next(i for i, w in enumerate(wanted) if w.target == target)
-            havings.append(Having(at, limit.operator, limit.values[0] if limit.values else None))
+            if limit.operator == "in" and len(limit.values) == 2:
+                havings += [Having(at, ">=", limit.values[0]), Having(at, "<=", limit.values[1])]
+            else:
+                havings.append(Having(at, limit.operator, limit.values[0] if limit.values else None))
         counted = False
         if havings and len(wanted) > 1 and wanted[0].aggregate == "count" and wanted[0].target.table == draft.subject:
             counted = True  # "how many customers have more than 3 orders"

@@ -9,7 +9,7 @@ from mirror.query.other_data import paths
 from mirror.query.other_data.form import ColumnRef, Mean, Predicate, Presence
 from mirror.query.spec import ChartWish
 from mirror.schema.database import Column, Database
-from mirror.schema.names import dates, is_key, is_measure, label_columns
+from mirror.schema.names import dates, is_key, is_measure, is_year, label_columns
 
 _FAR = 0.25  # a step from table to table
 
@@ -247,8 +247,8 @@ class Places:
 
     def _time(self, time: object, place: ColumnRef | None, base: str) -> list[Predicate]:
         years = getattr(time, "years", ())
-        if place is None and years and not any(dates(r) for r in self._database.relations):
-            place = self._year_column(base)
+        if place is None and years and (own := self._own_years(base)):
+            place = own
             if time.operator == "between":  # type: ignore[attr-defined]
                 return [Predicate(place, ">=", (years[0],)), Predicate(place, "<=", (years[-1],))]
             return [Predicate(place, time.operator, (years[0],))]  # type: ignore[attr-defined]
@@ -264,6 +264,14 @@ class Places:
                 )
                 found.append(Predicate(place, operator, (text,)))  # type: ignore[arg-type]
         return found
+
+    def _own_years(self, base: str) -> ColumnRef | None:
+        """The column of years that a bare year is of: of a table without a date, or where no table has one."""
+        relation = self._database.relation(base)
+        own = [c for c in relation.columns if is_year(c)]
+        if len(own) == 1 and not any(c.temporal for c in relation.columns):
+            return ColumnRef(base, own[0].name)
+        return None if any(dates(r) for r in self._database.relations) else self._year_column(base)
 
     def _year_column(self, base: str) -> ColumnRef:
         for relation in sorted(self._database.relations, key=lambda r: self._distance(base, r.name)):
@@ -297,4 +305,4 @@ class Places:
         return tuple(found)
 
     def _chart(self) -> ChartWish:
-        return ChartWish(type=self._draft.chart) if self._draft.chart else ChartWish()  # type: ignore[arg-type]
+        return ChartWish(self._draft.chart, self._draft.log, self._draft.log)  # type: ignore[arg-type]

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from typing import Literal
 
-from mirror.language.other_data.spans import Span as Time
 from mirror.language.reading.lexemes import Token
 from mirror.words import phrasebook
 
@@ -34,6 +34,25 @@ _SOON = {"early": 0, "beginning": 0, "start": 0, "begin": 0, "end": 1, "close": 
 _NTH = {"1st": 1, "first": 1, "2nd": 2, "second": 2, "3rd": 3, "third": 3, "4th": 4, "fourth": 4, "last": 4}
 _SURE, _NO_YEAR, _BARE, _PART_OF = 0.0, 0.15, 0.05, 0.16
 _MOST_YEARS = 1_000
+
+
+@dataclass(frozen=True)
+class Time:
+    """A time that a question speaks of.
+
+    Attributes:
+        start: from this moment on, naive UTC, or None.
+        end: before this moment, or None.
+        phrase: the words for it.
+        operator, years: what was written, where it was bare years: what a column of years, or of any numbers, is
+            compared with; `between` has two. No years where a day, a month or a quarter was named.
+    """
+
+    start: datetime | None
+    end: datetime | None
+    phrase: str
+    operator: Literal["=", "<>", "<", "<=", ">", ">=", "between"] = "="
+    years: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,6 +80,13 @@ class _Period:
 @cache
 def _months() -> dict[str, int]:
     return {name: int(number) for name, number in phrasebook.numbers("calendar", "months").items()}
+
+
+def whole_year(number: object) -> Time | None:
+    """The year that a number may be; None for other numbers."""
+    if not isinstance(number, int) or not 1900 <= number <= 2100:
+        return None
+    return Time(datetime(number, 1, 1), datetime(number + 1, 1, 1), str(number), "=", (number,))
 
 
 def times_in(tokens: Sequence[Token], now: datetime) -> list[Said]:

@@ -7,6 +7,7 @@ value or a flag of the database, a quoted text, a table in a role.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 import numpy as np
 
@@ -95,6 +96,7 @@ class Items:
         return self.first_column + len(self.columns)
 
 
+@lru_cache(maxsize=8)  # the network and what weighs its readings look at the same ones
 def items_of(question: str, database: Database, now: datetime) -> Items:
     """The items of a question."""
     linker = linker_of(database)

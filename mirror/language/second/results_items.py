@@ -7,10 +7,9 @@ features and relations are those of questions over other data, with a few featur
 from collections.abc import Iterator
 from datetime import datetime
 
-from mirror.language.other_data.spans import Span
+from mirror.language.reading.times import Time, times_in
 from mirror.language.phrases import time_cues
 from mirror.language.reading.lexemes import Token, cut, stems
-from mirror.language.reading.times import times_in
 from mirror.language.second.items import (
     FEATURES,
     KIND,
@@ -111,7 +110,7 @@ def _times(tokens: list[Token], text: str, now: datetime) -> list[Literal]:
         place = next(places, found[0].start if found else None)
         if place is not None:
             end = min(len(tokens), place + len(words))
-            found.insert(0, Literal("time", place, end, Span(cue.start, cue.end, cue.phrase)))
+            found.insert(0, Literal("time", place, end, Time(cue.start, cue.end, cue.phrase)))
     return found
 
 

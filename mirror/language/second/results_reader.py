@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mirror.language.second.action_language import Inexpressible
 from mirror.language.second.network import trained
-from mirror.language.second.reader import BEAM, unread
+from mirror.language.second.second_reader import BEAM, unread
 from mirror.language.second.results_actions import ResultsReader
 from mirror.language.second.results_grammar import RESULTS_LANGUAGE
 from mirror.language.second.results_items import results_items

@@ -5,36 +5,39 @@ import json
 import logging
 import os
 import random
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import torch
 
 from mirror.language.ranking import ranker
+from mirror.language.ranking.ranker import trained
 from mirror.language.second import likeness, network
 from mirror.language.second.action_language import Inexpressible
-from mirror.language.second.actions import ASKED, Writer
+from mirror.language.second.form_actions import ASKED, Writer
 from mirror.language.second.items import items_of
 from mirror.language.second.results_grammar import RESULTS_LANGUAGE
 from mirror.language.second.results_reader import RESULTS_WEIGHTS
 from mirror.language.train import vectors, wikisql
-from mirror.language.train.examples import Example, vocabulary
-from mirror.language.train.judged import NOW, Judged, judged
+from mirror.language.train.batches import Example, vocabulary
+from mirror.language.train.judged import NOT_HERE, NOW, judged
 from mirror.language.train.learn import Learner, Part
+from mirror.language.train.phrases import examples as worded_by_rules
 from mirror.language.train.rank import fit
 from mirror.language.train.results_wordings import results_examples, results_profiles, results_wordings
 from mirror.language.train.wordings import database_of, for_ranking, for_reading, wordings
 
 _log = logging.getLogger(__name__)
 _LEAST, _LEAST_IN_RESULTS = 30, 4  # how often a stem must be there to have a place of its own
-_BY_RULES = 250  # examples per database
+_BY_RULES, _TO_RANK = 160, 40  # questions per database, to learn reading and ranking from
 
 
 def main() -> None:
     """Reads the command line. Two hours and a half on two cores, most of it the second reader."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "what", nargs="*", choices=("vectors", "reader", "results", "ranker", []), default=["reader", "ranker"]
+        "what", nargs="*", choices=("vectors", "reader", "results", "ranker", "card", []), default=["reader", "ranker"]
     )
     parser.add_argument("--folder", type=Path, default=Path("build/train"), help="checkpoints, to go on from")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
@@ -42,6 +45,8 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     torch.set_num_threads(given.threads)
     given.folder.mkdir(parents=True, exist_ok=True)
+    if "card" in given.what:
+        print(network.WEIGHTS.with_suffix(".json").read_text(), json.dumps(trained().card, indent=1), sep="")
     if "vectors" in given.what:
         _log.info("%d stems", vectors.write(likeness.TABLE))
     if "reader" in given.what:
@@ -49,7 +54,7 @@ def main() -> None:
     if "results" in given.what:
         _results(given.folder)
     if "ranker" in given.what:
-        _ranker(given.folder)
+        _ranker()
 
 
 def _reader(folder: Path) -> None:
@@ -60,9 +65,17 @@ def _reader(folder: Path) -> None:
     learner = Learner(vocabulary([*tables, *worded, *by_rules], _LEAST), folder, ASKED)
     if tables:
         learner.fit(Part("wikisql", tables, 2))
-    learner.fit(Part("by rules", [*by_rules, *worded], 4))
-    learner.fit(Part("wordings", [*worded, *rng.sample(by_rules, len(by_rules) // 6)], 14))
+    learner.fit(Part("by rules", [*by_rules, *worded], 2))
+    learner.fit(Part("wordings", [*worded, *rng.sample(by_rules, len(by_rules) // 10)], 7))
     learner.write(network.WEIGHTS)
+    card = {
+        "written": date.today().isoformat(),
+        "WikiSQL": len(tables),
+        "made by rules": len(by_rules),
+        "wordings": len(worded),
+        "databases": len(for_reading()),
+    }
+    network.WEIGHTS.with_suffix(".json").write_text(json.dumps(card, indent=1) + "\n")
 
 
 def _results(folder: Path) -> None:
@@ -97,22 +110,17 @@ def _worded(name: str) -> list[Example]:
     return found
 
 
-def _ranker(folder: Path) -> None:
-    questions = [q for name in for_ranking() for q in _judged(name, folder)]
-    answerable = [q for q in questions if q.voice != "not here"]
+def _ranker() -> None:
+    questions = [q for name in for_ranking() for q in judged(name, by_rules=_TO_RANK)]
+    answerable = [q for q in questions if q.voice != NOT_HERE]
     card = {
         "written": date.today().isoformat(),
         "questions": len(questions),
         "databases": len(for_ranking()),
         "right among the readings": round(sum(any(q.right) for q in answerable) / len(answerable), 3),
     }
-    fit(questions).write(ranker.WEIGHTS, card)
+    replace(fit(questions), card=card).write(ranker.WEIGHTS)
     _log.info("%s", json.dumps(card))
-
-
-def _judged(name: str, folder: Path) -> list[Judged]:
-    _log.info("reading the questions over %s", name)
-    return list(judged(name))
 
 
 if __name__ == "__main__":

@@ -1,20 +1,22 @@
-"""What the readers make of the wordings: each candidate with what speaks for it and whether its rows are right."""
+"""What the readers make of questions: each candidate with what speaks for it and whether its rows are right."""
 
+import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from mirror.data.data_source import QueryError, QueryStopped
-from mirror.data.guard.guard_errors import GuardError
-from mirror.evaluation.questions import Gold
-from mirror.evaluation.same_rows import difference
-from mirror.language.ranking.candidate import Rows
+from mirror.language.ranking.candidate import Rows, RowsOf
 from mirror.language.ranking.candidates import weighed
+from mirror.language.train.phrases import generate
 from mirror.language.train.wordings import not_here, opened, wordings
+from mirror.query.errors import Refusal
 from mirror.query.other_data.build import Built, build
-from mirror.table.table import Table
+from mirror.query.other_data.form import Asked
+from mirror.schema.database import Database
+from mirror.table.alike import holds
 
 NOW = datetime(2026, 11, 18, 12)  # the present of all wordings
+NOT_HERE, BY_RULES = "not here", "by rules"
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Judged:
     """One question.
 
     Attributes:
-        database, voice, text: whose it is and what it says; the voice `not here` cannot be answered.
+        database, voice, text: whose it is and what it says; NOT_HERE cannot be answered, BY_RULES was made by rules.
         features: of each candidate.
         right: whether each has the rows of the query that was worded.
         sealed: whether nobody may read the text.
@@ -36,32 +38,35 @@ class Judged:
     sealed: bool = False
 
 
-def judged(name: str, sealed: bool = False) -> Iterator[Judged]:
-    """The questions over one database, read and judged."""
-    with opened(name) as source:
-        database = source.schema()
-        tables: dict[str, Table | None] = {}
-
-        def table_of(built: Built) -> Table | None:
-            if built.sql not in tables:
-                try:
-                    tables[built.sql] = source.counted(built.sql)[0]
-                except (GuardError, QueryError, QueryStopped):
-                    tables[built.sql] = None
-            return tables[built.sql]
+def judged(name: str, sealed: bool = False, by_rules: int = 0) -> Iterator[Judged]:
+    """The questions over one database, read and judged, and so many made by rules."""
+    with opened(name) as (database, run):
 
         def rows_of(built: Built) -> Rows | None:
-            table = table_of(built)
-            return None if table is None else table.rows
+            return run(built.sql)
 
-        for wording in wordings(name, sealed):
-            right = table_of(build(wording.asked, database))
-            if right is None:
+        for voice, text, asked in _questions(name, database, sealed, by_rules):
+            right = _rows(asked, database, rows_of) if asked else None
+            if asked and right is None:
                 continue
-            found = weighed(wording.text, database, NOW, rows_of)
-            tables_found = [table_of(c.built) for c in found]
-            hits = tuple(t is not None and not difference(Gold(""), right, t) for t in tables_found)
-            yield Judged(name, wording.voice, wording.text, tuple(c.features for c in found), hits, sealed)
-        for text in not_here(name, sealed):
             found = weighed(text, database, NOW, rows_of)
-            yield Judged(name, "not here", text, tuple(c.features for c in found), (False,) * len(found), sealed)
+            rows = [rows_of(c.built) for c in found] if asked else []
+            hits = tuple(r is not None and right is not None and holds(r, right) for r in rows) or (False,) * len(found)
+            yield Judged(name, voice, text, tuple(c.features for c in found), hits, sealed)
+
+
+def _rows(asked: Asked, database: Database, rows_of: RowsOf) -> Rows | None:
+    try:
+        return rows_of(build(asked, database))
+    except Refusal:
+        return None
+
+
+def _questions(name: str, database: Database, sealed: bool, by_rules: int) -> Iterator[tuple[str, str, Asked | None]]:
+    """Voice, text and what is asked for; None where the data cannot answer it."""
+    for wording in wordings(name, sealed):
+        yield wording.voice, wording.text, wording.asked
+    for text in not_here(name, sealed):
+        yield NOT_HERE, text, None
+    for text, asked in generate(database, random.Random(name), by_rules):
+        yield BY_RULES, text, asked

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from mirror.language.second.action_language import ActionLanguage
-from mirror.language.train.examples import Arrays, Example, arrays_of, batches
+from mirror.language.train.batches import Arrays, Example, arrays_of, batches
 from mirror.language.train.model import SecondReader
 
 _log = logging.getLogger(__name__)

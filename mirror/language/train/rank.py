@@ -35,7 +35,7 @@ def fit(questions: Sequence[Judged], seed: int = 0) -> Ranker:
         optimizer.step()
         schedule.step()
     w, b, v = (p.detach().numpy() for p in (inner.weight, inner.bias, outer.weight[0]))
-    return Ranker(names, mean, scale, w, b, v, float(outer.bias))
+    return Ranker(names, mean, scale, w, b, v, outer.bias.item())
 
 
 def _first(told: torch.Tensor, right: torch.Tensor, owner: torch.Tensor) -> torch.Tensor:

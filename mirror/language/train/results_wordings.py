@@ -20,7 +20,7 @@ from mirror.evaluation.fixtures import NOW, fixtures
 from mirror.language.second.action_language import Inexpressible
 from mirror.language.second.results_actions import ResultsWriter
 from mirror.language.second.results_items import results_items
-from mirror.language.train.examples import Example
+from mirror.language.train.batches import Example
 from mirror.query.spec import QuerySpec
 from mirror.query.spec_text import asked_of
 from mirror.schema.profile import Profile

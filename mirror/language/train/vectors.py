@@ -46,5 +46,5 @@ def write(path: Path) -> int:
 def _folder(package: str) -> Path:
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
-        raise ImportError(f"The package {package} is missing: pip install 'mirror-embeddings[train]'.")
+        raise ImportError(f"The package {package} is missing: pip install 'mirror-bench[train]'.")
     return Path(found.submodule_search_locations[0])

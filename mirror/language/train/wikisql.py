@@ -11,9 +11,9 @@ from pathlib import Path
 from mirror.language.reading.lexemes import Token, cut, stems
 from mirror.language.reading.linking import Link, Linker
 from mirror.language.second.action_language import Inexpressible
-from mirror.language.second.actions import Writer
+from mirror.language.second.form_actions import Writer
 from mirror.language.second.items import Found, _links, assembled
-from mirror.language.train.examples import Example
+from mirror.language.train.batches import Example
 from mirror.query.other_data.form import Asked, ColumnRef, Measure, Predicate
 from mirror.schema.database import Column, Database, Relation
 from mirror.table.values import Value

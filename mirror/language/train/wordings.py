@@ -8,7 +8,7 @@ builds a reader. The writers saw the databases and the forms, and neither a read
 
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -18,16 +18,18 @@ from typing import Any
 import duckdb
 import yaml
 
-from mirror.data.process.other_data_process import OtherDataSource, shared
+from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import find
 from mirror.query.other_data.form import Asked
 from mirror.query.other_data.form_text import asked_of
 from mirror.schema.database import Database
+from mirror.table.values import Value
 
+Rows = tuple[tuple[Value | None, ...], ...]
 FOLDER = Path(__file__).parent
 _OPEN_DATABASES = FOLDER.parents[1] / "evaluation" / "foreign" / "open"
+_MOST_ROWS = 1000
 _RANKING = "nop"  # writers
-VOICES = ("plain", "terse", "boss", "chatty", "analyst", "foreign", "typo", "spoken")
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Wording:
     Attributes:
         database: name of the database.
         query: which of its queries, from 0 on, open and sealed ones each by themselves.
-        voice: one of VOICES.
+        voice: plain, terse, boss, chatty, analyst, foreign, typo or spoken.
         text: the words.
         asked: what they ask for.
         sealed: whether nobody may read it who builds a reader.
@@ -94,17 +96,35 @@ def for_reading() -> list[str]:
 @cache
 def database_of(name: str) -> Database:
     """The database as Mirror sees it."""
-    with opened(name) as source:
-        return source.schema()
+    with opened(name) as (database, _):
+        return database
 
 
 @contextmanager
-def opened(name: str) -> Iterator[OtherDataSource]:
-    """The database as a source, made by its script."""
+def opened(name: str) -> Iterator[tuple[Database, Callable[[str], Rows | None]]]:
+    """The database as Mirror sees it, made by its script, and what runs a statement there; None where it fails."""
     own = FOLDER / "wordings" / f"{name}.sql"
     script = own if own.is_file() else _OPEN_DATABASES / f"{name}.sql"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.duckdb"
         with duckdb.connect(str(path)) as connection:
             connection.execute(script.read_text())
-        yield shared(find(str(path)))
+        source = shared(find(str(path)))
+        database = source.schema()
+        source.close()
+
+        @cache
+        def run(sql: str) -> Rows | None:
+            try:
+                found = connection.execute(sql).fetchmany(_MOST_ROWS)
+            except duckdb.Error:
+                return None
+            return tuple(tuple(_plain(value) for value in row) for row in found)
+
+        # The scripts are our own, so the statements need no process of their own.
+        with duckdb.connect(str(path), read_only=True) as connection:
+            yield database, run
+
+
+def _plain(value: object) -> Value | None:
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench_engine.machine import cgroup, hardware, machine
-from db import schema
+from db import tables
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ CLOCK = "sys/devices/system/clocksource/clocksource0"
 
 
 def test_machine_has_the_columns_of_its_table() -> None:
-    assert set(machine.machine()) == {c.name for c in schema.machines.c}
+    assert set(machine.machine()) == {c.name for c in tables.machines.c}
 
 
 def test_id_lasts_and_hides_the_host(monkeypatch: pytest.MonkeyPatch) -> None:

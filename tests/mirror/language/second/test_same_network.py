@@ -17,7 +17,7 @@ from tests.mirror.language.second.results_questions import NOW, PROFILE, QUESTIO
 torch = pytest.importorskip("torch", reason="torch is needed for training alone")
 
 from mirror.language.train import learn  # noqa: E402
-from mirror.language.train.examples import Example, arrays_of, batch_of, vocabulary  # noqa: E402
+from mirror.language.train.batches import Example, arrays_of, batch_of, vocabulary  # noqa: E402
 from mirror.language.train.learn import Learner, Part  # noqa: E402
 
 

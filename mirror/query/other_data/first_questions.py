@@ -18,7 +18,7 @@ from mirror.schema.names import (
 MOST = 6
 
 
-def examples(database: Database) -> tuple[str, ...]:
+def first_questions(database: Database) -> tuple[str, ...]:
     """Up to six questions, those about the largest tables first."""
     tables = sorted((r for r in database.relations if not r.view), key=lambda r: -(r.rows or 0))
     found: dict[str, None] = {}
