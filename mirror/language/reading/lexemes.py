@@ -9,6 +9,7 @@ import snowballstemmer
 
 from mirror.language.reading.cues import irregular, kinds
 from mirror.table.values import Value
+from mirror.words import phrasebook
 
 _STEMMER = snowballstemmer.stemmer("english")
 _TOKEN = re.compile(
@@ -20,10 +21,8 @@ _TOKEN = re.compile(
     r"|(?P<word>[^\W_]+(?:'[^\W\d_]+)?)|(?P<comma>[,;])"
 )
 _SCALES = {"k": 1e3, "m": 1e6, "mio": 1e6, "bn": 1e9, "thousand": 1e3, "million": 1e6, "billion": 1e9, "hundred": 100}
-_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-_NUMBERS = {word: number for number, word in enumerate(_ONES.split())} | {
-    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "hundred": 100, "dozen": 12,
-}  # fmt: skip
+# Words that are a number by themselves: a thousand takes others with it.
+_NUMBERS = {word: int(n) for word, n in phrasebook.numbers("numbers", "cardinals").items() if n <= 100}
 _SHORT = {"can't": "can not", "won't": "will not", "cannot": "can not", "didnt": "did not", "dont": "do not",
           "doesnt": "does not", "havent": "have not", "hasnt": "has not", "isnt": "is not", "arent": "are not",
           "wasnt": "was not", "werent": "were not"}  # fmt: skip
