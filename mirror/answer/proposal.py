@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mirror.query.other_data.form import Asked
+from mirror.query.spec import QuerySpec
 
 
 @dataclass(frozen=True)
@@ -12,18 +13,25 @@ class Proposal:
 
     Attributes:
         text: the words.
-        form: what they mean; None where a language model wrote SQL.
+        form: what they mean over other data; None where a language model wrote SQL.
         sql: that SQL.
+        asked: what they mean over the results.
     """
 
     text: str
     form: Asked | None
     sql: str = ""
+    asked: QuerySpec | None = None
 
 
 def chosen(question: str, offered: Sequence[Proposal]) -> Asked | None:
     """The form that a question names by its words; None where it is none of those offered."""
     return next((p.form for p in offered if is_named(p, question)), None)
+
+
+def chosen_of_results(question: str, offered: Sequence[Proposal]) -> QuerySpec | None:
+    """The query over the results that a question names by its words; None where it is none of those offered."""
+    return next((p.asked for p in offered if is_named(p, question)), None)
 
 
 def is_named(offered: Proposal, question: str) -> bool:

@@ -5,10 +5,13 @@ from datetime import datetime
 from typing import Literal
 
 from mirror.answer.answer import Answer
-from mirror.answer.settled_benchmark import has_rows, settle
+from mirror.answer.proposal import chosen_of_results
+from mirror.answer.results_policy import NOT_CLEAR, Shown, answered_at_once, shown
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.followup import followup
 from mirror.language.grammar import grammar
+from mirror.language.ranking.results_readings import results_readings
+from mirror.language.ranking.settled_benchmark import has_rows, settle
 from mirror.model.free_sql import check_in
 from mirror.model.llm import Declined, LlmError, LlmFrontEnd, NeedsSql
 from mirror.query.agreement import Agreement, agreement
@@ -68,11 +71,13 @@ def read(question: str, sandbox: Sandbox, use_model: bool, now: datetime | None,
     if saved.exact:
         return Reading("saved", sql=saved.exact.sql, read_as=saved.exact.said, note=note)
     try:
+        if after and (asked := chosen_of_results(question, after.proposals)):
+            return _settled(Reading(asked=asked, note=note), question, sandbox, now)
         if after and after.asked and (asked := followup.read(question, after.asked, profile, now, after.table)):
             return _settled_after(Reading(asked=asked, note=note), question, sandbox, now, after)
         if use_model and LlmFrontEnd.configured():
             return _by_model(question, sandbox, profile, now, saved.nearest, note)
-        return _by_grammar(question, sandbox, now, Reading(note=note))
+        return _by_both(question, sandbox, now, Reading(note=note))
     except (Refusal, Ambiguity) as error:
         raise Unread(error, Reading(note=note)) from error
 
@@ -80,6 +85,18 @@ def read(question: str, sandbox: Sandbox, use_model: bool, now: datetime | None,
 def _by_grammar(question: str, sandbox: Sandbox, now: datetime | None, so_far: Reading) -> Reading:
     asked = grammar.parse(question, sandbox.schema(), now)
     return _settled(replace(so_far, engine="grammar", asked=asked), question, sandbox, now)
+
+
+def _by_both(question: str, sandbox: Sandbox, now: datetime | None, so_far: Reading) -> Reading:
+    """What the grammar and the network make of a question. Raises Refusal or Ambiguity, which may be Shown."""
+    found, cause = results_readings(question, sandbox, now, lambda text: _answered(text, sandbox, now))
+    if best := answered_at_once(found):
+        return replace(so_far, asked=best.asked, spec=best.spec, others=best.others)
+    if isinstance(cause, Ambiguity):
+        raise cause
+    if proposals := shown(found):
+        raise Shown(proposals)
+    raise cause or Refusal(NOT_CLEAR)
 
 
 def _settled(reading: Reading, question: str, sandbox: Sandbox, now: datetime | None) -> Reading:

@@ -8,6 +8,7 @@ from functools import cached_property
 from db.journal import open_results
 from mirror.answer.answer import Answer
 from mirror.answer.readers import Reading, Unread, read, with_rows
+from mirror.answer.results_policy import Shown
 from mirror.answer.subject import asked_back, ran, refused
 from mirror.answer.whole import with_whole
 from mirror.chart.choose import choose
@@ -71,6 +72,9 @@ class Results:
         try:
             reading = read(question, sandbox, use_model, now, after)
         except Unread as unread:
+            if isinstance(unread.cause, Shown):
+                back = replace(asked_back(question, unread.cause), proposals=unread.cause.proposals)
+                return _with_reading(back, unread.reading)
             if isinstance(unread.cause, Ambiguity):
                 back = asked_back(question, unread.cause)
                 if not (after and after.asked):  # else the choices are follow-ups

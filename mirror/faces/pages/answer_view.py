@@ -36,7 +36,8 @@ def show(trail: Trail, box: Sandbox) -> None:
         if answer.note:
             st.warning(plain(answer.note), icon=":material/info:")
     if answer.sql is None:
-        no_rows(answer, partial(flow.ask_anew, box=box), "suggestion")
+        ask = flow.follow_up if answer.proposals else flow.ask_anew  # what was offered is known by the answer before
+        no_rows(trail.reply or answer, partial(ask, box=box), "suggestion")
     else:
         _rows(trail, box)
     show_sent(trail.step.answer)
@@ -176,7 +177,7 @@ def no_rows(answer: Answer, ask: Callable[[str], None], key: str) -> None:
 
 def question_buttons(questions: tuple[str, ...], ask: Callable[[str], None], key: str) -> None:
     """Questions to click; `ask` takes the one that is clicked."""
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="small", key=f"choices-{key}"):  # long ones are wrapped, not cut
         for i, question in enumerate(questions):
             st.button(plain(question), key=f"{key}_{i}", on_click=ask, args=(question,))
 

@@ -34,6 +34,8 @@ _STYLE = """
 .stTextArea textarea {font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.86rem;}
 .st-key-trial thead {display: none;}
 .st-key-trail p {font-size: 0.92rem;}
+[class*="st-key-choices-"] button p {white-space: normal; overflow-wrap: anywhere; text-align: left;}
+[class*="st-key-choices-"] button {height: auto;}
 .mirror-status {color: #5b6875; font-size: 0.85rem; text-align: right;}
 @media (max-width: 640px) {
   .mirror-status {text-align: left;}

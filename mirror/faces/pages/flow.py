@@ -156,8 +156,13 @@ def wait(slot: DeltaGenerator, box: Sandbox) -> None:
                 raise
         _settle(pending)
         shown = trail()
-        if pending.rest and shown and shown.reply is None and shown.step.answer.status == "answered":
+        if pending.rest and shown and shown.reply is None and _goes_on(shown.step.answer):
             follow_up(pending.rest[0], box, pending.rest[1:])
+
+
+def _goes_on(answer: Answer) -> bool:
+    """Whether the next question of a link can be asked after an answer: a follow-up, or one of its choices."""
+    return answer.status == "answered" or bool(answer.proposals)
 
 
 def _show_progress(asking: Asking, slot: DeltaGenerator) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 WEIGHTS = Path(__file__).with_name("ranker.json")
+RESULTS_RANKER = Path(__file__).with_name("results_ranker.json")
 _NUMBERS = ("mean", "scale", "inner", "inner_bias", "outer")
 
 
@@ -58,8 +59,8 @@ class Ranker:
 
 
 @cache
-def trained() -> Ranker:
-    """The ranker that ships."""
-    held = json.loads(WEIGHTS.read_text())
+def trained(path: Path = WEIGHTS) -> Ranker:
+    """The ranker of a file that ships."""
+    held = json.loads(path.read_text())
     mean, scale, inner, inner_bias, outer = (np.array(held[name]) for name in _NUMBERS)
     return Ranker(tuple(held["names"]), mean, scale, inner, inner_bias, outer, held["bias"], held["card"])

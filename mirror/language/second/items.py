@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from mirror.language.reading.covers import linker_of, tokens_of
-from mirror.language.reading.lexemes import Token
+from mirror.language.reading.lexemes import Token, stems
 from mirror.language.reading.linking import Link, Linker, is_flag, name_stems
 from mirror.language.reading.times import Said
 from mirror.schema.database import Column, Database, Relation
@@ -180,6 +180,11 @@ def _kept(
     return tuple(tables), tuple(all_columns)
 
 
+@lru_cache(maxsize=4096)
+def _words_of_value(value: str) -> tuple[str, ...]:
+    return stems(value.replace("_", " "))[:MOST_NAME_WORDS]
+
+
 class Assembly:
     """Puts the arrays together: what is common to questions over databases and over the results."""
 
@@ -253,7 +258,7 @@ class Assembly:
         first = len(self._tokens) + len(self._table_at) + len(self._column_at)
         for i, literal in enumerate(self._literals):
             at = first + i
-            self._words.append(tuple(t.stem for t in self._tokens[literal.start : literal.end][:MOST_NAME_WORDS]))
+            self._words.append(self._words_of(literal))
             self._kinds[at] = KIND[f"lit_{literal.kind}"]
             for token in range(literal.start, min(literal.end, len(self._tokens))):
                 self._relate(token, at, "in literal", "holds")
@@ -267,6 +272,12 @@ class Assembly:
             for j, other in enumerate(self._literals):
                 if other.start < literal.end and literal.start < other.end:
                     self._relations[at, first + j] = RELATION["same words"]
+
+    def _words_of(self, literal: Literal) -> tuple[str, ...]:
+        """What it is said with; its own name where it is not said."""
+        if literal.start == literal.end:
+            return _words_of_value(str(literal.value))
+        return tuple(t.stem for t in self._tokens[literal.start : literal.end][:MOST_NAME_WORDS])
 
     def _timed(self, at: int, time: object) -> None:
         told = {"from": time.start, "until": time.end, "bare_year": time.years}  # type: ignore[attr-defined]

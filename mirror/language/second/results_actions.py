@@ -250,7 +250,7 @@ class ResultsWriter:
     def _order(self, spec: QuerySpec) -> None:
         if spec.order == _default_order(spec):
             return
-        columns = [m.column for m in spec.metrics[: len(PLACES)]]
+        columns = [m.alias for m in spec.metrics[: len(PLACES)]]
         for i, order in enumerate(spec.order):
             self._say("," if i else "order")
             if order.column in columns:
@@ -532,7 +532,7 @@ class ResultsReader:
             if place := self._said(*PLACES):
                 if PLACES.index(place) >= len(metrics):
                     raise Inexpressible("order")
-                column = metrics[PLACES.index(place)][1].column
+                column = metrics[PLACES.index(place)][1].alias
             else:
                 column = self._said("trials") or self._pointed_column()[1]
             found.append(Order(column, self._take() == "desc"))

@@ -4,18 +4,23 @@ Benchmarks take the part of tables. Curves of training and facts of machines are
 features and relations are those of questions over other data, with a few features more.
 """
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import cache
 
-from mirror.language.reading.times import Time, times_in
+import numpy as np
+
 from mirror.language.phrases import time_cues
 from mirror.language.reading.lexemes import Token, cut, stems
+from mirror.language.reading.linking import Link
+from mirror.language.reading.times import Time, days_in, times_in
 from mirror.language.second.items import (
     FEATURES,
     KIND,
-    MOST_COLUMNS,
     MOST_NAME_WORDS,
     MOST_TOKENS,
+    RELATION,
     Assembly,
     Found,
     Items,
@@ -23,16 +28,16 @@ from mirror.language.second.items import (
 )
 from mirror.language.second.likeness import vectors_of
 from mirror.language.second.results_numbers import HOW, UNIT_OF, NumberSaid, numbers_of, plain
-from mirror.language.second.results_phrases import CURVES, MACHINES, RESULTS, Phrases, phrases_of
+from mirror.language.second.results_phrases import CURVES, MACHINES, RESULTS, Phrases, phrases_of, statuses
 from mirror.query.errors import Impossible, Refusal
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
 from mirror.table.values import Value
 
-MOST_LITERALS, MOST_TIMES, MOST_NUMBERS, MOST_BENCHMARKS = 36, 6, 20, 12
+MOST_LITERALS, MOST_TIMES, MOST_NUMBERS, MOST_BENCHMARKS, MOST_COLUMNS, MOST_UNSAID = 36, 8, 20, 12, 100, 110
 RESULTS_FEATURES = (
     *FEATURES, "metric", "axis", "info", "curve", "fact", "measured", "higher", "lower", "said value", "family",
-    *HOW,
+    "unsaid", *HOW,
 )  # fmt: skip
 _COMMON = (
     "method", "dataset", "embedding_dim", "batch_size", "compression", "direction", "machine", "threads", "num_tables",
@@ -50,7 +55,8 @@ def results_items(question: str, profile: Profile, now: datetime) -> Items:
     tokens = cut(text)[:MOST_TOKENS]
     phrases = phrases_of(profile)
     links = list(_links(tokens, phrases))
-    literals = _literals(tokens, links, text, now)
+    said = _literals(tokens, links, text, now)
+    literals = (*said, *_unsaid(profile, said, len(tokens)))
     benchmarks, columns = _benchmarks(profile, links), _columns(profile, tokens, links)
     return _OfResults(profile, tokens, benchmarks, columns, literals, links).items()
 
@@ -61,6 +67,7 @@ def pointer_of(column: tuple[str, str]) -> str:
     return "<metric>" if table == CURVES or (table == RESULTS and _role(name) == "metric") else "<column>"
 
 
+@cache
 def _role(name: str) -> str:
     return catalog.entry(name).role
 
@@ -90,13 +97,29 @@ def _literals(tokens: list[Token], links: list[Found], text: str, now: datetime)
     return (*numbers, *times, *values)[:MOST_LITERALS]
 
 
+def _unsaid(profile: Profile, said: Sequence[Literal], behind: int) -> list[Literal]:
+    """The other values that texts may have: "without gradients" says `forward` in words that nobody has listed."""
+    known = {(k.link.column, k.value) for k in said if k.link}
+    held = [(c, v) for c in _told_by_values() for v in profile.values(c)]
+    held += [("status", status) for status in statuses()]
+    left = [at for at in held if at not in known][:MOST_UNSAID]
+    return [Literal("value", behind, behind, value, Link("val", RESULTS, column, value)) for column, value in left]
+
+
+@cache
+def _told_by_values() -> tuple[str, ...]:
+    """Columns whose few values are words."""
+    texts = [e.name for e in catalog.entries().values() if e.type == "text" and e.role == "axis"]
+    return (*(name for name in texts if name not in ("benchmark", "method")), "verdict", "method")
+
+
 def _times(tokens: list[Token], text: str, now: datetime) -> list[Literal]:
     """The times of the calendar, and the one that the grammar of the results finds, to the minute."""
     said = times_in(tokens, now)
     found = [Literal("time", t.start, t.end, t.time) for t in said if t.end <= MOST_TOKENS]
-    for i, token in enumerate(tokens):  # "before and after 2026-11-01": the day itself too
-        days = times_in([token], now) if token.kind == "date" else []
-        found += [Literal("time", i, i + 1, day.time) for day in days if all(day.time != k.value for k in found)]
+    for day in days_in(tokens, now):  # "before and after november 1": the day itself too
+        if day.end <= MOST_TOKENS and all(day.time != k.value for k in found):
+            found.append(Literal("time", day.start, day.end, day.time))
     try:
         cue = time_cues.find(text, now)[0]
     except (Refusal, Impossible):
@@ -145,7 +168,7 @@ def _known(profile: Profile) -> list[tuple[str, str]]:
 def _is_there(at: tuple[str, str], profile: Profile) -> bool:
     table, name = at
     if table == CURVES:
-        return name in profile.curves
+        return name in profile.curves and not name[-1].isdigit()  # one of a row's many: only where it is named
     if table == MACHINES or name in _COMMON or _role(name) in _ALWAYS:
         return True
     if _role(name) == "axis":
@@ -159,6 +182,7 @@ def _alike(tokens: list[Token], columns: list[tuple[str, str]]) -> dict[tuple[st
     return {at: float((vectors_of(_words(at)) @ asked.T).max(initial=0.0)) for at in columns}
 
 
+@cache
 def _words(at: tuple[str, str]) -> tuple[str, ...]:
     """The stems of a column's name and label, and of what else it is called."""
     table, name = at
@@ -195,6 +219,8 @@ class _OfResults(Assembly):
                 self._put_number(made.first_literal + i, literal)
             elif isinstance(literal.value, tuple):
                 self._set(made.first_literal + i, "family")
+            elif literal.kind == "value" and literal.start == literal.end:
+                self._set(made.first_literal + i, "unsaid")
         return made
 
     def _put_tables(self) -> None:
@@ -207,6 +233,7 @@ class _OfResults(Assembly):
                 self._relate(at, other, "table", "table")
 
     def _put_columns(self) -> None:
+        self._beside()
         for (table, name), at in self._column_at.items():
             self._words.append(_words((table, name)))
             entry = catalog.entry(name)
@@ -214,13 +241,18 @@ class _OfResults(Assembly):
             self._kinds[at] = KIND[kind if kind in KIND else "text"]
             role = {CURVES: "curve", MACHINES: "fact"}.get(table, entry.role)
             self._set(at, *(f for f in (role, entry.better) if f in self._feature))
-            self._beside(at, table, name)
+            self._measured(at, table, name)
 
-    def _beside(self, at: int, table: str, name: str) -> None:
-        """What a column is measured in, and the columns of its kind."""
-        for (other_table, other), place in self._column_at.items():
-            if other_table == table and (table != RESULTS or _role(other) == _role(name)):
-                self._relate(at, place, "beside", "beside")
+    def _beside(self) -> None:
+        """Columns of one kind stand beside one another."""
+        alike: dict[tuple[str, str | None], list[int]] = defaultdict(list)
+        for (table, name), at in self._column_at.items():
+            alike[table, _role(name) if table == RESULTS else None].append(at)
+        for places in alike.values():
+            self._relations[np.ix_(places, places)] = RELATION["beside"]
+
+    def _measured(self, at: int, table: str, name: str) -> None:
+        """The benchmarks that a column is measured in."""
         for benchmark, place in self._table_at.items():
             training = table == CURVES and benchmark == "training"
             held = name in self._profile.metrics(benchmark) or bool(self._profile.values(name, benchmark))

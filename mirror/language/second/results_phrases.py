@@ -18,6 +18,7 @@ RESULTS, CURVES, MACHINES = "results", "curves", "machines"  # tables of columns
 _SYNONYM, _PART_OF_VALUE, _FAMILY = 0.05, 0.5, 0.45
 _LONGEST = 7
 _TYPO_ALIKE = 0.8
+_MOST_CORRECTED = 10_000
 # Text columns whose values are named in parts: "epyc", "the hashes".
 _FAMILIES = ("method", "dataset")
 _STATUS = "status:"
@@ -27,6 +28,12 @@ _BESIDE_THEIR_COLUMN = 0.3
 _SAYS_NOTHING = frozenset(
     ("of", "the", "a", "an", "per", "in", "by", "with", "to", "and", "or", "how", "what", "which")
 )
+
+
+def statuses() -> dict[str, Sequence[str]]:
+    """How trials may end, each with what that is called."""
+    said = phrasebook.phrases("outcomes", "results").items()
+    return {meaning.removeprefix(_STATUS): phrases for meaning, phrases in said if meaning.startswith(_STATUS)}
 
 
 def phrases_of(profile: Profile) -> "Phrases":
@@ -62,9 +69,10 @@ class Phrases:
         for machine, names in _machine_names(values.get("machine", ())).items():
             for name in names:
                 self._put(stems(name), Link("val", RESULTS, "machine", machine, 0.2))
-        for meaning, phrases in phrasebook.phrases("outcomes", "results").items():
-            for phrase in phrases if meaning.startswith(_STATUS) else ():
-                self._put(stems(phrase), Link("val", RESULTS, "status", meaning.removeprefix(_STATUS)))
+        for status, phrases in statuses().items():
+            for phrase in phrases:
+                self._put(stems(phrase), Link("val", RESULTS, "status", status))
+        self._corrected: dict[str, list[Link]] = {}
         self.longest = min(_LONGEST, max(map(len, self._index)))
         self._vocabulary = sorted({p[0] for p in self._index if len(p) == 1 and len(p[0]) >= 3 and p[0].isalpha()})
 
@@ -118,8 +126,13 @@ class Phrases:
         """What a word that names nothing may be a slip of."""
         if len(token.text) < 4 or not token.text.isalpha():
             return []
-        close = difflib.get_close_matches(token.stem, self._vocabulary, n=2, cutoff=_TYPO_ALIKE)
-        return [_at_cost(k, k.cost + TYPO) for word in close for k in self.at((word,))[:3]]
+        known = self._corrected.get(token.stem)
+        if known is None:
+            close = difflib.get_close_matches(token.stem, self._vocabulary, n=2, cutoff=_TYPO_ALIKE)
+            known = [_at_cost(k, k.cost + TYPO) for word in close for k in self.at((word,))[:3]]
+            if len(self._corrected) < _MOST_CORRECTED:
+                self._corrected[token.stem] = known
+        return known
 
 
 def _at_cost(link: Link, cost: float) -> Link:

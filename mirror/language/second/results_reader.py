@@ -1,4 +1,4 @@
-"""Questions over the results read by a network alone: asked forms, completed, with what they leave unread."""
+"""Questions over the results read by a network alone: forms as they were asked, with what they leave unread."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,13 +6,10 @@ from pathlib import Path
 
 from mirror.language.second.action_language import Inexpressible
 from mirror.language.second.network import trained
-from mirror.language.second.second_reader import BEAM, unread
 from mirror.language.second.results_actions import ResultsReader
 from mirror.language.second.results_grammar import RESULTS_LANGUAGE
 from mirror.language.second.results_items import results_items
-from mirror.query.check import SpecError, check
-from mirror.query.complete import complete
-from mirror.query.errors import Ambiguity, Refusal
+from mirror.language.second.second_reader import BEAM, unread
 from mirror.query.spec import QuerySpec
 from mirror.schema.profile import Profile
 
@@ -27,13 +24,11 @@ class SecondResultsReading:
 
     Attributes:
         asked: the form as it was asked.
-        spec: the same, completed with what the results leave open.
         score: logarithm of its probability.
         unread: numbers, times and negations that it leaves out.
     """
 
     asked: QuerySpec
-    spec: QuerySpec
     score: float
     unread: tuple[str, ...]
 
@@ -41,7 +36,7 @@ class SecondResultsReading:
 def second_results_readings(
     question: str, profile: Profile, now: datetime, beam: int = BEAM
 ) -> list[SecondResultsReading]:
-    """The likeliest readings, the likeliest first; none where no network ships or no form can be answered."""
+    """The likeliest readings, the likeliest first; none where no network ships or the question has no words."""
     network = trained(RESULTS_WEIGHTS, RESULTS_LANGUAGE)
     if network is None:
         return []
@@ -52,10 +47,7 @@ def second_results_readings(
     for line in network.lines(items, beam):
         try:
             asked = ResultsReader(line.actions, items, profile).asked()
-            spec = complete(asked, profile, question)
-            check(spec)
-        except (Inexpressible, Refusal, Ambiguity, SpecError, KeyError):
+        except (Inexpressible, KeyError):
             continue
-        left = unread(items, line.actions, _DENIED)
-        found.setdefault(asked, SecondResultsReading(asked, spec, line.score, left))
+        found.setdefault(asked, SecondResultsReading(asked, line.score, unread(items, line.actions, _DENIED)))
     return list(found.values())

@@ -25,11 +25,13 @@ from mirror.language.train.judged import NOT_HERE, NOW, judged
 from mirror.language.train.learn import Learner, Part
 from mirror.language.train.phrases import examples as worded_by_rules
 from mirror.language.train.rank import fit
-from mirror.language.train.results_wordings import results_examples, results_profiles, results_wordings
+from mirror.language.train.results_wordings import for_ranking as for_results_ranking
+from mirror.language.train.results_wordings import results_examples, results_wordings
 from mirror.language.train.wordings import database_of, for_ranking, for_reading, wordings
 
 _log = logging.getLogger(__name__)
 _LEAST, _LEAST_IN_RESULTS = 30, 4  # how often a stem must be there to have a place of its own
+_RESULTS_EPOCHS = 10
 _BY_RULES, _TO_RANK = 160, 40  # questions per database, to learn reading and ranking from
 
 
@@ -79,13 +81,15 @@ def _reader(folder: Path) -> None:
 
 
 def _results(folder: Path) -> None:
-    """The second reader of the results; where that of other data is there already, it goes on from it."""
-    learnt, checked = results_examples(list(results_wordings()), results_profiles(folder / "profiles.json"))
-    _log.info("%d examples to learn, %d to check by", len(learnt), len(checked))
-    learner = Learner(vocabulary(learnt, _LEAST_IN_RESULTS), folder, RESULTS_LANGUAGE)
-    if network.WEIGHTS.is_file():
-        learner.begin_with(network.WEIGHTS, ASKED)
-    learner.fit(Part("results", learnt, 20), checked)
+    """The second reader of the results, which goes on from that of other data, and its ranker."""
+    worded = list(results_wordings())
+    learnt = [w for w in worded if not for_results_ranking(w)]
+    examples = list(results_examples(learnt, thinned=True))
+    checked = list(results_examples([w for w in worded if for_results_ranking(w)]))
+    _log.info("%d examples to learn, %d to check by", len(examples), len(checked))
+    learner = Learner(vocabulary(examples, _LEAST_IN_RESULTS), folder, RESULTS_LANGUAGE)
+    learner.begin_with(network.WEIGHTS, ASKED)
+    learner.fit(Part("results", examples, _RESULTS_EPOCHS), checked)
     learner.write(RESULTS_WEIGHTS)
 
 

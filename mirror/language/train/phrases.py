@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from mirror.language.second.form_actions import Inexpressible, Writer
+from mirror.language.second.action_language import Inexpressible
+from mirror.language.second.form_actions import Writer
 from mirror.language.second.items import items_of
 from mirror.language.train.batches import Example
 from mirror.language.train.phrase_names import Unsayable, phrases

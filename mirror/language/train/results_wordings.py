@@ -1,32 +1,34 @@
 """Questions over the results in the words of several people: what the second reader of the results learns from.
 
-`results/NAME.yaml` lists queries as `mirror.query.spec_text` writes them, each with its wordings by voice. Questions of
-the evaluation are none of them. What a question is about is the results of one of the evaluation's fixtures, another
-for each wording.
+`results/NAME.yaml` lists queries as `mirror.language.train.spec_text` writes them, each with its wordings by voice, and
+`results/NAME_not_here.txt` questions that results cannot answer. They were written for results that hold what
+`results/profile.json` says. Questions of the evaluation are none of them. Of so many queries one is not learnt from:
+the ranker is fitted on those.
 """
 
 import hashlib
 import json
-import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
 
-from mirror.data.process.sandbox import Sandbox
-from mirror.evaluation.fixture_trials import build
-from mirror.evaluation.fixtures import NOW, fixtures
 from mirror.language.second.action_language import Inexpressible
 from mirror.language.second.results_actions import ResultsWriter
 from mirror.language.second.results_items import results_items
 from mirror.language.train.batches import Example
+from mirror.language.train.judged import NOW
 from mirror.query.spec import QuerySpec
-from mirror.query.spec_text import asked_of
+from mirror.language.train.spec_text import asked_of
 from mirror.schema.profile import Profile
+from mirror.table.values import Value
 
 _FOLDER = Path(__file__).with_name("results")
-_CHECKED = 12  # of so many queries one is only checked
+_RANKED = 5  # of so many queries one is kept for ranking
+_KEPT = 0.6  # of the values of results that are thinned
 
 
 @dataclass(frozen=True)
@@ -55,22 +57,46 @@ def results_wordings() -> Iterator[ResultsWording]:
                 yield ResultsWording(str(query["id"]), voice, str(text), asked)
 
 
-def results_examples(
-    wordings: Sequence[ResultsWording], profiles: Sequence[Profile]
-) -> tuple[list[Example], list[Example]]:
-    """(examples to learn, examples of other queries to check by); those that no line of actions says are left out."""
-    learnt: list[Example] = []
-    checked: list[Example] = []
+def not_here() -> Iterator[str]:
+    """Questions that no results of this kind answer."""
+    for path in sorted(_FOLDER.glob("*_not_here.txt")):
+        yield from path.read_text().splitlines()
+
+
+def for_ranking(wording: ResultsWording) -> bool:
+    """Whether the network does not learn from a wording."""
+    return _number(wording.query) % _RANKED == 0
+
+
+def worded_for() -> Profile:
+    """What the results hold that the wordings were written for."""
+    return Profile.from_dict(json.loads((_FOLDER / "profile.json").read_text()))
+
+
+def results_examples(wordings: Sequence[ResultsWording], thinned: bool = False) -> Iterator[Example]:
+    """Each wording over the results that it was written for; `thinned` also over results that hold less.
+
+    Those that no line of actions says are left out.
+    """
+    own, rng = worded_for(), random.Random(0)
     for wording in wordings:
-        start = _number(f"{wording.query} {wording.voice}")
-        for i in range(len(profiles)):
-            try:
-                made = _example(wording, profiles[(start + i) % len(profiles)])
-            except Inexpressible:
-                continue
-            (learnt if _number(wording.query) % _CHECKED else checked).append(made)
-            break
-    return learnt, checked
+        for profile in (own, _thinned(own, wording.asked, rng)) if thinned else (own,):
+            with suppress(Inexpressible):
+                yield _example(wording, profile)
+
+
+def _thinned(profile: Profile, asked: QuerySpec, rng: random.Random) -> Profile:
+    """A profile with a part of the values only, those that a query names among them."""
+    named = {(f.column, v) for f in (*asked.filters, *([asked.against] if asked.against else [])) for v in f.values}
+
+    def kept(held: Mapping[str, tuple[Value, ...]]) -> dict[str, tuple[Value, ...]]:
+        return {
+            c: tuple(v for v in values if (c, v) in named or c == "benchmark" or rng.random() < _KEPT)
+            for c, values in held.items()
+        }
+
+    of_each = {b: kept(held) for b, held in profile.distinct_by_benchmark.items()}
+    return replace(profile, distinct=kept(profile.distinct), distinct_by_benchmark=of_each)
 
 
 def _example(wording: ResultsWording, profile: Profile) -> Example:
@@ -80,15 +106,3 @@ def _example(wording: ResultsWording, profile: Profile) -> Example:
 
 def _number(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
-
-
-def results_profiles(kept: Path) -> list[Profile]:
-    """What each fixture of the evaluation holds; kept in a file, since building them takes a minute."""
-    if not kept.is_file():
-        with tempfile.TemporaryDirectory() as folder:
-            found = []
-            for fixture in (*fixtures("categories"), *fixtures("paraphrases")):
-                with Sandbox(str(build(fixture, Path(folder)))) as sandbox:
-                    found.append(sandbox.schema().to_dict())
-        kept.write_text(json.dumps(found))
-    return [Profile.from_dict(held) for held in json.loads(kept.read_text())]

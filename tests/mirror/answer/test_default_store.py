@@ -7,7 +7,7 @@ import pytest
 from db import journal
 from db.journal import open_results
 from db.settings import examples_dir
-from mirror.answer import settled_benchmark
+from mirror.language.ranking import settled_benchmark
 from mirror.answer.answer import Answer
 from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox

@@ -10,7 +10,7 @@ from mirror.language.grammar import grammar
 from mirror.query.check import SpecError
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import ChartWish, Filter, Metric, Order, QuerySpec
-from mirror.query.spec_text import asked_of, text_of
+from mirror.language.train.spec_text import asked_of, text_of
 
 SPECS = [
     (

@@ -14,7 +14,7 @@ from mirror.table.wording import join
 
 # As many times as many trials as the next benchmark has: with fewer, either may be meant.
 CLEARLY = 8
-_MOST_OTHERS = 3
+_MOST_OTHERS, _MOST_WAYS = 3, 2
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,12 @@ def settle(asked: QuerySpec, question: str, sandbox: Sandbox, is_answered: Calla
     try:
         return Settled(complete(asked, profile, question))
     except SeveralBenchmarks as several:
-        told = _trials(asked, several, sandbox)
-        first, *rest = sorted(several.benchmarks, key=lambda b: -told[b])
-        others = [b for b in rest if told[b]]
-        if told[first] == 0:
+        told = _told(asked, several, sandbox)
+        if not told:
             raise
-        choices = {b: _choice(question, b) for b in (first, *others)}
-        if any(CLEARLY * told[b] > told[first] for b in others):
+        first, *others = told
+        choices = {b: _choice(question, b) for b in told}
+        if not _is_clear(told):
             leading = [b for b in choices if is_answered(choices[b])]
             if len(leading) > 1:
                 raise Ambiguity(
@@ -56,14 +55,46 @@ def settle(asked: QuerySpec, question: str, sandbox: Sandbox, is_answered: Calla
                     tuple(choices[b] for b in leading[:_MOST_OTHERS]),
                 ) from several
             first = next(iter(leading), first)
-        spec = complete(_in(asked, first), profile, question)
-        rest = [f"{b} {told[b]:,}" for b in others if b != first]
-        beside = f"; {join(rest)}" if rest else ""
-        spec = replace(
-            spec, notes=(*spec.notes, f"benchmark {first}, which has most to say ({told[first]:,} trials{beside})")
-        )
+        spec = _named(complete(_in(asked, first), profile, question), first, told)
         offered = [choices[b] for b in others if b != first and is_answered(choices[b])]
         return Settled(spec, tuple(offered[:_MOST_OTHERS]))
+
+
+def settled_ways(asked: QuerySpec, question: str, sandbox: Sandbox) -> tuple[list[tuple[QuerySpec, QuerySpec]], bool]:
+    """(query, completed) in each benchmark that most trials tell of, and whether the first of them is clearly meant.
+
+    Raises Refusal or Ambiguity, where no benchmark could answer.
+    """
+    profile = sandbox.schema()
+    try:
+        return [(asked, complete(asked, profile, question))], True
+    except SeveralBenchmarks as several:
+        told = _told(asked, several, sandbox)
+        if not told:
+            raise
+        meant = {b: _named(complete(_in(asked, b), profile, question), b, told) for b in list(told)[:_MOST_WAYS]}
+        if _is_clear(told):
+            return [(asked, next(iter(meant.values())))], True
+        return [(_in(asked, b), spec) for b, spec in meant.items()], False
+
+
+def _told(asked: QuerySpec, several: SeveralBenchmarks, sandbox: Sandbox) -> dict[str, int]:
+    """The benchmarks that have trials, with how many, the most first."""
+    told = _trials(asked, several, sandbox)
+    return {b: told[b] for b in sorted(several.benchmarks, key=lambda b: -told[b]) if told[b]}
+
+
+def _is_clear(told: dict[str, int]) -> bool:
+    first, *others = told.values()
+    return all(CLEARLY * other <= first for other in others)
+
+
+def _named(spec: QuerySpec, benchmark: str, told: dict[str, int]) -> QuerySpec:
+    """With a note which benchmark was taken, and why."""
+    rest = [f"{b} {n:,}" for b, n in told.items() if b != benchmark]
+    beside = f"; {join(rest)}" if rest else ""
+    note = f"benchmark {benchmark}, which has most to say ({told[benchmark]:,} trials{beside})"
+    return replace(spec, notes=(*spec.notes, note))
 
 
 def has_rows(spec: QuerySpec, sandbox: Sandbox) -> bool:
