@@ -1,12 +1,14 @@
-"""How a question about other data is read: what its words may be, the readings with their costs, why the first won."""
+"""How a question is read: what its words may be, the readings with their costs, why the first won."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from math import exp
 
 from mirror.answer.policy import AT_ONCE, SHOWN, Decision
+from mirror.answer.results_question import question_of
 from mirror.language.ranking.candidate import Candidate
-from mirror.language.ranking.ranker import trained
+from mirror.language.ranking.ranker import RESULTS_RANKER, trained
+from mirror.language.ranking.results_evidence import ResultsCandidate
 from mirror.language.reading.covers import Span, covers_of, linker_of, spans_of, tokens_of
 from mirror.query.other_data.form_sentence import sentence
 from mirror.query.other_data.form_text import text_of
@@ -69,17 +71,38 @@ def _reading(number: int, reading: Candidate, database: Database) -> Iterator[st
         yield f"       by the network: probability {exp(reading.second.score):.2f}"
 
 
+def results_readings_in_words(found: Sequence[ResultsCandidate], cause: Exception | None) -> str:
+    """The readings of a question over the results, each with its chance and who reads so."""
+    grammar = f"The grammar does not read it: {str(cause).splitlines()[0]}" if cause else ""
+    parts = [grammar] if grammar else []
+    lines = []
+    for i, reading in enumerate(found, 1):
+        by = ["the grammar"] if reading.by_grammar else []
+        by += [f"the network, probability {exp(reading.second.score):.2f}"] if reading.second else []
+        left = f", leaves out {', '.join(reading.second.unread)}" if reading.second and reading.second.unread else ""
+        lines.append(f"  {i}  chance {reading.chance:.2f}, by {' and '.join(by)}{left}: {question_of(reading.asked)}")
+    if lines:
+        parts.append("Readings:\n" + "\n".join(lines))
+    if len(found) > 1:
+        gains = trained(RESULTS_RANKER).gains(found[1].features, found[0].features)
+        parts.append(_behind(found[0].chance - found[1].chance, gains))
+    return "\n\n".join(parts)
+
+
 def _listed(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _why(first: Candidate, second: Candidate) -> str:
     """What sets the two apart: which of the first's features would raise the chance of the second most."""
-    gains = trained().gains(second.features, first.features)
+    return _behind(first.chance - second.chance, trained().gains(second.features, first.features))
+
+
+def _behind(by: float, gains: Sequence[tuple[str, float]]) -> str:
     told = ", ".join(
         f"“{name}” like the first's {gain:+.2f}" for name, gain in gains[:_MOST_GAINS] if gain > _LEAST_TERM
     )
-    behind = f"The second reading's chance is {first.chance - second.chance:.2f} lower."
+    behind = f"The second reading's chance is {by:.2f} lower."
     return f"{behind} What would raise it most: {told}." if told else behind
 
 

@@ -6,10 +6,11 @@ from typing import Literal
 
 from mirror.answer.answer import Answer
 from mirror.answer.proposal import chosen_of_results
-from mirror.answer.results_policy import NOT_CLEAR, Shown, answered_at_once, shown
+from mirror.answer.results_policy import NOT_CLEAR, Shown, proposals
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.followup import followup
 from mirror.language.grammar import grammar
+from mirror.language.ranking.results_decision import answered_at_once, shown
 from mirror.language.ranking.results_readings import results_readings
 from mirror.language.ranking.settled_benchmark import has_rows, settle
 from mirror.model.free_sql import check_in
@@ -94,8 +95,8 @@ def _by_both(question: str, sandbox: Sandbox, now: datetime | None, so_far: Read
         return replace(so_far, asked=best.asked, spec=best.spec, others=best.others)
     if isinstance(cause, Ambiguity):
         raise cause
-    if proposals := shown(found):
-        raise Shown(proposals)
+    if offered := shown(found):
+        raise Shown(proposals(offered))
     raise cause or Refusal(NOT_CLEAR)
 
 

@@ -15,6 +15,7 @@ from mirror.chart.choose import choose
 from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox, shared
+from mirror.language.ranking.results_readings import results_readings
 from mirror.language.requests import actions
 from mirror.model import llm_summary
 from mirror.query.errors import Ambiguity
@@ -92,8 +93,11 @@ class Results:
         return _reworded(_with_reading(answer, reading))
 
     def explain(self, question: str, now: datetime | None) -> str:
-        """Nothing: the form that `as_text.explained` shows says all."""
-        return ""
+        """The readings of the grammar and of the network, whoever answers it. Raises one of FAILURES."""
+        from mirror.answer.explained import results_readings_in_words  # here, since it loads the readers of other data
+
+        found, cause = results_readings(question, self.source, now, lambda _: True)
+        return results_readings_in_words(found, cause)
 
     def run_sql(self, sql: str, question: str = "", spec: QuerySpec | None = None) -> Answer:
         """The answer of a statement. Never raises.

@@ -1,11 +1,16 @@
 """What both readers make of questions over the results: readings, what speaks for them, whether they are right."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from db.journal import open_results
 from mirror.data.process.sandbox import Sandbox
+from mirror.language.ranking.ranker import RESULTS_RANKER, trained
+from mirror.language.ranking.results_decision import answered_at_once, shown
+from mirror.language.ranking.results_evidence import ResultsCandidate
 from mirror.language.ranking.results_readings import weighed
 from mirror.language.ranking.settled_benchmark import settled_ways
 from mirror.language.train.judged import NOT_HERE, NOW, Judged
@@ -17,7 +22,31 @@ from mirror.table.alike import holds
 _MOST_ROWS = 400
 
 
-def results_judged(wordings: Sequence[ResultsWording], others: Sequence[str] = ()) -> Iterator[Judged]:
+@dataclass(frozen=True)
+class ResultsJudged:
+    """One question over the results.
+
+    Attributes:
+        wording: what it says and what is asked for; None for a question that the results cannot answer.
+        found: its readings.
+        right: whether each has the rows of the query that was worded.
+        asked_back: whether the grammar asks back.
+    """
+
+    wording: ResultsWording | None
+    found: tuple[ResultsCandidate, ...]
+    right: tuple[bool, ...]
+    asked_back: bool
+
+    def judged(self) -> Judged:
+        """What the ranker is fitted to."""
+        query, voice, text = (
+            (self.wording.query, self.wording.voice, self.wording.text) if self.wording else ("", NOT_HERE, "")
+        )
+        return Judged(query, voice, text, tuple(c.features for c in self.found), self.right)
+
+
+def results_judged(wordings: Sequence[ResultsWording], others: Sequence[str] = ()) -> Iterator[ResultsJudged]:
     """The wordings read and judged over the example results, and other questions that these cannot answer."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "results.duckdb")
@@ -29,12 +58,35 @@ def results_judged(wordings: Sequence[ResultsWording], others: Sequence[str] = (
                 except (Refusal, Ambiguity):
                     continue
                 right = [compile_sql(spec) for _, spec in ways]
-                found, _ = weighed(wording.text, sandbox, NOW, lambda _: True)
+                found, cause = weighed(wording.text, sandbox, NOW, lambda _: True)
                 hits = tuple(_is_right(compile_sql(c.spec), right, sandbox) for c in found)
-                yield Judged(wording.query, wording.voice, wording.text, tuple(c.features for c in found), hits)
+                yield ResultsJudged(wording, tuple(found), hits, isinstance(cause, Ambiguity))
             for text in others:
-                found, _ = weighed(text, sandbox, NOW, lambda _: True)
-                yield Judged("", NOT_HERE, text, tuple(c.features for c in found), (False,) * len(found))
+                found, cause = weighed(text, sandbox, NOW, lambda _: True)
+                yield ResultsJudged(None, tuple(found), (False,) * len(found), isinstance(cause, Ambiguity))
+
+
+def counted(questions: Iterable[ResultsJudged]) -> dict[str, int]:
+    """What becomes of questions, by what the policy does with their readings."""
+    told = Counter[str]()
+    for question in questions:
+        kind = "worded" if question.wording else "not here"
+        told[kind] += 1
+        pairs = list(zip(question.found, question.right, strict=True))
+        chances = trained(RESULTS_RANKER).chances([c.features for c in question.found])
+        ranked = sorted(
+            ((replace(c, chance=p), r) for (c, r), p in zip(pairs, chances, strict=True)),
+            key=lambda one: -one[0].chance,
+        )
+        right = {id(c): r for c, r in ranked}
+        readings = [c for c, _ in ranked]
+        if best := answered_at_once(readings):
+            told[f"{kind}, at once"] += 1
+            told[f"{kind}, at once and right"] += right[id(best)]
+        elif not question.asked_back and (offered := shown(readings)):
+            told[f"{kind}, shown"] += 1
+            told[f"{kind}, shown with the right one"] += any(right[id(c)] for c in offered)
+    return dict(sorted(told.items()))
 
 
 def _is_right(sql: str, right: Sequence[str], sandbox: Sandbox) -> bool:

@@ -9,10 +9,12 @@ the ranker is fitted on those.
 import hashlib
 import json
 import random
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -21,12 +23,12 @@ from mirror.language.second.results_actions import ResultsWriter
 from mirror.language.second.results_items import results_items
 from mirror.language.train.batches import Example
 from mirror.language.train.judged import NOW
-from mirror.query.spec import QuerySpec
 from mirror.language.train.spec_text import asked_of
+from mirror.query.spec import QuerySpec
 from mirror.schema.profile import Profile
 from mirror.table.values import Value
 
-_FOLDER = Path(__file__).with_name("results")
+_FOLDER, _SEALED = (Path(__file__).with_name(name) for name in ("results", "results_sealed"))
 _RANKED = 5  # of so many queries one is kept for ranking
 _KEPT = 0.6  # of the values of results that are thinned
 
@@ -48,19 +50,29 @@ class ResultsWording:
     asked: QuerySpec
 
 
-def results_wordings() -> Iterator[ResultsWording]:
-    """All wordings. Raises SpecError for a form that is none."""
-    for path in sorted(_FOLDER.glob("*.yaml")):
-        for query in yaml.safe_load(path.read_text()):
-            asked = asked_of(query["form"])
-            for voice, text in query["ask"].items():
-                yield ResultsWording(str(query["id"]), voice, str(text), asked)
+def results_wordings(sealed: bool = False) -> Iterator[ResultsWording]:
+    """The open wordings, or the sealed ones, which nobody may read. Raises SpecError for a form that is none."""
+    if sealed:
+        queries = [q for held in _sealed() for q in held["queries"]]
+    else:
+        queries = [q for path in sorted(_FOLDER.glob("*.yaml")) for q in yaml.safe_load(path.read_text())]
+    for query in queries:
+        asked = asked_of(query["form"])
+        for voice, text in query["ask"].items():
+            yield ResultsWording(str(query["id"]), voice, str(text), asked)
 
 
-def not_here() -> Iterator[str]:
+def not_here(sealed: bool = False) -> list[str]:
     """Questions that no results of this kind answer."""
-    for path in sorted(_FOLDER.glob("*_not_here.txt")):
-        yield from path.read_text().splitlines()
+    if sealed:
+        return [text for held in _sealed() for text in held["not_here"]]
+    return [line for path in sorted(_FOLDER.glob("*_not_here.txt")) for line in path.read_text().splitlines()]
+
+
+def _sealed() -> Iterator[dict[str, Any]]:
+    for path in sorted(_SEALED.glob("*.zip")):
+        with zipfile.ZipFile(path) as packed:
+            yield yaml.safe_load(packed.read(f"{path.stem}.yaml"))
 
 
 def for_ranking(wording: ResultsWording) -> bool:

@@ -7,10 +7,10 @@ import pytest
 from db import journal
 from db.journal import open_results
 from db.settings import examples_dir
-from mirror.language.ranking import settled_benchmark
 from mirror.answer.answer import Answer
 from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
+from mirror.language.ranking import settled_benchmark
 from mirror.schema import catalog
 
 # Written before any of them was tried. Each with the benchmark that it is about, or with "curves".

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from mirror.language.second import network
-from mirror.language.second.form_actions import Writer
+from mirror.language.second.form_actions import ASKED, Writer
 from mirror.language.second.items import items_of
 from mirror.language.second.second_reader import second_readings
 from mirror.language.train.batches import Example, arrays_of, batch_of, vocabulary
@@ -38,22 +38,22 @@ def test_it_learns_goes_on_and_says_in_numpy_what_it_says_in_torch(tmp_path: Pat
     examples = made()
     words = vocabulary(examples, 1)
     part = Part("few", examples * 24, 90, forget=0.0)
-    learner = Learner(words, tmp_path / "kept")
+    learner = Learner(words, tmp_path / "kept", ASKED)
     learner.fit(part, examples)
-    assert learner.exact([arrays_of(e, words) for e in examples]) == 1.0
-    again = Learner(words, tmp_path / "kept", seed=5)
+    assert learner.exact([arrays_of(e, words, ASKED) for e in examples]) == 1.0
+    again = Learner(words, tmp_path / "kept", ASKED, seed=5)
     again.fit(part)  # nothing is left to do: the epochs are there
     learner.network.eval()
     again.network.eval()
-    batch = batch_of([arrays_of(examples[2], words)], 0.0, np.random.default_rng(0))
+    batch = batch_of([arrays_of(examples[2], words, ASKED)], 0.0, np.random.default_rng(0))
     with torch.no_grad():
         assert torch.equal(learner.network(batch), again.network(batch))
     learner.write(tmp_path / "weights.npz")
-    read = network.Network.load(tmp_path / "weights.npz")
+    read = network.Network.load(tmp_path / "weights.npz", ASKED)
     for example in examples:
         best = read.lines(example.items, 3)[0]
         assert best.actions == example.line
-        batch = batch_of([arrays_of(example, words)], 0.0, np.random.default_rng(0))
+        batch = batch_of([arrays_of(example, words, ASKED)], 0.0, np.random.default_rng(0))
         with torch.no_grad():
             told = learner.network(batch)[0].log_softmax(-1)
             likely = told.gather(1, batch["wanted"][0][:, None]).sum()

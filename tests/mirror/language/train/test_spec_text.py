@@ -7,10 +7,10 @@ from mirror.evaluation.fixture_trials import build
 from mirror.evaluation.fixtures import NOW, fixtures
 from mirror.evaluation.questions import load
 from mirror.language.grammar import grammar
+from mirror.language.train.spec_text import asked_of, text_of
 from mirror.query.check import SpecError
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import ChartWish, Filter, Metric, Order, QuerySpec
-from mirror.language.train.spec_text import asked_of, text_of
 
 SPECS = [
     (
