@@ -61,14 +61,12 @@ def test_a_slow_query_is_cancelled_and_its_text_kept(page: Page, app: App) -> No
     expect(page.get_by_test_id("stMetric")).to_be_visible()
 
 
-@pytest.mark.xfail(
-    reason="beside other work the query reaches its limit of 10 s before the page has redrawn", strict=False
-)
 def test_other_clicks_meanwhile_neither_stop_a_query_nor_get_stuck(page: Page, app: App) -> None:
     page.goto(f"{app.url}/?q=how+many+trials+failed%3F")
     start_slow_query(page)
     follow_up(page, "")
-    expect(page.get_by_text(re.compile("^Asking … "))).to_be_visible()
+    # Still asking; on a machine with other work the query may have come to its own limit before the page is drawn.
+    expect(page.get_by_text(re.compile("^Asking … |^The query was stopped after 10 s"))).to_be_visible()
     page.get_by_role("link", name="Runs").click()
     expect(page.get_by_role("heading", name="Runs")).to_be_visible()
     page.get_by_role("link", name="Ask").click()

@@ -25,8 +25,9 @@ from mirror.language.train.judged import NOT_HERE, NOW, judged
 from mirror.language.train.learn import Learner, Part
 from mirror.language.train.phrases import examples as worded_by_rules
 from mirror.language.train.rank import fit
+from mirror.language.train.results_judged import counted, results_judged
 from mirror.language.train.results_wordings import for_ranking as for_results_ranking
-from mirror.language.train.results_wordings import results_examples, results_wordings
+from mirror.language.train.results_wordings import not_here, results_examples, results_wordings
 from mirror.language.train.wordings import database_of, for_ranking, for_reading, wordings
 
 _log = logging.getLogger(__name__)
@@ -38,9 +39,8 @@ _BY_RULES, _TO_RANK = 160, 40  # questions per database, to learn reading and ra
 def main() -> None:
     """Reads the command line. Two hours and a half on two cores, most of it the second reader."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "what", nargs="*", choices=("vectors", "reader", "results", "ranker", "card", []), default=["reader", "ranker"]
-    )
+    parts = ("vectors", "reader", "ranker", "results", "results-ranker")
+    parser.add_argument("what", nargs="*", choices=(*parts, "card", []), default=list(parts[1:]))
     parser.add_argument("--folder", type=Path, default=Path("build/train"), help="checkpoints, to go on from")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
@@ -48,15 +48,19 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     given.folder.mkdir(parents=True, exist_ok=True)
     if "card" in given.what:
-        print(network.WEIGHTS.with_suffix(".json").read_text(), json.dumps(trained().card, indent=1), sep="")
+        cards = [network.WEIGHTS.with_suffix(".json").read_text(), RESULTS_WEIGHTS.with_suffix(".json").read_text()]
+        cards += [json.dumps(trained(path).card, indent=1) for path in (ranker.WEIGHTS, ranker.RESULTS_RANKER)]
+        print(*cards, sep="\n")
     if "vectors" in given.what:
         _log.info("%d stems", vectors.write(likeness.TABLE))
     if "reader" in given.what:
         _reader(given.folder)
-    if "results" in given.what:
-        _results(given.folder)
     if "ranker" in given.what:
         _ranker()
+    if "results" in given.what:
+        _results(given.folder)
+    if "results-ranker" in given.what:
+        _results_ranker()
 
 
 def _reader(folder: Path) -> None:
@@ -91,6 +95,8 @@ def _results(folder: Path) -> None:
     learner.begin_with(network.WEIGHTS, ASKED)
     learner.fit(Part("results", examples, _RESULTS_EPOCHS), checked)
     learner.write(RESULTS_WEIGHTS)
+    card = {"written": date.today().isoformat(), "queries": len({w.query for w in learnt}), "wordings": len(learnt)}
+    RESULTS_WEIGHTS.with_suffix(".json").write_text(json.dumps(card, indent=1) + "\n")
 
 
 def _wikisql() -> list[Example]:
@@ -124,6 +130,19 @@ def _ranker() -> None:
         "right among the readings": round(sum(any(q.right) for q in answerable) / len(answerable), 3),
     }
     replace(fit(questions), card=card).write(ranker.WEIGHTS)
+    _log.info("%s", json.dumps(card))
+
+
+def _results_ranker() -> None:
+    """Fitted to wordings that the network has not learnt from; the sealed ones are only counted."""
+    held = [w for w in results_wordings() if for_results_ranking(w)]
+    questions = list(results_judged(held, not_here()))
+    found = fit([q.judged() for q in questions])
+    found.write(ranker.RESULTS_RANKER)
+    trained.cache_clear()
+    sealed = results_judged(list(results_wordings(sealed=True)), not_here(sealed=True))
+    card = {"written": date.today().isoformat(), "fitted to": counted(questions), "sealed": counted(sealed)}
+    replace(found, card=card).write(ranker.RESULTS_RANKER)
     _log.info("%s", json.dumps(card))
 
 

@@ -7,6 +7,7 @@ from mirror.language.train.results_wordings import results_wordings
 from mirror.query.spec import Filter, Metric, Order, QuerySpec
 
 AUC, MEMORY = Metric("auc", "avg"), Metric("memory_mb", "avg")
+LOWEST = QuerySpec("best", (MEMORY,), ("method",), filters=(Filter("auc", ">=", (0.8,)),), order=(Order("memory_mb"),))
 
 
 @pytest.mark.parametrize(
@@ -14,7 +15,7 @@ AUC, MEMORY = Metric("auc", "avg"), Metric("memory_mb", "avg")
     [
         (QuerySpec("groups", (AUC,), ("method",)), "Show the mean AUC by method"),
         (
-            QuerySpec("best", (MEMORY,), ("method",), (), (Filter("auc", ">=", (0.8,)),), (Order("memory_mb"),)),
+            LOWEST,
             "Show the lowest mean memory (MB) by method where AUC ≥ 0.8",
         ),
         (QuerySpec("count", dimensions=("method",), distinct="method"), "Count the trials by method"),
