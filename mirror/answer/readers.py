@@ -91,10 +91,10 @@ def _by_grammar(question: str, sandbox: Sandbox, now: datetime | None, so_far: R
 def _by_both(question: str, sandbox: Sandbox, now: datetime | None, so_far: Reading) -> Reading:
     """What the grammar and the network make of a question. Raises Refusal or Ambiguity, which may be Shown."""
     found, cause = results_readings(question, sandbox, now, lambda text: _answered(text, sandbox, now))
-    if best := answered_at_once(found):
-        return replace(so_far, asked=best.asked, spec=best.spec, others=best.others)
     if isinstance(cause, Ambiguity):
         raise cause
+    if best := answered_at_once(found):
+        return replace(so_far, asked=best.asked, spec=best.spec, others=best.others)
     if offered := shown(found):
         raise Shown(proposals(offered))
     raise cause or Refusal(NOT_CLEAR)

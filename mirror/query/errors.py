@@ -1,4 +1,4 @@
-"""Refusal, also for what is Impossible, and Ambiguity: the two honest ways not to answer."""
+"""Refusal, also for what is Impossible or NotUnderstood, and Ambiguity: the two honest ways not to answer."""
 
 from mirror.query.token_count import NO_TOKENS, Tokens
 
@@ -16,6 +16,10 @@ class Refusal(Exception):
 
 class Impossible(Refusal):
     """What no other reading of the words would mend: the calendar, the keys or the database's SQL do not allow it."""
+
+
+class NotUnderstood(Refusal):
+    """Words that one reader does not understand, or cannot place: another may."""
 
 
 class Ambiguity(Exception):

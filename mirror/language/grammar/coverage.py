@@ -12,7 +12,7 @@ from typing import Any
 from mirror.language.grammar.comparisons import is_of_speed
 from mirror.language.grammar.shapes import READ_UNSEEN, kind_of
 from mirror.language.grammar.slots import OWN_CURVES, SlotFill, Slots
-from mirror.query.errors import Refusal
+from mirror.query.errors import NotUnderstood
 from mirror.query.spec import Filter, QuerySpec
 from mirror.schema import catalog
 from mirror.table.wording import join
@@ -117,7 +117,7 @@ def check(read: Slots, spec: QuerySpec) -> None:
     if lost:
         words = join([f"“{text}”" for text in dict.fromkeys(fill.text for fill in lost)])
         hint = _HINTS.get(lost[0].slot, _ANY_HINT)
-        raise Refusal(f"{_KINDS[kind]} cannot take in {words} as well: {hint}.")
+        raise NotUnderstood(f"{_KINDS[kind]} cannot take in {words} as well: {hint}.")
 
 
 @dataclass(frozen=True)

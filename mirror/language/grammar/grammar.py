@@ -18,7 +18,7 @@ from mirror.language.grammar.slots import COMPARATIVES, SlotFill, Slots
 from mirror.language.phrases import definitions, quality_cues, time_cues
 from mirror.language.phrases.rephrase import rephrase
 from mirror.query.complete import complete
-from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.errors import Ambiguity, NotUnderstood, Refusal
 from mirror.query.spec import Aggregate, Filter, Operator, Order, QuerySpec
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
@@ -88,9 +88,9 @@ def slots_of(question: str, profile: Profile, now: datetime | None = None) -> Sl
     items, notes = lexicon.items(rest)
     for item in items:
         if item.kind == "cue" and item.name.startswith("cannot:"):
-            raise Refusal(_CANNOT[item.name.removeprefix("cannot:")])
+            raise NotUnderstood(_CANNOT[item.name.removeprefix("cannot:")])
     if unknown := [i.text for i in items if i.kind == "unknown"]:
-        raise Refusal(_unknown_sentence(unknown, lexicon))
+        raise NotUnderstood(_unknown_sentence(unknown, lexicon))
     if all(i.kind == "filler" for i in items) and within is None and times.start is None:
         raise Refusal(f"No word of this question names a result. {known_sentence()}")
     spread = families.spread(items, profile)

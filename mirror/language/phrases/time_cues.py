@@ -9,7 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from mirror.query.errors import Refusal
+from mirror.query.errors import NotUnderstood, Refusal
 from mirror.words import phrasebook
 from mirror.words.phrasebook import one_of
 
@@ -101,11 +101,11 @@ def find(question: str, now: datetime) -> tuple[Times, str]:
     for pattern in (_RANGE, _SINCE, _UNTIL, _AFTER, _RECENT, _WINDOW, _WHOLE_MONTH, _WHOLE_YEAR):
         text = pattern.sub(take, text)
     if left := _LEFT.search(text):
-        raise Refusal(f"“{left[0].strip()}” is not understood as a time: {HOW_TO_SAY}.")
+        raise NotUnderstood(f"“{left[0].strip()}” is not understood as a time: {HOW_TO_SAY}.")
     if not found:
         return Times(course=bool(courses)), text if courses else question
     if len(found) > 1:
-        raise Refusal(f"“{found[0][0]}” and “{found[1][0]}” are two times: name one.")
+        raise NotUnderstood(f"“{found[0][0]}” and “{found[1][0]}” are two times: name one.")
     ((phrase, start, end),) = found
     return Times(bool(courses), start, end, phrase), text
 

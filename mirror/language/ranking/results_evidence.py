@@ -44,6 +44,14 @@ class ResultsCandidate:
     chance: float = 0.0
 
 
+def is_about_results(items: Items) -> bool:
+    """Whether a word of the question names something of the results."""
+    named = {RELATION[name] for name in ("names", "part of")}
+    of_words = items.relations[: len(items.tokens)]
+    values = any(k.kind == "value" and k.start < k.end for k in items.literals)
+    return values or bool(named & set(of_words.ravel().tolist()))
+
+
 def with_results_evidence(found: Sequence[ResultsCandidate], items: Items, grammar: str) -> list[ResultsCandidate]:
     """The candidates of a question, each with its features.
 

@@ -14,6 +14,7 @@ from mirror.language.second.likeness import likeness
 WEIGHTS = Path(__file__).with_name("weights.npz")
 UNKNOWN = 1
 HEADS = 4
+BEAM = 4  # lines that grow side by side, unless said otherwise
 
 
 @dataclass(frozen=True)

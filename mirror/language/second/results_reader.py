@@ -5,11 +5,11 @@ from datetime import datetime
 from pathlib import Path
 
 from mirror.language.second.action_language import Inexpressible
-from mirror.language.second.network import trained
+from mirror.language.second.network import BEAM, trained
 from mirror.language.second.results_actions import ResultsReader
 from mirror.language.second.results_grammar import RESULTS_LANGUAGE
 from mirror.language.second.results_items import results_items
-from mirror.language.second.second_reader import BEAM, unread
+from mirror.language.second.unread import unread
 from mirror.query.spec import QuerySpec
 from mirror.schema.profile import Profile
 

@@ -4,20 +4,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from mirror.language.reading.held import is_contradiction, parts_of
-from mirror.language.second.action_language import Action, Inexpressible
+from mirror.language.second.action_language import Inexpressible
 from mirror.language.second.form_actions import ASKED, Reader
-from mirror.language.second.items import Items, items_of
-from mirror.language.second.network import WEIGHTS, trained
+from mirror.language.second.items import items_of
+from mirror.language.second.network import BEAM, WEIGHTS, trained
+from mirror.language.second.unread import unread
 from mirror.query.errors import Refusal
 from mirror.query.other_data.build import Built, build
 from mirror.query.other_data.counted_once import is_counted_once
 from mirror.query.other_data.form import Asked, ColumnRef, Predicate
 from mirror.schema.database import Column, Database
 
-_NEGATIONS = frozenset(("not", "no", "never", "without", "except", "excluding", "none", "neither", "nor", "w/o"))
-_DENIED = frozenset(("not", "none", "<>", "null", "false", "not in", "-", "filled"))
 _OF_NUMBERS = ("sum", "avg", "median", "stddev")
-BEAM = 4
 
 
 @dataclass(frozen=True)
@@ -77,20 +75,3 @@ def _is_sound(asked: Asked, database: Database) -> bool:
         return False
     parted = [g.place for g in asked.groups if g.bucket] + [p.place for p in parts_of(asked, Predicate) if p.bucket]
     return all(column(place).temporal for place in parted if place)
-
-
-def unread(items: Items, actions: tuple[Action, ...], denied_by: frozenset[str] = _DENIED) -> tuple[str, ...]:
-    """Numbers, quoted texts, times and negations of the question that a line of actions leaves out."""
-    used = [items.literals[a.item - items.first_literal] for a in actions if a.item >= items.first_literal]
-    taken = {at for literal in used for at in range(literal.start, literal.end)}
-    found = []
-    for literal in items.literals:
-        said = set(range(literal.start, literal.end))
-        if literal.kind in ("number", "text", "time") and not said & taken:
-            token = items.tokens[literal.start]
-            if token.kind in ("number", "quoted", "date") or literal.kind == "time":
-                found.append(" ".join(t.text for t in items.tokens[literal.start : literal.end]))
-                taken |= said
-    denied = any(a.word in denied_by for a in actions) or any(literal.link and not literal.value for literal in used)
-    found += [t.text for t in items.tokens if t.text in _NEGATIONS and not denied]
-    return tuple(dict.fromkeys(found))

@@ -32,7 +32,7 @@ from mirror.language.train.wordings import database_of, for_ranking, for_reading
 
 _log = logging.getLogger(__name__)
 _LEAST, _LEAST_IN_RESULTS = 30, 4  # how often a stem must be there to have a place of its own
-_RESULTS_EPOCHS = 10
+_RESULTS_EPOCHS = 6
 _BY_RULES, _TO_RANK = 160, 40  # questions per database, to learn reading and ranking from
 
 

@@ -80,10 +80,12 @@ def counted(questions: Iterable[ResultsJudged]) -> dict[str, int]:
         )
         right = {id(c): r for c, r in ranked}
         readings = [c for c, _ in ranked]
-        if best := answered_at_once(readings):
+        if question.asked_back:
+            told[f"{kind}, asked back"] += 1
+        elif best := answered_at_once(readings):
             told[f"{kind}, at once"] += 1
             told[f"{kind}, at once and right"] += right[id(best)]
-        elif not question.asked_back and (offered := shown(readings)):
+        elif offered := shown(readings):
             told[f"{kind}, shown"] += 1
             told[f"{kind}, shown with the right one"] += any(right[id(c)] for c in offered)
     return dict(sorted(told.items()))
