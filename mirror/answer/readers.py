@@ -5,12 +5,12 @@ from datetime import datetime
 from typing import Literal
 
 from mirror.answer.answer import Answer
-from mirror.answer.proposal import chosen_of_results
+from mirror.answer.proposal import Proposal, chosen_of_results
 from mirror.answer.results_policy import NOT_CLEAR, Shown, proposals
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.followup import followup
 from mirror.language.grammar import grammar
-from mirror.language.ranking.results_decision import answered_at_once, shown
+from mirror.language.ranking.results_decision import answered_at_once, shown, told_beside
 from mirror.language.ranking.results_readings import results_readings
 from mirror.language.ranking.settled_benchmark import has_rows, settle
 from mirror.model.free_sql import check_in
@@ -35,6 +35,7 @@ class Reading:
         engine: who read it.
         asked: the query that the question itself says, or None where it became SQL at once.
         others: questions to click, which mean another benchmark.
+        proposals: what else it may mean.
         spec: the same, completed with what the results leave open.
         sql: the statement of a saved question or of a language model; None where the spec says it.
         read_as: how that statement came about.
@@ -47,6 +48,7 @@ class Reading:
     engine: Literal["grammar", "llm", "saved"] = "grammar"
     asked: QuerySpec | None = None
     others: tuple[str, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
     spec: QuerySpec | None = None
     sql: str | None = None
     read_as: str = ""
@@ -94,7 +96,8 @@ def _by_both(question: str, sandbox: Sandbox, now: datetime | None, so_far: Read
     if isinstance(cause, Ambiguity):
         raise cause
     if best := answered_at_once(found):
-        return replace(so_far, asked=best.asked, spec=best.spec, others=best.others)
+        beside = proposals(told_beside(found)) if best.by_grammar else ()
+        return replace(so_far, asked=best.asked, spec=best.spec, others=best.others, proposals=beside)
     if offered := shown(found):
         raise Shown(proposals(offered))
     raise cause or Refusal(NOT_CLEAR)

@@ -87,7 +87,8 @@ class Results:
             return _with_reading(refused(question, str(unread.cause), self), unread.reading)
         if reading.spec:
             answer = self.run_sql(compile_sql(reading.spec), question, reading.spec)
-            answer = replace(answer, asked=reading.asked, suggestions=reading.others)
+            suggestions = (*reading.others, *(p.text for p in reading.proposals))
+            answer = replace(answer, asked=reading.asked, suggestions=suggestions, proposals=reading.proposals)
         else:
             answer = replace(self.run_sql(reading.sql or "", question), read_as=reading.read_as)
         return _reworded(_with_reading(answer, reading))

@@ -43,6 +43,17 @@ def show(trail: Trail, box: Sandbox) -> None:
     show_sent(trail.step.answer)
 
 
+def _beside(answer: Answer, box: Sandbox) -> None:
+    """What the question may also mean, one click away."""
+    offered = tuple(p.text for p in answer.proposals)
+    if others := tuple(text for text in answer.suggestions if text not in offered):
+        st.caption("Another benchmark tells of it too:")
+        question_buttons(others, partial(flow.ask_anew, box=box), "other")
+    if offered:
+        st.caption("It may also mean:")
+        question_buttons(offered, partial(flow.follow_up, box=box), "meant")
+
+
 def _trail(trail: Trail) -> None:
     """The questions so far, to go back to."""
     if len(trail.steps) == 1:
@@ -68,9 +79,8 @@ def _rows(trail: Trail, box: Sandbox) -> None:
     with st.container():
         if answer.status == "answered" and answer.summary:
             st.markdown(plain(answer.summary))
-        if answer.suggestions and not trail.step.edited:
-            st.caption("Another benchmark tells of it too:")
-            question_buttons(answer.suggestions, partial(flow.ask_anew, box=box), "other")
+        if not trail.step.edited:
+            _beside(answer, box)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if answer.status == "answered" and answer.table and answer.chart:

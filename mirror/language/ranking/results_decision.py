@@ -7,25 +7,32 @@ from collections.abc import Sequence
 
 from mirror.language.ranking.results_evidence import ResultsCandidate
 
-# From this chance on a reading is answered at once; one that the grammar shares, from a lower one on.
-AT_ONCE, AT_ONCE_SHARED = 0.75, 0.4
+# From this chance on a reading of the network is answered at once, and told beside one of the grammar's that differs.
+AT_ONCE = 0.9
 # A first reading below this chance is not shown, nor another one beside it.
-SHOWN, BESIDE = 0.2, 0.08
+SHOWN, BESIDE = 0.15, 0.02
 MOST_CHOICES = 3
 
 
 def answered_at_once(found: Sequence[ResultsCandidate]) -> ResultsCandidate | None:
-    """The reading that is answered without asking; None where none is sure enough. `found` has the likeliest first."""
-    if not found:
-        return None
+    """The reading that is answered without asking; None where none is sure enough. `found` has the likeliest first.
+
+    The grammar takes in every word or refuses: what it reads is answered.
+    """
+    grammars = next((c for c in found if c.by_grammar), None)
+    if grammars or not found:
+        return grammars
     best = found[0]
-    if best.by_grammar:
-        return best if best.chance >= AT_ONCE_SHARED else None
     return best if best.chance >= AT_ONCE and best.sure_benchmark and not best.empty else None
+
+
+def told_beside(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
+    """What the network is sure of where the grammar reads otherwise."""
+    return [c for c in found[:1] if not c.by_grammar and c.chance >= AT_ONCE and not c.empty]
 
 
 def shown(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
     """The readings to choose from; none where none is likely enough."""
     if not found or found[0].chance < SHOWN:
         return []
-    return [c for c in found if c.chance >= BESIDE and (c.by_grammar or not c.empty)][:MOST_CHOICES]
+    return [c for c in found if c.chance >= BESIDE and not c.empty][:MOST_CHOICES]

@@ -7,7 +7,7 @@ from typing import Any
 from mirror.language.second.items import KIND, RELATION, Items
 from mirror.language.second.results_items import RESULTS_FEATURES
 from mirror.language.second.results_phrases import CURVES, MACHINES, RESULTS
-from mirror.language.second.results_reader import SecondResultsReading
+from mirror.language.second.results_reader import SecondResultsReading, strange_words
 from mirror.query.spec import QuerySpec
 
 _NO_SCORE = -8.0
@@ -85,6 +85,7 @@ def _features(
         "best score": max(scores[0], _NO_SCORE) if scores else _NO_SCORE,
         "unread": min(len(one.second.unread), 3) if one.second else 0,
         "unknown": min(support.unknown, 6),
+        "strange": min(len(support.strange), 4),
         "words": min(len(items.tokens), 40) / 10,
         "empty": one.empty,
         "sure benchmark": one.sure_benchmark,
@@ -121,6 +122,7 @@ class _Support:
                     key = (str(literal.link.column), value)
                     self._values[key] = max(1.0 if whole else 0.5, self._values.get(key, 0.0))
         self._numbers = {k.value for k in items.literals if k.kind == "number"}
+        self.strange = strange_words(items)
         linked = {"names", "named", "part of", "like", "in literal"}
         known = {RELATION[name] for name in linked}
         self.unknown = sum(

@@ -84,5 +84,5 @@ def _ways(reading: SecondResultsReading, question: str, sandbox: Sandbox) -> Ite
         for asked, spec in ways:
             check(spec)
             yield compile_sql(spec), ResultsCandidate(asked, spec, sure_benchmark=sure, second=reading)
-    except (Refusal, Ambiguity, SpecError, KeyError):
+    except (Refusal, Ambiguity, SpecError, QueryError, KeyError):
         return

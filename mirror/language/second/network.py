@@ -67,7 +67,11 @@ class Network:
             weights = {name: held[name] for name in held.files if name != "vocabulary"}
         return Network(weights, {word: i + 2 for i, word in enumerate(words)}, language)
 
-    def lines(self, items: Items, beam: int = 4) -> list[Line]:
+    def knows(self, stem: str) -> bool:
+        """Whether a word was there often enough in training."""
+        return stem in self._vocabulary
+
+    def lines(self, items: Items, beam: int = BEAM) -> list[Line]:
         """The likeliest lines, the likeliest first."""
         memory = self._encode(items)
         return _Beam(self, items, memory, beam).lines()

@@ -490,6 +490,8 @@ class ResultsReader:
 
     def _tested(self, column: str) -> list[Filter]:
         operator: Any = self._take()
+        if catalog.entry(column).type in ("text", "boolean"):
+            raise Inexpressible(f"{column} holds no numbers")
         if operator == "between":
             ends: list[Any] = [self._number(), self._number()]
             low, high = ends if any(isinstance(e, _End) for e in ends) else sorted(ends)

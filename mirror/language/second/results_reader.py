@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 from mirror.language.second.action_language import Inexpressible
+from mirror.language.second.items import KIND, RELATION, Items
 from mirror.language.second.network import BEAM, trained
 from mirror.language.second.results_actions import ResultsReader
 from mirror.language.second.results_grammar import RESULTS_LANGUAGE
@@ -16,6 +17,7 @@ from mirror.schema.profile import Profile
 RESULTS_WEIGHTS = Path(__file__).with_name("results.npz")
 # What tells that a negation of the question was read: "not dominated", "no more than", "without losing quality".
 _DENIED = frozenset(("not", "<>", "not in", "front", "within", "<=", ">=", "slower", "worse"))
+_NAMING = frozenset(RELATION[name] for name in ("names", "part of", "like", "in literal"))
 
 
 @dataclass(frozen=True)
@@ -51,3 +53,14 @@ def second_results_readings(
             continue
         found.setdefault(asked, SecondResultsReading(asked, line.score, unread(items, line.actions, _DENIED)))
     return list(found.values())
+
+
+def strange_words(items: Items) -> tuple[str, ...]:
+    """Words of a question that name nothing of the results and that the network has not learnt."""
+    network = trained(RESULTS_WEIGHTS, RESULTS_LANGUAGE)
+    found = []
+    for token, kind, relations in zip(items.tokens, items.kinds, items.relations, strict=False):
+        named = _NAMING & set(relations.tolist())
+        if int(kind) == KIND["word"] and not named and not (network and network.knows(token.stem)):
+            found.append(token.text)
+    return tuple(dict.fromkeys(found))
