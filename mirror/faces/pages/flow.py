@@ -62,9 +62,7 @@ def follow_up(question: str, box: Sandbox, rest: tuple[str, ...] = ()) -> None:
         return
     st.session_state["followup"] = question
     reply = before.reply
-    chosen = reply and any(
-        p.text == question for p in reply.proposals
-    )  # known by the answer that offers it
+    chosen = reply and any(p.text == question for p in reply.proposals)  # known by the answer that offers it
     work = partial(ask, question, sandbox=box, after=reply if chosen else before.step.answer)
     _start(work, box, Answer("error", question, summary=CANCELLED), partial(before.followed, question), rest)
 

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from mirror.language.ranking.results_evidence import ResultsCandidate
 
-# From this chance on a reading of the network is answered at once, and told beside one of the grammar's that differs.
+# From this chance on a reading of the network is answered at once, or told beside one of the grammar's.
 AT_ONCE = 0.9
 # A first reading below this chance is not shown, nor another one beside it.
 SHOWN, BESIDE = 0.15, 0.02
+# The same, where a word of the question names nothing and was never learnt.
+SHOWN_STRANGE = 0.6
 MOST_CHOICES = 3
 
 
@@ -23,7 +25,8 @@ def answered_at_once(found: Sequence[ResultsCandidate]) -> ResultsCandidate | No
     if grammars or not found:
         return grammars
     best = found[0]
-    return best if best.chance >= AT_ONCE and best.sure_benchmark and not best.empty else None
+    sure = best.chance >= AT_ONCE and best.sure_benchmark and not best.features.get("strange")
+    return best if sure and not best.empty else None
 
 
 def told_beside(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
@@ -33,6 +36,6 @@ def told_beside(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
 
 def shown(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
     """The readings to choose from; none where none is likely enough."""
-    if not found or found[0].chance < SHOWN:
+    if not found or found[0].chance < (SHOWN_STRANGE if found[0].features.get("strange") else SHOWN):
         return []
     return [c for c in found if c.chance >= BESIDE and not c.empty][:MOST_CHOICES]

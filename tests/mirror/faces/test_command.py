@@ -67,10 +67,11 @@ def test_a_question_is_explained_in_words_as_a_form_and_as_sql(
     results_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["explain", "memory vs AUC at compression 0.1", "--db", str(results_file)]) == 0
-    words, form, sql = capsys.readouterr().out.split("\n\n")
+    words, form, sql, *readings = capsys.readouterr().out.split("\n\n")
     assert words.startswith("Read as: ")
     assert json.loads(form.removeprefix("Form: "))["shape"] == "points"
     assert sql.startswith("SELECT ")
+    assert readings[0].startswith("Readings:\n  1  chance ")
     assert main(["explain", "what is the weather", "--db", str(results_file)]) == 2
     assert "Read as" not in capsys.readouterr().out
 

@@ -1,0 +1,90 @@
+"""Questions over the results that the grammar does not understand: readings to choose from, each taken as it was meant."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from db.journal import open_results
+from mirror.answer.answering import ask, explain
+from mirror.data.process.sandbox import Sandbox
+from mirror.evaluation.fixtures import NOW
+from mirror.language.ranking import results_decision
+from mirror.language.ranking.results_decision import answered_at_once, shown, told_beside
+from mirror.language.ranking.results_evidence import ResultsCandidate
+from mirror.query.spec import Metric, QuerySpec
+
+SPEC = QuerySpec("groups", (Metric("auc", "avg"),), ("method",))
+# Written before any of them was tried.
+UNKNOWN_WORDS = (
+    "who predicts best on frappe if we keep a tenth of the weights?",
+    "whose tail is the nastiest when lookups run on a single thread",
+    "how hungry for memory is each method on anime",
+    "snappiest method at batch size 512 in lookup",
+)
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    path = str(tmp_path_factory.mktemp("choices") / "results.duckdb")
+    open_results(path)
+    with Sandbox(path) as sandbox:
+        yield sandbox
+
+
+def candidate(chance: float, **told: object) -> ResultsCandidate:
+    return ResultsCandidate(SPEC, SPEC, chance=chance, **told)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("question", UNKNOWN_WORDS)
+def test_other_words_are_read_and_choices_lead_to_rows(box: Sandbox, question: str) -> None:
+    answer = ask(question, box, now=NOW)
+    assert answer.status in ("answered", "ambiguous")
+    for proposal in answer.proposals:
+        chosen = ask(proposal.text, box, now=NOW, after=answer)
+        assert chosen.status == "answered"
+        assert chosen.asked == proposal.asked
+        assert chosen.table
+        assert chosen.table.rows
+
+
+@pytest.mark.parametrize(
+    "question", ["哪种方法最快", "\x00\x1b[31m", "what is the weather", "price per hour of hashed", "banana " * 100]
+)
+def test_what_names_nothing_is_refused(box: Sandbox, question: str) -> None:
+    answer = ask(question, box, now=NOW)
+    assert answer.status == "refused"
+    assert not answer.proposals
+
+
+def test_what_was_not_offered_is_not_taken(box: Sandbox) -> None:
+    before = ask(UNKNOWN_WORDS[0], box, now=NOW)
+    assert ask("Show the moon", box, now=NOW, after=before).status == "refused"
+
+
+def test_the_grammars_reading_is_answered_and_another_told_beside() -> None:
+    grammars = candidate(0.3, by_grammar=True)
+    other = candidate(results_decision.AT_ONCE)
+    assert answered_at_once([other, grammars]) is grammars
+    assert told_beside([other, grammars]) == [other]
+    assert told_beside([grammars, other]) == []
+    assert answered_at_once([other]) is other
+    assert answered_at_once([candidate(0.99, empty=True)]) is None
+    assert answered_at_once([candidate(0.99, sure_benchmark=False)]) is None
+    assert answered_at_once([candidate(0.99, features={"strange": 1.0})]) is None
+    assert answered_at_once([]) is None
+
+
+def test_readings_are_shown_from_a_chance_on() -> None:
+    likely = candidate(results_decision.SHOWN)
+    assert shown([likely, candidate(0.0)]) == [likely]
+    assert shown([candidate(results_decision.SHOWN - 0.01)]) == []
+    assert shown([candidate(results_decision.SHOWN, features={"strange": 1.0})]) == []
+    assert len(shown([likely] * 9)) == results_decision.MOST_CHOICES
+
+
+def test_readings_are_explained(tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = str(tmp_path_factory.mktemp("explained") / "results.duckdb")
+    open_results(path)
+    _, told = explain(UNKNOWN_WORDS[0], path, NOW)
+    assert "The grammar does not read it: The results say nothing about" in told
+    assert "by the network, probability" in told
