@@ -1,4 +1,4 @@
-"""Questions over the results that the grammar does not understand: readings to choose from, each taken as it was meant."""
+"""Questions over the results that the grammar does not understand: choices, each taken as it was meant."""
 
 from collections.abc import Iterator
 
