@@ -57,7 +57,7 @@ def test_ask_edit_and_run(page: Page, app: App) -> None:
 
     page.get_by_role("link", name="Ask").click()
     ask(page, "fastest method for lookups at batch size 64 in sweep tiny")
-    expect(page.get_by_text("sweep = tiny")).to_be_visible()
+    expect(page.get_by_text(re.compile("^Read as: .*sweep = tiny"))).to_be_visible()
     expect(page.get_by_text(re.compile("^1 row ·"))).to_be_visible()
 
 
