@@ -94,12 +94,13 @@ def _by_both(question: str, sandbox: Sandbox, now: datetime | None, so_far: Read
     """What the grammar and the network make of a question. Raises Refusal or Ambiguity, which may be Shown."""
     found, cause = results_readings(question, sandbox, now, lambda text: _answered(text, sandbox, now))
     if isinstance(cause, Ambiguity):
-        raise cause
+        offered = proposals(shown(found))
+        raise Shown(offered, cause) if offered else cause
     if best := answered_at_once(found):
         beside = proposals(told_beside(found)) if best.by_grammar else ()
         return replace(so_far, asked=best.asked, spec=best.spec, others=best.others, proposals=beside)
-    if offered := shown(found):
-        raise Shown(proposals(offered))
+    if offered := proposals(shown(found)):
+        raise Shown(offered)
     raise cause or Refusal(NOT_CLEAR)
 
 

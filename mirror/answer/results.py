@@ -73,13 +73,14 @@ class Results:
         try:
             reading = read(question, sandbox, use_model, now, after)
         except Unread as unread:
-            if isinstance(unread.cause, Shown):
-                back = replace(asked_back(question, unread.cause), proposals=unread.cause.proposals)
-                return _with_reading(back, unread.reading)
             if isinstance(unread.cause, Ambiguity):
                 back = asked_back(question, unread.cause)
                 if not (after and after.asked):  # else the choices are follow-ups
                     back = replace(back, suggestions=with_rows(back.suggestions, sandbox, now))
+                if isinstance(unread.cause, Shown):
+                    offered = unread.cause.proposals
+                    choices = dict.fromkeys((*(p.text for p in offered), *back.suggestions))
+                    back = replace(back, suggestions=tuple(choices), proposals=offered)
                 if back.suggestions:
                     return _with_reading(back, unread.reading)
                 why = f"{unread.cause} There are no results of either: say it in other words."

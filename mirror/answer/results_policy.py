@@ -11,11 +11,12 @@ NOT_CLEAR = "It is not clear what is asked: name what was measured, and of which
 
 
 class Shown(Ambiguity):
-    """Readings to choose from: `proposals`."""
+    """Readings to choose from: `proposals`, and behind them the `choices` of the grammar where it asks back."""
 
-    def __init__(self, proposals: tuple[Proposal, ...]) -> None:
+    def __init__(self, proposals: tuple[Proposal, ...], asked_back: Ambiguity | None = None) -> None:
         several = f"This can be read in {len(proposals)} ways: which is meant?"
-        super().__init__(several if len(proposals) > 1 else "Is this meant?", tuple(p.text for p in proposals))
+        sentence = str(asked_back) if asked_back else several if len(proposals) > 1 else "Is this meant?"
+        super().__init__(sentence, asked_back.choices if asked_back else ())
         self.proposals = proposals
 
 

@@ -32,7 +32,7 @@ from mirror.language.train.wordings import database_of, for_ranking, for_reading
 
 _log = logging.getLogger(__name__)
 _LEAST, _LEAST_IN_RESULTS = 30, 4  # how often a stem must be there to have a place of its own
-_RESULTS_EPOCHS = 6
+_RESULTS_EPOCHS, _VARIANTS = 6, 3
 _BY_RULES, _TO_RANK = 160, 40  # questions per database, to learn reading and ranking from
 
 
@@ -88,7 +88,7 @@ def _results(folder: Path) -> None:
     """The second reader of the results, which goes on from that of other data, and its ranker."""
     worded = list(results_wordings())
     learnt = [w for w in worded if not for_results_ranking(w)]
-    examples = list(results_examples(learnt, thinned=True))
+    examples = list(results_examples(learnt, _VARIANTS))
     checked = list(results_examples([w for w in worded if for_results_ranking(w)]))
     _log.info("%d examples to learn, %d to check by", len(examples), len(checked))
     learner = Learner(vocabulary(examples, _LEAST_IN_RESULTS), folder, RESULTS_LANGUAGE)

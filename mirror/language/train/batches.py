@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -74,6 +74,24 @@ def arrays_of(example: Example, words: dict[str, int], language: ActionLanguage)
                   may_words, may_kinds, wanted, example.group)  # fmt: skip
 
 
+def thinned(arrays: Arrays, kept: float, rng: np.random.Generator) -> Arrays:
+    """With a share of the items only, all that is pointed at among them: what is not asked for teaches little."""
+    first = arrays.allowed_words.shape[1]
+    pointed = [*arrays.before_item[arrays.before_item >= 0], *(arrays.wanted[arrays.wanted >= first] - first)]
+    stay = (arrays.places < MOST_TOKENS) | (rng.random(len(arrays.kinds)) < kept)
+    stay[pointed] = True
+    at = np.flatnonzero(stay)
+    new = np.cumsum(stay) - 1
+    of_items = {
+        name: getattr(arrays, name)[at] for name in ("words", "kinds", "features", "places", "vectors", "classes")
+    }
+    before = np.where(arrays.before_item >= 0, new[arrays.before_item], -1)
+    wanted = np.where(arrays.wanted >= first, first + new[arrays.wanted - first], arrays.wanted)
+    square = np.ix_(at, at)
+    return replace(arrays, **of_items, relations=arrays.relations[square], alike=arrays.alike[square],
+                   before_item=before, wanted=wanted)  # fmt: skip
+
+
 def batch_of(arrays: Sequence[Arrays], forget: float, rng: np.random.Generator) -> dict[str, Tensor]:
     """Arrays side by side, filled up; a share of the words is forgotten, so that unseen ones are nothing new."""
     n, steps = max(len(a.kinds) for a in arrays), max(len(a.wanted) for a in arrays)
@@ -111,11 +129,14 @@ def batch_of(arrays: Sequence[Arrays], forget: float, rng: np.random.Generator) 
     }
 
 
-def batches(arrays: Sequence[Arrays], size: int, forget: float, seed: int) -> Iterator[dict[str, Tensor]]:
-    """All of them once, those of like length together, in random order."""
+def batches(
+    arrays: Sequence[Arrays], size: int, forget: float, seed: int, least_kept: float = 1.0
+) -> Iterator[dict[str, Tensor]]:
+    """All of them once, those of like length together, in random order; of the items from `least_kept` on to all."""
     rng = np.random.default_rng(seed)
     order = sorted(range(len(arrays)), key=lambda i: len(arrays[i].kinds) + 20 * rng.random())
     parts = [order[i : i + size] for i in range(0, len(order), size)]
     random.Random(seed).shuffle(parts)
     for part in parts:
-        yield batch_of([arrays[i] for i in part], forget, rng)
+        kept = rng.uniform(least_kept, 1.0)
+        yield batch_of([thinned(arrays[i], kept, rng) if kept < 1 else arrays[i] for i in part], forget, rng)

@@ -28,12 +28,14 @@ class Part:
         examples: what it learns.
         epochs: how often it sees them.
         forget: the share of words that are hidden each time.
+        least_kept: a batch sees from this share of the items on to all of them.
     """
 
     name: str
     examples: Sequence[Example]
     epochs: int
     forget: float = 0.12
+    least_kept: float = 1.0
 
 
 class Learner:
@@ -81,7 +83,7 @@ class Learner:
     def _epoch(self, arrays: Sequence[Arrays], part: Part, epoch: int, total: int) -> float:
         step, losses = epoch * math.ceil(len(arrays) / BATCH), []
         self.network.train()
-        for batch in batches(arrays, BATCH, part.forget, epoch):
+        for batch in batches(arrays, BATCH, part.forget, epoch, part.least_kept):
             rate = PEAK * min(1.0, (step + 1) / WARM_UP) * max(0.02, 0.5 * (1 + math.cos(math.pi * step / total)))
             for group in self._optimizer.param_groups:
                 group["lr"] = rate

@@ -10,9 +10,8 @@ import hashlib
 import json
 import random
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,31 +22,12 @@ from mirror.language.second.results_actions import ResultsWriter
 from mirror.language.second.results_items import results_items
 from mirror.language.train.batches import Example
 from mirror.language.train.judged import NOW
+from mirror.language.train.results_variants import ResultsWording, other_results, variant
 from mirror.language.train.spec_text import asked_of
-from mirror.query.spec import QuerySpec
 from mirror.schema.profile import Profile
-from mirror.table.values import Value
 
 _FOLDER, _SEALED = (Path(__file__).with_name(name) for name in ("results", "results_sealed"))
 _RANKED = 5  # of so many queries one is kept for ranking
-_KEPT = 0.6  # of the values of results that are thinned
-
-
-@dataclass(frozen=True)
-class ResultsWording:
-    """A query over the results in somebody's words.
-
-    Attributes:
-        query: the id of the query.
-        voice: who says it.
-        text: the words.
-        asked: what they ask for.
-    """
-
-    query: str
-    voice: str
-    text: str
-    asked: QuerySpec
 
 
 def results_wordings(sealed: bool = False) -> Iterator[ResultsWording]:
@@ -85,30 +65,19 @@ def worded_for() -> Profile:
     return Profile.from_dict(json.loads((_FOLDER / "profile.json").read_text()))
 
 
-def results_examples(wordings: Sequence[ResultsWording], thinned: bool = False) -> Iterator[Example]:
-    """Each wording over the results that it was written for; `thinned` also over results that hold less.
+def results_examples(wordings: Sequence[ResultsWording], variants: int = 0) -> Iterator[Example]:
+    """Each wording over the results that it was written for, and so many variants of it over other results.
 
     Those that no line of actions says are left out.
     """
     own, rng = worded_for(), random.Random(0)
     for wording in wordings:
-        for profile in (own, _thinned(own, wording.asked, rng)) if thinned else (own,):
+        with suppress(Inexpressible):
+            yield _example(wording, own)
+        for _ in range(variants):
+            other = other_results(own, wording.asked, rng)
             with suppress(Inexpressible):
-                yield _example(wording, profile)
-
-
-def _thinned(profile: Profile, asked: QuerySpec, rng: random.Random) -> Profile:
-    """A profile with a part of the values only, those that a query names among them."""
-    named = {(f.column, v) for f in (*asked.filters, *([asked.against] if asked.against else [])) for v in f.values}
-
-    def kept(held: Mapping[str, tuple[Value, ...]]) -> dict[str, tuple[Value, ...]]:
-        return {
-            c: tuple(v for v in values if (c, v) in named or c == "benchmark" or rng.random() < _KEPT)
-            for c, values in held.items()
-        }
-
-    of_each = {b: kept(held) for b, held in profile.distinct_by_benchmark.items()}
-    return replace(profile, distinct=kept(profile.distinct), distinct_by_benchmark=of_each)
+                yield _example(variant(wording, other, rng), other)
 
 
 def _example(wording: ResultsWording, profile: Profile) -> Example:
