@@ -6,11 +6,11 @@ from typing import Literal
 
 from mirror.answer.answer import Answer
 from mirror.answer.proposal import Proposal, chosen_of_results
-from mirror.answer.results_policy import NOT_CLEAR, Shown, proposals
+from mirror.answer.results_policy import NOT_CLEAR, Shown, proposals, unlike
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.followup import followup
 from mirror.language.grammar import grammar
-from mirror.language.ranking.results_decision import answered_at_once, shown, told_beside
+from mirror.language.ranking.results_decision import MOST_BESIDE, answered_at_once, shown, told_beside
 from mirror.language.ranking.results_readings import results_readings
 from mirror.language.ranking.settled_benchmark import has_rows, settle
 from mirror.model.free_sql import check_in
@@ -94,14 +94,22 @@ def _by_both(question: str, sandbox: Sandbox, now: datetime | None, so_far: Read
     """What the grammar and the network make of a question. Raises Refusal or Ambiguity, which may be Shown."""
     found, cause = results_readings(question, sandbox, now, lambda text: _answered(text, sandbox, now))
     if isinstance(cause, Ambiguity):
-        offered = proposals(shown(found))
-        raise Shown(offered, cause) if offered else cause
+        meant = [spec for choice in cause.choices if (spec := _asked(choice, sandbox, now))]
+        beside = proposals(unlike(shown(found), meant)[:MOST_BESIDE])
+        raise Shown(beside, cause) if beside else cause
     if best := answered_at_once(found):
         beside = proposals(told_beside(found)) if best.by_grammar else ()
         return replace(so_far, asked=best.asked, spec=best.spec, others=best.others, proposals=beside)
     if offered := proposals(shown(found)):
         raise Shown(offered)
     raise cause or Refusal(NOT_CLEAR)
+
+
+def _asked(question: str, sandbox: Sandbox, now: datetime | None) -> QuerySpec | None:
+    try:
+        return grammar.parse(question, sandbox.schema(), now)
+    except (Refusal, Ambiguity):
+        return None
 
 
 def _settled(reading: Reading, question: str, sandbox: Sandbox, now: datetime | None) -> Reading:

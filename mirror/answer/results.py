@@ -79,7 +79,7 @@ class Results:
                     back = replace(back, suggestions=with_rows(back.suggestions, sandbox, now))
                 if isinstance(unread.cause, Shown):
                     offered = unread.cause.proposals
-                    choices = dict.fromkeys((*(p.text for p in offered), *back.suggestions))
+                    choices = dict.fromkeys((*back.suggestions, *(p.text for p in offered)))
                     back = replace(back, suggestions=tuple(choices), proposals=offered)
                 if back.suggestions:
                     return _with_reading(back, unread.reading)

@@ -14,6 +14,7 @@ SHOWN, BESIDE = 0.15, 0.02
 # The same, where a word of the question names nothing and was never learnt.
 SHOWN_STRANGE = 0.6
 MOST_CHOICES = 3
+MOST_BESIDE = 2  # readings beside the choices of the grammar
 
 
 def answered_at_once(found: Sequence[ResultsCandidate]) -> ResultsCandidate | None:
