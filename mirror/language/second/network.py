@@ -181,9 +181,9 @@ class _Beam:
             scores -= scores.max(1, keepdims=True)
             scores -= np.log(np.exp(scores).sum(1, keepdims=True))
         totals = (scores + np.array([[score] for score, _, _ in lines])).ravel()
-        first = np.argpartition(-totals, self._width)[: self._width]
         found = []
-        for place in first[np.argsort(-totals[first], kind="stable")].tolist():
+        # Items with the same words are as likely as one another: the first of them is then taken, whatever is rounded.
+        for place in np.argsort(-totals.round(5), kind="stable")[: self._width].tolist():
             if totals[place] > -np.inf:
                 row, number = divmod(place, logits.shape[1])
                 found.append((float(totals[place]), row, self._action(number, allowed[row])))

@@ -1,0 +1,11 @@
+"""Known words that a written one may be a slip of."""
+
+import difflib
+from collections.abc import Sequence
+
+
+def close_words(word: str, known: Sequence[str], most: int, cutoff: float) -> list[str]:
+    """What `difflib.get_close_matches` finds; words of too different a length are left out before it looks at them."""
+    length = len(word)
+    near = [w for w in known if 2.0 * min(length, len(w)) / ((length + len(w)) or 1) >= cutoff]
+    return difflib.get_close_matches(word, near, most, cutoff)
