@@ -11,7 +11,7 @@ from mirror.data.process.sandbox import Sandbox
 from mirror.language.followup import followup
 from mirror.language.grammar import grammar
 from mirror.language.ranking.results_decision import MOST_BESIDE, answered_at_once, shown, told_beside
-from mirror.language.ranking.results_readings import results_readings
+from mirror.language.ranking.results_readings import readings_to_decide
 from mirror.language.ranking.settled_benchmark import has_rows, settle
 from mirror.model.free_sql import check_in
 from mirror.model.llm import Declined, LlmError, LlmFrontEnd, NeedsSql
@@ -92,7 +92,7 @@ def _by_grammar(question: str, sandbox: Sandbox, now: datetime | None, so_far: R
 
 def _by_both(question: str, sandbox: Sandbox, now: datetime | None, so_far: Reading) -> Reading:
     """What the grammar and the network make of a question. Raises Refusal or Ambiguity, which may be Shown."""
-    found, cause = results_readings(question, sandbox, now, lambda text: _answered(text, sandbox, now))
+    found, cause = readings_to_decide(question, sandbox, now, lambda text: _answered(text, sandbox, now))
     if isinstance(cause, Ambiguity):
         meant = [spec for choice in cause.choices if (spec := _asked(choice, sandbox, now))]
         beside = proposals(unlike(shown(found), meant)[:MOST_BESIDE])

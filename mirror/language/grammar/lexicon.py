@@ -1,6 +1,5 @@
 """The lexicon: every phrase the grammar knows, and the text cut into items of it."""
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from mirror.schema import catalog
 from mirror.schema.profile import Profile
 from mirror.table.values import Value
 from mirror.words import phrasebook
+from mirror.words.close_words import close_words
 from mirror.words.phrasebook import EVERYWHERE
 from mirror.words.tokens import NUMBER, tokens
 
@@ -34,6 +34,7 @@ _NAMED_VALUES = (
     "category", "question_set",
 )  # fmt: skip
 _BESIDE = ("", " is", " are", " was", " were", " is the", " are the", " =")  # between such a column and its value
+_MOST_CORRECTED = 10_000  # words that are remembered
 # Those of them that say by themselves what they are of.
 _TELLING = ("unclear", "compact", "flat", "interleaved", "split_in", "concat_out", "held_out")
 
@@ -114,6 +115,7 @@ class Lexicon:
         self._correctable = sorted({w for phrase in telling for w in phrase if len(w) >= 4 and w.isalpha()})
         self._words = frozenset(word for phrase in self._phrases for word in phrase)
         self._long_fillers = sorted(w for w in FILLERS if len(w) >= 8)
+        self._corrected: dict[str, str | None] = {}
 
     def _add(self, phrase: str, item: Item) -> None:
         if key := tuple(tokens(phrase)):
@@ -211,15 +213,22 @@ class Lexicon:
 
     def _correct(self, word: str) -> str | None:
         """The known word that a typo stands for; never one that only a prefix such as `un` sets apart."""
+        if word not in self._corrected:
+            if len(self._corrected) >= _MOST_CORRECTED:
+                self._corrected.clear()
+            self._corrected[word] = self._found_correction(word)
+        return self._corrected[word]
+
+    def _found_correction(self, word: str) -> str | None:
         if len(word) < 3 or not word.isalpha():
             return None
         if swapped := [w for w in _neighbours_swapped(word) if w in self._words]:
             return swapped[0] if len(swapped) == 1 else None
         if len(word) < 4:
             return None
-        close = difflib.get_close_matches(word, self._correctable, n=1, cutoff=0.82)
+        close = close_words(word, self._correctable, 1, 0.82)
         if not close and len(word) >= 8:
-            close = difflib.get_close_matches(word, self._long_fillers, n=1, cutoff=0.9)
+            close = close_words(word, self._long_fillers, 1, 0.9)
         if not close or not _is_a_typo(word, close[0]):
             return None
         return close[0]
@@ -239,7 +248,7 @@ class Lexicon:
     def nearest(self, word: str) -> Iterable[str]:
         """Column labels near a word that is not known."""
         labels = {e.label.lower(): e.label for e in catalog.entries().values()}
-        return [labels[m] for m in difflib.get_close_matches(word, labels, n=2, cutoff=0.7)]
+        return [labels[m] for m in close_words(word, labels, 2, 0.7)]
 
 
 def _without_doubles(word: str) -> str:

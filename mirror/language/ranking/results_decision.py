@@ -40,3 +40,19 @@ def shown(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
     if not found or found[0].chance < (SHOWN_STRANGE if found[0].features.get("strange") else SHOWN):
         return []
     return [c for c in found if c.chance >= BESIDE and not c.empty][:MOST_CHOICES]
+
+
+def hang_on_rows(found: Sequence[tuple[ResultsCandidate, ResultsCandidate]]) -> list[bool]:
+    """Which readings decide nothing before it is known whether they have rows.
+
+    Args:
+        found: each reading as it is if it has rows, and as it is if it has none, with its chance.
+    """
+    most = [max(one.chance, other.chance) for one, other in found]
+    if any(one.by_grammar for one, _ in found):  # another is told beside it where it is sure and comes first
+        sure = [p >= AT_ONCE and not one.by_grammar for p, (one, _) in zip(most, found, strict=True)]
+        return [any(sure) and (s or one.by_grammar) for s, (one, _) in zip(sure, found, strict=True)]
+    strange = any(one.features.get("strange") for one, _ in found)
+    if max(most) < (SHOWN_STRANGE if strange else SHOWN):
+        return [False] * len(found)
+    return [p >= BESIDE for p in most]

@@ -4,7 +4,6 @@ Cheapest first: the name itself, another form of its words, a part of the name, 
 here: a phrase keeps all that it may name.
 """
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -14,6 +13,7 @@ from mirror.language.reading.lexemes import Token, of_kind, stem, stems
 from mirror.query.other_data.form import ColumnRef
 from mirror.schema.database import Column, Database, ForeignKey, Relation, known_sentence
 from mirror.schema.names import foreign_key_roles, words_of
+from mirror.words.close_words import close_words
 
 MOST_WORDS = 7
 _MOST_SAID = 6  # words that a refusal names
@@ -199,13 +199,13 @@ class Linker:
         ]
         if short:  # `prem` for "premium"
             return tuple(replace(k, cost=k.cost + PART) for w in short for k in self.at((w,)) if k.kind == "col")
-        close = difflib.get_close_matches(token.stem, self._vocabulary, n=2, cutoff=0.8)
+        close = close_words(token.stem, self._vocabulary, 2, 0.8)
         found = [replace(k, cost=k.cost + TYPO) for word in close for k in self.at((word,))]
         return tuple(sorted(found, key=lambda link: link.cost))
 
     def nearest(self, word: str) -> list[str]:
         """Names and values near a word that names nothing."""
-        close = difflib.get_close_matches(word.lower(), self._written, n=2, cutoff=0.7)
+        close = close_words(word.lower(), self._written, 2, 0.7)
         return [self._written[found] for found in close]
 
     @cached_property

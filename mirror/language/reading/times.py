@@ -7,6 +7,7 @@ one that has begun.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Literal
 
 from mirror.language.reading.lexemes import Token
@@ -64,12 +65,17 @@ def whole_year(number: object) -> Time | None:
 
 def times_in(tokens: Sequence[Token], now: datetime) -> list[Said]:
     """All times that the tokens say, those that begin first in front."""
-    return _Times(tokens, now).found()
+    return _times(tuple(tokens), now).found()
 
 
 def days_in(tokens: Sequence[Token], now: datetime) -> list[Said]:
     """Every single day that the tokens say, also within a range and behind a preposition, without that preposition."""
-    return _Times(tokens, now).days()
+    return _times(tuple(tokens), now).days()
+
+
+@lru_cache(maxsize=8)  # several look at one question
+def _times(tokens: tuple[Token, ...], now: datetime) -> "_Times":
+    return _Times(tokens, now)
 
 
 class _Times(Periods):

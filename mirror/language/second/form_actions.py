@@ -6,6 +6,7 @@ number plain sum column:sale.price by table:customer where value:Bern order 1 de
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from mirror.language.reading.lexemes import stems
 from mirror.language.second.action_language import Action, ActionLanguage, Inexpressible, State
@@ -139,7 +140,8 @@ def step(state: State, word: str) -> State:
     return replace(state, at=_STEPS[state.at][word], length=length)
 
 
-ASKED = ActionLanguage(WORDS, POINTERS, MOST_ACTIONS, allowed, step)
+_known = lru_cache(maxsize=10_000)  # lines of all questions stand in the same few states
+ASKED = ActionLanguage(WORDS, POINTERS, MOST_ACTIONS, _known(allowed), _known(step))
 
 
 # -- from a form to actions --------------------------------------------------------------------------------------------

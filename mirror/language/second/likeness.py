@@ -32,11 +32,10 @@ def axes() -> int:
 def vectors_of(stems: Sequence[str]) -> np.ndarray:
     """(stems, axes): unit vectors; zeros for what is not known."""
     at, table = _table()
-    found = np.zeros((len(stems), table.shape[1]), np.float32)
-    for i, name in enumerate(stems):
-        if (row := at.get(name)) is not None:
-            vector = table[row].astype(np.float32)
-            found[i] = vector / np.linalg.norm(vector)
+    rows = np.array([at.get(name, -1) for name in stems], np.intp)
+    found = table[rows].astype(np.float32)
+    found[rows < 0] = 0
+    found /= np.sqrt(np.maximum(np.einsum("ni,ni->n", found, found), 1e-6))[:, None]
     return found
 
 

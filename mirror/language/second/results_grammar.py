@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import get_args
 
 from mirror.language.second.action_language import ActionLanguage, State
@@ -135,6 +136,7 @@ def _step(state: State, word: str) -> State:
     return replace(state, at=_OPENS.get(word, "said"), section=_SECTION_AT[word], length=length)
 
 
+_known = lru_cache(maxsize=10_000)  # lines of all questions stand in the same few states
 RESULTS_LANGUAGE = ActionLanguage(
-    RESULTS_WORDS, _POINTERS, MOST_ACTIONS, _allowed, _step, RESULTS_FEATURES, pointer_of
+    RESULTS_WORDS, _POINTERS, MOST_ACTIONS, _known(_allowed), _known(_step), RESULTS_FEATURES, pointer_of
 )  # fmt: skip

@@ -1,6 +1,5 @@
 """What the words of a question may name in the results: benchmarks, columns, curves, facts of machines and values."""
 
-import difflib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from mirror.schema import catalog
 from mirror.schema.profile import Profile
 from mirror.table.values import Value
 from mirror.words import phrasebook
+from mirror.words.close_words import close_words
 
 RESULTS, CURVES, MACHINES = "results", "curves", "machines"  # tables of columns
 _SYNONYM, _PART_OF_VALUE, _FAMILY = 0.05, 0.5, 0.45
@@ -128,7 +128,7 @@ class Phrases:
             return []
         known = self._corrected.get(token.stem)
         if known is None:
-            close = difflib.get_close_matches(token.stem, self._vocabulary, n=2, cutoff=_TYPO_ALIKE)
+            close = close_words(token.stem, self._vocabulary, 2, _TYPO_ALIKE)
             known = [_at_cost(k, k.cost + TYPO) for word in close for k in self.at((word,))[:3]]
             if len(self._corrected) < _MOST_CORRECTED:
                 self._corrected[token.stem] = known

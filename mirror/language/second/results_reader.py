@@ -1,7 +1,6 @@
 """Questions over the results read by a network alone: forms as they were asked, with what they leave unread."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from mirror.language.second.action_language import Inexpressible
@@ -9,7 +8,6 @@ from mirror.language.second.items import KIND, RELATION, Items
 from mirror.language.second.network import BEAM, trained
 from mirror.language.second.results_actions import ResultsReader
 from mirror.language.second.results_grammar import RESULTS_LANGUAGE
-from mirror.language.second.results_items import results_items
 from mirror.language.second.unread import unread
 from mirror.query.spec import QuerySpec
 from mirror.schema.profile import Profile
@@ -35,15 +33,11 @@ class SecondResultsReading:
     unread: tuple[str, ...]
 
 
-def second_results_readings(
-    question: str, profile: Profile, now: datetime, beam: int = BEAM
-) -> list[SecondResultsReading]:
-    """The likeliest readings, the likeliest first; none where no network ships or the question has no words."""
+def second_results_readings(items: Items, profile: Profile, beam: int = BEAM) -> list[SecondResultsReading]:
+    """The likeliest readings of a question's items, the likeliest first; none where no network ships or there is no
+    word."""
     network = trained(RESULTS_WEIGHTS, RESULTS_LANGUAGE)
-    if network is None:
-        return []
-    items = results_items(question, profile, now)
-    if not items.tokens:
+    if network is None or not items.tokens:
         return []
     found: dict[QuerySpec, SecondResultsReading] = {}
     for line in network.lines(items, beam):

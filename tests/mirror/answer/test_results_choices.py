@@ -9,8 +9,9 @@ from mirror.answer.answering import ask, explain
 from mirror.data.process.sandbox import Sandbox
 from mirror.evaluation.fixtures import NOW
 from mirror.language.ranking import results_decision
-from mirror.language.ranking.results_decision import answered_at_once, shown, told_beside
+from mirror.language.ranking.results_decision import answered_at_once, hang_on_rows, shown, told_beside
 from mirror.language.ranking.results_evidence import ResultsCandidate
+from mirror.language.ranking.results_readings import readings_to_decide, results_readings
 from mirror.query.spec import Metric, QuerySpec
 
 SPEC = QuerySpec("groups", (Metric("auc", "avg"),), ("method",))
@@ -88,3 +89,40 @@ def test_readings_are_explained(tmp_path_factory: pytest.TempPathFactory) -> Non
     _, told = explain(UNKNOWN_WORDS[0], path, NOW)
     assert "The grammar does not read it: The results say nothing about" in told
     assert "by the network, probability" in told
+
+
+def _both(chance: float, empty: float = 0.0, **told: object) -> tuple[ResultsCandidate, ResultsCandidate]:
+    """A reading as it is with rows, and without."""
+    return candidate(chance, **told), candidate(empty, empty=True, **told)
+
+
+def test_what_decides_nothing_is_not_run() -> None:
+    grammars, sure, likely = _both(0.3, by_grammar=True), _both(results_decision.AT_ONCE), _both(0.5)
+    assert hang_on_rows([grammars, likely]) == [False, False]
+    assert hang_on_rows([grammars, sure, likely]) == [True, True, False]
+    assert hang_on_rows([likely, _both(results_decision.BESIDE), _both(0.01)]) == [True, True, False]
+    assert hang_on_rows([_both(results_decision.SHOWN - 0.01)]) == [False]
+    assert hang_on_rows([_both(0.0, empty=results_decision.SHOWN)]) == [True]
+    assert hang_on_rows([_both(0.5, features={"strange": 1.0})]) == [False]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        *UNKNOWN_WORDS,
+        "AUC by method on frappe",
+        "memory against AUC on a dataset of 1999",
+        "zippiest lookups",
+        "what is the weather",
+        "AUC of everything on mars",
+    ],
+)
+def test_it_is_decided_as_if_every_reading_had_been_run(box: Sandbox, question: str) -> None:
+    quick, cause = readings_to_decide(question, box, NOW, lambda _: True)
+    whole, same = results_readings(question, box, NOW, lambda _: True)
+    assert str(cause) == str(same)
+    one, other = answered_at_once(quick), answered_at_once(whole)
+    assert (one and one.spec) == (other and other.spec)
+    assert [c.spec for c in told_beside(quick)] == [c.spec for c in told_beside(whole)]
+    if not one:
+        assert [c.spec for c in shown(quick)] == [c.spec for c in shown(whole)]

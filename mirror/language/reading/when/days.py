@@ -123,6 +123,7 @@ class Days:
         self._tokens = tokens
         self._now = now.replace(second=0, microsecond=0)
         self._today = datetime(now.year, now.month, now.day)
+        self._periods_at: dict[int, tuple[Period, ...]] = {}
 
     def _word(self, at: int) -> str:
         return self._words[at] if 0 <= at < len(self._words) else ""

@@ -46,8 +46,14 @@ class Periods(Days):
         if unit and self._word(at) not in _MANY and not self._year_number(at + 1):
             yield Period(*self._calendar(unit, 0), at + 1)
 
-    def _periods(self, at: int) -> Iterator[Period]:
+    def _periods(self, at: int) -> tuple[Period, ...]:
         """Days, months, quarters, halves, years and decades that begin at a token."""
+        known = self._periods_at.get(at)
+        if known is None:
+            known = self._periods_at[at] = tuple(self._all_periods(at))
+        return known
+
+    def _all_periods(self, at: int) -> Iterator[Period]:
         yield from self._days(at)
         yield from self._quarter(at)
         yield from self._month(at)

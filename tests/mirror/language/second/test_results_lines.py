@@ -95,10 +95,10 @@ def test_items_are_bounded() -> None:
     "text", ["", "?", "x" * 10_000, "auc " * 10_000, "ａｕｃ ‮ '; DROP TABLE trials; --", "1" * 5_000, "∞ NaN -0"]
 )
 def test_any_text_is_taken(text: str) -> None:
-    assert isinstance(second_results_readings(text, PROFILE, NOW), list)
+    assert isinstance(second_results_readings(results_items(text, PROFILE, NOW), PROFILE), list)
 
 
 def test_the_network_that_ships_reads_plain_questions() -> None:
     for text in ("mean AUC of each method", "how many trials are there per data set", "memory against AUC"):
-        readings = second_results_readings(text, PROFILE, NOW)
+        readings = second_results_readings(results_items(text, PROFILE, NOW), PROFILE)
         assert bare_of(parse(text, PROFILE, NOW)) in [bare_of(r.asked) for r in readings], text

@@ -8,7 +8,7 @@ import pytest
 
 from mirror.language.grammar.grammar import parse
 from mirror.language.second.action_language import Action
-from mirror.language.second.network import Network, _Beam
+from mirror.language.second.network import Decoder, Network
 from mirror.language.second.results_actions import ResultsReader, ResultsWriter, bare_of
 from mirror.language.second.results_grammar import RESULTS_LANGUAGE
 from mirror.language.second.results_items import results_items
@@ -54,12 +54,29 @@ def test_numpy_computes_what_torch_does(tmp_path: Path) -> None:
         arrays = arrays_of(example, learner.vocabulary, RESULTS_LANGUAGE)
         with torch.no_grad():
             wanted = learner.network(batch_of([arrays], 0.0, np.random.default_rng(0)))[0].numpy()
-        beam = _Beam(network, example.items, network._encode(example.items), 1)
-        past: list[tuple[np.ndarray, np.ndarray]] = []
+        decoder = Decoder(network, network.encoded(example.items), 2)
         for at, last in enumerate((Action(""), *example.line[:-1])):
-            logits = beam._next(at, [last], past)[0]
+            logits = decoder.next([last])[0]
             may = wanted[at] > -1e8
             assert np.allclose(logits[may], wanted[at][may], atol=1e-4)
+
+
+def test_lines_that_stand_side_by_side_are_kept_apart(tmp_path: Path) -> None:
+    one, other = _examples(QUESTIONS[:1])[0], Action("count")
+    learner = _learner([one], tmp_path)
+    learner.write(tmp_path / "weights.npz")
+    network = Network.load(tmp_path / "weights.npz", RESULTS_LANGUAGE)
+    memory = network.encoded(one.items)
+    alone, both = Decoder(network, memory, 1), Decoder(network, memory, 2)
+    alone.next([Action("")])
+    both.next([Action("")])
+    both.keep([0, 0])
+    first = alone.next([one.line[0]])
+    assert np.allclose(both.next([other, one.line[0]])[1], first[0], atol=1e-4)
+    both.keep([1, 0])
+    third = alone.next([one.line[1]])
+    assert np.allclose(both.next([one.line[1], one.line[1]])[0], third[0], atol=1e-4)
+    assert not np.allclose(both.next([one.line[1], one.line[1]])[1], third[0], atol=1e-4)
 
 
 def test_a_few_questions_are_learnt_by_heart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
