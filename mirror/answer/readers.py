@@ -8,7 +8,6 @@ from mirror.answer.answer import Answer
 from mirror.answer.proposal import Proposal, chosen_of_results
 from mirror.answer.results_policy import NOT_CLEAR, Shown, proposals, unlike
 from mirror.data.process.sandbox import Sandbox
-from mirror.language.followup import followup
 from mirror.language.grammar import grammar
 from mirror.language.ranking.results_decision import MOST_BESIDE, answered_at_once, shown, told_beside
 from mirror.language.ranking.results_readings import readings_to_decide
@@ -76,7 +75,7 @@ def read(question: str, sandbox: Sandbox, use_model: bool, now: datetime | None,
     try:
         if after and (asked := chosen_of_results(question, after.proposals)):
             return _settled(Reading(asked=asked, note=note), question, sandbox, now)
-        if after and after.asked and (asked := followup.read(question, after.asked, profile, now, after.table)):
+        if after and after.asked and (asked := _follow_up(question, after.asked, profile, now, after)):
             return _settled_after(Reading(asked=asked, note=note), question, sandbox, now, after)
         if use_model and LlmFrontEnd.configured():
             return _by_model(question, sandbox, profile, now, saved.nearest, note)
@@ -119,6 +118,15 @@ def _settled(reading: Reading, question: str, sandbox: Sandbox, now: datetime | 
     return replace(reading, spec=settled.spec, others=settled.others)
 
 
+def _follow_up(
+    question: str, before: QuerySpec, profile: Profile, now: datetime | None, after: Answer
+) -> QuerySpec | None:
+    """What a follow-up makes of the query before it; None where the question stands alone."""
+    from mirror.language.followup import followup  # here: a first question needs none of its patterns
+
+    return followup.read(question, before, profile, now, after.table)
+
+
 def _settled_after(reading: Reading, question: str, sandbox: Sandbox, now: datetime | None, after: Answer) -> Reading:
     """The same of a follow-up, whose choices are follow-ups too: none of them stands beside an answer."""
     assert reading.asked
@@ -127,7 +135,7 @@ def _settled_after(reading: Reading, question: str, sandbox: Sandbox, now: datet
 
     def is_answered(text: str) -> bool:
         try:
-            asked = followup.read(text, before, profile, now, after.table)
+            asked = _follow_up(text, before, profile, now, after)
             return asked is not None and has_rows(complete(asked, profile, text), sandbox)
         except (Refusal, Ambiguity):
             return False

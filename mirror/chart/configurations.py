@@ -49,40 +49,53 @@ def configurations(
             key = tuple(row[k] for k in named_by)
             groups[key if roles.raw else (*key, i)].append(i)
     found = []
+    spreads = {m: _Spread(table, m) for m in metrics}
     for values, rows in groups.items():
         means, deviations, ends = {}, {}, {}
-        for m in metrics:
-            means[m], deviation = _pooled(table, m, rows)
+        for m, spread in spreads.items():
+            means[m], deviation = spread.pooled(rows)
             if deviation is not None:
                 deviations[m] = deviation
-            low, high = (_numbers(table, table.spread_column(m, end) or m, rows) for end in ("smallest", "largest"))
-            ends[m] = (min(low), max(high))
+            ends[m] = spread.ends(rows)
         counted = table.values(roles.count)[rows[0]] if roles.count else None
         trials = int(counted) if is_number(counted) else sum(table.tallies[i] for i in rows)
         found.append(Configuration(dict(zip(keys, values, strict=False)), means, deviations, trials, ends))
     return found
 
 
-def _numbers(table: Table, column: str, rows: Sequence[int]) -> list[float]:
-    values = table.values(column)
+class _Spread:
+    """The values of a metric, and how they spread where each stands for several."""
+
+    def __init__(self, table: Table, metric: str) -> None:
+        self._values, self._tallies = table.values(metric), table.tallies
+        column = table.spread_column(metric, "deviation")
+        self._deviations: Sequence[Value | None] = table.values(column) if column else (None,) * len(table.rows)
+        self._low, self._high = (
+            table.values(table.spread_column(metric, end) or metric) for end in ("smallest", "largest")
+        )
+
+    def ends(self, rows: Sequence[int]) -> tuple[float, float]:
+        """The smallest and the largest value of rows."""
+        return min(_numbers(self._low, rows)), max(_numbers(self._high, rows))
+
+    def pooled(self, rows: Sequence[int]) -> tuple[float, float | None]:
+        """The mean and the standard deviation over rows that each may stand for several."""
+        means, counts = _numbers(self._values, rows), [self._tallies[i] for i in rows]
+        known = [self._deviations[i] for i in rows]
+        if len(rows) == 1:
+            (deviation,) = known
+            return means[0], float(deviation) if is_number(deviation) else None
+        if set(counts) == {1}:
+            return statistics.fmean(means), statistics.stdev(means)
+        mean = statistics.fmean(means, counts) if len(set(means)) > 1 else means[0]
+        within = sum(_squares(n, d) for n, d in zip(counts, known, strict=True))
+        between = sum(n * (m - mean) ** 2 for n, m in zip(counts, means, strict=True))
+        deviation = math.sqrt((within + between) / (sum(counts) - 1))
+        return mean, None if math.isnan(deviation) else deviation
+
+
+def _numbers(values: Sequence[Value | None], rows: Sequence[int]) -> list[float]:
     return [float(v) for i in rows if is_number(v := values[i])]
-
-
-def _pooled(table: Table, metric: str, rows: Sequence[int]) -> tuple[float, float | None]:
-    """The mean and the standard deviation of a metric over rows that each may stand for several."""
-    means, counts = _numbers(table, metric, rows), [table.tallies[i] for i in rows]
-    column = table.spread_column(metric, "deviation")
-    known = [table.values(column)[i] if column else None for i in rows]
-    if len(rows) == 1:
-        (deviation,) = known
-        return means[0], float(deviation) if is_number(deviation) else None
-    if set(counts) == {1}:
-        return statistics.fmean(means), statistics.stdev(means)
-    mean = statistics.fmean(means, counts) if len(set(means)) > 1 else means[0]
-    within = sum(_squares(n, d) for n, d in zip(counts, known, strict=True))
-    between = sum(n * (m - mean) ** 2 for n, m in zip(counts, means, strict=True))
-    deviation = math.sqrt((within + between) / (sum(counts) - 1))
-    return mean, None if math.isnan(deviation) else deviation
 
 
 def _squares(count: int, deviation: Value | None) -> float:

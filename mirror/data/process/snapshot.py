@@ -78,17 +78,19 @@ def _append(
     table: str,
     rows: "pa.Table | pa.RecordBatchReader",
 ) -> None:
-    """Make a table of the rows as they come, part by part."""
+    """Make a table of the rows as they come, part by part; such as are few are compressed only once they are sorted."""
     import pyarrow as pa  # not before the process has said which modules pyarrow is to do without
 
     columns = ", ".join(map(_column, rows.schema.names))
     batches = iter(rows.to_batches(_BATCH_ROWS) if isinstance(rows, pa.Table) else rows)
-    into = f"CREATE TABLE {table} AS"
+    into, held = f"CREATE TABLE {table} AS", 0
     while (part := list(itertools.islice(batches, _BATCHES))) or into.startswith("CREATE"):
         connection.register("incoming", pa.Table.from_batches(part, rows.schema))
         connection.execute(f"{into} SELECT {columns} FROM incoming")
         connection.unregister("incoming")
-        connection.execute("FORCE CHECKPOINT snapshot")  # compresses
+        held += sum(len(batch) for batch in part)
+        if held > _BATCH_ROWS:
+            connection.execute("FORCE CHECKPOINT snapshot")  # compresses
         into = f"INSERT INTO {table}"
 
 

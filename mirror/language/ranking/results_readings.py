@@ -132,7 +132,8 @@ def _with_chances(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
 
 
 def _ranked(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
-    return sorted(_with_chances(found), key=lambda c: -c.chance)
+    """The likeliest first; of two alike the one found first, whatever their chances are rounded to."""
+    return sorted(_with_chances(found), key=lambda c: -round(c.chance, 9))
 
 
 def _run(candidate: ResultsCandidate, sandbox: Sandbox) -> ResultsCandidate | None:

@@ -1,7 +1,7 @@
 """How alike in meaning words are: vectors of common English stems, learnt from text at large and not from schemas."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +39,8 @@ def vectors_of(stems: Sequence[str]) -> np.ndarray:
     return found
 
 
-def likeness(words: Sequence[Sequence[str]], tokens: int) -> tuple[np.ndarray, np.ndarray]:
+@lru_cache(maxsize=8)  # the network and what weighs its readings look at the same question
+def likeness(words: tuple[tuple[str, ...], ...], tokens: int) -> tuple[np.ndarray, np.ndarray]:
     """How alike the words of a question and names are.
 
     Args:
@@ -48,7 +49,7 @@ def likeness(words: Sequence[Sequence[str]], tokens: int) -> tuple[np.ndarray, n
 
     Returns:
         (items, axes): the mean vector of each item; and (items, items): for a word of the question and any other item
-        how alike the word and the likeliest word of the other are, from 0 to 1; 0 between other items.
+        how alike the word and the likeliest word of the other are, from 0 to 1; 0 between other items. Only to be read.
     """
     lengths = [max(1, len(name)) for name in words]
     flat = [stem for name in words for stem in (name or ("",))]

@@ -28,7 +28,7 @@ def test_unknown_words_are_like_nothing() -> None:
 
 
 def test_words_of_the_question_are_compared_with_names_alone() -> None:
-    means, alike = likeness([("movi",), ("zzz",), (stem("film"), "id"), ()], tokens=2)
+    means, alike = likeness((("movi",), ("zzz",), (stem("film"), "id"), ()), tokens=2)
     assert means.shape == (4, axes())
     assert alike[0, 2] == alike[2, 0] > 0.5
     assert not alike[:2, :2].any()
