@@ -9,7 +9,13 @@ from mirror.answer.proposal import Proposal, chosen_of_results
 from mirror.answer.results_policy import NOT_CLEAR, Shown, proposals, unlike
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.grammar import grammar
-from mirror.language.ranking.results_decision import MOST_BESIDE, answered_at_once, shown, told_beside
+from mirror.language.ranking.results_decision import (
+    MOST_BESIDE,
+    answered_at_once,
+    shown,
+    shown_with_choices,
+    told_beside,
+)
 from mirror.language.ranking.results_readings import readings_to_decide
 from mirror.language.ranking.settled_benchmark import has_rows, settle
 from mirror.model.free_sql import check_in
@@ -94,7 +100,7 @@ def _by_both(question: str, sandbox: Sandbox, now: datetime | None, so_far: Read
     found, cause = readings_to_decide(question, sandbox, now, lambda text: _answered(text, sandbox, now))
     if isinstance(cause, Ambiguity):
         meant = [spec for choice in cause.choices if (spec := _asked(choice, sandbox, now))]
-        beside = proposals(unlike(shown(found), meant)[:MOST_BESIDE])
+        beside = proposals(unlike(shown_with_choices(found), meant)[:MOST_BESIDE])
         raise Shown(beside, cause) if beside else cause
     if best := answered_at_once(found):
         beside = proposals(told_beside(found)) if best.by_grammar else ()

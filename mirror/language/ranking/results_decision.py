@@ -12,7 +12,9 @@ AT_ONCE = 0.9
 # A first reading below this chance is not shown, nor another one beside it.
 SHOWN, BESIDE = 0.15, 0.02
 # The same, where a word of the question names nothing and was never learnt.
-SHOWN_STRANGE = 0.6
+SHOWN_STRANGE = 0.3
+# Below this chance a reading of the grammar is shown beside a likelier one, and not answered.
+DOUBTED = 0.2
 MOST_CHOICES = 3
 MOST_BESIDE = 2  # readings beside the choices of the grammar
 
@@ -20,14 +22,20 @@ MOST_BESIDE = 2  # readings beside the choices of the grammar
 def answered_at_once(found: Sequence[ResultsCandidate]) -> ResultsCandidate | None:
     """The reading that is answered without asking; None where none is sure enough. `found` has the likeliest first.
 
-    The grammar takes in every word or refuses: what it reads is answered.
+    The grammar takes in every word or refuses: what it reads is answered, unless another reading is far likelier.
     """
     grammars = next((c for c in found if c.by_grammar), None)
-    if grammars or not found:
-        return grammars
+    if grammars:
+        return None if _is_doubted(grammars, found[0]) else grammars
+    if not found:
+        return None
     best = found[0]
     sure = best.chance >= AT_ONCE and best.sure_benchmark and not best.features.get("strange")
     return best if sure and not best.empty else None
+
+
+def _is_doubted(grammars: ResultsCandidate, best: ResultsCandidate) -> bool:
+    return grammars.chance < DOUBTED <= best.chance and not best.empty
 
 
 def told_beside(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
@@ -39,7 +47,14 @@ def shown(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
     """The readings to choose from; none where none is likely enough."""
     if not found or found[0].chance < (SHOWN_STRANGE if found[0].features.get("strange") else SHOWN):
         return []
-    return [c for c in found if c.chance >= BESIDE and not c.empty][:MOST_CHOICES]
+    grammars = [c for c in found if c.by_grammar]
+    others = [c for c in found if not c.by_grammar and c.chance >= BESIDE and not c.empty]
+    return sorted((*grammars, *others[: MOST_CHOICES - len(grammars)]), key=lambda c: -c.chance)
+
+
+def shown_with_choices(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
+    """The readings that may stand beside the choices of the grammar where it asks back."""
+    return [c for c in shown(found) if c.chance >= SHOWN]
 
 
 def hang_on_rows(found: Sequence[tuple[ResultsCandidate, ResultsCandidate]]) -> list[bool]:
@@ -49,7 +64,8 @@ def hang_on_rows(found: Sequence[tuple[ResultsCandidate, ResultsCandidate]]) -> 
         found: each reading as it is if it has rows, and as it is if it has none, with its chance.
     """
     most = [max(one.chance, other.chance) for one, other in found]
-    if any(one.by_grammar for one, _ in found):  # another is told beside it where it is sure and comes first
+    least = min((min(one.chance, other.chance) for one, other in found if one.by_grammar), default=0.0)
+    if least >= DOUBTED:  # another is told beside the grammar's where it is sure and comes first
         sure = [p >= AT_ONCE and not one.by_grammar for p, (one, _) in zip(most, found, strict=True)]
         return [any(sure) and (s or one.by_grammar) for s, (one, _) in zip(sure, found, strict=True)]
     strange = any(one.features.get("strange") for one, _ in found)

@@ -31,8 +31,9 @@ from mirror.language.train.results_wordings import not_here, results_examples, r
 from mirror.language.train.wordings import database_of, for_ranking, for_reading, wordings
 
 _log = logging.getLogger(__name__)
-_LEAST, _LEAST_IN_RESULTS = 30, 4  # how often a stem must be there to have a place of its own
+_LEAST, _LEAST_IN_RESULTS = 30, 8  # how often a stem must be there to have a place of its own
 _RESULTS_EPOCHS, _VARIANTS = 6, 3
+_LEAST_KEPT = 0.25  # of the items over the results that are not pointed at
 _BY_RULES, _TO_RANK = 160, 40  # questions per database, to learn reading and ranking from
 
 
@@ -93,9 +94,14 @@ def _results(folder: Path) -> None:
     _log.info("%d examples to learn, %d to check by", len(examples), len(checked))
     learner = Learner(vocabulary(examples, _LEAST_IN_RESULTS), folder, RESULTS_LANGUAGE)
     learner.begin_with(network.WEIGHTS, ASKED)
-    learner.fit(Part("results", examples, _RESULTS_EPOCHS), checked)
+    learner.fit(Part("results", examples, _RESULTS_EPOCHS, least_kept=_LEAST_KEPT), checked)
     learner.write(RESULTS_WEIGHTS)
-    card = {"written": date.today().isoformat(), "queries": len({w.query for w in learnt}), "wordings": len(learnt)}
+    card = {
+        "written": date.today().isoformat(),
+        "queries": len({w.query for w in learnt}),
+        "wordings": len(learnt),
+        "variants": _VARIANTS,
+    }
     RESULTS_WEIGHTS.with_suffix(".json").write_text(json.dumps(card, indent=1) + "\n")
 
 

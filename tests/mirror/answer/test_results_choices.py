@@ -1,18 +1,20 @@
 """Questions over the results that the grammar does not understand: choices, each taken as it was meant."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from db.journal import open_results
 from mirror.answer.answering import ask, explain
+from mirror.answer.results_policy import unlike
 from mirror.data.process.sandbox import Sandbox
 from mirror.evaluation.fixtures import NOW
 from mirror.language.ranking import results_decision
 from mirror.language.ranking.results_decision import answered_at_once, hang_on_rows, shown, told_beside
 from mirror.language.ranking.results_evidence import ResultsCandidate
 from mirror.language.ranking.results_readings import readings_to_decide, results_readings
-from mirror.query.spec import Metric, QuerySpec
+from mirror.query.spec import Filter, Metric, QuerySpec
 
 SPEC = QuerySpec("groups", (Metric("auc", "avg"),), ("method",))
 # Written before any of them was tried.
@@ -62,6 +64,32 @@ def test_what_was_not_offered_is_not_taken(box: Sandbox) -> None:
     assert ask("Show the moon", box, now=NOW, after=before).status == "refused"
 
 
+def test_the_grammars_reading_is_shown_where_another_is_far_likelier() -> None:
+    doubted = candidate(results_decision.DOUBTED - 0.01, by_grammar=True)
+    other = candidate(results_decision.DOUBTED)
+    assert answered_at_once([other, doubted]) is None
+    assert shown([other, doubted]) == [other, doubted]
+    assert shown([other] * 5 + [doubted]) == [other, other, doubted]
+    assert answered_at_once([candidate(results_decision.DOUBTED, empty=True), doubted]) is doubted
+    assert answered_at_once([doubted]) is doubted
+    assert answered_at_once([doubted, candidate(0.01)]) is doubted
+
+
+def test_where_the_grammar_asks_back_what_else_may_be_meant_stands_beside_its_choices(box: Sandbox) -> None:
+    answer = ask("which method is best", box, now=NOW)
+    assert answer.status == "ambiguous"
+    assert answer.suggestions[0] == "which method has the best AUC?"
+    assert {p.text for p in answer.proposals} <= set(answer.suggestions)
+    for suggestion in answer.suggestions:
+        assert ask(suggestion, box, now=NOW, after=answer).status == "answered"
+
+
+def test_what_the_grammar_offers_is_not_offered_twice() -> None:
+    metric, where = QuerySpec("groups", (Metric("noise", "avg"),), ("method",)), Filter("benchmark", "=", ("lookup",))
+    reading = ResultsCandidate(replace(metric, filters=(where,)), metric)
+    assert unlike([reading, candidate(0.5)], [metric]) == [candidate(0.5)]
+
+
 def test_the_grammars_reading_is_answered_and_another_told_beside() -> None:
     grammars = candidate(0.3, by_grammar=True)
     other = candidate(results_decision.AT_ONCE)
@@ -97,7 +125,7 @@ def _both(chance: float, empty: float = 0.0, **told: object) -> tuple[ResultsCan
 
 
 def test_what_decides_nothing_is_not_run() -> None:
-    grammars, sure, likely = _both(0.3, by_grammar=True), _both(results_decision.AT_ONCE), _both(0.5)
+    grammars, sure, likely = _both(0.6, by_grammar=True), _both(results_decision.AT_ONCE), _both(0.5)
     assert hang_on_rows([grammars, likely]) == [False, False]
     assert hang_on_rows([grammars, sure, likely]) == [True, True, False]
     assert hang_on_rows([likely, _both(results_decision.BESIDE), _both(0.01)]) == [True, True, False]
