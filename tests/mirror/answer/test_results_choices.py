@@ -125,13 +125,14 @@ def _both(chance: float, empty: float = 0.0, **told: object) -> tuple[ResultsCan
 
 
 def test_what_decides_nothing_is_not_run() -> None:
-    grammars, sure, likely = _both(0.6, by_grammar=True), _both(results_decision.AT_ONCE), _both(0.5)
+    grammars, sure, likely = _both(0.6, empty=0.3, by_grammar=True), _both(results_decision.AT_ONCE), _both(0.5)
     assert hang_on_rows([grammars, likely]) == [False, False]
     assert hang_on_rows([grammars, sure, likely]) == [True, True, False]
     assert hang_on_rows([likely, _both(results_decision.BESIDE), _both(0.01)]) == [True, True, False]
     assert hang_on_rows([_both(results_decision.SHOWN - 0.01)]) == [False]
     assert hang_on_rows([_both(0.0, empty=results_decision.SHOWN)]) == [True]
-    assert hang_on_rows([_both(0.5, features={"strange": 1.0})]) == [False]
+    assert hang_on_rows([_both(0.2, features={"strange": 1.0})]) == [False]
+    assert hang_on_rows([_both(0.1, by_grammar=True), likely]) == [True, True]
 
 
 @pytest.mark.parametrize(
