@@ -14,7 +14,7 @@ SHOWN, BESIDE = 0.15, 0.02
 # The same, where a word of the question names nothing and was never learnt.
 SHOWN_STRANGE = 0.3
 # Below this chance a reading of the grammar is shown beside a likelier one, and not answered.
-DOUBTED = 0.2
+DOUBTED = 0.1
 MOST_CHOICES = 3
 MOST_BESIDE = 2  # readings beside the choices of the grammar
 
