@@ -158,9 +158,9 @@ class OtherData:
         note = " ".join(filter(None, (taken.note, note)))
         return replace(taken, learnt=(*taken.learnt, *learnt), note=note)
 
-    def alike(self, question: str) -> tuple[str, ...]:
+    def alike(self, question: str, saved_alone: bool) -> tuple[str, ...]:
         """Questions that are known and worded like this one."""
-        return known_alike(question, self.saved_path, self.habits)
+        return known_alike(question, self.saved_path, () if saved_alone else self.habits.asked)
 
     def _read(self, question: str, now: datetime, after: Answer | None) -> Answer:
         try:

@@ -149,9 +149,9 @@ class Results:
         note = " ".join(filter(None, (taken.note, note)))
         return replace(taken, learnt=(*taken.learnt, *learnt), note=note)
 
-    def alike(self, question: str) -> tuple[str, ...]:
+    def alike(self, question: str, saved_alone: bool) -> tuple[str, ...]:
         """Questions that are known and worded like this one."""
-        return known_alike(question, saved_path(self.source.url), self.habits)
+        return known_alike(question, saved_path(self.source.url), () if saved_alone else self.habits.asked)
 
     def explain(self, question: str, now: datetime | None) -> str:
         """The readings of the grammar and of the network, whoever answers it. Raises one of FAILURES."""

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -69,7 +69,7 @@ class Subject(Protocol):
     def learn(self, back: Answer, taken: Answer, now: datetime | None) -> Answer:
         """The answer of a choice, with what is learnt of it; `back` offered the choice."""
 
-    def alike(self, question: str) -> tuple[str, ...]:
+    def alike(self, question: str, saved_alone: bool) -> tuple[str, ...]:
         """Questions that are known and worded like this one: saved, or answered by a choice before."""
 
 
@@ -104,14 +104,10 @@ def _in_words(subject: Subject, question: str, use_model: bool, now: datetime | 
         answer = asked_back(question, error)
     if answer.status not in ("refused", "ambiguous") or not answer.teaches:
         return answer
-    near = tuple(q for q in subject.alike(question) if q not in answer.suggestions)
-    own = answer.suggestions
+    is_back, own = answer.status == "ambiguous", answer.suggestions
+    near = tuple(q for q in subject.alike(question, saved_alone=is_back) if q not in own)
     # A choice keeps its number; beside a refusal, examples say less than what was asked before.
-    return (
-        replace(answer, suggestions=(*own, *near) if answer.status == "ambiguous" else (*near, *own))
-        if near
-        else answer
-    )
+    return replace(answer, suggestions=(*own, *near) if is_back else (*near, *own))
 
 
 def is_choice(question: str, back: Answer, taken: Answer) -> bool:
@@ -128,10 +124,10 @@ def _is_sql(text: str, subject: Subject) -> bool:
     return bool(_SIGNS.search(text)) or bool(_FROM.search(text) and subject.is_readable(text))
 
 
-def known_alike(question: str, saved: Path, habits: Habits) -> tuple[str, ...]:
+def known_alike(question: str, saved: Path, learnt: Sequence[str]) -> tuple[str, ...]:
     """Questions worded like one: of those that are saved, and of those that were answered by a choice."""
     with contextlib.suppress(SavedError):  # which the answer has a note of
-        known = list(dict.fromkeys((*(s.question for s in Saved(saved).all()), *habits.asked)))
+        known = list(dict.fromkeys((*(s.question for s in Saved(saved).all()), *learnt)))
         others = [q for q in known if same_words(q) != same_words(question)]
         return tuple(others[i] for i in most_alike(question, others, _NEAR))
     return ()

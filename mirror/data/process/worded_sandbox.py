@@ -9,12 +9,14 @@ from mirror.table.table import Table
 
 
 class WordedSandbox(Sandbox):
-    """The sandbox of somebody else, asked through its own turns and process, with words that its results do not hold."""
+    """The sandbox of somebody else, asked through its own turns and process, with words that no results hold."""
 
     def __init__(self, of: Sandbox, words: tuple[OwnWord, ...]) -> None:
-        """Args:
-        of: the sandbox.
-        words: what people call parts of the results.
+        """Ask what another sandbox holds.
+
+        Args:
+            of: the other sandbox.
+            words: what people call parts of the results.
         """
         self._of, self._words = of, words
 

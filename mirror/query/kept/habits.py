@@ -1,7 +1,7 @@
 """What was learnt about one source, for those who answer: whatever is wrong with its file is a note, never an error."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,6 +40,16 @@ class Habit:
             return f"“{self.text}” is taken for {self.means}, as you chose before."
         return f"“{self.text}” seems to mean {self.means}: chosen once more in another question, it is read so."
 
+    @property
+    def current(self) -> "Habit | None":
+        """The same as its file has it by now; None where it was taken back. Raises LearntError."""
+        known = Learnt(self.path).contents()
+        if self.kind in ("question", "chosen"):
+            return self if Learnt(self.path).find(self.text) else None
+        if self.text in known.words:
+            return replace(self, kind="word", means=known.words[self.text])
+        return self if self.kind == "heard" and any(h.word == self.text for h in known.heard) else None
+
     def forget(self) -> bool:
         """Take it back; whether it was still there. Raises LearntError."""
         return Learnt(self.path).forget(self.text)
@@ -53,10 +63,12 @@ class Habits:
     """What was learnt about one source."""
 
     def __init__(self, saved: Path, about: str, on: bool = True) -> None:
-        """Args:
-        saved: the file of its saved questions, which the learnt file lies beside.
-        about: what to call the source, without a password.
-        on: whether anything is read or learnt; never where MIRROR_LEARNT is 0.
+        """Look at what its file holds now.
+
+        Args:
+            saved: the file of its saved questions, which the learnt file lies beside.
+            about: what to call the source, without a password.
+            on: whether anything is read or learnt; never where MIRROR_LEARNT is 0.
         """
         on = on and setting("MIRROR_LEARNT", "1").lower() not in _OFF
         self._file = Learnt(learnt_path(saved), about) if on else None
@@ -67,6 +79,11 @@ class Habits:
                 self._contents = self._file.contents()
             except LearntError as error:
                 self.note = str(error)
+
+    @property
+    def file(self) -> Learnt | None:
+        """The file; None where nothing is read or learnt."""
+        return self._file
 
     @property
     def words(self) -> Mapping[str, str]:

@@ -1,15 +1,17 @@
 """What was learnt about one source, as the YAML text that people open and edit, and back.
 
-questions:                         # answered at once by the reading that was chosen
-- asked: how many punters per city
-  meant: Show the number of customers by customer city
-  form: {measure: [count(customers)], by: [customers.city]}
-  date: '2026-11-23'
-  count: 1
-words:                             # read as what they name
-  punters: customers
-heard:                             # as words, but not used before they are chosen in another question
-- {word: dosh, means: books.list_price, asked: [average dosh of books], date: '2026-11-23'}
+Sections, dates and counts may be left out.
+
+    questions:                         # answered at once by the reading that was chosen
+    - asked: how many punters per city
+      meant: Show the number of customers by customer city
+      form: {measure: [count(customers)], by: [customers.city]}
+      date: '2026-11-23'
+      count: 1
+    words:                             # read as what they name
+      punters: customers
+    heard:                             # as words, but not used before they are chosen in another question
+    - {word: dosh, means: books.list_price, asked: [average dosh of books], date: '2026-11-23'}
 """
 
 import json
@@ -55,7 +57,7 @@ class LearntQuestion:
 
 @dataclass(frozen=True)
 class HeardWord:
-    """A word that named nothing, what it would have to name for the readings that were chosen, and in which questions."""
+    """A word that named nothing, what it names in the readings that were chosen, and in which questions it stood."""
 
     word: str
     means: str
@@ -102,13 +104,13 @@ def _written(contents: LearntContents, about: str) -> bytes:
     heard = [{"word": h.word, "means": h.means, "asked": list(h.asked), "date": h.date} for h in contents.heard]
     held = {"questions": questions, "words": dict(contents.words), "heard": heard}
     head = (
-        f"# What was learnt about {plain_text(about)} from choices that people clicked. Change or delete what you like.\n"
-        "# questions are answered at once as they were meant; words name a table, a column or a value (column = value);\n"
+        f"# What was learnt about {plain_text(about)} from the choices people clicked. Change or delete any of it.\n"
+        "# questions are answered at once as they were meant; words name a table, column or value (column = value);\n"
         "# heard words are not used before they are chosen in another question, or moved to words.\n"
     )
     # Lines of any length, and no references from one entry to another: people edit them.
     dumper = type("_Plain", (_Dumper,), {"ignore_aliases": lambda *_: True})
-    body = yaml.dump(held, Dumper=dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
+    body: str = yaml.dump(held, Dumper=dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
     return (head + body).encode()
 
 
