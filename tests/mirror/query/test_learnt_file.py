@@ -185,7 +185,7 @@ def test_a_broken_file_is_one_sentence_and_is_kept_aside(learnt: Learnt, text: s
 
 def test_bytes_that_are_no_text(learnt: Learnt) -> None:
     learnt.path.write_bytes(b"words:\n  \xff\xfe: x\n")
-    with pytest.raises(LearntError, match="no text in UTF-8|not YAML"):
+    with pytest.raises(LearntError, match=r"no text in UTF-8|not YAML"):
         learnt.contents()
 
 
@@ -271,9 +271,9 @@ def test_it_can_be_turned_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_rival_is_waited_for(learnt: Learnt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole_file, "_PATIENCE_S", 0.2)
-    with whole_file.WholeFile(learnt.path, "x", LearntError, "x").turn():
-        with pytest.raises(LearntError, match="Another process has been writing"):
-            learnt.choose(ASKED)
+    other = whole_file.WholeFile(learnt.path, "x", LearntError, "x")
+    with other.turn(), pytest.raises(LearntError, match="Another process has been writing"):
+        learnt.choose(ASKED)
     assert learnt.choose(ASKED) == ""
 
 
