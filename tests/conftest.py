@@ -26,6 +26,10 @@ import fake_benchmark  # noqa: E402
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# No test may learn from choices for the person who runs it; those that are about learning say where.
+os.environ["MIRROR_LEARNT"] = "0"
+
+
 @dataclass(frozen=True)
 class Engine:
     """The engine of one test."""

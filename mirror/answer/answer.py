@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from mirror.answer.proposal import Proposal
 from mirror.chart.chart_spec import ChartSpec
 from mirror.query.agreement import Agreement
+from mirror.query.kept.habits import Habit
 from mirror.query.other_data.form import Asked
 from mirror.query.spec import QuerySpec, Wanted
 from mirror.query.token_count import NO_TOKENS, Tokens
@@ -41,6 +42,8 @@ class Answer:
         sent: what a language model was sent for it, word for word; empty when none was asked.
         tokens: what that took.
         agreement: whether the grammar reads the question as the language model did; None where it was not compared.
+        teaches: whether a choice of what it offers is learnt: not where the question changes the one before.
+        learnt: what was learnt before and bears on it, or was learnt by it.
     """
 
     status: Literal["answered", "ambiguous", "action", "refused", "error"]
@@ -62,6 +65,12 @@ class Answer:
     sent: str = ""
     tokens: Tokens = NO_TOKENS
     agreement: Agreement | None = None
+    teaches: bool = True
+    learnt: tuple[Habit, ...] = ()
+
+    def forget(self) -> bool:
+        """Take back what was learnt and bears on this answer; whether there was anything. Raises LearntError."""
+        return sum(habit.forget() for habit in self.learnt) > 0
 
     def figure(self, columns: int | None = None) -> "go.Figure | None":
         """The chart as a Plotly figure, with panels side by side as given; None where there is none."""

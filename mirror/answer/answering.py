@@ -21,6 +21,7 @@ def ask(
     use_model: bool = True,
     now: datetime | None = None,
     after: Answer | None = None,
+    learnt: bool = True,
 ) -> Answer:
     """Answer a question. Never raises for anything that a person can type, a model can answer or a database can do.
 
@@ -33,9 +34,10 @@ def ask(
         use_model: whether a language model, where one is configured, may read the question.
         now: the present that the grammar tells "yesterday" from, naive UTC; by default the clock's.
         after: the answer before, which a follow-up such as "and for 0.05?" changes; None for a first question.
+        learnt: whether what was learnt from choices before is used, and a choice of what `after` offers is learnt.
     """
     try:
-        subject = subject_of(sandbox, db)
+        subject = subject_of(sandbox, db, learnt)
     except FAILURES as error:
         return failed(question, error)
     return ask_about(subject, question, use_model, now, after)
@@ -62,16 +64,18 @@ def run_sql(sql: str, sandbox: Sandbox | None = None, db: str | None = None, que
         return replace(failed(question, error), read_as="SQL as written", sql=sql, engine="sql")
 
 
-def subject_of(sandbox: Sandbox | None = None, db: str | None = None) -> Subject:
+def subject_of(sandbox: Sandbox | None = None, db: str | None = None, learnt: bool = True) -> Subject:
     """What questions are about: other data where `db`, or without it the setting MIRROR_DB, names some, else results.
+
+    `learnt` is that of `ask`.
 
     Raises SourceError, QueryStopped or SettingsError where that cannot be read.
     """
     if sandbox is None and (location := find_other_data(db)):
         from mirror.answer.other_data import OtherData
 
-        return OtherData(location)
-    return Results(sandbox, db)
+        return OtherData(location, learnt)
+    return Results(sandbox, db, learnt)
 
 
 def to_json(answer: Answer) -> dict[str, object]:
@@ -91,5 +95,6 @@ def to_json(answer: Answer) -> dict[str, object]:
         "note": answer.note,
         "action": {"words": answer.plan.words, "command": answer.plan.command} if answer.plan else None,
         "agreement": vars(answer.agreement) if answer.agreement else None,
+        "learnt": [{"kind": h.kind, "text": h.text, "means": h.means} for h in answer.learnt],
         "tokens": {"read": answer.tokens.prompt, "written": answer.tokens.completion},
     }

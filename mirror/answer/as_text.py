@@ -10,6 +10,7 @@ from mirror.table.numbers import format_value
 
 _SHOWN_ROWS = 40
 CHOOSE = "To choose: the same command with --choose 1; in Python ask(answer.suggestions[0], ..., after=answer)."
+_LEARNT = "`mirror learnt` lists what was learnt, and takes it back."
 
 
 def as_text(answer: Answer) -> str:
@@ -27,6 +28,8 @@ def as_text(answer: Answer) -> str:
         parts.append(f"Nothing has been started. To start it:\n  {answer.plan.command}")
     if answer.agreement and answer.agreement.sentence:
         parts.append(answer.agreement.sentence)
+    if answer.learnt:
+        parts.append("\n".join([*(habit.said for habit in answer.learnt), _LEARNT]))
     if answer.suggestions and answer.proposals and answer.status == "ambiguous":
         choices = "\n".join(f"  {i}  {s}" for i, s in enumerate(answer.suggestions, 1))
         parts.append(f"{choices}\n\n{CHOOSE}")

@@ -52,7 +52,8 @@ def _meaning(span: Span) -> str:
     if span.link is not None:
         kind = {"rel": "table", "col": "column", "val": "value", "flag": "flag"}[span.link.kind]
         place = span.link.table if span.link.column is None else f"{span.link.table}.{span.link.column}"
-        return f"{kind} {place}" if span.link.value is None else f"{kind} {place} = {span.link.value}"
+        named = f"{kind} {place}" if span.link.value is None else f"{kind} {place} = {span.link.value}"
+        return f"{named} (learnt)" if span.link.learnt else named
     if span.cue is not None:
         asks = f" of {', '.join(span.cue.of[:3])} ..." if span.cue.of else ""
         return f"{span.kind} {span.meaning}{asks}" if span.kind != span.meaning else span.kind

@@ -131,6 +131,9 @@ def _head(answer: Answer) -> str:
         parts.append(f"<p>{_safe(answer.note)}</p>")
     if answer.read_as:
         parts.append(f'<p style="{_SMALL}">Read as: {_safe(answer.read_as)}</p>')
+    if answer.learnt:
+        said = " ".join(_safe(habit.said) for habit in answer.learnt)
+        parts.append(f'<p style="{_SMALL}">{said} <code>answer.forget()</code></p>')
     if answer.summary:
         parts.append(f"<p>{_safe(answer.summary)}</p>")
     if answer.agreement and answer.agreement.sentence:

@@ -4,6 +4,7 @@ A saved question is known, a choice that was offered is taken as it is, and a fo
 else is read by the readers of any wording, and `mirror.answer.policy` says what becomes of their readings.
 """
 
+import contextlib
 import logging
 import re
 import time
@@ -14,7 +15,7 @@ from mirror.answer import model_reading, policy
 from mirror.answer.answer import Answer
 from mirror.answer.explained import reading_in_words
 from mirror.answer.proposal import Proposal, chosen
-from mirror.answer.subject import asked_back, ran, refused
+from mirror.answer.subject import GONE, asked_back, known_alike, ran, refused
 from mirror.answer.whole import with_whole
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
@@ -24,15 +25,21 @@ from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import Location
 from mirror.language.edit.edited import SeveralEdits, edited
+from mirror.language.learning.of_other_data import holds_later, taught_word
+from mirror.language.learning.own_words_text import said_words, text_of_word, words_of_database
 from mirror.language.ranking.candidate import Candidate, NotRun, Rows
 from mirror.language.ranking.candidates import candidates
 from mirror.language.reading.covers import covers_of, linker_of
 from mirror.language.reading.reading import check_said, why_unread
 from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.kept.habits import Habits
+from mirror.query.kept.same_question import same_words
 from mirror.query.other_data.build import Built, build
 from mirror.query.other_data.first_questions import first_questions
 from mirror.query.other_data.form import Asked
 from mirror.query.other_data.form_in_words import read_back
+from mirror.query.other_data.form_text import FormError
+from mirror.query.other_data.learnt_form import asked_of_learnt, text_of_learnt
 from mirror.query.saved import Saved, SavedError, saved_path_of
 from mirror.query.spec import Order, Wanted
 from mirror.schema.database import Database, known_sentence
@@ -51,9 +58,13 @@ class OtherData:
         r"\s*(select\b|(un)?pivot\s+\w+\s+on\b|with\s+(recursive\s+)?\w+\s*(\([^()]*\)\s*)?as\s*\()", re.IGNORECASE
     )
 
-    def __init__(self, location: Location) -> None:
+    def __init__(self, location: Location, learnt: bool = True) -> None:
         self.source = shared(location)
-        self._database = self.source.schema()
+        self.saved_path = saved_path_of(location.where)
+        self.habits = Habits(self.saved_path, location.name, learnt)
+        database = self.source.schema()
+        self._words = words_of_database(self.habits.words, database)
+        self._database = replace(database, words=self._words) if self._words else database
 
     def is_readable(self, sql: str) -> bool:
         """Whether a text can be parsed as SQL of this database."""
@@ -77,30 +88,90 @@ class OtherData:
 
     def in_words(self, question: str, use_model: bool, now: datetime | None, after: Answer | None) -> Answer:
         """The answer of a question in plain words. Raises Refusal or Ambiguity."""
-        try:
-            kept, note = Saved(saved_path_of(self.source.location.where)).find(question), ""
-        except SavedError as error:
-            kept, note = None, str(error)
+        kept, note = self._saved(question)
         if kept:
-            return replace(self.run_sql(kept.sql, question), read_as=kept.said, engine="saved")
+            return kept
         now = now or datetime.now(UTC).replace(tzinfo=None)
+        recalled, stale = self._recalled(question, now, after)
+        note = " ".join(filter(None, (note, self.habits.note, stale)))
+        if recalled:
+            return replace(recalled, note=" ".join(filter(None, (note, recalled.note))))
         if use_model and model_reading.configured():
             embedded = model_reading.Embedded(self, self.source, self._database, self._read, self._of_form, self._forms)
             answer = model_reading.answer_of(question, now, after, embedded)
         else:
             answer = self._read(question, now, after)
-        return replace(answer, note=" ".join(filter(None, (note, answer.note))))
+        used = self.habits.of_words({w.word: w.name for w in said_words(question, self._words)})
+        return replace(answer, note=" ".join(filter(None, (note, answer.note))), learnt=used)
+
+    def _saved(self, question: str) -> tuple[Answer | None, str]:
+        """The answer of a question that was saved, and a note where saved questions cannot be read."""
+        try:
+            kept = Saved(self.saved_path).find(question)
+        except SavedError as error:
+            return None, str(error)
+        return replace(self.run_sql(kept.sql, question), read_as=kept.said, engine="saved") if kept else None, ""
+
+    def _recalled(self, question: str, now: datetime, after: Answer | None) -> tuple[Answer | None, str]:
+        """The answer as it was chosen for this question before, or a note where that has no rows any more."""
+        found = self.habits.recall(question)
+        if found is None or (after and chosen(question, after.proposals)) or self._changes(question, now, after):
+            return None, ""
+        answer: Answer | None = None
+        if found.form is None:
+            answer = self._saved(found.meant)[0]
+        else:
+            with contextlib.suppress(FormError, Refusal, KeyError, IndexError, TypeError, ValueError):
+                answer = self._of_form(question, asked_of_learnt(found.form, self._database))
+        if answer is None or answer.status != "answered" or not answer.table or not answer.table.rows:
+            return None, GONE
+        read_as = f"{answer.read_as} (you chose this before)"
+        return replace(answer, question=question, read_as=read_as, learnt=(self.habits.of_question(found),)), ""
+
+    def _changes(self, question: str, now: datetime, after: Answer | None) -> bool:
+        """Whether a question changes the one before."""
+        if after is None or after.form is None or same_words(question) == same_words(after.question):
+            return False
+        try:
+            return edited(question, after.form, self._database, now) is not None
+        except SeveralEdits:
+            return True
+        except Refusal:
+            return False
+
+    def learn(self, back: Answer, taken: Answer, now: datetime | None) -> Answer:
+        """The answer of a choice, with what is learnt of it. Never raises."""
+        now = now or datetime.now(UTC).replace(tzinfo=None)
+        try:
+            form, word, whole = None, None, True
+            if taken.form is not None:
+                form = text_of_learnt(taken.form)
+                whole = holds_later(back.question, taken.form, now)
+                own = taught_word(back.question, taken.form, self._database, now)
+                word = (own.word, text_of_word(own)) if own else None
+            elif taken.engine != "saved":
+                return taken
+        except Exception:  # what was asked is answered: only the log need know that nothing is learnt of it
+            _log.exception("A choice could not be learnt")
+            return taken
+        note, learnt = self.habits.choose(back.question, taken.question, form, word, whole)
+        note = " ".join(filter(None, (taken.note, note)))
+        return replace(taken, learnt=(*taken.learnt, *learnt), note=note)
+
+    def alike(self, question: str, saved_alone: bool) -> tuple[str, ...]:
+        """Questions that are known and worded like this one."""
+        return known_alike(question, self.saved_path, () if saved_alone else self.habits.asked)
 
     def _read(self, question: str, now: datetime, after: Answer | None) -> Answer:
         try:
-            if after and (form := chosen(question, after.proposals)):
+            if after and (form := chosen(question, after.proposals) or _chosen_before(question, after)):
                 return self._of_form(question, form)
             if after and after.form and (form := edited(question, after.form, self._database, now)):
                 return self._of_form(question, form)
             return self._read_anew(question, now)
         except SeveralEdits as several:
             offered = tuple(map(Proposal, several.choices, several.forms))
-            return replace(asked_back(question, several), proposals=offered)
+            return replace(asked_back(question, several), proposals=offered, teaches=False)
         except (Refusal, QueryStopped):
             raise
         except Exception:  # whatever was typed, the person gets a sentence, and the log what was wrong
@@ -181,6 +252,12 @@ class OtherData:
         if odd:
             raise QueryError("A number of the rows is none (NaN or infinite).")
         return table
+
+
+def _chosen_before(question: str, after: Answer) -> Asked | None:
+    """The form of an answer that was recalled, where a question names it by the words of its choice."""
+    recalled = (h for h in after.learnt if h.kind == "question" and same_words(h.means) == same_words(question))
+    return after.form if any(recalled) else None
 
 
 def _answered(answer: Answer, built: Built, odd: int, database: Database) -> Answer:

@@ -7,6 +7,8 @@ from typing import Literal
 from mirror.answer.answer import Answer
 from mirror.answer.proposal import Proposal, chosen_of_results
 from mirror.answer.results_policy import NOT_CLEAR, Shown, proposals, unlike
+from mirror.answer.subject import GONE
+from mirror.data.data_source import QueryError
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.grammar import grammar
 from mirror.language.ranking.results_decision import (
@@ -21,8 +23,11 @@ from mirror.language.ranking.settled_benchmark import has_rows, settle
 from mirror.model.free_sql import check_in
 from mirror.model.llm import Declined, LlmError, LlmFrontEnd, NeedsSql
 from mirror.query.agreement import Agreement, agreement
+from mirror.query.check import SpecError
 from mirror.query.complete import complete
 from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.kept.learnt_text import LearntQuestion
+from mirror.query.kept.same_question import same_words
 from mirror.query.saved import Saved, SavedError, SavedQuestion, saved_path
 from mirror.query.spec import QuerySpec
 from mirror.query.token_count import NO_TOKENS, Tokens
@@ -48,6 +53,8 @@ class Reading:
         sent: what a language model was sent, word for word.
         tokens: what that took.
         agreement: how the grammar compares, where a language model filled the form.
+        changes: whether the question changes the one before.
+        recalled: whether it was chosen for this question before.
     """
 
     engine: Literal["grammar", "llm", "saved"] = "grammar"
@@ -61,6 +68,8 @@ class Reading:
     sent: str = ""
     tokens: Tokens = NO_TOKENS
     agreement: Agreement | None = None
+    changes: bool = False
+    recalled: bool = False
 
 
 class Unread(Exception):
@@ -72,22 +81,59 @@ class Unread(Exception):
         self.reading = reading
 
 
-def read(question: str, sandbox: Sandbox, use_model: bool, now: datetime | None, after: Answer | None) -> Reading:
-    """Read a question in plain words. Raises Unread; and StoreError or QueryStopped where the results are not there."""
+def read(
+    question: str,
+    sandbox: Sandbox,
+    use_model: bool,
+    now: datetime | None,
+    after: Answer | None,
+    learnt: LearntQuestion | None = None,
+) -> Reading:
+    """Read a question in plain words. Raises Unread; and StoreError or QueryStopped where the results are not there.
+
+    The arguments are those of `ask`, and `learnt` is the reading that was chosen for the question before.
+    """
     profile = sandbox.schema()
     saved, note = _saved(question, sandbox)
     if saved.exact:
         return Reading("saved", sql=saved.exact.sql, read_as=saved.exact.said, note=note)
+    changes = False
     try:
-        if after and (asked := chosen_of_results(question, after.proposals)):
+        if after and (asked := chosen_of_results(question, after.proposals) or _chosen_before(question, after)):
             return _settled(Reading(asked=asked, note=note), question, sandbox, now)
-        if after and after.asked and (asked := _follow_up(question, after.asked, profile, now, after)):
-            return _settled_after(Reading(asked=asked, note=note), question, sandbox, now, after)
+        if after and after.asked and not (learnt and same_words(after.question) == same_words(question)):
+            changes = True
+            if asked := _follow_up(question, after.asked, profile, now, after):
+                return _settled_after(Reading(asked=asked, note=note), question, sandbox, now, after)
+            changes = False
+        if learnt and (reading := _recalled(learnt, question, sandbox, now)):
+            return replace(reading, note=_joined(note, reading.note, " "))
+        note = _joined(note, GONE if learnt else "", " ")
         if use_model and LlmFrontEnd.configured():
             return _by_model(question, sandbox, profile, now, saved.nearest, note)
         return _by_both(question, sandbox, now, Reading(note=note))
     except (Refusal, Ambiguity) as error:
-        raise Unread(error, Reading(note=note)) from error
+        raise Unread(error, Reading(note=note, changes=changes)) from error
+
+
+def _chosen_before(question: str, after: Answer) -> QuerySpec | None:
+    """The query of an answer that was recalled, where a question names it by the words of its choice."""
+    recalled = (h for h in after.learnt if h.kind == "question" and same_words(h.means) == same_words(question))
+    return after.asked if any(recalled) else None
+
+
+def _recalled(learnt: LearntQuestion, question: str, sandbox: Sandbox, now: datetime | None) -> Reading | None:
+    """The reading that was chosen before; None where it has no rows, or no meaning, any more."""
+    if learnt.form is None:
+        kept = _saved(learnt.meant, sandbox)[0].exact
+        return Reading("saved", sql=kept.sql, read_as=kept.said, recalled=True) if kept else None
+    from mirror.query.spec_json import from_json  # here, since it takes a while to load
+
+    try:
+        reading = _settled(Reading(asked=from_json(dict(learnt.form)), recalled=True), question, sandbox, now)
+        return reading if reading.spec and has_rows(reading.spec, sandbox) else None
+    except (SpecError, Refusal, Ambiguity, QueryError):
+        return None
 
 
 def _by_grammar(question: str, sandbox: Sandbox, now: datetime | None, so_far: Reading) -> Reading:

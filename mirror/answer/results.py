@@ -1,31 +1,39 @@
 """The results as what is asked about: words become a spec, SQL, rows, chart and sentence."""
 
+import logging
 import re
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 
 from db.journal import open_results
 from mirror.answer.answer import Answer
 from mirror.answer.readers import Reading, Unread, read, with_rows
 from mirror.answer.results_policy import Shown
-from mirror.answer.subject import asked_back, ran, refused
+from mirror.answer.subject import asked_back, known_alike, ran, refused
 from mirror.answer.whole import with_whole
 from mirror.chart.choose import choose
 from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox, shared
+from mirror.data.process.worded_sandbox import WordedSandbox
+from mirror.language.learning.of_results import holds_later, taught_word
+from mirror.language.learning.own_words_text import said_words, words_of_results
 from mirror.language.ranking.results_readings import results_readings
 from mirror.language.requests import actions
 from mirror.model import llm_summary
 from mirror.query.errors import Ambiguity
 from mirror.query.in_words import read_back
+from mirror.query.kept.habits import Habits
+from mirror.query.saved import saved_path
 from mirror.query.spec import Filter, QuerySpec
 from mirror.query.sql import compile_sql
 from mirror.schema import catalog
+from mirror.schema.own_words import OwnWord
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.sentence.summary import summarize
 
+_log = logging.getLogger(__name__)
 _CURVE_CAP = 10_000
 
 
@@ -38,9 +46,10 @@ class Results:
         re.IGNORECASE,
     )
 
-    def __init__(self, sandbox: Sandbox | None, db: str | None) -> None:
+    def __init__(self, sandbox: Sandbox | None, db: str | None, learnt: bool = True) -> None:
         self._given = sandbox
         self._db = db
+        self._learnt = learnt
 
     @cached_property
     def source(self) -> Sandbox:
@@ -49,6 +58,20 @@ class Results:
             return self._given
         open_results(self._db)
         return shared(self._db)
+
+    @cached_property
+    def habits(self) -> Habits:
+        """What was learnt about them. Raises StoreError or SettingsError."""
+        return Habits(saved_path(self.source.url), "these results", self._learnt)
+
+    @cached_property
+    def _words(self) -> tuple[OwnWord, ...]:
+        return words_of_results(self.habits.words, self.source.schema()) if self.habits.words else ()
+
+    @property
+    def _worded(self) -> Sandbox:
+        """The same source, whose schema knows what people call it."""
+        return WordedSandbox(self.source, self._words) if self._words else self.source
 
     def is_readable(self, sql: str) -> bool:
         """Whether a text can be parsed as SQL of the results. Raises one of FAILURES."""
@@ -66,12 +89,21 @@ class Results:
 
     def in_words(self, question: str, use_model: bool, now: datetime | None, after: Answer | None) -> Answer:
         """The answer of a question in plain words, or of a request to measure. Raises one of FAILURES."""
-        sandbox = self.source
+        sandbox = self._worded
         if plan := actions.read(question, sandbox.schema()):
             told = f"{plan.words} Nothing runs until you press Start on the page New run."
             return Answer("action", question, " · ".join(plan.notes), summary=told, plan=plan)
+        answer = self._read(question, sandbox, use_model, now, after)
+        used = self.habits.of_words({w.word: w.name for w in said_words(question, self._words)})
+        note = " ".join(filter(None, (self.habits.note, answer.note)))
+        return replace(answer, learnt=answer.learnt or used, note=note)
+
+    def _read(
+        self, question: str, sandbox: Sandbox, use_model: bool, now: datetime | None, after: Answer | None
+    ) -> Answer:
+        learnt = self.habits.recall(question)
         try:
-            reading = read(question, sandbox, use_model, now, after)
+            reading = read(question, sandbox, use_model, now, after, learnt)
         except Unread as unread:
             if isinstance(unread.cause, Ambiguity):
                 back = asked_back(question, unread.cause)
@@ -92,13 +124,41 @@ class Results:
             answer = replace(answer, asked=reading.asked, suggestions=suggestions, proposals=reading.proposals)
         else:
             answer = replace(self.run_sql(reading.sql or "", question), read_as=reading.read_as)
+        if learnt and reading.recalled:
+            read_as = f"{answer.read_as} (you chose this before)"
+            answer = replace(answer, read_as=read_as, learnt=(self.habits.of_question(learnt),))
         return _reworded(_with_reading(answer, reading))
+
+    def learn(self, back: Answer, taken: Answer, now: datetime | None) -> Answer:
+        """The answer of a choice, with what is learnt of it. Never raises."""
+        now = now or datetime.now(UTC).replace(tzinfo=None)
+        try:
+            form, word, whole = None, None, True
+            if taken.asked is not None:
+                from mirror.query.spec_json import to_short_json  # here, since it takes a while to load
+
+                form = to_short_json(taken.asked)
+                whole = holds_later(back.question, taken.asked, now)
+                own = taught_word(back.question, taken.asked, self._worded.schema(), now)
+                word = (own.word, own.name) if own else None
+            elif taken.engine != "saved":
+                return taken
+        except Exception:  # what was asked is answered: only the log need know that nothing is learnt of it
+            _log.exception("A choice could not be learnt")
+            return taken
+        note, learnt = self.habits.choose(back.question, taken.question, form, word, whole)
+        note = " ".join(filter(None, (taken.note, note)))
+        return replace(taken, learnt=(*taken.learnt, *learnt), note=note)
+
+    def alike(self, question: str, saved_alone: bool) -> tuple[str, ...]:
+        """Questions that are known and worded like this one."""
+        return known_alike(question, saved_path(self.source.url), () if saved_alone else self.habits.asked)
 
     def explain(self, question: str, now: datetime | None) -> str:
         """The readings of the grammar and of the network, whoever answers it. Raises one of FAILURES."""
         from mirror.answer.explained import results_readings_in_words  # here, since it loads the readers of other data
 
-        found, cause = results_readings(question, self.source, now, lambda _: True)
+        found, cause = results_readings(question, self._worded, now, lambda _: True)
         return results_readings_in_words(found, cause)
 
     def run_sql(self, sql: str, question: str = "", spec: QuerySpec | None = None) -> Answer:
@@ -128,6 +188,7 @@ def _with_reading(answer: Answer, reading: Reading) -> Answer:
     return replace(
         answer,
         engine=reading.engine,
+        teaches=not reading.changes,
         note=reading.note,
         sent=reading.sent,
         tokens=reading.tokens,

@@ -1,18 +1,24 @@
 """The one way that every question goes, whatever it is about: SQL or words; answered, asked back, refused or failed."""
 
+import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from db.settings import SettingsError
 from db.store import StoreError
 from mirror.answer.answer import Answer
+from mirror.answer.proposal import is_named
 from mirror.data.data_source import QueryError, QueryStopped, Source
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.sources.location import SourceError
 from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.kept.habits import Habits
+from mirror.query.kept.same_question import same_words
+from mirror.query.saved import Saved, SavedError, most_alike
 
 MAX_QUESTION = 1_000
 
@@ -21,6 +27,9 @@ FAILURES = (StoreError, SettingsError, QueryError, QueryStopped, SourceError)  #
 # What a statement holds and a question hardly ever, so that a slip in SQL is told as one.
 _SIGNS = re.compile(r"[*(=;]|^\s*select\s+\w+\s*,", re.IGNORECASE)
 _FROM = re.compile(r"\bfrom\b", re.IGNORECASE)
+
+GONE = "What was chosen for this question before has no rows any more, so it is read anew."
+_NEAR = 2  # questions worded alike that are offered
 
 Result = TypeVar("Result")
 
@@ -33,6 +42,10 @@ class Subject(Protocol):
     """
 
     opening: re.Pattern[str]
+
+    @property
+    def habits(self) -> Habits:
+        """What was learnt about it. Raises one of FAILURES."""
 
     @property
     def source(self) -> Source:
@@ -53,6 +66,12 @@ class Subject(Protocol):
     def run_sql(self, sql: str, question: str = "") -> Answer:
         """The answer of a statement, which is known by its columns alone. Never raises."""
 
+    def learn(self, back: Answer, taken: Answer, now: datetime | None) -> Answer:
+        """The answer of a choice, with what is learnt of it; `back` offered the choice."""
+
+    def alike(self, question: str, saved_alone: bool) -> tuple[str, ...]:
+        """Questions that are known and worded like this one: saved, or answered by a choice before."""
+
 
 def ask_about(
     subject: Subject, question: str, use_model: bool = True, now: datetime | None = None, after: Answer | None = None
@@ -68,20 +87,50 @@ def ask_about(
         if _is_sql(question, subject):
             return subject.run_sql(question, question)
         if len(question) > MAX_QUESTION:
-            raise Refusal(f"The question is {len(question):,} characters long: ask in at most {MAX_QUESTION:,}.")
-        return subject.in_words(question, use_model, now, after)
-    except Refusal as error:
-        return refused(question, str(error), subject)
-    except Ambiguity as error:
-        return asked_back(question, error)
+            why = f"The question is {len(question):,} characters long: ask in at most {MAX_QUESTION:,}."
+            return refused(question, why, subject)
+        answer = _in_words(subject, question, use_model, now, after)
+        return subject.learn(after, answer, now) if after and is_choice(question, after, answer) else answer
     except FAILURES as error:
         return failed(question, error)
+
+
+def _in_words(subject: Subject, question: str, use_model: bool, now: datetime | None, after: Answer | None) -> Answer:
+    try:
+        answer = subject.in_words(question, use_model, now, after)
+    except Refusal as error:
+        answer = refused(question, str(error), subject)
+    except Ambiguity as error:
+        answer = asked_back(question, error)
+    if answer.status not in ("refused", "ambiguous") or not answer.teaches:
+        return answer
+    is_back, own = answer.status == "ambiguous", answer.suggestions
+    near = tuple(q for q in subject.alike(question, saved_alone=is_back) if q not in own)
+    # A choice keeps its number; beside a refusal, examples say less than what was asked before.
+    return replace(answer, suggestions=(*own, *near) if is_back else (*near, *own))
+
+
+def is_choice(question: str, back: Answer, taken: Answer) -> bool:
+    """Whether a question was a choice of what another one's answer offered, which answered it with rows."""
+    offered = any(is_named(p, question) for p in back.proposals)
+    asked = back.status == "ambiguous" and question in back.suggestions
+    rows = taken.table.rows if taken.status == "answered" and taken.table else ()
+    return back.teaches and (offered or asked) and bool(rows)
 
 
 def _is_sql(text: str, subject: Subject) -> bool:
     if not subject.opening.match(text) or text.rstrip().endswith("?"):
         return False
     return bool(_SIGNS.search(text)) or bool(_FROM.search(text) and subject.is_readable(text))
+
+
+def known_alike(question: str, saved: Path, learnt: Sequence[str]) -> tuple[str, ...]:
+    """Questions worded like one: of those that are saved, and of those that were answered by a choice."""
+    with contextlib.suppress(SavedError):  # which the answer has a note of
+        known = list(dict.fromkeys((*(s.question for s in Saved(saved).all()), *learnt)))
+        others = [q for q in known if same_words(q) != same_words(question)]
+        return tuple(others[i] for i in most_alike(question, others, _NEAR))
+    return ()
 
 
 def ran(blank: Answer, run: Callable[[], Result]) -> Result | Answer:

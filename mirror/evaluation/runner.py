@@ -132,7 +132,7 @@ class _Session:
         return self._ask(words, back)
 
     def _ask(self, words: str, after: Answer | None = None) -> Answer:
-        return ask(words, **self._where, use_model=self.engine == "llm", now=NOW, after=after)
+        return ask(words, **self._where, use_model=self.engine == "llm", now=NOW, after=after, learnt=False)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""The command `mirror`, also `python -m mirror`: ask, explain, eval, the app, and the engine as bench and doctor.
+"""The command `mirror`, also `python -m mirror`: ask, explain, learnt, eval, app, and the engine as bench and doctor.
 
 Nothing that takes time to import is imported before a command needs it, so that --help is quick.
 """
@@ -6,12 +6,18 @@ Nothing that takes time to import is imported before a command needs it, so that
 import argparse
 import json
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from db.plain_text import printable
 from mirror.evaluation import eval_command as evaluation
-from mirror.faces import programs
+from mirror.faces import learnt_command, programs
+
+if TYPE_CHECKING:
+    from mirror.answer.answer import Answer
 
 _EXIT = {"answered": 0, "ambiguous": 2, "action": 2, "refused": 2, "error": 1}
 _HANDED_OVER = {
@@ -29,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if given.command == "app":
             programs.app(given.port)
+        if given.command == "learnt":
+            return learnt_command.learnt(given)
         return evaluation.evaluate(given) if given.command == "eval" else _answer(given)
     except ModuleNotFoundError as error:
         from db import installation
@@ -57,11 +65,15 @@ def _parser() -> argparse.ArgumentParser:
     app.add_argument("--port", type=int, help="where it listens (default: 8501, or the next that is free)")
     for command, text in _HANDED_OVER.items():  # listed here; what follows them is the engine's
         commands.add_parser(command, help=text)
+    learnt_command.add_parser(commands)
     evaluation.add_parser(commands)
     return parser
 
 
-def _no_choice(there: int) -> str:
+def _no_choice(answer: "Answer") -> str:
+    there = len(answer.suggestions)
+    if before := next((h for h in answer.learnt if h.kind == "question"), None):
+        return f"{before.said} To choose anew, first: mirror learnt --forget {shlex.quote(before.text)}"
     if not there:
         return "There is nothing to choose: ask without --choose."
     return f"--choose takes a number from 1 to {there}: so many choices there are."
@@ -77,7 +89,7 @@ def _answer(given: argparse.Namespace) -> int:
         answer = ask(given.question, db=given.db)
         if given.choose is not None:
             if not 1 <= given.choose <= len(answer.suggestions):
-                print(_no_choice(len(answer.suggestions)), file=sys.stderr)
+                print(printable(_no_choice(answer)), file=sys.stderr)
                 return 2
             answer = ask(answer.suggestions[given.choose - 1], db=given.db, after=answer)
         text = json.dumps(to_json(answer), ensure_ascii=False) if given.json else as_text(answer)

@@ -1,17 +1,11 @@
 """Saved questions with the SQL that answers them: one small file, a JSON object a line, that people add to by hand."""
 
-import contextlib
-import fcntl
 import hashlib
 import json
 import math
-import os
 import re
-import stat
-import time
-import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +13,8 @@ from typing import Any
 
 from db.plain_text import printable
 from db.settings import home, setting
+from mirror.query.kept.same_question import same_question
+from mirror.query.kept.whole_file import WholeFile
 
 MAX_SAVED = 1_000
 MAX_BYTES = 4_000_000
@@ -26,7 +22,6 @@ MAX_QUESTION = 1_000
 MAX_SQL = 20_000
 MAX_NOTE = 1_000
 LEAST_ALIKE = 0.35  # below that, questions have little more than everyday words in common
-_PATIENCE_S = 5.0  # another process needs milliseconds to write the file
 
 _WORD = re.compile(r"\d+(?:\.\d+)?%?|[^\W\d_]+|[<>=]+")
 
@@ -82,12 +77,6 @@ def saved_path_of(where: str) -> Path:
     return folder / "other_data" / f"{known}.saved.jsonl"
 
 
-def same_question(question: str) -> str:
-    """What two spellings of one question have in common: no case, no spare spaces, no mark at the end."""
-    text = unicodedata.normalize("NFKC", printable(question)).casefold()
-    return " ".join(text.split()).rstrip(" ?.!")
-
-
 class Saved:
     """The saved questions of one file. Several processes may use it at once: a writer waits for its turn, a reader
     sees the file as it was before or after.
@@ -96,7 +85,7 @@ class Saved:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._path = Path(path)
+        self._file = WholeFile(Path(path), "saved questions", SavedError, "MIRROR_SAVED")
 
     def all(self) -> tuple[SavedQuestion, ...]:
         """All of them, oldest first. Raises SavedError."""
@@ -107,19 +96,9 @@ class Saved:
         return self._contents().saved.get(same_question(question))
 
     def nearest(self, question: str, k: int = 3) -> tuple[SavedQuestion, ...]:
-        """At most `k` saved questions that are worded like this one, the most alike first. Raises SavedError.
-
-        Likeness is the cosine of tf-idf weights over words, numbers and the three-letter parts of words ("lookups" is
-        near "lookup"), with the saved questions as the collection. Below LEAST_ALIKE nothing is returned.
-        """
+        """At most `k` saved questions that are worded like this one, as `most_alike` says. Raises SavedError."""
         saved = self.all()
-        bags = [_features(s.question) for s in saved]
-        seen = Counter(f for bag in bags for f in bag)
-        weight = {f: math.log(1 + len(bags) / n) for f, n in seen.items()}
-        asked = _weighted(_features(question), weight, math.log(1 + len(bags)))
-        alike = [(_cosine(asked, _weighted(bag, weight)), i) for i, bag in enumerate(bags)]
-        best = sorted((a for a in alike if a[0] >= LEAST_ALIKE), key=lambda a: (-a[0], -a[1]))
-        return tuple(saved[i] for _, i in best[: max(0, k)])
+        return tuple(saved[i] for i in most_alike(question, [s.question for s in saved], k))
 
     def add(self, question: str, sql: str, note: str = "") -> SavedQuestion:
         """Save a question with its SQL, in the place of the same question saved before. Returns what was saved.
@@ -130,7 +109,7 @@ class Saved:
         words, remark = (" ".join(printable(text).split()) for text in (question, note))
         fresh = _checked(SavedQuestion(words, sql.strip(), remark, now))
         key = same_question(fresh.question)
-        with self._turn():
+        with self._file.turn():
             contents = self._contents()
             if key not in contents.saved and len(contents.saved) >= MAX_SAVED:
                 raise SavedError(f"{MAX_SAVED:,} questions are saved, and no more can be: remove one first.")
@@ -139,7 +118,7 @@ class Saved:
 
     def remove(self, question: str) -> bool:
         """Remove a question; whether it was there. Raises SavedError."""
-        with self._turn():
+        with self._file.turn():
             contents = self._contents()
             if contents.saved.pop(same_question(question), None) is None:
                 return False
@@ -149,23 +128,9 @@ class Saved:
     # -- the file ------------------------------------------------------------------------------------------------------
 
     def _contents(self) -> "_Contents":
-        try:
-            # A device could be read for ever, and would be replaced by a file when written.
-            if not stat.S_ISREG(self._path.stat().st_mode):
-                raise SavedError(f"{self._path.name} is no file: name one for the saved questions with MIRROR_SAVED.")
-            data = self._path.read_bytes() if self._path.stat().st_size <= MAX_BYTES else None
-        except FileNotFoundError:
-            return _Contents()
-        except OSError as error:
-            raise SavedError(f"The saved questions ({self._path.name}) cannot be read: {error.strerror}.") from error
-        if data is None:
-            raise SavedError(
-                f"{self._path.name} is larger than {MAX_BYTES // 1_000_000} MB, so it is no list of saved questions: "
-                "move it away, or name another file with MIRROR_SAVED."
-            )
         saved: dict[str, SavedQuestion] = {}
         unread = []
-        for line in data.split(b"\n"):
+        for line in (self._file.read(MAX_BYTES) or b"").split(b"\n"):
             if found := _from_line(line):
                 saved[same_question(found.question)] = found
             elif line.strip():
@@ -173,60 +138,13 @@ class Saved:
         return _Contents(saved, tuple(unread))
 
     def _write(self, contents: "_Contents") -> None:
-        """Put the contents in the place of the file, whole or not at all."""
         lines = [json.dumps(asdict(s)).encode() for s in contents.saved.values()]
         data = b"".join(line + b"\n" for line in (*contents.unread, *lines))
         if len(data) > MAX_BYTES:
             raise SavedError(
-                f"{self._path.name} would grow beyond {MAX_BYTES // 1_000_000} MB: remove a question first."
+                f"{self._file.path.name} would grow beyond {MAX_BYTES // 1_000_000} MB: remove a question first."
             )
-        path = self._path.resolve()  # a link stays a link
-        temporary = path.with_name(f"{path.name}.part")
-        try:
-            with temporary.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            with contextlib.suppress(FileNotFoundError):
-                temporary.chmod(path.stat().st_mode & 0o777)
-            os.replace(temporary, path)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise self._unwritable(error) from error
-
-    @contextlib.contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Be the only one that writes. The lock is a file of its own, since the list itself is replaced."""
-        path = self._path.resolve()
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as error:
-            raise self._unwritable(error) from error
-        try:
-            deadline = time.monotonic() + _PATIENCE_S
-            while True:
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() > deadline:
-                        raise SavedError(
-                            f"Another process has been writing {self._path.name} for {_PATIENCE_S:g} s: try again."
-                        ) from None
-                    time.sleep(0.01)
-                except OSError as error:
-                    raise self._unwritable(error) from error
-            yield
-        finally:
-            os.close(handle)  # which frees the lock
-
-    def _unwritable(self, error: OSError) -> SavedError:
-        return SavedError(
-            f"The saved questions ({self._path.name}) cannot be written: {error.strerror}. What was saved before is "
-            "kept; mend that, or name another file with MIRROR_SAVED."
-        )
+        self._file.write(data)
 
 
 @dataclass(frozen=True)
@@ -264,6 +182,21 @@ def _checked(saved: SavedQuestion) -> SavedQuestion:
 
 
 # -- likeness ----------------------------------------------------------------------------------------------------------
+
+
+def most_alike(question: str, others: Sequence[str], k: int) -> tuple[int, ...]:
+    """The places of at most `k` questions that are worded like one, the most alike first.
+
+    Likeness is the cosine of tf-idf weights over words, numbers and the three-letter parts of words ("lookups" is near
+    "lookup"), with the other questions as the collection. Below LEAST_ALIKE none is.
+    """
+    bags = [_features(other) for other in others]
+    seen = Counter(f for bag in bags for f in bag)
+    weight = {f: math.log(1 + len(bags) / n) for f, n in seen.items()}
+    asked = _weighted(_features(question), weight, math.log(1 + len(bags)))
+    alike = [(_cosine(asked, _weighted(bag, weight)), i) for i, bag in enumerate(bags)]
+    best = sorted((a for a in alike if a[0] >= LEAST_ALIKE), key=lambda a: (-a[0], -a[1]))
+    return tuple(i for _, i in best[: max(0, k)])
 
 
 def _features(question: str) -> Counter[str]:

@@ -44,6 +44,13 @@ def to_json(spec: QuerySpec) -> dict[str, Any]:
     return dataclasses.asdict(spec)
 
 
+def to_short_json(spec: QuerySpec) -> dict[str, Any]:
+    """The same without notes and without what is so where nothing is said, for people to read; `from_json` reads it."""
+    usual = to_json(QuerySpec(spec.shape))
+    held = to_json(dataclasses.replace(spec, notes=()))
+    return {key: value for key, value in held.items() if key == "shape" or value != usual[key]}
+
+
 def from_json(data: Any) -> QuerySpec:
     """The QuerySpec that parsed JSON holds; only `shape` is required, null and absence mean the default.
 

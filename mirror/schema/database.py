@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from mirror.schema.own_words import OwnWord
 from mirror.table.values import Value
 
 Type = Literal["text", "integer", "real", "boolean", "date", "timestamp", "other"]
@@ -112,6 +113,7 @@ class Database:
         notes: what the person should know: keys that were inferred, tables that were sampled; one sentence each.
         schema: what stands before the name of a table to say which it is, such as `("public",)`.
         any_case: of MySQL: whether its tables are not told apart by case.
+        words: what people call parts of it, beyond their names.
     """
 
     dialect: str
@@ -121,6 +123,7 @@ class Database:
     notes: tuple[str, ...] = ()
     schema: tuple[str, ...] = ()
     any_case: bool = False
+    words: tuple[OwnWord, ...] = ()
 
     def relation(self, name: str) -> Relation:
         """Raises KeyError."""
@@ -145,7 +148,9 @@ class Database:
             for k in held["foreign_keys"]
         ]
         lists = {key: tuple(held[key]) for key in ("notes", "schema")}
-        return Database(**{**held, **lists, "relations": tuple(relations), "foreign_keys": tuple(foreign_keys)})
+        words = tuple(OwnWord(**w) for w in held.get("words", ()))
+        parts = {"relations": tuple(relations), "foreign_keys": tuple(foreign_keys), "words": words}
+        return Database(**{**held, **lists, **parts})
 
 
 def _column(held: dict[str, Any]) -> Column:

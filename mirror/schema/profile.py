@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mirror.schema.own_words import OwnWord
 from mirror.table.values import Value
 
 MAX_VALUES = 50
@@ -24,6 +25,7 @@ class Profile:
         started: time of the oldest and of the newest trial of `results`, ISO text in UTC, or None.
         machines: number of machines in `results`.
         curves: names of what training has recorded step by step.
+        words: what people call parts of the results, beyond the catalogue; no part of what a snapshot holds.
     """
 
     row_counts: Mapping[str, int] = field(default_factory=dict)
@@ -36,6 +38,7 @@ class Profile:
     started: tuple[str, str] | None = None
     machines: int = 0
     curves: tuple[str, ...] = ()
+    words: tuple[OwnWord, ...] = ()
 
     @property
     def benchmarks(self) -> tuple[str, ...]:

@@ -115,3 +115,24 @@ def test_a_plan_fills_the_form_and_starts_nothing(page: Page, app: App) -> None:
     expect(page.get_by_role("textbox", name="batch_size")).to_have_value("64")
     expect(page.get_by_role("button", name="Start")).to_be_enabled()
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+
+
+def test_what_is_chosen_is_answered_at_once_until_it_is_forgotten(page: Page, app: App) -> None:
+    question = "whose tail is the nastiest when lookups run on a single thread"
+    page.goto(app.url)
+    ask(page, question)
+    choices = page.locator("[class*='st-key-choices-suggestion'] button")
+    expect(choices.first).to_be_visible()
+    choices.first.click()
+    expect(page.get_by_text(f"Asked again, “{question}” is answered so at once.")).to_be_visible()
+
+    page.goto(app.url)  # another session
+    ask(page, question.capitalize() + "?")
+    expect(page.get_by_text(re.compile(r"^Read as: .*\(you chose this before\)"))).to_be_visible()
+    expect(page.get_by_text("You chose this reading before")).to_be_visible()
+    assert app.db.with_suffix(".learnt.yaml").read_text().count(question) == 1
+
+    page.get_by_role("button", name="Forget this choice").click()
+    expect(choices.first).to_be_visible()
+    expect(page.get_by_text("you chose this before")).to_have_count(0)
+    assert question not in app.db.with_suffix(".learnt.yaml").read_text()

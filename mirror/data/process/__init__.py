@@ -1,1 +1,4 @@
-"""Processes that hold data and run one statement at a time. From outside: sandbox, other_data_process."""
+"""Processes that hold data and run one statement at a time.
+
+From outside: sandbox, other_data_process, worded_sandbox.
+"""

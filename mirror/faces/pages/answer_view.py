@@ -7,7 +7,7 @@ import streamlit as st
 
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages import flow, new_run
+from mirror.faces.pages import flow, learnt_view, new_run
 from mirror.faces.pages.common import NEW_RUN_PATH, is_phone, plain, prose, show_chart
 from mirror.faces.pages.result_view import chart_options, show_rows
 from mirror.faces.pages.sql_editor import show_editor, show_likely_fix
@@ -36,8 +36,10 @@ def show(trail: Trail, box: Sandbox) -> None:
         if answer.note:
             st.warning(plain(answer.note), icon=":material/info:")
     if answer.sql is None:
-        ask = flow.follow_up if answer.proposals else flow.ask_anew  # what was offered is known by the answer before
+        # What was offered is known by the answer before.
+        ask = flow.follow_up if answer.proposals else partial(flow.choose, trail.reply or answer)
         no_rows(trail.reply or answer, partial(ask, box=box), "suggestion")
+        learnt_view.show(trail.reply or answer, partial(flow.ask_anew, box=box), "learnt")
     else:
         _rows(trail, box)
     show_sent(trail.step.answer)
@@ -76,6 +78,8 @@ def _rows(trail: Trail, box: Sandbox) -> None:
     answer = trail.step.shown
     with st.container():
         _reading(trail, box)
+    with st.container():
+        learnt_view.show(answer, partial(flow.ask_anew, box=box), "learnt")
     with st.container():
         if answer.status == "answered" and answer.summary:
             st.markdown(plain(answer.summary))

@@ -4,8 +4,9 @@ from functools import partial
 
 import streamlit as st
 
+from mirror.answer.answering import subject_of
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages import answer_view, flow, saved_view, welcome
+from mirror.faces.pages import answer_view, flow, learnt_view, saved_view, welcome
 from mirror.faces.pages.common import heading, sandbox, show_status
 from mirror.schema import catalog
 
@@ -26,6 +27,7 @@ def page() -> None:
             with st.popover("Example questions", icon=":material/lightbulb:"):
                 answer_view.question_buttons(catalog.examples(), partial(flow.ask_anew, box=box), "example")
         saved_view.show_list(box)
+        learnt_view.show_list(subject_of(box).habits.file, "forget")
     if trail:
         answer_view.show(trail, box)
     else:

@@ -11,6 +11,7 @@ from mirror.answer.answering import MAX_QUESTION, ask, run_sql, subject_of
 from mirror.answer.subject import FAILURES
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import READABLE, SourceError, find
+from mirror.faces.pages import learnt_view
 from mirror.faces.pages.answer_view import badges, no_rows, question_buttons, show_agreement, show_sent
 from mirror.faces.pages.common import heading, is_phone, plain, show_chart
 from mirror.faces.pages.result_view import chart_options, rows_in_words, show_rows
@@ -35,11 +36,13 @@ def page() -> None:
         return
     try:
         database = shared(find(state["data_url"])).schema()
-        examples = subject_of(db=state["data_url"]).examples()  # of results, perhaps
+        subject = subject_of(db=state["data_url"])  # of results, perhaps
+        examples, learnt = subject.examples(), subject.habits.file
     except FAILURES as problem:
         st.error(plain(str(problem)), icon=":material/database_off:")
         return
     _found(database)
+    learnt_view.show_list(learnt, "data_forget")
     answer: Answer | None = state.get("data_answer")
     if answer is not None:
         # Streamlit forgets what is typed in a widget while another page is shown.
@@ -176,6 +179,12 @@ def _ask(question: str) -> None:
     state["data_generation"] = state.get("data_generation", 0) + 1  # new widgets for the chart of a new answer
 
 
+def _ask_anew(question: str) -> None:
+    """Answer a question by itself."""
+    st.session_state.pop("data_original", None)
+    _ask(question)
+
+
 def _ask_typed() -> None:
     _ask(st.session_state["data_question"])
 
@@ -201,12 +210,14 @@ def _show(answer: Answer) -> None:
         st.warning(plain(answer.note), icon=":material/info:")
     if answer.sql is None:
         no_rows(answer, _ask, "data_suggestion")
+        learnt_view.show(answer, _ask_anew, "data_learnt")
         show_sent(answer)
         return
     edited = answer.engine == "sql" and st.session_state["data_original"].sql != answer.sql
     by = f" {badges(answer)}" if answer.engine == "llm" else ""
     st.markdown(f"Read as: {plain(answer.read_as)}{' · **edited**' if edited else ''}{by}")
     show_agreement(answer)
+    learnt_view.show(answer, _ask_anew, "data_learnt")
     if answer.engine == "llm" and answer.suggestions:
         st.markdown("Or was one of these meant?")
         question_buttons(answer.suggestions, _ask, "data_other")

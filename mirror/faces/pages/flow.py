@@ -6,7 +6,7 @@ answer, so that its chart gets new widgets), and the texts of the widgets `quest
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import streamlit as st
@@ -43,11 +43,22 @@ def trail() -> Trail | None:
 # -- what widgets start ------------------------------------------------------------------------------------------------
 
 
-def ask_anew(question: str, box: Sandbox, use_model: bool = True, rest: tuple[str, ...] = ()) -> None:
-    """Ask a first question, and follow-ups after it."""
+def ask_anew(
+    question: str,
+    box: Sandbox,
+    use_model: bool = True,
+    rest: tuple[str, ...] = (),
+    after: Answer | None = None,
+) -> None:
+    """Ask a first question, and follow-ups after it; `after` is the answer that offered it, if any."""
     st.session_state["question"] = question
-    work = partial(ask, question, sandbox=box, use_model=use_model)
+    work = partial(ask, question, sandbox=box, use_model=use_model, after=after)
     _start(work, box, Answer("error", question, summary=CANCELLED), partial(begun, question), rest)
+
+
+def choose(offering: Answer, question: str, box: Sandbox) -> None:
+    """Ask a question that an answer offered, as one of its own."""
+    ask_anew(question, box, after=offering if offering.asked is None else None)
 
 
 def ask_typed(box: Sandbox) -> None:
@@ -55,7 +66,7 @@ def ask_typed(box: Sandbox) -> None:
     ask_anew(st.session_state["question"], box)
 
 
-def follow_up(question: str, box: Sandbox, rest: tuple[str, ...] = ()) -> None:
+def follow_up(question: str, box: Sandbox, rest: tuple[str, ...] = (), rest_of_link: bool = False) -> None:
     """Ask what changes the question that is shown; not as its SQL was edited, but as it was asked."""
     before = trail()
     if before is None or before.is_full or not question.strip():
@@ -63,7 +74,10 @@ def follow_up(question: str, box: Sandbox, rest: tuple[str, ...] = ()) -> None:
     st.session_state["followup"] = question
     reply = before.reply
     chosen = reply and any(p.text == question for p in reply.proposals)  # known by the answer that offers it
-    work = partial(ask, question, sandbox=box, after=reply if chosen else before.step.answer)
+    after = reply if chosen else before.step.answer
+    if rest_of_link and after is not None:
+        after = replace(after, teaches=False)  # whoever opens a link has chosen nothing
+    work = partial(ask, question, sandbox=box, after=after)
     _start(work, box, Answer("error", question, summary=CANCELLED), partial(before.followed, question), rest)
 
 
@@ -159,7 +173,7 @@ def wait(slot: DeltaGenerator, box: Sandbox) -> None:
         _settle(pending)
         shown = trail()
         if pending.rest and shown and shown.reply is None and _goes_on(shown.step.answer):
-            follow_up(pending.rest[0], box, pending.rest[1:])
+            follow_up(pending.rest[0], box, pending.rest[1:], rest_of_link=True)
 
 
 def _goes_on(answer: Answer) -> bool:

@@ -82,8 +82,7 @@ def slots_of(question: str, profile: Profile, now: datetime | None = None) -> Sl
         raise Refusal(_CANNOT["commit"])
     if meant := definitions.find(question):
         raise Refusal(meant)
-    times, rest = time_cues.find(rephrase(question), now or datetime.now(UTC).replace(tzinfo=None))
-    within, rest = quality_cues.find(rest)
+    times, within, rest = _cut(question, now)
     lexicon = lexicon_of(profile)
     items, notes = lexicon.items(rest)
     for item in items:
@@ -104,6 +103,18 @@ def slots_of(question: str, profile: Profile, now: datetime | None = None) -> Sl
     slots.one_baseline = bool(profile.compared_with(catalog.words()["baseline"]))
     slots.notes[:0] = [*notes, *assumed]
     return slots
+
+
+def items_of(question: str, profile: Profile, now: datetime | None = None) -> list[Item]:
+    """The phrases of a question from left to right, but for its times, known and unknown. Raises Refusal."""
+    return lexicon_of(profile).items(_cut(question, now)[2])[0]
+
+
+def _cut(question: str, now: datetime | None) -> tuple[time_cues.Times, float | None, str]:
+    """The times of a question, how far below the baseline it lets an AUC be, and the rest of its text."""
+    times, rest = time_cues.find(rephrase(question), now or datetime.now(UTC).replace(tzinfo=None))
+    within, rest = quality_cues.find(rest)
+    return times, within, rest
 
 
 def known_sentence() -> str:

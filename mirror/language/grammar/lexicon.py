@@ -9,6 +9,7 @@ from typing import Literal
 from mirror.language.phrases import machine_names
 from mirror.query.spec import Filter
 from mirror.schema import catalog
+from mirror.schema.own_words import CURVES, OwnWord
 from mirror.schema.profile import Profile
 from mirror.table.values import Value
 from mirror.words import phrasebook
@@ -71,12 +72,14 @@ class Item:
 def lexicon_of(profile: Profile) -> "Lexicon":
     """The lexicon of these results: made once for all questions about them, since making one takes 20 ms."""
     texts = (e.name for e in catalog.entries().values() if e.type == "text")
-    return _lexicon(tuple((column, profile.values(column)) for column in texts), profile.curves)
+    return _lexicon(tuple((column, profile.values(column)) for column in texts), profile.curves, profile.words)
 
 
 @lru_cache(maxsize=8)
-def _lexicon(values: tuple[tuple[str, tuple[Value, ...]], ...], curves: tuple[str, ...]) -> "Lexicon":
-    return Lexicon(Profile(distinct=dict(values), curves=curves))
+def _lexicon(
+    values: tuple[tuple[str, tuple[Value, ...]], ...], curves: tuple[str, ...], words: tuple[OwnWord, ...]
+) -> "Lexicon":
+    return Lexicon(Profile(distinct=dict(values), curves=curves, words=words))
 
 
 class Lexicon:
@@ -107,6 +110,9 @@ class Lexicon:
                 self._add(phrase, several)
         for phrase, item in bare_machines:  # last: a machine that is called `auc` is asked for as machine auc
             self._add(phrase, item)
+        self._own: dict[str, str] = {}  # learnt words, and what each is taken for
+        for own in profile.words:
+            self._add_own(own)
         self._longest = max(map(len, self._phrases))
         # Short words are too close to each other for a typo to be told from another word.
         # Nor may a word become one that says nothing, it would be lost: but for long ones that are all but written out.
@@ -120,6 +126,14 @@ class Lexicon:
     def _add(self, phrase: str, item: Item) -> None:
         if key := tuple(tokens(phrase)):
             self._phrases.setdefault(key, item)
+
+    def _add_own(self, own: OwnWord) -> None:
+        """A learnt word, where it is no other word."""
+        if own.column is None or tuple(tokens(own.word)) in self._phrases:
+            return
+        kind: Kind = "curve" if own.table == CURVES else "column" if own.value is None else "value"
+        self._add(own.word, Item(kind, own.word, own.column, own.value))
+        self._own[own.word] = own.name if own.value else catalog.entry(own.column).label
 
     def _add_values(self, column: str, profile: Profile) -> None:
         synonyms = catalog.value_synonyms(column)
@@ -202,6 +216,7 @@ class Lexicon:
             found.append(item or Item("unknown", words[i]))
             starts.append(i)
             i += length
+        notes += [f"“{i.text}” taken for {self._own[i.text]}" for i in found if i.text in self._own]
         return found, notes
 
     def _longest_match(self, words: list[str], start: int) -> tuple[Item | None, int]:

@@ -35,7 +35,7 @@ def answered_at_once(found: Sequence[ResultsCandidate]) -> ResultsCandidate | No
 
 
 def _is_doubted(grammars: ResultsCandidate, best: ResultsCandidate) -> bool:
-    return grammars.chance < DOUBTED <= best.chance and not best.empty
+    return grammars.chance < DOUBTED and best.chance >= SHOWN and not best.empty
 
 
 def told_beside(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:

@@ -162,7 +162,7 @@ def taken_for(cover: Cover) -> tuple[str, ...]:
     """What words are taken for, where that is not their own name; one phrase each."""
     notes = []
     for span in cover.spans:
-        if span.link is None or span.cost < _WORTH_SAYING or span.link.kind == "flag":
+        if span.link is None or span.link.kind == "flag" or (span.cost < _WORTH_SAYING and not span.link.learnt):
             continue
         name = span.link.table if span.link.column is None else f"{span.link.table}.{span.link.column}"
         taken = f"{name} = {span.link.value}" if span.link.kind == "val" else name

@@ -4,7 +4,7 @@ Cheapest first: the name itself, another form of its words, a part of the name, 
 here: a phrase keeps all that it may name.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -13,12 +13,14 @@ from mirror.language.reading.lexemes import Token, of_kind, stem, stems
 from mirror.query.other_data.form import ColumnRef
 from mirror.schema.database import Column, Database, ForeignKey, Relation, known_sentence
 from mirror.schema.names import foreign_key_roles, words_of
+from mirror.schema.own_words import OwnWord
 from mirror.words.close_words import close_words
 
 MOST_WORDS = 7
 _MOST_SAID = 6  # words that a refusal names
 # What it costs to take a phrase for a name, in the order of how sure that is.
 EXACT, OWN_TABLE, PART, SYNONYM, TYPO, PART_OF_VALUE = 0.0, 0.05, 0.35, 0.6, 0.9, 0.5
+LEARNT = 0.1  # a word that people chose the thing for
 _PREFIXES = frozenset(("tbl", "dim", "fact", "stg", "vw", "v", "t", "tab"))
 # Words of a name that name nothing by themselves.
 _WEAK = of_kind("weak")
@@ -41,6 +43,7 @@ class Link:
         value: the value as the database has it; of a flag what it must be.
         cost: how unsure that is.
         role: the foreign key by which a table is meant: the destination, not any port.
+        learnt: whether the phrase is a word that was learnt for it.
     """
 
     kind: str
@@ -49,6 +52,7 @@ class Link:
     value: object = None
     cost: float = 0.0
     role: ForeignKey | None = None
+    learnt: bool = False
 
     @property
     def place(self) -> ColumnRef:
@@ -74,6 +78,9 @@ class Linker:
             self._put((*words, *name_stems(key.to)), Link("rel", key.to, cost=EXACT, role=key))
             for column in database.relation(key.to).columns:  # "manager full name"
                 self._put((*words, *name_stems(column.name)), Link("col", key.to, column.name, cost=EXACT, role=key))
+        self._learnt = {own: link for word in database.words for own, link in _own(word, database)}
+        for phrase, link in self._learnt.items():
+            self._put(phrase, link)
         self.longest = min(MOST_WORDS, max((len(p) for p in self._index), default=1))
         single = {p[0] for p in self._index if len(p) == 1}
         self._vocabulary = sorted(w for w in single if len(w) >= 3 and w.isalpha())
@@ -186,6 +193,8 @@ class Linker:
                     if at[0] in ("rel", "col") and cost <= PART + 0.3:
                         found[at] = min(found.get(at, 99.0), cost + SYNONYM)
         links = [Link(*at[:4], cost, at[4]) for at, cost in found.items()]
+        if own := self._learnt.get(phrase):
+            links = [own if replace(link, learnt=True) == own else link for link in links]
         return tuple(sorted(links, key=lambda link: link.cost))
 
     def corrected(self, token: Token) -> tuple[Link, ...]:
@@ -235,6 +244,16 @@ class Linker:
                         place = ColumnRef(relation.name, column.name)
                         found[place] = min(cost, found.get(place, 99.0))
         return sorted(found.items(), key=lambda item: item[1])
+
+
+def _own(own: OwnWord, database: Database) -> Iterator[tuple[tuple[str, ...], Link]]:
+    """A learnt word as a phrase, with its link; nothing where the database no longer has what it names."""
+    try:
+        column = own.column and database.relation(own.table).column(own.column)
+    except KeyError:
+        return
+    kind = "rel" if not column else "col" if own.value is None else "val"
+    yield stems(own.word), Link(kind, own.table, own.column, own.value, LEARNT, learnt=True)
 
 
 def says_nothing(words: Iterable[str], linker: Linker) -> str:

@@ -7,14 +7,15 @@ from functools import lru_cache
 
 from mirror.language.phrases import machine_names
 from mirror.language.reading.lexemes import Token, stems
-from mirror.language.reading.linking import EXACT, PART, TYPO, Link
-from mirror.schema import catalog
+from mirror.language.reading.linking import EXACT, LEARNT, PART, TYPO, Link
+from mirror.schema import catalog, own_words
+from mirror.schema.own_words import OwnWord
 from mirror.schema.profile import Profile
 from mirror.table.values import Value
 from mirror.words import phrasebook
 from mirror.words.close_words import close_words
 
-RESULTS, CURVES, MACHINES = "results", "curves", "machines"  # tables of columns
+RESULTS, CURVES, MACHINES = own_words.RESULTS, own_words.CURVES, "machines"  # tables of columns
 _SYNONYM, _PART_OF_VALUE, _FAMILY = 0.05, 0.5, 0.45
 _LONGEST = 7
 _TYPO_ALIKE = 0.8
@@ -39,20 +40,30 @@ def statuses() -> dict[str, Sequence[str]]:
 def phrases_of(profile: Profile) -> "Phrases":
     """The phrases of these results, made once for all questions about them."""
     texts = (e.name for e in catalog.entries().values() if e.type == "text")
-    return _phrases(tuple((column, profile.values(column)) for column in texts), profile.curves, profile.benchmarks)
+    values = tuple((column, profile.values(column)) for column in texts)
+    return _phrases(values, profile.curves, profile.benchmarks, profile.words)
 
 
 @lru_cache(maxsize=16)
 def _phrases(
-    values: tuple[tuple[str, tuple[Value, ...]], ...], curves: tuple[str, ...], benchmarks: tuple[str, ...]
+    values: tuple[tuple[str, tuple[Value, ...]], ...],
+    curves: tuple[str, ...],
+    benchmarks: tuple[str, ...],
+    words: tuple[OwnWord, ...],
 ) -> "Phrases":
-    return Phrases(dict(values), curves, benchmarks)
+    return Phrases(dict(values), curves, benchmarks, words)
 
 
 class Phrases:
     """Stems of a phrase -> what it may name, with its cost."""
 
-    def __init__(self, values: Mapping[str, Sequence[Value]], curves: Sequence[str], benchmarks: Sequence[str]) -> None:
+    def __init__(
+        self,
+        values: Mapping[str, Sequence[Value]],
+        curves: Sequence[str],
+        benchmarks: Sequence[str],
+        words: Sequence[OwnWord] = (),
+    ) -> None:
         self._index: dict[tuple[str, ...], dict[tuple[str, str, str | None, object], float]] = defaultdict(dict)
         for entry in catalog.entries().values():
             self._name(Link("col", RESULTS, entry.name), (entry.name, entry.label), entry.synonyms)
@@ -72,6 +83,9 @@ class Phrases:
         for status, phrases in statuses().items():
             for phrase in phrases:
                 self._put(stems(phrase), Link("val", RESULTS, "status", status))
+        for own in words:
+            kind = "col" if own.value is None else "val"
+            self._put(stems(own.word), Link(kind, own.table, own.column, own.value, LEARNT))
         self._corrected: dict[str, list[Link]] = {}
         self.longest = min(_LONGEST, max(map(len, self._index)))
         self._vocabulary = sorted({p[0] for p in self._index if len(p) == 1 and len(p[0]) >= 3 and p[0].isalpha()})

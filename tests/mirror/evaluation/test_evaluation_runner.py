@@ -106,3 +106,16 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_category_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate(command("--category", "pareto front")) == 1
     assert "There is no category 'pareto front': name one of lookup" in capsys.readouterr().err
+
+
+def test_nothing_that_was_learnt_is_read_and_nothing_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[dict[str, object]] = []
+
+    def asked(question: str, **more: object) -> Answer:
+        given.append(more)
+        return Answer("refused", question)
+
+    monkeypatch.setattr(runner, "ask", asked)
+    session = runner._Session("x", {}, "grammar", "warm up", db="x.duckdb")  # type: ignore[arg-type]
+    session.choice("a choice", Answer("ambiguous", "a question", suggestions=("a choice",)))
+    assert [more["learnt"] for more in given] == [False, False]

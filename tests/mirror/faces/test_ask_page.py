@@ -456,3 +456,28 @@ def test_readings_that_agree_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     app = ask(ask_page(), QUESTION)
     assert "[the grammar agrees]" in texts(app)
     assert not app.warning
+
+
+# -- what is learnt ----------------------------------------------------------------------------------------------------
+
+SLOWNESS = "average slowness by method on frappe"
+MEAN = "Show the mean latency (µs) by method where data set = frappe"
+
+
+def test_a_choice_is_learnt_told_and_forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MIRROR_LEARNT", "1")
+    app = press(ask(ask_page(), SLOWNESS), MEAN)
+    assert f"Asked again, “{SLOWNESS}” is answered so at once." in texts(app)
+    ask(app, f"{SLOWNESS}?")
+    assert "(you chose this before)" in texts(app)
+    press(app, "Forget this choice")
+    assert MEAN in labels(app)
+    assert SLOWNESS not in (tmp_path / "my.learnt.yaml").read_text()
+
+
+def test_whoever_opens_a_link_chooses_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MIRROR_LEARNT", "1")
+    app = ask_page(SLOWNESS, MEAN)
+    assert "Read as: mean latency" in texts(app)
+    assert "answered so at once" not in texts(app)
+    assert not (tmp_path / "my.learnt.yaml").exists()

@@ -188,3 +188,41 @@ def test_a_language_model_reads_the_question_too(
         grammars.click().run()
         assert "SUM(orders.amount)" in app.text_area(key="data_sql").value
         assert len(server.requests) == requests
+
+
+def test_a_choice_is_learnt_told_and_forgotten(
+    sqlite_shop: sales_data.Shop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MIRROR_LEARNT", "1")
+    monkeypatch.setenv("MIRROR_SAVED", str(tmp_path / "x.saved.jsonl"))
+    question = "how many punters per country"
+    app = asked(opened(sqlite_shop.url), question)
+    press(app, "Show the number of customers by customer country")
+    assert f"Asked again, “{question}” is answered so at once." in texts(app)
+    assert "“punters” seems to mean customers" in texts(app)
+    press(app, "Always read “punters” so")
+    assert "“punters” is taken for customers" in texts(app)
+    asked(app, "How many punters per country?")
+    assert "(you chose this before)" in texts(app)
+    press(app, "Forget this choice")  # the word is still in use, so that nothing need be asked back
+    assert "(you chose this before)" not in texts(app)
+    assert "“punters” taken for customers" in texts(app)
+    press(app, "Forget “punters”")
+    assert "meant?" in texts(app)
+    assert "“punters” is taken for" not in texts(app)
+
+
+def test_what_was_learnt_is_listed_to_remove(
+    sqlite_shop: sales_data.Shop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MIRROR_LEARNT", "1")
+    monkeypatch.setenv("MIRROR_SAVED", str(tmp_path / "x.saved.jsonl"))
+    app = asked(opened(sqlite_shop.url), "how many punters per country")
+    press(app, "Show the number of customers by customer country")
+    assert "“punters” may be customers: not used yet" in texts(app)
+    assert len([b for b in app.button if (b.key or "").startswith("data_forget_")]) == 2
+    next(b for b in app.button if b.key == "data_forget_1").click().run()
+    assert not app.exception
+    assert "answered so at once" not in texts(app)
+    asked(app, "how many punters per country")
+    assert "meant?" in texts(app)

@@ -11,7 +11,9 @@ import pytest
 
 from db.installation import ROOT
 from mirror.query import saved as module
-from mirror.query.saved import MAX_BYTES, MAX_SAVED, Saved, SavedError, SavedQuestion, same_question, saved_path
+from mirror.query.kept import whole_file
+from mirror.query.kept.same_question import same_question
+from mirror.query.saved import MAX_BYTES, MAX_SAVED, Saved, SavedError, SavedQuestion, saved_path
 
 SQL = "SELECT method,\n\tavg(auc) AS auc\nFROM results\nGROUP BY method"
 
@@ -305,7 +307,7 @@ sys.stdin.read()
 
 
 def test_a_rival_that_never_ends_is_told_and_a_dead_one_holds_nothing(path, monkeypatch):
-    monkeypatch.setattr(module, "_PATIENCE_S", 0.2)
+    monkeypatch.setattr(whole_file, "_PATIENCE_S", 0.2)
     saved = Saved(path)
     saved.add("a", "SELECT 1")
     rival = subprocess.Popen(
