@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from mirror.query.spec import ChartWish, Filter, QuerySpec
+from mirror.query.spec import ChartType, ChartWish, Filter, Operator, QuerySpec
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
 from mirror.table.values import Value
@@ -151,7 +151,8 @@ def _condition(column: str, values: tuple[Value, ...], rng: random.Random) -> tu
     value, phrases = rng.choice(values), _phrases()
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     if numeric and rng.random() < _LIMIT:
-        operator = rng.choice(("<=", ">=", "<", ">"))
+        limits: tuple[Operator, ...] = ("<=", ">=", "<", ">")
+        operator = rng.choice(limits)
         name = rng.choice((catalog.entry(column).label, *catalog.entry(column).synonyms[:3]))
         return Filter(column, operator, (value,)), _filled(rng.choice(phrases["limits"][operator]), value, name)
     of_column = phrases[column]
@@ -178,7 +179,8 @@ def _filled(phrase: str, value: Value, name: str) -> str:
 def _with_talk(wording: ResultsWording, rng: random.Random) -> ResultsWording:
     text, asked, phrases = wording.text, wording.asked, _phrases()
     if rng.random() < _CHART and asked.chart == ChartWish() and asked.shape in ("groups", "best", "ranking"):
-        kind = rng.choice(("bar", "table", "line"))
+        kinds: tuple[ChartType, ...] = ("bar", "table", "line")
+        kind = rng.choice(kinds)
         text = f"{text.rstrip(' ?.')} {rng.choice(phrases['charts'][kind])}"
         asked = replace(asked, chart=ChartWish(kind))
     if rng.random() < _ASIDE:
@@ -194,4 +196,5 @@ def _text(value: Value) -> str:
 
 @cache
 def _phrases() -> dict[str, Any]:
-    return yaml.safe_load(Path(__file__).with_name("results_conditions.yaml").read_text())
+    phrases: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("results_conditions.yaml").read_text())
+    return phrases
