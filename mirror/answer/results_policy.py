@@ -23,9 +23,10 @@ class Shown(Ambiguity):
 
 
 def unlike(readings: Sequence[ResultsCandidate], asked: Iterable[QuerySpec]) -> list[ResultsCandidate]:
-    """The readings that say something else, whichever the benchmark."""
+    """The readings that say something else, whichever the benchmark; none where the likeliest says the same."""
     known = {_whichever_benchmark(spec) for spec in asked}
-    return [c for c in readings if _whichever_benchmark(c.asked) not in known]
+    others = [c for c in readings if _whichever_benchmark(c.asked) not in known]
+    return others if others[:1] == list(readings[:1]) else []
 
 
 def _whichever_benchmark(spec: QuerySpec) -> QuerySpec:

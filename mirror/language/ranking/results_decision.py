@@ -13,29 +13,22 @@ AT_ONCE = 0.9
 SHOWN, BESIDE = 0.15, 0.02
 # The same, where a word of the question names nothing and was never learnt.
 SHOWN_STRANGE = 0.3
-# Below this chance a reading of the grammar is shown beside a likelier one, and not answered.
-DOUBTED = 0.1
 MOST_CHOICES = 3
-MOST_BESIDE = 2  # readings beside the choices of the grammar
+# Beside the choices of the grammar.
+WITH_CHOICES, MOST_BESIDE = 0.5, 2
 
 
 def answered_at_once(found: Sequence[ResultsCandidate]) -> ResultsCandidate | None:
     """The reading that is answered without asking; None where none is sure enough. `found` has the likeliest first.
 
-    The grammar takes in every word or refuses: what it reads is answered, unless another reading is far likelier.
+    The grammar takes in every word or refuses: what it reads is answered.
     """
     grammars = next((c for c in found if c.by_grammar), None)
-    if grammars:
-        return None if _is_doubted(grammars, found[0]) else grammars
-    if not found:
-        return None
+    if grammars or not found:
+        return grammars
     best = found[0]
     sure = best.chance >= AT_ONCE and best.sure_benchmark and not best.features.get("strange")
     return best if sure and not best.empty else None
-
-
-def _is_doubted(grammars: ResultsCandidate, best: ResultsCandidate) -> bool:
-    return grammars.chance < DOUBTED and best.chance >= SHOWN and not best.empty
 
 
 def told_beside(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
@@ -47,14 +40,12 @@ def shown(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
     """The readings to choose from; none where none is likely enough."""
     if not found or found[0].chance < (SHOWN_STRANGE if found[0].features.get("strange") else SHOWN):
         return []
-    grammars = [c for c in found if c.by_grammar]
-    others = [c for c in found if not c.by_grammar and c.chance >= BESIDE and not c.empty]
-    return sorted((*grammars, *others[: MOST_CHOICES - len(grammars)]), key=lambda c: -c.chance)
+    return [c for c in found if c.chance >= BESIDE and not c.empty][:MOST_CHOICES]
 
 
 def shown_with_choices(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
     """The readings that may stand beside the choices of the grammar where it asks back."""
-    return [c for c in shown(found) if c.chance >= SHOWN]
+    return [c for c in shown(found) if c.chance >= WITH_CHOICES]
 
 
 def hang_on_rows(found: Sequence[tuple[ResultsCandidate, ResultsCandidate]]) -> list[bool]:
@@ -64,8 +55,7 @@ def hang_on_rows(found: Sequence[tuple[ResultsCandidate, ResultsCandidate]]) -> 
         found: each reading as it is if it has rows, and as it is if it has none, with its chance.
     """
     most = [max(one.chance, other.chance) for one, other in found]
-    least = min((min(one.chance, other.chance) for one, other in found if one.by_grammar), default=0.0)
-    if least >= DOUBTED:  # another is told beside the grammar's where it is sure and comes first
+    if any(one.by_grammar for one, _ in found):  # another is told beside it where it is sure and comes first
         sure = [p >= AT_ONCE and not one.by_grammar for p, (one, _) in zip(most, found, strict=True)]
         return [any(sure) and (s or one.by_grammar) for s, (one, _) in zip(sure, found, strict=True)]
     strange = any(one.features.get("strange") for one, _ in found)

@@ -14,7 +14,7 @@ from mirror.language.ranking.results_evidence import ResultsCandidate
 from mirror.language.ranking.results_readings import weighed
 from mirror.language.ranking.settled_benchmark import settled_ways
 from mirror.language.train.judged import NOT_HERE, NOW, Judged
-from mirror.language.train.results_variants import ResultsWording
+from mirror.language.train.variants.results_variants import ResultsWording
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.sql import compile_sql
 from mirror.table.alike import holds

@@ -22,8 +22,8 @@ from mirror.language.second.results_actions import ResultsWriter
 from mirror.language.second.results_items import results_items
 from mirror.language.train.batches import Example
 from mirror.language.train.judged import NOW
-from mirror.language.train.results_variants import ResultsWording, other_results, variant
 from mirror.language.train.spec_text import asked_of
+from mirror.language.train.variants.results_variants import ResultsWording, other_results, variant
 from mirror.schema.profile import Profile
 
 _FOLDER, _SEALED = (Path(__file__).with_name(name) for name in ("results", "results_sealed"))

@@ -8,8 +8,8 @@ import pytest
 
 from mirror.language.second.results_grammar import RESULTS_LANGUAGE
 from mirror.language.train.batches import arrays_of, thinned, vocabulary
-from mirror.language.train.results_variants import ResultsWording, other_results, variant
 from mirror.language.train.results_wordings import for_ranking, results_examples, results_wordings, worded_for
+from mirror.language.train.variants.results_variants import ResultsWording, other_results, variant
 from mirror.query.spec import Filter
 
 PROFILE = worded_for()
