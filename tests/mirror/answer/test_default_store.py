@@ -109,7 +109,7 @@ def test_every_choice_is_answered_with_rows(question: str, box: Sandbox) -> None
     assert answer.status in ("answered", "ambiguous", "refused")
     if answer.status != "refused":
         for choice in answer.suggestions:
-            assert has_rows(asked(choice, box)), choice
+            assert has_rows(ask(choice, sandbox=box, use_model=False, after=answer)), choice
 
 
 def test_questions_back_are_common_enough_to_walk(box: Sandbox) -> None:
