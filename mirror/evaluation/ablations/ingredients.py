@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mirror.answer import policy
-from mirror.evaluation.ablations.swapped import Swap, swapped
-from mirror.evaluation.ablations.unused_forms import FORMS, unused
+from mirror.evaluation.ablations import met_links
+from mirror.evaluation.ablations.swapped import Swap, swapped, watched
+from mirror.evaluation.ablations.unused_forms import FORMS, noted, unused
 from mirror.language.grammar import coverage, families, grammar
 from mirror.language.grammar.lexicon import Lexicon
 from mirror.language.phrases import quality_cues, rephrase, small_talk, spelled_numbers, time_cues, two_meanings
@@ -39,14 +40,14 @@ class Ingredient:
         of: the sets of questions that it is for.
         meaning: what it does, and what is there instead.
         swaps: what stands in its place while it is off.
-        is_form: whether it is a form of queries: where no reader comes upon it, nothing changes.
+        seldom: whether most questions can do without it, and it is told in passing which (`noting`).
     """
 
     name: str
     of: tuple[str, ...]
     meaning: str
     swaps: tuple[Swap, ...]
-    is_form: bool = False
+    seldom: bool = False
 
 
 def _gives(value: object) -> Callable[[Any], Any]:
@@ -111,6 +112,7 @@ _WORDS = (
             Swap(Phrases, "corrected", _gives(())),
             Swap(Lexicon, "_correct", _gives(None)),
         ),
+        seldom=True,
     ),
     Ingredient(
         "spelled-numbers", EVERYWHERE, "Numbers in words (three, two and a half million, a tenth, twice); the rules of "
@@ -129,6 +131,7 @@ _WORDS = (
             Swap(times, "days_in", _gives([])),
             Swap(time_cues, "find", _is(lambda question, _now: (time_cues.Times(), question))),
         ),
+        seldom=True,
     ),
     Ingredient(
         "likeness", EVERYWHERE, "The table of word vectors, which tells the network what words are alike in meaning; "
@@ -138,14 +141,17 @@ _WORDS = (
     Ingredient(
         "partial-names", OTHER, "A part of the name of a table or column stands for it (`date` for order_date)",
         (Swap(linking, "_phrases", lambda original: lambda words: original(words)[:1]),),
+        seldom=True,
     ),
     Ingredient(
         "values", OTHER, "The index of the values of text columns: `Bern` is a city",
-        (_kept_links(lambda k: k.kind != "val"),)
+        (_kept_links(lambda k: k.kind != "val"),),
+        seldom=True
     ),
     Ingredient(
         "partial-values", OTHER, "A part of a value stands for it (`Miller` for Ann Miller)",
         (_kept_links(lambda k: k.kind != "val" or k.cost < PART_OF_VALUE),),
+        seldom=True,
     ),
     Ingredient(
         "synonyms", OTHER, "Other words for the words of names, from a list", (_words_file("synonyms", _is([])),)
@@ -169,6 +175,7 @@ _WORDS = (
     Ingredient(
         "small-talk", RESULTS, "What is said around a question is taken out",
         (Swap(small_talk, "without", _is(lambda question: question)),),
+        seldom=True,
     ),
     Ingredient(
         "catalogue-synonyms", RESULTS, "Other names of columns, values, curves and facts in the catalogue",
@@ -181,10 +188,12 @@ _WORDS = (
     Ingredient(
         "quality-cues", RESULTS, "How much quality may be lost, in words (as good as dense, within 0.001 of dense)",
         (Swap(quality_cues, "find", _is(lambda question: (None, question))),),
+        seldom=True,
     ),
     Ingredient(
         "families", RESULTS, "A word for several methods (each hash) stands for all of them",
         (Swap(families, "spread", _is(lambda items, _profile: items)),),
+        seldom=True,
     ),
 )  # fmt: skip
 
@@ -240,6 +249,7 @@ _READERS = (
     Ingredient(
         "coverage", EVERYWHERE, "Whether a query holds every word that was read",
         (Swap(held, "left_out", _gives(((), ()))), Swap(coverage, "check", _gives(None))),
+        seldom=True,
     ),
     Ingredient(
         "showing-first", EVERYWHERE, "What is not sure is shown before it is answered; off: its likeliest reading is "
@@ -256,7 +266,8 @@ _READERS = (
     ),
     Ingredient(
         "asking-back", RESULTS, "Words that mean two things in this field are asked back",
-        (Swap(two_meanings, "check", _gives(None)),)
+        (Swap(two_meanings, "check", _gives(None)),),
+        seldom=True
     ),
 )  # fmt: skip
 
@@ -285,7 +296,7 @@ _MEANT = {
 INGREDIENTS: tuple[Ingredient, ...] = (
     *_WORDS,
     *_READERS,
-    *(Ingredient(name, OTHER, _MEANT[name], (unused(name),), is_form=True) for name in FORMS),
+    *(Ingredient(name, OTHER, _MEANT[name], (unused(name),), seldom=True) for name in FORMS),
 )
 
 
@@ -295,6 +306,22 @@ def ingredient(name: str) -> Ingredient:
         if known.name == name:
             return known
     raise NoIngredientError(f"There is no ingredient {name!r}: name one of {', '.join(i.name for i in INGREDIENTS)}.")
+
+
+_OF_LINKERS = ("partial-names", "values", "partial-values")
+
+
+@contextlib.contextmanager
+def noting(seen: set[str]) -> Iterator[None]:
+    """With everything on, and in `seen` the names of those that are seldom needed, as soon as one is.
+
+    An answer that was given without meeting one is the same where it is off.
+    """
+    seldom = [one for one in INGREDIENTS if one.seldom and one.name not in (*FORMS, *_OF_LINKERS)]
+    watching = [watched(one.name, swap, seen) for one in seldom for swap in one.swaps]
+    watching += met_links.watching({name: ingredient(name).swaps for name in _OF_LINKERS}, seen)
+    with swapped([noted(seen), *watching]):
+        yield
 
 
 @contextlib.contextmanager

@@ -35,28 +35,64 @@ def swapped(swaps: Iterable[Swap]) -> Iterator[None]:
     What was kept of earlier questions is forgotten on the way in and out. Raises KeyError where an original is gone:
     who renames a function renames it here.
     """
-    changed: list[tuple[Any, str, Any]] = []
     forget()
     try:
-        for swap in swaps:
-            original = vars(swap.owner)[swap.name]
-            substitute = swap.instead(original)
-            for holder, name in list(_uses(swap, original)):
-                changed.append((holder, name, original))
-                setattr(holder, name, substitute)
-        yield
+        with standing(swaps):
+            yield
     finally:
-        for holder, name, original in reversed(changed):
-            setattr(holder, name, original)
         forget()
 
 
-def _uses(swap: Swap, original: object) -> Iterator[tuple[object, str]]:
+@contextlib.contextmanager
+def standing(swaps: Iterable[Swap]) -> Iterator[None]:
+    """The same for what keeps nothing: nothing is forgotten."""
+    done: list[tuple[Swap, Any, Any]] = []
+    try:
+        for swap in swaps:
+            original = vars(swap.owner)[swap.name]
+            done.append((swap, original, swap.instead(original)))
+            _put(*done[-1])
+        yield
+    finally:
+        for swap, original, substitute in reversed(done):
+            _put(swap, substitute, original)
+
+
+def _put(swap: Swap, old: object, new: object) -> None:
+    """Replace one by the other wherever it is used; modules that were first loaded meanwhile are found too."""
     if isinstance(swap.owner, type):
-        yield swap.owner, swap.name
+        setattr(swap.owner, swap.name, new)
         return
     for module in _modules("mirror."):
-        yield from ((module, name) for name, value in vars(module).items() if value is original)
+        for name in [name for name, value in vars(module).items() if value is old]:
+            setattr(module, name, new)
+
+
+def watched(name: str, swap: Swap, seen: set[str]) -> Swap:
+    """The original, and a name in `seen` as soon as the substitute would have given anything else.
+
+    Where it never would, all that follows is what it is with the substitute, and need not be asked again.
+    """
+
+    def instead(original: Callable[..., Any]) -> Callable[..., Any]:
+        substitute = swap.instead(original)
+
+        def both(*told: Any, **named: Any) -> Any:
+            if name not in seen and _came(original, told, named) != _came(substitute, told, named):
+                seen.add(name)
+            return original(*told, **named)
+
+        return both
+
+    return Swap(swap.owner, swap.name, instead)
+
+
+def _came(function: Callable[..., Any], told: tuple[Any, ...], named: dict[str, Any]) -> object:
+    """What comes of a call, an error too."""
+    try:
+        return function(*told, **named)
+    except Exception as error:
+        return type(error), str(error)
 
 
 def forget() -> None:

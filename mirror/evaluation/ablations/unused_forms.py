@@ -64,7 +64,7 @@ def unused(form: str) -> Swap:
 
 
 def noted(seen: set[str]) -> Swap:
-    """On, with the names of the forms for which a statement was tried: without any other the answer stays as it is."""
+    """On, with the names of the forms for which a statement was tried."""
 
     def instead(original: Build) -> Build:
         def build(asked: Asked, database: Database) -> Any:
