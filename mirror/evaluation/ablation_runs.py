@@ -31,7 +31,7 @@ Half = Literal["held out", "open"]
 # In this order: what is held out says what an ingredient brings, what is open says what was built for it.
 PARTS: tuple[tuple[QuestionSet, Half], ...] = tuple(
     (of, half) for half in ("held out", "open") for of in ("foreign", "paraphrases", "categories")
-)  # type: ignore[assignment]
+)
 # Of each part one question in so many is asked, by a hash of its id.
 ONE_IN: Mapping[tuple[QuestionSet, Half], int] = {
     ("foreign", "held out"): 2,

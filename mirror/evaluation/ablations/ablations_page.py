@@ -60,7 +60,7 @@ def _measured(table: Mapping[str, Any]) -> str:
     ]
     for part in table["parts"]:
         asked = "all" if part["one_in"] == 1 else f"one in {part['one_in']}"
-        asked += "" if part["whole"] else ", of which the run was stopped"
+        asked += "" if part["whole"] else ", until the run was stopped"
         whole = "" if part["databases"] == part["all_databases"] else f" of {part['all_databases']}"
         of = f" of {part['databases']}{whole} databases" if part["databases"] else ""
         lines.append(f"| {_title(part)} | {part['n']}{of} | {asked} | {part['asked_on']} | {part['minutes']:.0f} min |")

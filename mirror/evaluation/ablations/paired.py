@@ -37,5 +37,5 @@ class Paired:
     def p(self) -> float:
         """How likely so uneven a change is where gaining and losing are equally likely: McNemar's test, exact."""
         changed, fewer = self.gained + self.lost, min(self.gained, self.lost)
-        tail = sum(math.comb(changed, k) for k in range(fewer + 1)) / 2**changed
+        tail = sum(math.comb(changed, k) for k in range(fewer + 1)) / 2.0**changed
         return min(1.0, 2 * tail)

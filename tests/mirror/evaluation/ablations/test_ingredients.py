@@ -72,7 +72,12 @@ OF_RESULTS = {
 }
 # What is tried of the readings of a question.
 WEIGHED = ("likeness", "first-reader", "second-reader", "ranker", "coverage", "showing-first", "grammar-first")
-PROFILE = Profile(distinct={"method": ("dense", "double_hash", "hashed"), "dataset": ("frappe",)})
+METHODS = {"method": ("dense", "double_hash", "hashed")}
+PROFILE = Profile(
+    distinct={**METHODS, "benchmark": ("lookup",)},
+    distinct_by_benchmark={"lookup": METHODS},
+    filled_metrics={"lookup": frozenset(("latency_us", "memory_mb"))},
+)
 # Form -> a question that the reader with the words reads so.
 SAID = {
     "spans-of-time": "number of loans by month in 2025",
@@ -177,7 +182,9 @@ def test_forms_that_no_question_above_has() -> None:
     assert not any(holds(plain) for holds in FORMS.values())
 
 
-@pytest.mark.parametrize("question", [*NEEDED_BY.values(), *SAID.values(), "how many books", "price by genre"])
+@pytest.mark.parametrize(
+    "question", ["how many membres", "loans in 2024", "fees of Carlsen", "books that were never lent", "price by genre"]
+)
 def test_what_a_question_did_not_meet_changes_nothing(question: str) -> None:
     """The run copies these answers; here they are really asked for."""
     met: set[str] = set()
@@ -193,7 +200,7 @@ def test_most_questions_meet_few() -> None:
     met: set[str] = set()
     with noting(met):
         told("how many books")
-    assert met <= {"ways", "coverage"}
+    assert met.isdisjoint(("values", "partial-values", "typos", "times", "absence", "ratios"))
     with noting(met):
         told("how many boks in 2024")
     assert {"typos", "times"} <= met

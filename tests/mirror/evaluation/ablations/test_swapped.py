@@ -15,9 +15,9 @@ def test_stands_in_every_module_that_imported_it_and_is_gone_afterwards() -> Non
     original = lexemes.stem
     with swapped([Swap(lexemes, "stem", lambda _: str.upper)]):
         assert lexemes.stem is linking.stem is str.upper
-        assert lexemes.cut("loans")[0].stem == "LOANS"
+        assert lexemes.cut("books")[0].stem == "BOOKS"
     assert lexemes.stem is linking.stem is original
-    assert lexemes.cut("loans")[0].stem == "loan"
+    assert lexemes.cut("books")[0].stem == "book"
 
 
 def test_is_gone_after_an_error_too() -> None:
@@ -54,8 +54,8 @@ def test_several_stand_in_one_place_one_around_the_other() -> None:
     first = Swap(lexemes, "stem", lambda inner: lambda word: inner(word) + "a")
     second = Swap(lexemes, "stem", lambda inner: lambda word: inner(word) + "b")
     with swapped([first, second]):
-        assert lexemes.stem("loans") == "loanab"
-    assert lexemes.stem("loans") == "loan"
+        assert lexemes.stem("books") == "bookab"
+    assert lexemes.stem("books") == "book"
 
 
 def test_an_original_that_is_gone_is_an_error() -> None:
@@ -67,9 +67,9 @@ def test_watching_changes_nothing_and_tells_where_the_substitute_would_have() ->
     seen: set[str] = set()
     short = Swap(lexemes, "stem", lambda _: lambda word: word[:4])
     with swapped([watched("short", short, seen)]):
-        assert lexemes.stem("loan") == "loan"
+        assert lexemes.stem("book") == "book"
         assert seen == set()
-        assert lexemes.stem("loans") == "loan"
+        assert lexemes.stem("books") == "book"
         assert seen == set()
         assert lexemes.stem("members") == "member"
         assert seen == {"short"}
@@ -81,9 +81,9 @@ def test_watching_tells_errors_apart() -> None:
 
     seen: set[str] = set()
     with swapped([watched("fails", Swap(lexemes, "stem", lambda _: fails), seen)]):
-        assert lexemes.stem("loans") == "loan"
+        assert lexemes.stem("books") == "book"
     assert seen == {"fails"}
     failing = Swap(lexemes, "stem", lambda _: fails)
-    with swapped([failing, watched("same", failing, seen)]), pytest.raises(ValueError, match="loans"):
-        lexemes.stem("loans")
+    with swapped([failing, watched("same", failing, seen)]), pytest.raises(ValueError, match="books"):
+        lexemes.stem("books")
     assert seen == {"fails"}
