@@ -29,9 +29,10 @@ _HOW = """## How to read it
   offered first and one of them is right; **asked** where none of those is; **refused** where there is an answer; and
   **wrong** where it is answered, and not with what was asked for. What is left are questions that have no answer and
   are rightly not answered. Of several fixtures the worst counts.
-- `+2 −5` are questions that became right (or wrong) without the ingredient, and those that were so only with it. The
-  percentages are the change of the share of all questions, with its 95 % interval for pairs (Bonett and Price 2012); p
-  is McNemar's exact test. Of twenty ingredients that bring nothing one has an interval without 0 all the same.
+- The last columns are changes. `+2 −5` are questions that became so without the ingredient, and those that were so only
+  with it; the percentages are the change of the share of all questions, with its 95 % interval for pairs (Bonett and
+  Price 2012), and p is McNemar's exact test. Of twenty ingredients that bring nothing one has an interval without 0 all
+  the same.
 - Questions of one database are more like each other than these intervals know: they hold for other questions about
   these databases, less surely for other databases.
 - Networks and rankers are as they were trained, with everything on. An ingredient may look dearer than it is, since
@@ -77,14 +78,22 @@ def _part(part: Mapping[str, Any]) -> str:
     lines = [
         f"## {_title(part)}",
         "",
-        "| without | right at once | shown | asked | refused | wrong | change of right at once | p | change of wrong |",
-        "|---|---|---|---|---|---|---|---|---|",
-        f"| nothing | {_counts(part['all_on'])} | | | |",
+        "| without | right at once | shown | asked | refused | wrong "
+        "| right at once, changed | p | right at once or shown, changed | wrong, changed |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+        f"| nothing | {_counts(part['all_on'])} | | | | |",
     ]
     for name, told in off:
-        right, wrong = (Paired(part["n"], *told[of]) for of in ("right", "wrong"))
-        lines.append(f"| {name} | {_counts(told['counts'])} | {_change(right)} | {_p(right)} | {_change(wrong)} |")
+        right, reached, wrong = _pairs(part, told)
+        changes = " | ".join((_change(right), _p(right), _change(reached), _change(wrong)))
+        lines.append(f"| {name} | {_counts(told['counts'])} | {changes} |")
     return "\n".join([*lines, ""])
+
+
+def _pairs(part: Mapping[str, Any], told: Mapping[str, Any]) -> tuple[Paired, Paired, Paired]:
+    """What changed of right at once, of right at once or shown, and of wrong."""
+    right, reached, wrong = (Paired(part["n"], *told[of]) for of in ("right", "reached", "wrong"))
+    return right, reached, wrong
 
 
 def _net(change: Sequence[int]) -> int:
@@ -111,35 +120,33 @@ def _p(paired: Paired) -> str:
 
 
 def brings_nothing(parts: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[str]]]:
-    """The ingredients whose removal makes no part less right at once beyond chance, nor more wrong, with what each part
-    says."""
+    """The ingredients without which nothing gets worse beyond chance, with what each part says of them."""
     for one in INGREDIENTS:
         told = [(part, part["without"][one.name]) for part in parts if one.name in part["without"]]
-        pairs = [(Paired(part["n"], *off["right"]), Paired(part["n"], *off["wrong"])) for part, off in told]
-        helps = [right.interval[1] < 0 or wrong.interval[0] > 0 for right, wrong in pairs]
-        if told and not any(helps):
-            yield (
-                one.name,
-                [_title(part) + ": " + _said(off, pair) for (part, off), pair in zip(told, pairs, strict=True)],
-            )
+        if told and not any(_helps(*_pairs(part, off)) for part, off in told):
+            yield one.name, [f"{_title(part)}: {_said(part, off)}" for part, off in told]
 
 
-def _said(off: Mapping[str, Any], pair: tuple[Paired, Paired]) -> str:
+def _helps(right: Paired, reached: Paired, wrong: Paired) -> bool:
+    return right.interval[1] < 0 or reached.interval[1] < 0 or wrong.interval[0] > 0
+
+
+def _said(part: Mapping[str, Any], off: Mapping[str, Any]) -> str:
     if not off["changed"]:
         return "no question ends otherwise"
-    right, wrong = (f"+{p.gained} −{p.lost}" for p in pair)
-    reached = "+{} −{}".format(*off["reached"])
+    right, reached, wrong = (f"+{p.gained} −{p.lost}" for p in _pairs(part, off))
+    ends = "question ends" if off["changed"] == 1 else "questions end"
     changed = f"right at once {right}, right at once or shown {reached}, wrong {wrong}"
-    return f"{off['changed']} questions end otherwise ({changed})"
+    return f"{off['changed']} {ends} otherwise ({changed})"
 
 
 def _nothing(parts: Sequence[Mapping[str, Any]]) -> str:
     lines = [
         "## What shows no gain where nobody has looked",
         "",
-        "On the questions above that are sealed or held out these make no more of them right at once, nor fewer wrong,",
-        "than chance may: none of the intervals lies on one side of 0. That is no proof that they bring nothing, least",
-        "of all for what few questions ask for.",
+        "On the questions above that are sealed or held out these make no more of them right at once, or right at once",
+        "or shown, nor fewer wrong, than chance may: no interval lies on the side of a gain. That is no proof that",
+        "they bring nothing, least of all where few questions ask for them.",
         "",
     ]
     lines += [f"- `{name}`. {'; '.join(told)}." for name, told in brings_nothing(parts)]
