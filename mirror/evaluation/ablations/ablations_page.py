@@ -16,8 +16,8 @@ questions of the [evaluation](evaluation.md) are asked again, and what changes i
 python -m mirror eval --ablations mirror/evaluation/ablations.json
 ```
 
-from the table in that file. Without the file the questions are asked anew, which takes hours of one core; a run that is
-killed goes on where it was. One ingredient off, by hand:
+from the table in that file; parts that it lacks are asked first, which all together takes an hour or more of one core.
+A run that is killed goes on where it was. One ingredient off, by hand:
 
 ```
 python -m mirror eval --set foreign --questions open --without ranker --failures
@@ -65,6 +65,10 @@ def _measured(table: Mapping[str, Any]) -> str:
         whole = "" if part["databases"] == part["all_databases"] else f" of {part['all_databases']}"
         of = f" of {part['databases']}{whole} databases" if part["databases"] else ""
         lines.append(f"| {_title(part)} | {part['n']}{of} | {asked} | {part['asked_on']} | {part['minutes']:.0f} min |")
+    there = {(part["set"], part["half"]) for part in table["parts"] if part["whole"]}
+    all_parts = [(of, half) for half in ("held out", "open") for of in _SETS]
+    if missing := [_title({"set": of, "half": half}) for of, half in all_parts if (of, half) not in there]:
+        lines += ["", f"Not asked yet, or not to the end: {', '.join(missing)}."]
     return "\n".join([*lines, ""])
 
 

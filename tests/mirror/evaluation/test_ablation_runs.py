@@ -1,5 +1,6 @@
 """A table of ablations: made of questions really asked, gone on with after a kill, and without a word of them."""
 
+import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from mirror.evaluation import ablation_runs
 from mirror.evaluation.ablation_runs import ONE_IN, OUTCOMES, PARTS, AblationError, measure, outcome
 from mirror.evaluation.ablations.ablations_page import as_page, brings_nothing
 from mirror.evaluation.ablations.ingredients import INGREDIENTS, ingredient
+from mirror.evaluation.eval_command import add_parser, evaluate
 from mirror.evaluation.foreign_databases import databases
 from mirror.evaluation.questions import Question, load
 from mirror.evaluation.runner import Asking, Scored
@@ -92,6 +94,40 @@ def test_what_is_there_is_not_asked_again(few: list[str], tmp_path: Path) -> Non
     few.clear()
     assert measure(path, parts=[PART]) == table
     assert few == []
+
+
+def test_out_of_time_only_what_is_whole_is_told_and_the_rest_is_gone_on_with(few: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    assert measure(path, parts=[PART], minutes=0)["parts"] == []
+    assert few == []
+    (part,) = measure(path, parts=[PART])["parts"]
+    assert (part["n"], part["whole"]) == (3, True)
+    partial = path.with_name("table.json.partial")
+    assert not partial.exists()
+    part["whole"] = False  # as if one more question had been left
+    path.write_text(json.dumps({**json.loads(path.read_text()), "parts": [part]}))
+    few.clear()
+    measure(path, parts=[PART], minutes=0)
+    assert few == []
+    assert partial.exists()
+
+
+def test_the_command_prints_the_page_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, parts = tmp_path / "table.json", [{"set": of, "half": half, "whole": True} for of, half in PARTS]
+    told = {"n": 8, "asked_on": "2026-11-01", "minutes": 1.0, "one_in": 1, "databases": 0, "without": {}}
+    told |= {"all_databases": 0, "all_on": dict.fromkeys(OUTCOMES, 1)}
+    table = {"parts": [{**told, **part} for part in parts], "machine": "m", "versions": {"python": "3"}, "readers": "r"}
+    path.write_text(json.dumps(table))
+    parser = argparse.ArgumentParser()
+    add_parser(parser.add_subparsers())
+    assert evaluate(parser.parse_args(["eval", "--ablations", str(path)])) == 0
+    printed = capsys.readouterr().out
+    assert printed == as_page(table)
+    assert "Not asked yet" not in printed
+    parts[0]["whole"] = False
+    assert "Not asked yet, or not to the end: Other people's databases, sealed." in as_page(
+        {**table, "parts": [{**told, **part} for part in parts]}
+    )
 
 
 def test_a_table_of_other_readers_is_not_gone_on_with(few: list[str], tmp_path: Path) -> None:
