@@ -16,8 +16,8 @@ questions of the [evaluation](evaluation.md) are asked again, and what changes i
 python -m mirror eval --ablations mirror/evaluation/ablations.json
 ```
 
-from the table in that file; parts that it lacks are asked first, which all together takes an hour or more of one core.
-A run that is killed goes on where it was. One ingredient off, by hand:
+from the table in that file; parts that it lacks are asked first, which takes long, as said below. A run that is killed
+goes on where it was. One ingredient off, by hand:
 
 ```
 python -m mirror eval --set foreign --questions open --without ranker --failures
