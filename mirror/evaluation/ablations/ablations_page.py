@@ -148,9 +148,9 @@ def _nothing(parts: Sequence[Mapping[str, Any]]) -> str:
     lines = [
         "## What shows no gain where nobody has looked",
         "",
-        "On the questions above that are sealed or held out these make no more of them right at once, or right at once",
-        "or shown, nor fewer wrong, than chance may: no interval lies on the side of a gain. That is no proof that",
-        "they bring nothing, least of all where few questions ask for them.",
+        "Of the questions above that are sealed or held out, as many are right at once, as many right at once or shown",
+        "and as few wrong without these, as far as chance lets tell: no interval lies on the side of a gain. That is no",
+        "proof that they bring nothing, least of all where few questions ask for them.",
         "",
     ]
     lines += [f"- `{name}`. {'; '.join(told)}." for name, told in brings_nothing(parts)]
