@@ -68,7 +68,7 @@ def _measured(table: Mapping[str, Any]) -> str:
     there = {(part["set"], part["half"]) for part in table["parts"] if part["whole"]}
     all_parts = [(of, half) for half in ("held out", "open") for of in _SETS]
     if missing := [_title({"set": of, "half": half}) for of, half in all_parts if (of, half) not in there]:
-        lines += ["", f"Not asked yet, or not to the end: {', '.join(missing)}."]
+        lines += ["", f"Not asked yet, or not to the end: {'; '.join(missing)}."]
     return "\n".join([*lines, ""])
 
 
@@ -149,8 +149,8 @@ def _nothing(parts: Sequence[Mapping[str, Any]]) -> str:
         "## What shows no gain where nobody has looked",
         "",
         "Of the questions above that are sealed or held out, as many are right at once, as many right at once or shown",
-        "and as few wrong without these, as far as chance lets tell: no interval lies on the side of a gain. That is no",
-        "proof that they bring nothing, least of all where few questions ask for them.",
+        "and as few wrong without these, as far as chance lets tell: no interval lies on the side of a gain. That is",
+        "no proof that they bring nothing, least of all where few questions ask for them.",
         "",
     ]
     lines += [f"- `{name}`. {'; '.join(told)}." for name, told in brings_nothing(parts)]
