@@ -2,8 +2,10 @@
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,22 +35,41 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="all, those that may be looked at, or those held out (default: all)",
     )
     parser.add_argument("--failures", action="store_true", help="list what went wrong; held-out questions are left out")
+    parser.add_argument(
+        "--without", metavar="INGREDIENT", action="append", default=[], help="with a part of the readers switched off"
+    )
+    parser.add_argument(
+        "--ablations",
+        metavar="FILE",
+        type=Path,
+        help="print what each ingredient brings as a page, from the table in FILE; asked for and stored there where it "
+        "is not whole",
+    )
+    parser.add_argument(
+        "--minutes", metavar="M", type=float, default=math.inf, help="of --ablations: begin nothing after so long"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def evaluate(given: argparse.Namespace) -> int:
     """Run the command. Returns the exit status: 0 all asked, 2 no language model is configured, 1 another error."""
     # Here, so that --help is quick.
+    from mirror.evaluation.ablations.ingredients import NoIngredientError, ingredient, without
     from mirror.evaluation.fixtures import fixtures
     from mirror.evaluation.foreign_databases import ForeignError, databases
     from mirror.evaluation.questions import QuestionError, load
     from mirror.evaluation.report import as_json, as_text, failures_as_text
     from mirror.evaluation.runner import HeldOutError, NoModelError, run
 
+    if given.ablations:
+        return _ablations(given.ablations, given.minutes)
     try:
+        off = [ingredient(name) for name in given.without]
         asked_of = databases() if given.set == "foreign" else fixtures(given.set)
-        scored = run(_chosen(load(given.set), given), given.engine, asked_of, _progress)
-    except (_NoSuchError, NoModelError, QuestionError, ForeignError, HeldOutError) as error:
+        chosen = _chosen(load(given.set), given)
+        with without(*off):
+            scored = run(chosen, given.engine, asked_of, _progress)
+    except (_NoSuchError, NoIngredientError, NoModelError, QuestionError, ForeignError, HeldOutError) as error:
         print(error, file=sys.stderr)
         return 2 if isinstance(error, NoModelError) else 1
     if given.json:
@@ -57,6 +78,22 @@ def evaluate(given: argparse.Namespace) -> int:
     print(as_text(scored, given.engine))
     if given.failures:
         print("\n" + failures_as_text(scored))
+    return 0
+
+
+def _ablations(path: Path, minutes: float) -> int:
+    """Print the page of the table in a file, which is made or gone on with where it is not whole."""
+    from mirror.evaluation.ablation_runs import AblationError, measure
+    from mirror.evaluation.ablations.ablations_page import as_page
+    from mirror.evaluation.foreign_databases import ForeignError
+    from mirror.evaluation.runner import HeldOutError
+
+    try:
+        table = measure(path, lambda told: print(told, file=sys.stderr, flush=True), minutes=minutes)
+    except (AblationError, ForeignError, HeldOutError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(as_page(table), end="")
     return 0
 
 

@@ -89,20 +89,49 @@ def run(
     if engine == "llm" and not LlmFrontEnd().configured():
         raise NoModelError("No language model is configured: set MIRROR_LLM_MODEL (docs/settings.md).")
     scored = []
-    with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mirror-eval-")))
-        opened: dict[str, _Session] = {}
+    with Asking(engine, fixtures) as asking:
         for number, question in enumerate(questions):
             if progress:
                 progress(number, len(questions))
-            with _discreet(question):
-                chosen = [f for f in fixtures if not question.fixtures or f.name in question.fixtures]
-                for fixture in chosen:
-                    if fixture.name not in opened:
-                        opened[fixture.name] = stack.enter_context(_session(fixture, folder, engine))
-                if found := _scored(question, [opened[f.name] for f in chosen]):
-                    scored.append(found)
+            if found := asking.scored(question):
+                scored.append(found)
     return scored
+
+
+class Asking(contextlib.AbstractContextManager["Asking"]):
+    """Fixtures that questions are asked of, each built and opened by the first question that needs it."""
+
+    def __init__(self, engine: Engine, fixtures: Sequence[Fixture | ForeignDatabase]) -> None:
+        self._engine = engine
+        self._fixtures = fixtures
+        self._stack = contextlib.ExitStack()
+        self._opened: dict[str, _Session] = {}
+
+    def __enter__(self) -> "Asking":
+        self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="mirror-eval-")))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    def scored(self, question: Question) -> Scored | None:
+        """Ask a question of all fixtures that can answer it; None where there is none.
+
+        Raises ForeignError, and HeldOutError for what fails over a question that nobody may see.
+        """
+        with _discreet(question):
+            chosen = [f for f in self._fixtures if not question.fixtures or f.name in question.fixtures]
+            for fixture in chosen:
+                if fixture.name not in self._opened:
+                    self._opened[fixture.name] = self._stack.enter_context(
+                        _session(fixture, self._folder, self._engine)
+                    )
+            return _scored(question, [self._opened[f.name] for f in chosen])
+
+    def forget(self) -> None:
+        """Ask the questions anew that follow-ups come after: how questions are read has changed."""
+        for session in self._opened.values():
+            session.before.clear()
 
 
 class _Session:
@@ -110,19 +139,26 @@ class _Session:
 
     def __init__(self, name: str, golds: GoldTables, engine: Engine, warm_up: str, **where: Any) -> None:
         self.name = name
-        self.golds = golds
+        self._tables = golds
         self.engine = engine
         self._where = where
-        self._before: dict[str, Answer] = {}  # first questions of follow-ups
+        self.before: dict[str, Answer] = {}  # first questions of follow-ups
+        self._golds: dict[str, GoldAnswers] = {}
         self._ask(warm_up)  # loads the data, which no question is to be charged with
+
+    def golds(self, question: Question) -> GoldAnswers:
+        """The right rows of a question, run once however often it is asked."""
+        if question.id not in self._golds:
+            self._golds[question.id] = GoldAnswers(question, self._tables)
+        return self._golds[question.id]
 
     def answer(self, question: Question) -> tuple[Answer, float]:
         """The answer and the seconds that it took; the question before, where there is one, is not counted."""
         before = None
         if question.after:
-            if question.after not in self._before:
-                self._before[question.after] = self._ask(question.after)
-            before = self._before[question.after]
+            if question.after not in self.before:
+                self.before[question.after] = self._ask(question.after)
+            before = self.before[question.after]
         began = time.perf_counter()
         answer = self._ask(question.ask, before)
         return answer, time.perf_counter() - began
@@ -175,7 +211,7 @@ def _scored(question: Question, sessions: Sequence[_Session]) -> Scored | None:
     seconds: list[float] = []
     fallbacks = 0
     for session in sessions:
-        golds = GoldAnswers(question, session.golds)
+        golds = session.golds(question)
         if question.expect == "answered" and not golds.answerable:
             continue
         answer, took = session.answer(question)

@@ -14,6 +14,7 @@ from mirror.evaluation.eval_command import add_parser, evaluate
 from mirror.evaluation.fixtures import NOW, Fixture, fixtures
 from mirror.evaluation.questions import Gold, Question
 from mirror.evaluation.runner import NoModelError, run
+from mirror.language.reading import lexemes
 from mirror.schema.result_columns import result_table
 
 ALPHA, *_, DELTA = fixtures("categories")
@@ -101,6 +102,19 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert [t["name"] for t in printed["tallies"]] == ["all"] * 3 + ["unanswerable"] * 3
     assert [t["n"] for t in printed["tallies"]] == [4, 0, 4] * 2
     assert printed["failures"] == []
+
+
+def test_the_command_with_an_ingredient_off(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = []
+    monkeypatch.setattr(runner, "run", lambda *_: seen.append(lexemes.stem("books")) or [])
+    assert evaluate(command("--without", "stems", "--without", "typos", "--json")) == 0
+    assert evaluate(command("--json")) == 0
+    assert seen == ["books", "book"]
+    capsys.readouterr()
+    assert evaluate(command("--without", "stem")) == 1
+    assert "There is no ingredient 'stem': name one of stems" in capsys.readouterr().err
 
 
 def test_an_unknown_category_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
