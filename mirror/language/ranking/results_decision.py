@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from mirror.language.ranking.results_evidence import ResultsCandidate
 
 # From this chance on a reading of the network is answered at once, or told beside one of the grammar's.
-AT_ONCE = 0.9
+AT_ONCE = 0.95
 # A first reading below this chance is not shown, nor another one beside it.
 SHOWN, BESIDE = 0.15, 0.02
 # The same, where a word of the question names nothing and was never learnt.
-SHOWN_STRANGE = 0.3
+SHOWN_STRANGE = 0.6
 MOST_CHOICES = 3
 # Beside the choices of the grammar.
 WITH_CHOICES, MOST_BESIDE = 0.5, 2
