@@ -94,10 +94,14 @@ VIEWS: dict[str, str] = {
 EXPOSED: tuple[str, ...] = ("results", "failures", "curves", "samples", "machines", "sweeps", "history")
 
 EVERY = ("*",)  # column of a view
+# The view `results` finds the baseline of each trial too, which takes three quarters of its time.
+_NEWEST_IDS = f"WITH {_newest(_OK)} SELECT trial_id FROM newest"
 
 
 def select(view: str, columns: Sequence[str] = EVERY) -> str:
     """The statement that reads columns of a view."""
+    if view == "results" and tuple(columns) == ("trial_id",):
+        return _NEWEST_IDS
     return f"SELECT {', '.join(columns)} FROM {view}"
 
 

@@ -196,6 +196,12 @@ class Store:
         with self._connect(write=False) as connection:
             return {view: tables.table(connection, view, columns, BATCH_ROWS) for view, columns in views.items()}
 
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """A results file stays open for the context: nobody can write to it, and each reading in it opens nothing."""
+        with self._file() if self.path else contextlib.nullcontext():
+            yield
+
     def version(self) -> str:
         """A text that changes whenever the results may have changed; cheap, opens nothing for a file."""
         if self.path is None:

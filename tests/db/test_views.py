@@ -10,7 +10,7 @@ from make_records import make_record
 from bench_engine import registry
 from db.columns import CHOICE_AXES
 from db.record import Record
-from db.schema import CURVE_AXES
+from db.schema import CURVE_AXES, select
 from db.store import Store
 
 
@@ -94,6 +94,8 @@ def test_the_views_say_what_they_mean(store: Store, seed: int) -> None:
     results = store.rows("SELECT trial_id, speedup FROM results")
     assert len(results) == len(newest(ok)), "each configuration once"
     assert {r["trial_id"]: r["speedup"] for r in results} == {k: v for k, v in expected.items() if k in newest(ok)}
+    ids = store.rows(select("results", ("trial_id",)))
+    assert sorted(r["trial_id"] for r in ids) == sorted(newest(ok)), "the ids alone are found in a quicker way"
     failures = {r["trial_id"] for r in store.rows("SELECT trial_id FROM failures")}
     assert failures == {t["trial_id"] for t in trials if t["status"] == "failed"} & newest(trials)
 

@@ -8,14 +8,14 @@ First comes `{url, views, threads, memory_mb}`, answered by `{profile}` or an er
 
 import re
 import time
-from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from db.columns import AXES, METRICS
 from db.migrations import NewerDatabaseError
-from db.schema import EXPOSED
+from db.schema import EXPOSED, select
 from db.settings import SettingsError
 from db.store import Store, StoreError
 from mirror.data.confinement import cap_memory, close_the_door, lock
@@ -29,13 +29,16 @@ from mirror.schema import catalog
 from mirror.schema.profile import MAX_VALUES, Profile
 from mirror.table.values import Value
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 # -- the snapshot ------------------------------------------------------------------------------------------------------
 
 
 _CURVE_NAMES = "SELECT metric, count(*) AS points FROM curves GROUP BY metric ORDER BY metric"
 # The same of a store, where the view would join each of the points with all that the results say of its trial.
-_CURVE_POINTS = """SELECT metric, count(*) AS points FROM curve_points
-    WHERE trial_id IN (SELECT trial_id FROM results) GROUP BY metric ORDER BY metric"""
+_CURVE_POINTS = f"""SELECT metric, count(*) AS points FROM curve_points
+    WHERE trial_id IN ({select("results", ("trial_id",))}) GROUP BY metric ORDER BY metric"""
 
 
 def profile(
@@ -61,29 +64,17 @@ def profile(
     # benchmark -> column with a usual value -> axis -> its values that no row with that usual value has
     lost: dict[str, dict[str, dict[str, tuple[Value, ...]]]] = {}
     usual = {c: v for c, v in catalog.words()["defaults"].items() if any(c in AXES and counted[b][c] for b in filled)}
-    are_usual = "".join(f", coalesce(bool_or({c} = '{v}'), FALSE)" for c, v in usual.items())
-    columns = (*AXES, "sweep", "machine", "verdict")
-    values_of: dict[str, dict[str, list[tuple[Value, ...]]]] = {c: {b: [] for b in filled} for c in columns}
-    # All in one statement: one for each column takes longer to plan than to run.
-    others = [column for column in columns if column != "benchmark"]
-    grouped = " ".join(f"WHEN grouping({column}) = 0 THEN '{column}'" for column in others)
-    for benchmark, column, *told in rows(
-        f"SELECT benchmark, CASE {grouped} ELSE 'benchmark' END, {', '.join(others)}{are_usual} FROM results "
-        f"GROUP BY benchmark, GROUPING SETS ((), {', '.join(others)}) ORDER BY ALL"
-    ):
-        value = benchmark if column == "benchmark" else told[others.index(column)]
-        if value is not None:
-            values_of[column][benchmark].append((value, *told[len(others) :]))
+    values_of = _values(rows, (*AXES, "sweep", "machine", "verdict"), usual)
     for column, found in values_of.items():
-        together = sorted({value for values in found.values() for value, *_ in values})
+        together = sorted({value for values in found.values() for value in values})
         if len(together) <= MAX_VALUES:
             distinct[column] = tuple(together)
         for benchmark, values in found.items():
             if len(values) > MAX_VALUES:
                 continue
-            by_benchmark[benchmark][column] = tuple(value for value, *_ in values)
-            for i, other in enumerate(usual, start=1):
-                gone = tuple(value[0] for value in values if not value[i])
+            by_benchmark[benchmark][column] = tuple(sorted(values))
+            for i, other in enumerate(usual):
+                gone = tuple(value for value in sorted(values) if not values[value][i])
                 if gone and column in AXES and column != other:
                     lost.setdefault(benchmark, {}).setdefault(other, {})[column] = gone
     # Where no trial of a benchmark has the usual value, it is not assumed and leaves nothing out.
@@ -100,6 +91,25 @@ def profile(
     if curves is None:
         curves = tuple(name for name, _ in rows(_CURVE_NAMES))
     return Profile(counts, distinct, by_benchmark, filled, partly, baselines, lost, started, machines, curves)
+
+
+def _values(
+    rows: Callable[[str], list[tuple[Any, ...]]], columns: Sequence[str], usual: Mapping[str, str]
+) -> dict[str, dict[str, dict[Value, list[bool]]]]:
+    """Column -> benchmark -> value -> for each column with a usual value whether a row has both.
+
+    The histograms of all columns together take a tenth of the time of grouping by one after another.
+    """
+    are_usual = [f"coalesce({column} = '{value}', FALSE)" for column, value in usual.items()]
+    asked = ("benchmark", *are_usual, *(f"map_keys(histogram({column}))" for column in columns))
+    found: dict[str, dict[str, dict[Value, list[bool]]]] = {column: {} for column in columns}
+    for benchmark, *told in rows(f"SELECT {', '.join(asked)} FROM results GROUP BY ALL ORDER BY benchmark"):
+        here = told[: len(usual)]
+        for column, values in zip(columns, told[len(usual) :], strict=True):
+            of = found[column].setdefault(benchmark, {})
+            for value in values or ():
+                of[value] = [a or b for a, b in zip(of.get(value, here), here, strict=True)]
+    return found
 
 
 # -- a query -----------------------------------------------------------------------------------------------------------
@@ -150,22 +160,33 @@ def _error(kind: str, message: str) -> dict[str, Any]:
 # -- the process -------------------------------------------------------------------------------------------------------
 
 
+def _read(
+    store: Store, views: Collection[str], points: dict[str, int], left: dict[str, int]
+) -> "Iterator[tuple[str, pa.Table | pa.RecordBatchReader]]":
+    """What `read` gives; first the rows of the views that are left out are counted, while the results are open."""
+    with store.held():
+        if "curves" not in views:
+            points |= {row["metric"]: row["points"] for row in store.rows(_CURVE_POINTS)}
+            left["curves"] = sum(points.values())
+        left |= {v: store.rows(f"SELECT count(*) AS n FROM {v}")[0]["n"] for v in EXPOSED if v not in (*views, *left)}
+        yield from read(store, views)
+
+
 def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, dict[str, Any]]:
     store = Store(request["url"])
     views = request["views"]
     try:
         if store.path is None or store.path.exists():
             store.ensure()
-        connection = load(read(store, views), request["threads"])
-        points = None if "curves" in views else {row["metric"]: row["points"] for row in store.rows(_CURVE_POINTS)}
-        left = {} if points is None else {"curves": sum(points.values())}
-        left |= {v: store.rows(f"SELECT count(*) AS n FROM {v}")[0]["n"] for v in EXPOSED if v not in (*views, *left)}
+        points: dict[str, int] = {}  # of each curve, where their view is left out
+        left: dict[str, int] = {}  # rows of views that are
+        connection = load(_read(store, views, points, left), request["threads"])
     except (StoreError, NewerDatabaseError) as error:
         return None, _error(type(error).__name__, str(error))
     except duckdb.Error as error:
         return None, _error("StoreError", f"The results at {store.name} cannot be read: {sentence(str(error))}")
     try:
-        found = profile(connection, left, None if points is None else tuple(points))
+        found = profile(connection, left, None if "curves" in views else tuple(points))
     except SettingsError as error:  # the catalogue's words
         return None, _error("StoreError", str(error))
     lock(connection, request["memory_mb"])

@@ -35,7 +35,7 @@ def read(store: Store, views: Collection[str]) -> "Iterator[tuple[str, pa.Table 
         tables = store.snapshot(wanted)
         yield from ((view, tables.pop(view)) for view in wanted)
         return
-    with store.reader("machines"):  # nobody can write to a file that somebody reads
+    with store.held():
         for view, columns in wanted.items():
             with store.reader(view, columns) as rows:
                 yield view, rows
