@@ -2,7 +2,7 @@
 
 import sys
 
-from mirror.faces.command import main
+from mirror.faces.command import program
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(program())

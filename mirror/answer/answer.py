@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mirror.answer.proposal import Proposal
 from mirror.chart.chart_spec import ChartSpec
-from mirror.query.agreement import Agreement
 from mirror.query.kept.habits import Habit
-from mirror.query.other_data.form import Asked
 from mirror.query.spec import QuerySpec, Wanted
 from mirror.query.token_count import NO_TOKENS, Tokens
 from mirror.runs.run_plan import RunPlan
@@ -16,6 +14,9 @@ from mirror.table.table import Table
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
+
+    from mirror.query.agreement import Agreement
+    from mirror.query.other_data.form import Asked
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,12 +60,12 @@ class Answer:
     spec: QuerySpec | None = None
     asked: QuerySpec | None = None
     wanted: Wanted | None = None
-    form: Asked | None = None
+    form: "Asked | None" = None
     plan: RunPlan | None = None
     note: str = ""
     sent: str = ""
     tokens: Tokens = NO_TOKENS
-    agreement: Agreement | None = None
+    agreement: "Agreement | None" = None
     teaches: bool = True
     learnt: tuple[Habit, ...] = ()
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from mirror.answer.answer import Answer
 from mirror.answer.proposal import Proposal, chosen_of_results
@@ -20,9 +20,7 @@ from mirror.language.ranking.results_decision import (
 )
 from mirror.language.ranking.results_readings import readings_to_decide
 from mirror.language.ranking.settled_benchmark import has_rows, settle
-from mirror.model.free_sql import check_in
-from mirror.model.llm import Declined, LlmError, LlmFrontEnd, NeedsSql
-from mirror.query.agreement import Agreement, agreement
+from mirror.model.model_setting import configured
 from mirror.query.check import SpecError
 from mirror.query.complete import complete
 from mirror.query.errors import Ambiguity, Refusal
@@ -33,6 +31,9 @@ from mirror.query.spec import QuerySpec
 from mirror.query.token_count import NO_TOKENS, Tokens
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
+
+if TYPE_CHECKING:
+    from mirror.query.agreement import Agreement
 
 _NEAREST = 3  # saved questions that a language model is shown
 
@@ -67,7 +68,7 @@ class Reading:
     note: str = ""
     sent: str = ""
     tokens: Tokens = NO_TOKENS
-    agreement: Agreement | None = None
+    agreement: "Agreement | None" = None
     changes: bool = False
     recalled: bool = False
 
@@ -109,7 +110,7 @@ def read(
         if learnt and (reading := _recalled(learnt, question, sandbox, now)):
             return replace(reading, note=_joined(note, reading.note, " "))
         note = _joined(note, GONE if learnt else "", " ")
-        if use_model and LlmFrontEnd.configured():
+        if use_model and configured():
             return _by_model(question, sandbox, profile, now, saved.nearest, note)
         return _by_both(question, sandbox, now, Reading(note=note))
     except (Refusal, Ambiguity) as error:
@@ -228,6 +229,11 @@ def _by_model(
     note: str,
 ) -> Reading:
     """By the language model; by the grammar where it fails."""
+    # Here, since these take a while to load, and most people set up no model.
+    from mirror.model.free_sql import check_in
+    from mirror.model.llm import Declined, LlmError, LlmFrontEnd, NeedsSql
+    from mirror.query.agreement import agreement
+
     model = LlmFrontEnd()
     values = {e.name: profile.values(e.name) for e in catalog.entries().values() if e.role in ("axis", "info")}
     values["metric"] = profile.curves
@@ -289,7 +295,7 @@ def _saved(question: str, sandbox: Sandbox) -> tuple[_Known, str]:
     """The saved questions that bear on this one, and a note where they cannot be read."""
     store = Saved(saved_path(sandbox.url))
     try:
-        nearest = store.nearest(question, _NEAREST) if LlmFrontEnd.configured() else ()
+        nearest = store.nearest(question, _NEAREST) if configured() else ()
         return _Known(store.find(question), nearest), ""
     except SavedError as error:
         return _Known(), str(error)

@@ -21,7 +21,6 @@ from mirror.language.learning.of_results import holds_later, taught_word
 from mirror.language.learning.own_words_text import said_words, words_of_results
 from mirror.language.ranking.results_readings import results_readings
 from mirror.language.requests import actions
-from mirror.model import llm_summary
 from mirror.query.errors import Ambiguity
 from mirror.query.in_words import read_back
 from mirror.query.kept.habits import Habits
@@ -200,6 +199,8 @@ def _reworded(answer: Answer) -> Answer:
     """The sentence in the words of the language model that read the question, where rows may be sent to it."""
     if answer.engine != "llm" or answer.status != "answered" or answer.table is None:
         return answer
+    from mirror.model import llm_summary  # here, since it takes a while to load, and most people set up no model
+
     worded = llm_summary.worded(answer.question, answer.table, answer.summary, answer.read_as)
     return replace(
         answer,

@@ -4,6 +4,7 @@ Nothing that takes time to import is imported before a command needs it, so that
 """
 
 import argparse
+import gc
 import json
 import os
 import shlex
@@ -43,6 +44,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         print(installation.missing(error, f"mirror {given.command}", "app"), file=sys.stderr)
         return 1
+
+
+def program() -> int:
+    """`main` as a program of its own. One that answers a question and ends has no garbage that is worth looking for."""
+    if sys.argv[1:2] not in (["ask"], ["explain"]):
+        return main()
+    gc.disable()
+    try:
+        return main()
+    finally:
+        gc.freeze()  # else all of it is looked through at the end
 
 
 def _parser() -> argparse.ArgumentParser:

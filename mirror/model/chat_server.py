@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from db.settings import setting
+from mirror.model.model_setting import configured
 from mirror.query.token_count import NO_TOKENS, Tokens, counted
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -93,11 +94,6 @@ class Completion:
     truncated: bool
     tokens: Tokens = NO_TOKENS
     others: tuple[str, ...] = ()
-
-
-def configured() -> bool:
-    """Whether the settings name a model and a way to it. Local servers need no key."""
-    return bool(setting("MIRROR_LLM_MODEL") and (setting("MIRROR_LLM_BASE_URL") or setting("OPENAI_API_KEY")))
 
 
 def server_settings() -> ServerSettings:

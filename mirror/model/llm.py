@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from mirror.model import free_sql, llm_prompt
-from mirror.model.chat_server import LlmError, configured, server_settings
+from mirror.model.chat_server import LlmError, server_settings
 from mirror.model.conversation import (
     Declined,
     NeedsSql,
@@ -19,6 +19,7 @@ from mirror.model.conversation import (
     reason_of,
 )
 from mirror.model.free_sql import WrittenSql
+from mirror.model.model_setting import configured
 from mirror.query.check import SpecError
 from mirror.query.saved import SavedQuestion
 from mirror.query.spec import QuerySpec

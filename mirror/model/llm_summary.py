@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from db.plain_text import plain_text
 from db.settings import setting
-from mirror.model.chat_server import LlmError, configured, server_settings
+from mirror.model.chat_server import LlmError, server_settings
 from mirror.model.conversation import Task, Unusable, converse, json_object, object_schema
+from mirror.model.model_setting import configured
 from mirror.model.number_check import unsupported
 from mirror.query.token_count import NO_TOKENS, Tokens
 from mirror.table.table import Table

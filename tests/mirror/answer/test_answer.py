@@ -200,7 +200,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Model:
                 raise outcome
             return outcome
 
-        monkeypatch.setattr(LlmFrontEnd, "configured", staticmethod(lambda: True))
+        monkeypatch.setattr("mirror.answer.readers.configured", lambda: True)
         monkeypatch.setattr(LlmFrontEnd, "read", read)
 
     return says

@@ -100,7 +100,7 @@ def test_a_refusal_offers_questions_to_click(question: str) -> None:
 
 def test_the_first_visit_asks_no_language_model_and_answers_once(monkeypatch: pytest.MonkeyPatch) -> None:
     st.cache_data.clear()
-    monkeypatch.setattr(LlmFrontEnd, "configured", staticmethod(lambda: True))
+    monkeypatch.setattr("mirror.answer.readers.configured", lambda: True)
     monkeypatch.setattr(LlmFrontEnd, "read", lambda *_: pytest.fail("the model was asked"))
     asked: list[str] = []
 
@@ -158,7 +158,7 @@ def test_what_a_model_was_sent_is_shown_when_it_declines(monkeypatch: pytest.Mon
         refusal.sent = "word for word"
         raise refusal
 
-    monkeypatch.setattr(LlmFrontEnd, "configured", staticmethod(lambda: True))
+    monkeypatch.setattr("mirror.answer.readers.configured", lambda: True)
     monkeypatch.setattr(LlmFrontEnd, "read", declines)
     app = ask(ask_page(), "what is the weather?")
     assert "No such thing." in texts(app)
