@@ -1,7 +1,7 @@
 """What databases say as what a reply can hold: rows, values, names of columns, and DuckDB's errors as sentences."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
 from datetime import time as time_of_day
 from decimal import Decimal
@@ -21,6 +21,18 @@ def plain_name(name: str) -> str:
     """The name of a column on one line, not longer than anybody reads: without an alias it is the expression."""
     text = " ".join(printable(name[: NAME_CAP + 1]).split()) or "unnamed"
     return text if len(text) <= NAME_CAP else text[: NAME_CAP - 1] + "…"
+
+
+def unique_names(names: Iterable[str]) -> list[str]:
+    """`a, a` becomes `a, a_2`: a chart must be able to name a column."""
+    taken: dict[str, None] = {}
+    for name in names:
+        number, free = 1, name
+        while free in taken:
+            number += 1
+            free = f"{name}_{number}"
+        taken[free] = None
+    return list(taken)
 
 
 def plain(value: object) -> Value | None:

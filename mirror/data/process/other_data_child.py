@@ -17,8 +17,7 @@ from mirror.data.confinement import cap_memory
 from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.guard.check_sql import check
 from mirror.data.guard.guard_errors import GuardError, NotSqlError
-from mirror.data.plain_values import plain
-from mirror.data.process.sql_process import unique_names
+from mirror.data.plain_values import plain, unique_names
 from mirror.data.process.sql_serving import Request, Requests, serve
 from mirror.data.sources import facts
 from mirror.data.sources.location import Location, SourceError

@@ -9,14 +9,16 @@ from typing import Any
 
 from db.journal import bring_timings
 from db.schema import EXPOSED
-from db.settings import db_url
+from db.settings import SettingsError, db_url
 from db.store import Store, StoreBusyError, StoreError
 from mirror.data.data_source import QueryCancelled, QueryStopped
 from mirror.data.guard.guard_errors import check_text
 from mirror.data.process.sql_process import ProcessSource, SqlProcess, Turn, error_of, with_password
+from mirror.schema import catalog
 from mirror.schema.profile import Profile
 from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
+from mirror.table.values import Value
 
 # The views that hold many rows of each trial, and that few questions read: each is loaded for the first that does.
 _LARGE = ("samples", "curves")
@@ -125,15 +127,16 @@ class _Child(SqlProcess):
     """The other process, with a snapshot of `views`."""
 
     def __init__(self, url: str, views: tuple[str, ...], limits: Limits, turn: Turn) -> None:
+        hello = {
+            "url": with_password(url),
+            "views": views,
+            "usual": _usual_values(),
+            "threads": limits.threads,
+            "memory_mb": limits.memory_mb,
+        }
         super().__init__("mirror.data.process.sandbox_child")
         self.views = views
         try:
-            hello = {
-                "url": with_password(url),
-                "views": views,
-                "threads": limits.threads,
-                "memory_mb": limits.memory_mb,
-            }
             reply = self.ask(hello, limits.load_s, turn)
             if "error" in reply:
                 raise _error_of(reply)
@@ -149,6 +152,14 @@ class _Child(SqlProcess):
             raise
         self._spare_mb = 2 * limits.memory_mb
         self.profile = Profile.from_dict(reply["profile"])
+
+
+def _usual_values() -> dict[str, Value]:
+    """The catalogue's, which the process need not read too. Raises StoreError."""
+    try:
+        return dict(catalog.words()["defaults"])
+    except SettingsError as error:
+        raise StoreError(str(error)) from error
 
 
 def _table(reply: dict[str, Any]) -> Table:

@@ -1,7 +1,7 @@
 """The sandbox's process: holds a locked snapshot of the results in memory and answers one SELECT at a time.
 
 Started by the module `sandbox` as `python -m mirror.data.process.sandbox_child`. It speaks JSON, one object per line.
-First comes `{url, views, threads, memory_mb}`, answered by `{profile}` or an error; then any number of
+First comes `{url, views, usual, threads, memory_mb}`, answered by `{profile}` or an error; then any number of
 `{id, sql, row_cap}`, each answered by `{columns, rows, truncated, milliseconds}` or `{error: kind, message}`.
 `{interrupt: id}` may come at any time.
 """
@@ -16,16 +16,13 @@ import duckdb
 from db.columns import AXES, METRICS
 from db.migrations import NewerDatabaseError
 from db.schema import EXPOSED, select
-from db.settings import SettingsError
 from db.store import Store, StoreError
 from mirror.data.confinement import cap_memory, close_the_door, lock
 from mirror.data.guard.check_sql import check
 from mirror.data.guard.guard_errors import GuardError, NotSqlError
-from mirror.data.plain_values import plain, plain_name, sentence, take
+from mirror.data.plain_values import plain, plain_name, sentence, take, unique_names
 from mirror.data.process.snapshot import load, read
-from mirror.data.process.sql_process import unique_names
 from mirror.data.process.sql_serving import Request, Requests, serve
-from mirror.schema import catalog
 from mirror.schema.profile import MAX_VALUES, Profile
 from mirror.table.values import Value
 
@@ -42,10 +39,19 @@ _CURVE_POINTS = f"""SELECT metric, count(*) AS points FROM curve_points
 
 
 def profile(
-    connection: duckdb.DuckDBPyConnection, row_counts: Mapping[str, int], curves: tuple[str, ...] | None = None
+    connection: duckdb.DuckDBPyConnection,
+    usual_values: Mapping[str, Value],
+    row_counts: Mapping[str, int],
+    curves: tuple[str, ...] | None = None,
 ) -> Profile:
-    """Count what the snapshot holds; `row_counts` are those of the views that it was made without, `curves` the names
-    of what is recorded where the view of that name is one of them."""
+    """Count what the snapshot holds.
+
+    Args:
+        connection: has the views.
+        usual_values: column -> its usual value, of those that have one.
+        row_counts: of the views that the snapshot was made without.
+        curves: the names of what is recorded, where their view is one of them.
+    """
 
     def rows(sql: str) -> list[tuple[Any, ...]]:
         return connection.execute(sql).fetchall()
@@ -63,7 +69,7 @@ def profile(
     by_benchmark: dict[str, dict[str, tuple[Value, ...]]] = {benchmark: {} for benchmark in filled}
     # benchmark -> column with a usual value -> axis -> its values that no row with that usual value has
     lost: dict[str, dict[str, dict[str, tuple[Value, ...]]]] = {}
-    usual = {c: v for c, v in catalog.words()["defaults"].items() if any(c in AXES and counted[b][c] for b in filled)}
+    usual = {c: v for c, v in usual_values.items() if any(c in AXES and counted[b][c] for b in filled)}
     values_of = _values(rows, (*AXES, "sweep", "machine", "verdict"), usual)
     for column, found in values_of.items():
         together = sorted({value for values in found.values() for value in values})
@@ -94,7 +100,7 @@ def profile(
 
 
 def _values(
-    rows: Callable[[str], list[tuple[Any, ...]]], columns: Sequence[str], usual: Mapping[str, str]
+    rows: Callable[[str], list[tuple[Any, ...]]], columns: Sequence[str], usual: Mapping[str, Value]
 ) -> dict[str, dict[str, dict[Value, list[bool]]]]:
     """Column -> benchmark -> value -> for each column with a usual value whether a row has both.
 
@@ -185,10 +191,7 @@ def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, d
         return None, _error(type(error).__name__, str(error))
     except duckdb.Error as error:
         return None, _error("StoreError", f"The results at {store.name} cannot be read: {sentence(str(error))}")
-    try:
-        found = profile(connection, left, None if "curves" in views else tuple(points))
-    except SettingsError as error:  # the catalogue's words
-        return None, _error("StoreError", str(error))
+    found = profile(connection, request["usual"], left, None if "curves" in views else tuple(points))
     lock(connection, request["memory_mb"])
     cap_memory(request["memory_mb"])
     close_the_door(connection)

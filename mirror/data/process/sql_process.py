@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
@@ -25,10 +25,10 @@ from mirror.data.guard.guard_errors import GuardError
 INTERRUPT_S = 0.5
 _TICK_S = 0.05  # between two looks at a query that runs
 
-# What such a process needs of the environment: to start, to reach a database server, to tell the time, and the words of
-# the catalogue. No other setting of this process and no key is there to be found: `with_password` hands one on.
+# What such a process needs of the environment: to start, to reach a database server, and to tell the time. No setting
+# of this process and no key is there to be found: `with_password` hands one on.
 _ENVIRONMENT = re.compile(
-    "PATH|HOME|USERPROFILE|SYSTEMROOT|TZ|TMPDIR|TEMP|TMP|LANG|VIRTUAL_ENV|MIRROR_CATALOG|(LC_|LD_|DYLD_|KRB5|SSL_).*|"
+    "PATH|HOME|USERPROFILE|SYSTEMROOT|TZ|TMPDIR|TEMP|TMP|LANG|VIRTUAL_ENV|(LC_|LD_|DYLD_|KRB5|SSL_).*|"
     "PG(?!PASSWORD).*|"
     "PYTHON(PATH|HOME|UTF8|IOENCODING|HASHSEED|WARNINGS|UNBUFFERED|DONTWRITEBYTECODE|PYCACHEPREFIX|NOUSERSITE)"
 )
@@ -269,15 +269,3 @@ def _end(process: "subprocess.Popen[bytes]", errors: IO[bytes]) -> None:
         with contextlib.suppress(OSError):
             process.stdin.close()
     errors.close()
-
-
-def unique_names(names: Iterable[str]) -> list[str]:
-    """`a, a` becomes `a, a_2`: a chart must be able to name a column."""
-    taken: dict[str, None] = {}
-    for name in names:
-        number, free = 1, name
-        while free in taken:
-            number += 1
-            free = f"{name}_{number}"
-        taken[free] = None
-    return list(taken)

@@ -22,6 +22,7 @@ from mirror.data.guard.guard_errors import GuardError
 from mirror.data.plain_values import plain
 from mirror.data.process import sandbox, sandbox_child, snapshot, sql_process
 from mirror.data.process.sandbox import Limits, Sandbox
+from mirror.schema import catalog
 from mirror.schema.profile import Profile
 
 ENDLESS = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"
@@ -297,7 +298,7 @@ def test_a_usual_value_loses_what_stands_in_trials_of_another_alone(tmp_path, di
     records = [record(n, direction=direction, batch_size=size, seed=0) for n, direction, size in sizes]
     store = store_at(tmp_path / "results.duckdb", *records)
     connection = snapshot.load(snapshot.read(store, EXPOSED), threads=1)
-    assert sandbox_child.profile(connection, {}).lost == lost
+    assert sandbox_child.profile(connection, catalog.words()["defaults"], {}).lost == lost
 
 
 @linux
@@ -315,7 +316,7 @@ def test_nothing_can_be_opened_from_inside(tmp_path):
     inside = (
         "import os, socket, sys\n"
         "from mirror.data.process import sandbox_child as child\n"
-        "request = {'url': sys.argv[1], 'views': child.EXPOSED, 'threads': 1, 'memory_mb': 200}\n"
+        "request = {'url': sys.argv[1], 'views': child.EXPOSED, 'usual': {}, 'threads': 1, 'memory_mb': 200}\n"
         "connection, reply = child._start(request)\n"
         "for attempt in (lambda: open(sys.argv[2]), lambda: open(sys.argv[2] + '.new', 'w'), os.pipe, socket.socket,\n"
         "                lambda: connection.execute(f\"SELECT * FROM read_text('{sys.argv[2]}')\").fetchall()):\n"
@@ -579,6 +580,7 @@ def test_what_may_not_run_makes_nobody_load_the_samples(small):
 def test_a_catalogue_that_is_wrong_is_a_sentence(tmp_path, monkeypatch):
     (tmp_path / "words.yaml").write_text("columns: [")
     monkeypatch.setenv("MIRROR_CATALOG", str(tmp_path / "words.yaml"))
+    catalog.words.cache_clear()
     box = Sandbox(store_at(tmp_path / "results.duckdb", record(1)).url)
     with box, pytest.raises(StoreError, match=r"words\.yaml"):
         box.run("SELECT 1")
