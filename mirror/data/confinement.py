@@ -45,9 +45,10 @@ def close_the_door(connection: duckdb.DuckDBPyConnection) -> None:
         return
     import resource
 
-    # What fetching a value loads when it is first met.
+    # What binding or fetching a value loads when it is first met.
     connection.execute(
-        "SELECT now(), DATE '2026-01-01', TIME '12:00', INTERVAL 1 DAY, 1::DECIMAL(9, 2), 'a'::BLOB, 1.5"
+        "SELECT now(), DATE '2026-01-01', TIME '12:00', INTERVAL 1 DAY, 1::DECIMAL(9, 2), 'a'::BLOB, 1.5, uuid(), ?",
+        ["a"],
     )
     json.dumps([as_text(value) for value in connection.fetchall()[0]])
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))

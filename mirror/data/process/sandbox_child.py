@@ -8,8 +8,9 @@ First comes `{url, views, usual, threads, memory_mb}`, answered by `{profile}` o
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import duckdb
 
@@ -21,13 +22,10 @@ from mirror.data.confinement import cap_memory, close_the_door, lock
 from mirror.data.guard.check_sql import check
 from mirror.data.guard.guard_errors import GuardError, NotSqlError
 from mirror.data.plain_values import plain, plain_name, sentence, take, unique_names
-from mirror.data.process.snapshot import load, read
+from mirror.data.process import snapshot
 from mirror.data.process.sql_serving import Request, Requests, serve
 from mirror.schema.profile import MAX_VALUES, Profile
 from mirror.table.values import Value
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # -- the snapshot ------------------------------------------------------------------------------------------------------
 
@@ -166,32 +164,59 @@ def _error(kind: str, message: str) -> dict[str, Any]:
 # -- the process -------------------------------------------------------------------------------------------------------
 
 
-def _read(
-    store: Store, views: Collection[str], points: dict[str, int], left: dict[str, int]
-) -> "Iterator[tuple[str, pa.Table | pa.RecordBatchReader]]":
-    """What `read` gives; first the rows of the views that are left out are counted, while the results are open."""
-    with store.held():
+@dataclass
+class _LeftOut:
+    """What is known of views that a snapshot is made without.
+
+    Attributes:
+        rows: view -> number of its rows.
+        curves: the names of what is recorded, where their view is left out; else None.
+    """
+
+    rows: dict[str, int] = field(default_factory=dict)
+    curves: tuple[str, ...] | None = None
+
+    @staticmethod
+    def of(views: Collection[str], rows: Callable[[str], list[tuple[Any, ...]]]) -> "_LeftOut":
+        """Counted by what runs a statement over the results."""
+        found = _LeftOut()
         if "curves" not in views:
-            points |= {row["metric"]: row["points"] for row in store.rows(_CURVE_POINTS)}
-            left["curves"] = sum(points.values())
-        left |= {v: store.rows(f"SELECT count(*) AS n FROM {v}")[0]["n"] for v in EXPOSED if v not in (*views, *left)}
-        yield from read(store, views)
+            points = rows(_CURVE_POINTS)
+            found.curves = tuple(name for name, _ in points)
+            found.rows["curves"] = sum(count for _, count in points)
+        found.rows |= {v: rows(f"SELECT count(*) FROM {v}")[0][0] for v in EXPOSED if v not in (*views, *found.rows)}
+        return found
+
+
+def _loaded(store: Store, views: Collection[str], threads: int) -> tuple[duckdb.DuckDBPyConnection, _LeftOut]:
+    """The snapshot of the views, and what is known of the others. Raises StoreError or NewerDatabaseError."""
+    connection = snapshot.empty(threads)
+    names: list[str] = []
+    if store.path is not None:
+        with store.attached(connection, snapshot.NAME):
+            if snapshot.is_small(connection, views):
+                left = _LeftOut.of(views, lambda sql: connection.execute(sql).fetchall())
+                names = snapshot.copy(connection, views)
+    if not names:
+        if store.path is None:
+            store.ensure()
+        with store.held():
+            left = _LeftOut.of(views, lambda sql: [tuple(row.values()) for row in store.rows(sql)])
+            names = snapshot.append(connection, snapshot.read(store, views))
+    snapshot.finish(connection, names)
+    return connection, left
 
 
 def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, dict[str, Any]]:
     store = Store(request["url"])
     views = request["views"]
     try:
-        if store.path is None or store.path.exists():
-            store.ensure()
-        points: dict[str, int] = {}  # of each curve, where their view is left out
-        left: dict[str, int] = {}  # rows of views that are
-        connection = load(_read(store, views, points, left), request["threads"])
+        connection, left = _loaded(store, views, request["threads"])
     except (StoreError, NewerDatabaseError) as error:
         return None, _error(type(error).__name__, str(error))
     except duckdb.Error as error:
         return None, _error("StoreError", f"The results at {store.name} cannot be read: {sentence(str(error))}")
-    found = profile(connection, request["usual"], left, None if "curves" in views else tuple(points))
+    found = profile(connection, request["usual"], left.rows, left.curves)
     lock(connection, request["memory_mb"])
     cap_memory(request["memory_mb"])
     close_the_door(connection)

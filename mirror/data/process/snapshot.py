@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from db.columns import BY_NAME
-from db.schema import EVERY, EXPOSED
+from db.schema import EVERY, EXPOSED, select
 from db.store import Store
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+NAME = "snapshot"  # of the database that the views are in
 # The order of the rows of a view, total and as short as can be; of others by all their columns.
 _ORDERS = {
     "history": "benchmark, dataset, method, compression DESC, embedding_dim, batch_size, seed, trial_id",
@@ -28,9 +29,7 @@ def read(store: Store, views: Collection[str]) -> "Iterator[tuple[str, pa.Table 
 
     Of `results` the ids alone are read: see load.
     """
-    wanted: dict[str, Sequence[str]] = {view: EVERY for view in ("results", "history", *EXPOSED) if view in views}
-    if "results" in wanted:
-        wanted["results"] = ("trial_id",)
+    wanted = _wanted(views)
     if store.path is None:
         tables = store.snapshot(wanted)
         yield from ((view, tables.pop(view)) for view in wanted)
@@ -41,11 +40,19 @@ def read(store: Store, views: Collection[str]) -> "Iterator[tuple[str, pa.Table 
                 yield view, rows
 
 
-def load(views: "Iterable[tuple[str, pa.Table | pa.RecordBatchReader]]", threads: int) -> duckdb.DuckDBPyConnection:
-    """An in-memory database with the views, their rows in an order that does not change from load to load.
+def _wanted(views: Collection[str]) -> dict[str, Sequence[str]]:
+    return {v: ("trial_id",) if v == "results" else EVERY for v in ("results", "history", *EXPOSED) if v in views}
 
-    `results` is kept as a mark on the rows of `history`: it holds the same columns of fewer trials.
-    """
+
+def load(views: "Iterable[tuple[str, pa.Table | pa.RecordBatchReader]]", threads: int) -> duckdb.DuckDBPyConnection:
+    """An in-memory database with the views, their rows in an order that does not change from load to load."""
+    connection = empty(threads)
+    finish(connection, append(connection, views))
+    return connection
+
+
+def empty(threads: int) -> duckdb.DuckDBPyConnection:
+    """An in-memory database for the views."""
     connection = duckdb.connect(
         ":memory:",
         config={
@@ -56,21 +63,51 @@ def load(views: "Iterable[tuple[str, pa.Table | pa.RecordBatchReader]]", threads
         },
     )
     # Compressed, a million trials take 0.1 GB and not 0.8, and are read no slower.
-    connection.execute("ATTACH ':memory:' AS snapshot (COMPRESS)")
-    connection.execute("USE snapshot")
-    names = {}
+    connection.execute(f"ATTACH ':memory:' AS {NAME} (COMPRESS)")
+    connection.execute(f"USE {NAME}")
+    return connection
+
+
+def append(
+    connection: duckdb.DuckDBPyConnection, views: "Iterable[tuple[str, pa.Table | pa.RecordBatchReader]]"
+) -> list[str]:
+    """Bring the views in as they come. Returns their names."""
+    names = []
     for view, rows in views:
-        names[view] = ", ".join(f'"{name}"' for name in rows.schema.names)
+        names.append(view)
         _append(connection, f"read_{view}", rows)
-    # Sorted only now that the store is closed, whose part in the work takes as much memory again.
-    for view in names:
+    return names
+
+
+def is_small(connection: duckdb.DuckDBPyConnection, views: Collection[str]) -> bool:
+    """Whether no view of the file that is attached has more rows than may be held before they are compressed."""
+    tables = ("trials", *(t for v, t in (("samples", "samples"), ("curves", "curve_points")) if v in views))
+    counts = [connection.execute(f"SELECT count(*) FROM {table}").fetchone() for table in tables]
+    return all(count is not None and count[0] <= _BATCHES * _BATCH_ROWS for count in counts)
+
+
+def copy(connection: duckdb.DuckDBPyConnection, views: Collection[str]) -> list[str]:
+    """What `append` does, of the file that is attached. Returns the names of the views."""
+    wanted = _wanted(views)
+    for view, columns in wanted.items():
+        connection.execute(f"CREATE TABLE {NAME}.read_{view} AS {select(view, columns)}")
+    return list(wanted)
+
+
+def finish(connection: duckdb.DuckDBPyConnection, views: Collection[str]) -> None:
+    """Sort the views that were brought in; not before the store is closed, whose part in the work takes as much memory.
+
+    `results` is kept as a mark on the rows of `history`: it holds the same columns of fewer trials.
+    """
+    for view in views:
         if view != "results":
             _sort(connection, view)
-    if "history" in names:
-        connection.execute(f"CREATE VIEW history AS SELECT {names['history']} FROM measured")
-        connection.execute(f"CREATE VIEW results AS SELECT {names['history']} FROM measured WHERE is_newest")
+    if "history" in views:
+        measured = connection.execute("FROM measured LIMIT 0").description or []
+        columns = ", ".join(f'"{column[0]}"' for column in measured if column[0] != "is_newest")
+        connection.execute(f"CREATE VIEW history AS SELECT {columns} FROM measured")
+        connection.execute(f"CREATE VIEW results AS SELECT {columns} FROM measured WHERE is_newest")
         connection.execute("DROP TABLE read_results")
-    return connection
 
 
 def _append(
@@ -90,7 +127,7 @@ def _append(
         connection.unregister("incoming")
         held += sum(len(batch) for batch in part)
         if held > _BATCH_ROWS:
-            connection.execute("FORCE CHECKPOINT snapshot")  # compresses
+            connection.execute(f"FORCE CHECKPOINT {NAME}")  # compresses
         into = f"INSERT INTO {table}"
 
 
@@ -109,7 +146,7 @@ def _sort(connection: duckdb.DuckDBPyConnection, view: str) -> None:
     order = _ORDERS.get(view, "ALL")
     connection.execute(f"CREATE TABLE {table} AS SELECT {columns} FROM read_{view} ORDER BY {order}")
     connection.execute(f"DROP TABLE read_{view}")
-    connection.execute("FORCE CHECKPOINT snapshot")
+    connection.execute(f"FORCE CHECKPOINT {NAME}")
 
 
 def _column(name: str) -> str:

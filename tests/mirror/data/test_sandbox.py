@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from db.installation import ROOT
@@ -593,6 +594,39 @@ def test_samples_stand_as_they_were_taken(tmp_path, monkeypatch):
     connection = snapshot.load(snapshot.read(store, EXPOSED), threads=2)
     rows = connection.execute("SELECT trial_id, sample FROM samples").fetchall()
     assert rows == [(f"t{i}-1", n) for i in (3, 1, 2) for n in (0, 1)]
+
+
+def test_a_small_file_is_copied_as_a_large_one_is_read(tmp_path, monkeypatch):
+    store = store_at(tmp_path / "results.duckdb", *(record(i, seed=i % 2) for i in (3, 1, 2)))
+    usual = [view for view in EXPOSED if view not in ("samples", "curves")]
+    told = []
+    for small in (True, False):
+        monkeypatch.setattr(snapshot, "is_small", lambda *_, small=small: small)
+        for views in (EXPOSED, usual):
+            connection, left = sandbox_child._loaded(store, views, threads=1)
+            held = {v: (connection.execute(f"DESCRIBE {v}").fetchall(), connection.execute(f"FROM {v}").fetchall())
+                    for v in views}  # fmt: skip
+            told.append((held, left))
+    assert told[:2] == told[2:]
+    assert sorted(told[0][0]) == sorted(EXPOSED)
+
+
+@linux
+def test_the_file_is_closed_once_it_is_copied(tmp_path):
+    store = store_at(tmp_path / "results.duckdb", record(1))
+    connection, _ = sandbox_child._loaded(store, EXPOSED, threads=1)
+    assert connection.execute("SELECT count(*) FROM results").fetchall() == [(1,)]
+    assert store.path not in [number.resolve() for number in Path("/proc/self/fd").iterdir()]
+    assert connection.execute("SELECT path FROM duckdb_databases() WHERE path IS NOT NULL").fetchall() == []
+
+
+def test_a_file_of_before_is_brought_up_to_date_first(tmp_path):
+    store = store_at(tmp_path / "results.duckdb", record(1))
+    with duckdb.connect(str(store.path)) as old:
+        old.execute("DELETE FROM schema_migrations WHERE name LIKE 'views:%'")
+    with Sandbox(store.url) as box:
+        assert box.run("SELECT count(*) FROM results").rows == ((1,),)
+    assert not store._pending()
 
 
 def test_the_file_is_free_while_the_sandbox_is_warm(tmp_path):
