@@ -568,6 +568,16 @@ def test_a_process_that_must_start_anyway_loads_the_samples_at_once(tmp_path, mo
     assert started == [tuple(view for view in EXPOSED if view != "curves")]
 
 
+@pytest.mark.parametrize(
+    "sql", ["SELECT 1; SELECT 2", "EXPLAIN SELECT 1", "SET threads = 1", "CREATE TABLE t AS SELECT 1", ""]
+)
+def test_what_is_no_single_select_does_not_run_whatever_the_guard_says(tmp_path, monkeypatch, sql):
+    connection, _ = sandbox_child._loaded(store_at(tmp_path / "results.duckdb", record(1)), EXPOSED, threads=1)
+    monkeypatch.setattr(sandbox_child, "check", lambda sql, _: sql)
+    assert sandbox_child.answer(connection, sql, 10)["error"] == "guard"
+    assert sandbox_child.answer(connection, "FROM results", 10)["rows"]
+
+
 def test_what_may_not_run_makes_nobody_load_the_samples(small):
     small.run("SELECT 1")
     before = pid_of(small)
