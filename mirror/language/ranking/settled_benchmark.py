@@ -15,6 +15,8 @@ from mirror.table.wording import join
 # As many times as many trials as the next benchmark has: with fewer, either may be meant.
 CLEARLY = 8
 _MOST_OTHERS, _MOST_WAYS = 3, 2
+_MOST_COUNTED = 200
+_counted: dict[tuple[str, str, str], dict[str, int]] = {}  # trials of each benchmark that meet a condition
 
 
 @dataclass(frozen=True)
@@ -119,4 +121,11 @@ def _trials(asked: QuerySpec, several: SeveralBenchmarks, sandbox: Sandbox) -> d
     conditions += [f"{metric} IS NOT NULL" for metric in several.metrics]
     conditions += [condition(f) for f in asked.filters if BY_NAME[f.column].role != "metric"]
     sql = f"SELECT benchmark, count(*) FROM {asked.source} WHERE {' AND '.join(conditions)} GROUP BY benchmark"
-    return dict.fromkeys(several.benchmarks, 0) | {str(b): int(str(n)) for b, n in sandbox.run(sql).rows}
+    key = (sandbox.url, sandbox.version(), sql)  # the readings of one question ask the same of one state of the results
+    found = _counted.get(key)
+    if found is None:
+        found = {str(b): int(str(n)) for b, n in sandbox.run(sql).rows}
+        if len(_counted) >= _MOST_COUNTED:
+            _counted.clear()
+        _counted[key] = found
+    return dict.fromkeys(several.benchmarks, 0) | found

@@ -12,6 +12,7 @@ from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.ranking import settled_benchmark
 from mirror.schema import catalog
+from mirror.table.table import Table
 
 # Written before any of them was tried. Each with the benchmark that it is about, or with "curves".
 QUESTIONS = {
@@ -124,6 +125,28 @@ def test_the_benchmark_that_is_taken_is_named_and_the_others_stand_beside(
     answer = asked("which method is slowest at batch size 512", box)
     assert "benchmark lookup, which has most to say (" in answer.read_as
     assert answer.suggestions == ("which method is slowest at batch size 512 in embedding_step",)
+
+
+def test_trials_are_counted_once_for_all_readings_and_anew_of_changed_results(
+    box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+    run, version = Sandbox.run, Sandbox.version
+
+    def counting(self: Sandbox, sql: str, row_cap: int = 1000) -> Table:
+        ran.extend([sql] if sql.startswith("SELECT benchmark, count(*)") else [])
+        return run(self, sql, row_cap)
+
+    monkeypatch.setattr(Sandbox, "run", counting)
+    settled_benchmark._counted.clear()
+    asked("memory by method", box)
+    first = list(ran)
+    assert len(first) == len(set(first)) > 0
+    asked("memory by method", box)
+    assert ran == first
+    monkeypatch.setattr(Sandbox, "version", lambda self: version(self) + " and later")
+    asked("memory by method", box)
+    assert ran == first * 2
 
 
 def test_every_example_on_the_front_page_is_answered_and_they_tell_of_several_benchmarks(box: Sandbox) -> None:
