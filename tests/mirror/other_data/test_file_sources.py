@@ -97,6 +97,23 @@ def test_nan_in_parquet_is_left_out_of_sums(folder: Path) -> None:
     answer_with((("b", 2.0), ("a", 1.5)), "total amount by kind", db=str(folder / "sales.parquet"))
 
 
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("sales with amount over 2", ((3, "b", 3.0),)),
+        ("number of sales with amount at least 1.5", ((2,),)),
+        ("sale with the highest amount", ((3, 3.0),)),
+        ("top 2 sales by amount", ((3, 3.0), (1, 1.5))),
+        ("sales with amount above the average", ((3, "b", 3.0),)),
+        ("number of sales where amount is empty", ((1,),)),
+    ],
+)
+def test_nan_is_more_than_no_number(question: str, found: tuple[tuple[object, ...], ...], folder: Path) -> None:
+    table = pa.table({"id": [1, 2, 3], "kind": ["a", "a", "b"], "amount": [1.5, float("nan"), 3.0]})
+    pq.write_table(table, folder / "sales.parquet")
+    answer_with(found, question, db=str(folder / "sales.parquet"))
+
+
 def test_a_file_that_changes_is_read_anew_and_one_that_vanishes_is_missed(folder: Path) -> None:
     url = written(folder, "id,amount\n1,2\n")
     answer_with(((2,),), "total amount", db=url)
