@@ -253,6 +253,11 @@ def test_a_refusal_has_two_lines_the_words_and_what_works(question: str, why: st
     [
         ("total price by member", "would be counted once for each of them"),
         ("loans in 2025-02-31", "is no date of the calendar"),
+        (
+            "loans after 9999-12-31",
+            "“9999-12-31” is at an end of the calendar, where no days are told apart: say “after",
+        ),
+        ("loans on 01.01.0001", "say “before 0002-01-01”"),
         ("zebra quux", "The data say nothing about “zebra”, “quux”"),
         ("x" * (MAX_QUESTION + 1), "characters long"),
     ],
