@@ -169,6 +169,7 @@ def test_what_is_left_out_is_told() -> None:
     ("question", "rows"),
     [
         ("what share of members are students", [(0.5,)]),
+        ("\u202ewhat share of mem\u00adbers are stu\u200bdents", [(0.5,)]),
         ("share of books by genre", [("crime", 0.4), ("poetry", 0.2), ("travel", 0.4)]),
         ("how many more loans in 2025 than in 2024", [(0,)]),
         ("the second most expensive book", [("Blue Rain", 20.0)]),
