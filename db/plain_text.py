@@ -1,5 +1,16 @@
 """Text from anywhere, fit for a terminal: no control characters, and none that is invisible or turns text round."""
 
+import re
+
+# What is copied along unseen: soft hyphens, marks of direction, word joiners, byte order marks. Not the joiners of
+# Persian and emoji, which are part of words.
+_UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+
+
+def seen(text: str) -> str:
+    """The text without characters that nobody sees and that would cut a word in two."""
+    return _UNSEEN.sub("", text)
+
 
 def printable(text: str, keep: str = "") -> str:
     """The text with a space for every character that does not print as itself: ESC, newline, bidi overrides ...

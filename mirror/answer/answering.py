@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from db.plain_text import printable
+from db.plain_text import printable, seen
 from mirror.answer.answer import Answer
 from mirror.answer.as_text import explained
 from mirror.answer.results import Results
@@ -49,7 +49,7 @@ def explain(question: str, db: str | None = None, now: datetime | None = None) -
         subject = subject_of(None, db)
         answer = ask_about(subject, question, now=now)
         short = question.strip() and len(question) <= MAX_QUESTION
-        readings = subject.explain(question, now) if short else ""
+        readings = subject.explain(seen(question), now) if short else ""
     except FAILURES as error:
         answer, readings = failed(question, error), ""
     return answer, "\n\n".join(filter(None, (explained(answer), printable(readings, keep="\n"))))

@@ -15,7 +15,7 @@ from mirror.answer import model_reading, policy
 from mirror.answer.answer import Answer
 from mirror.answer.explained import reading_in_words
 from mirror.answer.proposal import Proposal, chosen
-from mirror.answer.subject import GONE, asked_back, known_alike, ran, refused
+from mirror.answer.subject import FAILURES, GONE, asked_back, known_alike, ran, refused
 from mirror.answer.whole import with_whole
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
@@ -25,6 +25,7 @@ from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import Location
 from mirror.language.edit.edited import SeveralEdits, edited
+from mirror.language.edit.still_there import missing
 from mirror.language.learning.of_other_data import holds_later, taught_word
 from mirror.language.learning.own_words_text import said_words, text_of_word, words_of_database
 from mirror.language.ranking.candidate import Candidate, NotRun, Rows
@@ -42,7 +43,7 @@ from mirror.query.other_data.form_text import FormError
 from mirror.query.other_data.learnt_form import asked_of_learnt, text_of_learnt
 from mirror.query.saved import Saved, SavedError, saved_path_of
 from mirror.query.spec import Order, Wanted
-from mirror.schema.database import Database, known_sentence
+from mirror.schema.database import Database, known_sentence, shown
 from mirror.sentence.summary import summarize
 from mirror.table.table import Table
 from mirror.table.wording import counted, in_words
@@ -122,7 +123,7 @@ class OtherData:
             answer = self._saved(found.meant)[0]
         else:
             with contextlib.suppress(FormError, Refusal, KeyError, IndexError, TypeError, ValueError):
-                answer = self._of_form(question, asked_of_learnt(found.form, self._database))
+                answer = self._of_form(question, self._still(asked_of_learnt(found.form, self._database)))
         if answer is None or answer.status != "answered" or not answer.table or not answer.table.rows:
             return None, GONE
         read_as = f"{answer.read_as} (you chose this before)"
@@ -165,18 +166,24 @@ class OtherData:
     def _read(self, question: str, now: datetime, after: Answer | None) -> Answer:
         try:
             if after and (form := chosen(question, after.proposals) or _chosen_before(question, after)):
-                return self._of_form(question, form)
+                return self._of_form(question, self._still(form))
             if after and after.form and (form := edited(question, after.form, self._database, now)):
                 return self._of_form(question, form)
             return self._read_anew(question, now)
         except SeveralEdits as several:
             offered = tuple(map(Proposal, several.choices, several.forms))
             return replace(asked_back(question, several), proposals=offered, teaches=False)
-        except (Refusal, QueryStopped):
+        except (Refusal, *FAILURES):
             raise
         except Exception:  # whatever was typed, the person gets a sentence, and the log what was wrong
             _log.exception("A question could not be read")
             raise Refusal("This question could not be read, by a fault of Mirror's: ask in other words.") from None
+
+    def _still(self, asked: Asked) -> Asked:
+        """The form of an earlier question. Raises Refusal where the tables no longer hold what it is about."""
+        if gone := missing(asked, self._database):
+            raise Refusal(f"The data have changed since, and no longer hold {shown(gone)} as it was: ask anew.")
+        return asked
 
     def _of_form(self, question: str, asked: Asked) -> Answer:
         """The answer of a form. Raises Impossible for what the SQL of the database cannot say."""
@@ -229,7 +236,7 @@ class OtherData:
             if left <= 0:
                 raise NotRun
             try:
-                return self.source.counted(built.sql, time_limit_s=left)[0].rows
+                return self.source.counted(built.sql, time_limit_s=left, over=self._database)[0].rows
             except QueryCancelled:
                 raise
             except QueryStopped:
@@ -243,7 +250,7 @@ class OtherData:
 
     def _rows(self, sql: str, built: Built | None = None, wanted: Wanted | None = None) -> tuple[Table, int]:
         """The result, with what its columns are for and with all of its rows, and how many of its numbers are none."""
-        table, odd = self.source.counted(sql)
+        table, odd = self.source.counted(sql, over=self._database if built else None)
         table = built.typed(table) if built else table
         return table if odd else with_whole(table, sql, wanted, self._whole, self._database.dialect), odd
 

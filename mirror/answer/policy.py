@@ -5,6 +5,7 @@ click away. The chances come from `mirror.language.ranking`, whose ranker was fi
 neither reader was built on; the limits below were set on the open databases of `mirror eval --set foreign`.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -29,6 +30,10 @@ SHOWN_UNKNOWN = 0.3
 BESIDE = 0.02
 # A reading of all words that costs so little is answered at once too; where the network reads nothing, at more.
 PLAIN, PLAIN_ALONE, CLEAR = 0.15, 0.25, 0.1
+# A reading of all words is always among the choices where hardly one of them needs to be taken for another.
+AS_NAMED = 0.08
+# What the network alone reads, and more likely otherwise, is shown where the words say something else as plainly.
+UNSURE = 0.5
 MOST_CHOICES = 3
 _MOST_WORDS = 6  # that a refusal names
 _WEIGHTY = ("not", "no", "every", "both", "only")
@@ -61,8 +66,9 @@ def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
         return Decision("refuse", tuple(found[:1]), tuple(skipped))
     best = found[0]
     alike = [c for c in found[1:] if c.chance >= BESIDE and without_roles(c.asked) == without_roles(best.asked)]
+    likely = (best.chance >= AT_ONCE and not _is_doubtful(found)) or _is_plain(found)
     fails = best.compared and best.rows is None
-    if (best.chance >= AT_ONCE or _is_plain(found)) and not fails and not best.empty and not alike and not skipped:
+    if likely and not fails and not best.empty and not alike and not skipped:
         return Decision("answer", (best,))
     seen, different = [_columns(best.rows)], [best]
     for other in found[1:]:
@@ -71,17 +77,34 @@ def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
         if not told and other.chance >= BESIDE:
             different.append(other)
         seen.append(others)
-    return Decision("show", tuple(different[:MOST_CHOICES]), tuple(skipped))
+    shown = different[:MOST_CHOICES]
+    if kept := next((c for c in different[MOST_CHOICES:] if _says_all(c, AS_NAMED)), None):
+        shown[-1] = kept  # what the words plainly say is among the choices
+    return Decision("show", tuple(shown), tuple(skipped))
 
 
 def _is_plain(found: Sequence[Candidate]) -> bool:
     """Whether the first reading takes in all words at hardly any cost, and no other does so at a like one."""
     best, first = found[0], found[0].first
-    if first is None or first.unread or first.left or best.left:
-        return False
     alone = not any(c.second for c in found)
-    others = [c for c in found[1:] if c.first and c.first.cost - first.cost < CLEAR and c.rows != best.rows]
-    return first.cost <= (PLAIN_ALONE if alone else PLAIN) and not others
+    if first is None or not _says_all(best, PLAIN_ALONE if alone else PLAIN):
+        return False
+    return not any(c.first and c.first.cost - first.cost < CLEAR and c.rows != best.rows for c in found[1:])
+
+
+def _is_doubtful(found: Sequence[Candidate]) -> bool:
+    """Whether the network alone reads so, and leaves words out or holds against what the words plainly say."""
+    best = found[0]
+    if best.first is not None or best.second is None:
+        return False
+    against = any(c.rows != best.rows and _says_all(c, PLAIN) for c in found[1:])
+    return bool(best.left) or (against and math.exp(best.second.score) < UNSURE)
+
+
+def _says_all(reading: Candidate, most: float) -> bool:
+    """Whether a reading takes in all words, at a cost of at most so much."""
+    first = reading.first
+    return first is not None and not (first.unread or first.left or reading.left) and first.cost <= most
 
 
 def _columns(rows: Rows | None) -> frozenset[tuple[str, ...]] | None:

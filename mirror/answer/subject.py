@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from db.plain_text import seen
 from db.settings import SettingsError
 from db.store import StoreError
 from mirror.answer.answer import Answer
@@ -82,10 +83,11 @@ def ask_about(
     the signs `* ( = ;` (or a comma after the first column) or has a FROM and can be parsed.
     """
     try:
-        if not question.strip():
-            return refused(question, "Ask something, for example one of these questions.", subject)
         if _is_sql(question, subject):
             return subject.run_sql(question, question)
+        question = seen(question)
+        if not question.strip():
+            return refused(question, "Ask something, for example one of these questions.", subject)
         if len(question) > MAX_QUESTION:
             why = f"The question is {len(question):,} characters long: ask in at most {MAX_QUESTION:,}."
             return refused(question, why, subject)

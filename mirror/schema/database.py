@@ -132,6 +132,13 @@ class Database:
                 return relation
         raise KeyError(name)
 
+    def has_tables_of(self, other: "Database") -> bool:
+        """Whether its tables are those of another, with columns of the same types."""
+        own, others = (
+            [(r.name, [(c.name, c.type) for c in r.columns]) for r in database.relations] for database in (self, other)
+        )
+        return own == others
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
         return asdict(self)

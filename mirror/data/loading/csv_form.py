@@ -14,6 +14,7 @@ from mirror.schema.names import words_of
 
 _HEAD_BYTES = 1_000_000
 _DELIMITERS = ",;\t|"
+MOST_COLUMNS = 2_000  # each is looked at by itself
 _DECIMAL_COMMA = re.compile(r"[^\w.,]{0,3}-?\d[\d.]*,\d{1,2}\D{0,4}")
 # 01.02.2025 or 1.2.25: its points are none before decimals.
 _GERMAN_DATE = re.compile(r"(?<![\d.])\d{1,2}\.\d{1,2}\.(\d{4}|\d{2})(?![\d.])")
@@ -87,6 +88,8 @@ def column_names(names: list[str], file: str, line: str) -> list[str]:
     """The names of a header, with one for each column that has none. Raises FileError where it is no header."""
     if not any(words_of(name) and not _is_number(name) for name in names) or any(map(_is_number, names)):
         raise FileError(f"The first line of {file} is “{line[:60]}”: it should name the columns, as in id,name,amount.")
+    if len(names) > MOST_COLUMNS:
+        raise FileError(f"{file} has {len(names):,} columns, where {MOST_COLUMNS:,} can be read: leave some out.")
     distinct = [name or f"column{i}" for i, name in enumerate(names)]
     if len({name.lower() for name in distinct}) < len(distinct):
         raise FileError(f"The first line of {file} names a column twice: every column needs a name of its own.")
@@ -106,7 +109,9 @@ def line_sentence(path: Path, message: str) -> str:
         return f"{where}{text} has {than} columns than the {counts[1]} that the header names: mend the line."
     if "unicode" in message.lower() or "utf-8" in message.lower():
         return f"{where} is not UTF-8 text: save the file as UTF-8."
-    if "quote" in message.lower():
+    if size := re.search(r"Maximum line size of (\d+) bytes exceeded", message):
+        return f"{where}{text} is longer than the {int(size[1]):,} bytes that a line may have: shorten its texts."
+    if "unterminated quote" in message.lower():
         return f"{where}{text} has a quotation mark that is not closed: mend the line."
     return f"{where}{text} cannot be read: mend the line."
 

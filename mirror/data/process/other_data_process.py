@@ -45,10 +45,17 @@ class OtherDataSource(ProcessSource["_Child"]):
         """Check and run one SELECT. Raises GuardError, QueryError, QueryStopped or SourceError."""
         return self.counted(sql, row_cap, time_limit_s)[0]
 
-    def counted(self, sql: str, row_cap: int = ROW_CAP, time_limit_s: float = TIME_LIMIT_S) -> tuple[Table, int]:
-        """The same, with how many numbers of the rows are none (NaN, infinity)."""
+    def counted(
+        self, sql: str, row_cap: int = ROW_CAP, time_limit_s: float = TIME_LIMIT_S, over: Database | None = None
+    ) -> tuple[Table, int]:
+        """The same, with how many numbers of the rows are none (NaN, infinity).
+
+        With `over`, the database that the statement was made for, it runs only while the tables are those.
+        """
         with self._turn(threading.get_ident()) as turn:
-            self._described(turn)
+            now = self._described(turn)
+            if over is not None and not now.has_tables_of(over):
+                raise SourceError(f"The tables of {now.name} changed while this was answered: ask it again.")
             request = {"what": "query", "sql": sql, "row_cap": row_cap, "time_limit_s": time_limit_s}
             reply = self._ask(request, time_limit_s + GRACE_S, turn)
         rows = tuple(tuple(row) for row in reply["rows"])

@@ -16,10 +16,12 @@ from mirror.schema import keys
 from mirror.schema.database import MAX_INDEXED, MAX_VALUES, Column, Database, Relation, shown
 from mirror.schema.names import is_key, label_columns
 from mirror.table.values import Value
+from mirror.table.wording import counted
 
 STATEMENT_LIMIT_S = 5.0
 BUDGET_S = 20.0
 LONGEST_VALUE = 100
+_UNPRINTABLE = "with characters in the name that cannot be shown"
 
 
 def database(reader: Reader) -> Database:
@@ -40,7 +42,7 @@ def database(reader: Reader) -> Database:
 
 
 def _printable(structure: Structure) -> Structure:
-    """Without tables and columns whose names would do something to a terminal."""
+    """Without tables and columns whose names would do something to a terminal, which is noted."""
     relations = [
         replace(r, columns=tuple(c for c in r.columns if c.name.isprintable()))
         for r in structure.relations
@@ -52,7 +54,16 @@ def _printable(structure: Structure) -> Structure:
         for k in structure.foreign_keys
         if {(k.table, c) for c in k.columns} | {(k.to, c) for c in k.to_columns} <= known
     ]
-    return replace(structure, relations=[r for r in relations if r.columns], foreign_keys=foreign_keys)
+    notes = list(structure.notes)
+    for one in structure.relations:
+        if left := [c.name for c in one.columns if one.name.isprintable() and not c.name.isprintable()]:
+            notes.append(
+                f"Left out of {one.name}: {counted(len(left), 'column')} {_UNPRINTABLE} ({shown(map(ascii, left), 3)})."
+            )
+    if lost := [r.name for r in structure.relations if not r.name.isprintable()]:
+        notes.append(f"Left out: {counted(len(lost), 'table')} {_UNPRINTABLE} ({shown(map(ascii, lost), 3)}).")
+    kept = [r for r in relations if r.columns]
+    return replace(structure, relations=kept, foreign_keys=foreign_keys, notes=tuple(notes))
 
 
 def _marked(relation: Relation) -> Relation:
@@ -84,8 +95,9 @@ class _Counter:
             return replace(relation, rows=estimate)
         sampled = rows is None or rows > most
         columns = self._columns(relation, most, place, sampled)
-        counted = estimate if sampled else rows
-        return replace(relation, rows=counted, exact=not sampled, sampled=sampled, columns=columns)
+        return replace(
+            relation, rows=estimate if sampled else rows, exact=not sampled, sampled=sampled, columns=columns
+        )
 
     def _columns(self, relation: Relation, most: int, place: str, sampled: bool) -> tuple[Column, ...]:
         """The columns with their ranges, all in one statement, and with their values, one statement each."""

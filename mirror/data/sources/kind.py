@@ -5,7 +5,8 @@ from mirror.data.sources.location import Location, SourceError, find
 
 # A table and a view that every results store has, whatever its version.
 _OURS = {"trials", "schema_migrations"}
-# Found to be other data: a file that cannot be opened at the moment, since somebody writes to it, is what it was.
+# Found to be other data: a file that cannot be opened at the moment, since somebody writes to it or it is gone, is what
+# it was.
 _found: set[Location] = set()
 
 
@@ -29,8 +30,8 @@ def _other_data(named: str) -> Location | None:
     if location.kind in ("sqlite", "mysql", "files"):
         return location
     tables = _tables(location)
-    if tables is None:
-        return location if location in _found else None
+    if not tables and location in _found:
+        return location
     if not tables or tables >= _OURS:
         return None
     _found.add(location)

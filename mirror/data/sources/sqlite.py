@@ -157,6 +157,8 @@ class SqliteSession:
                 raise too_slow(time_limit_s) from None
             if "locked" in str(error) or "unable to open" in str(error):
                 raise SourceError(self._reader.sentence(error)) from None
+            if "integer overflow" in str(error):
+                raise QueryError("The sum is beyond the whole numbers of SQLite: ask for the average.") from None
             raise QueryError(f"{str(error).rstrip('.')}.") from None
         except sqlite3.DatabaseError as error:
             if "malformed" in str(error) or "not a database" in str(error):

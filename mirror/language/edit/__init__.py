@@ -1,4 +1,4 @@
 """Follow-ups on other data: a fragment is read as any question is, and put into the form of the question before.
 
-From outside: edited.
+From outside: edited, still_there.
 """

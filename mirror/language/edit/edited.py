@@ -6,15 +6,16 @@ from datetime import datetime
 
 from mirror.language.edit.form_change import Change, NoChange
 from mirror.language.edit.fragment import Fragment, fragment_of
+from mirror.language.edit.still_there import missing
 from mirror.language.reading.covers import Cover, covers_of, linker_of, taken_for
 from mirror.language.reading.cues import cues
-from mirror.language.reading.held import left_out, parts_of
+from mirror.language.reading.held import left_out
 from mirror.language.reading.linking import TYPO, says_nothing
 from mirror.language.reading.pieces import Pieces
 from mirror.language.reading.query_draft import Draft
 from mirror.language.reading.settle_places import Unsettled
 from mirror.query.errors import Ambiguity, Impossible, Refusal
-from mirror.query.other_data.form import Asked, ColumnRef
+from mirror.query.other_data.form import Asked
 from mirror.query.other_data.form_sentence import sentence
 from mirror.schema.database import Database
 
@@ -41,7 +42,7 @@ def edited(question: str, before: Asked, database: Database, now: datetime) -> A
         database: what both are about.
         now: the present that "last month" is told from.
     """
-    if not _is_over(before, database):
+    if missing(before, database):
         return None
     fragment = fragment_of(question)
     outcomes: list[tuple[float, list[Asked] | Refusal]] = []
@@ -121,13 +122,3 @@ def _one_of(outcomes: Sequence[tuple[float, list[Asked] | Refusal]], database: D
         first = dict(list(said.items())[:_MOST_FORMS])
         raise SeveralEdits(tuple(first), tuple(first.values()))
     return next(iter(said.values()))
-
-
-def _is_over(before: Asked, database: Database) -> bool:
-    """Whether the question before was about these very tables and columns."""
-    known = {(r.name, c.name) for r in database.relations for c in r.columns}
-    tables = {before.table, *before.via, *(g.table for g in before.groups)}
-    tables |= {part.table for m in before.measures for part in m.parts}
-    tables |= {t for p in before.presences for t in (p.table, p.owner)}
-    places = {(p.table, p.column) for p in parts_of(before, ColumnRef)}
-    return tables <= {r.name for r in database.relations} and places <= known

@@ -5,6 +5,7 @@ filters, the reader here lets the cues fill slots, and `shapes` makes them a Que
 refused; what could mean two things is asked back.
 """
 
+import re
 from copy import deepcopy
 from datetime import UTC, datetime
 from typing import get_args
@@ -48,7 +49,14 @@ _CANNOT = {
     "embedding_dim, batch_size, direction, latency_us, latency_p99_us FROM history ORDER BY started_at.",
     "time": f"This is not understood as a time: {time_cues.HOW_TO_SAY}. Anything else can be asked with SQL, such as "
     "SELECT started_at, method, latency_us FROM history ORDER BY started_at.",
+    "missing": "What is missing cannot be asked for in words, only with SQL, such as SELECT method, latency_us FROM "
+    "results WHERE embedding_dim IS NULL.",
 }
+_MISSING = re.compile(
+    r"\bnull\b|\b(is|are|was|were|with|has|have)\s+(not\s+)?(missing|empty|blank|unset)(?=\W*($|(and|or|by|for|in|on)\b))",
+    re.IGNORECASE,
+)
+_BELOW_ZERO = re.compile(r"(?<![\w.,)%])(?<!\d )[-−]\.?\d[\w.]*")
 
 
 def read(question: str, profile: Profile, now: datetime | None = None) -> QuerySpec:
@@ -80,6 +88,10 @@ def slots_of(question: str, profile: Profile, now: datetime | None = None) -> Sl
     words = tokens(question)
     if {"commit", "commits"} & set(words):  # before "since commit ..." is taken for a time
         raise Refusal(_CANNOT["commit"])
+    if _MISSING.search(question):
+        raise Refusal(_CANNOT["missing"])
+    if signed := _BELOW_ZERO.search(question):  # of which the words keep no sign
+        raise NotUnderstood(f"What “{signed[0]}” should do here is not clear: ask with SQL for numbers below zero.")
     if meant := definitions.find(question):
         raise Refusal(meant)
     times, within, rest = _cut(question, now)

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from mirror.language.reading.cues import Cue, cues, longest_cue
 from mirror.language.reading.lexemes import Token, cut
-from mirror.language.reading.linking import OWN_TABLE, Link, Linker
+from mirror.language.reading.linking import EXACT, OWN_TABLE, Link, Linker
 from mirror.language.reading.times import Said, times_in
 from mirror.schema.database import Database
 
@@ -75,6 +75,7 @@ def spans_of(tokens: list[Token], times: list[Said], linker: Linker) -> list[lis
     """For each place the spans that begin there."""
     words = [t.text for t in tokens]
     stemmed = [t.stem for t in tokens]
+    named = _tables_named(stemmed, linker)
     starts: list[list[Span]] = []
     for i, token in enumerate(tokens):
         here: list[Span] = []
@@ -102,7 +103,10 @@ def spans_of(tokens: list[Token], times: list[Said], linker: Linker) -> list[lis
                 here.append(Span(i, i + length, cue.kind, cost, cue=cue, text=" ".join(words[i : i + length])))
         plain = any(s.kind in ("filler", "of", "and", "or", "neg") and s.end == i + 1 for s in here)
         for length in range(1, min(linker.longest, len(tokens) - i) + 1):
-            for link in linker.at(tuple(stemmed[i : i + length]))[:READINGS]:
+            links = linker.at(tuple(stemmed[i : i + length]))
+            if len(links) > READINGS:  # of two hundred columns called so, those of tables that the question names
+                links = tuple(sorted(links, key=lambda link: (link.cost, link.table not in named)))
+            for link in links[:READINGS]:
                 cost = link.cost + (_LINKED_FILLER if plain and length == 1 else 0.0) - 0.05 * (length - 1)
                 if link.kind == "val" and length == 1 and not _same_form(token.text, str(link.value)):
                     cost += _OTHER_FORM
@@ -113,6 +117,12 @@ def spans_of(tokens: list[Token], times: list[Said], linker: Linker) -> list[lis
         here.append(Span(i, i + 1, "skipped", _SKIP_FIRM if firm else _SKIP, text=token.text))
         starts.append(here)
     return starts
+
+
+def _tables_named(stemmed: list[str], linker: Linker) -> set[str]:
+    """Tables that some words of a question are the whole name of."""
+    phrases = [tuple(stemmed[i:end]) for i in range(len(stemmed)) for end in range(i + 1, i + linker.longest + 1)]
+    return {link.table for p in phrases for link in linker.at(p) if link.kind == "rel" and link.cost == EXACT}
 
 
 def _is_column(linker: Linker, stemmed: str) -> bool:

@@ -18,6 +18,7 @@ from mirror.query.other_data.key_roles import each_role
 from mirror.schema.database import Database
 
 _ARITHMETIC = re.compile(r"(\w+)(\s[/+%]\s|\s-\s|[/+])(?=(\w+))")
+_ENDS = {"0001": "before 0002-01-01", "9999": "after 9998-12-31"}  # years that stand for none, and how to mean them
 _UNUSED = 0.6  # a table that is named and not read
 # What a reading costs, by what it is for.
 WORDS, TABLES, JOINTS = "words taken for names", "names of several tables", "pieces beside one another"
@@ -77,6 +78,10 @@ def check_said(question: str, database: Database, now: datetime) -> None:
     tokens, times = tokens_of(question, now)
     for i, token in enumerate(tokens):
         if token.kind == "date" and not any(t.start <= i < t.end for t in times) and not linker.at((token.stem,)):
+            if near := _ENDS.get(token.text[:4]) or _ENDS.get(token.text[-4:]):
+                raise Refusal(
+                    f"“{token.text}” is at an end of the calendar, where no days are told apart: say “{near}”."
+                )
             raise Refusal(f"“{token.text}” is no date of the calendar.")
 
     def names(word: str) -> bool:

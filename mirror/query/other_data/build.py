@@ -174,7 +174,7 @@ class _Builder(Joins):
         asked = self._asked
         part = self._part(asked.table)
         names = self._names([(p.table, p.column, p) for p in asked.columns])
-        columns = [self._place(part, place) for place in asked.columns]
+        columns = [self._number(part, place) for place in asked.columns]
         tree = exp.select(*(self._as(c, n) for c, n in zip(columns, names, strict=True)))
         tree = self._from(tree, part, self._where(part))
         metrics = []
@@ -374,9 +374,7 @@ class _Builder(Joins):
         return exp.Count(this=exp.Distinct(expressions=[column]))
 
     def _number(self, part: Part, place: ColumnRef) -> exp.Expr:
-        column = self._place(part, place)
-        known = self._database.relation(place.table).column(place.column)
-        return dialects.without_nan(column, self._dialect) if known.nan else column
+        return self._finite(self._place(part, place), place)
 
     def _metric_names(self) -> list[str]:
         """`total_amount`, `number_of_orders`."""

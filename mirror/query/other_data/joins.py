@@ -201,21 +201,27 @@ class Joins:
 
     def _condition(self, column: exp.Expr, condition: Predicate) -> exp.Expr:
         other = condition.values[0] if condition.values else None
+        tested = self._finite(column, condition.place)
         if condition.bucket:
-            column = dialects.bucket(condition.bucket, column, self._dialect)
+            tested = dialects.bucket(condition.bucket, column, self._dialect)
         if isinstance(other, ColumnRef):  # of the same row
             table = self._identifier(column.table) if isinstance(column, exp.Column) and column.table else None
             there = exp.Column(this=self._identifier(other.column), table=table)
-            return COMPARED[condition.operator](this=column, expression=there)
+            return COMPARED[condition.operator](this=tested, expression=self._finite(there, other))
         if isinstance(other, Mean):
             self.read.append(other.place.table)
-            mean = exp.select(exp.Avg(this=self._column("alike", other.place.column)))
+            mean = exp.select(exp.Avg(this=self._finite(self._column("alike", other.place.column), other.place)))
             mean = mean.from_(self._table(other.place.table, "alike"))
             if other.within is not None:
                 own = exp.Column(this=self._identifier(other.within.column), table=column.args.get("table"))
                 mean = mean.where(exp.EQ(this=self._column("alike", other.within.column), expression=own))
-            return COMPARED[condition.operator](this=column, expression=exp.Subquery(this=mean))
-        return self._test(column, condition.operator, condition.values)  # type: ignore[arg-type]
+            return COMPARED[condition.operator](this=tested, expression=exp.Subquery(this=mean))
+        return self._test(tested, condition.operator, condition.values)  # type: ignore[arg-type]
+
+    def _finite(self, column: exp.Expr, place: ColumnRef) -> exp.Expr:
+        """The column without NaN, which databases take for more than any number."""
+        known = self._database.relation(place.table).column(place.column)
+        return dialects.without_nan(column, self._dialect) if known.nan else column
 
     def _test(self, tested: exp.Expr, operator: str, values: tuple[Value, ...]) -> exp.Expr:
         if operator in ("is null", "is not null"):

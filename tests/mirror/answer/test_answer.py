@@ -53,6 +53,14 @@ def test_the_main_question(box: Sandbox, results_file: Path) -> None:
     assert "quotient_remainder" in answer.summary
 
 
+@pytest.mark.parametrize("unseen", ["\u00ad", "\u200b", "\u200f", "\u202e", "\u2066", "\ufeff"])
+def test_characters_that_nobody_sees_are_no_part_of_a_question(unseen: str, box: Sandbox) -> None:
+    answer = ask(f"{unseen}AUC by met{unseen}hod{unseen}", sandbox=box)
+    assert rows(answer) == rows(ask("AUC by method", sandbox=box))
+    assert answer.question == "AUC by method"
+    assert ask(unseen, sandbox=box).summary.startswith("Ask something")
+
+
 def test_best_under_a_constraint_is_made_per_data_set(box: Sandbox) -> None:
     found = rows(ask("which method has the best AUC under 1 MB?", sandbox=box))
     assert [r["dataset"] for r in found] == ["frappe", "ml-206k", "synthetic"]

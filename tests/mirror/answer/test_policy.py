@@ -1,5 +1,6 @@
 """What is answered at once, shown first or refused; choosing what was shown; explaining; and follow-ups after it."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -13,13 +14,26 @@ from mirror.answer.answer import Answer
 from mirror.answer.answering import MAX_QUESTION, explain, to_json
 from mirror.answer.as_text import CHOOSE, as_text
 from mirror.answer.notebook import html
-from mirror.answer.policy import AT_ONCE, BESIDE, PLAIN_ALONE, SHOWN, SHOWN_UNKNOWN, assumed, decide, told
+from mirror.answer.policy import (
+    AS_NAMED,
+    AT_ONCE,
+    BESIDE,
+    PLAIN,
+    PLAIN_ALONE,
+    SHOWN,
+    SHOWN_UNKNOWN,
+    UNSURE,
+    assumed,
+    decide,
+    told,
+)
 from mirror.answer.proposal import chosen
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import find
 from mirror.faces.command import main
 from mirror.language.ranking.candidate import Candidate, Rows
 from mirror.language.reading.reading import readings
+from mirror.language.second.second_reader import SecondReading
 from tests.mirror.language.reading.library import DATABASE, write
 
 NOW = datetime(2025, 6, 15)
@@ -117,6 +131,30 @@ def test_what_is_read_at_hardly_any_cost_is_answered_whatever_its_chance() -> No
     assert decide([plain, replace(plain, asked=replace(one.asked, limit=9), rows=TWO, chance=0.1)]).kind == "show"
 
 
+def by_network(one: Candidate, chance: float, left: tuple[str, ...] = ()) -> Candidate:
+    """The candidate as the network alone reads it, with this probability."""
+    second = SecondReading(one.asked, one.built, math.log(chance), ())
+    return replace(one, first=None, second=second, left=left)
+
+
+def test_what_the_network_alone_reads_is_shown_where_the_words_say_more_or_another_thing() -> None:
+    one, other = made((AT_ONCE, ONE), (0.3, TWO))
+    plain = replace(other, first=replace(other.first, cost=PLAIN))  # type: ignore[type-var]
+    sure, unsure = by_network(one, UNSURE), by_network(one, UNSURE - 0.1)
+    assert decide([sure, plain]).kind == "answer"
+    assert decide([unsure, other]).kind == "answer"  # the words say it at some cost
+    assert decide([unsure, replace(plain, rows=ONE)]).kind == "answer"
+    assert decide([unsure, replace(plain, left=("rent",))]).kind == "answer"
+    assert decide([unsure, plain]).kind == "show"
+    assert decide([by_network(one, 0.99, ("rent",)), other]).kind == "show"
+
+
+def test_what_the_words_plainly_say_is_among_the_choices() -> None:
+    found = made((0.6, ONE), (0.5, TWO), (0.4, ((3,),)), (0.3, ((4,),)), (0.2, ((5,),)))
+    plain = replace(found[4], first=replace(found[4].first, cost=AS_NAMED))  # type: ignore[type-var]
+    assert decide([*found[:4], plain]).readings == (*found[:2], plain)
+
+
 def test_what_is_left_out_is_told() -> None:
     one = made((0.5, ONE), left=("genre",))
     assert told(decide(one, ("rent",))) == "Is this meant? Left out: “rent”, “genre”."
@@ -131,6 +169,7 @@ def test_what_is_left_out_is_told() -> None:
     ("question", "rows"),
     [
         ("what share of members are students", [(0.5,)]),
+        ("\u202ewhat share of mem\u00adbers are stu\u200bdents", [(0.5,)]),
         ("share of books by genre", [("crime", 0.4), ("poetry", 0.2), ("travel", 0.4)]),
         ("how many more loans in 2025 than in 2024", [(0,)]),
         ("the second most expensive book", [("Blue Rain", 20.0)]),
@@ -215,6 +254,11 @@ def test_a_refusal_has_two_lines_the_words_and_what_works(question: str, why: st
     [
         ("total price by member", "would be counted once for each of them"),
         ("loans in 2025-02-31", "is no date of the calendar"),
+        (
+            "loans after 9999-12-31",
+            "“9999-12-31” is at an end of the calendar, where no days are told apart: say “after",
+        ),
+        ("loans on 01.01.0001", "say “before 0002-01-01”"),
         ("zebra quux", "The data say nothing about “zebra”, “quux”"),
         ("x" * (MAX_QUESTION + 1), "characters long"),
     ],

@@ -272,6 +272,11 @@ def test_a_corrected_typo_is_told(profile: Profile) -> None:
         ("which memory is smaller", ("smaller",)),
         ("auc between 0.1", ("two numbers",)),
         ("AUC without seed", ("without seed",)),
+        ("latency in lookup where dim is null", ("missing", "IS NULL")),
+        ("latency in lookup where the method is not missing by method", ("missing", "IS NULL")),
+        ("latency in lookup with batch size -64", ("“-64”", "below zero")),
+        ("auc of trials with regret above -.1", ("“-.1”", "below zero")),
+        ("top -5 methods by latency", ("“-5”", "below zero")),
     ],
 )
 def test_refusals_name_what_is_wrong_or_known(question: str, names: tuple[str, ...], profile: Profile) -> None:

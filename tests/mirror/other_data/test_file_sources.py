@@ -58,8 +58,25 @@ def rows(answer: Answer) -> tuple[tuple[object, ...], ...]:
         (MANY + '3001,"c1,1.0,2025-01-01\n', "Line 3,002 of sales.csv"),
         ("id,city\n1,a\n2\n", "Line 3 of sales.csv (“2”) has fewer columns than the 2"),
         ("id,city\n1,\xe9\0\n".encode("latin-1"), "Line 2 of sales.csv is not UTF-8 text"),
+        (
+            f"id,city\n1,{'a' * 2_100_000}\n",
+            "is longer than the 2,000,000 bytes that a line may have: shorten its texts",
+        ),
+        (",".join(f"c{i}" for i in range(2_001)) + "\n", "sales.csv has 2,001 columns, where 2,000 can be read"),
     ],
-    ids=["empty", "blank", "no header", "twice", "short row", "long row", "open quote", "small", "no text"],
+    ids=[
+        "empty",
+        "blank",
+        "no header",
+        "twice",
+        "short row",
+        "long row",
+        "open quote",
+        "small",
+        "no text",
+        "long text",
+        "wide",
+    ],
 )
 def test_a_broken_csv_names_the_line(text: str | bytes, said: str, folder: Path) -> None:
     told = ask("how many sales", db=written(folder, text))
@@ -95,6 +112,23 @@ def test_nan_in_parquet_is_left_out_of_sums(folder: Path) -> None:
     table = pa.table({"kind": ["a", "a", "b"], "amount": [1.5, float("nan"), 2.0]})
     pq.write_table(table, folder / "sales.parquet")
     answer_with((("b", 2.0), ("a", 1.5)), "total amount by kind", db=str(folder / "sales.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("sales with amount over 2", ((3, "b", 3.0),)),
+        ("number of sales with amount at least 1.5", ((2,),)),
+        ("sale with the highest amount", ((3, 3.0),)),
+        ("top 2 sales by amount", ((3, 3.0), (1, 1.5))),
+        ("sales with amount above the average", ((3, "b", 3.0),)),
+        ("number of sales where amount is empty", ((1,),)),
+    ],
+)
+def test_nan_is_more_than_no_number(question: str, found: tuple[tuple[object, ...], ...], folder: Path) -> None:
+    table = pa.table({"id": [1, 2, 3], "kind": ["a", "a", "b"], "amount": [1.5, float("nan"), 3.0]})
+    pq.write_table(table, folder / "sales.parquet")
+    answer_with(found, question, db=str(folder / "sales.parquet"))
 
 
 def test_a_file_that_changes_is_read_anew_and_one_that_vanishes_is_missed(folder: Path) -> None:
@@ -349,6 +383,15 @@ def test_sqlite_takes_columns_by_their_values(folder: Path) -> None:
     found = {c.name: c.type for c in shared(find(str(path))).schema().relations[0].columns}
     assert found == {"id": "integer", "day": "date", "mixed": "text", "stamp": "integer", "n": "integer"}
     answer_with(((2,),), "total n in march 2025", db=str(path))
+
+
+def test_a_sum_beyond_the_whole_numbers_of_sqlite_is_a_sentence(folder: Path) -> None:
+    path = folder / "huge.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript("CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (9223372036854775807), (1);")
+    connection.close()
+    told = ask("SELECT sum(n) FROM t", db=str(path))
+    assert told.summary == "The sum is beyond the whole numbers of SQLite: ask for the average."
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """What is told from a schema: words of names, keys that nobody declared, values and ranges, with bounded work."""
 
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import made_up
 import pytest
 
@@ -111,8 +113,6 @@ def test_the_catalogue_is_kept_until_the_data_change(sqlite_shop) -> None:
 
 
 def test_only_part_of_a_large_table_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sqlite3
-
     from mirror.data.sources import sqlite
 
     path = tmp_path / "big.sqlite"
@@ -142,6 +142,22 @@ def watched(reader, seen: list[str], monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(SqliteSession, "fetch", fetch)
     return reader
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_names_that_would_do_something_to_a_terminal_are_left_out_and_that_is_said(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"odd.{kind}"
+    connection = sqlite3.connect(path) if kind == "sqlite" else duckdb.connect(str(path))
+    connection.execute('CREATE TABLE t (id INTEGER, amount DOUBLE, "new\nline" DOUBLE, "\u202ebidi" DOUBLE)')
+    connection.execute('CREATE TABLE "bell\a" (id INTEGER)')
+    connection.close()
+    found = counted(open_reader(find(str(path))))
+    assert [r.name for r in found.relations] == ["t"]
+    assert [c.name for c in found.relation("t").columns] == ["id", "amount"]
+    assert found.notes == (
+        "Left out of t: 2 columns with characters in the name that cannot be shown ('new\\nline', '\\u202ebidi').",
+        "Left out: 1 table with characters in the name that cannot be shown ('bell\\x07').",
+    )
 
 
 def test_when_the_time_is_up_the_rest_is_simply_not_known(sqlite_shop, monkeypatch: pytest.MonkeyPatch) -> None:

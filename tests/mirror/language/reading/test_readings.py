@@ -306,6 +306,12 @@ def test_a_database_without_tables_or_rows_has_no_readings() -> None:
     assert best("how many members", Database("duckdb", "null", (nulls,))).built.sql
 
 
+@pytest.mark.parametrize("table", [0, 77, 150, 199])
+def test_a_column_that_two_hundred_tables_have_is_that_of_the_table_that_is_named(table: int) -> None:
+    read = best(f"average size of part 1 of things {table}", wide(2, 200))
+    assert text_of(read.asked) == {"measure": [f'avg(things_{table}."size of part 1")']}
+
+
 def test_covers_are_as_many_as_asked_for_and_the_cheapest_first() -> None:
     linker = Linker(DATABASE)
     tokens, times = tokens_of("total fee of crime books by member", NOW)
