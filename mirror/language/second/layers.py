@@ -151,6 +151,11 @@ class Layers:
         return [f"{part}.{number}" for number in sorted(numbers, key=int)]
 
     @cached_property
+    def context(self) -> Linear:
+        """Of words in their context: what is added to the rows of words."""
+        return self._adding("context")
+
+    @cached_property
     def encoder(self) -> list[EncoderLayer]:
         """The layers that items go through."""
         return [

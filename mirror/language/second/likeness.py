@@ -14,7 +14,7 @@ def save(path: Path, names: Sequence[str], vectors: np.ndarray) -> None:
     """Write a table: a vector for each name, as whole numbers of a byte."""
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6)
     largest = np.abs(unit).max(1, keepdims=True)
-    np.savez_compressed(path, names=np.array("\n".join(names)), vectors=np.round(unit / largest * 127).astype(np.int8))
+    np.savez(path, names=np.array("\n".join(names)), vectors=np.round(unit / largest * 127).astype(np.int8))
 
 
 @cache

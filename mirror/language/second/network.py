@@ -1,5 +1,6 @@
 """The trained network in numpy: items in, the likeliest lines of actions out, by a beam over the grammar."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from mirror.language.second.action_language import Action, ActionLanguage, State
 from mirror.language.second.items import MOST_NAME_WORDS, MOST_TOKENS, Items
 from mirror.language.second.layers import HEADS, DecoderLayer, Layers, Linear, heads_first, softmax_of, standardized
 from mirror.language.second.likeness import likeness
+from mirror.language.second.text_encoder import PREFIX, TextEncoder
 
 WEIGHTS = Path(__file__).with_name("weights.npz")
 UNKNOWN = 1
@@ -51,8 +53,12 @@ class Network:
 
     def __init__(self, weights: dict[str, np.ndarray], vocabulary: dict[str, int], language: ActionLanguage) -> None:
         self.language = language
-        self.layers = Layers({name: np.ascontiguousarray(w, dtype=np.float32) for name, w in weights.items()})
+        of_text = {name.removeprefix(PREFIX): w for name, w in weights.items() if name.startswith(PREFIX)}
+        own = {name: w for name, w in weights.items() if not name.startswith(PREFIX)}
+        self.layers = Layers({name: np.ascontiguousarray(w, dtype=np.float32) for name, w in own.items()})
+        self._text = TextEncoder(of_text) if of_text else None
         self._vocabulary = vocabulary
+        self._kept: tuple[Items, np.ndarray] | None = None
 
     @staticmethod
     def load(path: Path, language: ActionLanguage) -> "Network":
@@ -70,8 +76,17 @@ class Network:
         """The likeliest lines, the likeliest first."""
         return _Beam(self.language, items, Decoder(self, self.encoded(items), beam), beam).lines()
 
+    def score(self, items: Items, line: Sequence[Action]) -> float:
+        """The logarithm of the probability of a line that the language allows."""
+        return _Beam(self.language, items, Decoder(self, self.encoded(items), 1), 1).score(line)
+
     def encoded(self, items: Items) -> np.ndarray:
-        """(items, width): what the encoder makes of the items, standardized."""
+        """(items, width): what the encoder makes of the items, standardized; kept for the same items asked again."""
+        if self._kept is None or self._kept[0] is not items:
+            self._kept = (items, self._encoded(items))
+        return self._kept[1]
+
+    def _encoded(self, items: Items) -> np.ndarray:
         layers, tokens = self.layers, len(items.tokens)
         words = word_numbers(items, self._vocabulary)
         count = np.maximum((words > 0).sum(-1, keepdims=True), 1).astype(np.float32)
@@ -81,6 +96,8 @@ class Network:
         x += layers.place[places_of(items)]
         vectors, alike = likeness(items.words, tokens)
         x += vectors @ layers.meaning
+        if self._text and tokens:
+            x[:tokens] += layers.context(self._text.vectors([token.text for token in items.tokens]))
         relations = items.relations.astype(np.intp)
         for layer in layers.encoder:
             x = layer(x, relations, alike[:tokens])
@@ -171,15 +188,30 @@ class _Beam:
             open_lines = kept
         return sorted(done, key=lambda d: -d.score)[: self._width]
 
+    def score(self, line: Sequence[Action]) -> float:
+        """The logarithm of the probability of one line."""
+        total, state, last = 0.0, State(), Action("")
+        for action in line:
+            scores = self._scores(self._decoder.next([last]), [self._language.allowed(state, self._there)])
+            at = len(self._language.words) + action.item if action.item >= 0 else self._language.word_at[action.word]
+            total += float(scores[0, at])
+            state, last = self._language.step(state, action.word), action
+        return total
+
+    def _scores(self, logits: np.ndarray, allowed: Sequence[Sequence[str]]) -> np.ndarray:
+        """(lines, words + items): logarithms of the probabilities of what may come next."""
+        scores = np.where([self._mask(tuple(may)) for may in allowed], logits, -np.inf)
+        with np.errstate(invalid="ignore"):  # of a line with no way to go on
+            scores -= scores.max(1, keepdims=True)
+            scores -= np.log(np.exp(scores).sum(1, keepdims=True))
+        return scores
+
     def _likeliest(
         self, logits: np.ndarray, lines: list[tuple[float, tuple[Action, ...], State]]
     ) -> list[tuple[float, int, Action]]:
         """The likeliest ways to go on: (logarithm of the whole line's probability, which line, action)."""
         allowed = [self._language.allowed(state, self._there) for _, _, state in lines]
-        scores = np.where([self._mask(tuple(may)) for may in allowed], logits, -np.inf)
-        with np.errstate(invalid="ignore"):  # of a line with no way to go on
-            scores -= scores.max(1, keepdims=True)
-            scores -= np.log(np.exp(scores).sum(1, keepdims=True))
+        scores = self._scores(logits, allowed)
         totals = (scores + np.array([[score] for score, _, _ in lines])).ravel()
         found = []
         # Items with the same words are as likely as one another: the first of them is then taken, whatever is rounded.

@@ -6,7 +6,7 @@ from pathlib import Path
 from mirror.language.second.action_language import Inexpressible
 from mirror.language.second.items import KIND, RELATION, Items
 from mirror.language.second.network import BEAM, trained
-from mirror.language.second.results_actions import ResultsReader
+from mirror.language.second.results_actions import ResultsReader, ResultsWriter
 from mirror.language.second.results_grammar import RESULTS_LANGUAGE
 from mirror.language.second.unread import unread
 from mirror.query.spec import QuerySpec
@@ -47,6 +47,17 @@ def second_results_readings(items: Items, profile: Profile, beam: int = BEAM) ->
             continue
         found.setdefault(asked, SecondResultsReading(asked, line.score, unread(items, line.actions, _DENIED)))
     return list(found.values())
+
+
+def score_of(asked: QuerySpec, items: Items, profile: Profile) -> float | None:
+    """The logarithm of the probability that the network gives a form; None where its language cannot say it."""
+    network = trained(RESULTS_WEIGHTS, RESULTS_LANGUAGE)
+    if network is None or not items.tokens:
+        return None
+    try:
+        return network.score(items, ResultsWriter(asked, items, profile).line())
+    except (Inexpressible, KeyError):
+        return None
 
 
 def strange_words(items: Items) -> tuple[str, ...]:

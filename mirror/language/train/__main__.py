@@ -13,13 +13,13 @@ import torch
 
 from mirror.language.ranking import ranker
 from mirror.language.ranking.ranker import trained
-from mirror.language.second import likeness, network
+from mirror.language.second import likeness, network, text_encoder
 from mirror.language.second.action_language import Inexpressible
 from mirror.language.second.form_actions import ASKED, Writer
 from mirror.language.second.items import items_of
 from mirror.language.second.results_grammar import RESULTS_LANGUAGE
 from mirror.language.second.results_reader import RESULTS_WEIGHTS
-from mirror.language.train import vectors, wikisql
+from mirror.language.train import wikisql
 from mirror.language.train.batches import Example, vocabulary
 from mirror.language.train.judged import NOT_HERE, NOW, judged
 from mirror.language.train.learn import Learner, Part
@@ -28,20 +28,21 @@ from mirror.language.train.rank import fit
 from mirror.language.train.results_judged import counted, results_judged
 from mirror.language.train.results_wordings import for_ranking as for_results_ranking
 from mirror.language.train.results_wordings import not_here, results_examples, results_wordings
+from mirror.language.train.tables import text_base, vectors
 from mirror.language.train.wordings import database_of, for_ranking, for_reading, wordings
 
 _log = logging.getLogger(__name__)
 _LEAST, _LEAST_IN_RESULTS = 30, 8  # how often a stem must be there to have a place of its own
-_RESULTS_EPOCHS, _VARIANTS = 6, 3
-_LEAST_KEPT = 0.25  # of the items over the results that are not pointed at
+_RESULTS_EPOCHS, _VARIANTS = 3, 1
+_LEAST_KEPT = 0.05  # of the items over the results that are not pointed at
 _BY_RULES, _TO_RANK = 160, 40  # questions per database, to learn reading and ranking from
 
 
 def main() -> None:
     """Reads the command line. Two hours and a half on two cores, most of it the second reader."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ("vectors", "reader", "ranker", "results", "results-ranker")
-    parser.add_argument("what", nargs="*", choices=(*parts, "card", []), default=list(parts[1:]))
+    parts = ("vectors", "text", "reader", "ranker", "results", "results-ranker")
+    parser.add_argument("what", nargs="*", choices=(*parts, "card", []), default=list(parts[2:]))
     parser.add_argument("--folder", type=Path, default=Path("build/train"), help="checkpoints, to go on from")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
@@ -54,6 +55,8 @@ def main() -> None:
         print(*cards, sep="\n")
     if "vectors" in given.what:
         _log.info("%d stems", vectors.write(likeness.TABLE))
+    if "text" in given.what:
+        _log.info("%d pieces of words", text_base.write(text_encoder.BASE))
     if "reader" in given.what:
         _reader(given.folder)
     if "ranker" in given.what:
@@ -92,7 +95,7 @@ def _results(folder: Path) -> None:
     examples = list(results_examples(learnt, _VARIANTS))
     checked = list(results_examples([w for w in worded if for_results_ranking(w)]))
     _log.info("%d examples to learn, %d to check by", len(examples), len(checked))
-    learner = Learner(vocabulary(examples, _LEAST_IN_RESULTS), folder, RESULTS_LANGUAGE)
+    learner = Learner(vocabulary(examples, _LEAST_IN_RESULTS), folder, RESULTS_LANGUAGE, in_context=True)
     learner.begin_with(network.WEIGHTS, ASKED)
     learner.fit(Part("results", examples, _RESULTS_EPOCHS, least_kept=_LEAST_KEPT), checked)
     learner.write(RESULTS_WEIGHTS)

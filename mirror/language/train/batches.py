@@ -13,6 +13,7 @@ from mirror.language.second.action_language import Action, ActionLanguage, State
 from mirror.language.second.items import MOST_NAME_WORDS, MOST_TOKENS, Items
 from mirror.language.second.likeness import likeness
 from mirror.language.second.network import UNKNOWN, places_of, word_numbers
+from mirror.language.second.text_encoder import Vocabulary, shares
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,14 @@ class Arrays:
     allowed_kinds: np.ndarray
     wanted: np.ndarray
     group: str
+    pieces: np.ndarray
+    piece_of: np.ndarray
 
 
-def arrays_of(example: Example, words: dict[str, int], language: ActionLanguage) -> Arrays:
-    """The arrays of an example."""
+def arrays_of(
+    example: Example, words: dict[str, int], language: ActionLanguage, text: Vocabulary | None = None
+) -> Arrays:
+    """The arrays of an example; `text` are the pieces that its words are cut into, where they are read in context."""
     items = example.items
     steps = len(example.line)
     vectors, alike = likeness(items.words, len(items.tokens))
@@ -69,9 +74,11 @@ def arrays_of(example: Example, words: dict[str, int], language: ActionLanguage)
                 may_words[i, language.word_at[word]] = True
         wanted[i] = len(language.words) + action.item if action.item >= 0 else language.word_at[action.word]
         state, last = language.step(state, action.word), action
+    cut = text.pieces([token.text for token in items.tokens]) if text else None
+    pieces, piece_of = (cut.ids, cut.word) if cut else (np.zeros(0, np.int64), np.zeros(0, np.int64))
     return Arrays(word_numbers(items, words), items.kinds, items.features, places_of(items), items.relations,
                   vectors.astype(np.float16), alike.astype(np.float16), classes, before, before_item,
-                  may_words, may_kinds, wanted, example.group)  # fmt: skip
+                  may_words, may_kinds, wanted, example.group, pieces, piece_of)  # fmt: skip
 
 
 def thinned(arrays: Arrays, kept: float, rng: np.random.Generator) -> Arrays:
@@ -92,7 +99,9 @@ def thinned(arrays: Arrays, kept: float, rng: np.random.Generator) -> Arrays:
                    before_item=before, wanted=wanted)  # fmt: skip
 
 
-def batch_of(arrays: Sequence[Arrays], forget: float, rng: np.random.Generator) -> dict[str, Tensor]:
+def batch_of(
+    arrays: Sequence[Arrays], forget: float, rng: np.random.Generator, text: Vocabulary | None = None
+) -> dict[str, Tensor]:
     """Arrays side by side, filled up; a share of the words is forgotten, so that unseen ones are nothing new."""
     n, steps = max(len(a.kinds) for a in arrays), max(len(a.wanted) for a in arrays)
 
@@ -126,17 +135,41 @@ def batch_of(arrays: Sequence[Arrays], forget: float, rng: np.random.Generator) 
         "allowed_words": filled("allowed_words", (steps, arrays[0].allowed_words.shape[1]), False),
         "allowed_kinds": filled("allowed_kinds", (steps, arrays[0].allowed_kinds.shape[1]), False),
         "wanted": filled("wanted", (steps,), -1),
+        **(_pieces_of(arrays, forget, rng, text) if text else {}),
     }
 
 
+def _pieces_of(
+    arrays: Sequence[Arrays], forget: float, rng: np.random.Generator, text: Vocabulary
+) -> dict[str, Tensor]:
+    """The pieces side by side; of a share of the words all pieces are hidden."""
+    longest = max(len(a.pieces) for a in arrays)
+    words = max(int(a.piece_of.max(initial=-1)) + 1 for a in arrays)
+    ids, share = np.full((len(arrays), longest), text.pad), np.zeros((len(arrays), words, longest), np.float32)
+    seen = np.zeros((len(arrays), longest), bool)
+    for i, a in enumerate(arrays):
+        n = len(a.pieces)
+        lost = np.append(rng.random(words) < forget, False)[a.piece_of]
+        ids[i, :n] = np.where(lost, text.hidden, a.pieces)
+        share[i, :, :n] = shares(a.piece_of, words)
+        seen[i, :n] = True
+    return {"pieces": torch.from_numpy(ids), "share": torch.from_numpy(share), "seen": torch.from_numpy(seen)}
+
+
 def batches(
-    arrays: Sequence[Arrays], size: int, forget: float, seed: int, least_kept: float = 1.0
+    arrays: Sequence[Arrays],
+    size: int,
+    forget: float,
+    seed: int,
+    least_kept: float = 1.0,
+    text: Vocabulary | None = None,
 ) -> Iterator[dict[str, Tensor]]:
-    """All of them once, those of like length together, in random order; of the items from `least_kept` on to all."""
+    """All of them once, those of like length together, in random order; of the items from `least_kept` on to all, more
+    often few."""
     rng = np.random.default_rng(seed)
     order = sorted(range(len(arrays)), key=lambda i: len(arrays[i].kinds) + 20 * rng.random())
     parts = [order[i : i + size] for i in range(0, len(order), size)]
     random.Random(seed).shuffle(parts)
     for part in parts:
-        kept = rng.uniform(least_kept, 1.0)
-        yield batch_of([thinned(arrays[i], kept, rng) if kept < 1 else arrays[i] for i in part], forget, rng)
+        kept = rng.uniform(least_kept**0.5, 1.0) ** 2
+        yield batch_of([thinned(arrays[i], kept, rng) if kept < 1 else arrays[i] for i in part], forget, rng, text)

@@ -12,8 +12,10 @@ import torch
 from torch import Tensor
 
 from mirror.language.second.action_language import ActionLanguage
+from mirror.language.second.text_encoder import base_vocabulary
 from mirror.language.train.batches import Arrays, Example, arrays_of, batches
 from mirror.language.train.model import SecondReader
+from mirror.language.train.pretrained import TextLayers
 
 _log = logging.getLogger(__name__)
 BATCH, PEAK, WARM_UP, DECAY, CLIP = 48, 1e-3, 200, 0.01, 1.0
@@ -41,10 +43,19 @@ class Part:
 class Learner:
     """A network, its optimizer and where they are kept between epochs."""
 
-    def __init__(self, vocabulary: dict[str, int], folder: Path, language: ActionLanguage, seed: int = 0) -> None:
+    def __init__(
+        self,
+        vocabulary: dict[str, int],
+        folder: Path,
+        language: ActionLanguage,
+        seed: int = 0,
+        in_context: bool = False,
+    ) -> None:
+        """With `in_context` the words of a question are read by pretrained layers too, which learn further."""
         torch.manual_seed(seed)
         self.vocabulary, self._folder, self._language = vocabulary, folder, language
-        self.network = SecondReader(len(vocabulary) + 2, language)
+        self._text = base_vocabulary() if in_context else None
+        self.network = SecondReader(len(vocabulary) + 2, language, TextLayers() if in_context else None)
         self._optimizer = torch.optim.AdamW(self.network.parameters(), lr=PEAK, weight_decay=DECAY)
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -71,8 +82,8 @@ class Learner:
 
     def fit(self, part: Part, held_out: Sequence[Example] = ()) -> None:
         """Learn a part, going on behind the last epoch that was kept."""
-        arrays = [arrays_of(e, self.vocabulary, self._language) for e in part.examples]
-        checked = [arrays_of(e, self.vocabulary, self._language) for e in held_out]
+        arrays = [arrays_of(e, self.vocabulary, self._language, self._text) for e in part.examples]
+        checked = [arrays_of(e, self.vocabulary, self._language, self._text) for e in held_out]
         total = part.epochs * math.ceil(len(arrays) / BATCH)
         for epoch in range(self._resumed(part), part.epochs):
             loss = self._epoch(arrays, part, epoch, total)
@@ -83,10 +94,10 @@ class Learner:
     def _epoch(self, arrays: Sequence[Arrays], part: Part, epoch: int, total: int) -> float:
         step, losses = epoch * math.ceil(len(arrays) / BATCH), []
         self.network.train()
-        for batch in batches(arrays, BATCH, part.forget, epoch, part.least_kept):
-            rate = PEAK * min(1.0, (step + 1) / WARM_UP) * max(0.02, 0.5 * (1 + math.cos(math.pi * step / total)))
+        for batch in batches(arrays, BATCH, part.forget, epoch, part.least_kept, self._text):
+            rate = min(1.0, (step + 1) / WARM_UP) * max(0.02, 0.5 * (1 + math.cos(math.pi * step / total)))
             for group in self._optimizer.param_groups:
-                group["lr"] = rate
+                group["lr"] = PEAK * rate
             loss = self._loss(batch)
             self._optimizer.zero_grad()
             loss.backward()
@@ -106,7 +117,7 @@ class Learner:
         self.network.eval()
         right = 0
         with torch.no_grad():
-            for batch in batches(arrays, BATCH, 0.0, 0):
+            for batch in batches(arrays, BATCH, 0.0, 0, text=self._text):
                 wanted = batch["wanted"]
                 right += int(((self.network(batch).argmax(-1) == wanted) | (wanted < 0)).all(1).sum())
         return right / max(1, len(arrays))

@@ -6,6 +6,8 @@ from torch import Tensor, nn
 from mirror.language.second.action_language import ActionLanguage
 from mirror.language.second.items import KINDS, MOST_TOKENS, RELATIONS
 from mirror.language.second.likeness import axes
+from mirror.language.second.text_encoder import WIDTH as TEXT_WIDTH
+from mirror.language.train.pretrained import TextLayers
 
 WIDTH, HEADS, ENCODER_LAYERS, DECODER_LAYERS, INNER = 128, 4, 3, 2, 320
 NOTHING = -1e9
@@ -23,17 +25,17 @@ class Attention(nn.Module):
             self.alike = nn.Parameter(torch.ones(HEADS))
 
     def forward(
-        self, x: Tensor, memory: Tensor, hidden: Tensor, relations: Tensor | None = None, alike: Tensor | None = None
+        self, x: Tensor, memory: Tensor, hidden: Tensor, related: Tensor | None = None, alike: Tensor | None = None
     ) -> Tensor:
-        """`hidden` is true where nothing may be seen: (batch, 1 or queries, keys)."""
+        """`hidden` is true where nothing may be seen: (batch, 1 or queries, keys); `related` is added to scores."""
         batch, queries, _ = x.shape
         q, k, v = (
             layer(y).view(batch, y.shape[1], HEADS, -1).transpose(1, 2)
             for layer, y in ((self.q, x), (self.k, memory), (self.v, memory))
         )
         scores = q @ k.transpose(2, 3) / (WIDTH // HEADS) ** 0.5
-        if self.bias is not None and alike is not None:
-            scores = scores + self.bias(relations).permute(0, 3, 1, 2) + self.alike[:, None, None] * alike[:, None]
+        if related is not None and alike is not None:
+            scores = scores + related + self.alike[:, None, None] * alike[:, None]
         weights = scores.masked_fill(hidden[:, None], NOTHING).softmax(-1)
         mixed: Tensor = self.o((weights @ v).transpose(1, 2).reshape(batch, queries, WIDTH))
         return mixed
@@ -61,10 +63,10 @@ class EncoderLayer(nn.Module):
         self.attend, self.inner = Attention(len(RELATIONS)), Inner()
         self.drop = nn.Dropout(0.1)
 
-    def forward(self, x: Tensor, hidden: Tensor, relations: Tensor, alike: Tensor) -> Tensor:
+    def forward(self, x: Tensor, hidden: Tensor, related: Tensor, alike: Tensor) -> Tensor:
         """(batch, items, WIDTH)."""
         y = self.n1(x)
-        x = x + self.drop(self.attend(y, y, hidden, relations, alike))
+        x = x + self.drop(self.attend(y, y, hidden, related, alike))
         added: Tensor = x + self.drop(self.inner(self.n2(x)))
         return added
 
@@ -90,8 +92,10 @@ class DecoderLayer(nn.Module):
 class SecondReader(nn.Module):
     """Items to actions."""
 
-    def __init__(self, vocabulary: int, language: ActionLanguage) -> None:
+    def __init__(self, vocabulary: int, language: ActionLanguage, text: TextLayers | None = None) -> None:
         super().__init__()
+        self.text = text
+        self.context = nn.Linear(TEXT_WIDTH, WIDTH) if text else None
         actions = len(language.words) + len(language.pointers)
         self.word = nn.Embedding(vocabulary, WIDTH, padding_idx=0)
         self.kind = nn.Embedding(len(KINDS), WIDTH)
@@ -123,10 +127,16 @@ class SecondReader(nn.Module):
             + self.place(batch["places"])
             + self.meaning(batch["vectors"])
         )
+        if self.text is not None and self.context is not None:
+            said = self.context(self.text(batch["pieces"], batch["share"], batch["seen"]))
+            x = torch.cat([x[:, : said.shape[1]] + said, x[:, said.shape[1] :]], 1)
         x = self.drop(x)
         hidden = batch["hidden"][:, None]
-        for layer in self.encoder:
-            x = layer(x, hidden, batch["relations"], batch["alike"])
+        # What relations add in all layers is looked up at once, which takes a third of the time.
+        table = torch.cat([self.get_parameter(f"encoder.{i}.attend.bias.weight") for i in range(ENCODER_LAYERS)], 1)
+        related = nn.functional.embedding(batch["relations"], table).permute(0, 3, 1, 2).split(HEADS, 1)
+        for layer, added in zip(self.encoder, related, strict=True):
+            x = layer(x, hidden, added, batch["alike"])
         normed: Tensor = self.n_encoder(x)
         return normed
 
