@@ -112,6 +112,8 @@ def read(
         note = _joined(note, GONE if learnt else "", " ")
         if use_model and configured():
             return _by_model(question, sandbox, profile, now, saved.nearest, note)
+        if _is_offered(question, after) and (asked := _asked(question, sandbox, now)):
+            return _settled(Reading(asked=asked, note=note), question, sandbox, now)
         return _by_both(question, sandbox, now, Reading(note=note))
     except (Refusal, Ambiguity) as error:
         raise Unread(error, Reading(note=note, changes=changes)) from error
@@ -121,6 +123,13 @@ def _chosen_before(question: str, after: Answer) -> QuerySpec | None:
     """The query of an answer that was recalled, where a question names it by the words of its choice."""
     recalled = (h for h in after.learnt if h.kind == "question" and same_words(h.means) == same_words(question))
     return after.asked if any(recalled) else None
+
+
+def _is_offered(question: str, after: Answer | None) -> bool:
+    """Whether a question is one that is offered whole, in the grammar's words: an example, or a choice just asked."""
+    if after and not after.asked and question in after.suggestions:
+        return True
+    return any(same_words(question) == same_words(example) for example in catalog.examples())
 
 
 def _recalled(learnt: LearntQuestion, question: str, sandbox: Sandbox, now: datetime | None) -> Reading | None:
@@ -150,7 +159,7 @@ def _by_both(question: str, sandbox: Sandbox, now: datetime | None, so_far: Read
         beside = proposals(unlike(shown_with_choices(found), meant)[:MOST_BESIDE])
         raise Shown(beside, cause) if beside else cause
     if best := answered_at_once(found):
-        beside = proposals(told_beside(found)) if best.by_grammar else ()
+        beside = proposals(unlike(told_beside(found), [best.asked]))
         return replace(so_far, asked=best.asked, spec=best.spec, others=best.others, proposals=beside)
     if offered := proposals(shown(found)):
         raise Shown(offered)

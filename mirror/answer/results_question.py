@@ -12,8 +12,10 @@ def question_of(spec: QuerySpec) -> str:
     """`Show the mean latency (µs) by method where benchmark = lookup, the lowest first`."""
     parts = [_asked_for(spec)]
     if spec.against:
-        parts.append(f"compared with {filter_in_words(spec.against)}")
-    if by := [catalog.entry(d).label for d in spec.dimensions if d not in spec.partitions]:
+        parts.append(
+            f"{'how many times less than' if spec.inverse else 'compared with'} {filter_in_words(spec.against)}"
+        )
+    if by := [catalog.entry(d).label for d in spec.dimensions if d not in (*spec.partitions, spec.distinct)]:
         parts.append(f"by {join(by)}")
     if spec.partitions:
         parts.append(f"for each {join([catalog.entry(p).label for p in spec.partitions])}")
@@ -37,10 +39,9 @@ def question_of(spec: QuerySpec) -> str:
 def _asked_for(spec: QuerySpec) -> str:
     names = [_name(spec, i) for i in range(len(spec.metrics))]
     if spec.shape == "count":
-        own = spec.distinct and spec.distinct not in spec.dimensions
-        what = f"different {catalog.entry(str(spec.distinct)).label}" if own else "trials"
+        what = f"different {catalog.entry(spec.distinct).label}" if spec.distinct else "trials"
         failed = " that failed" if spec.source == "failures" else ""
-        return f"Count the {what}{failed}"
+        return f"{'List' if spec.distinct in spec.dimensions else 'Count'} the {what}{failed}"
     if spec.shape == "rows" or not names:
         return f"List the {_LISTED.get(spec.source, 'trials')}"
     if spec.shape == "points":

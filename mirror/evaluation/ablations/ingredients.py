@@ -239,6 +239,7 @@ _READERS = (
         (
             Swap(second_reader, "second_readings", _gives([])),
             Swap(results_reader, "second_results_readings", _gives([])),
+            Swap(results_reader, "score_of", _gives(None)),
         ),
     ),
     Ingredient(
@@ -261,7 +262,8 @@ _READERS = (
         (Swap(candidates, "_compared", _is(lambda candidate, _rows_of: candidate)),),
     ),
     Ingredient(
-        "grammar-first", RESULTS, "What the grammar reads is answered; off: the ranker's likeliest, if that is sure",
+        "grammar-first", RESULTS, "What the grammar reads is answered from a smaller chance on than what the network "
+        "reads alone; off: from the same chance on",
         (Swap(results_decision, "answered_at_once", _by_chance),),
     ),
     Ingredient(

@@ -7,34 +7,32 @@ from collections.abc import Sequence
 
 from mirror.language.ranking.results_evidence import ResultsCandidate
 
-# From this chance on a reading of the network is answered at once, or told beside one of the grammar's: of such open
-# wordings about one in thirty is read wrongly.
-AT_ONCE = 0.97
+# From this chance on the likeliest reading is answered at once: one of the grammar, which takes in every word, and one
+# of the network alone.
+GRAMMAR_AT_ONCE, AT_ONCE = 0.4, 0.9
 # A first reading below this chance is not shown, nor another one beside it.
-SHOWN, BESIDE = 0.15, 0.02
+SHOWN, BESIDE = 0.1, 0.02
 # The same, where a word of the question names nothing and was never learnt.
-SHOWN_STRANGE = 0.6
-MOST_CHOICES = 3
-# Beside the choices of the grammar.
-WITH_CHOICES, MOST_BESIDE = 0.5, 2
+SHOWN_STRANGE = 0.3
+MOST_CHOICES = 4
+# Beside an answer of the grammar, and beside its choices.
+BESIDE_ANSWER, WITH_CHOICES, MOST_BESIDE = 0.3, 0.5, 2
 
 
 def answered_at_once(found: Sequence[ResultsCandidate]) -> ResultsCandidate | None:
-    """The reading that is answered without asking; None where none is sure enough. `found` has the likeliest first.
-
-    The grammar takes in every word or refuses: what it reads is answered.
-    """
-    grammars = next((c for c in found if c.by_grammar), None)
-    if grammars or not found:
-        return grammars
+    """The reading that is answered without asking; None where none is sure enough. `found` has the likeliest first."""
+    if not found:
+        return None
     best = found[0]
+    if best.by_grammar:
+        return best if best.chance >= GRAMMAR_AT_ONCE else None
     sure = best.chance >= AT_ONCE and best.sure_benchmark and not best.features.get("strange")
     return best if sure and not best.empty else None
 
 
 def told_beside(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
-    """What the network is sure of where the grammar reads otherwise."""
-    return [c for c in found[:1] if not c.by_grammar and c.chance >= AT_ONCE and not c.empty]
+    """What else a question that is answered may well mean."""
+    return [c for c in found[1:] if c.chance >= BESIDE_ANSWER and not c.empty][:MOST_BESIDE]
 
 
 def shown(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
@@ -56,10 +54,12 @@ def hang_on_rows(found: Sequence[tuple[ResultsCandidate, ResultsCandidate]]) -> 
         found: each reading as it is if it has rows, and as it is if it has none, with its chance.
     """
     most = [max(one.chance, other.chance) for one, other in found]
-    if any(one.by_grammar for one, _ in found):  # another is told beside it where it is sure and comes first
-        sure = [p >= AT_ONCE and not one.by_grammar for p, (one, _) in zip(most, found, strict=True)]
-        return [any(sure) and (s or one.by_grammar) for s, (one, _) in zip(sure, found, strict=True)]
     strange = any(one.features.get("strange") for one, _ in found)
     if max(most) < (SHOWN_STRANGE if strange else SHOWN):
         return [False] * len(found)
+    for place, pair in enumerate(found):
+        least = min(c.chance for c in pair)
+        others = max((p for i, p in enumerate(most) if i != place), default=0.0)
+        if pair[0].by_grammar and least >= GRAMMAR_AT_ONCE and least > others:  # it is answered, with rows or without
+            return [i != place and p >= BESIDE_ANSWER for i, p in enumerate(most)]
     return [p >= BESIDE for p in most]

@@ -1,5 +1,6 @@
 """What speaks for a reading of a question over the results and against it, as numbers that the ranker weighs."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,6 +29,7 @@ class ResultsCandidate:
         sure_benchmark: whether one benchmark is named or has clearly most to say.
         by_grammar: whether the grammar reads so.
         second: what the network says; None where it does not read so.
+        score: the logarithm of the probability that the network gives the form; None where it cannot say it.
         empty: whether there are no rows.
         features: what speaks for it and against it, by name.
         chance: how likely it is what was asked, from 0 to 1.
@@ -39,6 +41,7 @@ class ResultsCandidate:
     sure_benchmark: bool = True
     by_grammar: bool = False
     second: SecondResultsReading | None = None
+    score: float | None = None
     empty: bool = False
     features: dict[str, float] = field(default_factory=dict)
     chance: float = 0.0
@@ -68,7 +71,7 @@ def with_results_evidence(found: Sequence[ResultsCandidate], items: Items, gramm
 def _features(
     one: ResultsCandidate, scores: Sequence[float], support: "_Support", items: Items, grammar: str
 ) -> dict[str, float]:
-    score = max(one.second.score, _NO_SCORE) if one.second else _NO_SCORE
+    score = _NO_SCORE if one.score is None else max(one.score, _NO_SCORE)
     others = [s for s in scores if not one.second or s != one.second.score]
     spec = one.asked
     told: dict[str, Any] = {
@@ -79,7 +82,9 @@ def _features(
         "both": one.by_grammar and one.second is not None,
         "notes": min(len(spec.notes), 3) if one.by_grammar else 0,
         "network": one.second is not None,
+        "unsayable": one.score is None,
         "score": score,
+        "probability": math.exp(score),
         "ahead": min(max(score - max(others, default=_NO_SCORE), -4.0), 4.0),
         "best": bool(scores) and score == scores[0],
         "best score": max(scores[0], _NO_SCORE) if scores else _NO_SCORE,

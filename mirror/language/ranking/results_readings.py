@@ -14,7 +14,7 @@ from mirror.language.ranking.results_evidence import ResultsCandidate, is_about_
 from mirror.language.ranking.settled_benchmark import has_rows, settle, settled_ways
 from mirror.language.second.items import Items
 from mirror.language.second.results_items import results_items
-from mirror.language.second.results_reader import SecondResultsReading, second_results_readings
+from mirror.language.second.results_reader import SecondResultsReading, score_of, second_results_readings
 from mirror.query.check import SpecError, check
 from mirror.query.errors import Ambiguity, NotUnderstood, Refusal
 from mirror.query.sql import compile_sql
@@ -121,9 +121,17 @@ def _by_both(read: _Read, question: str, sandbox: Sandbox) -> list[ResultsCandid
     if is_about_results(read.items):
         for reading in second_results_readings(read.items, read.profile, MOST):
             for sql, candidate in _ways(reading, question, sandbox):
-                known = found.get(sql, candidate)
-                found[sql] = replace(known, second=known.second or reading)
-    return list(found.values())
+                known = found.setdefault(sql, candidate)
+                if known.second is None:
+                    found[sql] = replace(known, second=reading, score=reading.score)
+    return [_scored(c, read) for c in found.values()]
+
+
+def _scored(candidate: ResultsCandidate, read: _Read) -> ResultsCandidate:
+    """One of the grammar alone with what the network would give it."""
+    if candidate.second:
+        return candidate
+    return replace(candidate, score=score_of(candidate.asked, read.items, read.profile))
 
 
 def _with_chances(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
@@ -150,6 +158,9 @@ def _ways(reading: SecondResultsReading, question: str, sandbox: Sandbox) -> Ite
         ways, sure = settled_ways(reading.asked, question, sandbox)
         for asked, spec in ways:
             check(spec)
-            yield compile_sql(spec), ResultsCandidate(asked, spec, sure_benchmark=sure, second=reading)
+            yield (
+                compile_sql(spec),
+                ResultsCandidate(asked, spec, sure_benchmark=sure, second=reading, score=reading.score),
+            )
     except (Refusal, Ambiguity, SpecError, QueryError, KeyError):
         return

@@ -89,14 +89,14 @@ def has_rows(answer: Answer) -> bool:
 def test_a_newcomers_question_is_about_the_benchmark_that_is_meant(question: str, benchmark: str, box: Sandbox) -> None:
     answer = asked(question, box)
     if answer.status == "ambiguous":  # two have about as much to say: what is meant is one click away
-        answers = [asked(choice, box) for choice in answer.suggestions]
+        answers = [ask(choice, box, use_model=False, after=answer) for choice in answer.suggestions]
         answer = next(a for a in answers if told_of(a) == {benchmark})
     assert has_rows(answer), answer.summary
     assert told_of(answer) == {benchmark}
 
 
 def test_most_of_them_are_answered_at_once(box: Sandbox) -> None:
-    assert sum(has_rows(asked(question, box)) for question in QUESTIONS) >= len(QUESTIONS) - 6
+    assert sum(has_rows(asked(question, box)) for question in QUESTIONS) >= len(QUESTIONS) - 7
 
 
 @pytest.mark.parametrize("question", NOT_ANSWERED)

@@ -18,7 +18,7 @@ LOWEST = QuerySpec("best", (MEMORY,), ("method",), filters=(Filter("auc", ">=", 
             LOWEST,
             "Show the lowest mean memory (MB) by method where AUC ≥ 0.8",
         ),
-        (QuerySpec("count", dimensions=("method",), distinct="method"), "Count the trials by method"),
+        (QuerySpec("count", dimensions=("method",), distinct="method"), "List the different method"),
         (
             QuerySpec("rows", source="history", order=(Order("started_at", True),), limit=5),
             "List the trials, repeats too, the newest first, only the first 5",

@@ -48,8 +48,8 @@ def test_an_answer_about_results_loads_little(results_file: Path, tmp_path: Path
     asking, running = loaded(tmp_path, "ask", "memory vs AUC at compression 0.1", "--db", str(results_file))
     assert {"duckdb", "yaml"} <= asking
     assert asking & (SLOW | {"pyarrow", "sqlglot"}) == set()  # the second reader is numpy
-    assert {"duckdb", "pyarrow"} <= running
-    assert running & (SLOW | {"numpy", "sqlglot"}) == set()
+    assert "duckdb" in running
+    assert running & (SLOW | {"numpy", "pyarrow", "sqlglot"}) == set()  # a small file is copied by DuckDB alone
 
 
 def test_an_answer_about_other_data_loads_little(tmp_path: Path) -> None:
