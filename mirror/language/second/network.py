@@ -82,9 +82,10 @@ class Network:
 
     def encoded(self, items: Items) -> np.ndarray:
         """(items, width): what the encoder makes of the items, standardized; kept for the same items asked again."""
-        if self._kept is None or self._kept[0] is not items:
-            self._kept = (items, self._encoded(items))
-        return self._kept[1]
+        kept = self._kept  # another thread may set it meanwhile
+        if kept is None or kept[0] is not items:
+            self._kept = kept = (items, self._encoded(items))
+        return kept[1]
 
     def _encoded(self, items: Items) -> np.ndarray:
         layers, tokens = self.layers, len(items.tokens)
