@@ -78,7 +78,8 @@ def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
             different.append(other)
         seen.append(others)
     shown = different[:MOST_CHOICES]
-    if kept := next((c for c in different[MOST_CHOICES:] if _says_all(c, AS_NAMED)), None):
+    kept = next((c for c in different if _says_all(c, AS_NAMED)), None)
+    if kept and kept not in shown:
         shown[-1] = kept  # what the words plainly say is among the choices
     return Decision("show", tuple(shown), tuple(skipped))
 

@@ -159,10 +159,12 @@ def _by_both(question: str, sandbox: Sandbox, now: datetime | None, so_far: Read
         beside = proposals(unlike(shown_with_choices(found), meant)[:MOST_BESIDE])
         raise Shown(beside, cause) if beside else cause
     if best := answered_at_once(found):
-        beside = proposals(unlike(told_beside(found), [best.asked]))
+        beside = proposals(told_beside([c for c in found if c is best or unlike([c], [best.asked])]))
         return replace(so_far, asked=best.asked, spec=best.spec, others=best.others, proposals=beside)
     if offered := proposals(shown(found)):
         raise Shown(offered)
+    if grammars := next((c for c in found if c.by_grammar), None):  # all is understood, and there is nothing of it
+        return replace(so_far, asked=grammars.asked, spec=grammars.spec, others=grammars.others)
     raise cause or Refusal(NOT_CLEAR)
 
 

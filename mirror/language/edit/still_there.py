@@ -16,7 +16,7 @@ def missing(asked: Asked, database: Database) -> tuple[str, ...]:
     there = {r.name for r in database.relations}
     places = [(p.table, p.column) for p in parts_of(asked, ColumnRef) if p.table in there]
     lost = [t for t in tables if t not in there]
-    lost += [f"{table}.{column}" for table, column in places if known.get((table, column)) in (None, "other")]
+    lost += [f"{table}.{column}" for table, column in places if (table, column) not in known]
     numbers = [f for m in parts_of(asked, Measure) if m.aggregate in _OF_NUMBERS for f in m.factors]
     numbers += [p.place for p in parts_of(asked, Predicate) if not p.bucket and any(map(_is_number, p.plain))]
     lost += [f"{p.table}.{p.column}" for p in numbers if known.get((p.table, p.column)) == "text"]

@@ -15,7 +15,7 @@ SHOWN, BESIDE = 0.1, 0.02
 # The same, where a word of the question names nothing and was never learnt.
 SHOWN_STRANGE = 0.3
 MOST_CHOICES = 4
-# Beside an answer of the grammar, and beside its choices.
+# Beside an answer, and beside the choices of the grammar.
 BESIDE_ANSWER, WITH_CHOICES, MOST_BESIDE = 0.3, 0.5, 2
 
 

@@ -121,17 +121,15 @@ def _by_both(read: _Read, question: str, sandbox: Sandbox) -> list[ResultsCandid
     if is_about_results(read.items):
         for reading in second_results_readings(read.items, read.profile, MOST):
             for sql, candidate in _ways(reading, question, sandbox):
-                known = found.setdefault(sql, candidate)
-                if known.second is None:
-                    found[sql] = replace(known, second=reading, score=reading.score)
+                known = found.get(sql, candidate)
+                found[sql] = replace(known, second=known.second or reading)
     return [_scored(c, read) for c in found.values()]
 
 
 def _scored(candidate: ResultsCandidate, read: _Read) -> ResultsCandidate:
-    """One of the grammar alone with what the network would give it."""
-    if candidate.second:
-        return candidate
-    return replace(candidate, score=score_of(candidate.asked, read.items, read.profile))
+    """With the probability that the network gives it, whoever reads so."""
+    second = candidate.second
+    return replace(candidate, score=second.score if second else score_of(candidate.asked, read.items, read.profile))
 
 
 def _with_chances(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
@@ -158,9 +156,6 @@ def _ways(reading: SecondResultsReading, question: str, sandbox: Sandbox) -> Ite
         ways, sure = settled_ways(reading.asked, question, sandbox)
         for asked, spec in ways:
             check(spec)
-            yield (
-                compile_sql(spec),
-                ResultsCandidate(asked, spec, sure_benchmark=sure, second=reading, score=reading.score),
-            )
+            yield compile_sql(spec), ResultsCandidate(asked, spec, sure_benchmark=sure, second=reading)
     except (Refusal, Ambiguity, SpecError, QueryError, KeyError):
         return

@@ -1,5 +1,6 @@
 """The trained network in numpy: items in, the likeliest lines of actions out, by a beam over the grammar."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -77,7 +78,7 @@ class Network:
         return _Beam(self.language, items, Decoder(self, self.encoded(items), beam), beam).lines()
 
     def score(self, items: Items, line: Sequence[Action]) -> float:
-        """The logarithm of the probability of a line that the language allows."""
+        """The logarithm of the probability of a line."""
         return _Beam(self.language, items, Decoder(self, self.encoded(items), 1), 1).score(line)
 
     def encoded(self, items: Items) -> np.ndarray:
@@ -190,10 +191,13 @@ class _Beam:
         return sorted(done, key=lambda d: -d.score)[: self._width]
 
     def score(self, line: Sequence[Action]) -> float:
-        """The logarithm of the probability of one line."""
+        """The logarithm of the probability of one line; minus infinity for one that the language does not allow."""
         total, state, last = 0.0, State(), Action("")
         for action in line:
-            scores = self._scores(self._decoder.next([last]), [self._language.allowed(state, self._there)])
+            allowed = self._language.allowed(state, self._there)
+            if action.word not in allowed:
+                return -math.inf
+            scores = self._scores(self._decoder.next([last]), [allowed])
             at = len(self._language.words) + action.item if action.item >= 0 else self._language.word_at[action.word]
             total += float(scores[0, at])
             state, last = self._language.step(state, action.word), action

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from mirror.language.second.layers import softmax_of
+
 BASE = Path(__file__).with_name("text.npz")
 PREFIX = "text."  # of the names of what a reader has learnt
 WIDTH, HEADS, MOST_PIECES = 384, 12, 128
@@ -123,11 +125,7 @@ class _Layer:
         """(pieces, WIDTH)."""
         n = len(x)
         qkv = (x @ self.qkv + self.qkv_bias).reshape(n, 3, HEADS, -1).transpose(1, 2, 0, 3)
-        scores = qkv[0] @ qkv[1].swapaxes(1, 2)
-        scores -= scores.max(-1, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(-1, keepdims=True)
-        seen = (scores @ qkv[2]).swapaxes(0, 1).reshape(n, WIDTH)
+        seen = (softmax_of(qkv[0] @ qkv[1].swapaxes(1, 2)) @ qkv[2]).swapaxes(0, 1).reshape(n, WIDTH)
         x = _normed(x + seen @ self.o + self.o_bias, *self.n1)
         return _normed(x + _gelu(x @ self.a + self.a_bias) @ self.b + self.b_bias, *self.n2)
 

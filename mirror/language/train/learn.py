@@ -147,5 +147,5 @@ class Learner:
         weights = {name: w.numpy().astype(np.float16) for name, w in self.network.state_dict().items()}
         words = sorted(self.vocabulary, key=lambda word: self.vocabulary[word])
         temporary = path.with_suffix(".part.npz")
-        np.savez_compressed(temporary, vocabulary=np.array("\n".join(words)), **weights)
+        np.savez(temporary, vocabulary=np.array("\n".join(words)), **weights)
         temporary.replace(path)

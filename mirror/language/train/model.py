@@ -129,7 +129,10 @@ class SecondReader(nn.Module):
         )
         if self.text is not None and self.context is not None:
             said = self.context(self.text(batch["pieces"], batch["share"], batch["seen"]))
-            x = torch.cat([x[:, : said.shape[1]] + said, x[:, said.shape[1] :]], 1)
+            is_word = (
+                batch["places"][:, : said.shape[1], None] < MOST_TOKENS
+            )  # a shorter question has other items there
+            x = torch.cat([x[:, : said.shape[1]] + said * is_word, x[:, said.shape[1] :]], 1)
         x = self.drop(x)
         hidden = batch["hidden"][:, None]
         # What relations add in all layers is looked up at once, which takes a third of the time.

@@ -64,6 +64,27 @@ def test_numpy_computes_what_torch_does(tmp_path: Path) -> None:
             assert np.allclose(logits[may], wanted[at][may], atol=5e-3)  # torch rounds words in context
 
 
+def test_a_question_is_read_alike_whoever_shares_its_batch(tmp_path: Path) -> None:
+    short, long = sorted(_examples(QUESTIONS[:8]), key=lambda e: len(e.items.tokens))[:: len(QUESTIONS[:8]) - 1]
+    assert len(short.items.tokens) < len(long.items.tokens)
+    learner = _learner([short, long], tmp_path)
+    learner.network.eval()
+    torch.nn.init.normal_(learner.network.context.bias)
+    alone, beside = (
+        batch_of(
+            [arrays_of(e, learner.vocabulary, RESULTS_LANGUAGE, TEXT) for e in examples],
+            0.0, np.random.default_rng(0), TEXT,
+        )
+        for examples in ([short], [short, long])
+    )  # fmt: skip
+    with torch.no_grad():
+        one, other = learner.network(alone)[0], learner.network(beside)[0, : len(short.line)]
+    words = len(RESULTS_LANGUAGE.words)
+    assert torch.allclose(one[:, :words], other[:, :words], atol=0.02)  # torch rounds words in context
+    items = one.shape[1] - words
+    assert torch.allclose(one[:, words:], other[:, words : words + items], atol=0.02)
+
+
 def test_a_line_has_the_same_score_alone_as_in_the_beam(tmp_path: Path) -> None:
     examples = _examples(QUESTIONS[:2])
     _learner(examples, tmp_path).write(tmp_path / "weights.npz")

@@ -81,6 +81,7 @@ def test_numpy_computes_what_torch_does() -> None:
 
 
 def test_words_that_mean_alike_are_alike() -> None:
+    pytest.importorskip("torch", reason="torch is needed for training alone")
     from mirror.language.train.pretrained import TextLayers
 
     encoder = TextEncoder({name: w.numpy().astype(np.float16) for name, w in TextLayers().state_dict().items()})
