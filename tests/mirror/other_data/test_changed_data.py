@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from mirror.answer.other_data import OtherData
 from mirror.answer.proposal import Proposal
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.kind import find_other_data
+from mirror.language.edit.still_there import missing
+from mirror.query.other_data.form import Asked, ColumnRef
 from mirror.query.other_data.form_text import asked_of
 
 SALES = ("CREATE TABLE sales (id INTEGER PRIMARY KEY, kind VARCHAR, amount DOUBLE)", (1, "a", 2.5), (2, "b", 4.0))
@@ -144,3 +147,20 @@ def test_a_file_that_was_other_data_is_never_taken_for_results_once_it_is_gone(p
     later = ask("how many trials", db=str(path), after=first)
     assert (later.status, later.table) == ("error", None)
     assert not path.exists()
+
+
+def test_a_key_of_any_type_is_still_there(tmp_path: Path) -> None:
+    made = tmp_path / "visits.duckdb"
+    write(
+        made, "CREATE TABLE visits (id UUID PRIMARY KEY, amount DOUBLE)", ("5b3a1c9e-0000-4000-8000-000000000001", 2.0)
+    )
+    location = find_other_data(str(made))
+    assert location
+    source = shared(location)
+    try:
+        database = source.schema()
+        asked = Asked("visits", columns=(ColumnRef("visits", "id"),))
+        assert missing(asked, database) == ()
+        assert missing(replace(asked, columns=(ColumnRef("visits", "gone"),)), database) == ("visits.gone",)
+    finally:
+        source.close()
