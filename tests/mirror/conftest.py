@@ -11,7 +11,9 @@ from bench_engine.trial import Trial
 from db.columns import AXES
 from db.record import Record
 from db.store import Store
+from mirror.answer import readers
 from mirror.data.process.sandbox import Sandbox
+from mirror.language.ranking.results_evidence import ResultsCandidate
 from mirror.schema.profile import Profile
 
 DATASETS = {"frappe": 0.93, "ml-206k": 0.79, "synthetic": 0.75}
@@ -147,3 +149,14 @@ def box(results_file: Path) -> Iterator[Sandbox]:
 def profile(box: Sandbox) -> Profile:
     """What the seeded results hold."""
     return box.schema()
+
+
+@pytest.fixture
+def grammar_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what becomes of the grammar's reading: where it has one, that is taken, however likely it is."""
+    chosen = readers.answered_at_once
+
+    def grammars(found: list[ResultsCandidate]) -> ResultsCandidate | None:
+        return next((c for c in found if c.by_grammar), None) or chosen(found)
+
+    monkeypatch.setattr(readers, "answered_at_once", grammars)

@@ -4,13 +4,13 @@ from datetime import datetime
 
 import pytest
 
-from mirror.answer import readers
 from mirror.answer.answer import Answer
 from mirror.answer.answering import ask, run_sql
 from mirror.chart.draw.figure import draw
 from mirror.data.process.sandbox import Sandbox
-from mirror.language.ranking.results_evidence import ResultsCandidate
 from mirror.runs.listing import choices, trials
+
+pytestmark = pytest.mark.usefixtures("grammar_first")  # what becomes of its reading is tested
 
 NOW = datetime(2026, 11, 20, 15, 24)
 M1, M2 = "laptop (m1)", "laptop (m2)"
@@ -21,17 +21,6 @@ Row = dict[str, object]
 def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("MIRROR_LLM_BASE_URL", "MIRROR_LLM_MODEL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture(autouse=True)
-def grammar_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is tested is what becomes of a reading, and not which one is taken: that of the grammar is."""
-    chosen = readers.answered_at_once
-
-    def grammars(found: list[ResultsCandidate]) -> ResultsCandidate | None:
-        return next((c for c in found if c.by_grammar), None) or chosen(found)
-
-    monkeypatch.setattr(readers, "answered_at_once", grammars)
 
 
 def answered(question: str, box: Sandbox) -> tuple[Answer, list[Row]]:

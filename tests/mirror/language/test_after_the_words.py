@@ -8,6 +8,8 @@ from mirror.data.process.sandbox import Sandbox
 from mirror.query.spec import Filter, Metric, QuerySpec
 from mirror.query.sql import compile_sql
 
+pytestmark = pytest.mark.usefixtures("grammar_first")  # what becomes of its reading is tested
+
 
 def answered(question: str, box: Sandbox) -> Answer:
     answer = ask(question, sandbox=box, use_model=False)

@@ -14,6 +14,8 @@ from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.spec import Filter
 
+pytestmark = pytest.mark.usefixtures("grammar_first")  # what becomes of its reading is tested
+
 # (rows, dim, compression) -> duplicate rows of hashed, hashed_block and double_hash; hashed_mix64 has none.
 SETTINGS = {
     (20_000, 16, 0.03): (3_800, 11_000, 1_000),

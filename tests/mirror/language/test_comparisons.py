@@ -9,6 +9,8 @@ from mirror.language.grammar import grammar
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import Filter
 
+pytestmark = pytest.mark.usefixtures("grammar_first")  # what becomes of its reading is tested
+
 
 def answered(question: str, box: Sandbox) -> Answer:
     answer = ask(question, sandbox=box, use_model=False)

@@ -13,6 +13,8 @@ from mirror.query.errors import Refusal
 from mirror.query.spec import Filter, QuerySpec
 from mirror.schema.profile import Profile
 
+pytestmark = pytest.mark.usefixtures("grammar_first")  # what becomes of its reading is tested
+
 
 def spec(question: str, profile: Profile) -> QuerySpec:
     return grammar.parse(question, profile)

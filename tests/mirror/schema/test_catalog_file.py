@@ -11,6 +11,8 @@ from mirror.language.grammar import lexicon
 from mirror.schema import catalog
 from mirror.schema.catalog_file import CatalogError, read
 
+pytestmark = pytest.mark.usefixtures("grammar_first")  # what becomes of its reading is tested
+
 
 def _forget() -> None:
     for cached in (catalog.words, catalog.entries, lexicon._lexicon):
