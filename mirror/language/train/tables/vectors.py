@@ -5,7 +5,6 @@ packages of the extra `train`, and is run once: `python -m mirror.language.train
 """
 
 import gzip
-import importlib.util
 from collections import defaultdict
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from mirror.language.reading.lexemes import stem
 from mirror.language.second.likeness import save
+from mirror.language.train.tables.packages import folder_of
 
 MOST_WORDS, AXES = 60_000, 96
 _WEIGHTS, _TOKENIZER = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
@@ -24,11 +24,11 @@ def write(path: Path) -> int:
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
 
-    folder = _folder("wordllama")
+    folder = folder_of("wordllama")
     (vectors,) = load_file(folder / _WEIGHTS).values()
     vectors = vectors.astype(np.float32)
     tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
-    with gzip.open(_folder("wordfreq") / "data/large_en.msgpack.gz") as file:
+    with gzip.open(folder_of("wordfreq") / "data/large_en.msgpack.gz") as file:
         buckets = msgpack.load(file, raw=False)  # the n-th holds words of frequency 10 ** (-n / 100)
     sums: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(vectors.shape[1], np.float32))
     often = [(word, 10 ** (-n / 100)) for n, words in enumerate(buckets[1:]) for word in words if word.isalpha()]
@@ -41,10 +41,3 @@ def write(path: Path) -> int:
     axes = np.linalg.svd(table - table.mean(0), full_matrices=False)[2][:AXES]
     save(path, names, (table - table.mean(0)) @ axes.T)
     return len(names)
-
-
-def _folder(package: str) -> Path:
-    found = importlib.util.find_spec(package)
-    if found is None or not found.submodule_search_locations:
-        raise ImportError(f"The package {package} is missing: pip install 'mirror-bench[train]'.")
-    return Path(found.submodule_search_locations[0])
