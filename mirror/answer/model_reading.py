@@ -17,7 +17,7 @@ from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.other_data_process import OtherDataSource
 from mirror.language.edit.edited import SeveralEdits, edited
-from mirror.model.llm import Declined, LlmError, LlmFrontEnd
+from mirror.model.llm import Declined, LlmError
 from mirror.model.other_data_llm import AskedBack, Chosen, write_sql
 from mirror.model.other_data_prompt import Before
 from mirror.query.agreement import Agreement
@@ -59,11 +59,6 @@ class Embedded:
     read: Callable[[str, datetime, Answer | None], Answer]
     of_form: Callable[[str, Asked], Answer]
     forms: Callable[[str, datetime], Sequence[Asked]]
-
-
-def configured() -> bool:
-    """Whether a language model is set up; nothing is contacted."""
-    return LlmFrontEnd.configured()
 
 
 def answer_of(question: str, now: datetime, after: Answer | None, embedded: Embedded) -> Answer:

@@ -32,6 +32,7 @@ from mirror.language.ranking.candidate import Candidate, NotRun, Rows
 from mirror.language.ranking.candidates import candidates
 from mirror.language.reading.covers import covers_of, linker_of
 from mirror.language.reading.reading import check_said, why_unread
+from mirror.model.model_setting import configured
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.kept.habits import Habits
 from mirror.query.kept.same_question import same_words
@@ -97,7 +98,7 @@ class OtherData:
         note = " ".join(filter(None, (note, self.habits.note, stale)))
         if recalled:
             return replace(recalled, note=" ".join(filter(None, (note, recalled.note))))
-        if use_model and model_reading.configured():
+        if use_model and configured():
             embedded = model_reading.Embedded(self, self.source, self._database, self._read, self._of_form, self._forms)
             answer = model_reading.answer_of(question, now, after, embedded)
         else:

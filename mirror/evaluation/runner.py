@@ -21,7 +21,7 @@ from mirror.evaluation.foreign_databases import ForeignDatabase, ForeignError, F
 from mirror.evaluation.golds import Golds
 from mirror.evaluation.questions import Question
 from mirror.evaluation.scoring import GoldAnswers, GoldTables, Outcome, Verdict, score, worst
-from mirror.model.llm import LlmFrontEnd
+from mirror.model.model_setting import configured
 
 Engine = Literal["grammar", "llm"]
 Progress = Callable[[int, int], None]
@@ -86,7 +86,7 @@ def run(
 
     Raises NoModelError, ForeignError, and HeldOutError for what fails over a question that nobody may see.
     """
-    if engine == "llm" and not LlmFrontEnd().configured():
+    if engine == "llm" and not configured():
         raise NoModelError("No language model is configured: set MIRROR_LLM_MODEL (docs/settings.md).")
     scored = []
     with Asking(engine, fixtures) as asking:

@@ -19,12 +19,11 @@ from mirror.model.conversation import (
     reason_of,
 )
 from mirror.model.free_sql import WrittenSql
-from mirror.model.model_setting import configured
 from mirror.query.check import SpecError
 from mirror.query.saved import SavedQuestion
 from mirror.query.spec import QuerySpec
 
-__all__ = ["Declined", "LlmError", "LlmFrontEnd", "LlmReading", "NeedsSql", "SqlReading", "configured"]
+__all__ = ["Declined", "LlmError", "LlmFrontEnd", "LlmReading", "NeedsSql", "SqlReading"]
 
 # What models write for the three words of `answer_by`.
 _WAYS = {"form": "form", "query": "form", "sql": "sql", "neither": "neither", "none": "neither", "nothing": "neither"}
@@ -39,11 +38,6 @@ class LlmFrontEnd:
 
     The model sees the catalogue, distinct values and saved questions, never rows of results.
     """
-
-    @staticmethod
-    def configured() -> bool:
-        """Whether a model is set up; nothing is contacted."""
-        return configured()
 
     def read(
         self,

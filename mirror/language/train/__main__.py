@@ -27,7 +27,7 @@ from mirror.language.train.phrases import examples as worded_by_rules
 from mirror.language.train.rank import fit
 from mirror.language.train.results_judged import counted, results_judged
 from mirror.language.train.results_wordings import for_ranking as for_results_ranking
-from mirror.language.train.results_wordings import not_here, results_examples, results_wordings
+from mirror.language.train.results_wordings import not_here, read_by_rules, results_examples, results_wordings
 from mirror.language.train.tables import text_base, vectors
 from mirror.language.train.wordings import database_of, for_ranking, for_reading, wordings
 
@@ -92,17 +92,21 @@ def _results(folder: Path) -> None:
     """The second reader of the results, which goes on from that of other data, and its ranker."""
     worded = list(results_wordings())
     learnt = [w for w in worded if not for_results_ranking(w)]
+    by_rules = [w for w in read_by_rules() if not for_results_ranking(w)]
     examples = list(results_examples(learnt, _VARIANTS))
     checked = list(results_examples([w for w in worded if for_results_ranking(w)]))
     _log.info("%d examples to learn, %d to check by", len(examples), len(checked))
     learner = Learner(vocabulary(examples, _LEAST_IN_RESULTS), folder, RESULTS_LANGUAGE, in_context=True)
     learner.begin_with(network.WEIGHTS, ASKED)
     learner.fit(Part("results", examples, _RESULTS_EPOCHS, least_kept=_LEAST_KEPT), checked)
+    examples += results_examples(by_rules, _VARIANTS, seed=1)
+    learner.fit(Part("results and rules", examples, _RESULTS_EPOCHS, least_kept=_LEAST_KEPT), checked)
     learner.write(RESULTS_WEIGHTS)
     card = {
         "written": date.today().isoformat(),
         "queries": len({w.query for w in learnt}),
         "wordings": len(learnt),
+        "by rules": len(by_rules),
         "variants": _VARIANTS,
     }
     RESULTS_WEIGHTS.with_suffix(".json").write_text(json.dumps(card, indent=1) + "\n")

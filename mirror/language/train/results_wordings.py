@@ -2,8 +2,9 @@
 
 `results/NAME.yaml` lists queries as `mirror.language.train.spec_text` writes them, each with its wordings by voice, and
 `results/NAME_not_here.txt` questions that results cannot answer. They were written for results that hold what
-`results/profile.json` says. Questions of the evaluation are none of them. Of so many queries one is not learnt from:
-the ranker is fitted on those.
+`results/profile.json` says. `results/by_rules.txt` holds questions in the words that the grammar knows, which ask for
+what the grammar reads. Questions of the evaluation are none of them. Of so many queries one is not learnt from: the
+ranker is fitted on those.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from mirror.language.grammar import grammar
 from mirror.language.second.action_language import Inexpressible
 from mirror.language.second.results_actions import ResultsWriter
 from mirror.language.second.results_items import results_items
@@ -24,6 +26,7 @@ from mirror.language.train.batches import Example
 from mirror.language.train.judged import NOW
 from mirror.language.train.spec_text import asked_of
 from mirror.language.train.variants.results_variants import ResultsWording, other_results, variant
+from mirror.query.errors import Ambiguity, Refusal
 from mirror.schema.profile import Profile
 
 _FOLDER, _SEALED = (Path(__file__).with_name(name) for name in ("results", "results_sealed"))
@@ -40,6 +43,14 @@ def results_wordings(sealed: bool = False) -> Iterator[ResultsWording]:
         asked = asked_of(query["form"])
         for voice, text in query["ask"].items():
             yield ResultsWording(str(query["id"]), voice, str(text), asked)
+
+
+def read_by_rules() -> Iterator[ResultsWording]:
+    """Questions in the grammar's words, with the forms that it gives them: the network learns to read them too."""
+    results = worded_for()
+    for i, text in enumerate((_FOLDER / "by_rules.txt").read_text().splitlines()):
+        with suppress(Refusal, Ambiguity):
+            yield ResultsWording(f"rules{i}", "rules", text, grammar.parse(text, results, NOW))
 
 
 def not_here(sealed: bool = False) -> list[str]:
@@ -65,12 +76,12 @@ def worded_for() -> Profile:
     return Profile.from_dict(json.loads((_FOLDER / "profile.json").read_text()))
 
 
-def results_examples(wordings: Sequence[ResultsWording], variants: int = 0) -> Iterator[Example]:
+def results_examples(wordings: Sequence[ResultsWording], variants: int = 0, seed: int = 0) -> Iterator[Example]:
     """Each wording over the results that it was written for, and so many variants of it over other results.
 
     Those that no line of actions says are left out.
     """
-    own, rng = worded_for(), random.Random(0)
+    own, rng = worded_for(), random.Random(seed)
     for wording in wordings:
         with suppress(Inexpressible):
             yield _example(wording, own)

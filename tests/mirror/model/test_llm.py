@@ -30,6 +30,7 @@ from db.installation import ROOT
 from mirror.model.chat_server import LlmError, ServerSettings
 from mirror.model.llm import Declined, LlmFrontEnd, LlmReading, NeedsSql
 from mirror.model.llm_prompt import _EXAMPLES, answer_of
+from mirror.model.model_setting import configured
 from mirror.query.errors import Refusal
 from mirror.query.saved import SavedQuestion
 from mirror.query.spec import Filter, Metric, QuerySpec
@@ -555,7 +556,7 @@ def test_configured(monkeypatch, model, url, key, expected):
     monkeypatch.setenv("MIRROR_LLM_MODEL", model)
     monkeypatch.setenv("MIRROR_LLM_BASE_URL", url)
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    assert LlmFrontEnd().configured() is expected
+    assert configured() is expected
     if not expected:
         assert error_of().startswith("No language model is set up: set MIRROR_LLM_MODEL")
 
@@ -596,8 +597,9 @@ def test_a_lone_surrogate_in_the_question_is_harmless(server):
 
 def test_the_package_is_imported_only_when_used():
     code = (
-        "import sys, mirror.answer.answering, mirror.model.llm_summary\nfrom mirror.model.llm import LlmFrontEnd\n"
-        "LlmFrontEnd().configured()\n"
+        "import sys, mirror.answer.answering, mirror.model.llm_summary\n"
+        "from mirror.model.model_setting import configured\n"
+        "configured()\n"
         "sys.exit('openai' in sys.modules or 'httpx2' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
