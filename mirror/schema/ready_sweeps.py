@@ -10,6 +10,7 @@ from db import installation
 from mirror.table.values import Value
 
 _FOLDER = installation.path("sweeps")
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def measuring(column: str, value: Value, folder: Path = _FOLDER) -> dict[str, tuple[str, ...]]:
@@ -34,9 +35,9 @@ def _parts(path: Path) -> tuple[dict[str, Any], ...]:
         return ()
 
 
-@lru_cache(maxsize=256)  # a question waits 10 ms for each file that is read anew
+@lru_cache(maxsize=256)
 def _read(path: Path, changed_ns: int, size: int) -> tuple[dict[str, Any], ...]:
-    return tuple(d for d in yaml.safe_load_all(path.read_text(encoding="utf-8")) if isinstance(d, dict))
+    return tuple(d for d in yaml.load_all(path.read_text(encoding="utf-8"), _Loader) if isinstance(d, dict))
 
 
 def _values(part: dict[str, Any], column: str) -> list[Any]:
