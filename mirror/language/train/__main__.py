@@ -35,6 +35,7 @@ _log = logging.getLogger(__name__)
 _LEAST, _LEAST_IN_RESULTS = 30, 8  # how often a stem must be there to have a place of its own
 _RESULTS_EPOCHS, _VARIANTS = 3, 1
 _LEAST_KEPT = 0.05  # of the items over the results that are not pointed at
+_FEW = 3  # of so many questions in the grammar's words the ranker learns from one: the grammar reads all of these
 _BY_RULES, _TO_RANK = 160, 40  # questions per database, to learn reading and ranking from
 
 
@@ -149,6 +150,7 @@ def _ranker() -> None:
 def _results_ranker() -> None:
     """Fitted to wordings that the network has not learnt from; the sealed ones are only counted."""
     held = [w for w in results_wordings() if for_results_ranking(w)]
+    held += [w for w in read_by_rules() if for_results_ranking(w)][::_FEW]
     questions = list(results_judged(held, not_here()))
     found = fit([q.judged() for q in questions])
     found.write(ranker.RESULTS_RANKER)
