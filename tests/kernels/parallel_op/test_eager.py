@@ -448,6 +448,17 @@ def test_a_hook_of_all_modules_sees_those_within_a_graph():
     assert seen.count("EmbeddingBag") == 6
 
 
+@pytest.mark.usefixtures("grouped_is_faster")
+def test_a_function_that_is_replaced_after_the_first_calls_is_called(monkeypatch):
+    model = WideAndDeep()
+    called(model, ids(5))
+    own = torch.nn.functional.embedding_bag
+    monkeypatch.setattr(torch.nn.functional, "embedding_bag", lambda *args, **kwargs: own(*args, **kwargs) + 1)
+    torch.testing.assert_close(model(ids(5)), model.forward(ids(5)))
+    monkeypatch.undo()
+    torch.testing.assert_close(model(ids(5)), model.forward(ids(5)))
+
+
 class Pair(nn.Module):
     """In words that TorchScript knows."""
 

@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+import sys
 import weakref
 
 import pytest
@@ -88,6 +89,36 @@ def test_one_table_used_many_times():
         ids = torch.randint(0, ROWS, (4, 26, 2))
         assert alike(serve(model, ids), model.forward(ids))
     assert serve.compiled.lookups == 52
+
+
+def test_a_thousand_tables():
+    model = Lists(tables=1000)
+    serve = served(model)
+    for seed in range(3):
+        ids = list(torch.randint(0, ROWS, (1000, 3), generator=torch.Generator().manual_seed(seed)))
+        offsets = torch.tensor([0, 2]).repeat(1000, 1)
+        assert alike(serve(model, offsets, ids), model.forward(offsets, ids))
+    assert serve.compiled.lookups == 2000
+
+
+def test_nothing_is_held_between_calls():
+    """Nor after a call that raised, which had its lookups computed or not."""
+    model = Mixed()
+    serve = served(model)
+    ids, wrong = mixed_ids(), mixed_ids()
+    wrong[1, 3, 0] = 10**6
+    serve(model, ids)
+
+    def held() -> list[int]:
+        things = (ids, wrong, model, model.sums, model.sums.weight, serve.compiled, None)
+        return [sys.getrefcount(thing) for thing in things[:-1]]
+
+    before = held()
+    for _ in range(50):
+        serve(model, ids).sum().backward()
+        outcome(lambda: serve(model, wrong))
+        outcome(lambda: serve(model, ids, ids))
+    assert held() == before
 
 
 def test_calls_of_two_forms_are_learnt_apart():

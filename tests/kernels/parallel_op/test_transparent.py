@@ -131,3 +131,20 @@ for kind in (Reading, Shifted):
 print("torch._dynamo.convert_frame" in sys.modules)
 """)
     assert (done.stdout.strip(), done.stderr) == ("False", "")
+
+
+def test_a_process_that_forks_while_a_choice_is_open(script):
+    """Each goes on with its own; on one thread, since torch's own ops may not run on several after a fork."""
+    done = script("""
+from bench_engine.kernels.parallel_op.entry import eager
+torch.set_num_threads(1)
+use(times=9)
+assert eager.choices() == []
+child = os.fork()
+use(times=200)
+assert len(eager.choices()) == 1
+if child == 0:
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+""")
+    assert (done.stdout.strip(), done.stderr) == ("7", "")

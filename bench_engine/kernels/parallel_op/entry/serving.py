@@ -72,7 +72,10 @@ class Serving:
 
         def learn(seen: Sequence[learning.Seen], writes: bool, args: Any, kwargs: Any) -> learning.Lesson | None:
             serving = here()
-            return None if serving is None else serving._learn(seen, writes, args, kwargs or {})
+            try:
+                return None if serving is None else serving._learn(seen, writes, args, kwargs or {})
+            except Exception:
+                return None  # the script has its result already: what cannot be learnt is left untouched
 
         self.compiled = compiled.Serving(learn, _ORIGINAL.functions, _hooks(own_hooks))
         pairs = []

@@ -13,6 +13,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.fx import _symbolic_trace
 from torch.nn.modules import module as module_hooks
@@ -47,6 +48,9 @@ _global_forward_hooks = module_hooks._global_forward_hooks
 _global_forward_pre_hooks = module_hooks._global_forward_pre_hooks
 _global_backward_hooks = module_hooks._global_backward_hooks
 _global_backward_pre_hooks = module_hooks._global_backward_pre_hooks
+
+# Dynamo does not notice that a script puts others in their place.
+_embedding, _embedding_bag = F.embedding, F.embedding_bag
 
 # Numbers of global pre-hooks that are Parallel OP's own.
 own_hooks: set[int] = set()
@@ -139,6 +143,8 @@ class Turns:
             or _fx_tracing()
             or _saved_tensors_hooks(True) is not None
             or _hooked()
+            or F.embedding is not _embedding
+            or F.embedding_bag is not _embedding_bag
         ):
             return _untouched(module, *args, **kwargs)
         bucket = _bucket(module, args, kwargs)
