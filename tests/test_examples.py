@@ -43,7 +43,7 @@ def test_wide_and_deep_gives_with_parallel_op_what_it_gives_untouched(tmp_path: 
         MIRROR_PARALLEL_OP_REPORT="1",
         MIRROR_PARALLEL_OP_CACHE=str(tmp_path / "choices"),
     )
-    assert "26 embeddings at level 0 on cpu became one op" in report
+    assert re.search("26 (lookups|embeddings at level 0 on cpu) became one op", report)
     found = re.findall(r"(?m)^batch (\d+), largest difference: rows (\S+), sums (\S+), model (\S+)$", grouped)
     assert [int(batch) for batch, *_ in found] == [1, 64, 1024]
     for _, rows, sums, whole in found:

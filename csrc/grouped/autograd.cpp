@@ -8,6 +8,7 @@
 #include <ATen/ops/select.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/saved_variable.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -111,6 +112,64 @@ Tensors own_slices(const GroupedPlan& plan, TensorList ids) {
   return found;
 }
 
+// What backward reads. Autograd lets go of saved tensors after the first backward call through a
+// function, but tables that were looked up one by one each have a function of their own, so that a
+// script may go back through some now and through others later: these are kept beside autograd's,
+// and what it says about them is said here.
+class Saved {
+ public:
+  static void keep(Context* context, const Tensors& tensors, size_t outputs) {
+    std::vector<int64_t> versions;
+    for (const Tensor& tensor : tensors) versions.push_back(version_of(tensor));
+    context->saved_data["tensors"] = tensors;
+    context->saved_data["versions"] = versions;
+    context->saved_data["gone"] = std::vector<int64_t>(outputs, kThere);
+  }
+
+  // The tensors, for the gradients of some outputs. Raises RuntimeError where one was written to
+  // since, or one of the outputs has let go of them.
+  static Tensors take(Context* context, const Tensors& grads) {
+    std::vector<int64_t> gone = context->saved_data["gone"].toIntVector();
+    const bool freed = let_go(context);
+    std::replace(gone.begin(), gone.end(), kLast, freed ? kGone : kThere);
+    if (freed) std::replace(gone.begin(), gone.end(), kThere, kLater);
+    for (size_t o = 0; o < gone.size(); ++o) {
+      if (!grads[o].defined()) continue;
+      TORCH_CHECK(gone[o] != kGone, torch::autograd::ERR_BACKWARD_TWICE);
+      if (gone[o] == kThere) gone[o] = kLast;
+    }
+    context->saved_data["gone"] = gone;
+    const Tensors tensors = context->saved_data["tensors"].toTensorVector();
+    const auto versions = context->saved_data["versions"].toIntVector();
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      TORCH_CHECK(version_of(tensors[i]) == versions[i],
+                  "one of the variables needed for gradient computation has been modified by an "
+                  "inplace operation: [",
+                  tensors[i].toString(), " ", tensors[i].sizes(), "] is at version ",
+                  version_of(tensors[i]), "; expected version ", versions[i], " instead.");
+    }
+    return tensors;
+  }
+
+ private:
+  // Of an output: not let go of; gone back through last, which may have let go of it; let go of;
+  // not known, since another one was let go of.
+  enum : int64_t { kThere, kLast, kGone, kLater };
+
+  static bool let_go(Context* context) {
+    try {
+      context->get_saved_variables();
+    } catch (const c10::Error&) {
+      return true;
+    }
+    return false;
+  }
+
+  static int64_t version_of(const Tensor& tensor) {
+    return tensor.is_inference() ? 0 : tensor._version();
+  }
+};
+
 struct GroupedFunction : public torch::autograd::Function<GroupedFunction> {
   static Tensors forward(Context* context, TensorList weights, TensorList ids, TensorList offsets,
                          TensorList sample_weights, TensorList extras, const std::string& text) {
@@ -123,8 +182,8 @@ struct GroupedFunction : public torch::autograd::Function<GroupedFunction> {
     context->saved_data["rows"] = sizes_of(weights, 0);
     context->saved_data["widths"] = sizes_of(weights, 1);
     context->saved_data["extra_widths"] = sizes_of(extras, -1);
-    context->save_for_backward(
-        concatenated({kept, own_slices(plan, ids), offsets, sample_weights}));
+    Saved::keep(context, concatenated({kept, own_slices(plan, ids), offsets, sample_weights}),
+                plan.outputs.size());
     // An output that the loss does not use leaves its tables without a gradient, not with one of
     // zeros.
     context->set_materialize_grads(false);
@@ -158,7 +217,7 @@ struct GroupedFunction : public torch::autograd::Function<GroupedFunction> {
     for (int64_t k = 0; k < plan.num_weights; ++k)
       wanted.push_back(context->needs_input_grad(first_sample + k));
 
-    Unpacker saved(context->get_saved_variables());
+    Unpacker saved(Saved::take(context, grads));
     const auto read = context->saved_data["read"].toIntVector();
     Tensors weights;
     if (!read.empty()) weights.assign(tables, placeholder(given->options()));

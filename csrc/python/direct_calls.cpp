@@ -1,6 +1,8 @@
 // The grouped embedding as a plain Python function. torch.ops takes lists of tensors apart and puts
 // them together one object at a time, and lets go of them while other threads may run Python, for
 // which it locks the interpreter again and again: in all as long as a small lookup.
+#include "python/direct_calls.h"
+
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/Exceptions.h>
@@ -8,15 +10,11 @@
 #include <torch/csrc/utils/object_ptr.h>
 #include <torch/csrc/utils/pybind.h>
 
-#include <array>
-
+namespace mirror {
 namespace {
 
-using at::Tensor;
 using at::TensorList;
-using Tensors = std::vector<Tensor>;
-
-constexpr Py_ssize_t kLists = 5;
+using Tensors = std::vector<at::Tensor>;
 
 // Tensors of a list or tuple that are tensors and no more; false for anything else.
 bool plain_tensors(PyObject* list, Tensors& tensors) {
@@ -31,7 +29,9 @@ bool plain_tensors(PyObject* list, Tensors& tensors) {
   return true;
 }
 
-Tensors call(const std::array<Tensors, kLists>& lists, std::string_view plan) {
+}  // namespace
+
+Tensors call_grouped_embedding(const TensorLists& lists, std::string_view plan) {
   using Signature =
       Tensors(TensorList, TensorList, TensorList, TensorList, TensorList, std::string_view);
   static const auto op = c10::Dispatcher::singleton()
@@ -41,11 +41,9 @@ Tensors call(const std::array<Tensors, kLists>& lists, std::string_view plan) {
   return op.call(lists[0], lists[1], lists[2], lists[3], lists[4], plan);
 }
 
-// Five lists of tensors and the plan, as the op has them. None where somebody wants to see the call
-// of the op itself: a subclass of Tensor, a torch function mode.
 PyObject* grouped_embedding(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   HANDLE_TH_ERRORS
-  std::array<Tensors, kLists> lists;
+  TensorLists lists;
   bool plain = count == kLists + 1 && PyUnicode_Check(arguments[kLists]) &&
                !at::impl::torch_function_mode_enabled();
   for (Py_ssize_t i = 0; plain && i < kLists; ++i) plain = plain_tensors(arguments[i], lists[i]);
@@ -53,7 +51,7 @@ PyObject* grouped_embedding(PyObject*, PyObject* const* arguments, Py_ssize_t co
   Py_ssize_t length = 0;
   const char* const plan = PyUnicode_AsUTF8AndSize(arguments[kLists], &length);
   if (!plan) throw python_error();
-  Tensors outputs = call(lists, {plan, static_cast<size_t>(length)});
+  Tensors outputs = call_grouped_embedding(lists, {plan, static_cast<size_t>(length)});
   THPObjectPtr list(PyList_New(static_cast<Py_ssize_t>(outputs.size())));
   if (!list) throw python_error();
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -65,21 +63,4 @@ PyObject* grouped_embedding(PyObject*, PyObject* const* arguments, Py_ssize_t co
   END_HANDLE_TH_ERRORS
 }
 
-// The cast is how CPython takes functions with an array of arguments.
-PyMethodDef methods[] = {
-    {"grouped_embedding", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(grouped_embedding)),
-     METH_FASTCALL, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
-PyModuleDef module = {.m_base = PyModuleDef_HEAD_INIT,
-                      .m_name = "mirror_python",
-                      .m_doc = nullptr,
-                      .m_size = -1,
-                      .m_methods = methods,
-                      .m_slots = nullptr,
-                      .m_traverse = nullptr,
-                      .m_clear = nullptr,
-                      .m_free = nullptr};
-
-}  // namespace
-
-PyMODINIT_FUNC PyInit_mirror_python() { return PyModule_Create(&module); }
+}  // namespace mirror

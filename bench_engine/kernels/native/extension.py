@@ -232,7 +232,8 @@ def _compile_python(compiler: list[str], folder: Path) -> None:
     if not sources or target.exists():
         return
     libraries = [*_torch_libraries(), "-ltorch_python"]
-    command = [*compiler, *FLAGS, *_torch_headers(), "-isystem", sysconfig.get_path("include"), "-shared"]
+    headers = [f"-I{_SOURCES}", *_torch_headers(), "-isystem", sysconfig.get_path("include")]
+    command = [*compiler, *FLAGS, *headers, "-shared"]
     try:
         _run([*command, *map(str, sources), *libraries, "-o", str(target)], CompileError)
     except CompileError as error:

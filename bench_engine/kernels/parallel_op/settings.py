@@ -47,7 +47,8 @@ class Settings:
 
     ops: the whitelist, of KNOWN_OPS. asked: those of them that were added with "+" (Inductor, which fuses plain
     embedding well, groups it only then). threads: 0 is as many as torch uses. schedule: of SCHEDULES. nested: whether
-    an op may start threads inside a branch. min_group: fewest ops that make a group. cache_dir: None keeps nothing.
+    an op may start threads inside a branch. report: 1 tells when the process ends, 2 tells all. min_group:
+    fewest ops that make a group. cache_dir: None keeps nothing.
     """
 
     ops: frozenset[str] = DEFAULT_OPS
@@ -55,7 +56,7 @@ class Settings:
     threads: int = 0
     schedule: str = "auto"
     nested: bool = False
-    report: bool = False
+    report: int = 0
     min_group: int = 2
     cache_dir: Path | None = None
 
@@ -83,7 +84,7 @@ class Settings:
             threads=_number("THREADS", value("THREADS"), default=0, least=0, most=_MOST_THREADS),
             schedule=schedule,
             nested=switch(f"{SWITCH}_NESTED", value("NESTED")),
-            report=switch(f"{SWITCH}_REPORT", value("REPORT")),
+            report=2 if value("REPORT") == "2" else int(switch(f"{SWITCH}_REPORT", value("REPORT"))),
             min_group=_number("MIN_GROUP", value("MIN_GROUP"), default=2, least=2, most=None),
             cache_dir=Path(value("CACHE")).expanduser() if value("CACHE") else default_cache_dir(environ),
         )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bench_engine.kernels.native import extension
 from bench_engine.kernels.parallel_op import ops
 
 
@@ -16,3 +17,10 @@ def cache_dir(monkeypatch, tmp_path):
 def grouped_ops(built_kernels: None) -> None:
     """The compiled ops under `torch.ops.mirror`."""
     ops.load()
+
+
+@pytest.fixture(scope="session")
+def compiled_for_python(grouped_ops: None) -> None:
+    """The compiled functions and types of csrc/python."""
+    if extension.python_module() is None:
+        pytest.skip("csrc/python is not built: the headers of Python are missing")

@@ -90,12 +90,14 @@ assert other.threads() == 2
     assert done.stdout.strip() == "done"
 
 
-def test_the_report_and_what_a_pickle_holds(script, tmp_path):
-    done = script(f'use(230)\ntorch.save(model, "{tmp_path}/model.pt")\n', MIRROR_PARALLEL_OP_REPORT="1")
-    assert "12 embeddings at level 0 on cpu became one op" in done.stderr
-    assert "Parallel OP, WideAndDeep (no gradients, train, 2 threads, sizes <" in done.stderr
+@pytest.mark.parametrize("report", ["1", "2"])
+def test_the_report_and_what_a_pickle_holds(script, tmp_path, report):
+    done = script(f'use(230)\ntorch.save(model, "{tmp_path}/model.pt")\n', MIRROR_PARALLEL_OP_REPORT=report)
+    assert "Parallel OP, WideAndDeep: 12 lookups became one op, served to its own forward (bags.0," in done.stderr
+    assert "  no gradients, train, 2 threads, sizes <" in done.stderr
     assert "; untouched " in done.stderr
-    assert "Parallel OP, op (T=12 width=192" in done.stderr
+    assert ("Parallel OP, op (T=12 width=192" in done.stderr) == (report == "2")
+    assert len(done.stderr.splitlines()) <= (24 if report == "1" else 100)
     assert len(list((tmp_path / "cache").glob("choices-*.txt"))) == 1
     # Loaded without the variable, nothing of ours is needed.
     loaded = run(
@@ -103,3 +105,46 @@ def test_the_report_and_what_a_pickle_holds(script, tmp_path):
         'print("bench_engine.kernels.parallel_op.entry.turns" in sys.modules)'
     )
     assert loaded.stdout.strip() == "False"
+
+
+def test_nothing_is_said_that_the_script_would_not_say(script):
+    """A model that reads numbers out of its tensors, and one that a compiler alone could group."""
+    done = script("""
+class Reading(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bags = model.bags
+    def forward(self, ids):
+        total = 0.0
+        for t, bag in enumerate(self.bags):
+            total += bag(ids[:, t]).sum().item()
+        return torch.tensor(total)
+
+class Shifted(Reading):
+    def forward(self, ids):
+        return super().forward((ids + 1) % 50)
+
+for kind in (Reading, Shifted):
+    reading = kind()
+    for length in range(1, 60):
+        torch.testing.assert_close(reading(given[:length]), reading.forward(given[:length]))
+print("torch._dynamo.convert_frame" in sys.modules)
+""")
+    assert (done.stdout.strip(), done.stderr) == ("False", "")
+
+
+def test_a_process_that_forks_while_a_choice_is_open(script):
+    """Each goes on with its own; on one thread, since torch's own ops may not run on several after a fork."""
+    done = script("""
+from bench_engine.kernels.parallel_op.entry import eager
+torch.set_num_threads(1)
+use(times=9)
+assert eager.choices() == []
+child = os.fork()
+use(times=200)
+assert len(eager.choices()) == 1
+if child == 0:
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+""")
+    assert (done.stdout.strip(), done.stderr) == ("7", "")

@@ -14,7 +14,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from bench_engine.kernels.parallel_op.entry.turns import Choice, Turns, own_hooks
+from bench_engine.kernels.parallel_op.entry import ways
+from bench_engine.kernels.parallel_op.entry.summary import Choice, Summary
+from bench_engine.kernels.parallel_op.entry.turns import Turns, own_hooks
 from bench_engine.kernels.parallel_op.settings import Settings
 
 _CLASSES: dict[str, type[nn.Module]] = {
@@ -52,7 +54,8 @@ def install(settings: Settings) -> None:
     for kind in (_CLASSES[name] for name in settings.ops):
         # Creating, copying and unpickling all come through here, and through nothing else.
         if "__new__" not in kind.__dict__:
-            kind.__new__ = _new(kind)  # type: ignore[method-assign, assignment]
+            # A replica's is looked up on the module.
+            kind.__new__ = staticmethod(_new(kind))  # type: ignore[method-assign, assignment]
     _watch = _Watch(settings)
 
 
@@ -66,7 +69,12 @@ def uninstall() -> None:
 
 def choices() -> list[Choice]:
     """What was kept for which calls of which model so far."""
-    return _watch.choices() if _watch is not None else []
+    return [choice for summary in summaries() for choice in summary.choices.values()]
+
+
+def summaries() -> list[Summary]:
+    """What was done with each model so far."""
+    return _watch.summaries() if _watch is not None else []
 
 
 class _Watch:
@@ -78,8 +86,8 @@ class _Watch:
         self._patience = 0
         self._hook: Any = None
         self._lock = threading.RLock()
-        self._standing_in: weakref.WeakSet[Turns] = weakref.WeakSet()
-        self._kept: deque[Choice] = deque(maxlen=_KEPT)
+        self._standing_in: weakref.WeakSet[Turns | ways.Waiting] = weakref.WeakSet()
+        self._kept: deque[Summary] = deque(maxlen=_KEPT)
         self._replicate = nn.Module._replicate_for_data_parallel
         nn.Module._replicate_for_data_parallel = _replica_by(self._replicate)  # type: ignore[method-assign]
 
@@ -88,11 +96,11 @@ class _Watch:
         with self._lock:
             self._pending.clear()
             self._disarm()
-            for turns in list(self._standing_in):
-                turns.take_off()
+            for stand_in in list(self._standing_in):
+                stand_in.take_off()
 
-    def choices(self) -> list[Choice]:
-        return [*self._kept, *(choice for turns in list(self._standing_in) for choice in turns.choices.values())]
+    def summaries(self) -> list[Summary]:
+        return [*self._kept, *(one.summary for one in list(self._standing_in))]
 
     def expect(self, made: nn.Module) -> None:
         if not isinstance(made, self._classes) or torch.compiler.is_compiling():
@@ -142,13 +150,12 @@ class _Watch:
         weights = [weight for module in known for weight in module.parameters(recurse=False)]
         if any(type(weight) is not nn.Parameter for weight in weights):
             return  # sharded, quantized, lazy
-        from bench_engine.kernels.parallel_op.entry.dynamo_call import turns_of
+        ways.put_under(root, len(known), self._settings, self._remember)
 
-        turns = turns_of(root, self._settings)
-        choices = turns.choices
-        weakref.finalize(turns, lambda: self._kept.extend(choices.values())).atexit = False
-        self._standing_in.add(turns)
-        root._compiled_call_impl = turns
+    def _remember(self, stand_in: Turns | ways.Waiting) -> None:
+        if isinstance(stand_in, Turns):  # whoever waits has done nothing yet
+            weakref.finalize(stand_in, self._kept.append, stand_in.summary).atexit = False
+        self._standing_in.add(stand_in)
 
 
 def _new(kind: type[nn.Module]) -> Callable[..., nn.Module]:
@@ -170,7 +177,7 @@ def _named(module: nn.Module, names: set[str]) -> bool:
 
 
 def _take_off(model: nn.Module | None) -> None:
-    if model is not None and isinstance(model.__dict__.get("_compiled_call_impl"), Turns):
+    if model is not None and getattr(model.__dict__.get("_compiled_call_impl"), "stands_in", False):
         del model.__dict__["_compiled_call_impl"]
 
 

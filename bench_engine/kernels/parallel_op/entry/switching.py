@@ -65,7 +65,8 @@ def load() -> None:
 def _print_report() -> None:
     from bench_engine.kernels.parallel_op.entry.telling import report_text
 
-    print(report_text(), file=sys.stderr)
+    settings = active_settings()
+    print(report_text(details=settings is None or settings.report > 1), file=sys.stderr)
 
 
 def disable() -> None:

@@ -5,23 +5,25 @@ from collections import Counter
 
 from bench_engine.kernels.parallel_op import ops
 from bench_engine.kernels.parallel_op.entry import eager
-from bench_engine.kernels.parallel_op.entry.turns import Choice
 from bench_engine.kernels.parallel_op.graph import report
 
 
-def report_text() -> str:
-    """Graphs with their groups and what was left, graph breaks, models called in turns, and the op's own choices.
+def report_text(details: bool = True) -> str:
+    """What became one op of each model and each graph, what was left and why, the times and the way that was kept.
 
-    The op keeps its choices and counts itself, so they are told also where a cache of compiled graphs spared the pass.
+    With `details` also every kind of calls, graph breaks and the op's own choices. The op keeps its choices and counts
+    itself, so they are told also where a cache of compiled graphs spared the pass.
     """
-    lines = [report.report()]
+    models = [summary.text(details) for summary in eager.summaries()]
+    lines = [*models, report.report()] if report.reports() or not models else models
+    if not details:
+        return "\n".join(lines)
     breaks = _graph_breaks()
     if breaks:
         lines.append(
             f"Parallel OP, graph breaks: {sum(breaks.values())}; ops on either side of one cannot be grouped together."
         )
         lines += [f"  {count} x {' '.join(reason.split())[:200]}" for reason, count in breaks.most_common()]
-    lines += [_choice(choice) for choice in eager.choices()]
     lines += [_op_choice(line) for line in ops.choices().splitlines()]
     return "\n".join(lines)
 
@@ -30,13 +32,6 @@ def _graph_breaks() -> Counter[str]:
     """Reasons for which Dynamo cut a model in pieces so far, of all models of this process."""
     dynamo = sys.modules.get("torch._dynamo.utils")
     return Counter(dynamo.counters["graph_break"]) if dynamo is not None else Counter()
-
-
-def _choice(choice: Choice) -> str:
-    text = f"Parallel OP, {choice.model} ({choice.bucket}): {choice.kept}"
-    if choice.untouched_us is not None and choice.grouped_us is not None:
-        text += f"; untouched {choice.untouched_us:.0f} µs, grouped {choice.grouped_us:.0f} µs"
-    return text + (f"; {choice.reason}" if choice.reason else "") + "."
 
 
 def _op_choice(line: str) -> str:

@@ -10,12 +10,18 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.fx import _symbolic_trace
 from torch.nn.modules import module as module_hooks
+
+from bench_engine.kernels.parallel_op.entry.summary import Choice, Summary
+
+if TYPE_CHECKING:
+    from bench_engine.kernels.parallel_op.entry.serving import Serving
 
 # Before the turns: grouped compiles in its first call, and the op measures its own ways until it has settled on one.
 _SHORTEST_WARM_UP, _LONGEST_WARM_UP = 2, 200
@@ -43,6 +49,9 @@ _global_forward_pre_hooks = module_hooks._global_forward_pre_hooks
 _global_backward_hooks = module_hooks._global_backward_hooks
 _global_backward_pre_hooks = module_hooks._global_backward_pre_hooks
 
+# Dynamo does not notice that a script puts others in their place.
+_embedding, _embedding_bag = F.embedding, F.embedding_bag
+
 # Numbers of global pre-hooks that are Parallel OP's own.
 own_hooks: set[int] = set()
 
@@ -60,37 +69,35 @@ class _Trial:
     last: tuple[int, int, int] | None = None  # side, start, thread
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What was kept for one bucket of calls of one model, and the times in µs it rests on (None: no turns)."""
-
-    model: str
-    bucket: str
-    kept: str
-    untouched_us: float | None = None
-    grouped_us: float | None = None
-    reason: str = ""
-
-
 class Turns:
     """Stands where torch.compile puts a compiled module call (Module._compiled_call_impl); called as the module is.
 
     `grouped(self, mode)` gives what is called with the module and its arguments and groups, for one mode (gradients,
     inference, training). `give_up` leaves a mode untouched for good; so does a first grouped call after which
     `grouped_something` is still False. `unsettled` gives the numbers of calls of ops that still measure their own ways.
+
+    With `serving` its compiled code looks at each call first, takes the way that was kept, and comes here by `turn`
+    with those it has none for.
     """
+
+    stands_in = True
 
     __slots__ = (
         "__weakref__",
+        "_again",
+        "_enter",
         "_grouped",
         "_kept",
-        "_model",
         "_modes",
         "_module",
+        "_numbers",
+        "_otherwise",
+        "_serving",
         "_trials",
         "_unsettled",
         "choices",
         "grouped_something",
+        "summary",
     )
 
     def __init__(
@@ -98,17 +105,24 @@ class Turns:
         module: nn.Module,
         grouped: Callable[["Turns", tuple[bool, ...]], Callable[..., Any]],
         unsettled: Callable[[], dict[str, int]] = dict,
+        serving: "Serving | None" = None,
+        otherwise: Callable[[], None] | None = None,
     ) -> None:
+        """`otherwise` is called where no way groups anything and the model got its own call back."""
         # Weak, since what Dynamo keeps for ever may lead here.
         self._module = weakref.ref(module)
-        self._model = type(module).__name__
-        self.choices: dict[Any, Choice] = {}
+        self.summary = Summary(type(module).__name__) if serving is None else serving.summary
+        self.choices = self.summary.choices
         self.grouped_something = False
         self._grouped = grouped
         self._unsettled = unsettled
         self._modes: dict[Any, Callable[..., Any]] = {}
         self._kept: dict[Any, Callable[..., Any]] = {}
         self._trials: dict[Any, _Trial] = {}
+        self._again: dict[Any, int] = {}  # more trials of those that are untouched for now
+        self._serving, self._otherwise = serving, otherwise
+        self._enter = serving.compiled.enter if serving is not None else None
+        self._numbers: dict[Any, int] = {}  # what the compiled code calls a bucket
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy or pickle of the model holds None here: it is a model like any other."""
@@ -117,6 +131,8 @@ class Turns:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the module gives, by the way whose turn it is or that has won."""
         module: Any = self._module()  # alive, since it is being called
+        if self._enter is not None and not _is_compiling():
+            return self._enter(self, module, args, kwargs)
         # Somebody else is looking at this call: a compiler, an exporter, jit or fx tracing, vmap, a dispatch mode,
         # checkpointing (which wants the same tensors saved by every call), hooks of all modules.
         if (
@@ -127,31 +143,27 @@ class Turns:
             or _fx_tracing()
             or _saved_tensors_hooks(True) is not None
             or _hooked()
+            or F.embedding is not _embedding
+            or F.embedding_bag is not _embedding_bag
         ):
             return _untouched(module, *args, **kwargs)
-        key: list[Any] = [
-            _is_grad_enabled(),
-            _is_inference(),
-            module.training,
-            _threads(),
-            _autocast(),
-            _deterministic(),
-        ]
-        placed = False
-        for value in args:
-            if type(value) is Tensor:
-                key.append(value.numel().bit_length())
-                if not placed:  # the others are mostly where the first is
-                    placed = True
-                    key.append(value.dtype)
-                    key.append(value.device)
-            else:
-                key.append(_alike(value))
-        for name, value in kwargs.items():
-            key.append((name, _alike(value)))
-        bucket = tuple(key)
+        bucket = _bucket(module, args, kwargs)
         kept = self._kept.get(bucket)
         if kept is not None:
+            return kept(module, *args, **kwargs)
+        return self._turn(bucket, module, args, kwargs)
+
+    def turn(self, number: int, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that the compiled code looked at, and knows no way for under this number."""
+        if _fx_tracing():
+            return _untouched(module, *args, **kwargs)
+        bucket = _bucket(module, args, kwargs)
+        if bucket in self._again:
+            self._try_again(bucket)
+        self._numbers[bucket] = number
+        kept = self._kept.get(bucket)
+        if kept is not None:  # its number was forgotten
+            self._tell(bucket)
             return kept(module, *args, **kwargs)
         return self._turn(bucket, module, args, kwargs)
 
@@ -162,12 +174,16 @@ class Turns:
             self._keep(bucket, 0, reason=reason)
         if not self.grouped_something:
             self.take_off()
+            if self._otherwise is not None:
+                self._otherwise()
 
     def take_off(self) -> None:
         """Give the model its own call back."""
         module = self._module()
         if module is not None and module.__dict__.get("_compiled_call_impl") is self:
             del module.__dict__["_compiled_call_impl"]
+        if self._serving is not None:
+            self._serving.take_off()
 
     def _turn(self, bucket: tuple[Any, ...], module: nn.Module, args: Any, kwargs: Any) -> Any:
         # A capture is somebody else's look too; compiling, measuring and waiting for the device would break it.
@@ -210,8 +226,11 @@ class Turns:
         result = grouped(module, *args, **kwargs)
         if self._modes[mode] is _untouched:  # given up during the call
             return result
+        if self._serving is not None:
+            self.grouped_something |= self._serving.found
         if not self.grouped_something:
-            self.give_up(mode, "no group found")
+            if self._serving is None or self._serving.hopeless:
+                self.give_up(mode, "no group found")
             return result
         trial.warmed_up += 1
         settled = all(before.get(kind) == calls for kind, calls in self._unsettled().items())
@@ -230,21 +249,35 @@ class Turns:
                 before, after = steps
         self._keep(bucket, int(after <= before), before / 1e3, after / 1e3)
         if after > before and trial.more:
-            self._kept[bucket] = self._untouched_for_now(bucket, trial.more - 1)
+            self._again[bucket] = trial.more - 1
+            self._kept[bucket] = self._untouched_for_now(bucket)
+            self._tell(bucket)
 
-    def _untouched_for_now(self, bucket: tuple[Any, ...], more: int) -> Callable[..., Any]:
+    def _untouched_for_now(self, bucket: tuple[Any, ...]) -> Callable[..., Any]:
         """Untouched for some calls; then the turns are taken again, since a neighbour may have hit the first ones."""
         left = _CALLS_BETWEEN_TRIALS
 
         def untouched(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
             nonlocal left
             left -= 1
-            if left == 0 and self._modes[bucket[:3]] is not _untouched:
-                self._trials[bucket] = _Trial(settled=True, more=more)
-                self._kept.pop(bucket, None)
+            if left == 0:
+                self._try_again(bucket)
             return _untouched(module, *args, **kwargs)
 
         return untouched
+
+    def _try_again(self, bucket: tuple[Any, ...]) -> None:
+        more = self._again.pop(bucket)
+        if self._modes[bucket[:3]] is not _untouched:
+            self._trials[bucket] = _Trial(settled=True, more=more)
+            self._kept.pop(bucket, None)
+
+    def _tell(self, bucket: tuple[Any, ...]) -> None:
+        """Have the compiled code take what was kept, for good or until the next trial."""
+        if self._serving is not None and bucket in self._numbers:
+            served = self._kept[bucket] is self._modes[bucket[:3]] and self._kept[bucket] is not _untouched
+            calls = _CALLS_BETWEEN_TRIALS if bucket in self._again else 0
+            self._serving.compiled.keep(self._numbers[bucket], served, calls)
 
     def _keep(
         self,
@@ -255,8 +288,34 @@ class Turns:
         reason: str = "",
     ) -> None:
         self._trials.pop(bucket, None)
+        self._again.pop(bucket, None)
         self._kept[bucket] = self._modes[bucket[:3]] if side else _untouched
-        self.choices[bucket] = Choice(self._model, _told(bucket), _SIDES[side], untouched_us, grouped_us, reason)
+        self.choices[bucket] = Choice(self.summary.model, _told(bucket), _SIDES[side], untouched_us, grouped_us, reason)
+        self._tell(bucket)
+
+
+def _bucket(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    key: list[Any] = [
+        _is_grad_enabled(),
+        _is_inference(),
+        module.training,
+        _threads(),
+        _autocast(),
+        _deterministic(),
+    ]
+    placed = False
+    for value in args:
+        if type(value) is Tensor:
+            key.append(value.numel().bit_length())
+            if not placed:  # the others are mostly where the first is
+                placed = True
+                key.append(value.dtype)
+                key.append(value.device)
+        else:
+            key.append(_alike(value))
+    for name, value in kwargs.items():
+        key.append((name, _alike(value)))
+    return tuple(key)
 
 
 def _untouched(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:

@@ -1,0 +1,155 @@
+"""Learns from the lookups of one call which argument of the model each of them reads: the plan to serve them by."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from bench_engine.kernels.parallel_op.plan import Mode, Output, Plan, Source, Table, View
+
+# How deep collections within the arguments are looked into, and how many tensors are remembered.
+_DEPTH, _MOST_TENSORS = 3, 10_000
+
+Path = tuple[Any, ...]
+# Input, dimension, start and length, as csrc/python/learnt.h has them; -1 where there is none.
+CompiledView = tuple[int, int, int, int]
+CompiledLookup = tuple[int, bool, int, CompiledView, CompiledView | None, CompiledView | None]
+Lesson = tuple[str, tuple[Path, ...], tuple[tuple[int, ...], ...], tuple[CompiledLookup, ...], bool]
+# A lookup as it was seen: place of its table, input, offsets, per_sample_weights.
+Seen = tuple[int, Tensor, Tensor | None, Tensor | None]
+
+
+@dataclass(frozen=True)
+class _Read:
+    """An argument of the model, by its path, and the slice of it that a lookup reads."""
+
+    path: Path
+    view: View | None
+
+
+def lesson(
+    seen: Sequence[Seen],
+    writes: bool,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    tables: Mapping[int, tuple[str, nn.Module]],
+    fewest: int,
+) -> Lesson | None:
+    """What the compiled code has to know to serve calls like this one; None where too few lookups read arguments.
+
+    `tables` gives the name and the module of each place; `writes`: the call wrote to memory between its lookups.
+    """
+    found = _Arguments(args, kwargs)
+    reads = [(at, module_reads) for at, *tensors in seen if at in tables and (module_reads := found.reads(tensors))]
+    if len(reads) < fewest:
+        return None
+    inputs: dict[Path, int] = {}
+    roles: tuple[dict[int, int], ...] = ({}, {}, {})
+
+    def compiled(role: int, read: _Read | None) -> tuple[Source | None, CompiledView | None]:
+        if read is None:
+            return None, None
+        number = inputs.setdefault(read.path, len(inputs))
+        source = Source(roles[role].setdefault(number, len(roles[role])), read.view)
+        view = read.view
+        if view is None:
+            return source, (number, -1, 0, -1)
+        return source, (number, view.dim, view.start, -1 if view.length is None else view.length)
+
+    planned, lookups = [], []
+    for at, (ids, offsets, weights) in reads:
+        name, module = tables[at]
+        taken = [compiled(role, read) for role, read in enumerate((ids, offsets, weights))]
+        table = _table(name, module, *(source for source, _ in taken))
+        planned.append(table)
+        views = [view for _, view in taken]
+        padding = -1 if table.padding is None else table.padding
+        lookups.append((at, table.mode != "row", padding, views[0] or (-1, -1, 0, -1), views[1], views[2]))
+    outputs = tuple(Output("out", (t,)) for t in range(len(planned)))
+    text = Plan(tuple(planned), outputs).text()
+    return text, tuple(inputs), tuple(tuple(role) for role in roles), tuple(lookups), writes
+
+
+def _table(name: str, module: Any, ids: Source | None, offsets: Source | None, weights: Source | None) -> Table:
+    bag = isinstance(module, nn.EmbeddingBag)
+    mode: Mode = module.mode if bag else "row"
+    last = bool(bag and module.include_last_offset and offsets is not None)
+    assert ids is not None
+    return Table(f"{name}.weight", ids, offsets, weights, mode, module.padding_idx, last, bool(module.sparse))
+
+
+class _Arguments:
+    """The tensors among the arguments of a call, by object and by memory."""
+
+    def __init__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        self._paths: dict[int, Path] = {}
+        self._in_memory: dict[int, list[tuple[Tensor, Path]]] = {}
+        tensors = [*_tensors(tuple(args), ()), *_tensors(dict(kwargs), ())]
+        for tensor, path in tensors[:_MOST_TENSORS]:
+            if id(tensor) not in self._paths:
+                self._paths[id(tensor)] = path
+                self._in_memory.setdefault(tensor.untyped_storage()._cdata, []).append((tensor, path))
+
+    def reads(self, tensors: Sequence[Tensor | None]) -> tuple[_Read | None, ...] | None:
+        """Where each tensor of a lookup is found; None where one is no argument, nor a slice of one."""
+        reads = [None if tensor is None else self._read(tensor) for tensor in tensors]
+        if any(tensor is not None and read is None for tensor, read in zip(tensors, reads, strict=True)):
+            return None
+        return tuple(reads)
+
+    def _read(self, tensor: Any) -> _Read | None:
+        if type(tensor) is not Tensor:
+            return None
+        if id(tensor) in self._paths:
+            return _Read(self._paths[id(tensor)], None)
+        for base, path in self._in_memory.get(tensor.untyped_storage()._cdata, ()):
+            if base.dtype != tensor.dtype:
+                continue
+            if _places(base) == _places(tensor):
+                return _Read(path, None)
+            view = next(
+                (view for view in _slices(base, tensor) if _places(_taken(base, view)) == _places(tensor)), None
+            )
+            if view is not None:
+                return _Read(path, view)
+        return None
+
+
+def _tensors(value: Any, path: Path) -> Iterator[tuple[Tensor, Path]]:
+    """Tensors in lists, tuples and dictionaries that are these and no more."""
+    if type(value) is Tensor and value.layout is torch.strided:
+        yield value, path
+    elif len(path) <= _DEPTH and type(value) in (list, tuple):
+        for at, item in enumerate(value):
+            yield from _tensors(item, (*path, at))
+    elif len(path) <= _DEPTH and type(value) is dict:
+        for key, item in value.items():
+            if type(key) in (str, int):
+                yield from _tensors(item, (*path, key))
+
+
+def _places(tensor: Tensor) -> tuple[Any, ...]:
+    """Which elements of its memory a tensor has; what a dimension of one element has for a stride tells nothing."""
+    strides = [stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1]
+    return tensor.storage_offset(), tensor.shape, strides
+
+
+def _slices(base: Tensor, tensor: Tensor) -> Iterator[View]:
+    """Slices of `base` along one dimension that start where `tensor` does."""
+    ahead = tensor.storage_offset() - base.storage_offset()
+    for dim, (size, stride) in enumerate(zip(base.shape, base.stride(), strict=True)):
+        start = ahead // stride if stride > 0 else 0
+        if not (0 <= start < size and start * stride == ahead):
+            continue
+        if tensor.dim() == base.dim() - 1:
+            yield View(dim, start)
+        elif tensor.dim() == base.dim() and tensor.shape[dim] <= size - start:
+            yield View(dim, start, tensor.shape[dim])
+
+
+def _taken(base: Tensor, view: View) -> Tensor:
+    if view.length is None:
+        return base.select(view.dim, view.start)
+    return base.narrow(view.dim, view.start, view.length)

@@ -1,0 +1,189 @@
+"""Lookups of a model served by one op while its own forward runs: no graph, no compiler.
+
+The first call is learnt from: which argument each lookup reads. From then on the first lookup of a call computes all of
+them with the one op, and each gets its result where nothing has changed since: its ids, its table and weight, hooks,
+the mode of the thread, torch's own functions. Where anything has, torch's own op runs, so that a wrong guess costs time
+and nothing else. The code that does so is in csrc/python.
+"""
+
+import weakref
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.modules import module as module_hooks
+
+from bench_engine.kernels.native import extension
+from bench_engine.kernels.parallel_op import ops
+from bench_engine.kernels.parallel_op.entry import learning
+from bench_engine.kernels.parallel_op.entry.summary import Summary
+from bench_engine.kernels.parallel_op.settings import Settings
+
+_MOST_LESSONS = 3
+_OPS = {nn.Embedding: "aten.embedding", nn.EmbeddingBag: "aten.embedding_bag"}
+# What the lookup of a table takes from its module besides the weight.
+_ATTRIBUTES: dict[type[nn.Module], tuple[str, ...]] = {
+    nn.Embedding: ("padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse"),
+    nn.EmbeddingBag: (
+        "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse", "mode", "include_last_offset",
+    ),
+}  # fmt: skip
+
+
+def can_be_served(module: nn.Module, whitelist: frozenset[str]) -> bool:
+    """Whether a module is a table of torch's, of a kind that the op knows: on the CPU, without max_norm or the like."""
+    known: Any = module
+    if type(module) not in _ATTRIBUTES or _OPS[type(module)] not in whitelist:
+        return False
+    if known.max_norm is not None or known.scale_grad_by_freq:
+        return False
+    if isinstance(module, nn.EmbeddingBag) and module.mode not in ("sum", "mean", "max"):
+        return False
+    if not all(name in module.__dict__ for name in _ATTRIBUTES[type(module)]):
+        return False
+    padding = known.padding_idx
+    return (padding is None or padding >= 0) and known.weight.device.type == "cpu"
+
+
+class Serving:
+    """The calls of one model, served. `found` is True once lookups were found that read arguments of the call."""
+
+    def __init__(self, root: nn.Module, settings: Settings, own_hooks: set[int]) -> None:
+        """Stands in for the calls of the tables of `root`.
+
+        Raises KernelsNotBuiltError, and ValueError where too few tables can be served or the compiled code is missing.
+        """
+        tables = {name: module for name, module in root.named_modules() if can_be_served(module, settings.ops)}
+        ops.load()
+        ops.configure(settings)
+        compiled = extension.python_module()
+        if not tables or compiled is None or not _ORIGINAL.complete():
+            raise ValueError("nothing can be served")
+        self.found = False
+        self.summary = Summary(type(root).__name__)
+        self._lessons = 0
+        self._fewest, self._whitelist = settings.min_group, settings.ops
+        self._tables = [(name, weakref.ref(module)) for name, module in tables.items()]
+        # What is compiled leads to no model and not to this object, which would never be freed.
+        here = weakref.ref(self)
+
+        def learn(seen: Sequence[learning.Seen], writes: bool, args: Any, kwargs: Any) -> learning.Lesson | None:
+            serving = here()
+            try:
+                return None if serving is None else serving._learn(seen, writes, args, kwargs or {})
+            except Exception:
+                return None  # the script has its result already: what cannot be learnt is left untouched
+
+        self.compiled = compiled.Serving(learn, _ORIGINAL.functions, _hooks(own_hooks))
+        pairs = []
+        for number, module in enumerate(tables.values()):
+            stand_in = _stand_in_type()(self.compiled, number, module)
+            attributes = {name: module.__dict__[name] for name in _ATTRIBUTES[type(module)]}
+            self.compiled.add_table(module, attributes, stand_in)
+            module._compiled_call_impl = stand_in
+            pairs.append((weakref.ref(module), stand_in))
+        # The tables may outlive the model, and belong to another one then.
+        self._give_back = weakref.finalize(self, _give_back, pairs)
+        self._give_back.atexit = False
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether several calls had no lookups that read their arguments."""
+        return not self.found and self._lessons >= _MOST_LESSONS
+
+    def __call__(self, module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
+        """What the module gives, its lookups served where they can be."""
+        return self.compiled.serve(module, *args, **kwargs)
+
+    def take_off(self) -> None:
+        """Give the tables their own calls back."""
+        self._give_back()
+
+    def _learn(
+        self, seen: Sequence[learning.Seen], writes: bool, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> learning.Lesson | None:
+        self._lessons += 1
+        tables = {}
+        for number, (name, reference) in enumerate(self._tables):
+            module = reference()
+            if module is not None and can_be_served(module, self._whitelist):
+                tables[number] = (name, module)
+        found = learning.lesson(seen, writes, args, kwargs, tables, self._fewest)
+        if found is not None:
+            self.found = True
+            read = {number for number, *_ in found[3]}
+            self.summary.served = tuple(self._tables[number][0] for number, *_ in found[3])
+            self.summary.left = {
+                name: "its ids are no argument of the call, nor a slice of one"
+                for number, (name, _) in enumerate(self._tables)
+                if number not in read
+            }
+        return found
+
+
+def _give_back(pairs: Sequence[tuple["weakref.ref[nn.Module]", Any]]) -> None:
+    for reference, stand_in in pairs:
+        module = reference()
+        if module is not None and module.__dict__.get("_compiled_call_impl") is stand_in:
+            del module.__dict__["_compiled_call_impl"]
+
+
+class _Original:
+    """Functions that a lookup goes through, as torch made them."""
+
+    def __init__(self) -> None:
+        tables: tuple[type[nn.Module], ...] = (nn.Embedding, nn.EmbeddingBag)
+        owners = [(F.__dict__, ("embedding", "embedding_bag")), (torch.__dict__, ("embedding", "embedding_bag"))]
+        names = ("forward", "_call_impl", "__getattr__")
+        self.functions = tuple((owner, name, owner[name]) for owner, known in owners for name in known) + tuple(
+            (kind, name, getattr(kind, name)) for kind in tables for name in names
+        )
+
+    def complete(self) -> bool:
+        """Whether none had been replaced when they were looked at."""
+        made = {"torch.nn.functional", "torch.nn.modules.sparse", "torch.nn.modules.module", "torch"}
+        return all(getattr(function, "__module__", "") in made for _, _, function in self.functions)
+
+
+# As early as this is imported, which is before the script has replaced any where the variable is set.
+_ORIGINAL = _Original()
+
+
+def _hooks(own: set[int]) -> tuple[tuple[Any, set[int]], ...]:
+    """Hooks of all modules, with the numbers of those that need not see a lookup."""
+    nobody: set[int] = set()
+    return (
+        (module_hooks._global_forward_hooks, nobody),
+        (module_hooks._global_forward_pre_hooks, own),
+        (module_hooks._global_backward_hooks, nobody),
+        (module_hooks._global_backward_pre_hooks, nobody),
+    )
+
+
+@cache
+def _stand_in_type() -> type:
+    base: Any = extension.python_module().Table  # type: ignore[union-attr]
+
+    class ServedTable(base):  # type: ignore[misc]
+        """What a table has in the place of its own call."""
+
+        stands_in = True
+        __slots__ = ("_module",)
+
+        def __init__(self, serving: Any, number: int, module: nn.Module) -> None:
+            self._module = weakref.ref(module)
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            """What a compiler that reads Python takes; Python itself calls the compiled code."""
+            module: Any = self._module()
+            return module._call_impl(*args, **kwargs)
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            """A copy or pickle of the table holds None here."""
+            return type(None), ()
+
+    base.call_compiled(ServedTable)
+    return ServedTable

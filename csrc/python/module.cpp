@@ -1,0 +1,32 @@
+// What Python finds under `mirror_python`: functions and types over the ops.
+#include "python/direct_calls.h"
+#include "python/serving.h"
+
+namespace {
+
+// The cast is how CPython takes functions with an array of arguments.
+PyMethodDef methods[] = {
+    {"grouped_embedding",
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(mirror::grouped_embedding)),
+     METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
+                          .m_name = "mirror_python",
+                          .m_doc = nullptr,
+                          .m_size = -1,
+                          .m_methods = methods,
+                          .m_slots = nullptr,
+                          .m_traverse = nullptr,
+                          .m_clear = nullptr,
+                          .m_free = nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit_mirror_python() {
+  PyObject* const module = PyModule_Create(&definition);
+  if (module && !mirror::add_serving_types(module)) {
+    Py_DECREF(module);
+    return nullptr;
+  }
+  return module;
+}

@@ -1,0 +1,44 @@
+// Functions that a lookup goes through, as they were: scripts and libraries put others in their
+// place.
+#pragma once
+
+#include <torch/csrc/python_headers.h>
+#include <torch/csrc/utils/object_ptr.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace mirror {
+
+class Pins {
+ public:
+  // `functions`: (owner, name, function), where the owner is a class or the dictionary of a module,
+  // and the function is what it had under that name. `hooks`: (dictionary, numbers): hooks of all
+  // modules, and the set of the numbers of those that need not see a lookup. Raises python_error.
+  Pins(PyObject* functions, PyObject* hooks);
+
+  // Whether all functions are in their places, and no hook of all modules is to see a lookup.
+  bool hold();
+  // Whether they have their own code too.
+  bool hold_with_code();
+
+ private:
+  struct Pin {
+    THPObjectPtr name, function, code;
+  };
+  struct Owner {
+    THPObjectPtr object;
+    std::vector<Pin> pins;
+    uint64_t version = 0;  // when it was looked at last
+  };
+  struct Hooks {
+    THPObjectPtr dict, own;
+  };
+  Owner& owner_of(PyObject* object);
+  static bool holds(Owner& owner);
+
+  std::vector<Owner> owners_;
+  std::vector<Hooks> hooks_;
+};
+
+}  // namespace mirror
