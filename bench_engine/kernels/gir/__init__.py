@@ -1,6 +1,6 @@
 """The memory-first compiler, after IntelliGen: memory-bound parts of a PyTorch program become one kernel each.
 
-torch.compile(model, backend=gir)
+torch.compile(model, backend="gir")
 fast = compile(fn, example_inputs)
 print(explain(fn, example_inputs))
 """

@@ -77,16 +77,15 @@ def gir(module: fx.GraphModule, example_inputs: Sequence[Any], **options: Any) -
     """`torch.compile(model, backend="gir")`: memory-bound regions, forward and backward, become one kernel each."""
     if options:
         raise TypeError("the backend gir takes no options or mode.")
-    return _backend(lambda graph: None)(module, example_inputs)
+    return aot_autograd(fw_compiler=_compiler, inference_compiler=_compiler)(module, example_inputs)
 
 
-def _backend(tell: Callable[[Graph], None]) -> Callable[..., Any]:
-    def compiler(module: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
-        graph = compile_graph(module)
-        tell(graph)
-        return make_boxed_func(graph.call)
+def _compiler(module: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+    return make_boxed_func(compile_graph(module).call)
 
-    return aot_autograd(fw_compiler=compiler, inference_compiler=compiler)
+
+if "gir" not in torch._dynamo.list_backends(exclude_tags=()):  # where the package is not installed
+    torch._dynamo.register_backend(gir)
 
 
 class Compiled:
