@@ -3,19 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from bench_engine.kernels.gir.ir import (
-    ONE,
-    ZERO,
-    Address,
-    Argument,
-    Instr,
-    Kernel,
-    Loop,
-    Size,
-    Statement,
-    instructions,
-    loops,
-)
+from bench_engine.kernels.gir import ir
+from bench_engine.kernels.gir.ir import Address, Argument, Instr, Kernel, Loop, Size, Statement
 
 Body = tuple[Statement, ...]
 
@@ -26,8 +15,8 @@ def renamed(body: Body, axes: Mapping[str, Address] = {}, values: Mapping[str, A
     def argument(arg: Argument) -> Argument:
         found = values.get(str(arg), arg) if isinstance(arg, str) else arg
         if isinstance(found, str) and found in axes:
-            (name, stride), *_ = axes[found].terms or (("", ONE),)
-            return name if name and stride == ONE and not axes[found].offset else found
+            (name, stride), *_ = axes[found].terms or (("", ir.ONE),)
+            return name if name and stride == ir.ONE and not axes[found].offset else found
         return found
 
     def one(statement: Statement) -> Statement:
@@ -37,7 +26,7 @@ def renamed(body: Body, axes: Mapping[str, Address] = {}, values: Mapping[str, A
             return replace(statement, axis=axis, bounds=bounds, body=tuple(map(one, statement.body)))
         address = statement.address
         if address is not None:
-            by = {name: Address(((str(new), ONE),)) for name, new in values.items() if isinstance(new, str)}
+            by = {name: Address(((str(new), ir.ONE),)) for name, new in values.items() if isinstance(new, str)}
             address = address.substitute({**axes, **by})
         result = values.get(statement.result, statement.result) if statement.result else None
         assert result is None or isinstance(result, str)
@@ -48,7 +37,7 @@ def renamed(body: Body, axes: Mapping[str, Address] = {}, values: Mapping[str, A
 
 def to_axis(name: str) -> Address:
     """An axis as an expression."""
-    return Address(((name, ONE),))
+    return Address(((name, ir.ONE),))
 
 
 def mapped(body: Body, change: Callable[[Body], Body]) -> Body:
@@ -72,19 +61,21 @@ def replaced(body: Body, old: Instr, new: Body) -> Body:
 
 def defined(body: Iterable[Statement]) -> set[str]:
     """The values that a body defines, those in its loops included."""
-    return {instr.result for instr, _ in instructions(tuple(body)) if instr.result}
+    return {instr.result for instr, _ in ir.instructions(tuple(body)) if instr.result}
 
 
 def used(body: Iterable[Statement]) -> set[str]:
     """The values that a body uses, bounds of ragged loops included."""
     body = tuple(body)
-    return {v for instr, _ in instructions(body) for v in instr.uses()} | {v for lp in loops(body) for v in lp.bounds}
+    return {v for instr, _ in ir.instructions(body) for v in instr.uses()} | {
+        v for lp in ir.loops(body) for v in lp.bounds
+    }
 
 
 def buffers(body: Iterable[Statement], wanted: str) -> dict[str, list[Instr]]:
     """The instructions of a body that do `reads` or `writes`, by buffer."""
     found: dict[str, list[Instr]] = {}
-    for instr, _ in instructions(tuple(body)):
+    for instr, _ in ir.instructions(tuple(body)):
         if getattr(instr, wanted):
             found.setdefault(str(instr.buffer), []).append(instr)
     return found
@@ -95,9 +86,9 @@ class Ranges:
 
     def __init__(self, kernel: Kernel) -> None:
         self.largest: dict[str, Size | None] = {}
-        for loop in loops(kernel.body):
+        for loop in ir.loops(kernel.body):
             self.largest[loop.axis] = None if loop.kind == "ragged" else loop.extent + -1
-        for instr, _ in instructions(kernel.body):
+        for instr, _ in ir.instructions(kernel.body):
             if instr.op == "row" and isinstance(instr.args[1], float):
                 self.largest[str(instr.result)] = Size(0, int(instr.args[1]) - 1)
 
@@ -114,7 +105,7 @@ class Ranges:
     def fits(self, address: Address, stride: Size) -> bool:
         """Whether an address always stays below a stride."""
         largest = self.largest_of(address)
-        return largest is not None and (largest + ONE).never_above(stride)
+        return largest is not None and (largest + ir.ONE).never_above(stride)
 
 
 def without(address: Address, axes: Iterable[str]) -> Address:
@@ -132,7 +123,7 @@ def local(ranges: Ranges, one: Address, other: Address, axes: tuple[str, ...]) -
     strides = [one.stride(axis) for axis in axes]
     if strides != [other.stride(axis) for axis in axes]:
         return False
-    fixed = {axis for axis in axes if ranges.largest.get(axis) == ZERO}
+    fixed = {axis for axis in axes if ranges.largest.get(axis) == ir.ZERO}
     rests = [without(one, axes), without(other, axes)]
     order = sorted((axis for axis in axes if axis not in fixed), key=lambda axis: one.stride(axis))
     for axis in order:
@@ -149,14 +140,14 @@ def solve(address: Address, target: Address, extents: Mapping[str, Size], ranges
     `target` is where a loop nest over `extents` stores; None unless every element of `address` is one of these.
     """
     axes = sorted(target.terms, key=lambda term: term[1], reverse=True)
-    found: dict[str, tuple[dict[str, Size], Size]] = {axis: ({}, ZERO) for axis in extents}
+    found: dict[str, tuple[dict[str, Size], Size]] = {axis: ({}, ir.ZERO) for axis in extents}
     for name, stride in address.terms:
         place = next(((axis, step) for axis, step in axes if _goes_into(stride, step)), None)
         if place is None:
             return None
         factor = stride.divided_by(place[1])
         assert factor is not None
-        found[place[0]][0][name] = found[place[0]][0].get(name, ZERO) + factor
+        found[place[0]][0][name] = found[place[0]][0].get(name, ir.ZERO) + factor
     offset = address.offset + target.offset * -1
     for axis, step in axes:
         if offset.batch or step.batch or offset.const < 0:
@@ -164,7 +155,7 @@ def solve(address: Address, target: Address, extents: Mapping[str, Size], ranges
         count, rest = divmod(offset.const, step.const)
         found[axis] = (found[axis][0], Size(0, count))
         offset = Size(0, rest)
-    if offset != ZERO:
+    if offset != ir.ZERO:
         return None
     solution = {axis: Address.of(*expression) for axis, expression in found.items()}
     inside = all(ranges.fits(expression, extents[axis]) for axis, expression in solution.items())

@@ -11,35 +11,28 @@ from typing import Any, cast
 import torch
 from torch import fx
 
+from bench_engine.kernels.gir import ir
 from bench_engine.kernels.gir.ir import (
-    INTEGERS,
-    ONE,
-    ZERO,
     Address,
     Argument,
     Buffer,
-    DType,
     Instr,
     Kernel,
-    Kind,
     Loop,
-    Role,
     Size,
     Statement,
     UnsupportedError,
-    check,
-    contiguous,
 )
 
 aten = torch.ops.aten
 # A comparison's result is 1 or 0 until it is used.
-_DTYPES: dict[torch.dtype, DType] = {
+_DTYPES: dict[torch.dtype, ir.DType] = {
     torch.float32: "f32",
     torch.int64: "i64",
     torch.int32: "i32",
     torch.bool: "f32",
 }
-_OF_INTEGERS = {"add": "iadd", "sub": "isub", "mul": "imul", **{name: name for name in INTEGERS}}
+_OF_INTEGERS = {"add": "iadd", "sub": "isub", "mul": "imul", **{name: name for name in ir.INTEGERS}}
 _LARGEST_BMM = 64**3  # multiply-adds of one matrix of a batch; larger ones are not bound by memory
 
 
@@ -50,19 +43,19 @@ class View:
     buffer: str
     shape: tuple[Size, ...]
     strides: tuple[Size, ...]
-    offset: Size = ZERO
-    dtype: DType = "f32"
+    offset: Size = ir.ZERO
+    dtype: ir.DType = "f32"
     step: Size | None = None
 
     def expanded(self, shape: tuple[Size, ...]) -> "View":
         """Broadcast as torch does it."""
         missing = len(shape) - len(self.shape)
-        own = ((ONE,) * missing) + self.shape
-        strides = ((ZERO,) * missing) + self.strides
-        if any(size not in (wanted, ONE) for size, wanted in zip(own, shape, strict=True)):
+        own = ((ir.ONE,) * missing) + self.shape
+        strides = ((ir.ZERO,) * missing) + self.strides
+        if any(size not in (wanted, ir.ONE) for size, wanted in zip(own, shape, strict=True)):
             raise UnsupportedError("shapes that depend on the batch size in a way that GIR cannot say")
         steps = tuple(
-            ZERO if size != wanted else stride for size, wanted, stride in zip(own, shape, strides, strict=True)
+            ir.ZERO if size != wanted else stride for size, wanted, stride in zip(own, shape, strides, strict=True)
         )
         return replace(self, shape=shape, strides=steps)
 
@@ -71,7 +64,7 @@ class View:
         strides: dict[str, Size] = {}
         for axis, stride in zip(axes, self.strides, strict=True):
             if axis:
-                strides[axis] = strides.get(axis, ZERO) + stride
+                strides[axis] = strides.get(axis, ir.ZERO) + stride
         return Address.of(strides, self.offset)
 
 
@@ -87,7 +80,7 @@ def lower(graph: fx.Graph, name: str) -> Kernel:
     lowering = _Lowering()
     for node in graph.nodes:
         lowering.node(node)
-    return check(Kernel(name, tuple(lowering.buffers), tuple(lowering.nests)))
+    return ir.check(Kernel(name, tuple(lowering.buffers), tuple(lowering.nests)))
 
 
 def size_of(value: Any) -> Size:
@@ -123,7 +116,7 @@ class _Nest:
     def op(self, name: str, *args: Argument) -> str:
         name = self._typed(name, args)
         result = self.lowering.fresh()
-        if name in INTEGERS:
+        if name in ir.INTEGERS:
             self.lowering.integers.add(result)
         self.body.append(Instr(name, args, result))
         return result
@@ -159,7 +152,7 @@ class _Nest:
             raise UnsupportedError("an op that mixes integers and floats")
         self.body.append(Instr("store", (value,), None, view.buffer, view.at(axes)))
 
-    def reduce(self, axes: list[tuple[str, Size]], inner: "_Nest", kind: Kind = "reduce", bounds: Any = ()) -> None:
+    def reduce(self, axes: list[tuple[str, Size]], inner: "_Nest", kind: ir.Kind = "reduce", bounds: Any = ()) -> None:
         """What stands in `inner`, in loops over these axes, outermost first."""
         body = tuple(inner.body)
         for axis, extent in reversed(axes):
@@ -168,7 +161,7 @@ class _Nest:
 
     def done(self) -> None:
         body = tuple(self.body)
-        axes = self.axes or [(self.lowering.axis(ONE), ONE)]
+        axes = self.axes or [(self.lowering.axis(ir.ONE), ir.ONE)]
         for axis, extent in reversed(axes):
             body = (Loop(axis, "par", extent, body),)
         self.lowering.nests.append(cast(Loop, body[0]))
@@ -214,14 +207,14 @@ class _Lowering:
             raise UnsupportedError("an input of type bool")
         return self.buffer(f"x{len(self.buffers)}", value, "input")
 
-    def buffer(self, name: str, value: torch.Tensor, role: Role) -> View:
+    def buffer(self, name: str, value: torch.Tensor, role: ir.Role) -> View:
         """A new buffer for a fake tensor."""
         if value.dtype not in _DTYPES or value.device.type != "cpu":
             raise UnsupportedError(f"a tensor of type {value.dtype} on {value.device.type}".replace("torch.", ""))
         shape, strides = tuple(map(size_of, value.shape)), tuple(map(size_of, value.stride()))
         buffer = Buffer(name, _DTYPES[value.dtype], shape, strides, role)
         self.buffers.append(buffer)
-        return View(name, shape, strides, ZERO, buffer.dtype)
+        return View(name, shape, strides, ir.ZERO, buffer.dtype)
 
     def result(self, value: torch.Tensor) -> View:
         """A temp for a result."""
@@ -229,9 +222,9 @@ class _Lowering:
 
     def like(self, view: View) -> View:
         """A dense temp for elements of a view's shape."""
-        buffer = Buffer(f"t{len(self.buffers)}", view.dtype, view.shape, contiguous(view.shape), "temp")
+        buffer = Buffer(f"t{len(self.buffers)}", view.dtype, view.shape, ir.contiguous(view.shape), "temp")
         self.buffers.append(buffer)
-        return View(buffer.name, buffer.shape, buffer.strides, ZERO, buffer.dtype)
+        return View(buffer.name, buffer.shape, buffer.strides, ir.ZERO, buffer.dtype)
 
     def outputs(self, node: fx.Node) -> None:
         """Temps that are returned become outputs; what else is returned is copied."""
@@ -290,7 +283,7 @@ class _Lowering:
 
     def axes(self, view: View) -> tuple[list[tuple[str, Size]], list[str | None]]:
         """Loops over a result, the largest stride outermost; and for each dimension its axis, or None."""
-        names = [None if size == ONE else self.axis(size) for size in view.shape]
+        names = [None if size == ir.ONE else self.axis(size) for size in view.shape]
         order = sorted(range(len(names)), key=lambda d: (-view.strides[d].batch, -view.strides[d].const, d))
         return [(str(names[d]), view.shape[d]) for d in order if names[d]], names
 
@@ -330,7 +323,7 @@ class _Lowering:
         target = self.result(value)
         rank = len(x.shape)
         over = sorted({dim % rank for dim in dims}) if dims else list(range(rank))
-        looped = [dim for dim in over if x.shape[dim] != ONE]
+        looped = [dim for dim in over if x.shape[dim] != ir.ONE]
         kept = [dim for dim in range(rank) if dim not in over]
         shape = tuple(x.shape[dim] for dim in kept)
         strides = target.strides if not keep else tuple(target.strides[dim] for dim in kept)
@@ -350,7 +343,7 @@ class _Lowering:
             outer.reduce([loop], inner)
             inner = outer
         nest.body.extend(inner.body)
-        count = ONE
+        count = ir.ONE
         for dim in over:
             count = count * x.shape[dim]
         stored = finish(nest, result, count)
@@ -483,14 +476,14 @@ def _kept(reduced: View, x: View, dims: Sequence[int]) -> View:
     """A reduction's result with dimensions of size 1 where it was reduced."""
     over = {dim % len(x.shape) for dim in dims}
     own = iter(zip(reduced.shape, reduced.strides, strict=True))
-    pairs = [(ONE, ZERO) if dim in over else next(own) for dim in range(len(x.shape))]
+    pairs = [(ir.ONE, ir.ZERO) if dim in over else next(own) for dim in range(len(x.shape))]
     return replace(reduced, shape=tuple(p[0] for p in pairs), strides=tuple(p[1] for p in pairs))
 
 
 def _cat(low: _Lowering, value: torch.Tensor, parts: Sequence[View], dim: int = 0) -> View:
     target = low.result(value)
     dim %= len(target.shape)
-    begin = ZERO
+    begin = ir.ZERO
     for part in parts:
         if len(part.shape) != len(target.shape):
             raise UnsupportedError("cat with an empty tensor of another rank")
@@ -536,7 +529,7 @@ def _embedding_bag(
     target = low.result(value[0])
     loops, (bag, dim) = low.axes(target)
     nest, inner = _Nest(low, loops), _Nest(low, [])
-    place = low.axis(ONE, "l")
+    place = low.axis(ir.ONE, "l")
     at = ids.strides[0]
     if offsets.step is not None:
         count: Argument = _rows(offsets.step)
@@ -559,7 +552,7 @@ def _embedding_bag(
     if offsets.step is not None:
         nest.reduce([(place, offsets.step)], inner)
     else:
-        nest.reduce([(place, ZERO)], inner, "ragged", (begin, end))
+        nest.reduce([(place, ir.ZERO)], inner, "ragged", (begin, end))
     if mode == 1:
         pooled = nest.op("div", pooled, nest.op("max", count, 1.0) if isinstance(count, str) else max(count, 1.0))
     nest.store(target, (bag, dim), pooled)
@@ -608,7 +601,7 @@ def _index_select(low: _Lowering, value: torch.Tensor, x: View, dim: int, ids: V
 
 
 def _arange(low: _Lowering, value: torch.Tensor, start: int, end: Any, step: int = 1, **_: Any) -> View:
-    return View("", tuple(map(size_of, value.shape)), (ONE,), Size(0, start), "i64", Size(0, step))
+    return View("", tuple(map(size_of, value.shape)), (ir.ONE,), Size(0, start), "i64", Size(0, step))
 
 
 def _filled(low: _Lowering, value: torch.Tensor, shape: Any, number: float = 0.0, **_: Any) -> View:

@@ -117,12 +117,11 @@ inline vf k_min(vf a, vf b) { return (a < b) | (a != a) ? a : b; }
 inline vf k_relu(vf a) { return (a > 0.0f) | (a != a) ? a : vf{}; }
 inline vf k_abs(vf a) { return (vf)((vi)a & 0x7fffffff); }
 inline vf k_where(vf c, vf a, vf b) { return c != 0.0f ? a : b; }
-inline vf k_gt(vf a, vf b) { return a > b ? splat(1) : vf{}; }
-inline vf k_ge(vf a, vf b) { return a >= b ? splat(1) : vf{}; }
-inline vf k_lt(vf a, vf b) { return a < b ? splat(1) : vf{}; }
-inline vf k_le(vf a, vf b) { return a <= b ? splat(1) : vf{}; }
-inline vf k_eq(vf a, vf b) { return a == b ? splat(1) : vf{}; }
-inline vf k_ne(vf a, vf b) { return a != b ? splat(1) : vf{}; }
+#define COMPARISON(name, sign)                                                  \
+  inline vf name(vf a, vf b) { return a sign b ? splat(1) : vf{}; }             \
+  inline float name(float a, float b) { return a sign b; }
+COMPARISON(k_gt, >) COMPARISON(k_ge, >=) COMPARISON(k_lt, <) COMPARISON(k_le, <=) COMPARISON(k_eq, ==)
+COMPARISON(k_ne, !=)
 inline vf k_sqrt(vf a) {
   for (int i = 0; i < W; ++i) a[i] = __builtin_sqrtf(a[i]);
   return a;
@@ -216,12 +215,6 @@ inline float k_min(float a, float b) { return a < b || a != a ? a : b; }
 inline float k_relu(float a) { return a > 0 || a != a ? a : 0; }
 inline float k_abs(float a) { return __builtin_fabsf(a); }
 inline float k_where(float c, float a, float b) { return c != 0 ? a : b; }
-inline float k_gt(float a, float b) { return a > b; }
-inline float k_ge(float a, float b) { return a >= b; }
-inline float k_lt(float a, float b) { return a < b; }
-inline float k_le(float a, float b) { return a <= b; }
-inline float k_eq(float a, float b) { return a == b; }
-inline float k_ne(float a, float b) { return a != b; }
 inline float k_sqrt(float a) { return __builtin_sqrtf(a); }
 inline float k_exp(float a) { return k_exp(splat(a))[0]; }
 inline float k_log(float a) { return k_log(splat(a))[0]; }

@@ -17,30 +17,8 @@ import re
 from collections.abc import Callable
 from typing import NoReturn, TypeVar, cast
 
-from bench_engine.kernels.gir.ir import (
-    BATCH,
-    BYTES,
-    KINDS,
-    ONE,
-    PLACES,
-    ROLES,
-    ZERO,
-    Address,
-    Argument,
-    Buffer,
-    DType,
-    GirError,
-    Instr,
-    Kernel,
-    Kind,
-    Loop,
-    Place,
-    Role,
-    Size,
-    Statement,
-    check,
-    contiguous,
-)
+from bench_engine.kernels.gir import ir
+from bench_engine.kernels.gir.ir import Address, Argument, Buffer, Instr, Kernel, Loop, Size, Statement
 
 _T = TypeVar("_T")
 
@@ -93,7 +71,7 @@ def _argument_text(argument: Argument) -> str:
 
 
 def parse(text: str) -> Kernel:
-    """The kernel whose text this is. Raises GirError, with the line that is wrong."""
+    """The kernel whose text this is. Raises ir.GirError, with the line that is wrong."""
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
     return _Parser([(number, line) for number, line in lines if line and not line.startswith("#")]).kernel()
 
@@ -108,7 +86,7 @@ class _Parser:
         if not head:
             self._fail("a kernel begins with `kernel NAME {`")
         buffers: list[Buffer] = []
-        while self._peek().split(" ")[0] in ROLES:
+        while self._peek().split(" ")[0] in ir.ROLES:
             buffers.append(self._read(_buffer))
         body = self._block()
         if self.at != len(self.lines):
@@ -116,8 +94,8 @@ class _Parser:
             self._fail("nothing comes after the kernel's last brace")
         nests = tuple(statement for statement in body if isinstance(statement, Loop))
         if len(nests) != len(body):
-            raise GirError(f"kernel {head[1]}: an instruction stands outside of the loops")
-        return check(Kernel(head[1], tuple(buffers), nests))
+            raise ir.GirError(f"kernel {head[1]}: an instruction stands outside of the loops")
+        return ir.check(Kernel(head[1], tuple(buffers), nests))
 
     def _block(self) -> tuple[Statement, ...]:
         body: list[Statement] = []
@@ -142,7 +120,7 @@ class _Parser:
 
     def _peek(self) -> str:
         if self.at == len(self.lines):
-            raise GirError("the text ends before the kernel's last brace")
+            raise ir.GirError("the text ends before the kernel's last brace")
         return self.lines[self.at][1]
 
     def _next(self) -> str:
@@ -151,15 +129,15 @@ class _Parser:
         return line
 
     def _fail(self, what: str) -> NoReturn:
-        raise GirError(f"line {self.lines[self.at - 1][0]}: {what}")
+        raise ir.GirError(f"line {self.lines[self.at - 1][0]}: {what}")
 
 
 def _size(text: str) -> Size:
-    total = ZERO
+    total = ir.ZERO
     for part in text.split("+"):
-        product = ONE
+        product = ir.ONE
         for factor in part.split("*"):
-            product = product * (BATCH if factor.strip() == "B" else int(factor))
+            product = product * (ir.BATCH if factor.strip() == "B" else int(factor))
         total = total + product
     return total
 
@@ -170,25 +148,25 @@ def _sizes(text: str) -> tuple[Size, ...]:
 
 def _buffer(line: str) -> Buffer | None:
     found = _BUFFER.fullmatch(line)
-    if not found or found[1] not in ROLES or found[3] not in BYTES or (found[6] or "memory") not in PLACES:
+    if not found or found[1] not in ir.ROLES or found[3] not in ir.BYTES or (found[6] or "memory") not in ir.PLACES:
         return None
     shape = _sizes(found[4])
-    strides = contiguous(shape) if found[5] is None else _sizes(found[5])
-    place = cast(Place, found[6] or "memory")
-    return Buffer(found[2], cast(DType, found[3]), shape, strides, cast(Role, found[1]), place)
+    strides = ir.contiguous(shape) if found[5] is None else _sizes(found[5])
+    place = cast(ir.Place, found[6] or "memory")
+    return Buffer(found[2], cast(ir.DType, found[3]), shape, strides, cast(ir.Role, found[1]), place)
 
 
 def _loop(line: str) -> Loop | None:
     found = _LOOP.fullmatch(line)
-    if not found or found[1] not in KINDS:
+    if not found or found[1] not in ir.KINDS:
         return None
     words = found[6].split()
     chosen = dict(zip(words[::2], map(int, words[1::2]), strict=True))
     if set(chosen) - set(_STRATEGY):
         return None
-    extent = _size(found[3]) if found[3] else ZERO
+    extent = _size(found[3]) if found[3] else ir.ZERO
     bounds = (found[4], found[5]) if found[4] else ()
-    return Loop(found[2], cast(Kind, found[1]), extent, (), bounds, **chosen)
+    return Loop(found[2], cast(ir.Kind, found[1]), extent, (), bounds, **chosen)
 
 
 def _instr(line: str) -> Instr | None:
@@ -207,11 +185,11 @@ def _argument(text: str) -> Argument:
 
 def _address(text: str) -> Address:
     strides: dict[str, Size] = {}
-    offset = ZERO
+    offset = ir.ZERO
     for part in map(str.strip, text.split(" + ")):
         *factors, last = part.split("*")
         if last.startswith("%") or (last.isidentifier() and last != "B"):
-            strides[last] = strides.get(last, ZERO) + (_size("*".join(factors)) if factors else ONE)
+            strides[last] = strides.get(last, ir.ZERO) + (_size("*".join(factors)) if factors else ir.ONE)
         else:
             offset = offset + _size(part)
     return Address.of(strides, offset)
