@@ -15,13 +15,14 @@ import torch
 
 from bench_engine.kernels.gir import toolchain
 from bench_engine.kernels.gir.codegen import unit
-from bench_engine.kernels.gir.ir import Kernel, Loop, instructions
+from bench_engine.kernels.gir.ir import Kernel, Loop, Size, instructions
 from bench_engine.kernels.gir.text import parse
 from bench_engine.kernels.gir.traffic import AVERAGE_BAG, Caches, nest_traffic, working_set
 
 # Cycles that one vector of an instruction takes, about; those not named take half a cycle.
 _CYCLES = {"exp": 9.0, "log": 16.0, "log1p": 18.0, "tanh": 26.0, "erf": 26.0, "div": 12.0, "sqrt": 16.0, "sumexp": 14.0}
 _FORK_JOIN_US = 4.0
+_COLUMN, _SCATTERED = 1.0, 12.0  # cycles for an element down a column, transposed in tiles and alone
 _SIZES = {"L1": 1 << 12, "L2": 1 << 16, "L3": 1 << 20, "memory": 1 << 24}  # floats that a calibrating copy reads
 _COPY = """
 kernel copy {{
@@ -87,7 +88,8 @@ def _calibrate(threads: int) -> Machine:
         source, target = torch.ones(count), torch.ones(count)
         buffers = toolchain.pointers([source, target])
         for bandwidths, used in ((one, 1), (every, threads)):
-            bandwidths[level] = 2 * 4 * count / _microseconds(lambda: copy(buffers, count, used))  # noqa: B023
+            call = _microseconds(lambda: copy(buffers, 1, used))  # noqa: B023
+            bandwidths[level] = 2 * 4 * count / (_microseconds(lambda: copy(buffers, count, used)) - call)  # noqa: B023
     return Machine(one, every, threads, caches())
 
 
@@ -111,7 +113,7 @@ def predict(kernel: Kernel, batch: int, threads: int, on: Machine) -> float:
         parts = _parts(nest, batch, threads)
         bandwidth = on.one if parts == 1 else on.all
         moved = nest_traffic(kernel, nest, batch, on.caches)
-        near = max(moved["L1"] / bandwidth["L1"], _cycles(nest, batch) / (1e3 * on.ghz) / parts)
+        near = max(moved["L1"] / bandwidth["L1"], _cycles(kernel, nest, batch) / (1e3 * on.ghz) / parts)
         total += max(near, moved["L2"] / bandwidth["L2"], moved["memory"] / bandwidth[beyond])
         total += _FORK_JOIN_US if parts > 1 else 0.0
     return total
@@ -124,13 +126,17 @@ def _parts(nest: Loop, batch: int, threads: int) -> int:
     return max(1, min(threads, -(-loop.extent.at(batch) // loop.grain)))
 
 
-def _cycles(nest: Loop, batch: int) -> float:
+def _cycles(kernel: Kernel, nest: Loop, batch: int) -> float:
     total = 0.0
     for instr, around in instructions((nest,)):
         times = 1.0
         for loop in around:
             extent = AVERAGE_BAG if loop.kind == "ragged" else max(loop.extent.at(batch), 0)
             times *= -(-extent // loop.vec) if loop.vec > 1 else extent
+        near = instr.buffer is not None and kernel.index[instr.buffer].place != "memory"
+        vector = next((loop for loop in around if loop.vec > 1), None)
+        if vector and instr.address and instr.place().stride(vector.axis) > Size(0, 1):
+            total += times * (_COLUMN if near or nest.tile == vector.vec else _SCATTERED) * vector.vec
         width = next((loop.unroll for loop in around if loop.vec > 1), 1)
         own = _CYCLES.get(instr.op, 0.5)
         if instr.is_reduction and around[-1].vec > 1:

@@ -161,9 +161,9 @@ def _vectorized(kernel: Kernel, loop: Loop, strategy: Strategy, integers: set[st
     nested = [s for s in loop.body if isinstance(s, Loop)]
     own = _score(kernel, loop, integers)
     if own > 0 and own >= sum(_best(kernel, child, integers) for child in nested):
-        inside = any(nested)
-        unroll = min(strategy.unroll, max(1, -(-loop.extent.at(_TYPICAL_BATCH) // strategy.vec)))
-        return replace(loop, vec=strategy.vec, unroll=unroll if not inside else min(4, unroll * 2))
+        most = max(1, -(-loop.extent.at(_TYPICAL_BATCH) // strategy.vec))
+        wanted = min(4, 2 * strategy.unroll) if nested else strategy.unroll
+        return replace(loop, vec=strategy.vec, unroll=min(wanted, most))
     return replace(loop, body=tuple(inner))
 
 

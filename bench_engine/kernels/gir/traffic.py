@@ -88,12 +88,18 @@ def working_set(kernel: Kernel, batch: int) -> int:
 
 def accesses_of(kernel: Kernel, nest: Loop, batch: int) -> Iterator[Access]:
     """What moves in a nest."""
-    made_in: dict[str, tuple[Loop, ...]] = {}
+    depends: dict[str, frozenset[str]] = {}  # a value -> the axes that it varies with
     for instr, around in instructions((nest,)):
+        axes = set(instr.place().variables()) if instr.address else set()
+        if any(loop.axis in axes and loop.kind == "ragged" for loop in around):
+            axes |= {loop.axis for loop in around}
+        if instr.reads and kernel.index[str(instr.buffer)].place != "memory":
+            axes.add(nest.axis)  # what is in a cache is made anew in every iteration
+        axes |= {axis for value in instr.uses() for axis in depends.get(value, ())}
         if instr.result:
-            made_in[instr.result] = around
-        if instr.address is not None and instr.op not in ("count",):
-            yield _access(kernel, instr, around, batch, made_in)
+            depends[instr.result] = frozenset(axes)
+        if instr.address is not None and instr.op != "count":
+            yield _access(kernel, instr, around, batch, depends)
 
 
 def _extent(loop: Loop, batch: int) -> int:
@@ -101,15 +107,14 @@ def _extent(loop: Loop, batch: int) -> int:
 
 
 def _access(
-    kernel: Kernel, instr: Instr, around: tuple[Loop, ...], batch: int, made_in: dict[str, tuple[Loop, ...]]
+    kernel: Kernel, instr: Instr, around: tuple[Loop, ...], batch: int, depends: dict[str, frozenset[str]]
 ) -> Access:
     buffer, address = kernel.index[str(instr.buffer)], instr.place()
     size = BYTES[buffer.dtype]
     own = set(address.variables())
-    by_value = {loop.axis for value in address.values() for loop in made_in.get(value, ())}
-    ragged = {loop.axis for loop in around if loop.kind == "ragged"} & own
-    if ragged:  # where a bag begins depends on the loops around it
-        by_value |= {loop.axis for loop in around}
+    by_value = {axis for value in address.values() for axis in depends.get(value, ())}
+    if any(loop.axis in own and loop.kind == "ragged" for loop in around):
+        by_value |= {loop.axis for loop in around}  # where a bag begins depends on the loops around it
     relevant = [loop for loop in around if loop.axis in own | by_value]
     times = 1
     for loop in around[: around.index(relevant[-1]) + 1] if relevant else ():
@@ -118,11 +123,14 @@ def _access(
     inner = [loop for loop in relevant if loop is not around[0]]
     inside = _touched(inner, instr, by_value, size, batch)
     held = max(size, buffer.elements.at(batch) * size) if buffer.elements.at(1) > 0 else math.inf
+    row = address.stride(around[0].axis).at(batch) * size
     if not by_value:
         touched, inside = int(min(touched, held)), int(min(inside, held))
+    elif row > LINE:  # a gather within the row of its iteration
+        touched, inside = min(touched, row * _extent(around[0], batch)), min(inside, row)
     key = tuple(sorted((address.stride(loop.axis), _extent(loop, batch)) for loop in relevant))
-    values = tuple(made_in[value][0].axis + value for value in address.values() if value in made_in)
-    return Access(instr, times, touched, inside, (buffer.name, address.offset, key, values), around[0] in relevant)
+    what = (buffer.name, address.offset, key, address.values())
+    return Access(instr, times, touched, inside, what, around[0] in relevant)
 
 
 def _touched(loops: list[Loop], instr: Instr, by_value: set[str], size: int, batch: int) -> int:

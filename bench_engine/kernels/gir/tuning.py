@@ -60,7 +60,7 @@ def _strategies(kernel: Kernel, batch: int, threads: int, width: int, on: Machin
 
 
 def measure(calls: Sequence[Callable[[], object]], budget_s: float = _BUDGET_S) -> list[float]:
-    """Median microseconds of each call; they take turns, so that what disturbs one disturbs all."""
+    """Lower quartile of the microseconds of each call; they take turns, so that what disturbs one disturbs all."""
     for call in calls:
         call()
     samples: list[list[float]] = [[] for _ in calls]
@@ -70,4 +70,4 @@ def measure(calls: Sequence[Callable[[], object]], budget_s: float = _BUDGET_S) 
             begin = time.perf_counter_ns()
             call()
             own.append((time.perf_counter_ns() - begin) / 1e3)
-    return [statistics.median(own) for own in samples]
+    return [statistics.quantiles(own, n=4)[0] for own in samples]

@@ -12,7 +12,7 @@ from bench_engine.kernels.gir.codegen import unit
 from bench_engine.kernels.gir.text import parse
 
 # The largest error in ulp that is allowed, which is what docs/memory_compiler.md says.
-ULP = {"exp": 2.0, "log": 2.0, "log1p": 3.0, "tanh": 3.0, "erf": 3.0, "sqrt": 0.5}
+ULP = {"exp": 1.0, "log": 1.0, "log1p": 1.5, "tanh": 1.5, "erf": 1.1, "sqrt": 0.5}
 EXACT = {
     "exp": np.exp,
     "log": np.log,
