@@ -13,6 +13,7 @@ from bench_engine.kernels.gir.strategy import Strategy, schedule, tiles
 
 MEASURED = 8  # candidates
 _BUDGET_S, _MOST_ROUNDS = 0.25, 60
+_STREAMED = 4  # times the L2 cache that outputs must hold
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,10 @@ def candidates(kernel: Kernel, batch: int, threads: int, width: int, on: Machine
             said = f"{variant} unroll {strategy.unroll}" + (" stream" if strategy.stream else "")
             said += (f" tile {strategy.tile}" if strategy.tile > 1 else "") + f" grain {strategy.grain}"
             found.setdefault(scheduled, Candidate(said, scheduled, predict(scheduled, batch, threads, on)))
-    best = sorted(found.values(), key=lambda candidate: candidate.predicted_us)[:MEASURED]
+    ranked = sorted(found.values(), key=lambda candidate: candidate.predicted_us)
+    firsts = {candidate.name.split()[0]: candidate for candidate in reversed(ranked)}.values()  # of each variant
+    best = sorted(ranked, key=lambda c: (not any(c is first for first in firsts), c.predicted_us))[:MEASURED]
+    best.sort(key=lambda candidate: candidate.predicted_us)
     return [replace(c, kernel=replace(c.kernel, name=f"{kernel.name}_{n}")) for n, c in enumerate(best)]
 
 
@@ -52,7 +56,8 @@ def _variants(kernel: Kernel) -> Iterator[tuple[str, Kernel]]:
 
 def _strategies(kernel: Kernel, batch: int, threads: int, width: int, on: Machine) -> Iterator[Strategy]:
     written = sum(4 * buffer.elements.at(batch) for buffer in kernel.named("output"))
-    streams = (False, True) if written > on.caches.l2 else (False,)
+    # A store past the caches is slow where its line is in one, as those of an output are that was just freed.
+    streams = (False, True) if written > _STREAMED * on.caches.l2 else (False,)
     grains = (1 << 15, 1 << 17) if threads > 1 else (0,)
     rows = (1, width) if tiles(kernel) else (1,)
     for unroll, stream, tile, grain in product((1, 2, 4), streams, rows, grains):
