@@ -100,14 +100,17 @@ class Compiled:
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
         self.graphs: dict[Any, Graph] = {}
+        self.last: tuple[Any, Graph] = (None, Graph(fn))
         self.fixed: set[Any] = set()  # kinds of inputs whose graph depends on the batch size
 
     def __call__(self, *args: Tensor) -> Any:
         """What `fn` returns."""
         if torch.is_grad_enabled() and self._needs_gradient(args):
             return self.fn(*args)
-        graph = self.graphs.get(self._kind(args)) or self._capture(args)
-        return graph.call(*args)
+        seen = [(arg.shape, arg.stride(), arg.dtype, arg.is_cpu, type(arg)) for arg in args]
+        if seen != self.last[0]:  # comparing is quicker than looking up
+            self.last = seen, self.graphs.get(self._kind(args)) or self._capture(args)
+        return self.last[1].call(*args)
 
     def _needs_gradient(self, args: Sequence[Any]) -> bool:
         own = self.fn.parameters() if isinstance(self.fn, torch.nn.Module) else ()
@@ -163,13 +166,9 @@ def compile(fn: Callable[..., Any], example_inputs: Sequence[Tensor]) -> Compile
 def _kind(args: Sequence[Any], varies: bool) -> Any:
     """What inputs must have in common to share a graph: everything, or everything but the batch size."""
     batch = _batch(args) if varies else -1
-    said: list[Any] = []
-    for arg in args:
-        shape, strides = tuple(arg.shape), arg.stride()
-        if batch > 1 and shape and shape[0] == batch:
-            said.append((None, shape[1:], strides, arg.dtype, arg.device.type))
-        else:
-            said.append((shape, (), strides, arg.dtype, arg.device.type))
+    shapes = [tuple(arg.shape) for arg in args]
+    kept = [(None, *shape[1:]) if batch > 1 and shape[:1] == (batch,) else shape for shape in shapes]
+    said = [(shape, arg.stride(), arg.dtype, arg.device.type) for shape, arg in zip(kept, args, strict=True)]
     return (batch > 1, *said)
 
 

@@ -230,11 +230,6 @@ class Buffer:
             total = total * size
         return total
 
-    @property
-    def is_contiguous(self) -> bool:
-        """Whether the strides are those of a fresh tensor of this shape."""
-        return self.strides == contiguous(self.shape)
-
 
 def contiguous(shape: tuple[Size, ...]) -> tuple[Size, ...]:
     """Strides of a dense tensor whose last dimension is the innermost."""

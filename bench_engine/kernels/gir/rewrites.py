@@ -7,6 +7,7 @@ of the kernels that lowering makes: every element is written once, and inputs ne
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from bench_engine.kernels.gir import ir
 from bench_engine.kernels.gir.forms import (
     Body,
     Ranges,
@@ -21,22 +22,7 @@ from bench_engine.kernels.gir.forms import (
     used,
     without,
 )
-from bench_engine.kernels.gir.ir import (
-    INTEGERS,
-    ONE,
-    Address,
-    Argument,
-    Buffer,
-    Instr,
-    Kernel,
-    Loop,
-    Size,
-    Statement,
-    check,
-    contiguous,
-    instructions,
-    loops,
-)
+from bench_engine.kernels.gir.ir import Address, Argument, Buffer, Instr, Kernel, Loop, Size, Statement
 from bench_engine.kernels.gir.traffic import LEVELS, Caches, nest_traffic
 
 # Not worth computing twice, unless that saves a buffer.
@@ -56,7 +42,7 @@ def optimize(kernel: Kernel, rewrites: tuple[Rewrite, ...] | None = None) -> Ker
         before = kernel
         for rewrite in chosen:
             kernel = _exhausted(kernel, rewrite, meter)
-    return check(numbered(kernel))
+    return ir.check(numbered(kernel))
 
 
 def _exhausted(kernel: Kernel, rewrite: Rewrite, meter: "_Meter") -> Kernel:
@@ -101,7 +87,7 @@ def fuse_producer(kernel: Kernel) -> Iterator[Kernel]:
         if chain is None:
             continue
         axes, body, store = chain
-        loads = [(i, around) for i, around in instructions(kernel.body) if i.reads and i.buffer == store.buffer]
+        loads = [(i, around) for i, around in ir.instructions(kernel.body) if i.reads and i.buffer == store.buffer]
         costly = any(isinstance(s, Instr) and s.op in _EXPENSIVE for s in body)
         if not loads or (costly and len(loads) > 1) or kernel.index[str(store.buffer)].role != "temp":
             continue
@@ -130,8 +116,8 @@ def _elementwise(kernel: Kernel, nest: Loop) -> tuple[dict[str, Size], Body, Ins
     stores = [s for s in body if isinstance(s, Instr) and s.writes]
     if len(stores) != 1 or stores[0] is not body[-1] or any(isinstance(s, Loop) for s in body):
         return None
-    writers = [i for i, _ in instructions(kernel.body) if i.writes and i.buffer == stores[0].buffer]
-    checked = any(isinstance(s, Instr) and (s.op in INTEGERS or s.op == "gather") for s in body)
+    writers = [i for i, _ in ir.instructions(kernel.body) if i.writes and i.buffer == stores[0].buffer]
+    checked = any(isinstance(s, Instr) and (s.op in ir.INTEGERS or s.op == "gather") for s in body)
     return None if len(writers) > 1 or (checked and len(axes) > 1) else (axes, body[:-1], stores[0])
 
 
@@ -139,7 +125,7 @@ class _Names:
     """Values and axes that a kernel does not have yet."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self.taken = defined(kernel.body) | {loop.axis for loop in loops(kernel.body)}
+        self.taken = defined(kernel.body) | {loop.axis for loop in ir.loops(kernel.body)}
         self.number = 0
 
     def fresh(self, prefix: str = "%") -> str:
@@ -268,7 +254,7 @@ def _bodies(kernel: Kernel) -> Iterator[tuple[Place, Callable[[Body], Kernel]]]:
 def drop_round_trip(kernel: Kernel) -> Iterator[Kernel]:
     """A load of what the same iteration has stored takes the value itself."""
     for nest in kernel.body:
-        for store, _ in list(instructions((nest,))):
+        for store, _ in list(ir.instructions((nest,))):
             if not store.writes:
                 continue
             found = _loads_after(nest.body, store)
@@ -284,7 +270,7 @@ def _loads_after(body: Body, store: Instr) -> list[Instr]:
     """The loads of the stored element in the body where the store stands, and in loops after it there."""
     for position, statement in enumerate(body):
         if statement is store:
-            following = instructions(body[position + 1 :])
+            following = ir.instructions(body[position + 1 :])
             return [
                 i for i, _ in following if i.op == "load" and (i.buffer, i.address) == (store.buffer, store.address)
             ]
@@ -295,7 +281,7 @@ def _loads_after(body: Body, store: Instr) -> list[Instr]:
 
 def drop_dead(kernel: Kernel) -> Iterator[Kernel]:
     """What nobody loads is not stored, and what nobody uses is not computed."""
-    read = {instr.buffer for instr, _ in instructions(kernel.body) if instr.reads or instr.op == "count"}
+    read = {instr.buffer for instr, _ in ir.instructions(kernel.body) if instr.reads or instr.op == "count"}
     needed = used(kernel.body)
 
     def lives(statement: Statement) -> bool:
@@ -336,7 +322,7 @@ def _key(instr: Instr) -> tuple[object, ...]:
 
 def _twins(body: Body, key: tuple[object, ...]) -> Iterator[Instr]:
     inner = (statement.body for statement in body if isinstance(statement, Loop))
-    return (instr for part in inner for instr, _ in instructions(part) if instr.result and _key(instr) == key)
+    return (instr for part in inner for instr, _ in ir.instructions(part) if instr.result and _key(instr) == key)
 
 
 def hoist(kernel: Kernel) -> Iterator[Kernel]:
@@ -365,7 +351,7 @@ def place_in_cache(kernel: Kernel) -> Iterator[Kernel]:
     """A temp whose elements stay within one iteration of par loops shrinks to these, and lives in the core's cache."""
     ranges = Ranges(kernel)
     for buffer in kernel.named("temp"):
-        uses = [(i, a) for i, a in instructions(kernel.body) if i.buffer == buffer.name]
+        uses = [(i, a) for i, a in ir.instructions(kernel.body) if i.buffer == buffer.name]
         if buffer.place != "memory" or not any(i.reads for i, _ in uses):
             continue
         axes = _shared_axes([around for _, around in uses])
@@ -382,7 +368,7 @@ def place_in_cache(kernel: Kernel) -> Iterator[Kernel]:
         place: Buffer = replace(
             buffer,
             shape=(Size(0, elements),),
-            strides=contiguous((ONE,)),
+            strides=ir.contiguous((ir.ONE,)),
             place="L1" if elements * 4 <= _L1_SHARE else "L2",
         )
         body: Body = kernel.body
@@ -404,10 +390,10 @@ def _shared_axes(arounds: list[tuple[Loop, ...]]) -> tuple[str, ...]:
 
 def numbered(kernel: Kernel) -> Kernel:
     """The kernel with values and axes named in the order in which they occur."""
-    values = {instr.result: f"%{n}" for n, instr in enumerate(i for i, _ in instructions(kernel.body) if i.result)}
+    values = {instr.result: f"%{n}" for n, instr in enumerate(i for i, _ in ir.instructions(kernel.body) if i.result)}
     counts: dict[str, int] = {}
     axes: dict[str, Address] = {}
-    for loop in loops(kernel.body):
+    for loop in ir.loops(kernel.body):
         letter = loop.axis.rstrip("0123456789")
         counts[letter] = counts.get(letter, -1) + 1
         axes[loop.axis] = to_axis(f"{letter}{counts[letter] or ''}")
@@ -429,7 +415,7 @@ def invert(kernel: Kernel) -> Iterator[Kernel]:
     Such a sum is at least 1, for its largest term is exp(0), or it is NaN: the inverse neither overflows nor is it
     denormal.
     """
-    made = {i.result: i for i, _ in instructions(kernel.body)}
+    made = {i.result: i for i, _ in ir.instructions(kernel.body)}
 
     def is_sum(value: object) -> bool:
         instr = made.get(str(value))
@@ -442,7 +428,7 @@ def invert(kernel: Kernel) -> Iterator[Kernel]:
             if not isinstance(loop, Loop):
                 continue
             inside = defined(loop.body)
-            for instr, _ in instructions(loop.body):
+            for instr, _ in ir.instructions(loop.body):
                 if instr.op == "div" and is_sum(instr.args[1]) and instr.args[1] not in inside:
                     inverse = _Names(kernel).fresh()
                     product = replace(instr, op="mul", args=(instr.args[0], inverse))
@@ -467,8 +453,8 @@ def recompute(kernel: Kernel) -> Iterator[Kernel]:
     """What was stored in a cache for a later loop is computed there once more, from what it was made of."""
     ranges = Ranges(kernel)
     for buffer in kernel.named("temp"):
-        stores = [(i, a) for i, a in instructions(kernel.body) if i.buffer == buffer.name and i.writes]
-        loads = [i for i, _ in instructions(kernel.body) if i.buffer == buffer.name and i.reads]
+        stores = [(i, a) for i, a in ir.instructions(kernel.body) if i.buffer == buffer.name and i.writes]
+        loads = [i for i, _ in ir.instructions(kernel.body) if i.buffer == buffer.name and i.reads]
         if buffer.place == "memory" or len(stores) != 1:
             continue
         store, around = stores[0]
@@ -528,7 +514,7 @@ def _sum_of_exp(first: Loop, second: Loop, largest: Instr) -> Instr | None:
         difference = made.get(str(power.args[0])) if power is not None and power.op == "exp" else None
         if difference is None or difference.op != "sub" or difference.args[1] != largest.result:
             continue
-        others = [i for i, _ in instructions((second,)) if power and power.result in i.uses() and i is not total]
+        others = [i for i, _ in ir.instructions((second,)) if power and power.result in i.uses() and i is not total]
         if not others and _same(first, str(largest.args[0]), second, str(difference.args[0])):
             return total
     return None

@@ -39,7 +39,7 @@ def to_text(kernel: Kernel) -> str:
 
 def _buffer_text(buffer: Buffer) -> str:
     text = f"{buffer.role} {buffer.name}: {buffer.dtype}[{', '.join(map(str, buffer.shape))}]"
-    if not buffer.is_contiguous:
+    if buffer.strides != ir.contiguous(buffer.shape):
         text += f" strides [{', '.join(map(str, buffer.strides))}]"
     return text if buffer.place == "memory" else f"{text} in {buffer.place}"
 
