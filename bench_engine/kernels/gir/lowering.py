@@ -125,6 +125,8 @@ class _Nest:
         """The instruction for integers where the arguments are integers."""
         integers = self.lowering.integers
         if name == "float" or not any(arg in integers for arg in args):
+            if name in _OF_INTEGERS.values() and name != "size":
+                raise UnsupportedError(f"{name} of floats")
             return name
         if not all(arg in integers or (isinstance(arg, float) and arg.is_integer()) for arg in args):
             raise UnsupportedError("integers and floats in one op")
@@ -273,6 +275,8 @@ class _Lowering:
         value: Any = node.meta["val"]
         if isinstance(value, int | float | torch.SymInt | torch.SymFloat):
             return _SYMBOLIC
+        if target in (aten.add.Tensor, aten.add.Scalar) and value.dtype == torch.bool:
+            raise UnsupportedError("a sum of truth values")
         if target in VIEWS:
             return self.viewed(args[0], value, node)
         if target in POINTWISE:
@@ -398,6 +402,12 @@ def _power(nest: _Nest, x: Argument, exponent: float) -> Argument:
     return nest.op("div", 1.0, power) if exponent < 0 else power
 
 
+def _converted(nest: _Nest, x: Argument, dtype: Any = None, **_: Any) -> Argument:
+    if x in nest.lowering.integers:
+        return nest.op("float", x) if dtype == torch.float32 else x
+    return nest.op("ne", x, 0.0) if dtype == torch.bool else x
+
+
 def _clamp(nest: _Nest, x: Argument, low: float | None = None, high: float | None = None) -> Argument:
     for name, limit in (("max", low), ("min", high)):
         if limit is not None:
@@ -423,7 +433,7 @@ POINTWISE: dict[Any, Callable[..., Any]] = {
     aten.sigmoid.default: _sigmoid, aten.pow.Tensor_Scalar: _power,
     aten.rsqrt.default: lambda nest, x: _power(nest, x, -0.5),
     aten.reciprocal.default: lambda nest, x: nest.op("div", 1.0, x),
-    aten.clone.default: lambda nest, x, **_: x, aten._to_copy.default: lambda nest, x, **_: x,
+    aten.clone.default: lambda nest, x, **_: x, aten._to_copy.default: _converted,
     aten.remainder.Scalar: _map("irem"),
     **{getattr(aten, name).default: _map(name)
        for name in ("neg", "abs", "exp", "log", "log1p", "tanh", "erf", "sqrt")},
@@ -438,13 +448,6 @@ def _sum_of(low: _Lowering, value: torch.Tensor, x: View, dims: Any = None, keep
 
 def _mean(low: _Lowering, value: torch.Tensor, x: View, dims: Any = None, keep: bool = False, **_: Any) -> View:
     return low.reduce(value, x, dims or [], "reduce_sum", _mean_of, keep)
-
-
-def _extreme(name: str) -> Callable[..., View]:
-    def lowered(low: _Lowering, value: torch.Tensor, x: View, dims: Any = (), keep: bool = False) -> View:
-        return low.reduce(value, x, dims, name, _unchanged, keep)
-
-    return lowered
 
 
 def _var_mean(
@@ -466,10 +469,6 @@ def _var_mean(
         return nest.op("div", total, _number(nest, size + -int(1 if correction is None else correction)))
 
     return low.reduce(value[0], squares, dims, "reduce_sum", divided, keepdim), mean
-
-
-def _var(low: _Lowering, value: torch.Tensor, x: View, *args: Any, **kwargs: Any) -> View:
-    return _var_mean(low, (value, value), x, *args, **kwargs)[0]
 
 
 def _kept(reduced: View, x: View, dims: Sequence[int]) -> View:
@@ -596,10 +595,6 @@ def _index(low: _Lowering, value: torch.Tensor, x: View, given: Sequence[View | 
     return target
 
 
-def _index_select(low: _Lowering, value: torch.Tensor, x: View, dim: int, ids: View) -> View:
-    return _index(low, value, x, [None] * (dim % len(x.shape)) + [ids])
-
-
 def _arange(low: _Lowering, value: torch.Tensor, start: int, end: Any, step: int = 1, **_: Any) -> View:
     return View("", tuple(map(size_of, value.shape)), (ir.ONE,), Size(0, start), "i64", Size(0, step))
 
@@ -610,11 +605,14 @@ def _filled(low: _Lowering, value: torch.Tensor, shape: Any, number: float = 0.0
 
 OTHERS: dict[Any, Callable[..., Any]] = {
     aten.sum.dim_IntList: _sum_of, aten.sum.default: _sum_of, aten.mean.dim: _mean, aten.mean.default: _mean,
-    aten.amax.default: _extreme("reduce_max"), aten.amin.default: _extreme("reduce_min"),
-    aten.var_mean.correction: _var_mean, aten.var.correction: _var,
+    aten.amax.default: lambda low, value, x, d=(), keep=False: low.reduce(value, x, d, "reduce_max", _unchanged, keep),
+    aten.amin.default: lambda low, value, x, d=(), keep=False: low.reduce(value, x, d, "reduce_min", _unchanged, keep),
+    aten.var_mean.correction: _var_mean,
+    aten.var.correction: lambda low, value, x, *args, **given: _var_mean(low, (value, value), x, *args, **given)[0],
     aten.cat.default: _cat, aten.embedding.default: _embedding,
     aten._embedding_bag.default: _embedding_bag, aten._embedding_bag_forward_only.default: _embedding_bag,
-    aten.bmm.default: _bmm, aten.index.Tensor: _index, aten.index_select.default: _index_select,
+    aten.bmm.default: _bmm, aten.index.Tensor: _index,
+    aten.index_select.default: lambda low, value, x, d, ids: _index(low, value, x, [None] * (d % len(x.shape)) + [ids]),
     aten.arange.start_step: _arange, aten.full.default: _filled,
     aten.full_like.default: _filled, aten.fill.Scalar: _filled,
     aten.new_full.default: lambda low, value, x, shape, number, **_: _filled(low, value, x, number),
@@ -622,5 +620,4 @@ OTHERS: dict[Any, Callable[..., Any]] = {
     aten.zeros_like.default: lambda low, value, x, **_: _filled(low, value, x, 0.0),
     aten.ones_like.default: lambda low, value, x, **_: _filled(low, value, x, 1.0),
     aten.scalar_tensor.default: lambda low, value, number, **_: _filled(low, value, None, number),
-
 }  # fmt: skip

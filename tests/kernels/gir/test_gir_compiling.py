@@ -305,6 +305,24 @@ def test_parameters_are_read_when_they_are_called(monkeypatch: pytest.MonkeyPatc
         assert torch.allclose(compiled(x), F.layer_norm(x, (16,), norm.weight, norm.bias), atol=1e-5)
 
 
+def test_types_and_truth_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    always(monkeypatch, kernel=True)
+    x = torch.randn(24, 33)
+    ids = torch.randint(0, 5, (24, 33))
+    programs = [
+        lambda a, i: (a % 2.0).tanh(),
+        lambda a, i: a.bool().float() + (a > 0).float(),
+        lambda a, i: ((a > 0) + (a > 1)).float() * a,
+        lambda a, i: i.float() * a,
+        lambda a, i: (a > 0) * a + (a > 0).logical_not() * 2,
+        lambda a, i: a[i[:, 0] > 2].tanh(),
+        lambda a, i: (i * 3 % 7 - 2).float() + a.long().float(),
+    ]
+    for program in programs:
+        compiled = gir.compile(program, [x, ids])
+        assert torch.allclose(compiled(x, ids), program(x, ids), atol=1e-6)
+
+
 def test_example_inputs_are_tensors() -> None:
     with pytest.raises(TypeError, match="are tensors"):
         gir.compile(softmax, [3])

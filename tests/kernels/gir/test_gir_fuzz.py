@@ -13,7 +13,7 @@ from bench_engine.kernels.gir.ir import Kernel
 from bench_engine.kernels.gir.rewrites import online, optimize, recompute
 from bench_engine.kernels.gir.strategy import Strategy
 
-GRAPHS, SEEDS = 50, 5  # so many graphs for each seed
+GRAPHS, SEEDS = 40, 5  # so many graphs for each seed
 
 SMOOTH: list[Callable] = [
     torch.tanh, torch.sigmoid, torch.exp, torch.relu, torch.neg, torch.abs, torch.erf, F.silu, F.gelu, torch.square,
