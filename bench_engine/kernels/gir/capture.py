@@ -1,0 +1,140 @@
+"""Which parts of an ATen graph become kernels, and each part as a graph of the ops that lowering knows."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any, cast
+
+import torch
+from torch import fx
+from torch._decomp import get_decompositions
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+from torch.fx.passes.operator_support import OperatorSupportBase
+
+from bench_engine.kernels.gir.ir import Kernel, UnsupportedError
+from bench_engine.kernels.gir.lowering import OTHERS, POINTWISE, VIEWS, lower
+
+aten = torch.ops.aten
+# Ops that torch says in terms of others that lowering knows.
+_DECOMPOSED = [
+    aten._softmax, aten._log_softmax, aten.native_layer_norm, aten.gelu, aten.silu, aten.addcmul, aten.addcdiv,
+    aten.binary_cross_entropy_with_logits, aten.log_sigmoid_forward, aten.stack, aten.split, aten.split_with_sizes,
+    aten.unbind, aten.square, aten.softplus, aten.hardtanh, aten.leaky_relu, aten.threshold, aten.lerp,
+    aten._softmax_backward_data, aten._log_softmax_backward_data, aten.native_layer_norm_backward,
+    aten.gelu_backward, aten.silu_backward, aten.sigmoid_backward, aten.tanh_backward, aten.threshold_backward,
+    aten.mse_loss, aten.binary_cross_entropy, aten.masked_fill, aten.new_zeros, aten.select_backward,
+    aten.slice_backward, aten._fused_rms_norm_backward,
+]  # fmt: skip
+
+
+def _fused_rms_norm(
+    x: torch.Tensor, shape: Sequence[int], weight: torch.Tensor | None, eps: float | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    over = list(range(-len(shape), 0))
+    scale = torch.rsqrt((x * x).mean(over, keepdim=True) + (torch.finfo(x.dtype).eps if eps is None else eps))
+    return (x * scale if weight is None else x * scale * weight), scale
+
+
+_TABLE: dict[Any, Any] = {**get_decompositions(_DECOMPOSED), aten._fused_rms_norm.default: _fused_rms_norm}
+_SUPPORTED = {*VIEWS, *POINTWISE, *OTHERS, *_TABLE}
+_TYPES = (torch.float32, torch.int64, torch.int32, torch.bool)
+
+
+class _Support(OperatorSupportBase):
+    """What a region may hold. Views that are returned stay outside, for they share storage with what they view."""
+
+    def __init__(self, graph: fx.Graph) -> None:
+        self.returned = _returned_views(graph)
+
+    def is_node_supported(self, submodules: Any, node: fx.Node) -> bool:
+        if node.op != "call_function" or node in self.returned:
+            return False
+        if node.target is operator.getitem:
+            return self.is_node_supported(submodules, cast(fx.Node, node.args[0]))
+        return node.target in _SUPPORTED and all(map(_fits, (node, *node.all_input_nodes)))
+
+
+def _fits(node: fx.Node) -> bool:
+    """Whether GIR can say all tensors of a node's value."""
+    value = node.meta.get("val")
+    values = value if isinstance(value, tuple | list) else [value]
+    tensors = [tensor for tensor in values if isinstance(tensor, torch.Tensor)]
+    return all(t.dtype in _TYPES and t.device.type == "cpu" and t.layout == torch.strided for t in tensors)
+
+
+def _returned_views(graph: fx.Graph) -> set[fx.Node]:
+    (output,) = graph.find_nodes(op="output")
+    found: set[fx.Node] = set()
+    waiting = list(output.all_input_nodes)
+    while waiting:
+        node = waiting.pop()
+        views = (*VIEWS, operator.getitem, aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int)
+        if node.target in views and node not in found and _is_view(node):
+            found.add(node)
+            waiting.extend(node.all_input_nodes[:1])
+    return found
+
+
+def _is_view(node: fx.Node) -> bool:
+    """Whether a node's value shares the storage of its first input's; getitem of an op with fresh results does not."""
+    if node.target is not operator.getitem:
+        return True
+    return cast(fx.Node, node.args[0]).target in (
+        aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int,
+    )  # fmt: skip
+
+
+def mutates(graph: fx.Graph) -> bool:
+    """Whether an op of the graph writes into its arguments."""
+    targets = [node.target for node in graph.nodes]
+    return any(target._schema.is_mutable for target in targets if isinstance(target, torch._ops.OpOverload))
+
+
+def partition(module: fx.GraphModule) -> list[str]:
+    """Moves each part that is to be one kernel into a submodule, in place; the names of these."""
+    partitioner = CapabilityBasedPartitioner(module, _Support(module.graph), allows_single_node_partition=True)
+    parts = [part for part in partitioner.propose_partitions() if any(map(_computes, part.nodes))]
+    for part in parts:
+        _leave_views(part.nodes)
+    before = {name for name, _ in module.named_children()}
+    partitioner.fuse_partitions(parts, prefix="region_")
+    return [name for name, _ in module.named_children() if name not in before]
+
+
+def _leave_views(nodes: dict[fx.Node, Any]) -> None:
+    """A view that nothing in the region uses is left outside, where it costs nothing."""
+    idle = [node for node in nodes if node.target in VIEWS and not any(user in nodes for user in node.users)]
+    while idle:
+        for node in idle:
+            del nodes[node]
+        idle = [node for node in nodes if node.target in VIEWS and not any(user in nodes for user in node.users)]
+
+
+def _computes(node: fx.Node) -> bool:
+    return node.target not in VIEWS and node.target not in (operator.getitem, aten.arange.start_step, aten.full.default)
+
+
+def to_kernel(region: fx.GraphModule, inputs: Sequence[Any], name: str) -> Kernel:
+    """The GIR of a region for fake inputs. Raises UnsupportedError, naming what GIR cannot say."""
+    fake = next(value.fake_mode for value in inputs if isinstance(value, torch._subclasses.FakeTensor))
+    with fake:
+        try:
+            traced = make_fx(region, decomposition_table=_TABLE, tracing_mode="real")(*inputs)
+        except Exception as error:
+            raise UnsupportedError(f"a region that torch cannot decompose: {str(error).splitlines()[0]}") from error
+    traced.graph.eliminate_dead_code()
+    _same_results(region.graph, traced.graph)
+    return lower(traced.graph, name)
+
+
+def _same_results(before: fx.Graph, after: fx.Graph) -> None:
+    """Decomposed, results have to lie in memory as they did."""
+    for one, other in zip(_results(before), _results(after), strict=True):
+        if one.stride() != other.stride():
+            raise UnsupportedError("a result that lies in memory otherwise than torch's")
+
+
+def _results(graph: fx.Graph) -> list[torch.Tensor]:
+    (output,) = graph.find_nodes(op="output")
+    returned = output.args[0] if isinstance(output.args[0], tuple | list) else [output.args[0]]
+    return [cast(fx.Node, node).meta["val"] for node in returned]

@@ -1,0 +1,471 @@
+"""C++ for a scheduled kernel: loops as they stand, vectors of `vec` floats, every value a constant of its own.
+
+A value that varies along the vectorized axis is a vector, one for each of the unrolled copies; the last elements, which
+fill no vector, run through the same body with masks. Every kernel is a C function
+
+    int64_t NAME(void* const* buffers, int64_t batch, int64_t threads)
+
+over inputs, outputs and temps in memory, in this order; it returns 1 where an index was out of range, else 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bench_engine.kernels.gir.forms import to_axis
+from bench_engine.kernels.gir.ir import ONE, Address, Argument, Instr, Kernel, Loop, Size, Statement, instructions
+from bench_engine.kernels.gir.strategy import is_integer
+
+PRELUDE = Path(__file__).with_name("prelude.h")
+_TYPES = {"f32": "float", "i64": "int64_t", "i32": "int32_t"}
+_OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "iadd": "+", "isub": "-", "imul": "*"}
+_PARTS = 4  # of a reduction within one element of a vector
+_IDENTITY = {"reduce_sum": "0.0f", "reduce_max": "-INF", "reduce_min": "INF"}
+
+
+def unit(kernels: Sequence[Kernel], vec: int) -> str:
+    """One translation unit with a function for each kernel, whose names must differ."""
+    functions = "\n".join(function(kernel) for kernel in kernels)
+    return f"#define W {vec}\n{PRELUDE.read_text(encoding='utf-8')}\n{functions}"
+
+
+def function(kernel: Kernel) -> str:
+    """The C function of one kernel."""
+    return _Function(kernel).text()
+
+
+@dataclass(frozen=True)
+class _Lane:
+    """Where an instruction stands with respect to vectors: the axis, copies of it, and how many elements are left."""
+
+    axis: str = ""
+    width: int = 1
+    copies: int = 1
+    left: str = ""
+
+
+class _Function:
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.lines: list[str] = []
+        self.indent = 1
+        self.vectors: set[str] = set()
+        self.integers = {str(i.result) for i, _ in instructions(kernel.body) if i.result and is_integer(kernel, i)}
+        self.turned: dict[str, Instr] = {}  # loads down columns that are transposed, a tile at a time
+        self.row = ""
+        self.part = ""  # of reductions that are split
+        self.across: set[str] = set()  # what is reduced across the elements of a vector
+        self.maxima: dict[str, str] = {}  # sumexp -> the maximum that it follows
+
+    def text(self) -> str:
+        self.line(f"// {self.kernel.name}", 0)
+        name = self.kernel.name
+        self.line(f'extern "C" int64_t {name}(void* const* buffers, int64_t batch, int64_t threads) {{', 0)
+        self.line("int bad = 0;")
+        self.line("(void)batch, (void)threads;")
+        memory = [b for role in ("input", "output", "temp") for b in self.kernel.buffers if b.role == role]
+        for number, buffer in enumerate(b for b in memory if b.place == "memory"):
+            const = "const " if buffer.role == "input" else ""
+            kind = f"{const}{_TYPES[buffer.dtype]}* __restrict"
+            self.line(f"{kind} {buffer.name} = static_cast<{const}{_TYPES[buffer.dtype]}*>(buffers[{number}]);")
+        for nest in self.kernel.body:
+            self.nest(nest)
+        self.line("return bad;")
+        self.line("}", 0)
+        return "\n".join(self.lines) + "\n"
+
+    def line(self, text: str, indent: int | None = None) -> None:
+        self.lines.append("  " * (self.indent if indent is None else indent) + text)
+
+    def open(self, text: str) -> None:
+        self.line(f"{text} {{")
+        self.indent += 1
+
+    def close(self, text: str = "}") -> None:
+        self.indent -= 1
+        self.line(text)
+
+    def nest(self, nest: Loop) -> None:
+        extent = _size(nest.extent)
+        self.open(f"parallel(threads, {extent}, {nest.grain}, [&](int64_t begin, int64_t end, int64_t)")
+        for buffer in self.kernel.buffers:
+            if buffer.place != "memory" and any(i.buffer == buffer.name for i, _ in instructions((nest,))):
+                self.line(f"alignas(64) {_TYPES[buffer.dtype]} {buffer.name}[{buffer.shape[0].const} + W];")
+        if nest.tile > 1:
+            self.tiled(nest)
+        elif nest.vec > 1:
+            self.vector_loop(nest, "begin", "end")
+        else:
+            self.open(f"for (int64_t {nest.axis} = begin; {nest.axis} < end; ++{nest.axis})")
+            self.block(nest.body, _Lane())
+            self.close()
+        if any(i.op == "stream_store" for i, _ in instructions((nest,))):
+            self.line("stream_done();")
+        self.close("});")
+
+    def tiled(self, nest: Loop) -> None:
+        """Some rows at a time, and for each vector of columns all of these rows; what goes down columns is transposed
+        where there are as many rows as a vector has elements."""
+        (inner,) = nest.body
+        assert isinstance(inner, Loop)
+        down = [s for s in inner.body if isinstance(s, Instr) and s.op == "load" and s.place().stride(nest.axis) == ONE]
+        down = [s for s in down if s.place().stride(inner.axis).at(1) > 1 and not s.place().values()]
+        end = _size(inner.extent)
+        self.open(f"for (int64_t tile = begin; tile < end; tile += {nest.tile})")
+        self.line(f"const int64_t stop = tile + {nest.tile} < end ? tile + {nest.tile} : end;")
+        if down and nest.tile == inner.vec:
+            self.open("if (stop - tile == W)")
+            self.turned = {str(s.result): s for s in down}
+            self.vector_loop(replace(inner, unroll=1), "0", end, rows=nest.axis)
+            self.turned = {}
+            self.close("} else {")
+            self.indent += 1
+        self.vector_loop(inner, "0", end, rows=nest.axis)
+        if down and nest.tile == inner.vec:
+            self.close()
+        self.close()
+
+    def block(self, body: tuple[Statement, ...], lane: _Lane) -> None:
+        for statement in body:
+            if isinstance(statement, Instr):
+                self.instr(statement, lane)
+            elif statement.vec > 1:
+                self.vector_loop(statement, "0", _size(statement.extent))
+            else:
+                self.plain_loop(statement, lane)
+
+    def plain_loop(self, loop: Loop, lane: _Lane) -> None:
+        """A loop whose iterations are one element each, which may stand inside of a vector's."""
+        reductions = _reductions(loop)
+        varying = _varying(loop, lane.axis, self.vectors) if lane.axis else set()
+        self.vectors |= {str(r.result) for r in reductions} & varying
+        for reduction in reductions:
+            for copy in self.copies(str(reduction.result), lane):
+                self.declare(reduction, copy)
+        if loop.grain and reductions and not lane.axis:
+            self.parallel_reduction(loop, reductions)
+            return
+        if loop.kind == "ragged":
+            begin, end = (self.value(bound, 0, lane) for bound in loop.bounds)
+        else:
+            begin, end = "0", _size(loop.extent)
+        if reductions and loop.kind == "reduce" and _splits(loop) and lane.copies <= 2:
+            self.split(loop, reductions, lane)
+            return
+        self.open(f"for (int64_t {loop.axis} = {begin}; {loop.axis} < {end}; ++{loop.axis})")
+        self.block(loop.body, lane)
+        self.close()
+
+    def split(self, loop: Loop, reductions: list[Instr], lane: _Lane) -> None:
+        """Several partial reductions side by side, so that one need not wait for the other."""
+        for part in range(1, _PARTS):
+            self.part = f"_{part}p"
+            for reduction in reductions:
+                for copy in self.copies(str(reduction.result), lane):
+                    self.declare(reduction, copy)
+        self.open(f"for (int64_t {loop.axis} = 0; {loop.axis} < {_size(loop.extent)}; {loop.axis} += {_PARTS})")
+        for part in range(_PARTS):
+            self.part = f"_{part}p" if part else ""
+            self.open("")
+            self.line(f"const int64_t next = {loop.axis} + {part};")
+            self.open("")
+            self.line(f"const int64_t {loop.axis} = next;")
+            self.block(loop.body, lane)
+            self.close()
+            self.close()
+        self.close()
+        for reduction in reductions:
+            for part in range(1, _PARTS):
+                self.part = ""
+                names = self.copies(str(reduction.result), lane)
+                for name in names:
+                    self.line(f"{name} = {_more(reduction.op)}({name}, {name}_{part}p);")
+
+    def declare(self, reduction: Instr, name: str) -> None:
+        vector = str(reduction.result) in self.vectors
+        start = _IDENTITY[reduction.op]
+        self.line(f"vf {name} = splat({start});" if vector else f"float {name} = {start};")
+
+    def parallel_reduction(self, loop: Loop, reductions: list[Instr]) -> None:
+        """Each thread reduces a part, and the parts are reduced in their order."""
+        names = [_name(str(r.result)) for r in reductions]
+        for name, reduction in zip(names, reductions, strict=True):
+            self.line(f"float {name}_parts[MOST_PARTS];")
+            self.line(f"for (float& part : {name}_parts) part = {_IDENTITY[reduction.op]};")
+        extent = _size(loop.extent)
+        self.open(f"parallel(threads, {extent}, {loop.grain}, [&](int64_t begin, int64_t end, int64_t part)")
+        for name, reduction in zip(names, reductions, strict=True):
+            self.line(f"float {name} = {_IDENTITY[reduction.op]};")
+        self.open(f"for (int64_t {loop.axis} = begin; {loop.axis} < end; ++{loop.axis})")
+        self.block(loop.body, _Lane())
+        self.close()
+        self.join_parts(names)
+        self.combine_parts(names, reductions)
+
+    def join_parts(self, names: list[str]) -> None:
+        for name in names:
+            self.line(f"{name}_parts[part] = {name};")
+        self.close("});")
+
+    def combine_parts(self, names: list[str], reductions: list[Instr]) -> None:
+        for name, reduction in zip(names, reductions, strict=True):
+            more = _more(reduction.op)
+            self.line(f"for (float part : {name}_parts) {name} = {more}({name}, part);")
+
+    def vector_loop(self, loop: Loop, begin: str, end: str, rows: str = "") -> None:
+        """Whole steps of `unroll` vectors, then single vectors, then what is left; then reductions come together."""
+        reductions = _reductions(loop)
+        threaded = bool(loop.grain) and bool(reductions)
+        names = [_name(str(r.result)) for r in reductions]
+        for name, reduction in zip(names, reductions, strict=True):
+            if reduction.op == "sumexp":
+                self.maxima[str(reduction.result)] = str(reduction.args[1])
+            self.line(f"float {name} = {_IDENTITY.get(reduction.op, '0.0f')};")
+            if threaded:
+                self.line(f"float {name}_parts[MOST_PARTS];")
+                self.line(f"for (float& part : {name}_parts) part = {_IDENTITY[reduction.op]};")
+        if threaded:
+            self.open(f"parallel(threads, {end}, {loop.grain}, [&](int64_t begin, int64_t end, int64_t part)")
+            for name, reduction in zip(names, reductions, strict=True):
+                self.line(f"float {name} = {_IDENTITY[reduction.op]};")
+            begin, end = "begin", "end"
+        else:
+            self.open("")
+        self.accumulators(loop, reductions)
+        self.line(f"int64_t {loop.axis} = {begin};")
+        self.steps(loop, end, rows)
+        self.combine(loop, reductions)
+        if threaded:
+            self.join_parts(names)
+            self.combine_parts(names, reductions)
+        else:
+            self.close()
+
+    def accumulators(self, loop: Loop, reductions: list[Instr]) -> None:
+        for reduction in reductions:
+            self.vectors.add(str(reduction.result))
+            self.across.add(str(reduction.result))
+            for copy in range(loop.unroll):
+                name = f"{_name(str(reduction.result))}_{copy}"
+                if reduction.op == "sumexp":
+                    self.line(f"Online {name};")
+                else:
+                    self.line(f"vf {name} = splat({_IDENTITY[reduction.op]});")
+
+    def steps(self, loop: Loop, end: str, rows: str) -> None:
+        axis, width = loop.axis, loop.vec
+        known = loop.extent.const if not loop.extent.batch and end != "end" else None
+        for copies in dict.fromkeys((loop.unroll, 1)):
+            step = copies * width
+            if known is not None and known < step:
+                continue
+            self.open(f"for (; {axis} + {step} <= {end}; {axis} += {step})")
+            self.rows(loop, _Lane(axis, width, copies), rows)
+            self.close()
+        if known is None or known % width:
+            self.open(f"if ({axis} < {end})")
+            self.line(f"const int64_t left = {end} - {axis};")
+            self.rows(loop, _Lane(axis, width, 1, "left"), rows)
+            self.close()
+
+    def rows(self, loop: Loop, lane: _Lane, rows: str) -> None:
+        if rows and not lane.left:
+            for number, load in enumerate(self.turned.values()):
+                start = load.place().substitute({rows: to_axis("tile")})
+                self.line(f"alignas(64) float turned{number}[W * W];")
+                step = _size(load.place().stride(lane.axis))
+                self.line(f"transpose({load.buffer} + {_address(start)}, {step}, turned{number});")
+        if rows:
+            self.row = rows
+            self.open(f"for (int64_t {rows} = tile; {rows} < stop; ++{rows})")
+        self.block(loop.body, lane)
+        if rows:
+            self.close()
+
+    def combine(self, loop: Loop, reductions: list[Instr]) -> None:
+        for reduction in reductions:
+            name = _name(str(reduction.result))
+            self.vectors.discard(str(reduction.result))
+            copies = [f"{name}_{copy}" for copy in range(loop.unroll)]
+            if reduction.op == "sumexp":
+                largest = _name(self.maxima[str(reduction.result)])
+                self.line(f"{name} = {' + '.join(f'{copy}.total({largest})' for copy in copies)};")
+                continue
+            total = copies[0]
+            for copy in copies[1:]:
+                total = f"{_more(reduction.op)}({total}, {copy})"
+            self.line(f"{name} = all_{reduction.op.removeprefix('reduce_')}({total});")
+
+    def copies(self, result: str, lane: _Lane) -> list[str]:
+        name = _name(result)
+        if result not in self.vectors:
+            return [name + self.part]
+        return [f"{name}_{copy}{self.part}" for copy in range(lane.copies)]
+
+    def value(self, argument: Argument, copy: int, lane: _Lane, vector: bool = False) -> str:
+        """An argument as C++; splat where a vector is wanted and it is a number."""
+        if isinstance(argument, str):
+            if argument in self.vectors:
+                return f"{_name(argument)}_{copy}"
+            text = _name(argument) if argument.startswith("%") else argument
+        else:
+            text = _float(argument)
+        return f"splat({text})" if vector else text
+
+    def instr(self, instr: Instr, lane: _Lane) -> None:
+        if instr.is_reduction:
+            self.reduction(instr, lane)
+        elif instr.writes:
+            self.store(instr, lane)
+        else:
+            vector = bool(lane.axis) and self.varies(instr, lane)
+            if vector:
+                self.vectors.add(str(instr.result))
+            elif instr.result:
+                self.vectors.discard(instr.result)
+            for copy in range(lane.copies if vector else 1):
+                self.assign(instr, copy, lane, vector)
+
+    def varies(self, instr: Instr, lane: _Lane) -> bool:
+        own = instr.address is not None and instr.place().stride(lane.axis)
+        return bool(own) or any(arg in self.vectors for arg in instr.args)
+
+    def assign(self, instr: Instr, copy: int, lane: _Lane, vector: bool) -> None:
+        name = _name(str(instr.result)) + (f"_{copy}" if vector else "")
+        kind = "vf" if vector else "int64_t" if instr.result in self.integers else "float"
+        if instr.address is not None:
+            text = self.load(instr, copy, lane, vector)
+        else:
+            text = self.compute(instr, copy, lane, vector)
+        self.line(f"const {kind} {name} = {text};")
+
+    def compute(self, instr: Instr, copy: int, lane: _Lane, vector: bool) -> str:
+        if instr.result in self.integers:
+            return self.integer(instr, lane)
+        args = [self.value(arg, copy, lane, vector) for arg in instr.args]
+        if instr.op in _OPERATORS:
+            return f" {_OPERATORS[instr.op]} ".join(args)
+        if instr.op == "neg":
+            return f"-{args[0]}"
+        if instr.op == "float":
+            return f"static_cast<float>({args[0]})"
+        return f"k_{instr.op}({', '.join(args)})"
+
+    def integer(self, instr: Instr, lane: _Lane) -> str:
+        args = [str(int(a)) if isinstance(a, float) else self.value(a, 0, lane) for a in instr.args]
+        if instr.op == "size":
+            return _size(Size(int(float(args[0])), int(float(args[1]))))
+        if instr.op in _OPERATORS:
+            return f"{args[0]} {_OPERATORS[instr.op]} {args[1]}"
+        if instr.op == "upto":
+            return f"row({args[0]}, {args[1]} + 1, &bad)"
+        if instr.op == "row":
+            return f"row({args[0]}, {args[1]}, &bad)"
+        return f"{'remainder' if instr.op == 'irem' else instr.op}({args[0]}, {args[1]})"
+
+    def place(self, instr: Instr, copy: int, lane: _Lane) -> str:
+        buffer = str(instr.buffer)
+        address = instr.place()
+        stride = address.stride(lane.axis) if lane.axis else Size(0, 0)
+        offset = f" + {copy * lane.width} * {_size(stride)}" if copy and stride else ""
+        return f"{buffer} + {_address(address)}{offset}"
+
+    def load(self, instr: Instr, copy: int, lane: _Lane, vector: bool) -> str:
+        buffer = self.kernel.index[str(instr.buffer)]
+        if instr.op == "count":
+            return _size(buffer.elements)
+        if instr.op == "load_or":
+            address, other = _address(instr.place()), self.value(instr.args[0], 0, lane)
+            return f"{address} < {_size(buffer.elements)} ? {buffer.name}[{address}] : {other}"
+        if not vector:
+            return f"{buffer.name}[{_address(instr.place())}]"
+        stride = instr.place().stride(lane.axis)
+        where = self.place(instr, copy, lane)
+        if instr.result in self.turned and not lane.left:
+            return f"load(turned{list(self.turned).index(str(instr.result))} + W * ({self.row} - tile))"
+        if stride == ONE:
+            return f"load_part({where}, {lane.left})" if lane.left else f"load({where})"
+        left = f", {lane.left}" if lane.left else ""
+        return f"load_strided({where}, {_size(stride)}{left})"
+
+    def store(self, instr: Instr, lane: _Lane) -> None:
+        stride = instr.place().stride(lane.axis) if lane.axis else Size(0, 0)
+        if not stride:
+            self.line(f"{instr.buffer}[{_address(instr.place())}] = {self.value(instr.args[0], 0, lane)};")
+            return
+        for copy in range(lane.copies):
+            where, value = self.place(instr, copy, lane), self.value(instr.args[0], copy, lane, vector=True)
+            if stride != ONE:
+                left = f", {lane.left}" if lane.left else ""
+                self.line(f"store_strided({where}, {_size(stride)}, {value}{left});")
+            elif lane.left:
+                self.line(f"store_part({where}, {value}, {lane.left});")
+            else:
+                self.line(f"{'stream' if instr.op == 'stream_store' else 'store'}({where}, {value});")
+
+    def reduction(self, instr: Instr, lane: _Lane) -> None:
+        """One more element for each copy; in the loop of the vectors itself what fills no vector is left out."""
+        result = str(instr.result)
+        vector = result in self.vectors
+        own = vector and result in self.across
+        for copy, name in enumerate(self.copies(result, lane)):
+            value = self.value(instr.args[0], copy, lane, vector)
+            if instr.op == "sumexp":
+                self.line(f"{name}.more({value}{f', {lane.left}' if lane.left else ''});")
+                continue
+            if own and lane.left:
+                value = f"keep({lane.left}, {value}, {_IDENTITY[instr.op]})"
+            self.line(f"{name} = {_more(instr.op)}({name}, {value});")
+
+
+def _reductions(loop: Loop) -> list[Instr]:
+    return [s for s in loop.body if isinstance(s, Instr) and s.is_reduction]
+
+
+def _varying(loop: Loop, axis: str, vectors: set[str]) -> set[str]:
+    """The values of a loop that vary along an axis around it, reductions included."""
+    found = set(vectors)
+    for instr, _ in instructions((loop,)):
+        own = instr.address is not None and bool(instr.place().stride(axis))
+        if instr.result and (own or any(arg in found for arg in instr.args)):
+            found.add(instr.result)
+    return found
+
+
+def _splits(loop: Loop) -> bool:
+    """Whether a loop is worth splitting: nothing in it but instructions, and a number of them that divides."""
+    simple = not any(isinstance(s, Loop) for s in loop.body) and not loop.extent.batch
+    return simple and loop.extent.const % _PARTS == 0 and loop.extent.const >= 4 * _PARTS
+
+
+def _more(op: str) -> str:
+    return f"more_{op.removeprefix('reduce_')}"
+
+
+def _name(value: str) -> str:
+    return f"v{value[1:]}"
+
+
+def _float(value: float) -> str:
+    if value != value:
+        return '__builtin_nanf("")'
+    if value in (float("inf"), float("-inf")):
+        return "INF" if value > 0 else "-INF"
+    return f"{float(value)!r}f"
+
+
+def _size(size: Size) -> str:
+    parts = [f"{size.batch} * batch" if size.batch != 1 else "batch"] if size.batch else []
+    if size.const or not parts:
+        parts.append(f"{size.const}L")
+    return parts[0] if len(parts) == 1 else f"({' + '.join(parts)})"
+
+
+def _address(address: Address) -> str:
+    parts = []
+    for name, stride in address.terms:
+        own = _name(name) if name.startswith("%") else name
+        parts.append(own if stride == ONE else f"{_size(stride)} * {own}")
+    if address.offset or not parts:
+        parts.append(_size(address.offset))
+    return " + ".join(parts)

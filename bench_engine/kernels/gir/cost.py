@@ -1,0 +1,145 @@
+"""What a kernel will take, from the bytes it moves and what this machine's caches and memory give.
+
+The bandwidths are measured once per machine, by copies that GIR describes and this compiler builds, of sizes that stay
+in L1, in L2, in the last cache, and in memory.
+"""
+
+import statistics
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+
+from bench_engine.kernels.gir import toolchain
+from bench_engine.kernels.gir.codegen import unit
+from bench_engine.kernels.gir.ir import Kernel, Loop, Size, instructions
+from bench_engine.kernels.gir.text import parse
+from bench_engine.kernels.gir.traffic import AVERAGE_BAG, Caches, nest_traffic, working_set
+
+# Cycles that one vector of an instruction takes, about; those not named take half a cycle.
+_CYCLES = {"exp": 9.0, "log": 16.0, "log1p": 18.0, "tanh": 26.0, "erf": 26.0, "div": 12.0, "sqrt": 16.0, "sumexp": 14.0}
+_FORK_JOIN_US = 4.0
+_COLUMN, _SCATTERED = 1.0, 12.0  # cycles for an element down a column, transposed in tiles and alone
+_SIZES = {"L1": 1 << 12, "L2": 1 << 16, "L3": 1 << 20, "memory": 1 << 24}  # floats that a calibrating copy reads
+_COPY = """
+kernel copy {{
+  input x0: f32[B]
+  output y0: f32[B]
+  par b < B vec {vec} unroll 4 grain 4096 {{
+    %0 = load x0[b]
+    store y0[b], %0
+  }}
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Bytes per microsecond by level with one thread and with all, and the caches."""
+
+    one: dict[str, float]
+    all: dict[str, float]
+    threads: int
+    caches: Caches
+    ghz: float = 2.5
+
+
+@lru_cache(1)
+def caches() -> Caches:
+    """The caches of this machine's first core, where the system tells; else common sizes."""
+    found: dict[int, int] = {}
+    for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
+        try:
+            kind, level, size = ((index / name).read_text().strip() for name in ("type", "level", "size"))
+        except OSError:
+            continue
+        if kind != "Instruction" and size.endswith("K"):
+            found[int(level)] = int(size[:-1]) * 1024
+    usual = Caches()
+    return Caches(found.get(1, usual.l1), found.get(2, usual.l2), found.get(3, usual.l3))
+
+
+@lru_cache(2)
+def machine(threads: int) -> Machine:
+    """This machine, from the cache or calibrated now. Raises CompileError and CompilerMissingError."""
+    name = toolchain.key("machine", threads)
+    kept = toolchain.find(name)
+    if kept:
+        said = kept[0]
+        return Machine(said["one"], said["all"], threads, caches(), said["ghz"])
+    measured = _calibrate(threads)
+    said = asdict(measured)
+    toolchain.keep(name, {"one": said["one"], "all": said["all"], "ghz": said["ghz"]}, None)
+    return measured
+
+
+def _calibrate(threads: int) -> Machine:
+    width = toolchain.vector_width()
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "copy.so"
+        toolchain.compile_unit(unit([parse(_COPY.format(vec=width))], width), library)
+        (copy,) = toolchain.load(library, ["copy"])
+    one: dict[str, float] = {}
+    every: dict[str, float] = {}
+    for level, count in _SIZES.items():
+        source, target = torch.ones(count), torch.ones(count)
+        buffers = toolchain.pointers([source, target])
+        for bandwidths, used in ((one, 1), (every, threads)):
+            call = _microseconds(lambda: copy(buffers, 1, used))  # noqa: B023
+            bandwidths[level] = 2 * 4 * count / (_microseconds(lambda: copy(buffers, count, used)) - call)  # noqa: B023
+    return Machine(one, every, threads, caches())
+
+
+def _microseconds(call: object) -> float:
+    assert callable(call)
+    samples: list[float] = []
+    until = time.perf_counter() + 0.15
+    while time.perf_counter() < until or len(samples) < 3:
+        begin = time.perf_counter_ns()
+        call()
+        samples.append((time.perf_counter_ns() - begin) / 1e3)
+    return statistics.median(samples)
+
+
+def predict(kernel: Kernel, batch: int, threads: int, on: Machine) -> float:
+    """Microseconds of one call, outputs allocated."""
+    total = 0.0
+    held = working_set(kernel, batch)
+    beyond = "L2" if held <= on.caches.l2 else "L3" if held <= on.caches.l3 // 4 else "memory"
+    for nest in kernel.body:
+        parts = _parts(nest, batch, threads)
+        bandwidth = on.one if parts == 1 else on.all
+        moved = nest_traffic(kernel, nest, batch, on.caches)
+        near = max(moved["L1"] / bandwidth["L1"], _cycles(kernel, nest, batch) / (1e3 * on.ghz) / parts)
+        total += max(near, moved["L2"] / bandwidth["L2"], moved["memory"] / bandwidth[beyond])
+        total += _FORK_JOIN_US if parts > 1 else 0.0
+    return total
+
+
+def _parts(nest: Loop, batch: int, threads: int) -> int:
+    loop = next((s for s in nest.body if isinstance(s, Loop) and s.grain), nest)
+    if not loop.grain:
+        return 1
+    return max(1, min(threads, -(-loop.extent.at(batch) // loop.grain)))
+
+
+def _cycles(kernel: Kernel, nest: Loop, batch: int) -> float:
+    total = 0.0
+    for instr, around in instructions((nest,)):
+        times = 1.0
+        for loop in around:
+            extent = AVERAGE_BAG if loop.kind == "ragged" else max(loop.extent.at(batch), 0)
+            times *= -(-extent // loop.vec) if loop.vec > 1 else extent
+        near = instr.buffer is not None and kernel.index[instr.buffer].place != "memory"
+        vector = next((loop for loop in around if loop.vec > 1), None)
+        if vector and instr.address and instr.place().stride(vector.axis) > Size(0, 1):
+            total += times * (_COLUMN if near or nest.tile == vector.vec else _SCATTERED) * vector.vec
+        width = next((loop.unroll for loop in around if loop.vec > 1), 1)
+        own = _CYCLES.get(instr.op, 0.5)
+        if instr.is_reduction and around[-1].vec > 1:
+            own = max(own, 4.0 / width)  # one sum waits for the other
+        total += times * own
+    return total

@@ -1,0 +1,278 @@
+// What generated kernels are written in: vectors of W floats, their mathematics, and parallel loops.
+//
+// W is defined before this file. NaN and infinities behave as in IEEE 754; errors in ulp are those that
+// tests/kernels/gir/test_vector_math.py finds against float64.
+
+#include <cstdint>
+#include <cstring>
+#include <omp.h>
+
+namespace {
+
+typedef float vf __attribute__((vector_size(4 * W)));
+typedef float vfu __attribute__((vector_size(4 * W), aligned(4), may_alias));
+typedef int32_t vi __attribute__((vector_size(4 * W)));
+
+constexpr float INF = __builtin_inff();
+
+inline vf splat(float x) { return vf{} + x; }
+inline vi lanes() {
+  vi v{};
+  for (int i = 0; i < W; ++i) v[i] = i;
+  return v;
+}
+
+// Moves. `part` moves the first n elements; the others of what is loaded are 0.
+inline vf load(const float* p) { return *reinterpret_cast<const vfu*>(p); }
+inline void store(float* p, vf v) { *reinterpret_cast<vfu*>(p) = v; }
+#if defined(__AVX512F__) && W == 16 && !defined(__clang__)
+typedef float v16 __attribute__((vector_size(64), may_alias));
+inline vf load_part(const float* p, int64_t n) {
+  return (vf)__builtin_ia32_loadups512_mask(p, (v16){}, (unsigned short)((1u << n) - 1));
+}
+inline void store_part(float* p, vf v, int64_t n) {
+  __builtin_ia32_storeups512_mask(p, (v16)v, (unsigned short)((1u << n) - 1));
+}
+inline void stream(float* p, vf v) {
+  if (reinterpret_cast<uintptr_t>(p) & 63) return store(p, v);
+  __builtin_ia32_movntps512(p, (v16)v);
+}
+inline void stream_done() { __builtin_ia32_sfence(); }
+inline bool any(vi mask) { return __builtin_ia32_cvtd2mask512(mask); }
+// Of NaN these give NaN: minps and maxps hand on their second operand.
+inline vf at_most(vf v, float limit) {
+  return (vf)__builtin_ia32_minps512_mask((v16)splat(limit), (v16)v, (v16){}, 0xffff, 4);
+}
+inline vf at_least(vf v, float limit) {
+  return (vf)__builtin_ia32_maxps512_mask((v16)splat(limit), (v16)v, (v16){}, 0xffff, 4);
+}
+inline vf times_power_of_two(vf y, vf n) {
+  return (vf)__builtin_ia32_scalefps512_mask((v16)y, (v16)n, (v16){}, 0xffff, 4);
+}
+#else
+inline vf load_part(const float* p, int64_t n) {
+  vf v{};
+  for (int64_t i = 0; i < n; ++i) v[i] = p[i];
+  return v;
+}
+inline void store_part(float* p, vf v, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) p[i] = v[i];
+}
+inline void stream(float* p, vf v) { store(p, v); }
+inline void stream_done() {}
+inline bool any(vi mask) {
+  int32_t found = 0;
+  for (int i = 0; i < W; ++i) found |= mask[i];
+  return found;
+}
+inline vf at_most(vf v, float limit) { return v > limit ? splat(limit) : v; }
+inline vf at_least(vf v, float limit) { return v < limit ? splat(limit) : v; }
+inline vf times_power_of_two(vf y, vf n) {  // in two steps, for a result may be denormal
+  const vi whole = __builtin_convertvector(n == n ? n : vf{}, vi), half = whole >> 1;
+  return y * (vf)((half + 127) << 23) * (vf)((whole - half + 127) << 23);
+}
+#endif
+inline vf load_strided(const float* p, int64_t step, int64_t n = W) {
+  vf v{};
+  for (int64_t i = 0; i < n; ++i) v[i] = p[i * step];
+  return v;
+}
+inline void store_strided(float* p, int64_t step, vf v, int64_t n = W) {
+  for (int64_t i = 0; i < n; ++i) p[i * step] = v[i];
+}
+// W rows of W floats, `step` apart, become columns.
+inline void transpose(const float* from, int64_t step, float* to) {
+  vf v[W];
+  for (int i = 0; i < W; ++i) v[i] = load(from + i * step);
+  for (int half = W / 2; half; half /= 2) {
+    // Blocks of half x half change places with those on the other side of the diagonal.
+    const vi low = lanes() & half ? lanes() - half + W : lanes();
+    const vi high = lanes() & half ? lanes() + W : lanes() + half;
+    for (int i = 0; i < W; ++i) {
+      if (i & half) continue;
+      const vf a = v[i], b = v[i + half];
+      v[i] = __builtin_shuffle(a, b, low);
+      v[i + half] = __builtin_shuffle(a, b, high);
+    }
+  }
+  for (int i = 0; i < W; ++i) store(to + i * W, v[i]);
+}
+inline vf keep(int64_t n, vf v, float other) { return lanes() < static_cast<int32_t>(n) ? v : splat(other); }
+
+// Integers. An index that is out of range is 0, and the kernel gives up when it is done.
+inline int64_t row(int64_t i, int64_t n, int* bad) {
+  if (static_cast<uint64_t>(i) < static_cast<uint64_t>(n)) return i;
+  __atomic_store_n(bad, 1, __ATOMIC_RELAXED);
+  return 0;
+}
+inline int64_t wrap(int64_t i, int64_t n) { return i < 0 ? i + n : i; }
+inline int64_t remainder(int64_t i, int64_t n) {
+  const int64_t rest = i % n;
+  return rest && (rest < 0) != (n < 0) ? rest + n : rest;
+}
+
+// Arithmetic that keeps NaN.
+inline vf k_max(vf a, vf b) { return (a > b) | (a != a) ? a : b; }
+inline vf k_min(vf a, vf b) { return (a < b) | (a != a) ? a : b; }
+inline vf k_relu(vf a) { return (a > 0.0f) | (a != a) ? a : vf{}; }
+inline vf k_abs(vf a) { return (vf)((vi)a & 0x7fffffff); }
+inline vf k_where(vf c, vf a, vf b) { return c != 0.0f ? a : b; }
+#define COMPARISON(name, sign)                                                  \
+  inline vf name(vf a, vf b) { return a sign b ? splat(1) : vf{}; }             \
+  inline float name(float a, float b) { return a sign b; }
+COMPARISON(k_gt, >) COMPARISON(k_ge, >=) COMPARISON(k_lt, <) COMPARISON(k_le, <=) COMPARISON(k_eq, ==)
+COMPARISON(k_ne, !=)
+inline vf k_sqrt(vf a) {
+  for (int i = 0; i < W; ++i) a[i] = __builtin_sqrtf(a[i]);
+  return a;
+}
+inline vf with_sign(vf a, vf sign) { return (vf)(((vi)a & 0x7fffffff) | ((vi)sign & INT32_MIN)); }
+inline vf power_of_two(vi n) { return (vf)((n + 127) << 23); }
+
+// Cody and Waite's reduction, and the polynomial of Cephes' expf.
+inline vf k_exp(vf x) {
+  x = at_least(at_most(x, 89.0f), -104.5f);
+  const vf n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;
+  vf r = x - n * 0.693359375f;
+  r = r + n * 2.12194440e-4f;
+  vf p = splat(1.9875691500e-4f);
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  return times_power_of_two(p * (r * r) + r + 1.0f, n);
+}
+
+// log(u + c), where c is small against u: the polynomial of Cephes' logf.
+inline vf log_sum(vf u, vf c) {
+  const vi tiny = u < 1.17549435e-38f;
+  const vf scaled = tiny ? u * 8388608.0f : u;
+  const vi bits = (vi)scaled - 0x3f3504f3;  // so that m below lies in [sqrt(1/2), sqrt(2))
+  const vi exponent = bits >> 23;
+  const vf m = (vf)((bits & 0x7fffff) + 0x3f3504f3);
+  const vf e = __builtin_convertvector(exponent - (tiny & 23), vf);
+  // c is not 0 only for u between 2^-24 and 2^25, where 2^-exponent is a normal number.
+  const vf f = (m - 1.0f) + (c != 0.0f ? c * power_of_two(-exponent) : vf{});
+  const vf z = f * f;
+  vf p = splat(7.0376836292e-2f);
+  p = p * f - 1.1514610310e-1f;
+  p = p * f + 1.1676998740e-1f;
+  p = p * f - 1.2420140846e-1f;
+  p = p * f + 1.4249322787e-1f;
+  p = p * f - 1.6668057665e-1f;
+  p = p * f + 2.0000714765e-1f;
+  p = p * f - 2.4999993993e-1f;
+  p = p * f + 3.3333331174e-1f;
+  vf y = p * f * z - e * 2.12194440e-4f;
+  y = f + (y - 0.5f * z) + e * 0.693359375f;
+  y = u == INF ? splat(INF) : y;
+  y = u == 0.0f ? splat(-INF) : y;
+  return (u < 0.0f) | (u != u) ? splat(__builtin_nanf("")) : y;
+}
+inline vf k_log(vf x) { return log_sum(x, vf{}); }
+inline vf k_log1p(vf x) {
+  const vf u = x + 1.0f;
+  // What the sum has lost, which matters for small x only.
+  const vf lost = k_abs(x) < 1e7f ? (x > 1.0f ? 1.0f - (u - x) : x - (u - 1.0f)) : vf{};
+  return k_abs(x) < 5e-8f ? x : log_sum(u, lost);
+}
+
+inline vf k_tanh(vf x) {
+  const vf a = k_abs(x), z = x * x;
+  vf p = splat(-5.70498872745e-3f);
+  p = p * z + 2.06390887954e-2f;
+  p = p * z - 5.37397155531e-2f;
+  p = p * z + 1.33314422036e-1f;
+  p = p * z - 3.33332819422e-1f;
+  const vf small = p * z * x + x;
+  const vf large = 1.0f - 2.0f / (k_exp(a + a) + 1.0f);
+  return a < 0.625f ? small : with_sign(large, x);
+}
+
+// Two polynomials, the second in the exponent, after N. Juffa.
+inline vf k_erf(vf x) {
+  const vf a = k_abs(x), s = x * x;
+  vf r = -1.72853470e-5f * a + 3.83197126e-4f;
+  r = r * s + (-3.88396438e-3f * a + 2.42546219e-2f);
+  r = r * a - 1.06777877e-1f;
+  r = r * a - 6.34846687e-1f;
+  r = r * a - 1.28717512e-1f;
+  r = r * a - a;
+  r = a > 10.0f ? splat(-104.0f) : r;
+  vf q = splat(-5.96761703e-4f);
+  q = q * s + 4.99119423e-3f;
+  q = q * s - 2.67681349e-2f;
+  q = q * s + 1.12819925e-1f;
+  q = q * s - 3.76125336e-1f;
+  q = q * s + 1.28379166e-1f;
+  return a > 0.927734375f ? with_sign(1.0f - k_exp(r), x) : q * x + x;
+}
+
+// The same of one number.
+inline float k_max(float a, float b) { return a > b || a != a ? a : b; }
+inline float k_min(float a, float b) { return a < b || a != a ? a : b; }
+inline float k_relu(float a) { return a > 0 || a != a ? a : 0; }
+inline float k_abs(float a) { return __builtin_fabsf(a); }
+inline float k_where(float c, float a, float b) { return c != 0 ? a : b; }
+inline float k_sqrt(float a) { return __builtin_sqrtf(a); }
+inline float k_exp(float a) { return k_exp(splat(a))[0]; }
+inline float k_log(float a) { return k_log(splat(a))[0]; }
+inline float k_log1p(float a) { return k_log1p(splat(a))[0]; }
+inline float k_tanh(float a) { return k_tanh(splat(a))[0]; }
+inline float k_erf(float a) { return k_erf(splat(a))[0]; }
+
+// Reductions: one more element, and all elements of a vector.
+template <class T>
+inline T more_sum(T a, T b) { return a + b; }
+template <class T>
+inline T more_max(T a, T b) { return k_max(b, a); }
+template <class T>
+inline T more_min(T a, T b) { return k_min(b, a); }
+// Each element with its partner at a distance, then at half of it.
+template <class More>
+inline float across(vf v, const More& more) {
+  for (int half = W / 2; half; half /= 2) v = more(v, __builtin_shuffle(v, lanes() ^ half));
+  return v[0];
+}
+inline float all_sum(vf v) { return across(v, [](vf a, vf b) { return a + b; }); }
+inline float all_max(vf v) { return across(v, [](vf a, vf b) { return k_max(a, b); }); }
+inline float all_min(vf v) { return across(v, [](vf a, vf b) { return k_min(a, b); }); }
+
+// The sum of exp(x - maximum) while the maximum grows (Milakov and Gimelshein 2018).
+struct Online {
+  vf max = splat(-INF), sum{};
+  inline void more(vf x) {
+    if (any(x > max)) {
+      const vf larger = k_max(max, x);
+      sum *= max == larger ? splat(1) : k_exp(max - larger);
+      max = larger;
+    }
+    sum += x == max ? splat(1) : k_exp(x - max);
+  }
+  inline void more(vf x, int64_t n) {
+    const vf before = sum;
+    const vf old = max;
+    more(keep(n, x, -INF));
+    const vf unchanged = max == old ? splat(1) : k_exp(old - max);
+    sum = keep(n, sum, 0) + (lanes() < static_cast<int32_t>(n) ? vf{} : before * unchanged);
+  }
+  inline float total(float largest) const {
+    if (largest - largest != 0) return __builtin_nanf("");
+    return all_sum(sum * (max == largest ? splat(1) : k_exp(max - largest)));
+  }
+};
+
+// f(begin, end, part) for equal parts of 0 .. n - 1, each of `grain` at least; grain 0 for one part.
+constexpr int64_t MOST_PARTS = 256;
+template <class F>
+inline void parallel(int64_t threads, int64_t n, int64_t grain, const F& f) {
+  int64_t parts = grain > 0 ? (n + grain - 1) / grain : 1;
+  parts = parts < threads ? parts : threads;
+  parts = parts < MOST_PARTS ? parts : MOST_PARTS;
+  if (parts <= 1) return f(int64_t{0}, n, int64_t{0});
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+  for (int64_t part = 0; part < parts; ++part) f(n * part / parts, n * (part + 1) / parts, part);
+}
+
+}  // namespace
