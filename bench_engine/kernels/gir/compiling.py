@@ -46,10 +46,10 @@ def compile_graph(module: fx.GraphModule) -> Graph:
         original_part = cast(fx.GraphModule, module.get_submodule(name))
         try:
             kernel = to_kernel(original_part, [arg.meta["val"] for arg in node.args], name)
+            found.regions[name] = Region(original_part, kernel)
         except (UnsupportedError, GirError) as error:
             found.left.append(f"{name} {_FAILED}: {error}")
             continue
-        found.regions[name] = Region(original_part, kernel)
         node.op, node.target = "call_function", _as_function(found.regions[name], name)
     module.recompile()
     found.call = module.forward
@@ -93,8 +93,8 @@ class Compiled:
 
     Inputs are those of `fn`, tensors on the CPU. The batch size, which is the first dimension of the first input and of
     all inputs where that has the same size, may vary from call to call; a new type, rank or other size is captured once
-    more. Parameters are those that `fn` held when it was captured. Where a gradient would be recorded, or something
-    cannot be captured, `fn` itself is called.
+    more. Parameters are those that `fn` held when it was captured. Where a gradient would be recorded, something is no
+    tensor, or cannot be captured, `fn` itself is called.
     """
 
     def __init__(self, fn: Callable[..., Any]) -> None:
@@ -107,7 +107,11 @@ class Compiled:
         """What `fn` returns."""
         if torch.is_grad_enabled() and self._needs_gradient(args):
             return self.fn(*args)
-        seen = [(arg.shape, arg.stride(), arg.dtype, arg.is_cpu, type(arg)) for arg in args]
+        try:
+            seen: list[Any] = [(arg.shape, arg.stride(), arg.dtype, arg.is_cpu, type(arg)) for arg in args]
+        except AttributeError:  # a number, a list or None among the arguments
+            return self.fn(*args)
+        seen.append(getattr(self.fn, "training", False))
         if seen != self.last[0]:  # comparing is quicker than looking up
             self.last = seen, self.graphs.get(self._kind(args)) or self._capture(args)
         return self.last[1].call(*args)
@@ -118,13 +122,15 @@ class Compiled:
 
     def _kind(self, args: Sequence[Any]) -> Any:
         kind = _kind(args, True)
-        return _kind(args, False) if kind in self.fixed else kind
+        return getattr(self.fn, "training", False), _kind(args, False) if kind in self.fixed else kind
 
     def _capture(self, args: Sequence[Any]) -> Graph:
         if len(self.graphs) >= _MOST_SHAPES:
             return Graph(self.fn, left=["more kinds of inputs than are captured"])
         if any(arg.numel() == 0 for arg in args):
             graph = Graph(self.fn, left=["inputs of size 0"])
+        elif isinstance(self.fn, torch.nn.Module) and _keeps_statistics(self.fn):  # which tracing would change
+            graph = Graph(self.fn, left=["a module in training whose buffers change runs as it is"])
         else:
             graph = self._captured(args)
         self.graphs[self._kind(args)] = graph
@@ -161,6 +167,10 @@ def compile(fn: Callable[..., Any], example_inputs: Sequence[Tensor]) -> Compile
     with torch.no_grad():
         compiled(*example_inputs)
     return compiled
+
+
+def _keeps_statistics(module: torch.nn.Module) -> bool:
+    return any(part.training and any(True for _ in part.buffers(recurse=False)) for part in module.modules())
 
 
 def _kind(args: Sequence[Any], varies: bool) -> Any:

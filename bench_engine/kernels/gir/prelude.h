@@ -1,7 +1,7 @@
 // What generated kernels are written in: vectors of W floats, their mathematics, and parallel loops.
 //
 // W is defined before this file. NaN and infinities behave as in IEEE 754; errors in ulp are those that
-// tests/kernels/gir/test_vector_math.py finds against float64.
+// tests/kernels/gir/test_gir_vector_math.py finds against float64.
 
 #include <cstdint>
 #include <cstring>

@@ -57,11 +57,15 @@ def bucket_of(batch: int) -> int:
 
 
 class Region:
-    """Calls like `original`, a function of tensors that returns a tensor or a tuple of them."""
+    """Calls like `original`, a function of tensors that returns a tensor or a tuple of them.
+
+    Raises UnsupportedError for a kernel whose text cannot say a size.
+    """
 
     def __init__(self, original: Callable[..., Any], kernel: Kernel) -> None:
         self.original = original
         self.kernel = kernel
+        self.text = to_text(kernel)
         self.decisions: dict[tuple[int, int], Decision] = {}
         self._checked: dict[tuple[int, int], Callable[..., Any]] = {}
         self._tensors: list[int] | None = None
@@ -107,8 +111,7 @@ class Region:
 
     def _decide(self, batch: int, threads: int, args: Sequence[Any]) -> Decision:
         bucket = bucket_of(batch)
-        naive = to_text(self.kernel)
-        name = toolchain.key(naive, bucket, threads)
+        name = toolchain.key(self.text, bucket, threads)
         try:
             kept = toolchain.find(name)
             return self._replayed(*kept) if kept else self._tuned(name, batch, threads, args)

@@ -326,3 +326,35 @@ def test_types_and_truth_values(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_example_inputs_are_tensors() -> None:
     with pytest.raises(TypeError, match="are tensors"):
         gir.compile(softmax, [3])
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_training_and_evaluation_are_told_apart(first: bool) -> None:
+    model = nn.Sequential(nn.Dropout(0.5), nn.Softmax(-1)).train(first)
+    x = torch.randn(8, 16)
+    fast = gir.compile(model, [x])
+    model.train(not first)
+    with torch.no_grad():
+        torch.manual_seed(0)
+        found = fast(x)
+        torch.manual_seed(0)
+        torch.testing.assert_close(found, model(x))
+
+
+def test_statistics_of_a_module_in_training_are_kept_once_a_call() -> None:
+    model = nn.Sequential(nn.BatchNorm1d(16), nn.Sigmoid()).train()
+    fast = gir.compile(model, [torch.randn(8, 16)])
+    with torch.no_grad():
+        fast(torch.randn(8, 16))
+    assert model[0].num_batches_tracked == 2
+
+
+def test_an_argument_that_is_no_tensor_goes_to_the_function() -> None:
+    fast = gir.compile(lambda a, b: (a * b).sigmoid(), [torch.ones(4), torch.ones(4)])
+    torch.testing.assert_close(fast(torch.ones(4), 3), torch.full((4,), 3.0).sigmoid())
+
+
+def test_a_size_that_grows_with_the_square_of_the_batch() -> None:
+    x = torch.randn(8, 4)
+    fast = gir.compile(lambda x: (x @ x.T).softmax(-1), [x])
+    torch.testing.assert_close(fast(x), (x @ x.T).softmax(-1))
