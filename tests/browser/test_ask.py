@@ -121,7 +121,7 @@ MEANT = re.compile(r"which is meant\?$|^Is this meant\?$")
 
 
 def test_what_is_chosen_is_answered_at_once_until_it_is_forgotten(page: Page, app: App) -> None:
-    question = "who predicts clicks best on frappe"
+    question = "tardiness by method on frappe"
     page.goto(app.url)
     ask(page, question)
     expect(page.get_by_text(MEANT)).to_be_visible()  # the first page has choices beside its answers too
@@ -133,7 +133,7 @@ def test_what_is_chosen_is_answered_at_once_until_it_is_forgotten(page: Page, ap
     ask(page, question.capitalize() + "?")
     expect(page.get_by_text(re.compile(r"^Read as: .*\(you chose this before\)"))).to_be_visible()
     expect(page.get_by_text("You chose this reading before")).to_be_visible()
-    assert app.db.with_suffix(".learnt.yaml").read_text().count(question) == 1
+    assert app.db.with_suffix(".learnt.yaml").read_text().count(f"asked: {question}") == 1
 
     page.get_by_role("button", name="Forget this choice").click()
     expect(page.get_by_text(MEANT)).to_be_visible()

@@ -119,9 +119,9 @@ def test_scatter_over_every_compression(box: Sandbox) -> None:
 
 
 def test_refusal_names_what_is_known(box: Sandbox) -> None:
-    answer = ask("price per hour of hashed", sandbox=box)
+    answer = ask("salary per hour of hashed", sandbox=box)
     assert answer.status == "refused"
-    assert "price" in answer.summary
+    assert "salary" in answer.summary
     assert "AUC" in answer.summary
     assert answer.suggestions
 
@@ -337,8 +337,8 @@ def test_command_line(results_file: Path, capsys: pytest.CaptureFixture[str]) ->
         **printed["chart"], "type": "scatter", "x": "memory_mb", "y": "auc", "color": "method",
     }  # fmt: skip
     assert len(printed["rows"]) == 36
-    assert main(["ask", "price per hour of hashed", "--db", str(results_file)]) == 2
-    assert "price" in capsys.readouterr().out
+    assert main(["ask", "salary per hour of hashed", "--db", str(results_file)]) == 2
+    assert "salary" in capsys.readouterr().out
     assert main(["ask", "select nonsense from results", "--db", str(results_file)]) == 1
     capsys.readouterr()
     assert main(["ask", "top 5 fastest lookups", "--db", str(results_file)]) == 0
@@ -347,7 +347,7 @@ def test_command_line(results_file: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_json_holds_every_key_of_the_contract(box: Sandbox) -> None:
     keys = {"status", "read_as", "sql", "columns", "rows", "truncated", "chart", "summary", "suggestions", "engine"}
-    for question in ("memory vs AUC at compression 0.1", "price per hour", "best method"):
+    for question in ("memory vs AUC at compression 0.1", "salary per hour", "best method"):
         found = to_json(ask(question, sandbox=box))
         assert keys <= set(found)
         json.dumps(found, allow_nan=False)

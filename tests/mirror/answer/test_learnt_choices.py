@@ -26,7 +26,7 @@ from tests.mirror.language.reading.library import write
 NOW = datetime(2025, 6, 15)
 ASKED, OTHER = "how many punters per city", "number of punters per city and name"
 MEANT = "Show the number of members by member city"
-SLOWNESS = "average slowness by method on frappe"
+TARDINESS = "average tardiness by method on frappe"
 
 
 @pytest.fixture(autouse=True)
@@ -266,32 +266,32 @@ def own_box(tmp_path: Path, results_file: Path) -> Iterator[Sandbox]:
 
 def test_the_same_over_the_results(own_box: Sandbox) -> None:
     file = Learnt(learnt_path(saved_path(own_box.url)))
-    back = ask(SLOWNESS, own_box, now=NOW)
+    back = ask(TARDINESS, own_box, now=NOW)
     assert back.status == "ambiguous"
     (meant,) = (p for p in back.proposals if p.text == "Show the mean latency (µs) by method where data set = frappe")
     taken = ask(meant.text, own_box, now=NOW, after=back)
     assert [(h.kind, h.means) for h in taken.learnt] == [("chosen", meant.text), ("heard", "latency_us")]
-    again = ask("Average slowness by method on frappe?", own_box, now=NOW)
+    again = ask("Average tardiness by method on frappe?", own_box, now=NOW)
     assert again.asked == meant.asked
     assert again.read_as.endswith("(you chose this before)")
     assert ask(meant.text, own_box, now=NOW, after=again).asked == meant.asked
-    assert ask("slowness by dataset in training", own_box, now=NOW).status != "answered"
-    assert file.keep("slowness")
-    read = ask("slowness by dataset in training", own_box, now=NOW)
+    assert ask("tardiness by dataset in training", own_box, now=NOW).status != "answered"
+    assert file.keep("tardiness")
+    read = ask("tardiness by dataset in training", own_box, now=NOW)
     assert read.status == "answered"
-    assert "“slowness” taken for latency" in read.read_as
+    assert "“tardiness” taken for latency" in read.read_as
     assert [h.kind for h in read.learnt] == ["word"]
-    plain = ask("slowness by dataset in training", own_box, now=NOW, learnt=False)
+    plain = ask("tardiness by dataset in training", own_box, now=NOW, learnt=False)
     assert plain.status != "answered"
     assert again.forget()
-    assert ask(SLOWNESS, own_box, now=NOW, learnt=False).status == "ambiguous"
+    assert ask(TARDINESS, own_box, now=NOW, learnt=False).status == "ambiguous"
 
 
 def test_a_query_over_results_that_was_edited_into_nonsense_is_read_anew(own_box: Sandbox) -> None:
     file = Learnt(learnt_path(saved_path(own_box.url))).path
     for form in ("{shape: nope}", "{shape: groups, metrics: [{column: nope}]}", "{}", "{shape: rows, filters: 3}"):
-        file.write_text(f"questions:\n- {{asked: {SLOWNESS}, meant: x, form: {form}}}\n")
-        answer = ask(SLOWNESS, own_box, now=NOW)
+        file.write_text(f"questions:\n- {{asked: {TARDINESS}, meant: x, form: {form}}}\n")
+        answer = ask(TARDINESS, own_box, now=NOW)
         assert "has no rows any more" in answer.note
         assert answer.status == "ambiguous"
 
@@ -308,5 +308,5 @@ def test_results_without_rows_teach_nothing(tmp_path: Path) -> None:
     url = str(tmp_path / "empty.duckdb")
     Store(url).ensure()
     with Sandbox(url) as sandbox:
-        ask(SLOWNESS, sandbox, now=NOW)
+        ask(TARDINESS, sandbox, now=NOW)
     assert not (tmp_path / "x.learnt.yaml").exists()

@@ -51,7 +51,7 @@ def test_other_words_are_read_and_choices_lead_to_rows(box: Sandbox, question: s
 
 
 @pytest.mark.parametrize(
-    "question", ["哪种方法最快", "\x00\x1b[31m", "what is the weather", "price per hour of hashed", "banana " * 100]
+    "question", ["哪种方法最快", "\x00\x1b[31m", "what is the weather", "salary per hour of hashed", "banana " * 100]
 )
 def test_what_names_nothing_is_refused(box: Sandbox, question: str) -> None:
     answer = ask(question, box, now=NOW)

@@ -148,8 +148,8 @@ def test_a_link_stops_where_it_is_not_understood() -> None:
     assert len(app.dataframe[0].value) == 36
     assert app.text_input(key="followup").value == "and for banana?"
     assert "banana" in texts(app)
-    app = ask_page("price per hour of hashed", "only hashed")
-    assert "price" in texts(app)
+    app = ask_page("salary per hour of hashed", "only hashed")
+    assert "salary" in texts(app)
     assert "Follow up" not in labels(app)
 
 
@@ -460,24 +460,24 @@ def test_readings_that_agree_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # -- what is learnt ----------------------------------------------------------------------------------------------------
 
-SLOWNESS = "average slowness by method on frappe"
+TARDINESS = "average tardiness by method on frappe"
 MEAN = "Show the mean latency (µs) by method where data set = frappe"
 
 
 def test_a_choice_is_learnt_told_and_forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MIRROR_LEARNT", "1")
-    app = press(ask(ask_page(), SLOWNESS), MEAN)
-    assert f"Asked again, “{SLOWNESS}” is answered so at once." in texts(app)
-    ask(app, f"{SLOWNESS}?")
+    app = press(ask(ask_page(), TARDINESS), MEAN)
+    assert f"Asked again, “{TARDINESS}” is answered so at once." in texts(app)
+    ask(app, f"{TARDINESS}?")
     assert "(you chose this before)" in texts(app)
     press(app, "Forget this choice")
     assert MEAN in labels(app)
-    assert SLOWNESS not in (tmp_path / "my.learnt.yaml").read_text()
+    assert TARDINESS not in (tmp_path / "my.learnt.yaml").read_text()
 
 
 def test_whoever_opens_a_link_chooses_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MIRROR_LEARNT", "1")
-    app = ask_page(SLOWNESS, MEAN)
+    app = ask_page(TARDINESS, MEAN)
     assert "Read as: mean latency" in texts(app)
     assert "answered so at once" not in texts(app)
     assert not (tmp_path / "my.learnt.yaml").exists()
