@@ -189,16 +189,17 @@ def test_whoever_compiles_is_left_alone():
     assert eager.choices() == []
 
 
+class Renormed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.bags = nn.ModuleList(nn.EmbeddingBag(50, 4, max_norm=1.0) for _ in range(2))
+
+    def forward(self, given: torch.Tensor) -> torch.Tensor:
+        return self.bags[0](given) + self.bags[1](given)
+
+
 @compiled_alone
 def test_nothing_found_gives_the_model_its_call_back():
-    class Renormed(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.bags = nn.ModuleList(nn.EmbeddingBag(50, 4, max_norm=1.0) for _ in range(2))
-
-        def forward(self, given: torch.Tensor) -> torch.Tensor:
-            return self.bags[0](given) + self.bags[1](given)
-
     model = Renormed()
     called(model, ids(5)[:, 0], times=3)
     assert stand_in(model) is None
@@ -509,14 +510,6 @@ def test_a_model_whose_lookups_read_no_argument_is_compiled_once_that_pays(monke
 
 @served_alone
 def test_whoever_waits_is_given_back_and_leaves_no_trace_in_copies():
-    class Renormed(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.bags = nn.ModuleList(nn.EmbeddingBag(50, 4, max_norm=1.0) for _ in range(2))
-
-        def forward(self, given: torch.Tensor) -> torch.Tensor:
-            return self.bags[0](given) + self.bags[1](given)
-
     model = Renormed()
     model(ids(5)[:, 0])
     waiting = stand_in(model)
