@@ -21,6 +21,8 @@ from mirror.language.second.results_grammar import RESULTS_LANGUAGE
 from mirror.language.second.results_reader import RESULTS_WEIGHTS
 from mirror.language.train import wikisql
 from mirror.language.train.batches import Example, vocabulary
+from mirror.language.train.follow_ups.judged import counted_follow_ups, follow_ups_judged
+from mirror.language.train.follow_ups.wordings import alone, by_rules, said
 from mirror.language.train.judged import NOT_HERE, NOW, judged
 from mirror.language.train.learn import Learner, Part
 from mirror.language.train.phrases import examples as worded_by_rules
@@ -29,6 +31,7 @@ from mirror.language.train.results_judged import counted, results_judged
 from mirror.language.train.results_wordings import for_ranking as for_results_ranking
 from mirror.language.train.results_wordings import not_here, read_by_rules, results_examples, results_wordings
 from mirror.language.train.tables import text_base, vectors
+from mirror.language.train.variants.results_variants import ResultsWording
 from mirror.language.train.wordings import database_of, for_ranking, for_reading, wordings
 
 _log = logging.getLogger(__name__)
@@ -36,13 +39,14 @@ _LEAST, _LEAST_IN_RESULTS = 30, 8  # how often a stem must be there to have a pl
 _RESULTS_EPOCHS, _VARIANTS = 3, 1
 _LEAST_KEPT = 0.05  # of the items over the results that are not pointed at
 _FEW = 3  # of so many questions in the grammar's words the ranker learns from one: the grammar reads all of these
+_ALONE = 250  # questions of their own, and such as the results cannot answer, among follow-ups
 _BY_RULES, _TO_RANK = 160, 40  # questions per database, to learn reading and ranking from
 
 
 def main() -> None:
     """Reads the command line. Two hours and a half on two cores, most of it the second reader."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ("vectors", "text", "reader", "ranker", "results", "results-ranker")
+    parts = ("vectors", "text", "reader", "ranker", "results", "results-ranker", "follow-up-ranker")
     parser.add_argument("what", nargs="*", choices=(*parts, "card", []), default=list(parts[2:]))
     parser.add_argument("--folder", type=Path, default=Path("build/train"), help="checkpoints, to go on from")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
@@ -52,7 +56,10 @@ def main() -> None:
     given.folder.mkdir(parents=True, exist_ok=True)
     if "card" in given.what:
         cards = [network.WEIGHTS.with_suffix(".json").read_text(), RESULTS_WEIGHTS.with_suffix(".json").read_text()]
-        cards += [json.dumps(trained(path).card, indent=1) for path in (ranker.WEIGHTS, ranker.RESULTS_RANKER)]
+        cards += [
+            json.dumps(trained(path).card, indent=1)
+            for path in (ranker.WEIGHTS, ranker.RESULTS_RANKER, ranker.FOLLOW_UP_RANKER)
+        ]
         print(*cards, sep="\n")
     if "vectors" in given.what:
         _log.info("%d stems", vectors.write(likeness.TABLE))
@@ -66,6 +73,8 @@ def main() -> None:
         _results(given.folder)
     if "results-ranker" in given.what:
         _results_ranker()
+    if "follow-up-ranker" in given.what:
+        _follow_up_ranker()
 
 
 def _reader(folder: Path) -> None:
@@ -158,6 +167,21 @@ def _results_ranker() -> None:
     sealed = results_judged(list(results_wordings(sealed=True)), not_here(sealed=True))
     card = {"written": date.today().isoformat(), "fitted to": counted(questions), "sealed": counted(sealed)}
     replace(found, card=card).write(ranker.RESULTS_RANKER)
+    _log.info("%s", json.dumps(card))
+
+
+def _follow_up_ranker() -> None:
+    """Fitted to follow-ups, and questions of their own behind others, that the network has not learnt from."""
+    held = [w for w in results_wordings() if for_results_ranking(w)]
+    nothing = (ResultsWording("", NOT_HERE, text, held[0].asked) for text in not_here())
+    ours = [*(w for w in said() if for_results_ranking(w)), *alone(held, _ALONE), *alone(list(nothing), _ALONE)]
+    ours += [w for w in by_rules() if for_results_ranking(w)][::_FEW]
+    questions = list(follow_ups_judged(ours))
+    found = fit(questions)
+    sealed = follow_ups_judged(said(sealed=True))
+    card = {"written": date.today().isoformat(), "fitted to": counted_follow_ups(questions, found)}
+    card["sealed"] = counted_follow_ups(sealed, found)
+    replace(found, card=card).write(ranker.FOLLOW_UP_RANKER)
     _log.info("%s", json.dumps(card))
 
 

@@ -144,7 +144,7 @@ class Learner:
 
     def write(self, path: Path) -> None:
         """The weights as half-precision numbers, with the vocabulary, as `second.network` loads them."""
-        weights = {name: w.numpy().astype(np.float16) for name, w in self.network.state_dict().items()}
+        weights = {name: w.cpu().numpy().astype(np.float16) for name, w in self.network.state_dict().items()}
         words = sorted(self.vocabulary, key=lambda word: self.vocabulary[word])
         temporary = path.with_suffix(".part.npz")
         np.savez(temporary, vocabulary=np.array("\n".join(words)), **weights)

@@ -13,6 +13,7 @@ import random
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from mirror.language.train.judged import NOW
 from mirror.language.train.spec_text import asked_of
 from mirror.language.train.variants.results_variants import ResultsWording, other_results, variant
 from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.in_words import question_of
+from mirror.query.spec import QuerySpec
 from mirror.schema.profile import Profile
 
 _FOLDER, _SEALED = (Path(__file__).with_name(name) for name in ("results", "results_sealed"))
@@ -86,13 +89,20 @@ def results_examples(wordings: Sequence[ResultsWording], variants: int = 0, seed
         with suppress(Inexpressible):
             yield _example(wording, own)
         for _ in range(variants):
-            other = other_results(own, wording.asked, rng)
+            other = other_results(own, _all_said(wording), rng)
             with suppress(Inexpressible):
                 yield _example(variant(wording, other, rng), other)
 
 
+def _all_said(wording: ResultsWording) -> QuerySpec:
+    """What is asked for, with the conditions of the question before."""
+    before = wording.before.filters if wording.before else ()
+    return replace(wording.asked, filters=(*wording.asked.filters, *before))
+
+
 def _example(wording: ResultsWording, profile: Profile) -> Example:
-    items = results_items(wording.text, profile, NOW)
+    before = question_of(wording.before) if wording.before else ""
+    items = results_items(wording.text, profile, NOW, before)
     return Example(items, tuple(ResultsWriter(wording.asked, items, profile).line()), wording.query)
 
 
