@@ -106,6 +106,14 @@ def go_back(at: int) -> None:
         _show(before.back_to(at))
 
 
+def go_home() -> None:
+    """Show the start page again, with nothing asked."""
+    cancel()
+    for key in ("trail", "question", "followup", "sql"):
+        st.session_state.pop(key, None)
+    st.query_params.clear()
+
+
 def restore() -> None:
     """Show the answer as it was asked."""
     if before := trail():

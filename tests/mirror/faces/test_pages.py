@@ -35,8 +35,28 @@ def settings(monkeypatch: pytest.MonkeyPatch, results_file: Path) -> None:
 
 def test_the_first_visit_shows_three_answered_questions() -> None:
     app = ask_page()
-    assert [b.label for b in app.button].count("Open") == 3
+    assert [b.key for b in app.button if (b.key or "").startswith("open_")] == ["open_0", "open_1", "open_2"]
+    assert "Mirror" in [s.value for s in app.subheader]
+    assert "ask in plain words" in texts(app)
     assert "quotient_remainder" in texts(app)
+
+
+def test_the_first_visit_can_be_gone_back_to() -> None:
+    app = ask(ask_page(), "how many trials failed?")
+    assert "open_0" not in [b.key for b in app.button]
+    app.button(key="home").click().run()
+    assert not app.exception
+    assert "open_0" in [b.key for b in app.button]
+    assert app.text_input(key="question").value == ""
+    assert "q" not in app.query_params
+
+
+def test_the_glossary_tells_the_words_of_the_answer_first() -> None:
+    app = ask(ask_page(), "memory vs AUC at compression 0.1")
+    (told,) = [m.value.replace("\\", "") for m in app.markdown if "Words used here" in m.value]
+    assert "**AUC**" in told
+    assert "**compression**" in told
+    assert "**adaembed**" not in told
 
 
 def test_asking_shows_reading_sql_sentence_and_table() -> None:
