@@ -106,7 +106,7 @@ def test_the_answer_and_its_chart_are_on_the_first_screen(page: Page, app: App) 
     assert drawn is not None
     assert told["height"] < 40  # one line
     assert drawn["y"] < 450
-    expect(page.get_by_role("img", name=re.compile("^Scatter plot of AUC against memory"))).to_have_count(1)
+    expect(page.get_by_role("figure", name=re.compile("^Scatter plot of AUC against memory"))).to_have_count(1)
     expect(page.locator(".st-key-facts table")).to_be_visible()
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 from mirror.answer.answering import subject_of
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import answer_view, flow, learnt_view, saved_view, welcome
-from mirror.faces.pages.common import heading, sandbox, show_glossary, show_status
+from mirror.faces.pages.common import HOME, heading, sandbox, show_glossary, show_status
 from mirror.schema import catalog
 
 TAGLINE = (
@@ -18,7 +18,7 @@ TAGLINE = (
 
 def page() -> None:
     """Draw the page."""
-    status = heading("Mirror")
+    status = heading(HOME)
     box = sandbox()
     flow.open_link(box)
     flow.remember()

@@ -28,6 +28,7 @@ from mirror.table.wording import counted
 from mirror.words import glossary
 
 NEW_RUN_PATH = "new-run"
+HOME = "Mirror"  # title of the page Ask
 _HEIGHT_OF_A_SMALL_CHART = 260  # pixels
 _PLOTLY: dict[str, Any] = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 _PLOTLY_PHONE = {"displayModeBar": False}  # without a mouse it would always lie over the legend
@@ -87,6 +88,8 @@ def sandbox() -> Sandbox:
 
 def heading(title: str) -> DeltaGenerator:
     """Page title, and beside it the place for `show_status`, which may come later: loading results takes a while."""
+    if title != HOME:
+        st.session_state["elsewhere"] = True
     st.html(_STYLE)
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     left.subheader(title, anchor=False)
