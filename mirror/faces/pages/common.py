@@ -21,6 +21,7 @@ from mirror.data.data_source import QueryStopped
 from mirror.data.process.sandbox import Sandbox, shared
 from mirror.data.sources.kind import find_other_data
 from mirror.data.sources.location import SourceError
+from mirror.runs import building
 from mirror.schema import catalog
 from mirror.table.numbers import format_value, is_year
 from mirror.table.table import Column, Table
@@ -29,6 +30,7 @@ from mirror.words import glossary
 
 NEW_RUN_PATH = "new-run"
 HOME = "Mirror"  # title of the page Ask
+_POLL_S = 2.0
 _HEIGHT_OF_A_SMALL_CHART = 260  # pixels
 _PLOTLY: dict[str, Any] = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 _PLOTLY_PHONE = {"displayModeBar": False}  # without a mouse it would always lie over the legend
@@ -93,7 +95,25 @@ def heading(title: str) -> DeltaGenerator:
     st.html(_STYLE)
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     left.subheader(title, anchor=False)
+    if building.state().going:
+        _compiling()
+    elif failed := building.state().failed:
+        st.warning(prose(f"The kernels could not be compiled, so methods that need them cannot run: {failed}"))
     return right.empty()
+
+
+@st.fragment(run_every=_POLL_S)
+def _compiling() -> None:
+    """That the kernels compile, until they are ready."""
+    now = building.state()
+    if not now.going:
+        st.rerun()
+    since = format_value(catalog.entry("duration_s"), round(now.seconds))
+    st.info(
+        f"The kernels are compiling in the background, for {since} so far. Asking works meanwhile; a run that needs "
+        "them waits until they are ready.",
+        icon=":material/hourglass_top:",
+    )
 
 
 def show_glossary(*texts: str) -> None:

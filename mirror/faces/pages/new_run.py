@@ -15,7 +15,7 @@ from db.store import StoreError
 from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages.common import heading, local_time, plain, prose, sandbox, show_status, show_table
-from mirror.runs import jobs
+from mirror.runs import building, jobs
 from mirror.runs.listing import filled, newest
 from mirror.runs.run_plan import RunPlan, Scalar
 from mirror.schema import catalog
@@ -39,6 +39,11 @@ def page() -> None:
     """Draw the page."""
     status = heading("New run")
     box = sandbox()
+    if building.state().going:
+        st.session_state["compiling"] = True
+    elif st.session_state.pop("compiling", False):  # what could not run may run now
+        jobs.options.cache_clear()
+        _planned.clear()
     show_status(status, box, measuring=any(state.active for state in jobs.runs()))
     left, right = st.columns([2, 3], gap="large")
     chosen = None
