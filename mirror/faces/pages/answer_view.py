@@ -15,6 +15,7 @@ from mirror.faces.pages.trail import CANCELLED, MOST_STEPS, Trail
 from mirror.query.filter_words import filter_in_words
 from mirror.runs.run_plan import RunPlan
 from mirror.schema import catalog
+from mirror.sentence.refusal import two_lines
 from mirror.table.wording import join
 
 _ENGINES = {
@@ -184,7 +185,12 @@ def no_rows(answer: Answer, ask: Callable[[str], None], key: str) -> None:
         st.info(plain(answer.summary), icon=":material/cancel:")
         return
     icon = _ICONS.get(answer.status, ":material/block:")
-    (st.error if answer.status == "error" else st.info)(prose(answer.summary), icon=icon)
+    told = two_lines(answer.summary)
+    lines = "  \n".join(prose(line) for line in (told.first, told.second) if line)
+    (st.error if answer.status == "error" else st.info)(lines, icon=icon)
+    if told.whole:
+        with st.expander("All that is known", icon=":material/list:"):
+            st.markdown(prose(told.whole))
     if answer.suggestions:
         st.markdown("Which one?" if answer.status == "ambiguous" else "These can be asked:")
         question_buttons(answer.suggestions, ask, key)

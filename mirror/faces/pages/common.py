@@ -188,12 +188,12 @@ def prose(text: str) -> str:
     return "".join(f"`{part}`" if i % 2 else plain(part) for i, part in enumerate(parts))
 
 
-def show_table(table: Table, key: str, selectable: bool = False) -> int | None:
-    """A result as a table, numbers with a sensible count of digits. Returns the selected row, if any."""
+def show_table(table: Table, key: str, selectable: bool = False) -> list[int]:
+    """A result as a table, numbers with a sensible count of digits. Returns the rows that are selected."""
     frame = pd.DataFrame(list(table.rows), columns=list(table.names)).convert_dtypes()
     columns = {}
     for column in table.columns:
-        title = plain(column.title)
+        title = column.title  # drawn as it is: heads of columns know no Markdown
         text = plain(f"{column.name}: {column.text}" if column.text else column.name)
         if column.numeric and pd.api.types.is_float_dtype(frame[column.name]):
             columns[column.name] = st.column_config.NumberColumn(title, help=text, format=_digits(column, table))
@@ -201,10 +201,9 @@ def show_table(table: Table, key: str, selectable: bool = False) -> int | None:
             columns[column.name] = st.column_config.NumberColumn(title, help=text, format="localized")
         else:
             columns[column.name] = st.column_config.Column(title, help=text)
-    select: dict[str, Any] = {"on_select": "rerun", "selection_mode": "single-row"} if selectable else {}
+    select: dict[str, Any] = {"on_select": "rerun", "selection_mode": "multi-row"} if selectable else {}
     event = st.dataframe(frame, hide_index=True, column_config=columns, key=key, placeholder="", **select)
-    rows = event["selection"]["rows"] if selectable else ()
-    return rows[0] if rows else None
+    return sorted(event["selection"]["rows"]) if selectable else []
 
 
 def _digits(column: Column, table: Table) -> str:
