@@ -95,7 +95,8 @@ def _differing(box: Sandbox, chosen: dict[str, list[str]]) -> tuple[int, int, li
     kinds = ", ".join(f"count(DISTINCT {n}) + CAST(count(*) > count({n}) AS INTEGER) AS {n}" for n in names)
     counted = f"SELECT count(*) AS trials, count(*) FILTER (WHERE status <> 'ok') AS without_result, {kinds}"
     total, without, *several = box.run(f"{counted} FROM {_ALL} AS t{_where(chosen)}").rows[0]
-    keep = [n for n, kind in zip(names, several, strict=True) if n in _ALWAYS or int(kind or 0) > 1]
+    always = (*_ALWAYS, "error") if without else _ALWAYS  # the reason of a failure stands in its line
+    keep = [n for n, kind in zip(names, several, strict=True) if n in always or int(kind or 0) > 1]
     return int(total or 0), int(without or 0), [*_in_order(keep), "trial_id"]
 
 

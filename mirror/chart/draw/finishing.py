@@ -23,7 +23,7 @@ def add_title(figure: go.Figure, title: str) -> None:
     text = safe(cut_middle(title, _LONGEST_TITLE))
     figure.update_layout(
         height=height,
-        title={"text": text, "x": 0, "xref": "container", "y": 1 - 6 / height, "yanchor": "top", "font_size": 14,
+        title={"text": text, "x": 0, "xref": "container", "y": 1 - 6 / height, "yanchor": "top", "font_size": 13,
                "pad": {"l": 8}},
         margin_t=figure.layout.margin.t + _HEIGHT_OF_A_TITLE,
         legend_y=1 - _HEIGHT_OF_A_TITLE / height,

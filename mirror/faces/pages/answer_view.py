@@ -83,8 +83,6 @@ def _rows(trail: Trail, box: Sandbox) -> None:
         _reading(trail, box)
     with st.container():
         learnt_view.show(answer, partial(flow.ask_anew, box=box), "learnt")
-        if not trail.step.edited:
-            _beside(answer, box)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
@@ -100,6 +98,9 @@ def _rows(trail: Trail, box: Sandbox) -> None:
         wanted = not is_phone() or answer.status != "answered"
         with st.expander("SQL (edit me)", expanded=wanted, icon=":material/code:"):
             show_editor(trail, box)
+    with st.container():
+        if not trail.step.edited:
+            _beside(answer, box)
     _follow_up(trail, box)
     if answer.table:
         show_rows(answer.table, key="table", file_name="mirror.csv")

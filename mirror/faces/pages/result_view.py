@@ -13,7 +13,7 @@ from mirror.query.spec import ChartType, Question
 from mirror.runs.listing import filled
 from mirror.table.csv_export import to_csv
 from mirror.table.table import Table
-from mirror.table.wording import counted
+from mirror.table.wording import counted, join
 
 _CHART_TYPES: tuple[ChartType, ...] = ("scatter", "line", "bar", "box", "histogram", "heatmap", "table")
 
@@ -82,8 +82,10 @@ def chart_options(table: Table, chart: ChartSpec, spec: Question | None, key: ob
 
 
 def rows_in_words(table: Table) -> str:
-    """`36 rows`, `first 1,000 rows of more`."""
+    """`36 rows`, `first 1,000 rows of more`, `sample of 1,000 rows, evenly over method`."""
     rows = counted(len(table.rows), "row")
+    if table.evenly:
+        return f"sample of {rows}, evenly over {join(map(table.label, table.evenly))}"
     return f"first {rows} of more" if table.truncated else rows
 
 
