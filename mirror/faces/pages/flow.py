@@ -180,12 +180,13 @@ def _start(
 def open_link(box: Sandbox) -> None:
     """Show what the address says where it has changed: a link is asked, Back and Forward show what was there."""
     state, there = st.session_state, Address.now()
-    from_elsewhere = state.pop("elsewhere", False)  # the list of pages leads here without questions
-    if there == state.get("address", Address()) or (from_elsewhere and not there.questions):
+    from_elsewhere = state.pop("elsewhere", False)
+    if there == state.get("address", Address()):
         return
     state["address"] = there
     if not there.questions:
-        go_home()
+        if not from_elsewhere:  # the list of pages leads here without questions: what was shown is shown again
+            go_home()
     elif known := state.get("visited", {}).get(there):
         if pending := state.pop("pending", None):
             pending.asking.cancel()
