@@ -12,6 +12,7 @@ of them together, not of one. Every sample is kept; outliers are counted, never 
 """
 
 import math
+import random
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ MAX_TURNS = 200
 LEAST_NS = 200_000_000  # a shorter glimpse cannot tell noise from drift
 CHECK_GROWTH = 1.2  # the noise is looked at again when there are so many times more samples
 STABLE_CHECKS, STABLE_CHANGE = 4, 0.05
+PROBE_CHANCE = 0.25  # of a turn; half of it where turns hold few samples, for a probe is some calls
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ class Sampler:
         flush: Callable[[], object] | None = None,
         period: int = 1,
         clock: Callable[[], int] = time.perf_counter_ns,
+        probe: Callable[[int, int], object] | None = None,
     ) -> None:
         """Warms up.
 
@@ -101,12 +104,16 @@ class Sampler:
             flush: empties the caches, for cold timings; None for warm ones.
             period: number of request batches in rotation.
             clock: time in ns.
+            probe: looks at the call outside the clock, between two samples of turns drawn by chance; its arguments are
+                the turn, from 1 on, and how many calls there were. What it raises ends the turn.
         """
         self._call = call
         self._stop = stop
         self._flush = flush
         self._period = period
         self._clock = clock
+        self._probe = probe
+        self._chance = random.SystemRandom()  # no seed that the call could know
         self._done = 0
         self._samples: list[float] = []
         self._turn_sizes: list[int] = []
@@ -140,8 +147,12 @@ class Sampler:
             self._untimed_calls(self._period, least_ns, most_ns)
         done = self._done
         times_ns: list[int] = []
+        probed, probing_ns = self._moment(), 0
         begin = end = clock()
-        for _ in range(self._turn_samples):  # what stands here takes time between samples, so it is as little as can be
+        for number in range(self._turn_samples):  # what stands here takes time between samples: as little as can be
+            if number == probed:
+                self._probe(len(self._turn_sizes) + 1, done)  # type: ignore[misc]
+                probing_ns = clock() - end
             if flush is not None:
                 flush()
             start = clock()
@@ -153,9 +164,15 @@ class Sampler:
         self._done = done
         self._samples += [round(ns / 1e3 / calls, 4) for ns in times_ns]
         self._turn_sizes.append(len(times_ns))
-        self._timed_ns += max(0, end - begin)
+        self._timed_ns += max(0, end - begin - probing_ns)
         if self._reason is None:
             self._reason = self._look()
+
+    def _moment(self) -> int:
+        """The sample before which there is a probe in this turn; -1 for none."""
+        count = self._turn_samples
+        chance = PROBE_CHANCE if count > 2 * TURN_SAMPLES[0] else PROBE_CHANCE / 2
+        return self._chance.randrange(count) if self._probe and self._chance.random() < chance else -1
 
     def _untimed_calls(self, least: int, least_ns: int, most_ns: int) -> float:
         """Calls whose times are not kept: `least` of them in at least `least_ns`, but none after `most_ns`. Returns the

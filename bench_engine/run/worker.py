@@ -46,9 +46,11 @@ def main(descriptor: int, runner_pid: int) -> None:
     with socket.socket(fileno=descriptor) as channel, channel.makefile("rw", encoding="utf-8") as lines:
         order = json.loads(lines.readline())
         steps = run(Trial.from_json(order["trial"]), order["memory_bytes"])
+        own = os.getpid()
         try:
             state = next(steps)
             while True:
+                _end_a_copy(own)
                 lines.write(json.dumps({"state": state}) + "\n")
                 lines.flush()
                 word = lines.readline()
@@ -56,6 +58,7 @@ def main(descriptor: int, runner_pid: int) -> None:
                     return
                 state = steps.send(word == "turn\n")
         except StopIteration as ended:
+            _end_a_copy(own)
             lines.write(f'{{"result": {_text(ended.value)}}}\n')
             lines.flush()
 
@@ -142,6 +145,12 @@ def _text(result: TrialResult) -> str:
         bad = [k for k, v in result.metrics.items() if isinstance(v, float) and v - v != 0]
         what = ", ".join(bad) if bad else str(error)
         return TrialResult("failed", error=f"The benchmark reported a value that cannot be stored: {what}.").to_json()
+
+
+def _end_a_copy(own: int) -> None:
+    """A process that a method has forked, and that came back from the method too, must not speak for the worker."""
+    if os.getpid() != own:
+        os._exit(1)
 
 
 def _die_with(runner_pid: int) -> None:

@@ -40,6 +40,10 @@ def execute(*trials: Trial) -> list[TrialResult]:
         ("allocator", "oom", "It ran out of memory: it asked for 8 bytes at once."),
         ("killed", "failed", "was ended by SIGKILL: last words"),
         ("exit", "failed", "ended with exit status 3 and without a result and said nothing."),
+        ("exit_zero", "failed", "ended with exit status 0 and without a result and said nothing."),
+        ("leave", "failed", "ended with exit status 0 and without a result and said nothing."),
+        ("segfault", "failed", "was ended by SIGSEGV"),
+        ("fork", "ok", None),
         ("nan", "failed", "a value that cannot be stored: latency_us"),
         ("skip", "skipped", "This size cannot be reached."),
         ("wrong_state", "failed", "The worker's answer cannot be read."),
@@ -60,6 +64,12 @@ def test_an_ok_result_is_complete(engine) -> None:
     assert 5 < result.metrics["peak_rss_mb"] < 5000
     assert 0 < result.seconds < 30
     assert result.environment["variables"]["OMP_WAIT_POLICY"] == "PASSIVE"
+
+
+def test_a_copy_that_a_method_forks_does_not_speak_for_the_worker(engine) -> None:
+    (result,) = execute(trial(engine, "fork"))
+    assert result.samples_us == (1.0, 2.0, 3.0)
+    assert not workers()
 
 
 def test_a_failed_result_keeps_the_tail_of_stderr(engine) -> None:
