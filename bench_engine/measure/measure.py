@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bench_engine.measure import ratios
+from bench_engine.measure import ratios, starts
 from bench_engine.trial import State, Stop, TrialResult
 
 StopReason = Literal["noise_target", "noise_stable", "time_cap", "fixed_count"]
@@ -35,7 +35,8 @@ TURN_SAMPLES = (2, 32)  # at least, at most; many short turns tell more about a 
 # the longest, in which memory fills a cache of 64 MB. Without them the first calls of a turn are slower by half.
 TURN_WARM_UP_NS = (1_000_000, 8_000_000)
 MAX_TURNS = 200
-LEAST_NS = 200_000_000  # a shorter glimpse cannot tell noise from drift
+# A shorter glimpse cannot tell noise from drift; where little time is given, so much of it but for a least.
+LEAST_NS, LEAST_SHARE, SHORTEST_NS = 200_000_000, 1 / 15, 20_000_000
 CHECK_GROWTH = 1.2  # the noise is looked at again when there are so many times more samples
 STABLE_CHECKS, STABLE_CHANGE = 4, 0.05
 PROBE_CHANCE = 0.25  # of a turn; half of it where turns hold few samples, for a probe is some calls
@@ -120,6 +121,7 @@ class Sampler:
         self._noises: list[float] = []
         self._next_check = stop.min_samples
         self._timed_ns = 0
+        self._least_ns = min(LEAST_NS, max(SHORTEST_NS, stop.max_seconds * 1e9 * LEAST_SHARE))
         self._reason: StopReason | None = None
         self._calls_per_sample, self._turn_samples = self._warm_up()
 
@@ -208,7 +210,7 @@ class Sampler:
         if count >= self._next_check:
             self._noises.append(noise(self._samples))
             self._next_check = math.ceil(count * CHECK_GROWTH)
-            if self._timed_ns >= LEAST_NS and (reason := _quiet(self._noises, self._stop.noise_target)):
+            if self._timed_ns >= self._least_ns and (reason := _quiet(self._noises, self._stop.noise_target)):
                 return reason
         if self._timed_ns >= self._stop.max_seconds * 1e9:
             return "time_cap"
@@ -238,11 +240,13 @@ def outliers(samples_us: Sequence[float]) -> int:
     return int(((samples < low - fence) | (samples > high + fence)).sum())
 
 
-def summarize(samples_us: Sequence[float], turn_sizes: Sequence[int] = (), seed: int = 0) -> dict[str, float | int]:
+def summarize(
+    samples_us: Sequence[float], turn_sizes: Sequence[int] = (), seed: int = 0, start_turns: Sequence[int] = ()
+) -> dict[str, float | int]:
     """Statistics of timings in µs, under the names of the result columns.
 
-    latency_us is the median; latency_ci_low_us to latency_ci_high_us is its 95 % interval (see `ratios`),
-    None where there are too few samples for one.
+    latency_us is the median, of several starts the geometric mean of theirs; latency_ci_low_us to latency_ci_high_us is
+    its 95 % interval (see `starts`), None where there are too few samples for one.
 
     Raises ValueError when there is no sample, one is negative or not finite, or the median is 0.
     """
@@ -254,9 +258,9 @@ def summarize(samples_us: Sequence[float], turn_sizes: Sequence[int] = (), seed:
     p10, median, p90, p95, p99 = (float(p) for p in np.percentile(samples, (10, 50, 90, 95, 99)))
     if median == 0:
         raise ValueError("The median time is 0: the clock of this machine is too coarse for this call.")
-    interval = ratios.median(ratios.turns(samples, turn_sizes), seed)
+    interval = starts.median(starts.by_start(ratios.turns(samples, turn_sizes), start_turns), seed)
     return {
-        "latency_us": median,
+        "latency_us": interval.value,
         "latency_p10_us": p10,
         "latency_p90_us": p90,
         "latency_p95_us": p95,

@@ -42,11 +42,11 @@ OWN = {
 # Where this fails: does the change alter what a trial measures? Then raise `measurement` of the benchmark in the
 # registry. Put the new hash here in any case.
 KNOWN = {
-    ("lookup", 3): "d9caf11f426e",
-    ("grouped_lookup", 1): "e3be0bb95bbd",
-    ("embedding_step", 1): "6367abd79337",
-    ("training", 3): "5e6211ed4c51",
-    ("answering", 1): "145fae2ba33d",
+    ("lookup", 4): "f32302761acb",
+    ("grouped_lookup", 2): "53c36f411d5b",
+    ("embedding_step", 1): "4dede9db88fc",
+    ("training", 3): "c4ca3d4aaa49",
+    ("answering", 1): "5748061146eb",
 }
 
 
