@@ -127,7 +127,7 @@ class EverySecond(Counting):
 
 class SometimesWrong(Counting):
     def later(self, right, input):
-        return right * 2 if torch.rand(()) < 0.3 else right
+        return right * 2 if torch.rand(()) < 0.5 else right
 
 
 class Noisy(DenseEmbeddingBag):
@@ -259,8 +259,8 @@ IN_TURN = r"stand_in is wrong: its output in turn \d+, after \d+ calls,"
         (MetaLater, IN_TURN + " is a Tensor float32 on meta"),
         (LazyLater, IN_TURN + " is a Lazy"),
         (FirstForEver, "its output in turn|gives them again|that later calls change"),
-        (EverySecond, "its output in turn"),
-        (SometimesWrong, "its output in turn"),
+        (EverySecond, "its output"),
+        (SometimesWrong, "its output"),
         (Noisy, "its output"),
         (HalfOfTheIds, IN_TURN),
         (WritesIntoIds, "writes into its request: one of the rotation was changed in turn"),
@@ -406,7 +406,7 @@ def test_grouped_lookups_are_watched_too(stand_in, kind: type) -> None:
     sizes = {"num_tables": 3, "num_rows": 300, "embedding_dim": 8, "batch_size": 16, "bag_size": 3}
     result = alone(grouped_lookup.run(Trial("grouped_lookup", stand_in(kind), {**axes, **sizes}, stop=STOP)))
     assert result.status == "failed"
-    assert "its output in turn" in result.error
+    assert "its output in turn" in result.error or "its output after" in result.error
 
 
 def test_a_right_method_is_never_accused(stand_in) -> None:
