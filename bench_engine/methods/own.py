@@ -138,6 +138,16 @@ SELF_CHECK = by_name(
         "bench_engine.selfcheck.slowed:SlowedDenseEmbeddingBag",
         compressible=False,
     ),
+    *(
+        Method(
+            name,
+            f"{repeats} lookups of dense in a call",
+            "bench_engine.selfcheck.repeated:RepeatedDenseEmbeddingBag",
+            compressible=False,
+            fixed={"repeats": repeats},
+        )
+        for name, repeats in (("dense_100_again", 100), *((f"dense_{n}", n) for n in (100, 102, 103, 105, 110, 150)))
+    ),
 )
 
 

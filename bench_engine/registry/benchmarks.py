@@ -48,6 +48,7 @@ class Benchmark:
             changes, and trials run anew.
         seconds: rough time of one trial, for the estimate where no history exists.
         methods: registered methods that it can run; all unless given.
+        starts: how often a trial's process is started at least; 1 where a start is the trial, as a training is.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Benchmark:
     measurement: int
     seconds: float
     methods: tuple[str, ...] = field(default_factory=lambda: tuple(METHODS))
+    starts: int = 1
 
     def axis(self, name: str) -> Axis:
         """One of its axes. Raises UnknownNameError."""
@@ -134,9 +136,10 @@ BENCHMARKS: dict[str, Benchmark] = {
             "one embedding-bag call: correctness, latency, bandwidth, memory",
             "bench_engine.benchmarks.lookup",
             _LOOKUP,
-            measurement=3,
+            measurement=4,
             seconds=6.0,
             methods=(*BAGS, *(m.name for m in LOOKUP_RIVALS)),
+            starts=3,
         ),
         Benchmark(
             "embedding_step",
@@ -154,9 +157,10 @@ BENCHMARKS: dict[str, Benchmark] = {
             "many tables looked up together, alone or in a whole model: correctness, latency, memory",
             "bench_engine.benchmarks.grouped_lookup",
             _GROUPED_LOOKUP,
-            measurement=1,
+            measurement=2,
             seconds=6.0,
             methods=(*GROUPED, *(m.name for m in GROUPED_RIVALS)),
+            starts=3,
         ),
         Benchmark(
             "training",
