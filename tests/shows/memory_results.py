@@ -69,7 +69,8 @@ def _against(operators: Iterable[dict[str, Row]], methods: Sequence[str]) -> Ite
 
 
 def _times(row: Row | None) -> str:
-    return f"{row['speedup']:.2f}" if row else ""
+    """A question mark says that the interval leaves open whether it is faster, slower or the same."""
+    return f"{row['speedup']:.2f}{' ?' if row['verdict'] == 'unclear' else ''}" if row else ""
 
 
 def _share(row: Row | None) -> str:
