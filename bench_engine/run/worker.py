@@ -134,7 +134,7 @@ def run(trial: Trial, memory_bytes: int | None = None) -> Run:
         traceback.print_exc()
         result = _failure(error, memory_bytes if trial.memory_limit_gb else None)
     metrics = {**result.metrics, "peak_rss_mb": peak_mb} if result.status == "ok" else result.metrics
-    found = environment(load_before, method(trial.method).packages)
+    found = environment(load_before, method(trial.method, trial.benchmark).packages)
     return replace(result, metrics=metrics, environment={**found, **result.environment})
 
 

@@ -17,7 +17,7 @@ from bench_engine.kernels.gir import toolchain
 from bench_engine.kernels.gir.capture import mutates, partition, to_kernel
 from bench_engine.kernels.gir.ir import GirError, UnsupportedError
 from bench_engine.kernels.gir.lowering import size_of
-from bench_engine.kernels.gir.region import Region
+from bench_engine.kernels.gir.region import Decision, Region
 
 _FAILED = "runs as it is"
 _MOST_SHAPES = 8  # kinds of inputs for which `compile` captures; others run as they are
@@ -115,6 +115,11 @@ class Compiled:
         if seen != self.last[0]:  # comparing is quicker than looking up
             self.last = seen, self.graphs.get(self._kind(args)) or self._capture(args)
         return self.last[1].call(*args)
+
+    def decisions(self) -> list[Decision]:
+        """What was decided so far, region by region and bucket by bucket, with the candidates that were tried."""
+        regions = [region for graph in self.graphs.values() for region in graph.regions.values()]
+        return [decision for region in regions for decision in region.decisions.values()]
 
     def _needs_gradient(self, args: Sequence[Any]) -> bool:
         own = self.fn.parameters() if isinstance(self.fn, torch.nn.Module) else ()

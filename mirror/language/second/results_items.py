@@ -4,6 +4,7 @@ Benchmarks take the part of tables. Curves of training and facts of machines are
 features and relations are those of questions over other data, with a few features more.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -33,12 +34,19 @@ from mirror.query.errors import Impossible, Refusal
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
 from mirror.table.values import Value
+from mirror.words import phrasebook
+from mirror.words.phrasebook import one_of
 
 MOST_LITERALS, MOST_TIMES, MOST_NUMBERS, MOST_BENCHMARKS, MOST_COLUMNS, MOST_UNSAID = 36, 8, 20, 12, 100, 110
 RESULTS_FEATURES = (
     *FEATURES, "metric", "axis", "info", "curve", "fact", "measured", "higher", "lower", "said value", "family",
     "unsaid", *HOW, "before",
 )  # fmt: skip
+# Phrases that are put as their meaning for the grammar and the network alike.
+_REWRITES = tuple(
+    (re.compile(rf"\b(?:{one_of(among)})\b"), meaning)
+    for meaning, among in phrasebook.phrases("rewrites", "every reader").items()
+)
 _COMMON = (
     "method", "dataset", "embedding_dim", "batch_size", "compression", "direction", "machine", "threads", "num_tables",
     "num_rows", "seed", "cache", "started_at", "auc", "logloss", "memory_mb", "latency_us", "latency_p99_us",
@@ -52,6 +60,8 @@ _FAR = 9.0
 def results_items(question: str, profile: Profile, now: datetime, before: str = "") -> Items:
     """The items of a question over the results; of a follow-up those of the question before it too, in front."""
     text = plain(question)
+    for pattern, meaning in _REWRITES:
+        text = pattern.sub(meaning, text)
     tokens = cut(text)
     asked_before = cut(plain(before))[: max(0, MOST_TOKENS - len(tokens))]
     tokens = [*asked_before, *tokens][:MOST_TOKENS]

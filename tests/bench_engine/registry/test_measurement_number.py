@@ -36,6 +36,13 @@ OWN = {
         _REQUESTS,
         _WATCH,
     ),
+    "memory_ops": (
+        "benchmarks/memory_ops.py",
+        "methods/operators/memory_operators.py",
+        "methods/operators/operator_methods.py",
+        _LOOKUP,
+        _MODULES,
+    ),
     "training": ("benchmarks/training.py", _MODULES, "benchmarks/planted_course.py"),
     "answering": ("benchmarks/answering.py",),
 }
@@ -45,6 +52,7 @@ KNOWN = {
     ("lookup", 4): "f32302761acb",
     ("grouped_lookup", 2): "53c36f411d5b",
     ("embedding_step", 1): "4dede9db88fc",
+    ("memory_ops", 1): "fb242fff7872",
     ("training", 3): "c4ca3d4aaa49",
     ("answering", 1): "5748061146eb",
 }
