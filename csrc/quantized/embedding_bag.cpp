@@ -197,7 +197,7 @@ Draw draw_of(int64_t seed, int64_t step, int64_t table) {
 // (rows,) is that of row-wise Adagrad; without it the rule is SGD. `which[i]` (n,) are rows,
 // `ends[i]` (bags + 1,) where the bags of `grads[i]` (bags, D) start and end among them.
 void step(const Tensor& rows, const Optional& sums, const std::vector<Tensor>& which,
-          const std::vector<Tensor>& ends, const std::vector<Tensor>& grads, bool mean,
+          const std::vector<Tensor>& ends, const std::vector<Tensor>& grads,
           std::string_view storage, int64_t dim, double lr, double eps, int64_t seed,
           int64_t number, int64_t table) {
   const Format format = format_of(storage, dim);
@@ -212,11 +212,11 @@ void step(const Tensor& rows, const Optional& sums, const std::vector<Tensor>& w
   for (size_t i = 0; i < which.size(); ++i) {
     TORCH_CHECK_VALUE(ends[i].numel() >= 1, "ends of bags begin with 0");
     const Tensor starts = ends[i].slice(0, 0, ends[i].numel() - 1);
-    const Bags bags = bags_of(which[i], starts, std::nullopt, num_rows, -1, mean);
+    const Bags bags = bags_of(which[i], starts, std::nullopt, num_rows, -1, false);
     check_grad(grads[i], bags, dim);
     lookups.push_back({which[i], ends[i], grads[i]});
   }
-  const fiited::Requests requests(lookups, dim, mean);
+  const fiited::Requests requests(lookups, dim, false);
   const Draw base = draw_of(seed, number, table);
   const Rule rule{static_cast<float>(lr), static_cast<float>(eps)};
   uint8_t* const bytes = rows.mutable_data_ptr<uint8_t>();
@@ -278,7 +278,7 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
       "-> Tensor");
   m.def(
       "quantized_step(Tensor(a!) rows, Tensor(b!)? sums, Tensor[] which, Tensor[] ends, "
-      "Tensor[] grads, bool mean, str storage, int dim, float lr, float eps, int seed, "
+      "Tensor[] grads, str storage, int dim, float lr, float eps, int seed, "
       "int number, int table) -> ()");
   m.def(
       "quantized_write(Tensor(a!) rows, Tensor values, str storage, int seed, int number, "

@@ -32,14 +32,18 @@ MIRROR_INLINE void philox(hashed::Vector<uint64_t, lanes> (&c)[4], uint32_t key0
 // blocks of 8 * lanes. Number 8 k + 2 j + h has half h of word j of counter k.
 template <int64_t lanes>
 MIRROR_INLINE void draw_block(const Draw& draw, int64_t first, uint16_t* bits) {
-  hashed::Vector<uint64_t, lanes> c[4] = {};
   const uint64_t row = static_cast<uint64_t>(draw.row);
+  const uint64_t of_row[3] = {row & 0xFFFFFFFF,
+                              (row >> 32) | (static_cast<uint64_t>(draw.table) << 8),
+                              draw.step & 0xFFFFFFFF};
+  uint64_t counters[4][lanes];
   for (int64_t k = 0; k < lanes; ++k) {
-    c[0][k] = static_cast<uint64_t>(first + k);
-    c[1][k] = row & 0xFFFFFFFF;
-    c[2][k] = (row >> 32) | (static_cast<uint64_t>(draw.table) << 8);
-    c[3][k] = draw.step & 0xFFFFFFFF;
+    counters[0][k] = static_cast<uint64_t>(first + k);
+    for (int j = 0; j < 3; ++j) counters[j + 1][k] = of_row[j];
   }
+  using Lanes = hashed::Vector<uint64_t, lanes>;
+  Lanes c[4] = {hashed::load_raw<Lanes>(counters[0]), hashed::load_raw<Lanes>(counters[1]),
+                hashed::load_raw<Lanes>(counters[2]), hashed::load_raw<Lanes>(counters[3])};
   philox<lanes>(c, static_cast<uint32_t>(draw.seed), static_cast<uint32_t>(draw.seed >> 32));
   for (int64_t k = 0; k < lanes; ++k) {
     for (int j = 0; j < 4; ++j) {
