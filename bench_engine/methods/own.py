@@ -96,6 +96,7 @@ QUANTIZED = by_name(
         "int8",
         "every row in a byte a number and a scale, trained with stochastic rounding, C++ kernel",
         f"{_QUANTIZED}:QuantizedEmbeddingBag",
+        compressible=False,
     ),
     _quantized(
         "int8_qr",

@@ -48,15 +48,19 @@ Table table_of(const Tensor& rows, std::string_view storage, int64_t dim, int64_
   return {format, rows.const_data_ptr<uint8_t>(), rows.size(0), remainders};
 }
 
-// Values of ids are checked here, those of offsets by who calls.
-Bags bags_of(const Tensor& ids, const Tensor& offsets, const Optional& samples,
+// Ids (N,) and where bags start in them, or (B, L). Values of ids are checked here, those of
+// offsets by who calls.
+Bags bags_of(const Tensor& ids, const Optional& offsets, const Optional& samples,
              int64_t num_embeddings, int64_t padding, bool mean) {
-  const int64_t n = ids.numel(), num_bags = offsets.numel();
-  TORCH_CHECK_TYPE(ids.scalar_type() == at::kLong && offsets.scalar_type() == at::kLong,
-                   "ids and offsets must be int64");
-  TORCH_CHECK_VALUE(ids.is_cpu() && offsets.is_cpu() && ids.is_contiguous() &&
-                        offsets.is_contiguous() && (num_bags || !n),
+  TORCH_CHECK_TYPE(
+      ids.scalar_type() == at::kLong && (!offsets || offsets->scalar_type() == at::kLong),
+      "ids and offsets must be int64");
+  TORCH_CHECK_VALUE(ids.is_cpu() && ids.is_contiguous() &&
+                        (!offsets || (offsets->is_cpu() && offsets->is_contiguous())),
                     "ids and offsets must be contiguous, on the CPU where the table is");
+  const int64_t n = ids.numel();
+  TORCH_CHECK_VALUE(offsets ? offsets->numel() || !n : ids.dim() == 2,
+                    "ids need offsets that say where bags start, or two dimensions");
   TORCH_CHECK_VALUE(!samples || (samples->scalar_type() == at::kFloat && samples->numel() == n &&
                                  samples->is_contiguous()),
                     "sample weights must be float32, one for each id");
@@ -72,15 +76,16 @@ Bags bags_of(const Tensor& ids, const Tensor& offsets, const Optional& samples,
                         " is out of range: ids of this table run from 0 to ", num_embeddings - 1);
   }
   return {id,
-          offsets.const_data_ptr<int64_t>(),
+          offsets ? offsets->const_data_ptr<int64_t>() : nullptr,
           samples ? samples->const_data_ptr<float>() : nullptr,
           n,
-          num_bags,
+          offsets ? offsets->numel() : ids.size(0),
+          offsets ? 0 : ids.size(1),
           padding,
           mean};
 }
 
-Tensor pool(const Tensor& rows, const Tensor& ids, const Tensor& offsets, const Optional& samples,
+Tensor pool(const Tensor& rows, const Tensor& ids, const Optional& offsets, const Optional& samples,
             std::string_view storage, int64_t dim, int64_t num_embeddings, int64_t remainders,
             int64_t padding, bool mean) {
   const Table table = table_of(rows, storage, dim, num_embeddings, remainders);
@@ -96,7 +101,7 @@ Tensor pool(const Tensor& rows, const Tensor& ids, const Tensor& offsets, const 
 // Ids of each bag that take part.
 int64_t members(const Bags& bags, int64_t bag) {
   int64_t count = 0;
-  for (int64_t i = bags.offsets[bag]; i < bags.end(bag); ++i) count += bags.ids[i] != bags.padding;
+  for (int64_t i = bags.begin(bag); i < bags.end(bag); ++i) count += bags.ids[i] != bags.padding;
   return count;
 }
 
@@ -131,7 +136,7 @@ std::tuple<Tensor, Tensor> row_gradients(const Tensor& grad, const Tensor& rows,
     for (int64_t b = first; b < last; ++b) {
       const int64_t size = start[b + 1] - start[b];
       int64_t at = start[b];
-      for (int64_t i = bags.offsets[b]; i < bags.end(b); ++i) {
+      for (int64_t i = bags.begin(b); i < bags.end(b); ++i) {
         const int64_t id = bags.ids[i];
         if (id == bags.padding) continue;
         const float factor =
@@ -170,13 +175,12 @@ Tensor sample_gradient(const Tensor& grad, const Tensor& rows, const Tensor& ids
   const float* const from = grad.const_data_ptr<float>();
   fiited::in_parallel(bags.num_bags, bags.num_ids, [&](int64_t first, int64_t last) {
     std::vector<float> vector(dim);
-    const int64_t start = 0;
     for (int64_t b = first; b < last; ++b) {
       const int64_t size = mean ? std::max<int64_t>(1, members(bags, b)) : 1;
-      for (int64_t i = bags.offsets[b]; i < bags.end(b); ++i) {
+      for (int64_t i = bags.begin(b); i < bags.end(b); ++i) {
         to[i] = 0;
         if (bags.ids[i] == bags.padding) continue;
-        const Bags one{bags.ids + i, &start, nullptr, 1, 1, -1, false};
+        const Bags one{bags.ids + i, nullptr, nullptr, 1, 1, 1, -1, false};
         kernels().pool(table, one, 0, 1, vector.data());
         for (int64_t d = 0; d < dim; ++d) to[i] += from[b * dim + d] * vector[d];
         to[i] /= static_cast<float>(size);
@@ -266,7 +270,7 @@ void write(const Tensor& rows, const Tensor& values, std::string_view storage, i
 
 TORCH_LIBRARY_FRAGMENT(mirror, m) {
   m.def(
-      "quantized_pool(Tensor rows, Tensor ids, Tensor offsets, Tensor? samples, str storage, "
+      "quantized_pool(Tensor rows, Tensor ids, Tensor? offsets, Tensor? samples, str storage, "
       "int dim, int num_embeddings, int remainders, int padding, bool mean) -> Tensor");
   m.def(
       "quantized_row_gradients(Tensor grad, Tensor rows, Tensor ids, Tensor offsets, "

@@ -96,7 +96,7 @@ class QuantizedTable(EmbeddingBagMethod):
         smallest = min(needed / self._dense_bytes, 1.0) if needed <= self._dense_bytes else None
         at = "" if smallest is None else f", compression {at_least(smallest)}"
         return ValueError(
-            f"{budget} bytes are too few for {what} of {self.num_embeddings} ids in {self.storage}: "
+            f"{budget} bytes do not hold {what} of {self.num_embeddings} ids in {self.storage}: "
             f"the least is {needed} bytes{at}"
         )
 
@@ -129,7 +129,10 @@ class QuantizedTable(EmbeddingBagMethod):
 
         Raises IndexError naming an id out of range and its position, ValueError and TypeError.
         """
-        bags, samples = self._bags(input, offsets), _checked_samples(input, per_sample_weights)
+        samples = _checked_samples(input, per_sample_weights)
+        if offsets is None and input.dim() == 2 and input.dtype == torch.int64 and not torch.is_grad_enabled():
+            return self._pool(input.contiguous(), None, None if samples is None else samples.contiguous())
+        bags = self._bags(input, offsets)
         ids = bags.ids.long().contiguous()
         samples = None if samples is None else samples.reshape(-1)[: ids.numel()].contiguous()
         starts = bags.offsets.long().contiguous()
@@ -142,8 +145,7 @@ class QuantizedTable(EmbeddingBagMethod):
 
     def vectors(self, ids: Tensor) -> Tensor:
         """The vectors of these ids, (n, D), without a gradient."""
-        ids = ids.long().contiguous()
-        return self._pool(ids, torch.arange(len(ids)), None, padding=-1)
+        return self._pool(ids.long().contiguous().unsqueeze(1), None, None, padding=-1)
 
     def _bags(self, input: Tensor, offsets: Tensor | None) -> Bags:
         bags = as_bags(input, offsets)
@@ -156,7 +158,7 @@ class QuantizedTable(EmbeddingBagMethod):
             )
         return Bags(bags.ids[: int(offsets[-1])], bags.offsets[:-1], None)
 
-    def _pool(self, ids: Tensor, starts: Tensor, samples: Tensor | None, padding: int | None = None) -> Tensor:
+    def _pool(self, ids: Tensor, starts: Tensor | None, samples: Tensor | None, padding: int | None = None) -> Tensor:
         pooled: Tensor = torch.ops.mirror.quantized_pool(
             self.rows, ids, starts, samples, *self._shape(), self._padding if padding is None else padding, self._mean
         )

@@ -27,6 +27,34 @@ constexpr float kLeast = 0x1p-100f;  // a row of smaller numbers is stored as ze
 
 MIRROR_INLINE float scale_of(const uint8_t* row) { return hashed::widen(load_raw<BFloat16>(row)); }
 
+// Compilers turn neither of these conversions of vectors into the one instruction that it is.
+MIRROR_INLINE Numbers widened(const hashed::Vector<int8_t, kWidth>& q) {
+#if defined(__AVX512F__)
+  return (Numbers)_mm512_maskz_cvtepi32_ps(0xFFFF, _mm512_maskz_cvtepi8_epi32(0xFFFF, (__m128i)q));
+#elif defined(__AVX2__)
+  const __m128i bytes = (__m128i)q;
+  const __m256 halves[2] = {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
+                            _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
+  return load_raw<Numbers>(halves);
+#else
+  return __builtin_convertvector(__builtin_convertvector(q, hashed::Vector<int32_t, kWidth>),
+                                 Numbers);
+#endif
+}
+
+MIRROR_INLINE Numbers widened(const hashed::Vector<_Float16, kWidth>& q) {
+#if defined(__AVX512F__)
+  return (Numbers)_mm512_maskz_cvtph_ps(0xFFFF, (__m256i)q);
+#elif defined(__AVX2__) && defined(__F16C__)
+  const __m256i numbers = (__m256i)q;
+  const __m256 halves[2] = {_mm256_cvtph_ps(_mm256_castsi256_si128(numbers)),
+                            _mm256_cvtph_ps(_mm256_extracti128_si256(numbers, 1))};
+  return load_raw<Numbers>(halves);
+#else
+  return __builtin_convertvector(q, Numbers);
+#endif
+}
+
 // The least bfloat16 of at least a positive number.
 MIRROR_INLINE BFloat16 rounded_up(float x) {
   return {static_cast<uint16_t>((std::bit_cast<uint32_t>(x) + 0xFFFF) >> 16)};
@@ -46,8 +74,7 @@ struct Int8 {
   // Numbers from `d` on, a multiple of kWidth; none of them behind the last.
   static MIRROR_INLINE Numbers block(const uint8_t* row, int64_t d) {
     const auto q = load_raw<hashed::Vector<int8_t, kWidth>>(row + kScaleBytes + d);
-    return __builtin_convertvector(__builtin_convertvector(q, hashed::Vector<int32_t, kWidth>),
-                                   Numbers);
+    return widened(q);
   }
   static MIRROR_INLINE float one(const uint8_t* row, int64_t d) {
     return static_cast<float>(static_cast<int8_t>(row[kScaleBytes + d]));
@@ -68,8 +95,7 @@ struct Int4 {
     const Bytes low = (Bytes)((hashed::Vector<uint8_t, 8>)both << 4) >> 4;
     const auto q =
         __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    return __builtin_convertvector(__builtin_convertvector(q, hashed::Vector<int32_t, kWidth>),
-                                   Numbers);
+    return widened(q);
   }
   static MIRROR_INLINE float one(const uint8_t* row, int64_t d) {
     const uint8_t both = row[kScaleBytes + d / 16 * 8 + d % 8];
@@ -90,7 +116,7 @@ struct Float16 {
   static MIRROR_INLINE float scale(const uint8_t*) { return 1; }
   static MIRROR_INLINE Numbers block(const uint8_t* row, int64_t d) {
     const auto q = load_raw<hashed::Vector<_Float16, kWidth>>(row + 2 * d);
-    return __builtin_convertvector(q, Numbers);
+    return widened(q);
   }
   static MIRROR_INLINE float one(const uint8_t* row, int64_t d) {
     return static_cast<float>(load_raw<_Float16>(row + 2 * d));

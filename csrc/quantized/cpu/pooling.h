@@ -67,13 +67,14 @@ MIRROR_INLINE void over_bags(const Table& table, const Bags& bags, int64_t first
   const bool far = table.num_rows * table.format.stride > kCached;
   const int64_t end = first < last ? bags.end(last - 1) : 0;
   if (far && first < last) {
-    const int64_t begin = bags.offsets[first];
+    const int64_t begin = bags.begin(first);
     for (int64_t i = begin; i < std::min(end, begin + kAhead); ++i)
       ask_for<product>(table, bags.ids[i]);
   }
   for (int64_t b = first; b < last; ++b) {
     int64_t members = 0;
-    for (int64_t i = bags.offsets[b]; i < bags.end(b); ++i) {
+    const int64_t stop = bags.end(b);
+    for (int64_t i = bags.begin(b); i < stop; ++i) {
       if (far && i + kAhead < end) ask_for<product>(table, bags.ids[i + kAhead]);
       if (bags.ids[i] == bags.padding) continue;
       ++members;

@@ -52,13 +52,17 @@ struct Table {
 // One call.
 struct Bags {
   const int64_t* ids;      // (num_ids,)
-  const int64_t* offsets;  // (num_bags,): where bags start
+  const int64_t* offsets;  // (num_bags,): where bags start; or null: `bag_size` ids a bag
   const float* samples;    // (num_ids,) factors, or null
-  int64_t num_ids, num_bags;
+  int64_t num_ids, num_bags, bag_size;
   int64_t padding;  // id that takes no part; -1 for none
   bool mean;
 
-  int64_t end(int64_t bag) const { return bag + 1 < num_bags ? offsets[bag + 1] : num_ids; }
+  int64_t begin(int64_t bag) const { return offsets ? offsets[bag] : bag * bag_size; }
+  int64_t end(int64_t bag) const {
+    if (!offsets) return (bag + 1) * bag_size;
+    return bag + 1 < num_bags ? offsets[bag + 1] : num_ids;
+  }
 };
 
 // What random numbers are drawn for: the same for the same four numbers, wherever and in whatever

@@ -81,7 +81,7 @@ def test_the_most_quotient_and_remainder_rows_that_a_budget_holds(ids, compressi
     rows = min(budget // 18, ids)
     fitting = [r for r in range(1, ids + 1) if r + -(-ids // r) <= rows]
     if not fitting:
-        with pytest.raises(ValueError, match="bytes are too few for quotient and remainder rows"):
+        with pytest.raises(ValueError, match="bytes do not hold quotient and remainder rows"):
             QuantizedQuotientRemainderEmbeddingBag(ids, 16, compression)
         return
     module = QuantizedQuotientRemainderEmbeddingBag(ids, 16, compression)
@@ -93,13 +93,13 @@ def test_the_most_quotient_and_remainder_rows_that_a_budget_holds(ids, compressi
 
 @each_table
 def test_the_least_budget_that_is_named_works(kind):
-    with pytest.raises(ValueError, match=r"bytes are too few .* the least is") as error:
+    with pytest.raises(ValueError, match=r"bytes do not hold .* the least is") as error:
         kind(10_000, 16, 1e-5)
     told = str(error.value)
     kind(10_000, 16, float(told.rsplit(" ", 1)[1]))
     least = int(told.split("the least is ")[1].split()[0])
     kind(10_000, 16, budget_bytes=least)
-    with pytest.raises(ValueError, match="too few"):
+    with pytest.raises(ValueError, match="do not hold"):
         kind(10_000, 16, budget_bytes=least - 1)
 
 
@@ -144,7 +144,7 @@ def test_a_state_that_means_something_else_is_refused():
         ({"compression": 0}, ValueError, "fraction of the dense bytes"),
         ({"compression": 1.5}, ValueError, "fraction of the dense bytes"),
         ({"budget_bytes": 0}, ValueError, "budget_bytes must be a whole number"),
-        ({"budget_bytes": 17}, ValueError, "17 bytes are too few for"),
+        ({"budget_bytes": 17}, ValueError, "17 bytes do not hold"),
         ({"seed": -1}, ValueError, "seed must be a whole number"),
         ({"padding_idx": 100}, ValueError, "padding_idx must be a row of the table"),
     ],
