@@ -138,7 +138,7 @@ def test_a_state_that_means_something_else_is_refused():
     ("options", "error", "message"),
     [
         ({"mode": "max"}, ValueError, "pools by sum or mean, not by max"),
-        ({"dtype": torch.float16}, TypeError, "vectors are float32, not float16: .* storage"),
+        ({"dtype": torch.float16}, TypeError, "vectors are float32, not float16: storage says how"),
         ({"device": "cuda"}, ValueError, "on the CPU, not on cuda"),
         ({"storage": "int2"}, ValueError, "storage must be int8, int4 or float16, not 'int2'"),
         ({"compression": 0}, ValueError, "fraction of the dense bytes"),
