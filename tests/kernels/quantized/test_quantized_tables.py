@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -175,3 +177,12 @@ def test_bad_calls_are_named(kind):
         QuantizedEmbeddingBag.from_pretrained(torch.tensor([[float("nan")]]))
     with pytest.raises(ValueError, match="at least 4"):
         QuantizedQuotientRemainderEmbeddingBag(3, 8)
+
+
+def test_the_example_of_the_readme_runs():
+    text = (Path(__file__).parents[3] / "README.md").read_text()
+    (example,) = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "quantized" in block]
+    done: dict = {}
+    exec(example, done)
+    assert done["table"].memory_bytes() <= 1_000_000 * 64 * 0.02
+    assert int(done["optimizer"].state[done["table"].anchor]["step"]) == 1
