@@ -23,6 +23,7 @@ _NO_SCORE = -8.0
 # limits were set on open follow-ups that neither the network nor the ranker had learnt from.
 RULES_AT_ONCE, AT_ONCE = 0.5, 0.85
 SHOWN, BESIDE, MOST_CHOICES = 0.1, 0.03, 4
+SHOWN_STRANGE = 0.3  # where a word names nothing and was never learnt, and the rules know one of the words not
 
 
 def follow_up_readings(
@@ -62,7 +63,8 @@ def is_sure(one: ResultsCandidate) -> bool:
 
 def to_choose_from(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
     """The readings to show where none is sure; none where none is likely enough."""
-    if not found or found[0].chance < SHOWN:
+    strange = found and found[0].features["strange"] and found[0].features["rules know no word"]
+    if not found or found[0].chance < (SHOWN_STRANGE if strange else SHOWN):
         return []
     return [c for c in found if c.chance >= BESIDE][:MOST_CHOICES]
 

@@ -96,7 +96,8 @@ def test_a_newcomers_question_is_about_the_benchmark_that_is_meant(question: str
 
 
 def test_most_of_them_are_answered_at_once(box: Sandbox) -> None:
-    assert sum(has_rows(asked(question, box)) for question in QUESTIONS) >= len(QUESTIONS) - 7
+    # Of the eight that are asked back most are answered by two benchmarks ("jax vs onnxruntime latency").
+    assert sum(has_rows(asked(question, box)) for question in QUESTIONS) >= len(QUESTIONS) - 8
 
 
 @pytest.mark.parametrize("question", NOT_ANSWERED)

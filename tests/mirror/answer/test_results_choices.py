@@ -61,7 +61,7 @@ def test_what_names_nothing_is_refused(box: Sandbox, question: str) -> None:
 
 def test_what_was_not_offered_is_not_taken(box: Sandbox) -> None:
     before = ask(UNKNOWN_WORDS[0], box, now=NOW)
-    assert ask("Show the moon", box, now=NOW, after=before).status == "refused"
+    assert ask("Show the moon", box, now=NOW, after=before).status != "answered"
 
 
 def test_where_the_grammar_asks_back_what_else_may_be_meant_stands_beside_its_choices(box: Sandbox) -> None:

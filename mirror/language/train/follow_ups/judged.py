@@ -4,7 +4,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from mirror.language.followup import followup
-from mirror.language.ranking.follow_up_readings import AT_ONCE, BESIDE, RULES_AT_ONCE, SHOWN, bare, weighed_follow_ups
+from mirror.language.ranking.follow_up_readings import (
+    AT_ONCE,
+    BESIDE,
+    RULES_AT_ONCE,
+    SHOWN,
+    SHOWN_STRANGE,
+    bare,
+    weighed_follow_ups,
+)
 from mirror.language.ranking.ranker import Ranker
 from mirror.language.train.judged import NOT_HERE, NOW, Judged
 from mirror.language.train.results_wordings import worded_for
@@ -36,9 +44,11 @@ def counted_follow_ups(questions: Iterable[Judged], ranker: Ranker) -> dict[str,
     for one in questions:
         told[one.voice] += 1
         ranked = sorted(zip(ranker.chances(one.features), one.features, one.right, strict=True), key=lambda c: -c[0])
-        if not ranked or ranked[0][0] < SHOWN:
+        if not ranked:
             continue
         chance, features, right = ranked[0]
+        if chance < (SHOWN_STRANGE if features["strange"] and features["rules know no word"] else SHOWN):
+            continue
         if chance >= (RULES_AT_ONCE if features["rules"] else AT_ONCE):
             told[f"{one.voice}, at once"] += 1
             told[f"{one.voice}, at once and right"] += right
