@@ -49,12 +49,12 @@ OWN = {
 # Where this fails: does the change alter what a trial measures? Then raise `measurement` of the benchmark in the
 # registry. Put the new hash here in any case.
 KNOWN = {
-    ("lookup", 4): "f32302761acb",
-    ("grouped_lookup", 2): "53c36f411d5b",
-    ("embedding_step", 1): "4dede9db88fc",
-    ("memory_ops", 1): "fb242fff7872",
-    ("training", 3): "c4ca3d4aaa49",
-    ("answering", 1): "5748061146eb",
+    ("lookup", 4): "aee66605b1c7",
+    ("grouped_lookup", 2): "f5a0d22caef8",
+    ("embedding_step", 1): "1e30e1822509",
+    ("memory_ops", 1): "62eac6a36d18",
+    ("training", 3): "1ec9c0f76f94",
+    ("answering", 1): "778178e4c5db",
 }
 
 
