@@ -21,16 +21,21 @@ from mirror.language.second.results_grammar import RESULTS_LANGUAGE
 from mirror.language.second.results_reader import RESULTS_WEIGHTS
 from mirror.language.train import wikisql
 from mirror.language.train.batches import Example, vocabulary
-from mirror.language.train.follow_ups.judged import counted_follow_ups, follow_ups_judged
-from mirror.language.train.follow_ups.wordings import alone, said
-from mirror.language.train.follow_ups.wordings import by_rules as follow_ups_by_rules
 from mirror.language.train.judged import NOT_HERE, NOW, judged
 from mirror.language.train.learn import Learner, Part
 from mirror.language.train.phrases import examples as worded_by_rules
 from mirror.language.train.rank import fit
-from mirror.language.train.results_judged import counted, results_judged
+from mirror.language.train.results_judged import counted, counted_follow_ups, follow_ups_judged, results_judged
+from mirror.language.train.results_wordings import (
+    alone,
+    follow_ups_by_rules,
+    follow_ups_said,
+    not_here,
+    read_by_rules,
+    results_examples,
+    results_wordings,
+)
 from mirror.language.train.results_wordings import for_ranking as for_results_ranking
-from mirror.language.train.results_wordings import not_here, read_by_rules, results_examples, results_wordings
 from mirror.language.train.tables import text_base, vectors
 from mirror.language.train.variants.results_variants import ResultsWording
 from mirror.language.train.wordings import database_of, for_ranking, for_reading, wordings
@@ -112,7 +117,7 @@ def _results(folder: Path, device: str) -> None:
     learner = Learner(vocabulary(examples, _LEAST_IN_RESULTS), folder, RESULTS_LANGUAGE, in_context=True, device=device)
     learner.begin_with(network.WEIGHTS, ASKED)
     learner.fit(Part("results", examples, _RESULTS_EPOCHS, least_kept=_LEAST_KEPT), checked)
-    follow_ups = [w for w in (*said(), *follow_ups_by_rules()) if not for_results_ranking(w)]
+    follow_ups = [w for w in (*follow_ups_said(), *follow_ups_by_rules()) if not for_results_ranking(w)]
     follow_ups += [*alone(learnt, _LEARNT_ALONE), *alone(by_rules, _LEARNT_ALONE // 3)]
     examples += results_examples([*by_rules, *follow_ups], _VARIANTS, seed=1)
     learner.fit(Part("results, rules and follow-ups", examples, _RESULTS_EPOCHS, least_kept=_LEAST_KEPT), checked)
@@ -180,11 +185,15 @@ def _follow_up_ranker() -> None:
     """Fitted to follow-ups, and questions of their own behind others, that the network has not learnt from."""
     held = [w for w in results_wordings() if for_results_ranking(w)]
     nothing = (ResultsWording("", NOT_HERE, text, held[0].asked) for text in not_here())
-    ours = [*(w for w in said() if for_results_ranking(w)), *alone(held, _ALONE), *alone(list(nothing), _ALONE)]
+    ours = [
+        *(w for w in follow_ups_said() if for_results_ranking(w)),
+        *alone(held, _ALONE),
+        *alone(list(nothing), _ALONE),
+    ]
     ours += [w for w in follow_ups_by_rules() if for_results_ranking(w)][::_FEW]
     questions = list(follow_ups_judged(ours))
     found = fit(questions)
-    sealed = follow_ups_judged(said(sealed=True))
+    sealed = follow_ups_judged(follow_ups_said(sealed=True))
     card = {"written": date.today().isoformat(), "fitted to": counted_follow_ups(questions, found)}
     card["sealed"] = counted_follow_ups(sealed, found)
     replace(found, card=card).write(ranker.FOLLOW_UP_RANKER)
