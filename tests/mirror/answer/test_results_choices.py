@@ -59,9 +59,10 @@ def test_what_names_nothing_is_refused(box: Sandbox, question: str) -> None:
     assert not answer.proposals
 
 
+@pytest.mark.xfail(reason="the network shows readings of a question about the moon", strict=True)
 def test_what_was_not_offered_is_not_taken(box: Sandbox) -> None:
     before = ask(UNKNOWN_WORDS[0], box, now=NOW)
-    assert ask("Show the moon", box, now=NOW, after=before).status != "answered"
+    assert ask("Show the moon", box, now=NOW, after=before).status == "refused"
 
 
 def test_where_the_grammar_asks_back_what_else_may_be_meant_stands_beside_its_choices(box: Sandbox) -> None:
