@@ -59,7 +59,6 @@ def test_what_names_nothing_is_refused(box: Sandbox, question: str) -> None:
     assert not answer.proposals
 
 
-@pytest.mark.xfail(reason="the network shows readings of a question about the moon", strict=True)
 def test_what_was_not_offered_is_not_taken(box: Sandbox) -> None:
     before = ask(UNKNOWN_WORDS[0], box, now=NOW)
     assert ask("Show the moon", box, now=NOW, after=before).status == "refused"
