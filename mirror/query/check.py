@@ -11,6 +11,7 @@ from mirror.schema.views import KNOWN_COLUMNS
 
 MAX_TEXT = 300
 INT64 = 2**63
+_MOST_NAMES = 24  # in a sentence
 
 
 class SpecError(ValueError):
@@ -134,7 +135,10 @@ def _names(spec: QuerySpec) -> None:
 def nearest(name: str, allowed: tuple[str, ...]) -> str:
     """What an unknown name may have meant, to end a sentence with."""
     near = difflib.get_close_matches(name[:MAX_TEXT].lower(), allowed, n=1, cutoff=0.5)
-    return f"; the nearest is {near[0]}" if near else f"; there are {', '.join(allowed)}"
+    if near:
+        return f"; the nearest is {near[0]}"
+    more = f" and {len(allowed) - _MOST_NAMES} more" if len(allowed) > _MOST_NAMES else ""
+    return f"; there are {', '.join(allowed[:_MOST_NAMES])}{more}"
 
 
 def short(value: Any) -> str:

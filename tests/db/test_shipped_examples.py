@@ -21,7 +21,7 @@ def count(store: Store, table: str) -> int:
 def test_a_new_file_holds_all_sets_and_own_results_beside_them(tmp_path: Path) -> None:
     store = journal.open_results(str(tmp_path / "new.duckdb"))
     told = {row["benchmark"] for row in store.rows("SELECT DISTINCT benchmark FROM results")}
-    assert told == {"collisions", "embedding_step", "grouped_lookup", "lookup", "training"}
+    assert told == {"collisions", "embedding_step", "grouped_lookup", "lookup", "memory_ops", "training"}
     shipped = journal.attempts(journal.example_folders())
     assert count(store, "trials") == sum(map(len, shipped.values()))
     assert count(store, "curve_points") > 0

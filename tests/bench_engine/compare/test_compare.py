@@ -395,13 +395,14 @@ def test_seeds_from_before_an_axis_are_seeds_of_what_it_implied(store: Store) ->
 
 
 def test_every_metric_can_be_compared_or_is_known_not_to_be() -> None:
-    of_others = {"samples_per_s", "bandwidth_gb_s", "speedup", "speedup_ci_low", "speedup_ci_high"}
+    of_others = {"samples_per_s", "bandwidth_gb_s", "bandwidth_share", "speedup", "speedup_ci_low", "speedup_ci_high"}
     of_measuring = {"latency_ci_low_us", "latency_ci_high_us", "max_abs_error", "sample_count", "noise"}
     # The same questions are asked each time, so no repeats tell how far shares of right answers scatter.
     of_answers = {"right_share", "right_ci_low", "right_ci_high", "wrong_share", "chart_share", "question_count"}
     of_counting = {"duplicate_rows", "shared_slots"}  # of one table, the same in every repeat
+    of_the_compiler = {"bytes_moved", "bytes_predicted", "model_regret"}  # what it counted and expected, not a cost
     signed = {c.name for c in COLUMNS if c.signed}
-    known_not = of_others | of_measuring | of_answers | of_counting | signed
+    known_not = of_others | of_measuring | of_answers | of_counting | of_the_compiler | signed
     assert set(METRICS) == {c.name for c in COLUMNS if c.role == "metric"} - known_not
 
 

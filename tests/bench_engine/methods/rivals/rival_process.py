@@ -66,6 +66,14 @@ model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir
 session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
 session.run(None, {"x": numpy.ones(4, numpy.float32)})
 """,
+    "NumbaOperator": """
+import numba, numpy
+@numba.njit(parallel=True, fastmath=True)
+def double(x, y):
+    for i in numba.prange(len(x)):
+        y[i] = 2 * x[i]
+double(numpy.ones(64, numpy.float32), numpy.empty(64, numpy.float32))
+""",
     "JaxEmbeddingBag": """
 import jax, jax.numpy as jnp
 jax.jit(lambda table, ids: table[ids].sum(1))(jnp.ones((64, 8)), jnp.ones((4, 3), jnp.int32)).block_until_ready()

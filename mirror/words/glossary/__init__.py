@@ -21,7 +21,7 @@ class Term:
 @cache
 def terms() -> tuple[Term, ...]:
     """All terms, those that explain others first."""
-    text = resources.files("mirror.words").joinpath("glossary.yaml").read_text(encoding="utf-8")
+    text = resources.files("mirror.words.glossary").joinpath("terms.yaml").read_text(encoding="utf-8")
     return tuple(Term(t["term"], t["text"], tuple(map(str, t.get("also", ())))) for t in yaml.safe_load(text))
 
 
