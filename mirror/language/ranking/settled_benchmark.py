@@ -1,7 +1,13 @@
-"""Which benchmark a question means that several could answer: the one of which clearly most trials tell, else asked."""
+"""Which benchmark a question means that several could answer: the one of which clearly most trials tell, else asked.
+
+Of a benchmark of several operators as many tell of a question that names none as one operator has: they are different
+computations, which no answer compares with each other. Such a benchmark makes nothing unclear of which another one
+tells more.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from db.columns import BY_NAME
 from mirror.data.guard.guard_errors import GuardError
@@ -10,13 +16,23 @@ from mirror.query.complete import SeveralBenchmarks, complete
 from mirror.query.errors import Ambiguity
 from mirror.query.spec import Filter, QuerySpec
 from mirror.query.sql import compile_sql, condition
+from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.wording import join
 
 # As many times as many trials as the next benchmark has: with fewer, either may be meant.
 CLEARLY = 8
 _MOST_OTHERS, _MOST_WAYS = 3, 2
 _MOST_COUNTED = 200
-_counted: dict[tuple[str, str, str], dict[str, int]] = {}  # trials of each benchmark that meet a condition
+
+
+class _Trials(NamedTuple):
+    """How many of a benchmark meet a condition, and the most of them that are of one operator."""
+
+    all: int = 0
+    of_one: int = 0
+
+
+_counted: dict[tuple[str, str, str], dict[str, _Trials]] = {}
 
 
 @dataclass(frozen=True)
@@ -80,22 +96,22 @@ def settled_ways(asked: QuerySpec, question: str, sandbox: Sandbox) -> tuple[lis
         return [(_in(asked, b), spec) for b, spec in meant.items()], False
 
 
-def _told(asked: QuerySpec, several: SeveralBenchmarks, sandbox: Sandbox) -> dict[str, int]:
-    """The benchmarks that have trials, with how many, the most first."""
+def _told(asked: QuerySpec, several: SeveralBenchmarks, sandbox: Sandbox) -> dict[str, _Trials]:
+    """The benchmarks that have trials, with how many, those with most to say first."""
     told = _trials(asked, several, sandbox)
-    return {b: told[b] for b in sorted(several.benchmarks, key=lambda b: -told[b]) if told[b]}
+    return {b: told[b] for b in sorted(several.benchmarks, key=lambda b: -told[b].of_one) if told[b].all}
 
 
-def _is_clear(told: dict[str, int]) -> bool:
+def _is_clear(told: dict[str, _Trials]) -> bool:
     first, *others = told.values()
-    return all(CLEARLY * other <= first for other in others)
+    return all((CLEARLY if o.of_one == o.all else 1) * o.of_one <= first.of_one for o in others)
 
 
-def _named(spec: QuerySpec, benchmark: str, told: dict[str, int]) -> QuerySpec:
+def _named(spec: QuerySpec, benchmark: str, told: dict[str, _Trials]) -> QuerySpec:
     """With a note which benchmark was taken, and why."""
-    rest = [f"{b} {n:,}" for b, n in told.items() if b != benchmark]
+    rest = [f"{b} {trials.all:,}" for b, trials in told.items() if b != benchmark]
     beside = f"; {join(rest)}" if rest else ""
-    note = f"benchmark {benchmark}, which has most to say ({told[benchmark]:,} trials{beside})"
+    note = f"benchmark {benchmark}, which has most to say ({told[benchmark].all:,} trials{beside})"
     return replace(spec, notes=(*spec.notes, note))
 
 
@@ -115,17 +131,20 @@ def _choice(question: str, benchmark: str) -> str:
     return f"{question.rstrip(' ?.!')} in {benchmark}"
 
 
-def _trials(asked: QuerySpec, several: SeveralBenchmarks, sandbox: Sandbox) -> dict[str, int]:
+def _trials(asked: QuerySpec, several: SeveralBenchmarks, sandbox: Sandbox) -> dict[str, _Trials]:
     """How many trials of each benchmark have the metrics and satisfy the conditions."""
     conditions = [condition(Filter("benchmark", "in", several.benchmarks))]
     conditions += [f"{metric} IS NOT NULL" for metric in several.metrics]
     conditions += [condition(f) for f in asked.filters if BY_NAME[f.column].role != "metric"]
-    sql = f"SELECT benchmark, count(*) FROM {asked.source} WHERE {' AND '.join(conditions)} GROUP BY benchmark"
+    operators = "benchmark, operator" if "operator" in KNOWN_COLUMNS[asked.source] else "benchmark"
+    met = f"FROM {asked.source} WHERE {' AND '.join(conditions)}"
+    counts = f"SELECT benchmark, count(*) AS n {met} GROUP BY {operators}"
+    sql = f"SELECT benchmark, sum(n)::BIGINT, max(n) FROM ({counts}) AS counted GROUP BY benchmark"
     key = (sandbox.url, sandbox.version(), sql)  # the readings of one question ask the same of one state of the results
     found = _counted.get(key)
     if found is None:
-        found = {str(b): int(str(n)) for b, n in sandbox.run(sql).rows}
+        found = {str(b): _Trials(int(str(n)), int(str(most))) for b, n, most in sandbox.run(sql).rows}
         if len(_counted) >= _MOST_COUNTED:
             _counted.clear()
         _counted[key] = found
-    return dict.fromkeys(several.benchmarks, 0) | found
+    return dict.fromkeys(several.benchmarks, _Trials()) | found

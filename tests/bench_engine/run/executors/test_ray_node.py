@@ -34,7 +34,7 @@ def test_a_group_is_run_under_the_lock_of_the_machine(engine, monkeypatch: pytes
 def test_what_cannot_run_here_is_left_to_others_or_skipped(engine, monkeypatch: pytest.MonkeyPatch) -> None:
     node = Node()
     cannot = {"raise": "There are no data for it."}
-    monkeypatch.setattr(SkipReasons, "of", lambda _self, _name, config, _benchmark: cannot.get(config["pooling_mode"], ""))
+    monkeypatch.setattr(SkipReasons, "of", lambda _self, _name, config, *_: cannot.get(config["pooling_mode"], ""))
     answer = node.run("s", trials(engine, "ok", "raise", "ok"), False)
     assert (answer.results, answer.lacks) == ((), "There are no data for it.")
     answer = node.run("s", trials(engine, "ok", "raise"), True)
