@@ -1,4 +1,7 @@
-"""The glossary: what the words of questions and answers mean, for somebody who meets them for the first time."""
+"""The glossary: what the words of questions and answers mean, for somebody who meets them for the first time.
+
+From outside: the names here.
+"""
 
 import re
 from collections.abc import Sequence
