@@ -1,14 +1,11 @@
 """Questions about rows that became copies: which methods a word means, and settings that stay apart."""
 
 from collections.abc import Iterator
-from datetime import datetime
 
 import pytest
+from measured_records import record, stored
 
-from bench_engine.trial import Trial
-from db.columns import AXES
 from db.record import Record
-from db.store import Store
 from mirror import ask
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
@@ -38,35 +35,16 @@ def records() -> Iterator[Record]:
             measured = {"duplicate_rows": duplicates, "memory_mb": rows * dim * compression * 4e-6}
             if method.startswith("hashed"):
                 measured["shared_slots"] = 0.9
-            yield _record("collisions", method, axes, measured)
+            yield record("collisions", method, axes, measured)
     for method in ("dense", "hashed", "hashed_reference"):
         size = 1.0 if method == "dense" else 0.1
         axes = {"num_rows": 100_000, "embedding_dim": 16, "compression": size, "batch_size": 64, "seed": 0}
-        yield _record("lookup", method, axes, {"latency_us": 10.0, "memory_mb": 6.4 * size})
-
-
-def _record(benchmark: str, method: str, axes: dict[str, object], measured: dict[str, float]) -> Record:
-    planned = Trial(benchmark, method, axes)  # type: ignore[arg-type]
-    identity = planned.identity("", "m1", 1)
-    row = {
-        "trial_id": f"{identity}-1", "identity": identity, "status": "ok", "benchmark": benchmark, "method": method,
-        "op": "embedding_bag", "is_baseline": method == "dense", "device": "cpu", "sweep": benchmark,
-        "machine_id": "m1", "started_at": datetime(2026, 11, 1), "duration_s": 1.0, "code_version": "abc",
-        "configuration": planned.configuration(), "comparison": planned.comparison(),
-        **{k: v for k, v in axes.items() if k in AXES}, **measured,
-    }  # fmt: skip
-    machine, sweep = {"machine_id": "m1", "name": "test machine"}, {"sweep_id": benchmark, "name": benchmark}
-    return Record(row, (1.0,), (), machine, sweep)
+        yield record("lookup", method, axes, {"latency_us": 10.0, "memory_mb": 6.4 * size})
 
 
 @pytest.fixture(scope="module")
 def collided(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    path = tmp_path_factory.mktemp("collided") / "collided.duckdb"
-    store = Store(str(path))
-    store.ensure()
-    store.add(list(records()))
-    store.checkpoint()
-    with Sandbox(str(path)) as box:
+    with Sandbox(stored(records(), tmp_path_factory.mktemp("collided"))) as box:
         yield box
 
 

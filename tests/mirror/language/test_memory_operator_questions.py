@@ -1,14 +1,11 @@
 """Questions about memory-bound operators: bandwidth, the copy beside it, and how good a cost model is."""
 
 from collections.abc import Iterator
-from datetime import datetime
 
 import pytest
+from measured_records import record, stored
 
-from bench_engine.trial import Trial
-from db.columns import AXES
 from db.record import Record
-from db.store import Store
 from mirror import ask
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
@@ -41,31 +38,12 @@ def records() -> Iterator[Record]:
             }  # fmt: skip
             if method == "gir":
                 measured |= {"bytes_predicted": 1.5 * moved, "model_regret": regret, "model_rank_correlation": 0.5}
-            yield _record(method, axes, measured)
-
-
-def _record(method: str, axes: dict[str, object], measured: dict[str, float]) -> Record:
-    planned = Trial("memory_ops", method, axes)  # type: ignore[arg-type]
-    identity = planned.identity("", "m1", 1)
-    row = {
-        "trial_id": f"{identity}-1", "identity": identity, "status": "ok", "benchmark": "memory_ops", "method": method,
-        "op": "memory_bound_operator", "is_baseline": method == "eager", "device": "cpu", "sweep": "memory_ops",
-        "machine_id": "m1", "started_at": datetime(2026, 11, 1), "duration_s": 1.0, "code_version": "abc",
-        "configuration": planned.configuration(), "comparison": planned.comparison(),
-        **{k: v for k, v in axes.items() if k in AXES}, **measured,
-    }  # fmt: skip
-    machine, sweep = {"machine_id": "m1", "name": "test machine"}, {"sweep_id": "s", "name": "memory_ops"}
-    return Record(row, (1.0,), (), machine, sweep)
+            yield record("memory_ops", method, axes, measured, "eager")
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    path = tmp_path_factory.mktemp("operators") / "operators.duckdb"
-    store = Store(str(path))
-    store.ensure()
-    store.add(list(records()))
-    store.checkpoint()
-    with Sandbox(str(path)) as box:
+    with Sandbox(stored(records(), tmp_path_factory.mktemp("operators"))) as box:
         yield box
 
 
