@@ -15,7 +15,7 @@ from mirror.answer import model_reading, policy
 from mirror.answer.answer import Answer
 from mirror.answer.explained import reading_in_words
 from mirror.answer.proposal import Proposal, chosen
-from mirror.answer.subject import FAILURES, GONE, asked_back, known_alike, ran, refused
+from mirror.answer.subject import FAILURES, GONE, Lesson, asked_back, known_alike, ran, refused
 from mirror.answer.whole import with_whole
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
@@ -141,24 +141,13 @@ class OtherData:
         except Refusal:
             return False
 
-    def learn(self, back: Answer, taken: Answer, now: datetime | None) -> Answer:
-        """The answer of a choice, with what is learnt of it. Never raises."""
-        now = now or datetime.now(UTC).replace(tzinfo=None)
-        try:
-            form, word, whole = None, None, True
-            if taken.form is not None:
-                form = text_of_learnt(taken.form)
-                whole = holds_later(back.question, taken.form, now)
-                own = taught_word(back.question, taken.form, self._database, now)
-                word = (own.word, text_of_word(own)) if own else None
-            elif taken.engine != "saved":
-                return taken
-        except Exception:  # what was asked is answered: only the log need know that nothing is learnt of it
-            _log.exception("A choice could not be learnt")
-            return taken
-        note, learnt = self.habits.choose(back.question, taken.question, form, word, whole)
-        note = " ".join(filter(None, (taken.note, note)))
-        return replace(taken, learnt=(*taken.learnt, *learnt), note=note)
+    def lesson(self, back: Answer, taken: Answer, now: datetime) -> Lesson | None:
+        """What a choice teaches; None for nothing."""
+        if taken.form is None:
+            return Lesson() if taken.engine == "saved" else None
+        own = taught_word(back.question, taken.form, self._database, now)
+        word = (own.word, text_of_word(own)) if own else None
+        return Lesson(text_of_learnt(taken.form), word, holds_later(back.question, taken.form, now))
 
     def alike(self, question: str, saved_alone: bool) -> tuple[str, ...]:
         """Questions that are known and worded like this one."""

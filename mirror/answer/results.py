@@ -1,16 +1,15 @@
 """The results as what is asked about: words become a spec, SQL, rows, chart and sentence."""
 
-import logging
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 
 from db.journal import open_results
 from mirror.answer.answer import Answer
 from mirror.answer.readers import Reading, Unread, read, with_rows
 from mirror.answer.results_policy import Shown
-from mirror.answer.subject import asked_back, known_alike, ran, refused
+from mirror.answer.subject import Lesson, asked_back, known_alike, ran, refused
 from mirror.answer.whole import sampled, with_whole
 from mirror.chart.choose import choose
 from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
@@ -32,7 +31,6 @@ from mirror.schema.own_words import OwnWord
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.sentence.summary import summarize
 
-_log = logging.getLogger(__name__)
 _CURVE_CAP = 10_000
 
 
@@ -128,26 +126,15 @@ class Results:
             answer = replace(answer, read_as=read_as, learnt=(self.habits.of_question(learnt),))
         return _reworded(_with_reading(answer, reading))
 
-    def learn(self, back: Answer, taken: Answer, now: datetime | None) -> Answer:
-        """The answer of a choice, with what is learnt of it. Never raises."""
-        now = now or datetime.now(UTC).replace(tzinfo=None)
-        try:
-            form, word, whole = None, None, True
-            if taken.asked is not None:
-                from mirror.query.spec_json import to_short_json  # here, since it takes a while to load
+    def lesson(self, back: Answer, taken: Answer, now: datetime) -> Lesson | None:
+        """What a choice teaches; None for nothing."""
+        if taken.asked is None:
+            return Lesson() if taken.engine == "saved" else None
+        from mirror.query.spec_json import to_short_json  # here, since it takes a while to load
 
-                form = to_short_json(taken.asked)
-                whole = holds_later(back.question, taken.asked, now)
-                own = taught_word(back.question, taken.asked, self._worded.schema(), now)
-                word = (own.word, own.name) if own else None
-            elif taken.engine != "saved":
-                return taken
-        except Exception:  # what was asked is answered: only the log need know that nothing is learnt of it
-            _log.exception("A choice could not be learnt")
-            return taken
-        note, learnt = self.habits.choose(back.question, taken.question, form, word, whole)
-        note = " ".join(filter(None, (taken.note, note)))
-        return replace(taken, learnt=(*taken.learnt, *learnt), note=note)
+        own = taught_word(back.question, taken.asked, self._worded.schema(), now)
+        word = (own.word, own.name) if own else None
+        return Lesson(to_short_json(taken.asked), word, holds_later(back.question, taken.asked, now))
 
     def alike(self, question: str, saved_alone: bool) -> tuple[str, ...]:
         """Questions that are known and worded like this one."""

@@ -1,12 +1,13 @@
 """The one way that every question goes, whatever it is about: SQL or words; answered, asked back, refused or failed."""
 
 import contextlib
+import logging
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from db.plain_text import seen
 from db.settings import SettingsError
@@ -21,6 +22,8 @@ from mirror.query.kept.habits import Habits
 from mirror.query.kept.same_question import same_words
 from mirror.query.saved import Saved, SavedError, most_alike
 
+_log = logging.getLogger(__name__)
+
 MAX_QUESTION = 1_000
 
 FAILURES = (StoreError, SettingsError, QueryError, QueryStopped, SourceError)  # each a sentence
@@ -33,6 +36,15 @@ GONE = "What was chosen for this question before has no rows any more, so it is 
 _NEAR = 2  # questions worded alike that are offered
 
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a choice teaches: its form (None where its words say it), a word and what that names, whether it holds later."""
+
+    form: Mapping[str, Any] | None = None
+    word: tuple[str, str] | None = None
+    whole: bool = True
 
 
 class Subject(Protocol):
@@ -67,8 +79,8 @@ class Subject(Protocol):
     def run_sql(self, sql: str, question: str = "") -> Answer:
         """The answer of a statement, which is known by its columns alone. Never raises."""
 
-    def learn(self, back: Answer, taken: Answer, now: datetime | None) -> Answer:
-        """The answer of a choice, with what is learnt of it; `back` offered the choice."""
+    def lesson(self, back: Answer, taken: Answer, now: datetime) -> Lesson | None:
+        """What a choice teaches that `back` offered and `taken` answers; None for nothing. May raise anything."""
 
     def alike(self, question: str, saved_alone: bool) -> tuple[str, ...]:
         """Questions that are known and worded like this one: saved, or answered by a choice before."""
@@ -92,7 +104,7 @@ def ask_about(
             why = f"The question is {len(question):,} characters long: ask in at most {MAX_QUESTION:,}."
             return refused(question, why, subject)
         answer = _in_words(subject, question, use_model, now, after)
-        return subject.learn(after, answer, now) if after and is_choice(question, after, answer) else answer
+        return _learnt(subject, after, answer, now) if after and is_choice(question, after, answer) else answer
     except FAILURES as error:
         return failed(question, error)
 
@@ -118,6 +130,19 @@ def is_choice(question: str, back: Answer, taken: Answer) -> bool:
     asked = back.status == "ambiguous" and question in back.suggestions
     rows = taken.table.rows if taken.status == "answered" and taken.table else ()
     return back.teaches and (offered or asked) and bool(rows)
+
+
+def _learnt(subject: Subject, back: Answer, taken: Answer, now: datetime | None) -> Answer:
+    """The answer of a choice, with what is learnt of it."""
+    try:
+        lesson = subject.lesson(back, taken, now or datetime.now(UTC).replace(tzinfo=None))
+    except Exception:  # what was asked is answered: only the log need know that nothing is learnt of it
+        _log.exception("A choice could not be learnt")
+        return taken
+    if lesson is None:
+        return taken
+    note, learnt = subject.habits.choose(back.question, taken.question, lesson.form, lesson.word, lesson.whole)
+    return replace(taken, learnt=(*taken.learnt, *learnt), note=" ".join(filter(None, (taken.note, note))))
 
 
 def _is_sql(text: str, subject: Subject) -> bool:
