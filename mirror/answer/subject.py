@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a choice teaches: its form (None where its words say it), a word and what that names, whether it holds later."""
+    """What a choice teaches: its form (None where its words say it), a word and its meaning, whether it holds later."""
 
     form: Mapping[str, Any] | None = None
     word: tuple[str, str] | None = None
