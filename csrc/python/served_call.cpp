@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <exception>
 
+#include "python/plain_tensor.h"
+
 namespace mirror {
 namespace {
 
@@ -15,14 +17,6 @@ thread_local ServedCall* innermost = nullptr;
 
 bool is_index(const Tensor& tensor) {
   return tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kInt;
-}
-
-// A dense tensor of the CPU that nobody has wrapped.
-bool is_plain(const Tensor& tensor) {
-  constexpr c10::DispatchKeySet plain({c10::DispatchKey::CPU, c10::DispatchKey::ADInplaceOrView,
-                                       c10::DispatchKey::AutogradCPU,
-                                       c10::DispatchKey::AutocastCPU});
-  return plain.has_all(tensor.key_set()) && tensor.has_storage();
 }
 
 // Inference tensors have none.
