@@ -137,7 +137,7 @@ class Region:
             decision.kernel = parse(said["kernel"])
             (compiled,) = toolchain.load(folder / "kernels.so", [decision.kernel.name])
             decision.told = _address(compiled), _told(_made(decision.kernel))
-            decision.call = self.caller(decision.kernel, compiled, (decision.bucket, decision.threads))
+            decision.call = self.caller(decision.kernel, compiled, decision.threads, [decision.bucket])
         return decision
 
     def _tuned(self, name: str, batch: int, threads: int, args: Sequence[Any]) -> Decision:
@@ -150,8 +150,8 @@ class Region:
             library = Path(folder) / "kernels.so"
             toolchain.compile_unit(unit([c.kernel for c in found], width), library)
             compiled = toolchain.load(library, [c.kernel.name for c in found])
-            place = (bucket_of(batch), threads)
-            callers = [self.caller(c.kernel, f, place) for c, f in zip(found, compiled, strict=True)]
+            buckets = [bucket_of(batch)]
+            callers = [self.caller(c.kernel, f, threads, buckets) for c, f in zip(found, compiled, strict=True)]
             times = measure([*(lambda call=call: call(*args) for call in [*callers, self.original])])
             best = min(range(len(found)), key=lambda n: times[n])
             last = measure([lambda: callers[best](*args), lambda: self.original(*args)])  # the two alone
@@ -180,9 +180,11 @@ class Region:
             decision.kernel, decision.call = found[best].kernel, callers[best]
         return decision
 
-    def caller(self, kernel: Kernel, function: toolchain.Function, place: tuple[int, int]) -> Callable[..., Any]:
-        """What allocates the outputs and calls a compiled function on them, for one bucket and number of threads."""
-        made, count, threads = _made(kernel), len(kernel.named("output")), place[1]
+    def caller(
+        self, kernel: Kernel, function: toolchain.Function, threads: int, buckets: Sequence[int] = ()
+    ) -> Callable[..., Any]:
+        """What allocates the outputs and calls a compiled function on them: in C++ for batch sizes of these buckets."""
+        made, count = _made(kernel), len(kernel.named("output"))
 
         def call(*args: Any) -> Any:
             tensors = [arg for arg in args if isinstance(arg, Tensor)]
@@ -197,7 +199,8 @@ class Region:
         compiled = self._compiled()
         if compiled is nothing:
             return call
-        compiled.decide(*place, _address(function), _told(made))
+        for bucket in buckets:
+            compiled.decide(bucket, threads, _address(function), _told(made))
         return quick(compiled, call)
 
     def report(self) -> str:

@@ -21,14 +21,6 @@ from bench_engine.kernels.gir import tuning
 from bench_engine.kernels.native import extension
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiled_for_python(built_kernels: None) -> None:
-    """Before tests name another folder for what is compiled."""
-    extension.load()
-    if extension.python_module() is None:
-        pytest.skip("csrc/python is not built: the headers of Python are missing")
-
-
 @pytest.fixture(params=["C++", "Python"], autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Who enters; kernels always win, and few candidates are measured."""
@@ -36,6 +28,8 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(
         "bench_engine.kernels.gir.region.measure", lambda calls: [call() is None for call in calls[:-1]] + [1e9]
     )
+    if extension.python_module() is None:
+        pytest.skip("csrc/python is not built: the headers of Python are missing")
     if request.param == "Python":
         monkeypatch.setattr(extension, "_python", None)
     return request.param
@@ -185,8 +179,12 @@ CHANGES: dict[str, Callable[[Model], Any]] = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("closed_over", [False, True])
+CLOSED_OVER = ("data", "a new parameter", "training of a part", "a hook")
+
+
+@pytest.mark.parametrize(
+    ("change", "closed_over"), [*((change, False) for change in CHANGES), *((change, True) for change in CLOSED_OVER)]
+)
 def test_the_next_call_is_right(change: str, closed_over: bool, way: str) -> None:
     torch.manual_seed(1)
     model, x = Model().eval(), torch.randn(64, 16)
@@ -285,13 +283,13 @@ def test_states_that_come_back_are_captured_once_and_many_run_as_they_are(way: s
     model, x = Model().eval(), torch.randn(64, 16)
     fast = gir.compile(model, [x])
     with torch.no_grad():
-        for _ in range(3):
+        for _ in range(2):
             model.train()
             same(fast, model, x)
             model.eval()
             same(fast, model, x)
         assert len(fast.graphs) == 2
-        for step in range(20):
+        for step in range(9):
             model.slope = float(step)
             same(fast, model, x)
     assert len(fast.graphs) <= 8
