@@ -9,7 +9,6 @@
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/object_ptr.h>
-#include <torch/csrc/utils/pybind.h>
 
 #include <algorithm>
 #include <memory>
@@ -129,11 +128,11 @@ PyObject* Region::call(PyObject* const* arguments, size_t count, bool* original)
     made.push_back(layout.made(batch));
     buffers.push_back(made.back().mutable_data_ptr());
   }
-  int64_t refused;
-  {
-    const pybind11::gil_scoped_release others_may_run;
-    refused = kernel.function(buffers.data(), batch, threads);
-  }
+  // A thread that is still here when the interpreter ends is unwound where it would go on, which no
+  // destructor may be in the way of.
+  PyThreadState* const others_may_run = PyEval_SaveThread();
+  const int64_t refused = kernel.function(buffers.data(), batch, threads);
+  PyEval_RestoreThread(others_may_run);
   if (refused) return nullptr;
   if (!several) return THPVariable_Wrap(std::move(made[0]));
   THPObjectPtr results(PyTuple_New(static_cast<Py_ssize_t>(outputs)));
