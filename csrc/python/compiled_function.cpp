@@ -1,5 +1,6 @@
 #include "python/compiled_function.h"
 
+#include <ATen/core/DimVector.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -26,7 +27,7 @@ using at::Tensor;
 // A tensor as it was when a graph was captured. Size -1: the batch size.
 struct Layout {
   at::ScalarType type;
-  std::vector<int64_t> sizes, strides;
+  at::DimVector sizes, strides;
 
   bool fits(const Tensor& tensor, int64_t batch) const {
     const at::IntArrayRef own = tensor.sizes();
@@ -119,7 +120,7 @@ PyObject* run(State& state, PyObject* const* arguments, size_t count) {
   const std::shared_ptr<const Graph> graph = *found;  // another thread may capture meanwhile
   if (!graph->region)
     return PyObject_Vectorcall(const_cast<PyObject*>(graph->call.get()), arguments, count, nullptr);
-  c10::SmallVector<PyObject*, 32> taken;
+  c10::SmallVector<PyObject*, 64> taken;
   for (const long place : graph->places)
     taken.push_back(place >= 0 ? arguments[place]
                                : const_cast<PyObject*>(graph->tensors[~place].get()));
@@ -185,7 +186,7 @@ PyObject* compiled_add(PyObject* object, PyObject* args) {
   for (const THPObjectPtr& constant : graph->tensors) {
     const Tensor& tensor = THPVariable_Unpack(const_cast<PyObject*>(constant.get()));
     graph->constants.push_back(
-        {tensor.scalar_type(), tensor.sizes().vec(), tensor.strides().vec()});
+        {tensor.scalar_type(), at::DimVector(tensor.sizes()), at::DimVector(tensor.strides())});
   }
   graph->call = Py_NewRef(call);
   if (region != Py_None) {

@@ -92,8 +92,8 @@ Tensor BufferLayout::made(int64_t batch) const {
 
 PyObject* Region::call(PyObject* const* arguments, size_t count, bool* original) const {
   *original = false;
-  c10::SmallVector<void*, 32> buffers;
-  c10::SmallVector<const Tensor*, 32> given;
+  c10::SmallVector<void*, 64> buffers;
+  c10::SmallVector<const Tensor*, 64> given;
   for (size_t i = 0; i < count; ++i) {
     if (PyLong_CheckExact(arguments[i])) continue;  // a size, which the tensors have as well
     if (!THPVariable_CheckExact(arguments[i])) return nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
 #include <torch/csrc/python_headers.h>
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct LinearSize {
 // A tensor as a kernel takes it.
 struct BufferLayout {
   at::ScalarType type;
-  std::vector<LinearSize> sizes, strides;
+  c10::SmallVector<LinearSize, 4> sizes, strides;
 
   // Whether a tensor of the CPU is one, at a batch size; what a dimension of one element has for a
   // stride tells nothing. No size may be 0.

@@ -46,7 +46,7 @@ def operators() -> dict[str, tuple[Callable[..., Any], list[Tensor]]]:
 
 def kernel(fast: gir.Compiled, inputs: list[Tensor]) -> list[Callable[[], Any]]:
     """The kernel of what was compiled, on memory of its own, and what ctypes takes; nothing where it is not alone."""
-    *_, graph = fast.graphs.values()  # Dynamo leaves marks on a module, after which it is captured once more
+    (graph,) = fast.graphs.values()
     decisions = [decision for region in graph.regions.values() for decision in region.decisions.values()]
     if graph.places is None or decisions[0].winner is None:
         return []
@@ -65,12 +65,13 @@ def kernel(fast: gir.Compiled, inputs: list[Tensor]) -> list[Callable[[], Any]]:
 
 def layers(fn: Callable[..., Any], inputs: list[Tensor]) -> dict[str, Callable[[], Any]]:
     """The same call by each layer."""
+    torch._dynamo.reset()
+    dynamo = torch.compile(fn, backend="gir", dynamic=False)
+    dynamo(*inputs)  # leaves marks on a module, after which that is captured anew
     fast = gir.compile(fn, inputs)
     real, extension.python_module_if_built = extension.python_module_if_built, lambda: None
     slow = gir.compile(fn, inputs)
     extension.python_module_if_built = real
-    torch._dynamo.reset()
-    dynamo = torch.compile(fn, backend="gir", dynamic=False)
     ways = {"eager": fn, "C++": fast, "Python": slow, "torch.compile": dynamo}
     expected = fn(*inputs)
     for way in ways.values():

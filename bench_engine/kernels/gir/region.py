@@ -26,6 +26,7 @@ from bench_engine.kernels.native.calling import nothing, quick
 from bench_engine.kernels.native.extension import CompileError, CompilerMissingError
 from bench_engine.kernels.native.watched import is_plain
 
+_MOST_LAYOUTS = 100  # that a region remembers
 _forked = False
 
 
@@ -73,6 +74,7 @@ class Region:
         self.several = _returns_tuple(original)
         self.text = to_text(kernel)
         self.decisions: dict[tuple[int, int], Decision] = {}
+        self._fitting: set[Any] = set()  # layouts of inputs that were seen to fit
         self._batch = next(
             ((n, d, s) for n, b in enumerate(kernel.named("input")) for d, s in enumerate(b.shape) if s.batch), None
         )  # fmt: skip
@@ -110,13 +112,18 @@ class Region:
 
     def _fit(self, tensors: Sequence[Tensor]) -> bool:
         """Whether the inputs are as the kernel was made for, no size is 0, and no gradient is to be recorded."""
+        plain = all(map(is_plain, tensors)) and not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
+        laid_out = tuple((tensor.shape, tensor.stride(), tensor.dtype) for tensor in tensors)
+        if plain and laid_out not in self._fitting and self._all_fit(tensors):
+            self._fitting = {laid_out, *(self._fitting if len(self._fitting) < _MOST_LAYOUTS else ())}
+        return plain and laid_out in self._fitting
+
+    def _all_fit(self, tensors: Sequence[Tensor]) -> bool:
         inputs = self.kernel.named("input")
         if len(inputs) != len(tensors) or any(len(b.shape) != t.dim() for b, t in zip(inputs, tensors, strict=True)):
             return False
         batch = self._batch_of(tensors)
-        grad = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-        fits = all(_fits(buffer, tensor, batch) for buffer, tensor in zip(inputs, tensors, strict=True))
-        return batch >= 1 and fits and not grad
+        return batch >= 1 and all(_fits(buffer, tensor, batch) for buffer, tensor in zip(inputs, tensors, strict=True))
 
     def _decide(self, batch: int, threads: int, args: Sequence[Any]) -> Decision:
         bucket = bucket_of(batch)
@@ -258,7 +265,7 @@ def _layout(buffer: Buffer, batch: int) -> tuple[tuple[int, ...], tuple[int, ...
 
 def _fits(buffer: Buffer, tensor: Tensor, batch: int) -> bool:
     shape, strides, dtype = _layout(buffer, batch)
-    if not is_plain(tensor) or tensor.dtype != dtype or tuple(tensor.shape) != shape or 0 in shape:
+    if tensor.dtype != dtype or tuple(tensor.shape) != shape or 0 in shape:
         return False
     matters = [(own, wanted) for own, wanted, size in zip(tensor.stride(), strides, shape, strict=True) if size > 1]
     return all(own == wanted for own, wanted in matters)
