@@ -162,8 +162,7 @@ class Region:
             times = measure([*(lambda call=call: call(*args) for call in [*callers, self.original])])
             best = min(range(len(found)), key=lambda n: times[n])
             last = measure([lambda: callers[best](*args), lambda: self.original(*args)])  # the two alone
-            times = [*times[:best], last[0], *times[best + 1 : -1], last[1]]
-            decision = self._decision(batch, threads, found, callers, times)
+            decision = self._decision(batch, threads, found, callers, times, last)
             own = ("kernel", "call", "told", "reason")
             said = {key: value for key, value in decision.__dict__.items() if key not in own}
             if decision.kernel is not None:
@@ -173,16 +172,23 @@ class Region:
         return decision
 
     def _decision(
-        self, batch: int, threads: int, found: list[Candidate], callers: list[Callable[..., Any]], times: list[float]
+        self,
+        batch: int,
+        threads: int,
+        found: list[Candidate],
+        callers: list[Callable[..., Any]],
+        times: list[float],
+        last: list[float],
     ) -> Decision:
-        original = times[-1]
+        """From the times of all in the same turns, and those of the best and the original alone, which decide."""
+        own, original = last
         best = min(range(len(found)), key=lambda n: times[n])
         tried = [
             {"candidate": c.name, "predicted_us": round(c.predicted_us, 2), "measured_us": round(t, 2)}
             for c, t in zip(found, times, strict=False)
         ]
         decision = Decision(bucket_of(batch), threads, None, "the original is faster", batch, original, tried)
-        if times[best] < original:
+        if own < original:
             decision.winner, decision.reason = found[best].name, "measured faster than the original"
             decision.kernel, decision.call = found[best].kernel, callers[best]
         return decision

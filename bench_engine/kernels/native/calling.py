@@ -98,6 +98,11 @@ class Compiled:
         """What was captured."""
         return {(n, *kind): graph for n, state in enumerate(self._states) for kind, graph in state.graphs.items()}
 
+    def decisions(self) -> list[Any]:
+        """What was decided so far, region by region and bucket by bucket, with the candidates that were tried."""
+        regions = [region for graph in self.graphs.values() for region in graph.regions.values()]
+        return [decision for region in regions for decision in region.decisions.values()]
+
     def __call__(self, *args: Tensor) -> Any:
         """What `fn` returns."""
         found = self._enter(*args)
