@@ -51,8 +51,7 @@ def compile_graph(module: fx.GraphModule) -> Graph:
         node.op, node.target = "call_function", quick(region.compiled, region, name)
         inside |= {str(n.target) for n in part.graph.nodes}
         found.places = _places(module.graph, node, list(constants))
-    module.recompile()
-    found.call = module.forward
+    found.call = fx.GraphModule(module, module.graph).forward  # a module of Dynamo's finds its code anew in every call
     found.left += [f"{op} is not compiled" for op in ops if op not in inside and not op.startswith("<built-in")]
     return found
 

@@ -7,7 +7,7 @@ import ctypes
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -130,10 +130,19 @@ class Region:
         name = toolchain.key(self.text, bucket, threads, self.compiled is not nothing)  # a call in C++ costs less
         try:
             kept = toolchain.find(name)
-            return self._replayed(*kept) if kept else self._tuned(name, batch, threads, args)
+            if kept:
+                return self._replayed(*kept)
+            return self._inherited(batch) if _forked else self._tuned(name, batch, threads, args)
         except (CompileError, CompilerMissingError, GirError, OSError, AttributeError, KeyError) as error:
             reason = str(error).splitlines()[0]
             return Decision(bucket, threads, None, reason, batch)
+
+    def _inherited(self, batch: int) -> Decision:
+        """Of a child, which measures nothing: torch's loops may wait for threads that it does not have."""
+        won = [d for d in self.decisions.values() if d.bucket == bucket_of(batch) and d.kernel is not None]
+        if won:
+            return replace(won[0], threads=1, reason="decided before the process forked")
+        return Decision(bucket_of(batch), 1, None, "not decided before the process forked", batch)
 
     def _replayed(self, said: dict[str, Any], folder: Path) -> Decision:
         decision = Decision(
