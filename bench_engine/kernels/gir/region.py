@@ -3,10 +3,11 @@
 The first call of each bucket of batch sizes decides: from the cache, or by measuring candidates on that call's inputs.
 """
 
+import ctypes
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,12 @@ from bench_engine.kernels.gir.ir import Buffer, GirError, Kernel
 from bench_engine.kernels.gir.text import parse, to_text
 from bench_engine.kernels.gir.traffic import traffic
 from bench_engine.kernels.gir.tuning import Candidate, candidates, measure
+from bench_engine.kernels.native import extension
+from bench_engine.kernels.native.calling import nothing, quick
 from bench_engine.kernels.native.extension import CompileError, CompilerMissingError
+from bench_engine.kernels.native.watched import is_plain
 
+_MOST_LAYOUTS = 100  # that a region remembers
 _forked = False
 
 
@@ -46,6 +51,7 @@ class Decision:
     tried: list[dict[str, Any]] = field(default_factory=list)
     kernel: Kernel | None = None
     call: Callable[..., Any] | None = None
+    told: tuple[int, Any] = (0, ())  # to the C++ of it: address of the function, layouts of what it writes
 
 
 def bucket_of(batch: int) -> int:
@@ -63,61 +69,80 @@ class Region:
     """
 
     def __init__(self, original: Callable[..., Any], kernel: Kernel) -> None:
-        self.original = original
+        self.original = getattr(original, "forward", original)  # without the hooks of modules
         self.kernel = kernel
+        self.several = _returns_tuple(original)
         self.text = to_text(kernel)
         self.decisions: dict[tuple[int, int], Decision] = {}
-        self._checked: dict[tuple[int, int], Callable[..., Any]] = {}
-        self._tensors: list[int] | None = None
-        inputs = kernel.named("input")
+        self._fitting: set[Any] = set()  # layouts of inputs that were seen to fit
         self._batch = next(
-            ((n, d, s) for n, b in enumerate(inputs) for d, s in enumerate(b.shape) if s.batch), None
+            ((n, d, s) for n, b in enumerate(kernel.named("input")) for d, s in enumerate(b.shape) if s.batch), None
         )  # fmt: skip
+        self.compiled = self._compiled()
 
     def __call__(self, *args: Any) -> Any:
         """The original's result. Index errors are raised by the original itself."""
-        batch = self.batch_of(args)
-        call = self._checked.get((batch, torch.get_num_threads()))
-        return (call or self._first(batch, args))(*args)
-
-    def batch_of(self, args: Sequence[Any]) -> int:
-        """B for these arguments; 1 where nothing depends on it."""
-        if self._batch is None:
-            return 1
-        number, dim, size = self._batch
-        tensors = [arg for arg in args if isinstance(arg, Tensor)] if self._tensors is None else args
-        return int((tensors[number].shape[dim] - size.const) // size.batch)
-
-    def _first(self, batch: int, args: Sequence[Any]) -> Callable[..., Any]:
-        """Decides for a batch size that has not been seen with this number of threads."""
         tensors = [arg for arg in args if isinstance(arg, Tensor)]
-        if not self._fit(tensors, batch):
-            return self.original
+        if not self._fit(tensors):
+            return self.original(*args)
+        batch = self._batch_of(tensors)
         threads = 1 if _forked else torch.get_num_threads()
         place = (bucket_of(batch), threads)
         if place not in self.decisions:
             self.decisions[place] = self._decide(batch, threads, args)
-        decision = self.decisions[place]
-        call = decision.call or self.original
-        self._checked[batch, torch.get_num_threads()] = call
-        return call
+            if self.compiled is not nothing:
+                self.compiled.decide(*place, *self.decisions[place].told)
+        return (self.decisions[place].call or self.original)(*args)
 
-    def _fit(self, tensors: Sequence[Tensor], batch: int) -> bool:
-        """Whether the inputs are as the kernel was made for, and no size is 0."""
+    def _compiled(self) -> Any:
+        """Calls in C++ what is decided, and returns NotImplemented where nothing is."""
+        module = extension.python_module_if_built()
+        if module is None:
+            return nothing
+        place = None if self._batch is None else (*self._batch[:2], (self._batch[2].batch, self._batch[2].const))
+        outputs = len(self.kernel.named("output"))
+        return module.Region(self.original, _told(self.kernel.named("input")), place, outputs, self.several)
+
+    def _batch_of(self, tensors: Sequence[Tensor]) -> int:
+        """B for these arguments; 1 where nothing depends on it."""
+        if self._batch is None:
+            return 1
+        number, dim, size = self._batch
+        return int((tensors[number].shape[dim] - size.const) // size.batch)
+
+    def _fit(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether the inputs are as the kernel was made for, no size is 0, and no gradient is to be recorded."""
+        plain = all(map(is_plain, tensors)) and not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
+        laid_out = tuple((tensor.shape, tensor.stride(), tensor.dtype) for tensor in tensors)
+        if plain and laid_out not in self._fitting and self._all_fit(tensors):
+            self._fitting = {laid_out, *(self._fitting if len(self._fitting) < _MOST_LAYOUTS else ())}
+        return plain and laid_out in self._fitting
+
+    def _all_fit(self, tensors: Sequence[Tensor]) -> bool:
         inputs = self.kernel.named("input")
-        if len(inputs) != len(tensors) or batch < 1:
+        if len(inputs) != len(tensors) or any(len(b.shape) != t.dim() for b, t in zip(inputs, tensors, strict=True)):
             return False
-        return all(_fits(buffer, tensor, batch) for buffer, tensor in zip(inputs, tensors, strict=True))
+        batch = self._batch_of(tensors)
+        return batch >= 1 and all(_fits(buffer, tensor, batch) for buffer, tensor in zip(inputs, tensors, strict=True))
 
     def _decide(self, batch: int, threads: int, args: Sequence[Any]) -> Decision:
         bucket = bucket_of(batch)
-        name = toolchain.key(self.text, bucket, threads)
+        name = toolchain.key(self.text, bucket, threads, self.compiled is not nothing)  # a call in C++ costs less
         try:
             kept = toolchain.find(name)
-            return self._replayed(*kept) if kept else self._tuned(name, batch, threads, args)
+            if kept:
+                return self._replayed(*kept)
+            return self._inherited(batch) if _forked else self._tuned(name, batch, threads, args)
         except (CompileError, CompilerMissingError, GirError, OSError, AttributeError, KeyError) as error:
             reason = str(error).splitlines()[0]
             return Decision(bucket, threads, None, reason, batch)
+
+    def _inherited(self, batch: int) -> Decision:
+        """Of a child, which measures nothing: torch's loops may wait for threads that it does not have."""
+        won = [d for d in self.decisions.values() if d.bucket == bucket_of(batch) and d.kernel is not None]
+        if won:
+            return replace(won[0], threads=1, reason="decided before the process forked")
+        return Decision(bucket_of(batch), 1, None, "not decided before the process forked", batch)
 
     def _replayed(self, said: dict[str, Any], folder: Path) -> Decision:
         decision = Decision(
@@ -127,7 +152,8 @@ class Region:
         if decision.winner is not None:
             decision.kernel = parse(said["kernel"])
             (compiled,) = toolchain.load(folder / "kernels.so", [decision.kernel.name])
-            decision.call = self.caller(decision.kernel, compiled, decision.threads)
+            decision.told = _address(compiled), _told(_made(decision.kernel))
+            decision.call = self.caller(decision.kernel, compiled, decision.threads, [decision.bucket])
         return decision
 
     def _tuned(self, name: str, batch: int, threads: int, args: Sequence[Any]) -> Decision:
@@ -140,14 +166,17 @@ class Region:
             library = Path(folder) / "kernels.so"
             toolchain.compile_unit(unit([c.kernel for c in found], width), library)
             compiled = toolchain.load(library, [c.kernel.name for c in found])
-            callers = [self.caller(c.kernel, f, threads) for c, f in zip(found, compiled, strict=True)]
+            buckets = [bucket_of(batch)]
+            callers = [self.caller(c.kernel, f, threads, buckets) for c, f in zip(found, compiled, strict=True)]
             times = measure([*(lambda call=call: call(*args) for call in [*callers, self.original])])
             best = min(range(len(found)), key=lambda n: times[n])
             last = measure([lambda: callers[best](*args), lambda: self.original(*args)])  # the two alone
             decision = self._decision(batch, threads, found, callers, times, last)
-            said = {key: value for key, value in decision.__dict__.items() if key not in ("kernel", "call", "reason")}
+            own = ("kernel", "call", "told", "reason")
+            said = {key: value for key, value in decision.__dict__.items() if key not in own}
             if decision.kernel is not None:
                 said["kernel"] = to_text(decision.kernel)
+                decision.told = _address(compiled[best]), _told(_made(decision.kernel))
             toolchain.keep(name, said, library if decision.winner is not None else None)
         return decision
 
@@ -173,26 +202,28 @@ class Region:
             decision.kernel, decision.call = found[best].kernel, callers[best]
         return decision
 
-    def caller(self, kernel: Kernel, compiled: toolchain.Function, threads: int) -> Callable[..., Any]:
-        """What allocates the outputs and calls a compiled function on them."""
-        outputs = kernel.named("output")
-        made = [*outputs, *(buffer for buffer in kernel.named("temp") if buffer.place == "memory")]
-        original, count, batch_of = self.original, len(outputs), self.batch_of
-        several = _returns_tuple(original)
-        fixed = None if self._batch is not None else [_layout(buffer, 1) for buffer in made]
+    def caller(
+        self, kernel: Kernel, function: toolchain.Function, threads: int, buckets: Sequence[int] = ()
+    ) -> Callable[..., Any]:
+        """What allocates the outputs and calls a compiled function on them: in C++ for batch sizes of these buckets."""
+        made, count = _made(kernel), len(kernel.named("output"))
 
         def call(*args: Any) -> Any:
-            batch = 1 if fixed else batch_of(args)
-            own = [
-                torch.empty_strided(shape, strides, dtype=dtype)
-                for shape, strides, dtype in fixed or [_layout(buffer, batch) for buffer in made]
-            ]
             tensors = [arg for arg in args if isinstance(arg, Tensor)]
-            if compiled(toolchain.pointers(tensors + own), batch, 1 if _forked else threads):
-                return original(*args)  # which raises torch's own error for the index
-            return tuple(own[:count]) if several else own[0]
+            batch = self._batch_of(tensors)
+            own = []
+            for shape, strides, dtype in (_layout(buffer, batch) for buffer in made):
+                own.append(torch.empty_strided(shape, strides, dtype=dtype))
+            if function(toolchain.pointers(tensors + own), batch, 1 if _forked else threads):
+                return self.original(*args)  # which raises torch's own error for the index
+            return tuple(own[:count]) if self.several else own[0]
 
-        return call
+        compiled = self._compiled()
+        if compiled is nothing:
+            return call
+        for bucket in buckets:
+            compiled.decide(bucket, threads, _address(function), _told(made))
+        return quick(compiled, call)
 
     def report(self) -> str:
         """Bytes before and after, candidates, winner and its source, for each bucket that has been decided."""
@@ -222,6 +253,23 @@ def _bytes(moved: dict[str, int]) -> str:
     return ", ".join(f"{level} {count:,}" for level, count in moved.items())
 
 
+def _made(kernel: Kernel) -> list[Buffer]:
+    """What a kernel writes: outputs, then temps in memory."""
+    return [*kernel.named("output"), *(buffer for buffer in kernel.named("temp") if buffer.place == "memory")]
+
+
+def _told(buffers: Sequence[Buffer]) -> tuple[Any, ...]:
+    """Layouts as csrc/python/region.h has them."""
+    return tuple(
+        (_TORCH[b.dtype], *(tuple((size.batch, size.const) for size in sizes) for sizes in (b.shape, b.strides)))
+        for b in buffers
+    )
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
 _TORCH = {"f32": torch.float32, "i64": torch.int64, "i32": torch.int32}
 
 
@@ -232,8 +280,7 @@ def _layout(buffer: Buffer, batch: int) -> tuple[tuple[int, ...], tuple[int, ...
 
 def _fits(buffer: Buffer, tensor: Tensor, batch: int) -> bool:
     shape, strides, dtype = _layout(buffer, batch)
-    plain = type(tensor) in (Tensor, torch.nn.Parameter) and tensor.device.type == "cpu"
-    if not plain or tensor.dtype != dtype or tuple(tensor.shape) != shape or 0 in shape:
+    if tensor.dtype != dtype or tuple(tensor.shape) != shape or 0 in shape:
         return False
     matters = [(own, wanted) for own, wanted, size in zip(tensor.stride(), strides, shape, strict=True) if size > 1]
     return all(own == wanted for own, wanted in matters)

@@ -37,7 +37,8 @@ def candidates(kernel: Kernel, batch: int, threads: int, width: int, on: Machine
             said += (f" tile {strategy.tile}" if strategy.tile > 1 else "") + f" grain {strategy.grain}"
             found.setdefault(scheduled, Candidate(said, scheduled, predict(scheduled, batch, threads, on)))
     ranked = sorted(found.values(), key=lambda candidate: candidate.predicted_us)
-    firsts = {candidate.name.split()[0]: candidate for candidate in reversed(ranked)}.values()  # of each variant
+    # Of each variant, on threads and on one: what a fork costs depends on who else is on the machine.
+    firsts = {(c.name.split()[0], c.name.endswith("grain 0")): c for c in reversed(ranked)}.values()
     best = sorted(ranked, key=lambda c: (not any(c is first for first in firsts), c.predicted_us))[:MEASURED]
     best.sort(key=lambda candidate: candidate.predicted_us)
     return [replace(c, kernel=replace(c.kernel, name=f"{kernel.name}_{n}")) for n, c in enumerate(best)]
@@ -58,7 +59,7 @@ def _strategies(kernel: Kernel, batch: int, threads: int, width: int, on: Machin
     written = sum(4 * buffer.elements.at(batch) for buffer in kernel.named("output"))
     # A store past the caches is slow where its line is in one, as those of an output are that was just freed.
     streams = (False, True) if written > _STREAMED * on.caches.l2 else (False,)
-    grains = (1 << 15, 1 << 17) if threads > 1 else (0,)
+    grains = (1 << 15, 1 << 17, 0) if threads > 1 else (0,)
     rows = (1, width) if tiles(kernel) else (1,)
     for unroll, stream, tile, grain in product((1, 2, 4), streams, rows, grains):
         yield Strategy(width, unroll, stream, tile, grain)
