@@ -9,7 +9,7 @@ from mirror.language.ranking.results_evidence import ResultsCandidate
 
 # From this chance on the likeliest reading is answered at once: one of the grammar, which takes in every word, and one
 # of the network alone.
-GRAMMAR_AT_ONCE, AT_ONCE = 0.4, 0.9
+GRAMMAR_AT_ONCE, AT_ONCE = 0.4, 0.95
 # A first reading below this chance is not shown, nor another one beside it.
 SHOWN, BESIDE = 0.1, 0.02
 # The same, where a word of the question names nothing and was never learnt.
