@@ -27,10 +27,10 @@ def show_headline(answer: Answer) -> None:
 
 def show_facts(answer: Answer) -> None:
     """The facts under the headline as a small table, what they rest on, and all of it in sentences to open."""
-    if answer.status != "answered" or not answer.summary:
-        return
-    told = answer.headline()
-    with st.container(key="facts"):
+    with st.container(key="facts"):  # its place is there without facts too: what follows would be drawn twice for a while
+        if answer.status != "answered" or not answer.summary:
+            return
+        told = answer.headline()
         if told.facts:
             rows = [told.columns, ("---",) * len(told.columns), *told.facts]
             lines = [row if i == 1 else [plain(cell) for cell in row] for i, row in enumerate(rows)]
