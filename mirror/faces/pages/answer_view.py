@@ -210,7 +210,7 @@ def _plan(plan: RunPlan, key: str) -> None:
     st.markdown(prose(plan.words))
     if plan.notes:
         st.caption("\n".join(f"- {prose(note)}" for note in plan.notes))
-    st.code(plan.command, language="bash", wrap_lines=True)
+    st.code(plan.command, language=None, wrap_lines=True)
     if st.button("Fill the form on New run", key=f"{key}_plan", type="primary", icon=":material/edit_note:"):
         st.session_state["plan"] = plan
         st.switch_page(st.Page(new_run.page, url_path=NEW_RUN_PATH))

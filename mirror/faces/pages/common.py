@@ -21,6 +21,7 @@ from mirror.data.data_source import QueryStopped
 from mirror.data.process.sandbox import Sandbox, shared
 from mirror.data.sources.kind import find_other_data
 from mirror.data.sources.location import SourceError
+from mirror.faces.pages import in_browser
 from mirror.runs import building
 from mirror.schema import catalog
 from mirror.table.numbers import format_value, is_year
@@ -45,6 +46,14 @@ _STYLE = """
 .st-key-facts table {width: 100%; font-size: 0.9rem;}
 .st-key-facts td, .st-key-facts th {padding: 0.2rem 0.5rem;}
 .st-key-pages {display: none;}
+[data-testid="stElementContainer"]:has(#mirror-in-browser) {display: none;}
+[data-testid="stElementContainer"]:has(.mirror-skip) {position: absolute; width: auto; right: 0; z-index: 9;}
+.mirror-skip:not(:focus) {position: absolute; opacity: 0; pointer-events: none;}
+.mirror-skip {padding: 0.3rem 0.8rem; border-radius: 0.4rem; border: none; background: #0a6289; color: white;}
+/* White on the dark theme's primary colour, which is light enough for text on the page, could not be read. */
+.stApp button[kind^="primary"], .stApp [data-tag] {background-color: #0a6289; border-color: #0a6289;}
+.stApp button[kind^="primary"]:hover {background-color: #08506f; border-color: #08506f;}
+.stApp button[kind="tertiary"]:is(:hover, :focus, :active, [aria-expanded="true"]) {color: inherit; text-decoration: underline;}
 .stTextArea textarea {font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.86rem;}
 .st-key-trial thead {display: none;}
 .st-key-trail p {font-size: 0.92rem;}
@@ -93,6 +102,7 @@ def heading(title: str) -> DeltaGenerator:
     if title != HOME:
         st.session_state["elsewhere"] = True
     st.html(_STYLE)
+    in_browser.run()
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     left.subheader(title, anchor=False)
     if building.state().going:

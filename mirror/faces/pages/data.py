@@ -28,7 +28,9 @@ def page() -> None:
     """Draw the page."""
     heading("Data")
     state = st.session_state
+    _open_linked()
     _source_form()
+    _show_link()
     if error := state.get("data_error"):
         st.error(plain(error), icon=":material/database_off:")
     if "data_url" not in state:
@@ -81,6 +83,28 @@ def _source_form() -> None:
         )
 
 
+def _open_linked() -> None:
+    """Open what the address names. A server waits for a person's click, since a link may come from anybody."""
+    state, linked = st.session_state, str(st.query_params.get("source", "")).strip()
+    if not linked or linked == state.get("data_link"):
+        return
+    if "://" in linked:
+        state.update(data_link=linked, data_source=linked)
+        state["data_error"] = f"The link names {linked}: press Open to connect to it."
+    else:
+        _open(linked)
+        state["data_link"] = linked
+
+
+def _show_link() -> None:
+    """Put the source into the address, without a password; uploaded files have no address."""
+    link = st.session_state.get("data_link")
+    if link and st.query_params.get("source") != link:
+        st.query_params["source"] = link
+    elif not link:
+        st.query_params.pop("source", None)
+
+
 def _open_typed() -> None:
     state = st.session_state
     typed = state["data_source"].strip()
@@ -94,7 +118,7 @@ def _open(url: str) -> None:
     """Take a source, and show its name in place of what was typed: a password is never shown back."""
     state = st.session_state
     _forget_answer()
-    for key in ("data_url", "data_name", "data_error"):
+    for key in ("data_url", "data_name", "data_link", "data_error"):
         state.pop(key, None)
     try:
         source = find(url)
@@ -104,7 +128,7 @@ def _open(url: str) -> None:
             state["data_source"] = ""
         return
     name = source.name if source.url else url
-    state.update(data_url=url, data_name=name, data_source=name)
+    state.update(data_url=url, data_name=name, data_link=name, data_source=name)
 
 
 def _open_uploaded() -> None:
@@ -119,7 +143,7 @@ def _open_uploaded() -> None:
     only = Path(folder.name) / Path(files[0].name).name
     _open(str(only) if len(files) == 1 else folder.name)
     if "data_url" in state:
-        state["data_folder"] = folder
+        state["data_folder"], state["data_link"] = folder, None
         state["data_name"] = state["data_source"] = shown(Path(f.name).name for f in files)
 
 

@@ -27,7 +27,9 @@ def show_headline(answer: Answer) -> None:
 
 def show_facts(answer: Answer) -> None:
     """The facts under the headline as a small table, what they rest on, and all of it in sentences to open."""
-    with st.container(key="facts"):  # its place is there without facts too: what follows would be drawn twice for a while
+    with st.container(
+        key="facts"
+    ):  # its place is there without facts too: what follows would be drawn twice for a while
         if answer.status != "answered" or not answer.summary:
             return
         told = answer.headline()
