@@ -1,4 +1,4 @@
-"""Nothing serious or critical for axe-core on any page, in light and in dark: popovers, dialogs, choices, errors too."""
+"""Nothing serious or critical for axe-core on any page, in light and in dark, with popovers, dialogs and errors."""
 
 import re
 from pathlib import Path

@@ -76,7 +76,10 @@ def line(table: Table, chart: ChartSpec, style: Style) -> Panel:
     """
     x, y = table.values(chart.x or ""), table.values(chart.y or "")
     traces: list[Any] = []
-    others = [k for k in style.keys if k not in (chart.x, chart.color, chart.symbol, chart.facet)]
+    # Along time a line tells how one configuration changed, so trials of two seeds are not on one.
+    along_time = table.values(chart.x or "").temporal
+    repeats = [c.name for c in table.columns if along_time and c.role == "repetition"]
+    others = [k for k in (*style.keys, *repeats) if k not in (chart.x, chart.color, chart.symbol, chart.facet)]
     series = groups(table, range(len(table.rows)), chart.color, chart.symbol, *others)
     longest = max((len({x[i] for i in rows}) for rows in series.values()), default=0)
     metric, reach = table.column(chart.y or ""), spread(table, chart.y or "")

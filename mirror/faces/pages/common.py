@@ -53,7 +53,9 @@ _STYLE = """
 /* White on the dark theme's primary colour, which is light enough for text on the page, could not be read. */
 .stApp button[kind^="primary"], .stApp [data-tag] {background-color: #0a6289; border-color: #0a6289;}
 .stApp button[kind^="primary"]:hover {background-color: #08506f; border-color: #08506f;}
-.stApp button[kind="tertiary"]:is(:hover, :focus, :active, [aria-expanded="true"]) {color: inherit; text-decoration: underline;}
+.stApp button[kind="tertiary"]:is(:hover, :focus, :active, [aria-expanded="true"]) {
+  color: inherit; text-decoration: underline;
+}
 .stTextArea textarea {font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.86rem;}
 .st-key-trial thead {display: none;}
 .st-key-trail p {font-size: 0.92rem;}

@@ -1,20 +1,20 @@
 """What runs in the browser itself: typed text that outlives a visit elsewhere, and a way from the question to the SQL.
 
 What is typed in a form comes to the server with the form's button, and not before. So the browser keeps it, for this
-tab alone, until it is sent or the page shows something else in its place.
+tab alone, until it is sent.
 """
 
 import streamlit as st
 
 _KEPT = ("Your question", "Follow up", "SQL")  # the labels of the fields whose text is kept
-# A draft is {base, text}: what the field held before, and what was typed. It comes back where the field holds the base.
+# A draft is {base, text}: what the field held before, and what was typed. It comes back whenever the field holds the base.
 _SCRIPT = """
 <div id="mirror-in-browser"></div>
 <script>
 (() => {
   if (window.mirrorInBrowser) return;
   window.mirrorInBrowser = true;
-  const labels = LABELS, TIMES = [0, 100, 300, 1000, 2000];
+  const labels = LABELS;
   const isKept = (field) => field instanceof Element && labels.includes(field.getAttribute('aria-label'))
     && field.matches('input, textarea');
   const name = (field) => `mirror-draft:${location.pathname}:${field.getAttribute('aria-label')}`;
@@ -32,18 +32,11 @@ _SCRIPT = """
     Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value').set.call(field, text);
     field.dispatchEvent(new Event('input', {bubbles: true}));
   };
-  const attempt = (field, last) => {
-    const draft = field.isConnected && read(field);
-    if (!draft || draft.text === field.value) return;
-    if (draft.base === field.value) { bases.set(field, draft.base); type(field, draft.text); }
-    else if (last) keep(field, null);
-  };
-  const seen = new WeakSet();
   const restore = () => document.querySelectorAll('[data-testid="stForm"] :is(input, textarea)').forEach((field) => {
-    if (seen.has(field) || !isKept(field)) return;
-    seen.add(field);
-    // Streamlit may still put its own text into a field that it has just drawn.
-    TIMES.forEach((ms, i) => ms ? setTimeout(attempt, ms, field, i === TIMES.length - 1) : attempt(field, false));
+    const draft = isKept(field) && read(field);
+    if (!draft || draft.base !== field.value) return;
+    bases.set(field, draft.base);
+    type(field, draft.text);
   });
   document.addEventListener('focusin', (e) => isKept(e.target) && begin(e.target));
   document.addEventListener('input', (e) => {
@@ -52,9 +45,10 @@ _SCRIPT = """
     const base = bases.get(e.target), text = e.target.value;
     keep(e.target, text === base ? null : {base, text});
   });
+  const sent = (field) => { keep(field, null); bases.set(field, field.value); };
   document.addEventListener('keydown', (e) => {
     const sends = e.key === 'Enter' && (e.ctrlKey || e.metaKey || e.target.tagName === 'INPUT');
-    if (sends && isKept(e.target)) keep(e.target, null);
+    if (sends && isKept(e.target)) sent(e.target);
   }, true);
   document.addEventListener('click', (e) => {
     const button = e.target.closest('button');
@@ -65,14 +59,14 @@ _SCRIPT = """
     const form = button && button.closest('[data-testid="stForm"]');
     if (!form) return;
     const sending = form.querySelectorAll('button[kind$="FormSubmit"]');
-    if (button === sending[0]) form.querySelectorAll('input, textarea').forEach((f) => isKept(f) && keep(f, null));
+    if (button === sending[0]) form.querySelectorAll('input, textarea').forEach((f) => isKept(f) && sent(f));
   }, true);
   let due = false;
   new MutationObserver(() => {
     if (due) return;
     due = true;
     requestAnimationFrame(() => { due = false; restore(); });
-  }).observe(document.body, {childList: true, subtree: true});
+  }).observe(document.body, {childList: true, subtree: true, attributeFilter: ['value']});
   restore();
 })();
 </script>
