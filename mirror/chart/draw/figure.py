@@ -55,7 +55,7 @@ class _Part:
 
 
 def draw(
-    table: Table, chart: ChartSpec, columns: int | None = None, dark: bool = False, title: str = ""
+    table: Table, chart: ChartSpec, columns: int | None = None, dark: bool = False, title: str = "", note: str = ""
 ) -> go.Figure | None:
     """The figure of a chart, or None for `table` and `tiles`, which the page shows itself.
 
@@ -65,6 +65,7 @@ def draw(
         columns: panels side by side; 1 for a phone, by default as many as a desk screen holds.
         dark: light marks for a dark page, whose colour shows through.
         title: one line over everything, which a picture of it keeps.
+        note: where the numbers are from, in small type below the title.
 
     Raises:
         ValueError: the chart cannot be drawn from the table; the message is the sentence of `fits`.
@@ -127,7 +128,7 @@ def draw(
         result.update_yaxes(showline=True)
     result.update_annotations(font_size=14)
     if title:
-        add_title(result, title)
+        add_title(result, title, note)
     if dark:
         darken(result)
     return result

@@ -8,8 +8,8 @@ import streamlit as st
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import flow, learnt_view, new_run
-from mirror.faces.pages.common import NEW_RUN_PATH, is_phone, plain, prose
-from mirror.faces.pages.result_view import show_answer_chart, show_facts, show_headline, show_rows
+from mirror.faces.pages.common import NEW_RUN_PATH, is_phone, origin_of_results, plain, prose
+from mirror.faces.pages.result_view import Origin, show_answer_chart, show_facts, show_headline, show_rows
 from mirror.faces.pages.sql_editor import show_editor, show_likely_fix
 from mirror.faces.pages.trail import CANCELLED, MOST_STEPS, Trail
 from mirror.query.filter_words import filter_in_words
@@ -87,7 +87,8 @@ def _rows(trail: Trail, box: Sandbox) -> None:
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
             generation = st.session_state.get("generation", 0)
-            show_answer_chart(answer, answer.spec, generation, "chart")
+            origin = Origin(origin_of_results(box))
+            show_answer_chart(answer, answer.spec, generation, "chart", origin)
         elif answer.summary == CANCELLED:
             st.info(plain(answer.summary), icon=":material/cancel:")
         else:

@@ -26,12 +26,13 @@ from mirror.runs import building
 from mirror.schema import catalog
 from mirror.table.numbers import format_value, is_year
 from mirror.table.table import Column, Table
-from mirror.table.wording import counted
+from mirror.table.wording import counted, join
 from mirror.words import glossary
 
 NEW_RUN_PATH = "new-run"
 HOME = "Mirror"  # title of the page Ask
 _POLL_S = 2.0
+_MOST_MACHINES = 2  # that are named one by one
 _HEIGHT_OF_A_SMALL_CHART = 260  # pixels
 _PLOTLY: dict[str, Any] = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 _PLOTLY_PHONE = {"displayModeBar": False}  # without a mouse it would always lie over the legend
@@ -228,7 +229,13 @@ def _digits(column: Column, table: Table) -> str:
 
 
 def show_chart(
-    table: Table, chart: ChartSpec, key: str, narrow: bool = False, title: str = "", name: str = "chart"
+    table: Table,
+    chart: ChartSpec,
+    key: str,
+    narrow: bool = False,
+    title: str = "",
+    note: str = "",
+    picture: str = "png",
 ) -> None:
     """The chart of a result, number tiles, or why there is none.
 
@@ -237,8 +244,9 @@ def show_chart(
         chart: what to draw of it.
         key: of its widgets.
         narrow: it has no more room than on a phone.
-        title: what stands over it, also in a picture of it.
-        name: of the file of a picture.
+        title: what stands over it, also in a picture of it, whose file is called after it.
+        note: where the numbers are from, below the title.
+        picture: png or svg, as which the camera on the chart saves it.
     """
     if chart.type == "tiles" and table.rows:
         _show_tiles(table)
@@ -249,13 +257,17 @@ def show_chart(
     from mirror.chart.draw.figure import draw  # here, since Plotly is slow to load
 
     narrow = narrow or is_phone()
-    look: dict[str, Any] = {"dark": is_dark(), "title": title}
+    look: dict[str, Any] = {"dark": is_dark(), "title": title, "note": "" if narrow else note}
     drawn = draw(table, chart, columns=1 if narrow else None, **look)
     if drawn is None:
         st.info(plain(chart.reason or "No chart fits this result."), icon=":material/table_chart:")
         return
     alt = in_words(chart, table)
-    config = _PLOTLY_PHONE if is_phone() else {**_PLOTLY, "toImageButtonOptions": _picture(name, drawn.layout.height)}
+    config = (
+        _PLOTLY_PHONE
+        if is_phone()
+        else {**_PLOTLY, "toImageButtonOptions": _picture(title, drawn.layout.height, picture)}
+    )
     if chart.facet is None or narrow:
         st.plotly_chart(drawn, key=key, config=config, theme=None, alt=alt)
     else:
@@ -293,10 +305,24 @@ def _show_tiles(table: Table) -> None:
             st.metric(plain(column.label), plain(format_value(column, value)), width="content")
 
 
-def _picture(name: str, height: float | None) -> dict[str, Any]:
-    """How Plotly saves a picture: wide enough for a page of a paper, sharp, and named after what it shows."""
-    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "chart"
-    return {"format": "png", "filename": slug, "width": 1000, "height": max(420, int(height or 0)), "scale": 2}
+def file_name(title: str) -> str:
+    """A file's name without its ending, after what it shows."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or "chart"
+
+
+def _picture(title: str, height: float | None, kind: str) -> dict[str, Any]:
+    """How Plotly saves a picture: wide enough for a page of a paper, and sharp."""
+    size = {"width": 1000, "height": max(420, int(height or 0)), "scale": 2 if kind == "png" else 1}
+    return {"format": kind, "filename": file_name(title), **size}
+
+
+def origin_of_results(box: Sandbox) -> str:
+    """Where results are from, in one line: the machines, and when the newest was measured."""
+    profile = box.schema()
+    named = [str(m) for m in profile.values("machine")]
+    machines = join(named) if 0 < len(named) <= _MOST_MACHINES else counted(profile.machines, "machine")
+    until = f"results up to {profile.updated[:16].replace('T', ' ')} UTC" if profile.updated else "no results"
+    return f"Mirror · {machines} · {until}"
 
 
 def is_dark() -> bool:

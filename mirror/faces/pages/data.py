@@ -14,7 +14,14 @@ from mirror.data.sources.location import READABLE, SourceError, find
 from mirror.faces.pages import learnt_view
 from mirror.faces.pages.answer_view import badges, no_rows, question_buttons, show_agreement, show_sent
 from mirror.faces.pages.common import heading, is_phone, plain
-from mirror.faces.pages.result_view import rows_in_words, show_answer_chart, show_facts, show_headline, show_rows
+from mirror.faces.pages.result_view import (
+    Origin,
+    rows_in_words,
+    show_answer_chart,
+    show_facts,
+    show_headline,
+    show_rows,
+)
 from mirror.schema.database import Column, Database, Relation, shown
 from mirror.table.wording import counted
 
@@ -250,7 +257,9 @@ def _show(answer: Answer) -> None:
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
             generation = st.session_state.get("data_generation", 0)
-            show_answer_chart(answer, answer.wanted or answer.spec, f"data_{generation}", "data_chart")
+            name = st.session_state["data_name"]
+            origin = Origin(f"Mirror · {name}", name)
+            show_answer_chart(answer, answer.wanted or answer.spec, f"data_{generation}", "data_chart", origin)
         else:
             st.error(plain(answer.summary), icon=":material/error:")
     with right:

@@ -7,7 +7,7 @@ tab alone, until it is sent.
 import streamlit as st
 
 _KEPT = ("Your question", "Follow up", "SQL")  # the labels of the fields whose text is kept
-# A draft is {base, text}: what the field held before, and what was typed. It comes back whenever the field holds the base.
+# A draft is {base, text}: what the field held before, and what was typed. Whenever it holds the base, it comes back.
 _SCRIPT = """
 <div id="mirror-in-browser"></div>
 <script>

@@ -1,4 +1,4 @@
-"""Axes with a single value, and labels of bars that have too little room."""
+"""What lies close: axes with a single value, labels with too little room, equal points, trials along time."""
 
 import pytest
 
@@ -60,3 +60,14 @@ def test_along_time_lines_join_what_was_measured_again_and_nothing_else() -> Non
         drawn = draw(result_table(names, rows), ChartSpec("line", x="started_at", y="latency_us", color="method"))
         assert drawn
         assert max(len(trace.x) for trace in drawn.data) == longest
+
+
+def test_equal_points_of_a_series_are_counted() -> None:
+    rows = (("dense", 1.0, 0.8), ("dense", 1.0, 0.8), ("dense", 2.0, 0.8), ("hashed", 1.0, 0.7))
+    table = result_table(("method", "memory_mb", "auc"), rows)
+    drawn = draw(table, ChartSpec("scatter", x="memory_mb", y="auc", color="method"))
+    assert drawn
+    dense, hashed = drawn.data[0], drawn.data[1]
+    assert list(dense.text) == ["", "×2", ""]
+    assert dense.hovertext[0].startswith("one of 2 at this place")
+    assert hashed.text is None
