@@ -29,6 +29,7 @@ _SUFFIXES = (
     "csv", "tsv", "gz", "jsonl", "ndjson", "xlsx", "xlsm", "parquet", "pq", "sqlite", "sqlite3", "db", "duckdb",
 )  # fmt: skip
 _MOST_VALUES = 6
+_MOST_UPLOADED_MB = 200
 
 
 def page() -> None:
@@ -82,8 +83,10 @@ def _source_form() -> None:
         right.form_submit_button("Open", type="primary", width="stretch", on_click=_open_typed)
     with st.expander("Upload files", icon=":material/upload:", expanded=False):
         st.file_uploader(
-            "CSV, JSON lines, Excel and Parquet files, each a table; or one SQLite or DuckDB file",
+            "CSV, JSON lines, Excel and Parquet files, each a table; or one SQLite or DuckDB file. Of a larger file "
+            "name the path above.",
             type=list(_SUFFIXES),
+            max_upload_size=_MOST_UPLOADED_MB,
             accept_multiple_files=True,
             key="data_upload",
             on_change=_open_uploaded,
