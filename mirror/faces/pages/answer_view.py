@@ -10,7 +10,7 @@ from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import flow, learnt_view, new_run
 from mirror.faces.pages.common import NEW_RUN_PATH, is_phone, origin_of_results, plain, prose
 from mirror.faces.pages.result_view import Origin, show_answer_chart, show_facts, show_headline, show_rows
-from mirror.faces.pages.sql_editor import show_editor, show_likely_fix
+from mirror.faces.pages.sql_editor import show_editor, show_error
 from mirror.faces.pages.trail import CANCELLED, MOST_STEPS, Trail
 from mirror.query.filter_words import filter_in_words
 from mirror.runs.run_plan import RunPlan
@@ -92,8 +92,7 @@ def _rows(trail: Trail, box: Sandbox) -> None:
         elif answer.summary == CANCELLED:
             st.info(plain(answer.summary), icon=":material/cancel:")
         else:
-            st.error(plain(answer.summary), icon=":material/error:")
-            show_likely_fix(answer, box)
+            show_error(answer, box)
     with right:
         show_facts(answer)
         wanted = not is_phone() or answer.status != "answered"

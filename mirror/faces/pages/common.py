@@ -66,12 +66,13 @@ _STYLE = """
 @media (max-width: 640px) {
   .mirror-status {text-align: left;}
   .st-key-headline p {font-size: 1.1rem;}
-  /* The pages are a row to tap, not a drawer to find. */
+  /* The pages are a row to tap, not a drawer to find; nothing else stands in the bar above them. */
   .st-key-pages {display: flex;}
+  [data-testid="stHeader"] {display: none;}
   .st-key-pages p {font-size: 0.95rem;}
   [data-testid="InputInstructions"], [data-testid="stElementToolbar"] {display: none;}
   [class*="st-key-wide-"] {display: none;}
-  .block-container {padding-left: 1rem; padding-right: 1rem;}
+  .block-container {padding: 1rem 1rem 3rem;}
 }
 @media (min-width: 641px) {[class*="st-key-narrow-"] {display: none;}}
 </style>
@@ -209,7 +210,10 @@ def show_table(table: Table, key: str, selectable: bool = False) -> list[int]:
         title = column.title  # drawn as it is: heads of columns know no Markdown
         text = plain(f"{column.name}: {column.text}" if column.text else column.name)
         if column.numeric and pd.api.types.is_float_dtype(frame[column.name]):
-            columns[column.name] = st.column_config.NumberColumn(title, help=text, format=_digits(column, table))
+            digits, kept = _digits(column, table)
+            if kept is not None:
+                frame[column.name] = frame[column.name].round(kept)
+            columns[column.name] = st.column_config.NumberColumn(title, help=text, format=digits)
         elif column.numeric and not is_year(column):
             columns[column.name] = st.column_config.NumberColumn(title, help=text, format="localized")
         else:
@@ -219,13 +223,20 @@ def show_table(table: Table, key: str, selectable: bool = False) -> list[int]:
     return sorted(event["selection"]["rows"]) if selectable else []
 
 
-def _digits(column: Column, table: Table) -> str:
-    """A printf format with enough digits for the smallest value of the column, and no more."""
+def _digits(column: Column, table: Table) -> tuple[str, int | None]:
+    """A format with enough digits for the smallest value of the column, and no more; what to round to before, or None.
+
+    Large numbers have separators of thousands, which no printf format knows: theirs is the reader's own.
+    """
     sizes = [abs(v) for v in table.values(column.name) if isinstance(v, (int, float)) and v]
     if not sizes or (column.role == "axis" and column.type == "real"):
-        return "%.4g"
-    smallest = min(sizes)
-    return "%.4f" if smallest < 1 else "%.2f" if smallest < 1000 else "%.0f"
+        return "%.4g", None
+    smallest, largest = min(sizes), max(sizes)
+    if smallest < 1:
+        return "%.4f", None
+    if largest < 1000:
+        return "%.2f", None
+    return "localized", 2 if smallest < 1000 else 0
 
 
 def show_chart(
