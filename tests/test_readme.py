@@ -13,6 +13,7 @@ from test_architecture import FLOORS
 
 from bench_engine.command import cli
 from bench_engine.kernels.parallel_op import settings as parallel_op_settings
+from tests.shows import browser_scenarios
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -129,6 +130,11 @@ def test_the_map_names_what_is_there() -> None:
     folders = {p.name for p in ROOT.iterdir() if p.is_dir() and not p.name.startswith((".", "_"))}
     ours = {f for f in folders if f not in ("build", "data") and not f.endswith(".egg-info")}
     assert ours <= listed
+
+
+def test_the_scenarios_of_the_browser_tests_are_listed() -> None:
+    """Else: python -m tests.shows.browser_scenarios --write."""
+    assert browser_scenarios.section() in browser_scenarios.PAGE.read_text()
 
 
 def test_every_setting_is_documented() -> None:

@@ -73,9 +73,22 @@ def _with_series(chart: ChartSpec, facts: Facts, keys: Sequence[str], narrow: bo
     reason = f"{join(map(table.label, chart.metrics or (chart.y,)))} along {table.label(chart.x)}."
     if chart.ideal:
         reason += " Dotted: every thread does as much as the first ones."
-    if same := alike(table, keys, chart):
+    if not narrow and not _measured_again(table, [*keys, *_repetitions(table)], chart):
+        reason += " No lines, since each configuration was measured once."
+    elif same := alike(table, keys, chart):
         reason += f" Lines that look alike differ in {join(map(table.label, same))}."
     return replace(chart, reason=reason)
+
+
+def _repetitions(table: Table) -> list[str]:
+    return [c.name for c in table.columns if c.role == "repetition"]
+
+
+def _measured_again(table: Table, keys: Sequence[str], chart: ChartSpec) -> bool:
+    """Whether some configuration has values at several places of x, so that a line can join them."""
+    columns = [table.values(k) for k in dict.fromkeys(keys)]
+    places = set(zip(*columns, table.values(chart.x or ""), strict=True))
+    return len({place[:-1] for place in places}) < len(places)
 
 
 def _with_one_value(chart: ChartSpec, facts: Facts, keys: Sequence[str]) -> ChartSpec:

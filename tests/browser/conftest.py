@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from app_under_test import App
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from db.journal import example_folders, ingest
 from db.store import Store
@@ -81,8 +81,18 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
+    """A page of a browser of its own; what its console complains of fails the test."""
     context = browser.new_context(viewport={"width": 1440, "height": 1000})
     context.set_default_timeout(30_000)
     expect.set_options(timeout=30_000)  # a busy machine must not fail the tests
-    yield context.new_page()
+    page, errors = context.new_page(), list[str]()
+    page.on("console", lambda message: _is_error(message) and errors.append(f"{message.text} {message.location}"))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
     context.close()
+    assert not errors, "\n".join(errors)
+
+
+def _is_error(message: ConsoleMessage) -> bool:
+    # Streamlit looks for its server at each level of an address, and finds it at the last.
+    return message.type == "error" and "/_stcore/" not in str(message.location.get("url"))

@@ -2,8 +2,10 @@
 
 import re
 import sys
+from pathlib import Path
 
 import pytest
+from accessibility import settled
 from app_under_test import App
 from playwright.sync_api import Page, expect
 
@@ -108,6 +110,39 @@ def test_the_answer_and_its_chart_are_on_the_first_screen(page: Page, app: App) 
     assert drawn["y"] < 450
     expect(page.get_by_role("figure", name=re.compile("^Scatter plot of AUC against memory"))).to_have_count(1)
     expect(page.locator(".st-key-facts table")).to_be_visible()
+
+
+def test_an_answer_is_exported_as_a_file_of_each_kind_and_a_picture_says_where_it_is_from(
+    page: Page, app: App, tmp_path: Path
+) -> None:
+    page.goto(f"{app.url}/?q=memory+vs+AUC+for+hashed+and+dense+on+frappe+at+dim+64")
+    expect(page.locator(".js-plotly-plot")).to_be_visible()
+    settled(page)
+    page.get_by_role("button", name="Export").click()
+    starts = {
+        "CSV": b"method,",
+        "Parquet": b"PAR1",
+        "HTML page": b"<!DOCTYPE",
+        "Notebook": b"{",
+        "Markdown": b"### memory",
+    }
+    for label, start in starts.items():
+        with page.expect_download() as download:
+            page.get_by_test_id("stPopoverBody").get_by_role("button", name=label, exact=True).click()
+        assert download.value.path().read_bytes().startswith(start), label
+        download.value.save_as(tmp_path / download.value.suggested_filename)
+    page.get_by_text("SVG", exact=True).click()
+    settled(page)
+    page.keyboard.press("Escape")
+    page.locator(".js-plotly-plot").hover()
+    with page.expect_download() as download:
+        page.locator(".modebar-btn").first.click()
+    picture = download.value.path().read_text()
+    assert download.value.suggested_filename == "memory-vs-auc-for-hashed-and-dense-on-frappe-at-dim-64.svg"
+    for said in ("memory vs AUC for hashed", "Memory (MB)", "3 machines", "results up to 20"):
+        assert said in picture
+    page.goto((tmp_path / "memory-vs-auc-for-hashed-and-dense-on-frappe-at-dim-64.html").as_uri())
+    expect(page.locator(".js-plotly-plot .scatterlayer .point").first).to_be_attached()
 
 
 def test_every_page_is_in_reach_on_a_phone(page: Page, app: App) -> None:

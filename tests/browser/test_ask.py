@@ -77,8 +77,20 @@ def test_back_and_forward_show_the_answers_before_and_a_link_the_edited_sql(page
     expect(page.get_by_test_id("stMetric")).to_contain_text("42")
 
 
+# Keeps the most editors that stood on the page at once.
+COUNT_EDITORS = """
+window.mostEditors = 0;
+new MutationObserver(() => {
+  const now = document.querySelectorAll('textarea[aria-label="SQL"]').length;
+  window.mostEditors = Math.max(window.mostEditors, now);
+}).observe(document.body, {childList: true, subtree: true});
+"""
+
+
 def test_a_slow_query_is_cancelled_and_its_text_kept(page: Page, app: App) -> None:
     page.goto(f"{app.url}/?q=how+many+trials+failed%3F")
+    expect(page.get_by_label("SQL", exact=True)).to_be_visible()
+    page.evaluate(COUNT_EDITORS)
     start_slow_query(page)
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("The query was cancelled.")).to_be_visible()
@@ -86,6 +98,7 @@ def test_a_slow_query_is_cancelled_and_its_text_kept(page: Page, app: App) -> No
     expect(page.get_by_label("SQL", exact=True)).to_have_value(SLOW)
     page.get_by_role("button", name="Back to the original").click()
     expect(page.get_by_test_id("stMetric")).to_be_visible()
+    assert page.evaluate("window.mostEditors") == 1
 
 
 def test_other_clicks_meanwhile_neither_stop_a_query_nor_get_stuck(page: Page, app: App) -> None:

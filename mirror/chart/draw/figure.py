@@ -16,7 +16,7 @@ from mirror.chart.draw.parallel import parallel
 from mirror.chart.draw.traces import entry_trace, line, scatter
 from mirror.chart.drawable import TWO_DECADES, drawn_part, fits, panels, spans
 from mirror.table.table import Table
-from mirror.table.values import Value
+from mirror.table.values import Value, is_number
 
 _DRAW: dict[str, Callable[[Table, ChartSpec, Style], Panel]] = {
     "scatter": scatter, "line": line, "bar": bar, "box": box, "histogram": histogram, "heatmap": heatmap,
@@ -40,6 +40,9 @@ _LEGEND_ON_A_PHONE = 350  # pixels
 _DESK, _PHONE = 640, 290  # pixels of the column that a page has for a chart
 _LETTERS_ON_A_PHONE = 20  # of a line of the names beside bars
 _PIXELS_OF_A_TITLE = 10  # each letter of it
+_SPACING = 0.24  # of the width, between all panels of a row together
+_PIXELS_OF_A_DIGIT, _PIXELS_BESIDE_A_LABEL = 8, 20  # beside an axis
+_LARGE, _LETTERS_OF_A_SMALL_NUMBER = 1e5, 6
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class _Part:
 
 
 def draw(
-    table: Table, chart: ChartSpec, columns: int | None = None, dark: bool = False, title: str = ""
+    table: Table, chart: ChartSpec, columns: int | None = None, dark: bool = False, title: str = "", note: str = ""
 ) -> go.Figure | None:
     """The figure of a chart, or None for `table` and `tiles`, which the page shows itself.
 
@@ -62,6 +65,7 @@ def draw(
         columns: panels side by side; 1 for a phone, by default as many as a desk screen holds.
         dark: light marks for a dark page, whose colour shows through.
         title: one line over everything, which a picture of it keeps.
+        note: where the numbers are from, in small type below the title.
 
     Raises:
         ValueError: the chart cannot be drawn from the table; the message is the sentence of `fits`.
@@ -84,7 +88,7 @@ def draw(
         rows=down,
         cols=across,
         subplot_titles=titles,
-        horizontal_spacing=0.24 / across if across > 1 else 0.0,
+        horizontal_spacing=_spacing(drawn, across) if across > 1 else 0.0,
         vertical_spacing=90 / height if down > 1 else 0.0,
     )
     for name in style.entries():
@@ -124,7 +128,7 @@ def draw(
         result.update_yaxes(showline=True)
     result.update_annotations(font_size=14)
     if title:
-        add_title(result, title)
+        add_title(result, title, note)
     if dark:
         darken(result)
     return result
@@ -167,6 +171,22 @@ def _across(parts: list[_Part]) -> int:
     if parts[0].chart.type == "parallel":
         return min(count, 2)
     return count if count <= 3 else 2 if count == 4 else 3
+
+
+def _spacing(drawn: list[Panel], across: int) -> float:
+    """The share of the width between two panels: enough for the labels beside an axis, if each has its own."""
+    if any(p.bars for p in drawn):  # their names stand beside the first panel alone
+        return _SPACING / across
+    letters = max(_letters_beside(p) for p in drawn)
+    return max(_SPACING / across, (letters * _PIXELS_OF_A_DIGIT + _PIXELS_BESIDE_A_LABEL) / _DESK)
+
+
+def _letters_beside(panel: Panel) -> int:
+    """The length of the longest label of the y axis; where Plotly finds the labels, that of the largest number."""
+    if (texts := panel.y.get("ticktext")) is not None:
+        return max(map(len, texts), default=0)
+    numbers = [abs(v) for trace in panel.traces for v in (trace.y or ()) if is_number(v)]
+    return len(f"{max(numbers, default=0):,.0f}") if max(numbers, default=0) >= _LARGE else _LETTERS_OF_A_SMALL_NUMBER
 
 
 def _height(drawn: list[Panel], down: int) -> int:

@@ -8,7 +8,8 @@ from mirror.chart.draw.panel import GREY, safe
 from mirror.table.numbers import cut_middle
 
 _HEIGHT_OF_A_TITLE = 34  # pixels; the tools of Plotly, which come with the mouse, have their place beside it
-_LONGEST_TITLE = 90
+_HEIGHT_OF_A_NOTE = 16
+_LONGEST_TITLE, _LONGEST_NOTE = 90, 110
 # What is dark on white would vanish on a dark page.
 _ON_DARK = {
     "#000000": "#F2F2F2", "#222222": "#E6E6E6", GREY: "#A6A6A6", "#666666": "#A6A6A6", "#BBBBBB": "#5C6670",
@@ -17,17 +18,21 @@ _ON_DARK = {
 }  # fmt: skip
 
 
-def add_title(figure: go.Figure, title: str) -> None:
-    """A title over legend and panels."""
-    height = figure.layout.height + _HEIGHT_OF_A_TITLE
+def add_title(figure: go.Figure, title: str, note: str = "") -> None:
+    """A title over legend and panels, and below it in small type where the numbers are from."""
+    above = _HEIGHT_OF_A_TITLE + (_HEIGHT_OF_A_NOTE if note else 0)
+    height = figure.layout.height + above
     text = safe(cut_middle(title, _LONGEST_TITLE))
     figure.update_layout(
         height=height,
         title={"text": text, "x": 0, "xref": "container", "y": 1 - 6 / height, "yanchor": "top", "font_size": 13,
                "pad": {"l": 8}},
-        margin_t=figure.layout.margin.t + _HEIGHT_OF_A_TITLE,
-        legend_y=1 - _HEIGHT_OF_A_TITLE / height,
+        margin_t=figure.layout.margin.t + above,
+        legend_y=1 - above / height,
     )  # fmt: skip
+    if note:
+        small = {"size": 11, "color": GREY}
+        figure.update_layout(title_subtitle={"text": safe(cut_middle(note, _LONGEST_NOTE)), "font": small})
 
 
 def darken(figure: go.Figure) -> None:
@@ -35,6 +40,8 @@ def darken(figure: go.Figure) -> None:
     figure.update_layout(
         template="plotly_dark", paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", font_color="#E6E6E6"
     )
+    if figure.layout.title.subtitle.text:
+        figure.update_layout(title_subtitle_font_color=_ON_DARK[GREY])
     figure.update_xaxes(linecolor="#5C6670", gridcolor="#2B343D")
     figure.update_yaxes(linecolor="#5C6670", gridcolor="#2B343D")
     for trace in figure.data:

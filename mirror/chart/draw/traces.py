@@ -19,6 +19,7 @@ from mirror.table.table import Column, Table
 _POINT = 9
 _RIM, _MOST_RIMS = 5, 3  # pixels by which a point is larger than the one on it, and how often
 _RING = 15
+_MOST_COUNTS = 20  # of places with several equal points: more numbers beside them would hide points in turn
 OUTLINE = {"width": 1, "color": "white"}
 HOVER = {"hoverinfo": "text"}
 SILENT = {"hoverinfo": "skip"}
@@ -30,14 +31,23 @@ def scatter(table: Table, chart: ChartSpec, style: Style) -> Panel:
     x, y = table.values(chart.x or ""), table.values(chart.y or "")
     traces: list[Any] = _fronts(table, chart, style)
     series = groups(table, range(len(table.rows)), chart.color, chart.symbol)
-    sizes = _sizes(list(zip(x, y, strict=True)), list(series.values()))
+    places = list(zip(x, y, strict=True))
+    sizes = _sizes(places, list(series.values()))
     for (color, symbol), rows in series.items():
         look = style.look(color, symbol)
+        here = Counter(places[i] for i in rows)
+        equal = 0 < sum(n > 1 for n in here.values()) <= _MOST_COUNTS
+        last = {places[i]: i for i in rows}  # drawn last, it bears the count of those that it hides
         traces.append(
             go.Scatter(
                 x=[x[i] for i in rows],
                 y=[y[i] for i in rows],
-                mode="markers",
+                mode="markers+text" if equal else "markers",
+                text=[f"×{n}" if (n := here[places[i]]) > 1 and last[places[i]] == i else "" for i in rows]
+                if equal
+                else None,
+                textposition="middle right",
+                textfont={"size": 10},
                 marker={
                     "color": look.color,
                     "symbol": look.symbol,
@@ -46,7 +56,7 @@ def scatter(table: Table, chart: ChartSpec, style: Style) -> Panel:
                 },
                 error_x=whiskers(table, chart.x, rows),
                 error_y=whiskers(table, chart.y, rows),
-                hovertext=[hover(table, i) for i in rows],
+                hovertext=[_hover_of_equals(table, i, here[places[i]]) for i in rows],
                 **HOVER,
                 **style.legend(color, symbol),
             )
@@ -56,6 +66,10 @@ def scatter(table: Table, chart: ChartSpec, style: Style) -> Panel:
         value_axis(table, chart.x or "", chart.log_x, at_values=table.column(chart.x or "").setting, room=style.room),
         value_axis(table, chart.y or "", chart.log_y),
     )
+
+
+def _hover_of_equals(table: Table, row: int, count: int) -> str:
+    return f"one of {count:,} at this place<br>{hover(table, row)}" if count > 1 else hover(table, row)
 
 
 def _sizes(places: Sequence[tuple[Any, Any]], series: Sequence[Sequence[int]]) -> dict[int, int]:
@@ -76,7 +90,10 @@ def line(table: Table, chart: ChartSpec, style: Style) -> Panel:
     """
     x, y = table.values(chart.x or ""), table.values(chart.y or "")
     traces: list[Any] = []
-    others = [k for k in style.keys if k not in (chart.x, chart.color, chart.symbol, chart.facet)]
+    # Along time a line tells how one configuration changed, so trials of two seeds are not on one.
+    along_time = table.values(chart.x or "").temporal
+    repeats = [c.name for c in table.columns if along_time and c.role == "repetition"]
+    others = [k for k in (*style.keys, *repeats) if k not in (chart.x, chart.color, chart.symbol, chart.facet)]
     series = groups(table, range(len(table.rows)), chart.color, chart.symbol, *others)
     longest = max((len({x[i] for i in rows}) for rows in series.values()), default=0)
     metric, reach = table.column(chart.y or ""), spread(table, chart.y or "")

@@ -99,6 +99,11 @@ def column_names(names: list[str], file: str, line: str) -> list[str]:
 def line_sentence(path: Path, message: str) -> str:
     """What DuckDB says is wrong with a file, and in which line."""
     line = re.search(r"CSV Error on Line: (\d+)", message)
+    if "No magic bytes" in message or "too small to be a Parquet file" in message:
+        return f"{path.name} is no whole Parquet file: it may have been cut off on its way; copy or save it anew."
+    if json_line := re.search(r"Malformed JSON in file .* in line (\d+)", message):
+        number = int(json_line[1])
+        return f"Line {number:,} of {path.name} is no whole JSON object: mend the line, or copy the file anew."
     if not line:
         return f"{path.name} cannot be read: {sentence(message).replace(str(path), path.name)}"
     where = f"Line {int(line[1]):,} of {path.name}"

@@ -2,6 +2,7 @@
 
 import codecs
 import gzip
+import zlib
 from pathlib import Path
 from typing import IO
 
@@ -10,6 +11,7 @@ _HEAD = 1 << 16
 _CONTROLS = bytes(b for b in range(32) if b not in b"\t\n\r\f\v\x1a\x1b") + b"\x7f"
 _FEW_CONTROLS = 8  # a slip, which the line that has it is named for
 _SHARE_OF_CONTROLS = 0.03  # of the bytes; of random ones they are a tenth
+CUT_OFF = (gzip.BadGzipFile, zlib.error, EOFError)  # what reading a packed file raises that is not whole
 
 
 def opened(path: Path) -> IO[bytes]:

@@ -129,6 +129,9 @@ class _Loader:
                 raise _TooLargeError(path.name) from None
             except FileError as error:
                 raise SourceError(str(error)) from None
+            except encoding.CUT_OFF:
+                told = f"{path.name} is no whole gzip file: it may have been cut off on its way; copy it anew."
+                raise SourceError(told) from None
             except duckdb.Error as error:
                 message = str(error).replace(str(self._copy), path.name)
                 raise SourceError(csv_form.line_sentence(path, message)) from None

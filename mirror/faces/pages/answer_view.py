@@ -8,9 +8,9 @@ import streamlit as st
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import flow, learnt_view, new_run
-from mirror.faces.pages.common import NEW_RUN_PATH, is_phone, plain, prose
-from mirror.faces.pages.result_view import show_answer_chart, show_facts, show_headline, show_rows
-from mirror.faces.pages.sql_editor import show_editor, show_likely_fix
+from mirror.faces.pages.common import NEW_RUN_PATH, is_phone, origin_of_results, plain, prose
+from mirror.faces.pages.result_view import Origin, show_answer_chart, show_facts, show_headline, show_rows
+from mirror.faces.pages.sql_editor import show_editor, show_error
 from mirror.faces.pages.trail import CANCELLED, MOST_STEPS, Trail
 from mirror.query.filter_words import filter_in_words
 from mirror.runs.run_plan import RunPlan
@@ -87,12 +87,12 @@ def _rows(trail: Trail, box: Sandbox) -> None:
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
             generation = st.session_state.get("generation", 0)
-            show_answer_chart(answer, answer.spec, generation, "chart")
+            origin = Origin(origin_of_results(box))
+            show_answer_chart(answer, answer.spec, generation, "chart", origin)
         elif answer.summary == CANCELLED:
             st.info(plain(answer.summary), icon=":material/cancel:")
         else:
-            st.error(plain(answer.summary), icon=":material/error:")
-            show_likely_fix(answer, box)
+            show_error(answer, box)
     with right:
         show_facts(answer)
         wanted = not is_phone() or answer.status != "answered"
@@ -210,7 +210,7 @@ def _plan(plan: RunPlan, key: str) -> None:
     st.markdown(prose(plan.words))
     if plan.notes:
         st.caption("\n".join(f"- {prose(note)}" for note in plan.notes))
-    st.code(plan.command, language="bash", wrap_lines=True)
+    st.code(plan.command, language=None, wrap_lines=True)
     if st.button("Fill the form on New run", key=f"{key}_plan", type="primary", icon=":material/edit_note:"):
         st.session_state["plan"] = plan
         st.switch_page(st.Page(new_run.page, url_path=NEW_RUN_PATH))

@@ -6,7 +6,7 @@ import streamlit as st
 
 from mirror.answer.answering import subject_of
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages import answer_view, flow, learnt_view, saved_view, welcome
+from mirror.faces.pages import answer_view, flow, in_browser, learnt_view, saved_view, welcome
 from mirror.faces.pages.common import HOME, heading, sandbox, show_glossary, show_status
 from mirror.schema import catalog
 
@@ -26,12 +26,15 @@ def page() -> None:
     if flow.trail() is None:
         tagline.markdown(TAGLINE)
     _question_form(box)
+    way_to_sql = st.container()
     flow.wait(st.empty(), box)
     show_status(status, box)
     flow.show_link()
     trail = flow.trail()
     if trail:
         tagline.empty()
+        with way_to_sql:
+            in_browser.show_way_to_sql()
     with st.container(horizontal=True, gap="small"):
         if trail:
             st.button("Start page", key="home", on_click=flow.go_home, icon=":material/home:")

@@ -21,16 +21,18 @@ from mirror.data.data_source import QueryStopped
 from mirror.data.process.sandbox import Sandbox, shared
 from mirror.data.sources.kind import find_other_data
 from mirror.data.sources.location import SourceError
+from mirror.faces.pages import in_browser
 from mirror.runs import building
 from mirror.schema import catalog
 from mirror.table.numbers import format_value, is_year
 from mirror.table.table import Column, Table
-from mirror.table.wording import counted
+from mirror.table.wording import counted, join
 from mirror.words import glossary
 
 NEW_RUN_PATH = "new-run"
 HOME = "Mirror"  # title of the page Ask
 _POLL_S = 2.0
+_MOST_MACHINES = 2  # that are named one by one
 _HEIGHT_OF_A_SMALL_CHART = 260  # pixels
 _PLOTLY: dict[str, Any] = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 _PLOTLY_PHONE = {"displayModeBar": False}  # without a mouse it would always lie over the legend
@@ -45,6 +47,16 @@ _STYLE = """
 .st-key-facts table {width: 100%; font-size: 0.9rem;}
 .st-key-facts td, .st-key-facts th {padding: 0.2rem 0.5rem;}
 .st-key-pages {display: none;}
+[data-testid="stElementContainer"]:has(#mirror-in-browser) {display: none;}
+[data-testid="stElementContainer"]:has(.mirror-skip) {position: absolute; width: auto; right: 0; z-index: 9;}
+.mirror-skip:not(:focus) {position: absolute; opacity: 0; pointer-events: none;}
+.mirror-skip {padding: 0.3rem 0.8rem; border-radius: 0.4rem; border: none; background: #0a6289; color: white;}
+/* White on the dark theme's primary colour, which is light enough for text on the page, could not be read. */
+.stApp button[kind^="primary"], .stApp [data-tag] {background-color: #0a6289; border-color: #0a6289;}
+.stApp button[kind^="primary"]:hover {background-color: #08506f; border-color: #08506f;}
+.stApp button[kind="tertiary"]:is(:hover, :focus, :active, [aria-expanded="true"]) {
+  color: inherit; text-decoration: underline;
+}
 .stTextArea textarea {font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.86rem;}
 .st-key-trial thead {display: none;}
 .st-key-trail p {font-size: 0.92rem;}
@@ -54,12 +66,13 @@ _STYLE = """
 @media (max-width: 640px) {
   .mirror-status {text-align: left;}
   .st-key-headline p {font-size: 1.1rem;}
-  /* The pages are a row to tap, not a drawer to find. */
+  /* The pages are a row to tap, not a drawer to find; nothing else stands in the bar above them. */
   .st-key-pages {display: flex;}
+  [data-testid="stHeader"] {display: none;}
   .st-key-pages p {font-size: 0.95rem;}
   [data-testid="InputInstructions"], [data-testid="stElementToolbar"] {display: none;}
   [class*="st-key-wide-"] {display: none;}
-  .block-container {padding-left: 1rem; padding-right: 1rem;}
+  .block-container {padding: 1rem 1rem 3rem;}
 }
 @media (min-width: 641px) {[class*="st-key-narrow-"] {display: none;}}
 </style>
@@ -93,6 +106,7 @@ def heading(title: str) -> DeltaGenerator:
     if title != HOME:
         st.session_state["elsewhere"] = True
     st.html(_STYLE)
+    in_browser.run()
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     left.subheader(title, anchor=False)
     if building.state().going:
@@ -196,7 +210,10 @@ def show_table(table: Table, key: str, selectable: bool = False) -> list[int]:
         title = column.title  # drawn as it is: heads of columns know no Markdown
         text = plain(f"{column.name}: {column.text}" if column.text else column.name)
         if column.numeric and pd.api.types.is_float_dtype(frame[column.name]):
-            columns[column.name] = st.column_config.NumberColumn(title, help=text, format=_digits(column, table))
+            digits, kept = _digits(column, table)
+            if kept is not None:
+                frame[column.name] = frame[column.name].round(kept)
+            columns[column.name] = st.column_config.NumberColumn(title, help=text, format=digits)
         elif column.numeric and not is_year(column):
             columns[column.name] = st.column_config.NumberColumn(title, help=text, format="localized")
         else:
@@ -206,17 +223,30 @@ def show_table(table: Table, key: str, selectable: bool = False) -> list[int]:
     return sorted(event["selection"]["rows"]) if selectable else []
 
 
-def _digits(column: Column, table: Table) -> str:
-    """A printf format with enough digits for the smallest value of the column, and no more."""
+def _digits(column: Column, table: Table) -> tuple[str, int | None]:
+    """A format with enough digits for the smallest value of the column, and no more; what to round to before, or None.
+
+    Large numbers have separators of thousands, which no printf format knows: theirs is the reader's own.
+    """
     sizes = [abs(v) for v in table.values(column.name) if isinstance(v, (int, float)) and v]
     if not sizes or (column.role == "axis" and column.type == "real"):
-        return "%.4g"
-    smallest = min(sizes)
-    return "%.4f" if smallest < 1 else "%.2f" if smallest < 1000 else "%.0f"
+        return "%.4g", None
+    smallest, largest = min(sizes), max(sizes)
+    if smallest < 1:
+        return "%.4f", None
+    if largest < 1000:
+        return "%.2f", None
+    return "localized", 2 if smallest < 1000 else 0
 
 
 def show_chart(
-    table: Table, chart: ChartSpec, key: str, narrow: bool = False, title: str = "", name: str = "chart"
+    table: Table,
+    chart: ChartSpec,
+    key: str,
+    narrow: bool = False,
+    title: str = "",
+    note: str = "",
+    picture: str = "png",
 ) -> None:
     """The chart of a result, number tiles, or why there is none.
 
@@ -225,8 +255,9 @@ def show_chart(
         chart: what to draw of it.
         key: of its widgets.
         narrow: it has no more room than on a phone.
-        title: what stands over it, also in a picture of it.
-        name: of the file of a picture.
+        title: what stands over it, also in a picture of it, whose file is called after it.
+        note: where the numbers are from, below the title.
+        picture: png or svg, as which the camera on the chart saves it.
     """
     if chart.type == "tiles" and table.rows:
         _show_tiles(table)
@@ -237,13 +268,17 @@ def show_chart(
     from mirror.chart.draw.figure import draw  # here, since Plotly is slow to load
 
     narrow = narrow or is_phone()
-    look: dict[str, Any] = {"dark": is_dark(), "title": title}
+    look: dict[str, Any] = {"dark": is_dark(), "title": title, "note": "" if narrow else note}
     drawn = draw(table, chart, columns=1 if narrow else None, **look)
     if drawn is None:
         st.info(plain(chart.reason or "No chart fits this result."), icon=":material/table_chart:")
         return
     alt = in_words(chart, table)
-    config = _PLOTLY_PHONE if is_phone() else {**_PLOTLY, "toImageButtonOptions": _picture(name, drawn.layout.height)}
+    config = (
+        _PLOTLY_PHONE
+        if is_phone()
+        else {**_PLOTLY, "toImageButtonOptions": _picture(title, drawn.layout.height, picture)}
+    )
     if chart.facet is None or narrow:
         st.plotly_chart(drawn, key=key, config=config, theme=None, alt=alt)
     else:
@@ -281,10 +316,24 @@ def _show_tiles(table: Table) -> None:
             st.metric(plain(column.label), plain(format_value(column, value)), width="content")
 
 
-def _picture(name: str, height: float | None) -> dict[str, Any]:
-    """How Plotly saves a picture: wide enough for a page of a paper, sharp, and named after what it shows."""
-    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "chart"
-    return {"format": "png", "filename": slug, "width": 1000, "height": max(420, int(height or 0)), "scale": 2}
+def file_name(title: str) -> str:
+    """A file's name without its ending, after what it shows."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or "chart"
+
+
+def _picture(title: str, height: float | None, kind: str) -> dict[str, Any]:
+    """How Plotly saves a picture: wide enough for a page of a paper, and sharp."""
+    size = {"width": 1000, "height": max(420, int(height or 0)), "scale": 2 if kind == "png" else 1}
+    return {"format": kind, "filename": file_name(title), **size}
+
+
+def origin_of_results(box: Sandbox) -> str:
+    """Where results are from, in one line: the machines, and when the newest was measured."""
+    profile = box.schema()
+    named = [str(m) for m in profile.values("machine")]
+    machines = join(named) if 0 < len(named) <= _MOST_MACHINES else counted(profile.machines, "machine")
+    until = f"results up to {profile.updated[:16].replace('T', ' ')} UTC" if profile.updated else "no results"
+    return f"Mirror · {machines} · {until}"
 
 
 def is_dark() -> bool:

@@ -14,7 +14,14 @@ from mirror.data.sources.location import READABLE, SourceError, find
 from mirror.faces.pages import learnt_view
 from mirror.faces.pages.answer_view import badges, no_rows, question_buttons, show_agreement, show_sent
 from mirror.faces.pages.common import heading, is_phone, plain
-from mirror.faces.pages.result_view import rows_in_words, show_answer_chart, show_facts, show_headline, show_rows
+from mirror.faces.pages.result_view import (
+    Origin,
+    rows_in_words,
+    show_answer_chart,
+    show_facts,
+    show_headline,
+    show_rows,
+)
 from mirror.schema.database import Column, Database, Relation, shown
 from mirror.table.wording import counted
 
@@ -22,13 +29,16 @@ _SUFFIXES = (
     "csv", "tsv", "gz", "jsonl", "ndjson", "xlsx", "xlsm", "parquet", "pq", "sqlite", "sqlite3", "db", "duckdb",
 )  # fmt: skip
 _MOST_VALUES = 6
+_MOST_UPLOADED_MB = 200
 
 
 def page() -> None:
     """Draw the page."""
     heading("Data")
     state = st.session_state
+    _open_linked()
     _source_form()
+    _show_link()
     if error := state.get("data_error"):
         st.error(plain(error), icon=":material/database_off:")
     if "data_url" not in state:
@@ -73,12 +83,36 @@ def _source_form() -> None:
         right.form_submit_button("Open", type="primary", width="stretch", on_click=_open_typed)
     with st.expander("Upload files", icon=":material/upload:", expanded=False):
         st.file_uploader(
-            "CSV, JSON lines, Excel and Parquet files, each a table; or one SQLite or DuckDB file",
+            "CSV, JSON lines, Excel and Parquet files, each a table; or one SQLite or DuckDB file. Of a larger file "
+            "name the path above.",
             type=list(_SUFFIXES),
+            max_upload_size=_MOST_UPLOADED_MB,
             accept_multiple_files=True,
             key="data_upload",
             on_change=_open_uploaded,
         )
+
+
+def _open_linked() -> None:
+    """Open what the address names. A server waits for a person's click, since a link may come from anybody."""
+    state, linked = st.session_state, str(st.query_params.get("source", "")).strip()
+    if not linked or linked == state.get("data_link"):
+        return
+    if "://" in linked:
+        state.update(data_link=linked, data_source=linked)
+        state["data_error"] = f"The link names {linked}: press Open to connect to it."
+    else:
+        _open(linked)
+        state["data_link"] = linked
+
+
+def _show_link() -> None:
+    """Put the source into the address, without a password; uploaded files have no address."""
+    link = st.session_state.get("data_link")
+    if link and st.query_params.get("source") != link:
+        st.query_params["source"] = link
+    elif not link:
+        st.query_params.pop("source", None)
 
 
 def _open_typed() -> None:
@@ -94,7 +128,7 @@ def _open(url: str) -> None:
     """Take a source, and show its name in place of what was typed: a password is never shown back."""
     state = st.session_state
     _forget_answer()
-    for key in ("data_url", "data_name", "data_error"):
+    for key in ("data_url", "data_name", "data_link", "data_error"):
         state.pop(key, None)
     try:
         source = find(url)
@@ -104,7 +138,7 @@ def _open(url: str) -> None:
             state["data_source"] = ""
         return
     name = source.name if source.url else url
-    state.update(data_url=url, data_name=name, data_source=name)
+    state.update(data_url=url, data_name=name, data_link=name, data_source=name)
 
 
 def _open_uploaded() -> None:
@@ -119,7 +153,7 @@ def _open_uploaded() -> None:
     only = Path(folder.name) / Path(files[0].name).name
     _open(str(only) if len(files) == 1 else folder.name)
     if "data_url" in state:
-        state["data_folder"] = folder
+        state["data_folder"], state["data_link"] = folder, None
         state["data_name"] = state["data_source"] = shown(Path(f.name).name for f in files)
 
 
@@ -226,7 +260,9 @@ def _show(answer: Answer) -> None:
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
             generation = st.session_state.get("data_generation", 0)
-            show_answer_chart(answer, answer.wanted or answer.spec, f"data_{generation}", "data_chart")
+            name = st.session_state["data_name"]
+            origin = Origin(f"Mirror · {name}", name)
+            show_answer_chart(answer, answer.wanted or answer.spec, f"data_{generation}", "data_chart", origin)
         else:
             st.error(plain(answer.summary), icon=":material/error:")
     with right:

@@ -114,7 +114,7 @@ def _show_request() -> None:
     if unknown:
         st.warning(plain(f"This cannot be chosen here and is left out: {', '.join(unknown)}."))
     with st.expander("The same in a terminal", icon=":material/terminal:"):
-        st.code(plan.command, language="bash", wrap_lines=True)
+        st.code(plan.command, language=None, wrap_lines=True)
 
 
 def _form(options: jobs.Options) -> str:

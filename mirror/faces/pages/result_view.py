@@ -1,6 +1,8 @@
 """A result on a page: its headline and facts, its chart with options to change it, its table with a download."""
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import streamlit as st
 
@@ -8,7 +10,8 @@ from mirror.answer.answer import Answer
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import redrawn
 from mirror.chart.drawable import fits
-from mirror.faces.pages.common import plain, show_chart, show_table
+from mirror.faces import exports
+from mirror.faces.pages.common import file_name, plain, show_chart, show_table
 from mirror.query.spec import ChartType, Question
 from mirror.runs.listing import filled
 from mirror.table.csv_export import to_csv
@@ -27,10 +30,12 @@ def show_headline(answer: Answer) -> None:
 
 def show_facts(answer: Answer) -> None:
     """The facts under the headline as a small table, what they rest on, and all of it in sentences to open."""
-    if answer.status != "answered" or not answer.summary:
-        return
-    told = answer.headline()
-    with st.container(key="facts"):
+    with st.container(
+        key="facts"
+    ):  # its place is there without facts too: what follows would be drawn twice for a while
+        if answer.status != "answered" or not answer.summary:
+            return
+        told = answer.headline()
         if told.facts:
             rows = [told.columns, ("---",) * len(told.columns), *told.facts]
             lines = [row if i == 1 else [plain(cell) for cell in row] for i, row in enumerate(rows)]
@@ -43,14 +48,48 @@ def show_facts(answer: Answer) -> None:
                 st.markdown(plain(answer.summary))
 
 
-def show_answer_chart(answer: Answer, spec: Question | None, generation: object, key: str) -> None:
-    """The chart of an answer, titled with its question, and below it what can be changed of it."""
+@dataclass(frozen=True)
+class Origin:
+    """Where an answer is from: in words, and as what `ask` takes as `db`, None for the configured results."""
+
+    text: str
+    db: str | None = None
+
+
+def show_answer_chart(answer: Answer, spec: Question | None, generation: object, key: str, origin: Origin) -> None:
+    """The chart of an answer, titled with its question, and below it what can be changed of it, and files of it all."""
     assert answer.table
     assert answer.chart
     place = st.container()
-    chart = chart_options(answer.table, answer.chart, spec, generation)
+    with st.container(horizontal=True, gap="small"):
+        chart = chart_options(answer.table, answer.chart, spec, generation)
+        picture = _exports(replace(answer, chart=chart), origin, key)
     with place:
-        show_chart(answer.table, chart, key=key, title=answer.question, name=answer.question)
+        show_chart(answer.table, chart, key=key, title=answer.question, note=origin.text, picture=picture)
+
+
+def _exports(answer: Answer, origin: Origin, key: str) -> str:
+    """Buttons that save the answer as a file of each kind; the kind of picture that the camera on the chart saves."""
+    assert answer.table
+    name = file_name(answer.question)
+    files: tuple[tuple[str, str, str, Callable[[], str | bytes]], ...] = (
+        ("CSV", "csv", "text/csv", partial(to_csv, answer.table)),
+        ("Parquet", "parquet", "application/vnd.apache.parquet", partial(exports.to_parquet, answer.table)),
+        ("HTML page", "html", "text/html", partial(exports.to_html, answer, origin.text)),
+        ("Notebook", "ipynb", "application/x-ipynb+json", partial(exports.to_notebook, answer, origin.db, origin.text)),
+        ("Markdown", "md", "text/markdown", partial(exports.to_markdown, answer, origin.text)),
+    )
+    with st.popover("Export", icon=":material/download:"):
+        with st.container(horizontal=True, gap="small"):
+            for label, ending, mime, make in files:
+                st.download_button(
+                    label, make, file_name=f"{name}.{ending}", mime=mime, key=f"{key}_{ending}", on_click="ignore"
+                )
+        kind = st.radio(
+            "Picture", ("PNG", "SVG"), horizontal=True, key=f"{key}_picture",
+            help="The camera on the chart saves it, with its title, units, machine and date.",
+        )  # fmt: skip
+    return str(kind).lower()
 
 
 def chart_options(table: Table, chart: ChartSpec, spec: Question | None, key: object) -> ChartSpec:

@@ -13,7 +13,18 @@ from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages.common import heading, local_time, plain, sandbox, show_chart, show_status, show_table
-from mirror.runs.listing import FILTERS, MOST_COMPARED, PAGE, Listing, choices, compared, details, listed, trials
+from mirror.runs.listing import (
+    FILTERS,
+    MOST_COMPARED,
+    PAGE,
+    Listing,
+    choices,
+    compared,
+    details,
+    filled,
+    listed,
+    trials,
+)
 from mirror.schema import catalog
 from mirror.table.csv_export import to_csv
 from mirror.table.numbers import format_value
@@ -54,10 +65,10 @@ def _list(box: Sandbox) -> None:
         st.info("No trial passes these filters: take one away." if any(chosen.values()) else "There are no trials yet.")
         return
     st.caption(
-        f"{_in_words(found, page)} · columns that are alike in all are left out · select a line to open its trial, "
-        f"two to {MOST_COMPARED} to compare them"
+        f"{_in_words(found, page)} · columns that are alike in all, or empty here, are left out · select a line to "
+        f"open its trial, two to {MOST_COMPARED} to compare them"
     )
-    selected = show_table(found.table, key=f"trials_{shown}_{page}", selectable=True)
+    selected = show_table(filled(found.table), key=f"trials_{shown}_{page}", selectable=True)
     with st.container(horizontal=True, vertical_alignment="center"):
         file = partial(_csv, box, chosen)
         st.download_button("CSV", file, file_name="trials.csv", mime="text/csv", icon=":material/download:")

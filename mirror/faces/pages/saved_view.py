@@ -55,7 +55,7 @@ def _dialog(draft: _Draft, box: Sandbox) -> None:
         question = st.text_input("Question", key="saved_question")
         note = st.text_input("Note (optional)", key="saved_note", placeholder="why this SQL")
         pressed = st.form_submit_button("Save", type="primary")
-    st.code(draft.sql, language="sql", wrap_lines=True, height=160)
+    st.code(draft.sql, language="sql", wrap_lines=True)
     if not pressed:
         return
     try:

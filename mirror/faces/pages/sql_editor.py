@@ -11,6 +11,9 @@ from mirror.faces.pages.common import plain
 from mirror.faces.pages.result_view import rows_in_words
 from mirror.faces.pages.trail import Trail
 from mirror.query.sql import format_sql
+from mirror.table.wording import join
+
+_MOST_FIXES = 3
 
 
 def show_editor(trail: Trail, box: Sandbox) -> None:
@@ -32,14 +35,19 @@ def show_editor(trail: Trail, box: Sandbox) -> None:
     saved_view.show_dialog(box)
 
 
-def show_likely_fix(answer: Answer, box: Sandbox) -> None:
-    """A button for a misspelt column, where DuckDB names candidates."""
+def show_error(answer: Answer, box: Sandbox) -> None:
+    """What is wrong with a statement; of a column that is not there with buttons for those that it may be."""
     wrong = re.search(r'column "([^"]+)" not found', answer.summary)
-    right = re.search(r'Candidate bindings: "([^"]+)"', answer.summary)
-    if wrong and right:
-        name = right[1].rpartition(".")[2]
-        label = f"Use {plain(name)} instead of {plain(wrong[1])}"
-        st.button(label, on_click=_apply_fix, args=(wrong[1], name, box))
+    bindings = re.search(r"Candidate bindings: (.*)", answer.summary)
+    if not (wrong and bindings):
+        st.error(plain(answer.summary), icon=":material/error:")
+        return
+    names = list(dict.fromkeys(n.rpartition(".")[2] for n in re.findall(r'"([^"]+)"', bindings[1])))[:_MOST_FIXES]
+    st.error(plain(f"There is no column {wrong[1]}: was {join(names, word='or')} meant?"), icon=":material/error:")
+    with st.container(horizontal=True, gap="small"):
+        for name in names:
+            label = f"Use {plain(name)} instead of {plain(wrong[1])}"
+            st.button(label, key=f"fix_{name}", on_click=_apply_fix, args=(wrong[1], name, box))
 
 
 def _apply_fix(wrong: str, right: str, box: Sandbox) -> None:

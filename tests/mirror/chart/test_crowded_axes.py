@@ -1,4 +1,4 @@
-"""Axes with a single value, and labels of bars that have too little room."""
+"""What lies close: axes with a single value, labels with too little room, equal points, trials along time."""
 
 import pytest
 
@@ -41,3 +41,33 @@ def test_labels_below_dots_have_room_at_both_ends() -> None:
     low, high = drawn.layout.xaxis.range
     assert low < 0.78
     assert high > 0.79
+
+
+def test_labels_of_an_axis_have_room_beside_the_panel_before() -> None:
+    rows = tuple((b, "training", size, us) for b in ("a", "b", "c") for size, us in ((1, 20.0), (64, 300_000.0)))
+    table = result_table(("dataset", "benchmark", "batch_size", "latency_us"), rows)
+    drawn = draw(table, ChartSpec("line", x="batch_size", y="latency_us", facet="dataset", log_y=True))
+    assert drawn
+    gap = drawn.layout.xaxis2.domain[0] - drawn.layout.xaxis.domain[1]
+    assert gap * 640 > len("100,000") * 8, "640 pixels is the narrowest place on a desk screen"
+
+
+def test_along_time_lines_join_what_was_measured_again_and_nothing_else() -> None:
+    once = tuple((f"2026-11-2{i}T10:00:00", "dense", i, 100.0 + i) for i in range(3))
+    again = ("2026-11-25T10:00:00", "dense", 0, 90.0)
+    names = ("started_at", "method", "seed", "latency_us")
+    for rows, longest in ((once, 1), ((*once, again), 2)):
+        drawn = draw(result_table(names, rows), ChartSpec("line", x="started_at", y="latency_us", color="method"))
+        assert drawn
+        assert max(len(trace.x) for trace in drawn.data) == longest
+
+
+def test_equal_points_of_a_series_are_counted() -> None:
+    rows = (("dense", 1.0, 0.8), ("dense", 1.0, 0.8), ("dense", 2.0, 0.8), ("hashed", 1.0, 0.7))
+    table = result_table(("method", "memory_mb", "auc"), rows)
+    drawn = draw(table, ChartSpec("scatter", x="memory_mb", y="auc", color="method"))
+    assert drawn
+    dense, hashed = drawn.data[0], drawn.data[1]
+    assert list(dense.text) == ["", "×2", ""]
+    assert dense.hovertext[0].startswith("one of 2 at this place")
+    assert hashed.text is None

@@ -10,6 +10,7 @@ import streamlit as st
 from chat_stub import Server, fails, running, says
 from page_driver import ask, ask_page, labels, press, texts
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Block
 
 from db.installation import ROOT
 from mirror.answer.answer import Answer
@@ -60,6 +61,20 @@ def link(app: AppTest) -> list[str]:
 
 def warnings(app: AppTest) -> str:
     return "\n".join(w.value.replace("\\", "") for w in app.warning)
+
+
+def place_of_the_editor(app: AppTest) -> list[int]:
+    """Where the SQL stands on the page: its place in each block around it, from the outermost."""
+
+    def found(block: Block) -> list[int] | None:
+        for at, child in block.children.items():
+            if getattr(child, "key", None) == "sql":
+                return [at]
+            if isinstance(child, Block) and (inner := found(child)):
+                return [at, *inner]
+        return None
+
+    return found(app.main) or []
 
 
 def trail(app: AppTest) -> list[str]:
@@ -160,6 +175,14 @@ def test_a_link_of_any_length_is_bounded() -> None:
     assert f"{MOST_STEPS} questions in a row" in texts(app)
     press(app, "Leave out compression = 0.1")  # no way past it
     assert len(link(app)) == MOST_STEPS
+
+
+def test_the_editor_keeps_its_place_when_a_statement_fails() -> None:
+    app = ask(ask_page(), QUESTION)
+    before = place_of_the_editor(app)
+    press(edit(app, "SELECT nothing FROM results"), "Run")
+    assert before
+    assert place_of_the_editor(app) == before  # else the browser draws two of them for a while
 
 
 def test_a_follow_up_of_edited_sql_changes_the_question_and_says_so() -> None:

@@ -400,7 +400,10 @@ def test_a_sum_beyond_the_whole_numbers_of_sqlite_is_a_sentence(folder: Path) ->
     [
         ("x.csv", random.Random(1).randbytes(3000), "x.csv is no text file, so no CSV"),
         ("x.sqlite", b"SQLite format 3\0" + b"\1" * 5000, "is not a whole SQLite file"),
-        ("x.parquet", b"PAR1nonsense", "x.parquet cannot be read"),
+        ("x.parquet", b"PAR1nonsense", "x.parquet is no whole Parquet file"),
+        ("x.csv.gz", gzip.compress(random.Random(1).randbytes(3000))[:2000], "x.csv.gz is no whole gzip file"),
+        ("x.csv.gz", b"a,b\n1,2\n", "x.csv.gz is no whole gzip file"),
+        ("x.jsonl", b'{"a": 1}\n{"a": ', "Line 3 of x.jsonl is no whole JSON object"),
         ("x.duckdb", b"nonsense" * 1000, "x.duckdb is not a whole DuckDB file"),  # the store's, which is to make it
     ],
 )

@@ -1,0 +1,98 @@
+"""An answer as a file: Parquet, a page of HTML, a notebook, Markdown for a pull request. CSV is mirror.table's."""
+
+import html
+import io
+import json
+from typing import Any
+
+from db.plain_text import plain_text, printable
+from mirror.answer.answer import Answer
+from mirror.answer.notebook import bundles, frame
+from mirror.table.numbers import format_value
+from mirror.table.table import Table
+from mirror.table.wording import counted
+
+_MOST_ROWS = 30  # of a table in Markdown
+_LONGEST_CELL = 120
+
+
+def to_parquet(table: Table) -> bytes:
+    """All rows, with their types; what is of several types in one column becomes text."""
+    rows = frame(table)
+    for name in rows.columns:
+        if rows[name].map(type).nunique() > 1 and rows[name].dtype == object:
+            rows[name] = rows[name].map(lambda v: None if v is None else str(v))
+    out = io.BytesIO()
+    rows.to_parquet(out, index=False)
+    return out.getvalue()
+
+
+def to_html(answer: Answer, origin: str) -> str:
+    """A page of its own, which needs no network: the question, the sentence, the chart, the first rows, the SQL."""
+    parts = [bundle["text/html"] for bundle in bundles(answer, library=True)]
+    title = html.escape(printable(answer.question))
+    origin_line = f"<p><small>{html.escape(printable(origin))}</small></p>"
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>\n'
+        f"<body>{''.join(parts)}{origin_line}</body></html>\n"
+    )
+
+
+def to_notebook(answer: Answer, db: str | None, origin: str) -> str:
+    """A notebook that asks the question again, shows its rows and has its SQL to change.
+
+    Args:
+        answer: an answer with SQL.
+        db: what `ask` takes as `db`, without a password; None for the results that MIRROR_DB names.
+        origin: where the answer is from, in one line.
+    """
+    question, source = repr(printable(answer.question)), repr(db and printable(db))
+    lines = printable(answer.sql or "", keep="\n").splitlines(keepends=True)
+    sql = "\n    ".join(map(repr, lines))
+    cells = [
+        _cell("markdown", f"# {_line(answer.question)}\n\n{_line(answer.summary)}\n\n{_line(origin)}"),
+        _cell("code", f"from mirror import ask\nfrom mirror.answer.answering import run_sql\n\ndb = {source}"),
+    ]
+    if answer.engine != "sql":
+        cells.append(_cell("code", f"answer = ask({question}, db=db)\nanswer"))
+    cells.append(_cell("code", f"sql = (\n    {sql}\n)\nanswer = run_sql(sql, db=db, question={question})\nanswer"))
+    cells.append(_cell("code", "answer.frame()"))
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    return json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 4}, indent=1)
+
+
+def to_markdown(answer: Answer, origin: str) -> str:
+    """The answer for a pull request: the line that answers, how it was read, the first rows, the SQL."""
+    told = answer.headline()
+    parts = [f"### {_line(answer.question)}", f"**{_line(told.text)}**", f"Read as: {_line(answer.read_as)}"]
+    if answer.table and answer.table.rows:
+        parts.append(_table(answer.table))
+    if answer.sql:
+        sql = printable(answer.sql, keep="\n")
+        fence = "`" * max(3, 1 + max(map(len, "".join(c if c == "`" else " " for c in sql).split()), default=0))
+        parts.append(f"<details><summary>SQL</summary>\n\n{fence}sql\n{sql}\n{fence}\n\n</details>")
+    return "\n\n".join([*parts, f"<sub>{_line(origin)}</sub>"]) + "\n"
+
+
+def _table(table: Table) -> str:
+    head = [c.title for c in table.columns]
+    align = ["---:" if c.numeric else "---" for c in table.columns]
+    body = [
+        [_line("" if v is None else format_value(c, v)) for c, v in zip(table.columns, row, strict=True)]
+        for row in table.rows[:_MOST_ROWS]
+    ]
+    lines = [[_line(text) for text in head], align, *body]
+    left = len(table.rows) - _MOST_ROWS
+    more = f"\n\n{counted(left, 'row')} more." if left > 0 else ""
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + more
+
+
+def _line(text: str) -> str:
+    """Text on one line that Markdown shows as it stands."""
+    escaped = "".join(f"\\{c}" if c in "\\`*_{}[]#|~" else c for c in plain_text(text, 10 * _LONGEST_CELL))
+    return html.escape(escaped, quote=False)
+
+
+def _cell(kind: str, source: str) -> dict[str, Any]:
+    cell: dict[str, Any] = {"cell_type": kind, "metadata": {}, "source": source.splitlines(keepends=True)}
+    return cell | ({"outputs": [], "execution_count": None} if kind == "code" else {})
