@@ -82,7 +82,8 @@ BAGS = by_name(
     ),
 )
 
-# Their gradients are for their own optimizer, and of what they pool only sums and means are known.
+# A backward pass records what the step of their own optimizer sums up, so that timed alone it would flatter them. Their
+# kernels pool sums and means.
 _quantized = partial(
     Method,
     sources=("csrc/quantized",),
