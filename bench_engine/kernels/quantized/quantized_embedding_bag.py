@@ -32,9 +32,9 @@ class QuantizedEmbeddingBag(QuantizedTable):
         table._write(0, embeddings.detach())
         return table
 
-    def reset_parameters(self) -> None:
-        """Draw all rows anew."""
-        bound = initial_bound(self.num_embeddings)
+    def reset_parameters(self, bound: float | None = None) -> None:
+        """Draw all rows anew, uniform in ±bound."""
+        bound = initial_bound(self.num_embeddings) if bound is None else bound
         self._fill(0, self.num_embeddings, lambda part: nn.init.uniform_(part, -bound, bound))
 
 
@@ -62,9 +62,9 @@ class QuantizedQuotientRemainderEmbeddingBag(QuantizedTable):
         self.remainders = (most + math.isqrt(most * most - 4 * ids)) // 2  # the largest R with R * (most - R) >= E
         return self.remainders + -(-ids // self.remainders)
 
-    def reset_parameters(self) -> None:
-        """Draw both kinds of rows anew."""
-        bound = initial_bound(self.num_embeddings)
+    def reset_parameters(self, bound: float | None = None) -> None:
+        """Draw both kinds of rows anew, so that vectors are uniform in ±bound."""
+        bound = initial_bound(self.num_embeddings) if bound is None else bound
         self._fill(0, self.remainders, lambda part: nn.init.uniform_(part, -bound, bound))
         quotients = len(self.rows) - self.remainders
         self._fill(self.remainders, quotients, lambda part: part.bernoulli_(0.5).mul_(2).sub_(1))

@@ -102,8 +102,8 @@ class QuantizedTable(EmbeddingBagMethod):
         """Rows of the table under a ceiling in bytes; None where there is none. Raises ValueError."""
 
     @abstractmethod
-    def reset_parameters(self) -> None:
-        """Draw all rows anew."""
+    def reset_parameters(self, bound: float | None = None) -> None:
+        """Draw all rows anew, so that vectors are uniform in ±bound: sqrt(1 / E) unless given."""
 
     def _budget(self, compression: float, budget_bytes: int | None) -> int | None:
         """Bytes that rows may take with their scales; None for compression 1. Raises ValueError."""
