@@ -10,8 +10,8 @@ from bench_engine.kernels.budget import CompressedEmbeddingBag
 class BudgetMethod(CompressedEmbeddingBag):
     """A CompressedEmbeddingBag that may take `compression` of the dense float32 bytes.
 
-    `tables` are the rows of the tables that are joined to one of `num_embeddings` rows, `counts` the lookups of each row
-    in the training part.
+    `tables` are the rows of the tables that are joined to one of `num_embeddings` rows, `counts` the lookups of each
+    row in the training part.
     """
 
     needs_counts = True

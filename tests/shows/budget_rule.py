@@ -2,8 +2,8 @@
 
 Trains the click model of the benchmark training on the validation cut of training parts, never on a test part, with the
 method field_budget at other constants and with int8_qr, and prints the AUC with its difference from int8_qr, paired by
-seed (half the width of the 95 % interval after the sign). Trials go to FILE, a line of JSON each; one that is there is not
-run again.
+seed (half the width of the 95 % interval after the sign). Trials go to FILE, a line of JSON each; one that is there is
+not run again.
 
     python -m tests.shows.budget_rule /tmp/rule.jsonl --rules sharing=0.003 sharing=0.01 sharing=0.03
     python -m tests.shows.budget_rule /tmp/rule.jsonl --datasets planted --shares 0.02 --seeds 1 --rules admitted=20

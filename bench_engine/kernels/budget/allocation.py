@@ -10,11 +10,11 @@ In any other field a vector that few lookups have taught repeats the labels they
 - `zeros`: ids that were looked up more than ADMITTED times may have rows of their own, all others are zeros. So is a
   field of the first sort where the budget does not hold the least that shared rows take; its ids need no admission.
 
-The worth of an id with a row of its own are its lookups; of one whose row m ids share, 1 / (1 + SHARING * m) of them;
-zeros are worth nothing. The search tries every number of whole fields, those with the most lookups a row first, with
-sizes of the shared rows in steps of an eighth, and spends what is left on own rows, those of the largest gain first; the
-largest sum counts, and of equal ones that of the fewest bytes. The constants were chosen on validation parts:
-docs/compression.md.
+The worth of an id with a row of its own are its lookups; of one whose row m ids share, 1 / (1 + SHARING * m) of
+them; zeros are worth nothing. The search tries every number of whole fields, those with the most lookups a row first,
+with sizes of the shared rows in steps of an eighth, and spends what is left on own rows, those of the largest gain
+first; the largest sum counts, and of equal ones that of the fewest bytes. The constants were chosen on validation
+parts: docs/compression.md.
 """
 
 import math

@@ -41,15 +41,16 @@ class CompressedEmbeddingBag(EmbeddingBagMethod):
     """Embedding bags of several fields whose rows, all in int8, take no more bytes together than the budget.
 
     Each field gets what its lookups pay for (see bench_engine.kernels.budget.allocation): a row for each id; quotient
-    and remainder rows that all such fields share; or zeros, but for the most frequent ids, which have rows of their own.
-    What is decided at the start stays. Train it with a `QuantizedOptimizer`.
+    and remainder rows that all such fields share; or zeros, but for the most frequent ids, which have rows of their
+    own. What is decided at the start stays. Train it with a `QuantizedOptimizer`.
 
     Args:
         fields: rows of each field, 2^31 together at most.
         embedding_dim: dimension D.
         budget_mb: ceiling in MB (1e6 bytes) of all that the table holds: rows, scales, index and what is kept of each
             field. Bytes that no id would pay for are not spent.
-        counts: LookupCounts over some of the stream that it will be trained on, or lookups (sum of fields,) of each row.
+        counts: LookupCounts over some of the stream that it will be trained on, or lookups (sum of fields,) of each
+            row.
         mode: sum, mean or max.
         seed: of the rounding; drawn from torch's generator unless given.
         rule: other constants of the allocation.
@@ -96,7 +97,9 @@ class CompressedEmbeddingBag(EmbeddingBagMethod):
                 f"the least is budget_mb={least / 1e6}"
             )
         if budget > dense:
-            raise ValueError(f"{budget} bytes are more than a dense float32 table takes: at most budget_mb={dense / 1e6}")
+            raise ValueError(
+                f"{budget} bytes are more than a dense float32 table takes: at most budget_mb={dense / 1e6}"
+            )
         return budget
 
     @property

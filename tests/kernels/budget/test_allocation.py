@@ -1,4 +1,4 @@
-"""Which rows each field gets: within the budget, never worse than simpler ways to spend it, and for the reasons given."""
+"""Which rows each field gets: within the budget, and never worse than simpler ways to spend it."""
 
 import itertools
 

@@ -142,7 +142,7 @@ def test_states_and_copies_are_the_same_bits():
     other.load_state_dict(module.state_dict())
     for twin in (other, copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
         assert torch.equal(twin.materialize(), module.materialize())
-    with pytest.raises(ValueError, match="the table was saved with kinds .*, and this one has"):
+    with pytest.raises(ValueError, match=r"the table was saved with kinds .*, and this one has"):
         table(50_000).load_state_dict(module.state_dict())
 
 
