@@ -138,6 +138,13 @@ TRAINED = by_name(
         fixed={"num_chunks": 1, "score": "frequency"},
     ),
     Method(
+        "field_budget",
+        "all fields under one budget in bytes: int8 rows whole, shared or for frequent ids alone, by their lookups",
+        "bench_engine.methods.budget_method:BudgetMethod",
+        sources=("csrc/quantized",),
+        needs_build=True,
+    ),
+    Method(
         "static_frequency",
         "a vector for each of the ids that are most frequent in the training part, one for all others",
         "bench_engine.kernels.compressed.static_frequency:StaticFrequencyEmbeddingBag",

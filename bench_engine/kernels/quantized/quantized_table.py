@@ -1,6 +1,7 @@
 """What all tables of quantized rows share: the bytes, looking up, and recording what a step trains on."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -33,21 +34,37 @@ class QuantizedTable(EmbeddingBagMethod):
     A row is a scale (bfloat16) and D numbers of a byte or half a byte, or D numbers in float16. There is no copy in
     another type: forward passes read and pool these bytes, and a step of `QuantizedOptimizer` reads a row, updates it
     and writes it back, each number rounded up or down at random so that its expectation is what was to be written.
-    Gradients go straight through the rounding: they are those of the vectors that were read. `seed` is that of the
-    rounding, drawn from torch's generator unless given.
+    Gradients go straight through the rounding: they are those of the vectors that were read.
+
+    Args:
+        num_embeddings: ids E.
+        embedding_dim: dimension D.
+        compression: share of the dense float32 bytes that the rows may take, scales included, in (0, 1].
+        mode: sum or mean.
+        device, dtype: the CPU and float32, which vectors have.
+        storage: `int8` (D + 2 bytes a row), `int4` (2 + 8 for each 16 dimensions begun) or `float16` (2 D).
+        budget_bytes: the ceiling in bytes, in the place of compression.
+        padding_idx: id that takes no part in any bag; negative counts from the end.
+        include_last_offset: whether offsets end with the end of the last bag.
+        seed: of the rounding; drawn from torch's generator unless given.
+
+    Raises ValueError, also where the ceiling is too low, and TypeError.
     """
 
     def __init__(
         self,
         num_embeddings: int,
         embedding_dim: int,
-        mode: str,
-        device: torch.device | str | None,
-        dtype: torch.dtype | None,
-        storage: str,
-        padding_idx: int | None,
-        include_last_offset: bool,
-        seed: int | None,
+        compression: float = 1.0,
+        mode: str = "sum",
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        *,
+        storage: str = "int8",
+        budget_bytes: int | None = None,
+        padding_idx: int | None = None,
+        include_last_offset: bool = False,
+        seed: int | None = None,
     ) -> None:
         super().__init__(num_embeddings, embedding_dim, mode)
         if mode == "max":
@@ -70,20 +87,33 @@ class QuantizedTable(EmbeddingBagMethod):
         self.remainders = 0  # of quotient and remainder rows; 0 where each id has a row
         self.row_bytes = int(torch.ops.mirror.quantized_stride(storage, self.embedding_dim))
         self.anchor = nn.Parameter(torch.empty(0))  # empty: makes outputs ask for a gradient
+        count = self._count_rows(self._budget(compression, budget_bytes))
         self.rows: Tensor
+        self.register_buffer("rows", torch.empty(count, self.row_bytes, dtype=torch.uint8))
         self.optimized = False
         self._recorded: list[Recorded] = []
         self._changes = 0  # of the rows
+        self.reset_parameters()
 
     # -- making ----------------------------------------------------------------------------------------------------
 
-    def _budget(self, compression: float, budget_bytes: int | None) -> int:
-        """Bytes that rows may take with their scales. Raises ValueError."""
+    @abstractmethod
+    def _count_rows(self, budget: int | None) -> int:
+        """Rows of the table under a ceiling in bytes; None where there is none. Raises ValueError."""
+
+    @abstractmethod
+    def reset_parameters(self, bound: float | None = None) -> None:
+        """Draw all rows anew, so that vectors are uniform in ±bound: sqrt(1 / E) unless given."""
+
+    def _budget(self, compression: float, budget_bytes: int | None) -> int | None:
+        """Bytes that rows may take with their scales; None for compression 1. Raises ValueError."""
         if budget_bytes is not None:
             arguments.whole("budget_bytes", budget_bytes, 1)
             return int(budget_bytes)
         if not arguments.is_number(compression) or not 0 < compression <= 1:
             raise ValueError(f"compression is the fraction of the dense bytes kept, in (0, 1], not {compression!r}")
+        if compression == 1:  # rows of one or two dimensions are longer than in float32
+            return None
         return math.floor(compression * self._dense_bytes * (1 + 1e-12))  # 0.29 * 100 is 28.999999999999996
 
     @property

@@ -1,0 +1,9 @@
+"""All tables of a model under one budget in bytes: each field gets the kind of rows that its lookups pay for.
+
+From outside: allocation, compressed_embedding_bag, lookup_counts.
+"""
+
+from bench_engine.kernels.budget.compressed_embedding_bag import CompressedEmbeddingBag
+from bench_engine.kernels.budget.lookup_counts import LookupCounts
+
+__all__ = ["CompressedEmbeddingBag", "LookupCounts"]

@@ -1,0 +1,251 @@
+"""CompressedEmbeddingBag: the tables of all fields of a model under one budget in bytes."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench_engine.kernels.bags import Bags, EmbeddingBagMethod, as_bags, check_bags, initial_bound, pool
+from bench_engine.kernels.budget import allocation
+from bench_engine.kernels.budget.allocation import FieldPlan, Prices, Rule
+from bench_engine.kernels.budget.lookup_counts import LookupCounts, checked_fields
+from bench_engine.kernels.fiited import arguments
+from bench_engine.kernels.quantized import (
+    QuantizedEmbeddingBag,
+    QuantizedOptimizer,
+    QuantizedQuotientRemainderEmbeddingBag,
+)
+from bench_engine.kernels.quantized.quantized_table import QuantizedTable
+
+_NOWHERE = -(2**31)  # shift of a field that has no such rows: sums with ids stay below 0
+_SHIFTS = 3  # numbers that are kept for each field
+
+
+class FieldReport(NamedTuple):
+    """What a field got: its kind, ids with rows of their own, its bytes (of shared rows its share), and why."""
+
+    field: int
+    rows: int
+    lookups: int
+    distinct: int
+    kind: str
+    own_rows: int
+    bytes: int
+    why: str
+
+
+class CompressedEmbeddingBag(EmbeddingBagMethod):
+    """Embedding bags of several fields whose rows, all in int8, take no more bytes together than the budget.
+
+    Each field gets what its lookups pay for (see bench_engine.kernels.budget.allocation): a row for each id; quotient
+    and remainder rows that all such fields share; or zeros, but for the most frequent ids, which have rows of their
+    own. What is decided at the start stays. Train it with a `QuantizedOptimizer`.
+
+    Args:
+        fields: rows of each field, 2^31 together at most.
+        embedding_dim: dimension D.
+        budget_mb: ceiling in MB (1e6 bytes) of all that the table holds: rows, scales, index and what is kept of each
+            field. Bytes that no id would pay for are not spent.
+        counts: LookupCounts over some of the stream that it will be trained on, or lookups (sum of fields,) of each
+            row.
+        mode: sum, mean or max.
+        seed: of the rounding; drawn from torch's generator unless given.
+        rule: other constants of the allocation.
+
+    Rows start uniform in ±sqrt(1 / E) with all fields' E. Raises ValueError, also for a budget below a row for each
+    field or above the dense float32 bytes, TypeError, and KernelsNotBuiltError.
+    """
+
+    def __init__(
+        self,
+        fields: Sequence[int],
+        embedding_dim: int,
+        budget_mb: float,
+        *,
+        counts: LookupCounts | Tensor,
+        mode: str = "sum",
+        seed: int | None = None,
+        rule: Rule | None = None,
+    ) -> None:
+        for rows in checked_fields(fields):
+            arguments.whole("rows of a field", rows, 1, 2**31 - 1)
+        super().__init__(sum(fields), embedding_dim, mode)
+        arguments.whole("rows of all fields", self.num_embeddings, 1, 2**31 - 1)
+        self.fields = tuple(map(int, fields))
+        found = counts if isinstance(counts, LookupCounts) else LookupCounts.of(self.fields, counts)
+        if found.fields != self.fields:
+            raise ValueError(f"counts are of fields of {found.fields} rows, not {self.fields}")
+        self.budget_bytes = self._checked_budget(budget_mb)
+        prices = Prices(self.embedding_dim + 2, 4)
+        made = allocation.allocate(found, self.budget_bytes - self._fixed_bytes, prices, rule)
+        self.plans = made.fields
+        self._seen = [(found.lookups(f), found.distinct(f)) for f in range(len(self.fields))]
+        self._lay_out(made.fields, made.shared_bytes, seed)
+
+    def _checked_budget(self, budget_mb: float) -> int:
+        if not arguments.is_number(budget_mb) or not math.isfinite(budget_mb):
+            raise ValueError(f"budget_mb must be a number of MB, not {budget_mb!r}")
+        dense = self.num_embeddings * self.embedding_dim * 4
+        least = self._fixed_bytes + len(self.fields) * (self.embedding_dim + 6)
+        budget = math.floor(budget_mb * 1e6 * (1 + 1e-12))
+        if budget < least:
+            raise ValueError(
+                f"{budget} bytes do not hold a row for each of {len(self.fields)} fields: "
+                f"the least is budget_mb={least / 1e6}"
+            )
+        if budget > dense:
+            raise ValueError(
+                f"{budget} bytes are more than a dense float32 table takes: at most budget_mb={dense / 1e6}"
+            )
+        return budget
+
+    @property
+    def _fixed_bytes(self) -> int:
+        return 4 * _SHIFTS * len(self.fields)
+
+    def _lay_out(self, plans: Sequence[FieldPlan], shared_bytes: int, seed: int | None) -> None:
+        """Make the tables, and for each field the numbers that lead from an id to its rows there."""
+        starts = np.cumsum([0, *self.fields])
+        rows, shared = 0, 0
+        shifts = np.full((_SHIFTS, len(plans)), _NOWHERE)
+        shifts[0] = starts[1:]
+        for f, plan in enumerate(plans):
+            if plan.kind == "whole":
+                shifts[1, f], rows = rows - starts[f], rows + self.fields[f]
+            elif plan.kind == "shared":
+                shifts[2, f], shared = shared - starts[f], shared + self.fields[f]
+        self._whole = rows
+        live = np.concatenate([plan.own + start for plan, start in zip(plans, starts[:-1], strict=True)])
+        self.shifts: Tensor
+        self.live: Tensor
+        self.register_buffer("shifts", torch.from_numpy(shifts.astype(np.int32)))
+        self.register_buffer("live", torch.from_numpy(live.astype(np.int32)))
+        rows, bound = rows + len(live), initial_bound(self.num_embeddings)
+        self.own: QuantizedEmbeddingBag | None = None
+        self.shared: QuantizedQuotientRemainderEmbeddingBag | None = None
+        if rows:
+            self.own = QuantizedEmbeddingBag(rows, self.embedding_dim, seed=seed)
+            self.own.reset_parameters(bound)
+        if shared:
+            self.shared = QuantizedQuotientRemainderEmbeddingBag(
+                shared, self.embedding_dim, budget_bytes=shared_bytes, seed=seed
+            )
+            self.shared.reset_parameters(bound)
+
+    # -- looking up ------------------------------------------------------------------------------------------------
+
+    def forward(self, input: Any, offsets: Any = None) -> Any:
+        """Pool the vectors of each bag.
+
+        Args:
+            input: ids (B, L), or (N,) with offsets, numbered through: those of the second field follow the last of the
+                first; int32 or int64. Or a list with one of these for each field, each numbered from 0 on.
+            offsets: (B,) where each bag starts; or a list of these (None for fields without).
+
+        Returns:
+            (B, D) float32, zeros for an empty bag; for a list of inputs a list of these.
+
+        Raises IndexError naming an id out of range and its position, ValueError and TypeError.
+        """
+        if not isinstance(input, list | tuple):
+            return self._pooled(as_bags(input, offsets))
+        inputs, starts = arguments.per_table(input, offsets, len(self.fields))
+        outputs, first = [], 0
+        for rows, ids, start in zip(self.fields, inputs, starts or [None] * len(inputs), strict=True):
+            bags = as_bags(ids, start)
+            check_bags(bags, rows)
+            outputs.append(self._pooled(Bags(bags.ids.long() + first, bags.offsets, bags.bag_size)))
+            first += rows
+        return outputs
+
+    def _pooled(self, bags: Bags) -> Tensor:
+        check_bags(bags, self.num_embeddings)
+        vectors = self.vectors(bags.ids)
+        return vectors if bags.bag_size == 1 else pool(vectors, bags, self.mode)
+
+    def vectors(self, ids: Tensor) -> Tensor:
+        """The vectors (N, D) of ids (N,) in range; their gradients are for the optimizer's step."""
+        ids = ids.long()
+        ends, to_own, to_shared = self.shifts
+        field = torch.bucketize(ids.int(), ends, right=True)
+        rows = ids + to_own[field]
+        if len(self.live):
+            place = torch.searchsorted(self.live, ids.int()).clamp_max_(len(self.live) - 1)
+            rows = torch.where(self.live[place] == ids, place + self._whole, rows)
+        found = torch.zeros(len(ids), self.embedding_dim)
+        if self.own is not None:
+            found = _with(found, self.own, rows, rows >= 0)
+        if self.shared is not None:
+            shared = ids + to_shared[field]
+            found = _with(found, self.shared, shared, (shared >= 0) & (rows < 0))
+        return found
+
+    # -- what it says of itself ------------------------------------------------------------------------------------
+
+    def explain(self) -> list[FieldReport]:
+        """What each field got and why, in their order."""
+        rows = self.embedding_dim + 2
+        ids = sum(n for n, plan in zip(self.fields, self.plans, strict=True) if plan.kind == "shared")
+        reports = []
+        for f, (size, plan, (lookups, distinct)) in enumerate(zip(self.fields, self.plans, self._seen, strict=True)):
+            own = size if plan.kind == "whole" else len(plan.own)
+            taken = own * rows + len(plan.own) * 4
+            if plan.kind == "shared" and self.shared is not None:
+                taken += round(self.shared.memory_bytes() * size / ids)
+            each = lookups / distinct if distinct else 0.0
+            reports.append(FieldReport(f, size, lookups, round(distinct), plan.kind, own, taken, _why(plan, own, each)))
+        return reports
+
+    def memory_bytes(self) -> int:
+        """Bytes of the rows with their scales, of the index, and of what is kept of each field."""
+        return sum(table.memory_bytes() for table in self._tables()) + self.live.nbytes + self.shifts.nbytes
+
+    def metadata_bytes(self) -> int:
+        """Bytes of them that are no weights."""
+        return sum(table.metadata_bytes() for table in self._tables()) + self.live.nbytes + self.shifts.nbytes
+
+    def training_optimizer(self, lr: float, eps: float) -> torch.optim.Optimizer:
+        """Row-wise Adagrad."""
+        return QuantizedOptimizer(self, "rowwise_adagrad", lr=lr, eps=eps)
+
+    def optimizer_bytes(self, optimizer: torch.optim.Optimizer) -> int:
+        """Bytes of the slots, one a row."""
+        return sum(table.optimizer_bytes(optimizer) for table in self._tables())
+
+    def _tables(self) -> list[QuantizedTable]:
+        return [table for table in (self.own, self.shared) if table is not None]
+
+    # -- state -----------------------------------------------------------------------------------------------------
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """What the rows are for."""
+        return {"fields": self.fields, "kinds": tuple(plan.kind for plan in self.plans)}
+
+    def set_extra_state(self, state: Mapping[str, Any]) -> None:
+        """Raises ValueError where fields or their kinds are others."""
+        own = self.get_extra_state()
+        for name in ("fields", "kinds"):
+            if state[name] != own[name]:
+                raise ValueError(f"the table was saved with {name} {state[name]}, and this one has {own[name]}")
+
+    def extra_repr(self) -> str:
+        """Fields, dimension and bytes."""
+        return f"{list(self.fields)}, {self.embedding_dim}, mode={self.mode!r}, {self.memory_bytes()} bytes"
+
+
+def _with(found: Tensor, table: QuantizedTable, rows: Tensor, taken: Tensor) -> Tensor:
+    """`found` (N, D) with a table's vectors of `rows` in the places of `taken`."""
+    places = taken.nonzero().squeeze(1)
+    return found.index_copy(0, places, table(rows[places].unsqueeze(1)))
+
+
+def _why(plan: FieldPlan, own: int, each: float) -> str:
+    told = f"{each:.3g} lookups for each id that occurs"
+    if plan.kind == "whole":
+        return f"{told}: worth a row for every id"
+    if plan.kind == "shared":
+        return f"{told}: worth learning, not worth a row for every id"
+    return f"{told}: {own} frequent ids have rows of their own, and rare ones are zeros"
