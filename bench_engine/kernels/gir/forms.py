@@ -81,6 +81,25 @@ def buffers(body: Iterable[Statement], wanted: str) -> dict[str, list[Instr]]:
     return found
 
 
+def grid_of(nest: Loop) -> list[Loop]:
+    """The par loops that a nest begins with."""
+    chain, body = [nest], nest.body
+    while len(body) == 1 and isinstance(body[0], Loop) and body[0].kind == "par":
+        chain.append(body[0])
+        body = body[0].body
+    return chain
+
+
+def shared_axes(arounds: list[tuple[Loop, ...]]) -> tuple[str, ...]:
+    """The par loops, outermost first, that are around all uses, given the loops around each."""
+    shared: list[str] = []
+    for level in zip(*arounds, strict=False):
+        if len({loop.axis for loop in level}) > 1 or level[0].kind != "par":
+            break
+        shared.append(level[0].axis)
+    return tuple(shared)
+
+
 class Ranges:
     """How large axes and integer values of a kernel become."""
 
