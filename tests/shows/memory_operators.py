@@ -38,14 +38,14 @@ def hashed_bag(ids: Tensor, table: Tensor) -> Tensor:
     return F.embedding_bag((ids * 2654435761 + 97) % table.shape[0], table, mode="sum")
 
 
-def operators() -> dict[str, tuple[Callable, list[Tensor]]]:
-    """Each with its inputs."""
+def operators(rows: int = 2048) -> dict[str, tuple[Callable, list[Tensor]]]:
+    """Each with its inputs, whose sizes grow with `rows`."""
     torch.manual_seed(0)
-    wide, vector = torch.randn(2048, 832), torch.randn(832)
-    ids = [torch.randint(0, 10_000, (512, 10)) for _ in range(26)]
+    wide, vector = torch.randn(rows, 832), torch.randn(832)
+    ids = [torch.randint(0, 10_000, (rows // 4, 10)) for _ in range(26)]
     tables = [torch.randn(10_000, 16) for _ in range(26)]
     pairs = torch.tril_indices(27, 27, -1)
-    flat = torch.randn(1_000_000)
+    flat, side = torch.randn(1_000_000 * rows // 2048), math.isqrt(2048 * rows)
     return {
         "softmax": (lambda x: x.softmax(-1), [wide]),
         "log_softmax": (lambda x: x.log_softmax(-1), [wide]),
@@ -55,11 +55,11 @@ def operators() -> dict[str, tuple[Callable, list[Tensor]]]:
         "swiglu": (lambda x, y: F.silu(x) * y, [wide, wide.flip(0)]),
         "sigmoid_chain": (lambda x: torch.sigmoid(torch.sigmoid(x) * 2 - 1) * x, [flat]),
         "sigmoid_bce": (F.binary_cross_entropy_with_logits, [flat, flat.sigmoid()]),
-        "transpose_add": (lambda x, y: x + y.t(), [torch.randn(2048, 2048), torch.randn(2048, 2048)]),
-        "concat": (lambda *parts: torch.cat(parts, 1), [torch.randn(2048, 16) for _ in range(26)]),
+        "transpose_add": (lambda x, y: x + y.t(), [torch.randn(side, side), torch.randn(side, side)]),
+        "concat": (lambda *parts: torch.cat(parts, 1), [torch.randn(rows, 16) for _ in range(26)]),
         "bags_concat": (bags, [*ids, *tables]),
-        "interaction": (interaction, [torch.randn(512, 27, 32), *pairs]),
-        "hashed_bag": (hashed_bag, [torch.randint(0, 1_000_000, (2048, 10)), torch.randn(100_000, 16)]),
+        "interaction": (interaction, [torch.randn(rows // 4, 27, 32), *pairs]),
+        "hashed_bag": (hashed_bag, [torch.randint(0, 1_000_000, (rows, 10)), torch.randn(100_000, 16)]),
     }
 
 

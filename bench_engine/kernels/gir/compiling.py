@@ -45,8 +45,9 @@ def compile_graph(module: fx.GraphModule) -> Graph:
         (node,) = module.graph.find_nodes(op="call_module", target=name)
         original_part = cast(fx.GraphModule, module.get_submodule(name))
         try:
-            kernel = to_kernel(original_part, [arg.meta["val"] for arg in node.args], name)
-            found.regions[name] = Region(original_part, kernel)
+            given = [arg.meta["val"] for arg in node.args]
+            device = next((value.device.type for value in given if isinstance(value, Tensor)), "cpu")
+            found.regions[name] = Region(original_part, to_kernel(original_part, given, name), device)
         except (UnsupportedError, GirError) as error:
             found.left.append(f"{name} {_FAILED}: {error}")
             continue
@@ -91,7 +92,7 @@ if "gir" not in torch._dynamo.list_backends(exclude_tags=()):  # where the packa
 class Compiled:
     """A function or module that enters its regions without torch's own machinery.
 
-    Inputs are those of `fn`, tensors on the CPU. The batch size, which is the first dimension of the first input and of
+    Inputs are those of `fn`, tensors on the CPU or on one GPU. The batch size, which is the first dimension of the first input and of
     all inputs where that has the same size, may vary from call to call; a new type, rank or other size is captured once
     more. Parameters are those that `fn` held when it was captured. Where a gradient would be recorded, something is no
     tensor, or cannot be captured, `fn` itself is called.
@@ -108,7 +109,7 @@ class Compiled:
         if torch.is_grad_enabled() and self._needs_gradient(args):
             return self.fn(*args)
         try:
-            seen: list[Any] = [(arg.shape, arg.stride(), arg.dtype, arg.is_cpu, type(arg)) for arg in args]
+            seen: list[Any] = [(arg.shape, arg.stride(), arg.dtype, arg.device, type(arg)) for arg in args]
         except AttributeError:  # a number, a list or None among the arguments
             return self.fn(*args)
         seen.append(getattr(self.fn, "training", False))
@@ -178,7 +179,7 @@ def _kind(args: Sequence[Any], varies: bool) -> Any:
     batch = _batch(args) if varies else -1
     shapes = [tuple(arg.shape) for arg in args]
     kept = [(None, *shape[1:]) if batch > 1 and shape[:1] == (batch,) else shape for shape in shapes]
-    said = [(shape, arg.stride(), arg.dtype, arg.device.type) for shape, arg in zip(kept, args, strict=True)]
+    said = [(shape, arg.stride(), arg.dtype, arg.device) for shape, arg in zip(kept, args, strict=True)]
     return (batch > 1, *said)
 
 

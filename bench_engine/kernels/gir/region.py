@@ -3,7 +3,6 @@
 The first call of each bucket of batch sizes decides: from the cache, or by measuring candidates on that call's inputs.
 """
 
-import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,23 +13,11 @@ import torch
 from torch import Tensor
 
 from bench_engine.kernels.gir import toolchain
-from bench_engine.kernels.gir.codegen import function, unit
-from bench_engine.kernels.gir.cost import caches, machine
 from bench_engine.kernels.gir.ir import Buffer, GirError, Kernel
 from bench_engine.kernels.gir.text import parse, to_text
 from bench_engine.kernels.gir.traffic import traffic
-from bench_engine.kernels.gir.tuning import Candidate, candidates, measure
+from bench_engine.kernels.gir.tuning import BACKENDS, Candidate
 from bench_engine.kernels.native.extension import CompileError, CompilerMissingError
-
-_forked = False
-
-
-def _after_fork() -> None:
-    global _forked
-    _forked = True
-
-
-os.register_at_fork(after_in_child=_after_fork)  # OpenMP's threads do not survive a fork: a child uses one
 
 
 @dataclass
@@ -62,9 +49,10 @@ class Region:
     Raises UnsupportedError for a kernel whose text cannot say a size.
     """
 
-    def __init__(self, original: Callable[..., Any], kernel: Kernel) -> None:
+    def __init__(self, original: Callable[..., Any], kernel: Kernel, device: str = "cpu") -> None:
         self.original = original
         self.kernel = kernel
+        self.backend = BACKENDS[device]
         self.text = to_text(kernel)
         self.decisions: dict[tuple[int, int], Decision] = {}
         self._checked: dict[tuple[int, int], Callable[..., Any]] = {}
@@ -93,7 +81,7 @@ class Region:
         tensors = [arg for arg in args if isinstance(arg, Tensor)]
         if not self._fit(tensors, batch):
             return self.original
-        threads = 1 if _forked else torch.get_num_threads()
+        threads = toolchain.threads(torch.get_num_threads())
         place = (bucket_of(batch), threads)
         if place not in self.decisions:
             self.decisions[place] = self._decide(batch, threads, args)
@@ -105,17 +93,19 @@ class Region:
     def _fit(self, tensors: Sequence[Tensor], batch: int) -> bool:
         """Whether the inputs are as the kernel was made for, and no size is 0."""
         inputs = self.kernel.named("input")
-        if len(inputs) != len(tensors) or batch < 1:
+        if not tensors or len(inputs) != len(tensors) or batch < 1:
+            return False
+        if len({tensor.device for tensor in tensors}) > 1 or tensors[0].device.type != self.backend.device:
             return False
         return all(_fits(buffer, tensor, batch) for buffer, tensor in zip(inputs, tensors, strict=True))
 
     def _decide(self, batch: int, threads: int, args: Sequence[Any]) -> Decision:
         bucket = bucket_of(batch)
-        name = toolchain.key(self.text, bucket, threads)
         try:
+            name = toolchain.key(self.text, bucket, self.backend.language, self.backend.key(threads))
             kept = toolchain.find(name)
             return self._replayed(*kept) if kept else self._tuned(name, batch, threads, args)
-        except (CompileError, CompilerMissingError, GirError, OSError, AttributeError, KeyError) as error:
+        except (CompileError, CompilerMissingError, GirError, OSError, AttributeError, KeyError, ImportError) as error:
             reason = str(error).splitlines()[0]
             return Decision(bucket, threads, None, reason, batch)
 
@@ -126,21 +116,20 @@ class Region:
         )  # fmt: skip
         if decision.winner is not None:
             decision.kernel = parse(said["kernel"])
-            (compiled,) = toolchain.load(folder / "kernels.so", [decision.kernel.name])
+            (compiled,) = self.backend.load([decision.kernel], folder)
             decision.call = self.caller(decision.kernel, compiled, decision.threads)
         return decision
 
     def _tuned(self, name: str, batch: int, threads: int, args: Sequence[Any]) -> Decision:
         """Compiles the best candidates, measures them beside the original, and keeps what is found."""
-        width = toolchain.vector_width()
-        found = candidates(self.kernel, batch, threads, width, machine(threads))
+        found = self.backend.candidates(self.kernel, batch, threads)
         with toolchain.one_at_a_time(), tempfile.TemporaryDirectory() as folder:
             if kept := toolchain.find(name):  # another process has measured meanwhile
                 return self._replayed(*kept)
             library = Path(folder) / "kernels.so"
-            toolchain.compile_unit(unit([c.kernel for c in found], width), library)
-            compiled = toolchain.load(library, [c.kernel.name for c in found])
+            compiled = self.backend.build([c.kernel for c in found], Path(folder))
             callers = [self.caller(c.kernel, f, threads) for c, f in zip(found, compiled, strict=True)]
+            measure = self.backend.measure
             times = measure([*(lambda call=call: call(*args) for call in [*callers, self.original])])
             best = min(range(len(found)), key=lambda n: times[n])
             last = measure([lambda: callers[best](*args), lambda: self.original(*args)])  # the two alone
@@ -149,7 +138,7 @@ class Region:
             said = {key: value for key, value in decision.__dict__.items() if key not in ("kernel", "call", "reason")}
             if decision.kernel is not None:
                 said["kernel"] = to_text(decision.kernel)
-            toolchain.keep(name, said, library if decision.winner is not None else None)
+            toolchain.keep(name, said, library if decision.winner is not None and library.exists() else None)
         return decision
 
     def _decision(
@@ -170,19 +159,21 @@ class Region:
     def caller(self, kernel: Kernel, compiled: toolchain.Function, threads: int) -> Callable[..., Any]:
         """What allocates the outputs and calls a compiled function on them."""
         outputs = kernel.named("output")
-        made = [*outputs, *(buffer for buffer in kernel.named("temp") if buffer.place == "memory")]
+        made = [*outputs, *self.backend.scratch(kernel, compiled)]
+        run = self.backend.bound(compiled, threads)
         original, count, batch_of = self.original, len(outputs), self.batch_of
         several = _returns_tuple(original)
         fixed = None if self._batch is not None else [_layout(buffer, 1) for buffer in made]
 
         def call(*args: Any) -> Any:
             batch = 1 if fixed else batch_of(args)
+            tensors = [arg for arg in args if isinstance(arg, Tensor)]
+            device = tensors[0].device
             own = [
-                torch.empty_strided(shape, strides, dtype=dtype)
+                torch.empty_strided(shape, strides, dtype=dtype, device=device)
                 for shape, strides, dtype in fixed or [_layout(buffer, batch) for buffer in made]
             ]
-            tensors = [arg for arg in args if isinstance(arg, Tensor)]
-            if compiled(toolchain.pointers(tensors + own), batch, 1 if _forked else threads):
+            if run(tensors + own, batch):
                 return original(*args)  # which raises torch's own error for the index
             return tuple(own[:count]) if several else own[0]
 
@@ -193,14 +184,16 @@ class Region:
         return "\n".join(self._reported(decision) for decision in self.decisions.values())
 
     def _reported(self, decision: Decision) -> str:
-        before = traffic(self.kernel, decision.batch, caches())
+        caches = self.backend.caches()
+        before = traffic(self.kernel, decision.batch, caches)
+        on = f"{decision.threads} threads" if self.backend.device == "cpu" else self.backend.device
         lines = [
-            f"bucket {decision.bucket} (batch {decision.batch}), {decision.threads} threads: "
+            f"bucket {decision.bucket} (batch {decision.batch}), {on}, {self.backend.language}: "
             f"{decision.winner or 'original'}, {decision.reason}",
             "bytes before: " + _bytes(before),
         ]
         if decision.kernel is not None:
-            lines.append("bytes after:  " + _bytes(traffic(decision.kernel, decision.batch, caches())))
+            lines.append("bytes after:  " + _bytes(traffic(decision.kernel, decision.batch, caches)))
         if decision.tried:
             lines.append(f"original: {decision.original_us:.1f} µs")
         lines += [
@@ -208,7 +201,7 @@ class Region:
             for t in decision.tried
         ]
         if decision.kernel is not None:
-            lines += ["", to_text(decision.kernel), function(decision.kernel)]
+            lines += ["", to_text(decision.kernel), self.backend.source(decision.kernel)]
         return "\n".join(lines)
 
 
@@ -226,7 +219,7 @@ def _layout(buffer: Buffer, batch: int) -> tuple[tuple[int, ...], tuple[int, ...
 
 def _fits(buffer: Buffer, tensor: Tensor, batch: int) -> bool:
     shape, strides, dtype = _layout(buffer, batch)
-    plain = type(tensor) in (Tensor, torch.nn.Parameter) and tensor.device.type == "cpu"
+    plain = type(tensor) in (Tensor, torch.nn.Parameter)
     if not plain or tensor.dtype != dtype or tuple(tensor.shape) != shape or 0 in shape:
         return False
     matters = [(own, wanted) for own, wanted, size in zip(tensor.stride(), strides, shape, strict=True) if size > 1]

@@ -25,9 +25,9 @@ from bench_engine.kernels.gir.ir import (
 
 _TYPICAL_BATCH = 64
 _STAGED_BYTES = 16 * 1024
-# On a GPU: elements of a row that is computed as a whole, iterations that are written out, and how wide a block of a
+# On a GPU: elements of a row that is computed as a whole, instructions that are written out, and how wide a block of a
 # grid gets where its programs have loops; a reduction of as many elements to few rows is made in parts.
-_LONGEST_ROW, _WRITTEN_OUT, _GRID_ROW = 16384, 16, 64
+_LONGEST_ROW, _WRITTEN_OUT, _GRID_ROW = 16384, 64, 64
 _FEW_ROWS, _LONG, _PARTS = 2048, 1 << 16, 128
 
 
@@ -274,12 +274,14 @@ def _in_blocks(nest: Loop, blocks: Blocks) -> Loop:
     chain = grid_of(nest)
     beside = _contiguous(nest)
     near = [loop for loop in chain if loop.axis in beside and loop.extent != ONE]
-    side = max(16, isqrt(blocks.elements) if len(near) > 1 else min(blocks.elements, _GRID_ROW))
+    side = max(16, _power_of_two(isqrt(blocks.elements)) if len(near) > 1 else min(blocks.elements, _GRID_ROW))
     inner_side = 1
     for loop in near if any(isinstance(s, Loop) for s in chain[-1].body) or len(near) > 1 else ():
-        inner_side *= min(_power_of_two(loop.extent.at(_TYPICAL_BATCH) if loop.extent.batch else loop.extent.const), side)
+        inner_side *= min(
+            _power_of_two(loop.extent.at(_TYPICAL_BATCH) if loop.extent.batch else loop.extent.const), side
+        )
     body = tuple(
-        _inner(s, max(1, blocks.elements // inner_side), blocks, beside) if isinstance(s, Loop) else s
+        _inner(s, max(1, blocks.elements // inner_side), blocks, beside, inner_side) if isinstance(s, Loop) else s
         for s in chain[-1].body
     )
     room = max(1, blocks.elements // max((_footprint(s) for s in body if isinstance(s, Loop)), default=1))
@@ -295,16 +297,22 @@ def _in_blocks(nest: Loop, blocks: Blocks) -> Loop:
     return blocked_nest
 
 
-def _inner(loop: Loop, room: int, blocks: Blocks, beside: set[str]) -> Loop:
+def _inner(loop: Loop, room: int, blocks: Blocks, beside: set[str], within: int = 1) -> Loop:
+    """A loop of a program: whole where that is wanted and fits, else in steps; written out where it is short."""
     known = not loop.extent.batch and loop.kind != "ragged"
     holds = any(isinstance(s, Loop) for s in loop.body)
-    vec = min(_power_of_two(loop.extent.const), _LONGEST_ROW if blocks.whole and not holds else room) if known else room
-    scattered = any(i.op == "gather" for i, _ in instructions(loop.body)) and loop.kind != "par"
-    if scattered or (known and loop.kind == "reduce" and loop.axis not in beside and loop.extent.const <= _WRITTEN_OUT):
+    apart = loop.kind != "par" and (
+        loop.axis not in beside or any(i.op == "gather" for i, _ in instructions(loop.body))
+    )
+    whole = blocks.whole and not holds and known
+    vec = min(_power_of_two(loop.extent.const), max(1, _LONGEST_ROW // within) if whole else room) if known else room
+    if apart and (not whole or vec * within > 4 * blocks.elements) and (known or loop.kind == "ragged"):
         vec = 1
-    body = tuple(_inner(s, max(1, room // vec), blocks, beside) if isinstance(s, Loop) else s for s in loop.body)
-    written_out = vec == 1 and known and 1 < loop.extent.const <= _WRITTEN_OUT
-    return replace(loop, vec=vec, unroll=2 if written_out else 1, body=body)
+    body = tuple(
+        _inner(s, max(1, room // vec), blocks, beside, within * vec) if isinstance(s, Loop) else s for s in loop.body
+    )
+    short = vec == 1 and known and 1 < loop.extent.const and loop.extent.const * len(loop.body) <= _WRITTEN_OUT
+    return replace(loop, vec=vec, unroll=2 if short else 1, body=body)
 
 
 def _footprint(loop: Loop) -> int:

@@ -44,7 +44,10 @@ def function(kernel: Kernel) -> str:
         f"@triton.jit\ndef {nest.name}({', '.join([*arguments[id(nest)], 'batch', 'WIDE: tl.constexpr'])}):\n"
         for nest in nests
     ]
-    return "\n\n".join([*(head + "\n".join(nest.lines) + "\n" for head, nest in zip(heads, nests)), "\n".join(lines)]) + "\n"
+    return (
+        "\n\n".join([*(head + "\n".join(nest.lines) + "\n" for head, nest in zip(heads, nests)), "\n".join(lines)])
+        + "\n"
+    )
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,9 @@ class _Nest(Printer):
         """How many blocks a loop of the grid has."""
         if not loop.extent.batch:
             return str(-(-loop.extent.const // loop.vec))
-        return self.size(loop.extent) if loop.vec == 1 else f"(({self.size(loop.extent)} + {loop.vec - 1}) // {loop.vec})"
+        return (
+            self.size(loop.extent) if loop.vec == 1 else f"(({self.size(loop.extent)} + {loop.vec - 1}) // {loop.vec})"
+        )
 
     def enter(self, loop: Loop, begin: str) -> None:
         """One more dimension: the axis is a range from `begin`."""
@@ -274,7 +279,9 @@ class _Nest(Printer):
 
     def address(self, address: Address) -> str:
         """The offset of an element in its buffer; an axis of one iteration is left out."""
-        return super().address(address.substitute({n: Address() for n in address.variables() if self.env[n].text == "0"}))
+        return super().address(
+            address.substitute({n: Address() for n in address.variables() if self.env[n].text == "0"})
+        )
 
     def load(self, instr: Instr, rank: int, axes: frozenset[str]) -> _Value:
         buffer = self.kernel.index[str(instr.buffer)]

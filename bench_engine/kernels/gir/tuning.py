@@ -1,19 +1,36 @@
-"""The candidates for a kernel: variants of its GIR and strategies, ranked by the cost model; the best are measured."""
+"""The two back ends: what they try for a kernel, how they build it, call it and measure it.
 
+Candidates are variants of a kernel's GIR and strategies, ranked by the cost model; the best are measured.
+"""
+
+import linecache
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import util
 from itertools import product
+from pathlib import Path
+from typing import Any
 
-from bench_engine.kernels.gir.cost import Machine, predict
-from bench_engine.kernels.gir.ir import Kernel, instructions
+import torch
+from torch import Tensor
+
+from bench_engine.kernels.gir import codegen, toolchain, triton_codegen
+from bench_engine.kernels.gir.cost import Machine, caches, gpu, machine, predict, predict_on_gpu
+from bench_engine.kernels.gir.ir import Buffer, Kernel, UnsupportedError, instructions
 from bench_engine.kernels.gir.rewrites import online, optimize, recompute
-from bench_engine.kernels.gir.strategy import Strategy, schedule, tiles
+from bench_engine.kernels.gir.strategy import Blocks, Strategy, blocked, schedule, tiles
+from bench_engine.kernels.gir.traffic import Caches
+from bench_engine.kernels.native.extension import CompileError, CompilerMissingError
 
 MEASURED = 8  # candidates
 _BUDGET_S, _MOST_ROUNDS = 0.25, 60
 _STREAMED = 4  # times the L2 cache that outputs must hold
+# Elements and warps of a block, so that a thread has 4 to 32 elements.
+_BLOCKS = ((256, 1), (256, 2), (512, 1), (512, 2), (512, 4), (1024, 2), (1024, 4), (1024, 8), (2048, 2), (2048, 4),
+           (2048, 8), (4096, 4), (4096, 8), (4096, 16), (8192, 8), (8192, 16))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -25,10 +42,112 @@ class Candidate:
     predicted_us: float
 
 
+class Cpp:
+    """Kernels of C++ for tensors on the CPU."""
+
+    device, language = "cpu", "C++"
+    source = staticmethod(codegen.function)
+
+    def key(self, threads: int) -> str:
+        """What kept decisions depend on, beside what all do."""
+        return str(threads)
+
+    def caches(self) -> Caches:
+        """Those of a core."""
+        return caches()
+
+    def candidates(self, kernel: Kernel, batch: int, threads: int) -> list[Candidate]:
+        """The most promising, best first. Raises CompileError and CompilerMissingError."""
+        return candidates(kernel, batch, threads, toolchain.vector_width(), machine(threads))
+
+    def build(self, kernels: Sequence[Kernel], folder: Path) -> list[Callable[..., Any]]:
+        """The functions of kernels, and kernels.so in the folder. Raises CompileError and CompilerMissingError."""
+        toolchain.compile_unit(codegen.unit(kernels, toolchain.vector_width()), folder / "kernels.so")
+        return self.load(kernels, folder)
+
+    def load(self, kernels: Sequence[Kernel], folder: Path) -> list[Callable[..., Any]]:
+        """The functions of kernels that were built in a folder. Raises OSError and AttributeError."""
+        return toolchain.load(folder / "kernels.so", [kernel.name for kernel in kernels])
+
+    def scratch(self, kernel: Kernel, function: Callable[..., Any]) -> list[Buffer]:
+        """The temps that a function takes after the outputs."""
+        return [buffer for buffer in kernel.named("temp") if buffer.place == "memory"]
+
+    def bound(self, function: Callable[..., Any], threads: int) -> Callable[[list[Tensor], int], object]:
+        """What calls a function with tensors and a batch size; true where an index was out of range."""
+        return lambda tensors, batch: function(toolchain.pointers(tensors), batch, toolchain.threads(threads))
+
+    def measure(self, calls: Sequence[Callable[[], object]]) -> list[float]:
+        """Microseconds of each call."""
+        return measure(calls)
+
+
+class Triton(Cpp):
+    """Kernels of Triton for tensors on a GPU."""
+
+    device, language = "cuda", "Triton"
+    source = staticmethod(triton_codegen.function)
+
+    def key(self, threads: int) -> str:
+        import triton
+
+        return f"{torch.cuda.get_device_name() if torch.cuda.is_available() else 'interpreter'} {triton.__version__}"
+
+    def caches(self) -> Caches:
+        return gpu().caches
+
+    def candidates(self, kernel: Kernel, batch: int, threads: int) -> list[Candidate]:
+        if util.find_spec("triton") is None:
+            raise CompilerMissingError("triton is not installed: kernels for a GPU need it.")
+        found: dict[Kernel, Candidate] = {}
+        for (variant, body), whole, (elements, warps) in product(_variants(kernel).items(), (True, False), _BLOCKS):
+            try:
+                scheduled = blocked(body, Blocks(elements, warps, whole), batch)
+            except UnsupportedError:
+                continue
+            said = f"{variant} block {elements} warps {warps}" + (" whole" if whole else "")
+            predicted = predict_on_gpu(scheduled, batch, gpu())
+            found.setdefault(scheduled, Candidate(said, scheduled, predicted))
+        return [
+            replace(c, kernel=replace(c.kernel, name=f"{kernel.name}_{c.name}".replace(" ", "_")))
+            for c in _best(found.values())
+        ]
+
+    def build(self, kernels: Sequence[Kernel], folder: Path) -> list[Callable[..., Any]]:
+        return self.load(kernels, folder)
+
+    def load(self, kernels: Sequence[Kernel], folder: Path) -> list[Callable[..., Any]]:
+        source = triton_codegen.unit(kernels)
+        name = f"<gir {kernels[0].name} {hash(source):x}>"
+        linecache.cache[name] = len(source), None, source.splitlines(True), name  # where Triton reads it
+        module: dict[str, Any] = {"__name__": name}
+        exec(compile(source, name, "exec"), module)
+        return [module[kernel.name] for kernel in kernels]
+
+    def scratch(self, kernel: Kernel, function: Callable[..., Any]) -> list[Buffer]:
+        return [kernel.index[name] for name in function.scratch]  # type: ignore[attr-defined]
+
+    def bound(self, function: Callable[..., Any], threads: int) -> Callable[[list[Tensor], int], object]:
+        def call(tensors: list[Tensor], batch: int) -> object:
+            if tensors[0].is_cuda and tensors[0].get_device() != torch.cuda.current_device():
+                with torch.cuda.device(tensors[0].device):
+                    return function(*tensors, batch)
+            return function(*tensors, batch)
+
+        return call
+
+    def measure(self, calls: Sequence[Callable[[], object]]) -> list[float]:
+        """Of the GPU, calls in a row; infinite for a call that fails, as one that takes more than a GPU has does."""
+        return measure_on_gpu(calls) if torch.cuda.is_available() else measure(calls)
+
+
+BACKENDS = {backend.device: backend for backend in (Cpp(), Triton())}
+
+
 def candidates(kernel: Kernel, batch: int, threads: int, width: int, on: Machine) -> list[Candidate]:
     """The most promising candidates, best first."""
     found: dict[Kernel, Candidate] = {}
-    for variant, body in _variants(kernel):
+    for variant, body in _variants(kernel).items():
         for strategy in _strategies(body, batch, threads, width, on):
             scheduled = schedule(body, strategy)
             if any(i.op == "sumexp" and around[-1].vec == 1 for i, around in instructions(scheduled.body)):
@@ -36,22 +155,25 @@ def candidates(kernel: Kernel, batch: int, threads: int, width: int, on: Machine
             said = f"{variant} unroll {strategy.unroll}" + (" stream" if strategy.stream else "")
             said += (f" tile {strategy.tile}" if strategy.tile > 1 else "") + f" grain {strategy.grain}"
             found.setdefault(scheduled, Candidate(said, scheduled, predict(scheduled, batch, threads, on)))
-    ranked = sorted(found.values(), key=lambda candidate: candidate.predicted_us)
-    firsts = {candidate.name.split()[0]: candidate for candidate in reversed(ranked)}.values()  # of each variant
+    return [
+        replace(c, kernel=replace(c.kernel, name=f"{kernel.name}_{n}")) for n, c in enumerate(_best(found.values()))
+    ]
+
+
+def _best(found: Iterable[Candidate]) -> list[Candidate]:
+    """Those to measure, the best of each variant among them."""
+    ranked = sorted(found, key=lambda candidate: candidate.predicted_us)
+    firsts = {candidate.name.split()[0]: candidate for candidate in reversed(ranked)}.values()
     best = sorted(ranked, key=lambda c: (not any(c is first for first in firsts), c.predicted_us))[:MEASURED]
-    best.sort(key=lambda candidate: candidate.predicted_us)
-    return [replace(c, kernel=replace(c.kernel, name=f"{kernel.name}_{n}")) for n, c in enumerate(best)]
+    return sorted(best, key=lambda candidate: candidate.predicted_us)
 
 
-def _variants(kernel: Kernel) -> Iterator[tuple[str, Kernel]]:
+@lru_cache(16)
+def _variants(kernel: Kernel) -> dict[str, Kernel]:
     stored = optimize(kernel)
-    yield "stored", stored
-    computed = optimize(stored, (recompute,))
-    if computed != stored:
-        yield "recomputed", optimize(computed)
-        one_pass = optimize(optimize(computed, (online,)))
-        if one_pass != optimize(computed):
-            yield "online", one_pass
+    computed = optimize(optimize(stored, (recompute,)))
+    one_pass = optimize(optimize(computed, (online,)))
+    return {name: k for k, name in {one_pass: "online", computed: "recomputed", stored: "stored"}.items()}
 
 
 def _strategies(kernel: Kernel, batch: int, threads: int, width: int, on: Machine) -> Iterator[Strategy]:
@@ -76,3 +198,32 @@ def measure(calls: Sequence[Callable[[], object]], budget_s: float = _BUDGET_S) 
             call()
             own.append((time.perf_counter_ns() - begin) / 1e3)
     return [statistics.quantiles(own, n=4)[0] for own in samples]
+
+
+def measure_on_gpu(calls: Sequence[Callable[[], object]], budget_s: float = _BUDGET_S, row: int = 10) -> list[float]:
+    """Lower quartile of the microseconds of a call between events around `row` of them; infinite for one that fails."""
+    samples: list[list[float]] = [[] for _ in calls]
+    works = [_works(call) for call in calls]
+    until = time.perf_counter() + budget_s
+    while len(max(samples, key=len)) < 5 or time.perf_counter() < until:
+        pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in calls]
+        for (begin, end), call, fine in zip(pairs, calls, works, strict=True):
+            begin.record()
+            for _ in range(row if fine else 0):
+                call()
+            end.record()
+        torch.cuda.synchronize()
+        for own, (begin, end), fine in zip(samples, pairs, works, strict=True):
+            own.append(begin.elapsed_time(end) * 1e3 / row if fine else float("inf"))
+    return [
+        statistics.quantiles(own, n=4)[0] if fine else float("inf") for own, fine in zip(samples, works, strict=True)
+    ]
+
+
+def _works(call: Callable[[], object]) -> bool:
+    try:
+        call()
+        torch.cuda.synchronize()
+    except Exception:
+        return False
+    return True

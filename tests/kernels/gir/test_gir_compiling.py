@@ -50,7 +50,7 @@ def always(monkeypatch: pytest.MonkeyPatch, kernel: bool) -> None:
     """Measuring that lets the kernels win, or the original."""
     real = tuning.measure
     monkeypatch.setattr(
-        "bench_engine.kernels.gir.region.measure",
+        "bench_engine.kernels.gir.tuning.measure",
         lambda calls: [t if kernel else 1e9 for t in real(calls, 0.01)[:-1]] + [1e8],
     )
 

@@ -1,0 +1,403 @@
+"""The compiler's Triton kernels on a GPU: checked against float64, and measured beside eager and Inductor in turns.
+
+    python -m tests.shows.triton_operators [--limit 150] [--out FOLDER] [--workers 8] [--device cuda|cpu]
+
+Worker processes first check every operator in several shapes and compile what will be measured; then this process
+measures, alone on the GPU. `GPU` times are of calls recorded in a CUDA graph, `call` times of calls from Python, the
+host included; both are medians of rounds in which all take turns. Ratios are rival / gir, with an interval for the
+median that holds in 19 of 20 cases. FOLDER/triton.json has everything. It ends within the limit of seconds, with what
+it has until then. `--device cpu` runs the kernels in Triton's interpreter, in tiny sizes, to try the script out.
+"""
+
+import argparse
+import json
+import math
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+BEGIN = time.monotonic()
+ROOT = Path(__file__).parents[2]
+ROWS = {"cuda": (4096, 32768, 512), "cpu": (8, 12, 16)}  # of the operators measured; what matters most first
+SHAPES = {"cuda": ((37, 45), (129, 1000), (5, 1), (1000, 64)), "cpu": ((5, 7),)}  # of the operators checked
+BLOCKS = {"cuda": ((1024, 4, True), (512, 4, False)), "cpu": ((64, 4, True), (16, 4, False))}
+TOLERANCE = 2e-5
+
+
+def environment(folder: Path, device: str) -> None:
+    """Caches of this run's own, set before anything is imported that reads them."""
+    os.environ.setdefault("TRITON_CACHE_DIR", str(folder / "triton"))
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder / "inductor"))
+    os.environ.setdefault("MIRROR_CACHE_DIR", str(folder / "mirror"))
+    if device == "cpu":
+        os.environ["TRITON_INTERPRET"] = "1"
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "kernels" / "gir")]
+
+
+def prepare(device: str) -> None:
+    """Shorter tuning, and on the CPU the interpreter in place of C++."""
+    from bench_engine.kernels.gir import tuning
+
+    tuning._BUDGET_S = 0.1
+    if device == "cpu":
+        interpreted = tuning.Triton()
+        interpreted.device = "cpu"
+        tuning.BACKENDS["cpu"] = interpreted
+        tuning.MEASURED, tuning._BUDGET_S = 2, 0.01
+
+
+def guarded(record: dict[str, Any], what: Callable[[], Any]) -> Any:
+    """What a step gives; its error goes into the record."""
+    try:
+        return what()
+    except Exception as error:
+        lines = traceback.format_exc().splitlines()
+        record.setdefault("errors", []).append(
+            f"{type(error).__name__}: {str(error)[:600]} | {' '.join(lines[-3:])[:400]}"
+        )
+        return None
+
+
+def left(limit: float) -> float:
+    """Seconds until the limit."""
+    return limit - (time.monotonic() - BEGIN)
+
+
+def check(name: str, device: str, limit: float) -> list[dict[str, Any]]:
+    """One operator against float64 in all shapes and blocks."""
+    from generated import compare, in_blocks
+    from gir_operators import operators
+
+    from bench_engine.kernels.gir.rewrites import online, optimize, recompute
+    from bench_engine.kernels.gir.strategy import Blocks
+
+    ways = {
+        "stored": optimize,
+        "online": lambda kernel: optimize(optimize(optimize(optimize(kernel), (recompute,)), (online,))),
+    }
+    found = []
+    for rows, columns in SHAPES[device]:
+        fn, inputs = operators(rows, columns)[name]
+        inputs = [t.to(device) for t in inputs]
+        for (way, change), blocks in zip(ways.items(), BLOCKS[device], strict=True):
+            if left(limit) < 0:
+                return found
+            record: dict[str, Any] = {"operator": name, "shape": [rows, columns], "way": way, "blocks": blocks}
+
+            def one(fn: Any = fn, inputs: Any = inputs, change: Any = change, blocks: Any = blocks) -> bool:
+                case = in_blocks(fn, inputs, Blocks(*blocks), change)
+                assert case.call is not None
+                result = case.call(*inputs)
+                synchronize(device)
+                compare(result, fn, inputs, TOLERANCE)
+                return True
+
+            record["fine"] = bool(guarded(record, one))
+            found.append(record)
+    return found
+
+
+def synchronize(device: str) -> None:
+    import torch
+
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def measured(device: str) -> list[tuple[int, str]]:
+    """What is measured: rows and operator, in the order of measuring."""
+    from tests.shows.memory_operators import operators
+
+    return [(rows, name) for rows in ROWS[device] for name in operators(8)]
+
+
+def given(rows: int, name: str, device: str) -> tuple[Callable, list[Any]]:
+    from tests.shows.memory_operators import operators
+
+    fn, inputs = operators(rows)[name]
+    return fn, [t.to(device) for t in inputs]
+
+
+def worker(asked: argparse.Namespace) -> None:
+    """Checks and compiles a share of the operators; records go to a file, one a line."""
+    from gir_operators import operators
+
+    prepare(asked.device)
+    share = list(operators(5, 7))[asked.worker :: asked.workers]
+    with (Path(asked.out) / f"worker{asked.worker}.jsonl").open("w") as file:
+
+        def say(record: dict[str, Any]) -> None:
+            print(json.dumps(record), file=file, flush=True)
+
+        mine = measured(asked.device)
+        names = list(dict.fromkeys(name for _, name in mine))[asked.worker :: asked.workers]
+        for rows, name in mine:
+            if name in names and asked.device == "cuda" and left(asked.limit) > 0:
+                record = {"warmed": name, "rows": rows}
+                guarded(record, lambda rows=rows, name=name: warm(rows, name, asked.device))
+                say({**record, "at": time.monotonic() - BEGIN})
+        for name in share:
+            for record in check(name, asked.device, asked.limit):
+                say(record)
+
+
+def warm(rows: int, name: str, device: str) -> None:
+    import torch
+
+    from bench_engine.kernels import gir
+
+    fn, inputs = given(rows, name, device)
+    with torch.no_grad():
+        gir.compile(fn, inputs)
+        torch._dynamo.reset()
+        torch.compile(fn, dynamic=False)(*inputs)
+    synchronize(device)
+
+
+def graph_of(call: Callable[[], Any], times: int) -> Callable[[], Any]:
+    """`times` calls recorded in a CUDA graph."""
+    import torch
+
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            call()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(times):
+            call()
+    return graph.replay
+
+
+def turns(calls: dict[str, Callable[[], Any]], device: str, times: int, budget_s: float) -> dict[str, list[float]]:
+    """Microseconds of one of the `times` that a call stands for, for each round; the order changes from round to round."""
+    import torch
+
+    samples: dict[str, list[float]] = {name: [] for name in calls}
+    order, until = list(calls), time.monotonic() + budget_s
+    for call in calls.values():
+        call()
+    while len(samples[order[0]]) < 5 or (time.monotonic() < until and len(samples[order[0]]) < 200):
+        random.shuffle(order)
+        if device == "cuda":
+            events = {name: [torch.cuda.Event(enable_timing=True) for _ in range(2)] for name in order}
+            for name in order:
+                events[name][0].record()
+                calls[name]()
+                events[name][1].record()
+            torch.cuda.synchronize()
+            for name, (begin, end) in events.items():
+                samples[name].append(begin.elapsed_time(end) * 1e3 / times)
+        else:
+            for name in order:
+                begin = time.perf_counter()
+                calls[name]()
+                samples[name].append((time.perf_counter() - begin) * 1e6 / times)
+    return samples
+
+
+def summary(samples: dict[str, list[float]]) -> dict[str, Any]:
+    """Medians, and rival / gir as (median, low, high): order statistics that hold the median in 19 of 20 cases."""
+    said: dict[str, Any] = {f"{name}_us": round(statistics.median(own), 3) for name, own in samples.items()}
+    for name in samples.keys() - {"gir"}:
+        ratios = sorted(a / b for a, b in zip(samples[name], samples["gir"], strict=True))
+        count = len(ratios)
+        reach = 0.98 * math.sqrt(count)
+        low, high = max(0, math.floor(count / 2 - reach)), min(count - 1, math.ceil(count / 2 + reach))
+        said[f"{name}_ratio"] = [round(value, 4) for value in (statistics.median(ratios), ratios[low], ratios[high])]
+    return said
+
+
+def measure_one(rows: int, name: str, device: str, with_inductor: bool) -> dict[str, Any]:
+    """One operator in one size."""
+    import torch
+
+    from bench_engine.kernels import gir
+    from tests.shows.memory_operators import moved
+
+    record: dict[str, Any] = {"operator": name, "rows": rows}
+    fn, inputs = given(rows, name, device)
+    with torch.no_grad():
+        begin = time.monotonic()
+        compiled = gir.compile(fn, inputs)
+        record["gir_compile_s"] = round(time.monotonic() - begin, 2)
+        regions = [region for graph in compiled.graphs.values() for region in graph.regions.values()]
+        record["left"] = [line for graph in compiled.graphs.values() for line in graph.left]
+        record["decisions"] = [
+            {"winner": d.winner, "reason": d.reason, "original_us": d.original_us, "tried": d.tried}
+            for region in regions for d in region.decisions.values()
+        ]  # fmt: skip
+        calls: dict[str, Callable[[], Any]] = {"eager": lambda: fn(*inputs), "gir": lambda: compiled(*inputs)}
+        if with_inductor:
+            torch._dynamo.reset()
+            begin = time.monotonic()
+            inductor = torch.compile(fn, dynamic=False)
+            if guarded(record, lambda: (inductor(*inputs), True)):
+                calls["inductor"] = lambda: inductor(*inputs)
+            record["inductor_compile_s"] = round(time.monotonic() - begin, 2)
+        exact = fn(*(t.double() if t.is_floating_point() else t for t in inputs)).float()
+        for who, call in calls.items():
+            scale = max(float(exact.abs().max()), 1.0)
+            record[f"{who}_error"] = float((call() - exact).abs().max()) / scale
+        record["fine"] = record["gir_error"] <= TOLERANCE
+        record["bytes"] = moved(fn, inputs)
+        synchronize(device)
+        budget = 0.35 if device == "cuda" else 0.01
+        record["call"] = guarded(record, lambda: summary(turns(calls, device, 1, budget)))
+        if device == "cuda":
+            graphs = {who: guarded(record, lambda call=call: graph_of(call, 5)) for who, call in calls.items()}
+            graphs = {who: graph for who, graph in graphs.items() if graph}
+            if "gir" in graphs:
+                record["gpu"] = guarded(record, lambda: summary(turns(graphs, device, 5, budget)))
+                if record["gpu"]:
+                    record["gb_per_s"] = round(record["bytes"] / record["gpu"]["gir_us"] / 1e3, 1)
+    return record
+
+
+def line(record: dict[str, Any]) -> str:
+    """One line for one operator in one size."""
+    text = f"{record['operator']:18}{record['rows']:>6}"
+    if "call" not in record:
+        return f"{text} failed: {record.get('errors', ['no time left'])[0][:120]}"
+    for kind in ("gpu", "call"):
+        said = record.get(kind) or {}
+        text += f" | {kind}"
+        for who in ("eager", "inductor", "gir"):
+            text += f"{said[f'{who}_us']:9.1f}" if f"{who}_us" in said else f"{'-':>9}"
+        for who in ("eager", "inductor"):
+            ratio = said.get(f"{who}_ratio")
+            text += f" {ratio[0]:5.2f} [{ratio[1]:.2f} {ratio[2]:.2f}]" if ratio else f" {'-':>5}"
+    winners = "; ".join(str(d["winner"] or "original") for d in record["decisions"])
+    return f"{text} | {'fine' if record['fine'] else 'WRONG'} | {winners or 'nothing compiled'}"
+
+
+def about(device: str) -> dict[str, Any]:
+    import torch
+    import triton
+
+    said: dict[str, Any] = {"torch": torch.__version__, "triton": triton.__version__, "device": device}
+    if device == "cuda":
+        from bench_engine.kernels.gir.cost import gpu
+
+        said |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda, "copy": str(gpu())}
+    return said
+
+
+def start_workers(asked: argparse.Namespace, seconds: float) -> list[subprocess.Popen]:
+    command = [
+        sys.executable, __file__, "--device", asked.device, "--out", asked.out, "--workers", str(asked.workers),
+        "--limit", str(seconds),
+    ]  # fmt: skip
+    mirror = Path(os.environ["MIRROR_CACHE_DIR"])
+    own = {**os.environ, "OMP_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": "2"}
+    started = []
+    for number in range(asked.workers):
+        log = (Path(asked.out) / f"worker{number}.log").open("w")
+        # Decisions are made anew when this process is alone on the GPU: each worker has a copy of the cache before.
+        copy = mirror.with_name(f"mirror{number}")
+        subprocess.run(["cp", "-r", str(mirror), str(copy)], check=False, stderr=subprocess.DEVNULL)
+        started.append(
+            subprocess.Popen(
+                [*command, "--worker", str(number)],
+                stdout=log,
+                stderr=log,
+                cwd=ROOT,
+                env={**own, "MIRROR_CACHE_DIR": str(copy)},
+            )  # fmt: skip
+        )
+    return started
+
+
+def finish(started: list[subprocess.Popen], seconds: float) -> None:
+    """Waits for the workers, and ends what takes longer."""
+    until = time.monotonic() + seconds
+    for process in started:
+        try:
+            process.wait(max(0.1, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def checks_of(out: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What the workers have said: checks, and what they compiled."""
+    said = [json.loads(text) for path in sorted(out.glob("worker*.jsonl")) for text in path.read_text().splitlines()]
+    return [r for r in said if "fine" in r], [r for r in said if "warmed" in r]
+
+
+def main() -> None:
+    """Checks, measures and prints."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--limit", type=float, default=150)
+    parser.add_argument("--out", default=os.environ.get("OUT") or tempfile.mkdtemp())
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--workers", type=int, default=min(8, max(1, (os.cpu_count() or 2) // 2)))
+    parser.add_argument("--worker", type=int, default=-1)
+    parser.add_argument("--without-inductor", action="store_true")
+    asked = parser.parse_args()
+    Path(asked.out).mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        environment(Path(folder), asked.device)
+        if asked.worker >= 0:
+            worker(asked)
+        else:
+            run(asked)
+
+
+def run(asked: argparse.Namespace) -> None:
+    """What the first process does."""
+    out, result = Path(asked.out), dict[str, Any]()
+    for old in out.glob("worker*"):
+        old.unlink()
+    prepare(asked.device)
+    result["about"] = guarded(result, lambda: about(asked.device))
+    print(result["about"], flush=True)
+    share = 0.42 if asked.device == "cuda" else 0.8
+    seconds = asked.limit * share - (time.monotonic() - BEGIN)
+    finish(start_workers(asked, seconds - 3), seconds)
+    result["checks"], result["warmed"] = checks_of(out)
+    for name in dict.fromkeys(record["operator"] for record in result["checks"]):
+        own = [record for record in result["checks"] if record["operator"] == name]
+        bad = [f"{r['shape']} {r['way']}: {r.get('errors', ['?'])[0][:160]}" for r in own if not r["fine"]]
+        print(f"check {name:20} {len(own) - len(bad)} of {len(own)} fine {' '.join(bad[:1])}", flush=True)
+    print(
+        f"{time.monotonic() - BEGIN:.0f} s; µs of eager, inductor, gir, then eager / gir and inductor / gir", flush=True
+    )
+    result["measured"] = []
+    for rows, name in measured(asked.device):
+        if left(asked.limit) < 8:
+            print("the time is up", flush=True)
+            break
+        record: dict[str, Any] = {"operator": name, "rows": rows, "decisions": []}
+        inductor = not asked.without_inductor and asked.device == "cuda"
+        record |= guarded(record, lambda rows=rows, name=name: measure_one(rows, name, asked.device, inductor)) or {}
+        result["measured"].append(record)
+        print(line(record), flush=True)
+        (out / "triton.json").write_text(json.dumps(result, indent=1))
+    (out / "triton.json").write_text(json.dumps(result, indent=1))
+    for old in out.glob("worker*"):
+        old.unlink()
+    fine = [record for record in result["measured"] if record.get("gpu") or record.get("call")]
+    for who in ("eager", "inductor"):
+        ratios = [(r.get("gpu") or r["call"]).get(f"{who}_ratio", [None])[0] for r in fine]
+        ratios = [ratio for ratio in ratios if ratio]
+        if ratios:
+            print(f"geometric mean of {who} / gir: {math.exp(statistics.fmean(map(math.log, ratios))):.3f}")
+    print(f"{sum(r['fine'] for r in result['checks'])} of {len(result['checks'])} checks fine, "
+          f"{len(fine)} measured, {time.monotonic() - BEGIN:.0f} s")  # fmt: skip
+    sys.stdout.flush()
+    os._exit(0)  # nothing waits for threads of compilers
+
+
+if __name__ == "__main__":
+    main()
