@@ -71,38 +71,32 @@ def left(limit: float) -> float:
     return limit - (time.monotonic() - BEGIN)
 
 
-def check(name: str, device: str, limit: float) -> list[dict[str, Any]]:
-    """One operator against float64 in all shapes and blocks."""
+def check(name: str, rows: int, columns: int, way: str, blocks: tuple[int, int, bool], device: str) -> dict[str, Any]:
+    """One operator in one shape against float64."""
     from generated import compare, in_blocks
     from gir_operators import operators
 
     from bench_engine.kernels.gir.rewrites import online, optimize, recompute
     from bench_engine.kernels.gir.strategy import Blocks
 
-    ways = {
+    changes: dict[str, Callable] = {
         "stored": optimize,
         "online": lambda kernel: optimize(optimize(optimize(optimize(kernel), (recompute,)), (online,))),
     }
-    found = []
-    for rows, columns in SHAPES[device]:
+    record: dict[str, Any] = {"operator": name, "shape": [rows, columns], "way": way, "blocks": blocks}
+
+    def one() -> bool:
         fn, inputs = operators(rows, columns)[name]
         inputs = [t.to(device) for t in inputs]
-        for (way, change), blocks in zip(ways.items(), BLOCKS[device], strict=True):
-            if left(limit) < 0:
-                return found
-            record: dict[str, Any] = {"operator": name, "shape": [rows, columns], "way": way, "blocks": blocks}
+        case = in_blocks(fn, inputs, Blocks(*blocks), changes[way])
+        assert case.call is not None
+        result = case.call(*inputs)
+        synchronize(device)
+        compare(result, fn, inputs, TOLERANCE)
+        return True
 
-            def one(fn: Any = fn, inputs: Any = inputs, change: Any = change, blocks: Any = blocks) -> bool:
-                case = in_blocks(fn, inputs, Blocks(*blocks), change)
-                assert case.call is not None
-                result = case.call(*inputs)
-                synchronize(device)
-                compare(result, fn, inputs, TOLERANCE)
-                return True
-
-            record["fine"] = bool(guarded(record, one))
-            found.append(record)
-    return found
+    record["fine"] = bool(guarded(record, one))
+    return record
 
 
 def synchronize(device: str) -> None:
@@ -126,30 +120,55 @@ def given(rows: int, name: str, device: str) -> tuple[Callable, list[Any]]:
     return fn, [t.to(device) for t in inputs]
 
 
-def worker(asked: argparse.Namespace) -> None:
-    """Checks and compiles a share of the operators; records go to a file, one a line."""
+Step = Callable[[], dict[str, Any]]
+
+
+def steps(asked: argparse.Namespace) -> list[Step]:
+    """What a child process does: the one that measures, or one of those that compile and check a share."""
     from gir_operators import operators
 
+    device, todo = asked.device, measured(asked.device)
+    if asked.child == "measure":
+        inductor = not asked.without_inductor and device == "cuda"
+        return [lambda rows=rows, name=name: measure_one(rows, name, device, inductor) for rows, name in todo]
+    own = int(asked.child)
+    names = list(dict.fromkeys(name for _, name in todo))[own :: asked.workers]
+    warmed: list[Step] = [
+        lambda rows=rows, name=name: warm(rows, name, device)
+        for rows, name in todo
+        if name in names and device == "cuda"
+    ]
+    ways = list(zip(("stored", "online"), BLOCKS[device], strict=True))
+    checks: list[Step] = [
+        lambda name=name, shape=shape, way=way, blocks=blocks: check(name, *shape, way, blocks, device)
+        for name in list(operators(5, 7))[own :: asked.workers] for shape in SHAPES[device] for way, blocks in ways
+    ]  # fmt: skip
+    return warmed + checks
+
+
+def child(asked: argparse.Namespace) -> None:
+    """Does its steps after those that were begun before; ends with 3 where an error has broken the GPU's context."""
     prepare(asked.device)
-    share = list(operators(5, 7))[asked.worker :: asked.workers]
-    with (Path(asked.out) / f"worker{asked.worker}.jsonl").open("w") as file:
+    with (Path(asked.out) / f"child_{asked.child}.jsonl").open("a") as file:
+        for number, step in enumerate(steps(asked)):
+            if number < asked.skip or left(asked.limit) < 0:
+                continue
+            print(json.dumps({"begin": number}), file=file, flush=True)
+            record: dict[str, Any] = {}
+            record = guarded(record, step) or record
+            print(json.dumps({**record, "step": number}), file=file, flush=True)
+            if asked.child == "measure":
+                print(line(record), flush=True)
+            if record.get("errors"):
+                try:
+                    synchronize(asked.device)
+                except Exception:
+                    os._exit(3)
+    os._exit(0)  # nothing waits for threads of compilers
 
-        def say(record: dict[str, Any]) -> None:
-            print(json.dumps(record), file=file, flush=True)
 
-        mine = measured(asked.device)
-        names = list(dict.fromkeys(name for _, name in mine))[asked.worker :: asked.workers]
-        for rows, name in mine:
-            if name in names and asked.device == "cuda" and left(asked.limit) > 0:
-                record = {"warmed": name, "rows": rows}
-                guarded(record, lambda rows=rows, name=name: warm(rows, name, asked.device))
-                say({**record, "at": time.monotonic() - BEGIN})
-        for name in share:
-            for record in check(name, asked.device, asked.limit):
-                say(record)
-
-
-def warm(rows: int, name: str, device: str) -> None:
+def warm(rows: int, name: str, device: str) -> dict[str, Any]:
+    """Compiles what will be measured."""
     import torch
 
     from bench_engine.kernels import gir
@@ -160,6 +179,7 @@ def warm(rows: int, name: str, device: str) -> None:
         torch._dynamo.reset()
         torch.compile(fn, dynamic=False)(*inputs)
     synchronize(device)
+    return {"warmed": name, "rows": rows, "s": round(time.monotonic() - BEGIN, 1)}
 
 
 def graph_of(call: Callable[[], Any], times: int) -> Callable[[], Any]:
@@ -220,13 +240,18 @@ def summary(samples: dict[str, list[float]]) -> dict[str, Any]:
 
 def measure_one(rows: int, name: str, device: str, with_inductor: bool) -> dict[str, Any]:
     """One operator in one size."""
+    record: dict[str, Any] = {"operator": name, "rows": rows, "decisions": []}
+    guarded(record, lambda: _measured_one(record, device, with_inductor))
+    return record
+
+
+def _measured_one(record: dict[str, Any], device: str, with_inductor: bool) -> None:
     import torch
 
     from bench_engine.kernels import gir
     from tests.shows.memory_operators import moved
 
-    record: dict[str, Any] = {"operator": name, "rows": rows}
-    fn, inputs = given(rows, name, device)
+    fn, inputs = given(record["rows"], record["operator"], device)
     with torch.no_grad():
         begin = time.monotonic()
         compiled = gir.compile(fn, inputs)
@@ -261,14 +286,13 @@ def measure_one(rows: int, name: str, device: str, with_inductor: bool) -> dict[
                 record["gpu"] = guarded(record, lambda: summary(turns(graphs, device, 5, budget)))
                 if record["gpu"]:
                     record["gb_per_s"] = round(record["bytes"] / record["gpu"]["gir_us"] / 1e3, 1)
-    return record
 
 
 def line(record: dict[str, Any]) -> str:
     """One line for one operator in one size."""
-    text = f"{record['operator']:18}{record['rows']:>6}"
-    if "call" not in record:
-        return f"{text} failed: {record.get('errors', ['no time left'])[0][:120]}"
+    text = f"{record.get('operator', '?'):18}{record.get('rows', 0):>6}"
+    if not record.get("call"):
+        return f"{text} failed: {record.get('errors', ['no time left'])[0][:200]}"
     for kind in ("gpu", "call"):
         said = record.get(kind) or {}
         text += f" | {kind}"
@@ -277,7 +301,7 @@ def line(record: dict[str, Any]) -> str:
         for who in ("eager", "inductor"):
             ratio = said.get(f"{who}_ratio")
             text += f" {ratio[0]:5.2f} [{ratio[1]:.2f} {ratio[2]:.2f}]" if ratio else f" {'-':>5}"
-    winners = "; ".join(str(d["winner"] or "original") for d in record["decisions"])
+    winners = "; ".join(str(d["winner"] or d["reason"]) for d in record["decisions"])
     return f"{text} | {'fine' if record['fine'] else 'WRONG'} | {winners or 'nothing compiled'}"
 
 
@@ -293,46 +317,65 @@ def about(device: str) -> dict[str, Any]:
     return said
 
 
-def start_workers(asked: argparse.Namespace, seconds: float) -> list[subprocess.Popen]:
-    command = [
-        sys.executable, __file__, "--device", asked.device, "--out", asked.out, "--workers", str(asked.workers),
-        "--limit", str(seconds),
-    ]  # fmt: skip
-    mirror = Path(os.environ["MIRROR_CACHE_DIR"])
-    own = {**os.environ, "OMP_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": "2"}
-    started = []
-    for number in range(asked.workers):
-        log = (Path(asked.out) / f"worker{number}.log").open("w")
-        # Decisions are made anew when this process is alone on the GPU: each worker has a copy of the cache before.
-        copy = mirror.with_name(f"mirror{number}")
-        subprocess.run(["cp", "-r", str(mirror), str(copy)], check=False, stderr=subprocess.DEVNULL)
-        started.append(
-            subprocess.Popen(
-                [*command, "--worker", str(number)],
-                stdout=log,
-                stderr=log,
-                cwd=ROOT,
-                env={**own, "MIRROR_CACHE_DIR": str(copy)},
-            )  # fmt: skip
-        )
-    return started
+class Child:
+    """A process that does steps, started again where it breaks or hangs."""
+
+    def __init__(self, name: str, asked: argparse.Namespace, seconds: float, patience: float) -> None:
+        self.name, self.asked, self.patience = name, asked, patience
+        self.until = time.monotonic() + seconds
+        self.file = Path(asked.out) / f"child_{name}.jsonl"
+        self.folder = Path(os.environ["MIRROR_CACHE_DIR"])
+        if name != "measure":  # decisions are made anew by the process that measures alone
+            own = self.folder.with_name(f"mirror{name}")
+            subprocess.run(["cp", "-r", str(self.folder), str(own)], check=False, stderr=subprocess.DEVNULL)
+            self.folder = own
+        self.process = self.started()
+
+    def started(self) -> subprocess.Popen:
+        """The process, from the step after the last one that was begun."""
+        self.seen, self.since = self.begun(), time.monotonic()
+        command = [
+            sys.executable, __file__, "--device", self.asked.device, "--out", self.asked.out, "--child", self.name,
+            "--workers", str(self.asked.workers), "--limit", str(self.until - time.monotonic() - 1),
+            "--skip", str(self.seen), *(["--without-inductor"] if self.asked.without_inductor else []),
+        ]  # fmt: skip
+        own = {**os.environ, "OMP_NUM_THREADS": "1", "MIRROR_CACHE_DIR": str(self.folder)}
+        if self.name != "measure":
+            own["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+        log = None if self.name == "measure" else self.file.with_suffix(".log").open("a")
+        return subprocess.Popen(command, stdout=log, stderr=log or subprocess.DEVNULL, cwd=ROOT, env=own)
+
+    def begun(self) -> int:
+        """Steps that were begun."""
+        return self.file.read_text().count('"begin"') if self.file.exists() else 0
+
+    def goes_on(self) -> bool:
+        """Looks after it; false when it is done or its time is over."""
+        now, begun = time.monotonic(), self.begun()
+        if begun != self.seen:
+            self.seen, self.since = begun, now
+        code = self.process.poll()
+        hangs = code is None and now - self.since > self.patience
+        if now > self.until or hangs:
+            self.process.kill()
+            self.process.wait()
+            code = -1
+        if code is not None and code != 0 and now < self.until - 12 and (begun or now - BEGIN < 30):
+            self.process = self.started()
+            return True
+        return code is None
+
+    def records(self) -> list[dict[str, Any]]:
+        """What it has said."""
+        lines = self.file.read_text().splitlines() if self.file.exists() else []
+        return [json.loads(text) for text in lines if '"step"' in text and text.endswith("}")]
 
 
-def finish(started: list[subprocess.Popen], seconds: float) -> None:
-    """Waits for the workers, and ends what takes longer."""
-    until = time.monotonic() + seconds
-    for process in started:
-        try:
-            process.wait(max(0.1, until - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def checks_of(out: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What the workers have said: checks, and what they compiled."""
-    said = [json.loads(text) for path in sorted(out.glob("worker*.jsonl")) for text in path.read_text().splitlines()]
-    return [r for r in said if "fine" in r], [r for r in said if "warmed" in r]
+def look_after(children: list[Child]) -> list[dict[str, Any]]:
+    """Waits until all are done or their time is over; what they have said."""
+    while any([each.goes_on() for each in children]):  # noqa: C419 every one is to be looked after
+        time.sleep(0.2)
+    return [record for each in children for record in each.records()]
 
 
 def main() -> None:
@@ -342,61 +385,50 @@ def main() -> None:
     parser.add_argument("--out", default=os.environ.get("OUT") or tempfile.mkdtemp())
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--workers", type=int, default=min(8, max(1, (os.cpu_count() or 2) // 2)))
-    parser.add_argument("--worker", type=int, default=-1)
+    parser.add_argument("--child", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--skip", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--without-inductor", action="store_true")
     asked = parser.parse_args()
     Path(asked.out).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         environment(Path(folder), asked.device)
-        if asked.worker >= 0:
-            worker(asked)
-        else:
-            run(asked)
+        if asked.child:
+            child(asked)
+        run(asked)
 
 
 def run(asked: argparse.Namespace) -> None:
     """What the first process does."""
     out, result = Path(asked.out), dict[str, Any]()
-    for old in out.glob("worker*"):
+    for old in out.glob("child_*"):
         old.unlink()
-    prepare(asked.device)
     result["about"] = guarded(result, lambda: about(asked.device))
-    print(result["about"], flush=True)
-    share = 0.42 if asked.device == "cuda" else 0.8
-    seconds = asked.limit * share - (time.monotonic() - BEGIN)
-    finish(start_workers(asked, seconds - 3), seconds)
-    result["checks"], result["warmed"] = checks_of(out)
-    for name in dict.fromkeys(record["operator"] for record in result["checks"]):
-        own = [record for record in result["checks"] if record["operator"] == name]
+    print(result["about"] or result["errors"], flush=True)
+    seconds = asked.limit * (0.42 if asked.device == "cuda" else 0.6) - (time.monotonic() - BEGIN)
+    said = look_after([Child(str(n), asked, seconds, 45) for n in range(asked.workers)])
+    result["checks"] = checks = [record for record in said if "fine" in record]
+    result["warmed"] = [record for record in said if "fine" not in record]
+    for name in dict.fromkeys(record["operator"] for record in checks):
+        own = [record for record in checks if record["operator"] == name]
         bad = [f"{r['shape']} {r['way']}: {r.get('errors', ['?'])[0][:160]}" for r in own if not r["fine"]]
         print(f"check {name:20} {len(own) - len(bad)} of {len(own)} fine {' '.join(bad[:1])}", flush=True)
     print(
         f"{time.monotonic() - BEGIN:.0f} s; µs of eager, inductor, gir, then eager / gir and inductor / gir", flush=True
     )
-    result["measured"] = []
-    for rows, name in measured(asked.device):
-        if left(asked.limit) < 8:
-            print("the time is up", flush=True)
-            break
-        record: dict[str, Any] = {"operator": name, "rows": rows, "decisions": []}
-        inductor = not asked.without_inductor and asked.device == "cuda"
-        record |= guarded(record, lambda rows=rows, name=name: measure_one(rows, name, asked.device, inductor)) or {}
-        result["measured"].append(record)
-        print(line(record), flush=True)
-        (out / "triton.json").write_text(json.dumps(result, indent=1))
+    result["measured"] = measures = look_after([Child("measure", asked, left(asked.limit) - 4, 40)])
     (out / "triton.json").write_text(json.dumps(result, indent=1))
-    for old in out.glob("worker*"):
+    for old in out.glob("child_*"):
         old.unlink()
-    fine = [record for record in result["measured"] if record.get("gpu") or record.get("call")]
-    for who in ("eager", "inductor"):
-        ratios = [(r.get("gpu") or r["call"]).get(f"{who}_ratio", [None])[0] for r in fine]
-        ratios = [ratio for ratio in ratios if ratio]
-        if ratios:
-            print(f"geometric mean of {who} / gir: {math.exp(statistics.fmean(map(math.log, ratios))):.3f}")
-    print(f"{sum(r['fine'] for r in result['checks'])} of {len(result['checks'])} checks fine, "
-          f"{len(fine)} measured, {time.monotonic() - BEGIN:.0f} s")  # fmt: skip
+    for kind, who in ((kind, who) for kind in ("gpu", "call") for who in ("eager", "inductor")):
+        ratios = [(record.get(kind) or {}).get(f"{who}_ratio", [None])[0] for record in measures]
+        known = [ratio for ratio in ratios if ratio]
+        if known:
+            mean = math.exp(statistics.fmean(map(math.log, known)))
+            print(f"{kind}: geometric mean of {who} / gir over {len(known)}: {mean:.3f}")
+    print(f"{sum(r['fine'] for r in checks)} of {len(checks)} checks fine, {len(measures)} measured, "
+          f"{time.monotonic() - BEGIN:.0f} s")  # fmt: skip
     sys.stdout.flush()
-    os._exit(0)  # nothing waits for threads of compilers
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -150,7 +150,9 @@ class Region:
             {"candidate": c.name, "predicted_us": round(c.predicted_us, 2), "measured_us": round(t, 2)}
             for c, t in zip(found, times, strict=False)
         ]
-        decision = Decision(bucket_of(batch), threads, None, "the original is faster", batch, original, tried)
+        fine = times[best] < float("inf")
+        reason = "the original is faster" if fine else f"no kernel ran: {self.backend.refused}"
+        decision = Decision(bucket_of(batch), threads, None, reason, batch, original, tried)
         if times[best] < original:
             decision.winner, decision.reason = found[best].name, "measured faster than the original"
             decision.kernel, decision.call = found[best].kernel, callers[best]

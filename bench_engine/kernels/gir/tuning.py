@@ -45,7 +45,7 @@ class Candidate:
 class Cpp:
     """Kernels of C++ for tensors on the CPU."""
 
-    device, language = "cpu", "C++"
+    device, language, refused = "cpu", "C++", ""
     source = staticmethod(codegen.function)
 
     def key(self, threads: int) -> str:
@@ -138,7 +138,17 @@ class Triton(Cpp):
 
     def measure(self, calls: Sequence[Callable[[], object]]) -> list[float]:
         """Of the GPU, calls in a row; infinite for a call that fails, as one that takes more than a GPU has does."""
-        return measure_on_gpu(calls) if torch.cuda.is_available() else measure(calls)
+        on_gpu, works = torch.cuda.is_available(), []
+        for call in calls:
+            try:
+                call()
+                if on_gpu:
+                    torch.cuda.synchronize()
+                works.append(call)
+            except Exception as error:  # of Triton's many kinds
+                self.refused = f"{type(error).__name__}: {str(error)[:300]}"
+        times = iter(measure_on_gpu(works) if on_gpu else measure(works))
+        return [next(times) if call in works else float("inf") for call in calls]
 
 
 BACKENDS = {backend.device: backend for backend in (Cpp(), Triton())}
@@ -186,12 +196,12 @@ def _strategies(kernel: Kernel, batch: int, threads: int, width: int, on: Machin
         yield Strategy(width, unroll, stream, tile, grain)
 
 
-def measure(calls: Sequence[Callable[[], object]], budget_s: float = _BUDGET_S) -> list[float]:
+def measure(calls: Sequence[Callable[[], object]], budget_s: float | None = None) -> list[float]:
     """Lower quartile of the microseconds of each call; they take turns, so that what disturbs one disturbs all."""
     for call in calls:
         call()
     samples: list[list[float]] = [[] for _ in calls]
-    until = time.perf_counter() + budget_s
+    until = time.perf_counter() + (budget_s or _BUDGET_S)
     while len(samples[0]) < 5 or (time.perf_counter() < until and len(samples[0]) < _MOST_ROUNDS):
         for own, call in zip(samples, calls, strict=True):
             begin = time.perf_counter_ns()
@@ -200,30 +210,18 @@ def measure(calls: Sequence[Callable[[], object]], budget_s: float = _BUDGET_S) 
     return [statistics.quantiles(own, n=4)[0] for own in samples]
 
 
-def measure_on_gpu(calls: Sequence[Callable[[], object]], budget_s: float = _BUDGET_S, row: int = 10) -> list[float]:
-    """Lower quartile of the microseconds of a call between events around `row` of them; infinite for one that fails."""
+def measure_on_gpu(calls: Sequence[Callable[[], object]], row: int = 10) -> list[float]:
+    """Lower quartile of the microseconds of a call between events around `row` of them; they take turns."""
     samples: list[list[float]] = [[] for _ in calls]
-    works = [_works(call) for call in calls]
-    until = time.perf_counter() + budget_s
-    while len(max(samples, key=len)) < 5 or time.perf_counter() < until:
+    until = time.perf_counter() + _BUDGET_S
+    while len(samples[0]) < 5 or (time.perf_counter() < until and len(samples[0]) < _MOST_ROUNDS):
         pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in calls]
-        for (begin, end), call, fine in zip(pairs, calls, works, strict=True):
+        for (begin, end), call in zip(pairs, calls, strict=True):
             begin.record()
-            for _ in range(row if fine else 0):
+            for _ in range(row):
                 call()
             end.record()
         torch.cuda.synchronize()
-        for own, (begin, end), fine in zip(samples, pairs, works, strict=True):
-            own.append(begin.elapsed_time(end) * 1e3 / row if fine else float("inf"))
-    return [
-        statistics.quantiles(own, n=4)[0] if fine else float("inf") for own, fine in zip(samples, works, strict=True)
-    ]
-
-
-def _works(call: Callable[[], object]) -> bool:
-    try:
-        call()
-        torch.cuda.synchronize()
-    except Exception:
-        return False
-    return True
+        for own, (begin, end) in zip(samples, pairs, strict=True):
+            own.append(begin.elapsed_time(end) * 1e3 / row)
+    return [statistics.quantiles(own, n=4)[0] for own in samples]
