@@ -114,10 +114,13 @@ def measured(device: str) -> list[tuple[int, str]]:
 
 
 def given(rows: int, name: str, device: str) -> tuple[Callable, list[Any]]:
+    """An operator and its inputs, made on the device."""
+    import torch
+
     from tests.shows.memory_operators import operators
 
-    fn, inputs = operators(rows)[name]
-    return fn, [t.to(device) for t in inputs]
+    with torch.device(device):
+        return operators(rows)[name]
 
 
 Step = Callable[[], dict[str, Any]]
@@ -339,9 +342,12 @@ class Child:
             "--workers", str(self.asked.workers), "--limit", str(self.until - time.monotonic() - 1),
             "--skip", str(self.seen), *(["--without-inductor"] if self.asked.without_inductor else []),
         ]  # fmt: skip
-        own = {**os.environ, "OMP_NUM_THREADS": "1", "MIRROR_CACHE_DIR": str(self.folder)}
-        if self.name != "measure":
-            own["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+        own = {
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",
+            "MIRROR_CACHE_DIR": str(self.folder),
+        }
         log = None if self.name == "measure" else self.file.with_suffix(".log").open("a")
         return subprocess.Popen(command, stdout=log, stderr=log or subprocess.DEVNULL, cwd=ROOT, env=own)
 
