@@ -108,6 +108,7 @@ inline int64_t k_row(int64_t i, int64_t n, int* bad) {
 inline int64_t k_upto(int64_t i, int64_t n, int* bad) { return k_row(i, n + 1, bad); }
 inline int64_t k_wrap(int64_t i, int64_t n) { return i < 0 ? i + n : i; }
 inline int64_t k_idiv(int64_t i, int64_t n) { return i / n; }
+inline int64_t k_imin(int64_t i, int64_t n) { return i < n ? i : n; }
 inline float k_float(int64_t i) { return static_cast<float>(i); }
 inline int64_t k_irem(int64_t i, int64_t n) {
   const int64_t rest = i % n;

@@ -28,7 +28,7 @@ _STAGED_BYTES = 16 * 1024
 # On a GPU: elements of a row that is computed as a whole, instructions that are written out, and how wide a block of a
 # grid gets where its programs have loops; a reduction of as many elements to few rows is made in parts.
 _LONGEST_ROW, _WRITTEN_OUT, _GRID_ROW = 16384, 64, 64
-_FEW_ROWS, _LONG, _PARTS = 2048, 1 << 16, 128
+_FEW_ROWS, _LONG, _PARTS, _GROUP, _PART = 2048, 1 << 16, 256, 16, "part"
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ def blocked(kernel: Kernel, blocks: Blocks, batch: int) -> Kernel:
 def _in_blocks(nest: Loop, blocks: Blocks) -> Loop:
     """Inner loops first, for the grid takes what they leave of a block; of its axes the contiguous ones most."""
     chain = grid_of(nest)
-    beside = _contiguous(nest)
+    beside = _contiguous(nest) - {_PART}
     near = [loop for loop in chain if loop.axis in beside and loop.extent != ONE]
     side = max(16, _power_of_two(isqrt(blocks.elements)) if len(near) > 1 else min(blocks.elements, _GRID_ROW))
     inner_side = 1
@@ -287,7 +287,7 @@ def _in_blocks(nest: Loop, blocks: Blocks) -> Loop:
     room = max(1, blocks.elements // max((_footprint(s) for s in body if isinstance(s, Loop)), default=1))
     sizes: dict[str, int] = {}
     for loop in sorted(chain, key=lambda loop: (loop not in near, -chain.index(loop))):
-        most = 1 << 30 if loop.extent.batch else _power_of_two(loop.extent.const)
+        most = 1 << 30 if loop.extent.batch else 1 if loop.axis == _PART else _power_of_two(loop.extent.const)
         sizes[loop.axis] = min(most, room, side if loop in near and (inner_side > 1 or len(near) > 1) else room)
         room = max(1, room // sizes[loop.axis])
     for loop in reversed(chain):
@@ -380,7 +380,7 @@ def _parts_pay(loop: Loop, rows: int, batch: int) -> bool:
 def _in_parts(kernel: Kernel, number: int, chain: list[Loop], loop: Loop) -> Kernel:
     taken = [int(i.result[1:]) for i, _ in instructions(kernel.body) if i.result]
     fresh = (f"%{n}" for n in range(max(taken) + 1, 1 << 30))
-    size, begin, first, last, after, end = (next(fresh) for _ in range(6))
+    size, more, groups, chunk, begin, after, end = (next(fresh) for _ in range(7))
     extents = [each.extent for each in chain]
     shape = (*extents, Size(0, _PARTS))
     strides = contiguous(shape)
@@ -391,23 +391,24 @@ def _in_parts(kernel: Kernel, number: int, chain: list[Loop], loop: Loop) -> Ker
     for reduction in reductions:
         buffer = Buffer(f"t{len(kernel.buffers) + len(temps)}", "f32", shape, strides, "temp")
         temps.append(buffer)
-        place = Address.of(dict(zip([*(each.axis for each in chain), "part"], strides, strict=True)))
+        place = Address.of(dict(zip([*(each.axis for each in chain), _PART], strides, strict=True)))
         moved = place.substitute({each.axis: inner[each.axis] for each in chain})
         stores.append(Instr("store", (values[str(reduction.result)],), None, buffer.name, moved))
         value = next(fresh)
-        again = place.substitute({"part": to_axis(loop.axis)})
+        again = place.substitute({_PART: to_axis(loop.axis)})
         rest += [Instr("load", (), value, buffer.name, again), replace(reduction, args=(value,))]
-    bounds: Body = (
+    bounds: Body = (  # that begin at whole groups, which are moved as one
         Instr("size", (float(loop.extent.batch), float(loop.extent.const)), size),
-        Instr("imul", ("part", size), begin), Instr("idiv", (begin, float(_PARTS)), first),
-        Instr("iadd", ("part", 1.0), last), Instr("imul", (last, size), after), Instr("idiv", (after, float(_PARTS)), end),
+        Instr("iadd", (size, float(_PARTS * _GROUP - 1)), more), Instr("idiv", (more, float(_PARTS * _GROUP)), groups),
+        Instr("imul", (groups, float(_GROUP)), chunk), Instr("imul", (_PART, chunk), begin),
+        Instr("iadd", (begin, chunk), after), Instr("imin", (after, size), end),
     )  # fmt: skip
-    part = replace(loop, axis=f"{loop.axis}s", kind="ragged", extent=Size(0, 0), bounds=(first, end),
+    part = replace(loop, axis=f"{loop.axis}s", kind="ragged", extent=Size(0, 0), bounds=(begin, end),
                    body=renamed(loop.body, inner, values))  # fmt: skip
     body: Body = (*bounds, part, *stores)
     for each in reversed(chain):
         body = (replace(each, axis=f"{each.axis}s", body=body),)
-    parts = Loop("part", "par", Size(0, _PARTS), body)
+    parts = Loop(_PART, "par", Size(0, _PARTS), body)
     joined: Body = (replace(loop, extent=Size(0, _PARTS), body=tuple(rest)), *chain[-1].body[1:])
     for each in reversed(chain):
         joined = (replace(each, body=joined),)

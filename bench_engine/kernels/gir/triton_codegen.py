@@ -33,8 +33,11 @@ def function(kernel: Kernel) -> str:
     used = {name for names in arguments.values() for name in names}
     scratch = [b.name for b in kernel.named("temp") if b.name in used]
     given = [*(b.name for role in ("input", "output") for b in kernel.buffers if b.role == role), *scratch]
-    largest = [nests[0].size(b.elements) for b in kernel.buffers]
-    lines = [f"def {kernel.name}({', '.join(given)}, batch):", f"    wide = max({', '.join([*largest, '0'])}) >= 2**31"]
+    buffers = [kernel.index[name] for name in given]
+    reach = {stride * size for b in buffers for size, stride in zip(b.shape, b.strides, strict=True)}
+    largest = [nests[0].size(size) for size in sorted(reach) if size.batch or size.const >= 2**31]
+    wide = f"max({', '.join(largest)}, 0) >= 2**31" if largest else "False"
+    lines = [f"def {kernel.name}({', '.join(given)}, batch):", f"    wide = {wide}"]
     for nest in nests:
         flags = ", debug=True, sanitize_overflow=False" if nest.checks else ""
         passed = ", ".join([*arguments[id(nest)], "batch", "wide"])
@@ -45,7 +48,9 @@ def function(kernel: Kernel) -> str:
         for nest in nests
     ]
     return (
-        "\n\n".join([*(head + "\n".join(nest.lines) + "\n" for head, nest in zip(heads, nests)), "\n".join(lines)])
+        "\n\n".join(
+            [*(head + "\n".join(nest.lines) + "\n" for head, nest in zip(heads, nests, strict=True)), "\n".join(lines)]
+        )
         + "\n"
     )
 
@@ -130,10 +135,11 @@ class _Nest(Printer):
                 at = "0"
             elif any(self.blocks(other) != "1" for other in chain[:position]):
                 at = f"{loop.axis}_block"
-                self.line(f"{at} = pid % {blocks}")
-                self.line(f"pid = pid // {blocks}")
+                self.line(f"{at} = pid % ({blocks})")
+                self.line(f"pid = pid // ({blocks})")
             self.env[loop.axis] = _Value(at)
-        self.programs = " * ".join(counts)
+        counts = [count for count in counts if count != "1"]
+        self.programs = " * ".join(f"({c})" for c in counts) if len(counts) > 1 else "".join(counts) or "1"
         for loop in chain:
             at = self.env[loop.axis].text
             if loop.vec > 1:
@@ -144,9 +150,7 @@ class _Nest(Printer):
         """How many blocks a loop of the grid has."""
         if not loop.extent.batch:
             return str(-(-loop.extent.const // loop.vec))
-        return (
-            self.size(loop.extent) if loop.vec == 1 else f"(({self.size(loop.extent)} + {loop.vec - 1}) // {loop.vec})"
-        )
+        return self.size(loop.extent) if loop.vec == 1 else f"({self.size(loop.extent)} + {loop.vec - 1}) // {loop.vec}"
 
     def enter(self, loop: Loop, begin: str) -> None:
         """One more dimension: the axis is a range from `begin`."""

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib import util
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from bench_engine.kernels.gir.ir import Buffer, Kernel, UnsupportedError, instru
 from bench_engine.kernels.gir.rewrites import online, optimize, recompute
 from bench_engine.kernels.gir.strategy import Blocks, Strategy, blocked, schedule, tiles
 from bench_engine.kernels.gir.traffic import Caches
-from bench_engine.kernels.native.extension import CompileError, CompilerMissingError
+from bench_engine.kernels.native.extension import CompilerMissingError
 
 MEASURED = 8  # candidates
 _BUDGET_S, _MOST_ROUNDS = 0.25, 60
@@ -89,23 +88,23 @@ class Triton(Cpp):
     source = staticmethod(triton_codegen.function)
 
     def key(self, threads: int) -> str:
-        import triton
-
+        try:
+            import triton
+        except ImportError:
+            raise CompilerMissingError("triton is not installed: kernels for a GPU need it.") from None
         return f"{torch.cuda.get_device_name() if torch.cuda.is_available() else 'interpreter'} {triton.__version__}"
 
     def caches(self) -> Caches:
         return gpu().caches
 
     def candidates(self, kernel: Kernel, batch: int, threads: int) -> list[Candidate]:
-        if util.find_spec("triton") is None:
-            raise CompilerMissingError("triton is not installed: kernels for a GPU need it.")
         found: dict[Kernel, Candidate] = {}
         for (variant, body), whole, (elements, warps) in product(_variants(kernel).items(), (True, False), _BLOCKS):
             try:
                 scheduled = blocked(body, Blocks(elements, warps, whole), batch)
             except UnsupportedError:
                 continue
-            said = f"{variant} block {elements} warps {warps}" + (" whole" if whole else "")
+            said = f"{variant}{'' if whole else '_in_steps'} block {elements} warps {warps}"
             predicted = predict_on_gpu(scheduled, batch, gpu())
             found.setdefault(scheduled, Candidate(said, scheduled, predicted))
         return [
