@@ -203,7 +203,7 @@ def graph_of(call: Callable[[], Any], times: int) -> Callable[[], Any]:
 
 
 def turns(calls: dict[str, Callable[[], Any]], device: str, times: int, budget_s: float) -> dict[str, list[float]]:
-    """Microseconds of one of the `times` that a call stands for, for each round; the order changes from round to round."""
+    """Microseconds of one of the `times` that a call stands for, for each round; the order changes."""
     import torch
 
     samples: dict[str, list[float]] = {name: [] for name in calls}

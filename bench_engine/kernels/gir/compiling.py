@@ -92,10 +92,10 @@ if "gir" not in torch._dynamo.list_backends(exclude_tags=()):  # where the packa
 class Compiled:
     """A function or module that enters its regions without torch's own machinery.
 
-    Inputs are those of `fn`, tensors on the CPU or on one GPU. The batch size, which is the first dimension of the first input and of
-    all inputs where that has the same size, may vary from call to call; a new type, rank or other size is captured once
-    more. Parameters are those that `fn` held when it was captured. Where a gradient would be recorded, something is no
-    tensor, or cannot be captured, `fn` itself is called.
+    Inputs are those of `fn`, tensors on the CPU or on one GPU. The batch size, which is the first dimension of the
+    first input and of all inputs where that has the same size, may vary from call to call; a new type, rank or other
+    size is captured once more. Parameters are those that `fn` held when it was captured. Where a gradient would be
+    recorded, something is no tensor, or cannot be captured, `fn` itself is called.
     """
 
     def __init__(self, fn: Callable[..., Any]) -> None:

@@ -165,10 +165,10 @@ def gpu() -> Gpu:
     said = torch.cuda.get_device_properties(torch.cuda.current_device())
     name = toolchain.key("gpu", said.name)
     kept = toolchain.find(name)
-    speeds = kept[0]["speeds"] if kept else [_copied(count) for count in (1 << 26, said.L2_cache_size // 32)]
+    memory, l2 = kept[0]["speeds"] if kept else (_copied(1 << 26), _copied(said.L2_cache_size // 32))
     if not kept:
-        toolchain.keep(name, {"speeds": speeds}, None)
-    return Gpu(*speeds, said.multi_processor_count, Caches(128 * 1024, said.L2_cache_size))
+        toolchain.keep(name, {"speeds": [memory, l2]}, None)
+    return Gpu(memory, l2, said.multi_processor_count, Caches(128 * 1024, said.L2_cache_size))
 
 
 def _copied(count: int) -> float:

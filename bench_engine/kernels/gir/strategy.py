@@ -311,7 +311,7 @@ def _inner(loop: Loop, room: int, blocks: Blocks, beside: set[str], within: int 
     body = tuple(
         _inner(s, max(1, room // vec), blocks, beside, within * vec) if isinstance(s, Loop) else s for s in loop.body
     )
-    short = vec == 1 and known and 1 < loop.extent.const and loop.extent.const * len(loop.body) <= _WRITTEN_OUT
+    short = vec == 1 and known and loop.extent.const > 1 and loop.extent.const * len(loop.body) <= _WRITTEN_OUT
     return replace(loop, vec=vec, unroll=2 if short else 1, body=body)
 
 

@@ -1,8 +1,8 @@
 """Triton for a scheduled kernel: a nest is a grid of programs, and a program computes a block of values at once.
 
 A loop with `vec` is a dimension of the block, whole or in steps of `vec`; one without is a loop of the program. The par
-loops that a nest begins with are the grid. A value has the dimensions of the loops around it that it varies with, others
-are 1 wide or not there yet. What the text has computed before is not computed again, so a row that was loaded is loaded
+loops that a nest begins with are the grid. A value has the dimensions of the loops that it varies with; others are 1
+wide or not there yet. What the text has computed before is not computed again, so a row that was loaded is loaded
 once. Every kernel is a Python function over tensors and the batch size that launches its nests one after the other.
 """
 
@@ -126,7 +126,7 @@ class _Nest(Printer):
         self.line("pid = tl.program_id(0)")
         self.line("if WIDE:")
         self.line("    pid = pid.to(tl.int64)")
-        chain, counts = grid_of(nest), []
+        chain, counts = grid_of(nest), list[str]()
         for position, loop in reversed(list(enumerate(chain))):
             blocks = self.blocks(loop)
             counts.insert(0, blocks)
@@ -194,17 +194,19 @@ class _Nest(Printer):
         reductions = [s for s in loop.body if isinstance(s, Instr) and s.is_reduction]
         shape = [*self.dims, *([loop.vec] if loop.vec > 1 else [])]
         for reduction in reductions:
-            self.line(f"a{reduction.result[1:]} = tl.full({_shape(shape)}, {_IDENTITY[reduction.op]}, tl.float32)")
+            number = str(reduction.result)[1:]
+            self.line(f"a{number} = tl.full({_shape(shape)}, {_IDENTITY[reduction.op]}, tl.float32)")
             if reduction.op == "sumexp":
-                self.line(f'm{reduction.result[1:]} = tl.full({_shape(shape)}, float("-inf"), tl.float32)')
+                self.line(f'm{number} = tl.full({_shape(shape)}, float("-inf"), tl.float32)')
         with self.iterations(loop):
             self.block(loop.body)
         axes = frozenset(self.axes)
         for reduction in reductions:
-            total = f"a{reduction.result[1:]}"
+            number = str(reduction.result)[1:]
+            total = f"a{number}"
             if reduction.op == "sumexp":
                 largest = self.env[str(reduction.args[1])].at(len(shape))
-                total = f"{total} * k_scaled(m{reduction.result[1:]}, {largest}) + ({largest} - {largest})"
+                total = f"{total} * k_scaled(m{number}, {largest}) + ({largest} - {largest})"
             if loop.vec > 1:
                 total = _ACROSS[reduction.op].format(total, len(shape) - 1)
             self.env[str(reduction.result)] = self.let(total, len(self.dims), axes)

@@ -88,6 +88,7 @@ class Triton(Cpp):
     source = staticmethod(triton_codegen.function)
 
     def key(self, threads: int) -> str:
+        """The GPU and the version of Triton. Raises CompilerMissingError."""
         try:
             import triton
         except ImportError:
@@ -95,9 +96,11 @@ class Triton(Cpp):
         return f"{torch.cuda.get_device_name() if torch.cuda.is_available() else 'interpreter'} {triton.__version__}"
 
     def caches(self) -> Caches:
+        """Those of a multiprocessor and of the GPU."""
         return gpu().caches
 
     def candidates(self, kernel: Kernel, batch: int, threads: int) -> list[Candidate]:
+        """The most promising, best first."""
         found: dict[Kernel, Candidate] = {}
         for (variant, body), whole, (elements, warps) in product(_variants(kernel).items(), (True, False), _BLOCKS):
             try:
@@ -113,9 +116,11 @@ class Triton(Cpp):
         ]
 
     def build(self, kernels: Sequence[Kernel], folder: Path) -> list[Callable[..., Any]]:
+        """The functions of kernels; Triton compiles each with its first call."""
         return self.load(kernels, folder)
 
     def load(self, kernels: Sequence[Kernel], folder: Path) -> list[Callable[..., Any]]:
+        """The same: nothing of them lies in the folder."""
         source = triton_codegen.unit(kernels)
         name = f"<gir {kernels[0].name} {hash(source):x}>"
         linecache.cache[name] = len(source), None, source.splitlines(True), name  # where Triton reads it
@@ -124,9 +129,12 @@ class Triton(Cpp):
         return [module[kernel.name] for kernel in kernels]
 
     def scratch(self, kernel: Kernel, function: Callable[..., Any]) -> list[Buffer]:
+        """The temps that did not stay in registers."""
         return [kernel.index[name] for name in function.scratch]  # type: ignore[attr-defined]
 
     def bound(self, function: Callable[..., Any], threads: int) -> Callable[[list[Tensor], int], object]:
+        """What calls a function on the GPU of its tensors."""
+
         def call(tensors: list[Tensor], batch: int) -> object:
             if tensors[0].is_cuda and tensors[0].get_device() != torch.cuda.current_device():
                 with torch.cuda.device(tensors[0].device):

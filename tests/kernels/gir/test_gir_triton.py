@@ -142,7 +142,8 @@ def test_special_values_come_out_as_torch_gives_them(blocks: Blocks) -> None:
     nan, inf = float("nan"), float("inf")
     ordinary = [0.0, -0.0, 1.0, -1.0, 0.5, 3e-8, -1e-3, 20.0]
     a = torch.tensor([
-        ordinary, [nan, *ordinary[1:]], [*ordinary[1:], inf], [-inf, *ordinary[1:]], [-inf] * 8, [inf, -inf, nan] + [2.0] * 5,
+        ordinary, [nan, *ordinary[1:]], [*ordinary[1:], inf], [-inf, *ordinary[1:]], [-inf] * 8,
+        [inf, -inf, nan] + [2.0] * 5,
         [1e-42, -1e-42, 88.0, -88.0, 1e30, -1e30, 3e38, -3e38],
     ], device=DEVICE)  # fmt: skip
     ways = (in_one_pass,) if blocks is not WHOLE else (optimize,)
