@@ -19,6 +19,9 @@ from bench_engine.kernels.gir.traffic import traffic
 from bench_engine.kernels.gir.tuning import BACKENDS, Candidate
 from bench_engine.kernels.native.extension import CompileError, CompilerMissingError
 
+_TOLERANCE = 1e-4  # of an element, and of the largest one: sums in another order
+_DIFFERS = "its result differs from the original's"
+
 
 @dataclass
 class Decision:
@@ -128,13 +131,22 @@ class Region:
                 return self._replayed(*kept)
             library = Path(folder) / "kernels.so"
             compiled = self.backend.build([c.kernel for c in found], Path(folder))
-            callers = [self.caller(c.kernel, f, threads) for c, f in zip(found, compiled, strict=True)]
+            wanted, right, wrong = self.original(*args), [], []
+            for candidate, function in zip(found, compiled, strict=True):
+                call = self.caller(candidate.kernel, function, threads, checked=True)
+                (right if _agrees(call, args, wanted) else wrong).append((candidate, function))
+            differ = [{"candidate": c.name, "predicted_us": round(c.predicted_us, 2)} for c, _ in wrong]
+            found = [candidate for candidate, _ in right]
+            callers = [self.caller(candidate.kernel, function, threads) for candidate, function in right]
+            if not found:
+                return Decision(bucket_of(batch), threads, None, _DIFFERS, batch, 0.0, differ)
             measure = self.backend.measure
             times = measure([*(lambda call=call: call(*args) for call in [*callers, self.original])])
             best = min(range(len(found)), key=lambda n: times[n])
             last = measure([lambda: callers[best](*args), lambda: self.original(*args)])  # the two alone
             times = [*times[:best], last[0], *times[best + 1 : -1], last[1]]
             decision = self._decision(batch, threads, found, callers, times)
+            decision.tried += differ
             said = {key: value for key, value in decision.__dict__.items() if key not in ("kernel", "call", "reason")}
             if decision.kernel is not None:
                 said["kernel"] = to_text(decision.kernel)
@@ -158,8 +170,13 @@ class Region:
             decision.kernel, decision.call = found[best].kernel, callers[best]
         return decision
 
-    def caller(self, kernel: Kernel, compiled: toolchain.Function, threads: int) -> Callable[..., Any]:
-        """What allocates the outputs and calls a compiled function on them."""
+    def caller(
+        self, kernel: Kernel, compiled: toolchain.Function, threads: int, checked: bool = False
+    ) -> Callable[..., Any]:
+        """What allocates the outputs and calls a compiled function on them; `checked`: elements never written are NaN.
+
+        Memory that was just freed may hold the right values.
+        """
         outputs = kernel.named("output")
         made = [*outputs, *self.backend.scratch(kernel, compiled)]
         run = self.backend.bound(compiled, threads)
@@ -175,6 +192,9 @@ class Region:
                 torch.empty_strided(shape, strides, dtype=dtype, device=device)
                 for shape, strides, dtype in fixed or [_layout(buffer, batch) for buffer in made]
             ]
+            if checked:
+                for tensor in own:
+                    tensor.fill_(float("nan") if tensor.is_floating_point() else -1)
             if run(tensors + own, batch):
                 return original(*args)  # which raises torch's own error for the index
             return tuple(own[:count]) if several else own[0]
@@ -199,12 +219,29 @@ class Region:
         if decision.tried:
             lines.append(f"original: {decision.original_us:.1f} µs")
         lines += [
-            f"  {t['candidate']}: predicted {t['predicted_us']:.1f} µs, measured {t['measured_us']:.1f} µs"
+            f"  {t['candidate']}: predicted {t['predicted_us']:.1f} µs, "
+            + (f"measured {t['measured_us']:.1f} µs" if "measured_us" in t else _DIFFERS)
             for t in decision.tried
         ]
         if decision.kernel is not None:
             lines += ["", to_text(decision.kernel), self.backend.source(decision.kernel)]
         return "\n".join(lines)
+
+
+def _agrees(call: Callable[..., Any], args: Sequence[Any], wanted: Any) -> bool:
+    """Whether a candidate's result is the original's; where it raises, measuring says why."""
+    try:
+        found = call(*args)
+    except Exception:
+        return True
+    pairs = [(found, wanted)] if isinstance(wanted, Tensor) else zip(found, wanted, strict=True)
+    return all(_close(one, other) for one, other in pairs)
+
+
+def _close(found: Tensor, wanted: Tensor) -> bool:
+    finite = wanted[wanted.isfinite()]
+    scale = max(float(finite.abs().max()), 1.0) if finite.numel() else 1.0
+    return torch.allclose(found, wanted, rtol=_TOLERANCE, atol=_TOLERANCE * scale, equal_nan=True)
 
 
 def _bytes(moved: dict[str, int]) -> str:

@@ -8,7 +8,7 @@ once. Every kernel is a Python function over tensors and the batch size that lau
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench_engine.kernels.gir.codegen import Printer
@@ -104,12 +104,15 @@ class _Nest(Printer):
         return self.env[name].at(self.rank)
 
     def let(self, text: str, rank: int, axes: Iterable[str], name: str = "") -> _Value:
-        """A variable for a text; the one that there is where the text has been computed before."""
+        """A variable for a text; the one that there is where the text has been computed before.
+
+        It varies with the axes of now, whose ends are not those of the axes that it was computed for.
+        """
         if text not in self.known:
             name = name or f"v{len(self.lines)}"
             self.line(f"{name} = {text}")
-            self.known[text] = _Value(name, rank, frozenset(axes))
-        return self.known[text]
+            self.known[text] = _Value(name, rank)
+        return replace(self.known[text], axes=frozenset(axes))
 
     def mask(self, axes: Iterable[str], rank: int, *more: str) -> str:
         """Where all iterations of these axes are there; empty where they always are."""
@@ -294,17 +297,17 @@ class _Nest(Printer):
         if instr.op == "count":
             return self.let(f"k_wide({self.size(buffer.elements)})", 0, ())
         where = f"{buffer.name} + {self.address(instr.place())}"
-        if where in self.known:
-            return self.known[where]
-        if buffer.name in self.waiting:
-            self.line("tl.debug_barrier()")
-            self.waiting.clear()
-        self.loaded.add(buffer.name)
         more, other = [], "0"
         if instr.op == "load_or":
             more = [f"({self.address(instr.place())} < {self.size(buffer.elements)})"]
             other = self.argument(instr.args[0], True)
         mask = self.mask(axes, rank, *more)
+        if stored := self.known.get(f"{where} in {mask}"):
+            return replace(stored, axes=axes if stored.rank == rank else axes & set(self.axes[: stored.rank]))
+        if buffer.name in self.waiting:
+            self.line("tl.debug_barrier()")
+            self.waiting.clear()
+        self.loaded.add(buffer.name)
         text = f"tl.load({where}{f', mask={mask}, other={other}' if mask else ''})"
         text += ".to(tl.int64)" if buffer.dtype == "i32" else ""
         if buffer.name in self.written:
@@ -314,11 +317,11 @@ class _Nest(Printer):
     def store(self, instr: Instr, rank: int, axes: frozenset[str]) -> None:
         where = f"{instr.buffer} + {self.address(instr.place())}"
         value = self.argument(instr.args[0], instr.args[0] in self.integers)
+        mask = self.mask(axes, rank)
         if isinstance(instr.args[0], str):
-            self.known[where] = self.env[instr.args[0]]
+            self.known[f"{where} in {mask}"] = self.env[instr.args[0]]
         if instr.buffer in self.unloaded:
             return
-        mask = self.mask(axes, rank)
         self.line(f"tl.store({where}, {value}{f', mask={mask}' if mask else ''})")
         self.waiting.add(str(instr.buffer))
 

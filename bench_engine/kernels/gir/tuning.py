@@ -26,6 +26,7 @@ from bench_engine.kernels.native.extension import CompilerMissingError
 
 MEASURED = 8  # candidates
 _BUDGET_S, _MOST_ROUNDS = 0.25, 60
+_CYCLES_PER_S = 2e9  # at least those of a GPU
 _STREAMED = 4  # times the L2 cache that outputs must hold
 # Elements and warps of a block, so that a thread has 4 to 32 elements.
 _BLOCKS = ((256, 1), (256, 2), (512, 1), (512, 2), (512, 4), (1024, 2), (1024, 4), (1024, 8), (2048, 2), (2048, 4),
@@ -218,17 +219,29 @@ def measure(calls: Sequence[Callable[[], object]], budget_s: float | None = None
 
 
 def measure_on_gpu(calls: Sequence[Callable[[], object]], row: int = 10) -> list[float]:
-    """Lower quartile of the microseconds of a call between events around `row` of them; they take turns."""
+    """Lower quartile of the microseconds that the GPU takes for a call; they take turns.
+
+    Events are around `row` calls that wait in the GPU's queue behind one that sleeps for as long as queueing takes, so
+    that the time of the host does not count.
+    """
+    queueing = [_queued(call, row) for call in calls]
     samples: list[list[float]] = [[] for _ in calls]
     until = time.perf_counter() + _BUDGET_S
     while len(samples[0]) < 5 or (time.perf_counter() < until and len(samples[0]) < _MOST_ROUNDS):
-        pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in calls]
-        for (begin, end), call in zip(pairs, calls, strict=True):
+        for own, call, host_s in zip(samples, calls, queueing, strict=True):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda._sleep(int((1.5 * host_s + 5e-5) * _CYCLES_PER_S))
             begin.record()
-            for _ in range(row):
-                call()
+            _queued(call, row)
             end.record()
-        torch.cuda.synchronize()
-        for own, (begin, end) in zip(samples, pairs, strict=True):
+            torch.cuda.synchronize()
             own.append(begin.elapsed_time(end) * 1e3 / row)
     return [statistics.quantiles(own, n=4)[0] for own in samples]
+
+
+def _queued(call: Callable[[], object], row: int) -> float:
+    """Seconds of the host for so many calls."""
+    begin = time.perf_counter()
+    for _ in range(row):
+        call()
+    return time.perf_counter() - begin
