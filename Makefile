@@ -1,4 +1,4 @@
-# From a bare clone: `make app` opens the app, `make test` runs the tests in WORKERS processes, `make bench` measures this
+# From a bare clone: `make app` opens the app and compiles the kernels beside it, `make test` runs the tests in WORKERS processes, `make bench` measures this
 # machine.
 PORT ?= 8501
 PYTHON ?= python3
@@ -8,10 +8,9 @@ BIN := .venv/bin
 .PHONY: app test bench lint format clean
 
 app: .venv/app.stamp
-	@$(BIN)/python -m bench_engine build || true
 	@$(BIN)/python -m bench_engine ingest --examples
 	@$(BIN)/python -c 'import socket, sys; s = socket.socket(); sys.exit(s.connect_ex(("localhost", $(PORT))) == 0 and "Port $(PORT) is in use: Mirror may be open there already; else choose another, as in: make app PORT=8502")'
-	$(BIN)/streamlit run app.py --server.port $(PORT)
+	$(BIN)/python -m mirror app --port $(PORT)
 
 test: .venv/dev.stamp
 	$(BIN)/python -m bench_engine build

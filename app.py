@@ -6,12 +6,14 @@ from mirror.faces.pages import ask, data, new_run, runs
 from mirror.faces.pages.common import NEW_RUN_PATH
 
 st.set_page_config(page_title="Mirror", page_icon="🪞", layout="wide")
-st.navigation(
-    [
-        st.Page(ask.page, title="Ask", icon=":material/search:", url_path="ask", default=True),
-        st.Page(runs.page, title="Runs", icon=":material/list:", url_path="runs"),
-        st.Page(new_run.page, title="New run", icon=":material/play_arrow:", url_path=NEW_RUN_PATH),
-        st.Page(data.page, title="Data", icon=":material/database:", url_path="data"),
-    ],
-    position="top",
-).run()
+pages = [
+    st.Page(ask.page, title="Ask", icon=":material/search:", url_path="ask", default=True),
+    st.Page(runs.page, title="Runs", icon=":material/list:", url_path="runs"),
+    st.Page(new_run.page, title="New run", icon=":material/play_arrow:", url_path=NEW_RUN_PATH),
+    st.Page(data.page, title="Data", icon=":material/database:", url_path="data"),
+]
+chosen = st.navigation(pages, position="top")
+with st.container(horizontal=True, gap="small", key="pages"):  # on a phone, where the list at the top is hidden
+    for page in pages:
+        st.page_link(page)
+chosen.run()

@@ -153,6 +153,8 @@ class TrialResult:
         seconds: what the trial itself took, set-up and its turns; the turns of others are not in it.
         group_id: what the trials have in common that took turns; empty where it ran alone. Filled by the executor.
         paired: how it stands to the baseline; filled by the executor.
+        start_turns: number of turns in each start of its process, in order; empty where there was one start. Filled by
+            the executor.
     """
 
     status: Status
@@ -166,10 +168,12 @@ class TrialResult:
     seconds: float = 0.0
     group_id: str = ""
     paired: Paired | None = None
+    start_turns: tuple[int, ...] = ()
 
     def to_json(self) -> str:
         """What the worker says, in one line; raises ValueError when a value is NaN or infinite."""
-        said = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("seconds", "group_id", "paired")}
+        of_executor = ("seconds", "group_id", "paired", "start_turns")
+        said = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in of_executor}
         plain = {**said, "metrics": dict(self.metrics), "environment": dict(self.environment)}
         return json.dumps(plain, allow_nan=False)
 

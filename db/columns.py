@@ -61,8 +61,9 @@ COLUMNS: tuple[Column, ...] = (
         "benchmark",
         "text",
         "kind of experiment: lookup (one call timed), embedding_step (an embedding bag with its optimizer), "
-        "grouped_lookup (many tables looked up together), training (a click model trained and tested), collisions "
-        "(rows that became alike) or answering (questions with known answers, asked of Mirror itself)",
+        "grouped_lookup (many tables looked up together), memory_ops (a memory-bound operator), training (a click "
+        "model trained and tested), collisions (rows that became alike) or answering (questions with known answers, "
+        "asked of Mirror itself)",
     ),
     _axis("op", "text", "what is computed"),
     _axis("method", "text", "one way to compute the op: dense, hashed, quotient_remainder ...", workload=False),
@@ -128,6 +129,13 @@ COLUMNS: tuple[Column, ...] = (
         "(ids in one tensor) or concat_out (vectors joined)",
     ),
     _axis("model", "text", "what is around bags looked up together: op (nothing), wide_and_deep or dlrm"),
+    _axis("operator", "text", "which memory-bound operator memory_ops runs: softmax, layer_norm, concat ..."),
+    _axis(
+        "working_set",
+        "text",
+        "what the bytes of one call of a memory-bound operator fit in on most processors: in_l2 (some 0.4 MB), in_l3 "
+        "(some 7 MB) or out_of_cache (some 160 MB)",
+    ),
     _axis("zipf_s", "real", "exponent of the Zipf law the ids are drawn from; 0 is uniform"),
     _axis("cache", "text", "warm (as the calls before left the caches) or cold (flushed before every call)"),
     _axis("output", "text", "fresh (each call allocates its output) or preallocated (its memory is used again)"),
@@ -183,9 +191,47 @@ COLUMNS: tuple[Column, ...] = (
     _metric("samples_per_s", "examples of the batch per second", "examples/s", "higher"),
     _metric(
         "bandwidth_gb_s",
-        "bytes of the uncompressed lookup (ids, vectors, output), the same for all methods, per second / 1e9",
+        "bytes of the uncompressed lookup (ids, vectors, output), of memory_ops bytes_moved, the same for all methods, "
+        "per second / 1e9",
         "GB/s",
         "higher",
+    ),
+    _metric(
+        "bandwidth_share",
+        "bandwidth of a memory-bound operator over that of torch's copy of as many bytes into memory that is there, in "
+        "turns beside it, at the same threads; above 1 where an operator writes less than it reads",
+        "",
+        "higher",
+    ),
+    _metric(
+        "bytes_moved",
+        "bytes that no way of computing an operator can save: its inputs and outputs once, of tables the rows that are "
+        "named; counted from shapes, not by the processor",
+        "bytes",
+        "lower",
+        "integer",
+    ),
+    _metric(
+        "bytes_predicted",
+        "bytes beyond the core's L2 cache that the compiler's cost model expects of the kernel that it chose; a store "
+        "counts twice, for its line is read first",
+        "bytes",
+        "lower",
+        "integer",
+    ),
+    _metric(
+        "model_regret",
+        "time of the candidate that the compiler's cost model ranks first over that of the fastest measured, minus 1",
+        "",
+        "lower",
+    ),
+    _metric(
+        "model_rank_correlation",
+        "Spearman's rank correlation of the times that the compiler's cost model predicts for its candidates and those "
+        "measured",
+        "",
+        "higher",
+        signed=True,
     ),
     _metric("speedup", "baseline median time / this median time, same axes, machine and sweep", "x", "higher"),
     _metric(

@@ -76,6 +76,20 @@ def add_padding(connection: "sa.Connection") -> None:
     connection.exec_driver_sql("ALTER TABLE trials ADD COLUMN IF NOT EXISTS padding_idx BIGINT")
 
 
+def add_memory_operators(connection: "sa.Connection") -> None:
+    """The benchmark of memory-bound operators, and what it measures."""
+    for name, kind in (
+        ("operator", "TEXT"),
+        ("working_set", "TEXT"),
+        ("bandwidth_share", "DOUBLE PRECISION"),
+        ("bytes_moved", "BIGINT"),
+        ("bytes_predicted", "BIGINT"),
+        ("model_regret", "DOUBLE PRECISION"),
+        ("model_rank_correlation", "DOUBLE PRECISION"),
+    ):
+        connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} {kind}")
+
+
 # Append only. A later step that adds a column says IF NOT EXISTS, since a new file starts from today's tables.
 MIGRATIONS: "tuple[tuple[str, Callable[[sa.Connection], None]], ...]" = (
     ("0001_create_tables", create_tables),
@@ -86,6 +100,7 @@ MIGRATIONS: "tuple[tuple[str, Callable[[sa.Connection], None]], ...]" = (
     ("0006_add_answering", add_answering),
     ("0007_add_collisions", add_collisions),
     ("0008_add_padding", add_padding),
+    ("0009_add_memory_operators", add_memory_operators),
 )
 
 

@@ -142,7 +142,7 @@ def _trial(trial: dict[str, Any]) -> dict[str, Any]:
         if trial.get(key) is not None and not _fits(trial[key], type_name):
             raise RecordError(f"its {key} is not {type_name}")
     for key in (*METRICS, "baseline_latency_us"):
-        if (trial.get(key) or 0) < 0:
+        if (trial.get(key) or 0) < 0 and not (key in BY_NAME and BY_NAME[key].signed):
             raise RecordError(f"its {key} is {trial[key]:g}, which is negative")
     return {**trial, "started_at": _naive_utc(trial["started_at"])}
 

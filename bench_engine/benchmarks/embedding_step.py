@@ -15,22 +15,24 @@ is not as full as `compression` says. Then the optimizer begins anew, since upda
 are known.
 """
 
+import secrets
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from bench_engine.benchmarks import caches
-from bench_engine.benchmarks.lookup import WrongResultError, bytes_moved
+from bench_engine.benchmarks.lookup import bytes_moved, difference
 from bench_engine.benchmarks.modules import DEVICE, DTYPE, OutOfReachError
-from bench_engine.benchmarks.step_methods import PrunedBag, build
-from bench_engine.benchmarks.step_reference import output_error, update_error
+from bench_engine.benchmarks.step_methods import PrunedBag, StepBag, build
+from bench_engine.benchmarks.step_reference import STEPS, expected_output, output_error, update_error
+from bench_engine.benchmarks.watch import Subject, Watch, WrongResultError
 from bench_engine.data.requests import request_batches
 from bench_engine.measure.measure import Sampler, summarize
-from bench_engine.trial import Run, Trial, TrialResult
+from bench_engine.trial import Run, Scalar, Trial, TrialResult
 
 IDS_PER_ROW, LEAST_IDS, MOST_IDS = 2, 2**20, 2**23
 LEAST_BATCHES = 8
@@ -102,18 +104,9 @@ def run(trial: Trial) -> Run:
         return TrialResult("skipped", error=str(error))
     batches = stream(int(config["num_rows"]), batch_size, bag_size, float(config["zipf_s"]), seed)
     gradient = torch.randn(batch_size, dim)
+    requests = [(batch,) for batch in batches]
     environment: dict[str, Any] = {"request_batches": len(batches)}
-    try:
-        if isinstance(bag, PrunedBag):
-            environment |= train(bag, torch.cat(batches))
-        errors = [output_error(bag, batch) for batch in batches[:CHECKED_BATCHES]]
-        errors.append(update_error(bag, str(config["optimizer"]), batches, gradient))
-    except WrongResultError as error:
-        return TrialResult("failed", error=f"{trial.method} {error}")
-    bag.settle()
-
     flush = caches.flusher() if config["cache"] == "cold" else None
-    events = Events(bag, batches, gradient, flush) if isinstance(bag, PrunedBag) and direction == "prune" else None
 
     def forward(index: int) -> object:
         return bag(batches[index % len(batches)])
@@ -121,22 +114,43 @@ def run(trial: Trial) -> Run:
     def update(index: int) -> None:
         bag.update(batches[index % len(batches)], gradient)
 
-    with torch.set_grad_enabled(direction != "forward"):
-        if events:
-            sampler = Sampler(events.event, trial.stop, events.prepare)
-        else:
-            call = forward if direction == "forward" else update
-            sampler = Sampler(call, trial.stop, flush, period=len(batches))
-        timing = yield from sampler.turns()
+    events = None
+    try:
+        if isinstance(bag, PrunedBag):
+            environment |= train(bag, torch.cat(batches))
+        errors = [output_error(bag, batch) for batch in batches[:CHECKED_BATCHES]]
+        errors.append(update_error(bag, str(config["optimizer"]), batches, gradient))
+        bag.settle()
+        if isinstance(bag, PrunedBag) and direction == "prune":
+            events = Events(bag, batches, gradient, flush)
+        with torch.set_grad_enabled(direction != "forward"):
+            watch = Watch(_Bag(bag, config), requests, batches, flush=flush if direction == "forward" else None)
+            watch.before()
+            if events:
+                sampler = Sampler(events.event, trial.stop, events.prepare)
+            elif direction == "forward":
+                sampler = Sampler(forward, trial.stop, flush, period=len(batches), probe=watch.probe)
+            else:
+                sampler = Sampler(update, trial.stop, flush, period=len(batches), probe=watch.spot)
+            timing = yield from sampler.turns()
+            kept = bag.memory()
+            errors += watch.after()
+            if direction != "forward":
+                bag.forget_slots()
+                unseen = [_Bag(bag, config).unseen(secrets.randbits(31))[0] for _ in range(STEPS)]
+                errors.append(update_error(bag, str(config["optimizer"]), unseen, gradient, " after its last turn"))
+    except WrongResultError as error:
+        return TrialResult("failed", error=f"{trial.method} {error}")
     times = summarize(timing.samples_us, timing.turn_sizes, seed)
     metrics: dict[str, Any] = {
         **times,
-        **bag.memory(),
+        **kept,
         "device": DEVICE,
         "dtype": DTYPE,
         "num_tables": 1,
         "max_abs_error": max(errors),
     }
+    environment |= watch.told()
     seconds = times["latency_us"] / 1e6
     if events:
         metrics["prune_share"] = events.share(times["latency_us"])
@@ -146,6 +160,32 @@ def run(trial: Trial) -> Run:
     if direction == "forward":
         metrics["bandwidth_gb_s"] = bytes_moved(batch_size, bag_size, dim) / seconds / 1e9
     return timing.result(metrics, environment)
+
+
+class _Bag(Subject):
+    """A bag with its optimizer, for a Watch."""
+
+    compare = staticmethod(difference)
+
+    def __init__(self, bag: StepBag, config: Mapping[str, Scalar]) -> None:
+        self._bag, self._config = bag, config
+        self.terms = int(config["bag_size"])
+
+    def prepare(self, request: Sequence[Tensor]) -> Tensor:
+        return request[0]
+
+    def call(self, prepared: Any) -> Tensor:
+        return self._bag(prepared)
+
+    def expected(self, request: Sequence[Tensor]) -> Tensor:
+        return expected_output(self._bag, request[0])
+
+    def unseen(self, seed: int) -> tuple[Tensor, ...]:
+        rows, batch, bag = (int(self._config[axis]) for axis in ("num_rows", "batch_size", "bag_size"))
+        return (torch.from_numpy(request_batches(rows, batch, bag, float(self._config["zipf_s"]), seed, 1)[0]),)
+
+    def weights(self) -> Sequence[Tensor]:
+        return list(self._bag.module.parameters()) if self._config["direction"] == "forward" else []
 
 
 def stream(num_rows: int, batch_size: int, bag_size: int, zipf_s: float, seed: int) -> list[Tensor]:

@@ -1,4 +1,4 @@
-"""Many tables looked up together, alone or in a whole model: correct first, then latency and memory.
+"""Many tables looked up together, alone or in a whole model: correct at all times; latency and memory.
 
 As in a lookup BATCHES distinct requests are timed in rotation with warm caches, every call allocates its output, and
 direction `forward_backward` times the call, the backward call from a fixed gradient of the output to the gradients of
@@ -12,14 +12,16 @@ request names, so that it needs no second copy of the tables.
 
 import copy
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bench_engine import registry
-from bench_engine.benchmarks.lookup import WrongResultError, bytes_moved, difference
+from bench_engine.benchmarks.lookup import bytes_moved, difference
 from bench_engine.benchmarks.modules import DEVICE, DTYPE
+from bench_engine.benchmarks.watch import Subject, Watch, WrongResultError
 from bench_engine.data.requests import BATCHES
 from bench_engine.measure.measure import Sampler, summarize
 from bench_engine.methods.grouped_methods import GroupedMethod, gradient_of
@@ -48,16 +50,20 @@ def run(trial: Trial) -> Run:
     ready = [method.prepare(batch) for batch in batches]
     with torch.set_grad_enabled(backward):
         gradient = torch.randn_like(side_by_side(method(ready[0])))
+        call = timed(method, ready, gradient if backward else None)
         try:
             errors = [output_error(method, exact, *pair) for pair in zip(batches, ready, strict=True)]
             if backward:
                 errors.append(gradient_error(method, exact, batches[0], ready[0], gradient))
+            subject = _Tables(method, exact, float(config["zipf_s"]), gradient if backward else None)
+            watch = Watch(subject, [subject.told(batch) for batch in batches], ready)
+            watch.before()
+            method.settle(call)
+            timing = yield from Sampler(call, trial.stop, period=BATCHES, probe=watch.probe).turns()
+            environment = method.environment()  # now: the checks that follow are calls too
+            errors += watch.after()
         except WrongResultError as error:
             return TrialResult("failed", error=f"{trial.method} {error}")
-
-        call = timed(method, ready, gradient if backward else None)
-        method.settle(call)
-        timing = yield from Sampler(call, trial.stop, period=BATCHES).turns()
     statistics = summarize(timing.samples_us, timing.turn_sizes, seed)
     seconds = statistics["latency_us"] / 1e6
     moved = sum(bytes_moved(shape.batch_size, size, shape.dim) for size in shape.bag_sizes)
@@ -71,8 +77,62 @@ def run(trial: Trial) -> Run:
             "samples_per_s": shape.batch_size / seconds,
             "bandwidth_gb_s": None if backward or shape.model != "op" else moved / seconds / 1e9,
         },
-        {"request_batches": BATCHES, **method.environment()},
+        {"request_batches": BATCHES, **watch.told(), **environment},
     )
+
+
+class _Tables(Subject):
+    """A method of grouped lookups and its requests, for a Watch: the ids of each table, then dense features."""
+
+    compare = staticmethod(difference)
+
+    def __init__(self, method: GroupedMethod, exact: nn.Module | None, zipf_s: float, gradient: Tensor | None) -> None:
+        self._method, self._exact, self._zipf_s, self._gradient = method, exact, zipf_s, gradient
+        self.terms = max(method.shape.bag_sizes)
+
+    @staticmethod
+    def told(request: Request) -> tuple[Tensor, ...]:
+        """A request as a Watch has it."""
+        return request.ids if request.dense is None else (*request.ids, request.dense)
+
+    def _request(self, told: Sequence[Tensor]) -> Request:
+        ids = tuple(t for t in told if t.dtype == torch.int64)
+        joined = torch.cat(ids, 1) if self._method.shape.structure == "split_in" else None
+        return Request(ids, joined, None if len(ids) == len(told) else told[-1])
+
+    def prepare(self, request: Sequence[Tensor]) -> Any:
+        return self._method.prepare(self._request(request))
+
+    def call(self, prepared: Any) -> Any:
+        return self._method(prepared)
+
+    def expected(self, request: Sequence[Tensor]) -> Tensor:
+        return Reference(self._method, self._exact, self._request(request)).output
+
+    def unseen(self, seed: int) -> tuple[Tensor, ...]:
+        with torch.random.fork_rng(devices=[]):
+            return self.told(requests(self._method.shape, self._zipf_s, seed, 1)[0])
+
+    def weights(self) -> Sequence[Tensor]:
+        return self._method.parameters()
+
+    def backward(self, output: Any) -> None:
+        assert self._gradient is not None
+        torch.autograd.backward(output, like(output, self._gradient))
+
+    def gradients(self) -> list[tuple[str, Tensor]]:
+        found = [(f"table {number}", table) for number, table in enumerate(self._method.table_gradients())]
+        head = self._method.head()
+        return found + [(name, gradient_of(p)) for name, p in (head.named_parameters() if head is not None else ())]
+
+    def forget_gradients(self) -> None:
+        for parameter in self._method.parameters():
+            parameter.grad = None
+
+    def gradient_error(self, request: Sequence[Tensor], what: str) -> float:
+        assert self._gradient is not None
+        asked = self._request(request)
+        return gradient_error(self._method, self._exact, asked, self._method.prepare(asked), self._gradient, what)
 
 
 def timed(method: GroupedMethod, ready: Sequence[object], gradient: Tensor | None) -> Callable[[int], object]:
@@ -104,7 +164,7 @@ def output_error(method: GroupedMethod, exact: nn.Module | None, request: Reques
 
 
 def gradient_error(
-    method: GroupedMethod, exact: nn.Module | None, request: Request, prepared: object, gradient: Tensor
+    method: GroupedMethod, exact: nn.Module | None, request: Request, prepared: object, gradient: Tensor, when: str = ""
 ) -> float:
     """Largest absolute difference of the gradients from those of the float64 reference. Raises WrongResultError."""
     wanted, shape = Reference(method, exact, request), method.shape
@@ -114,16 +174,18 @@ def gradient_error(
         gradient = gradient * (size > 1e-5 * size.max())
     output = method(prepared)
     torch.autograd.backward(output, like(output, gradient))
+    if exact is not None:
+        exact.zero_grad(set_to_none=True)
     wanted.output.backward(gradient.double())
     found = []
     for number, (actual, ids, rows) in enumerate(zip(method.table_gradients(), wanted.ids, wanted.rows, strict=True)):
         if int(actual.count_nonzero()) != int(actual[ids].count_nonzero()):
-            raise WrongResultError(f"is wrong: its gradient of table {number} has rows that were not asked for.")
-        found.append((f"gradient of table {number}", actual[ids], rows))
+            raise WrongResultError(f"is wrong: its gradient of table {number}{when} has rows that were not asked for.")
+        found.append((f"gradient of table {number}{when}", actual[ids], rows))
     head = method.head()
     if head is not None and exact is not None:
         found += [
-            (f"gradient of {name}", gradient_of(own), other)
+            (f"gradient of {name}{when}", gradient_of(own), other)
             for (name, own), other in zip(head.named_parameters(), exact.parameters(), strict=True)
         ]
     compare = difference if shape.model == "op" else norm_difference

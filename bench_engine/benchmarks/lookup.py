@@ -1,4 +1,4 @@
-"""One embedding-bag call: correct first, then latency, bandwidth and memory.
+"""One embedding-bag call: correct before, while and after it is timed; latency, bandwidth and memory.
 
 BATCHES distinct request batches are timed in rotation, with the output freshly allocated in every call. Direction
 `forward_backward` times the forward call, the backward call from a fixed gradient of the output to the gradients of
@@ -15,6 +15,8 @@ With a padding_idx the bags are of all lengths and filled up to bag_size with th
 
 import copy
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -22,22 +24,20 @@ from torch import Tensor
 
 from bench_engine.benchmarks import caches
 from bench_engine.benchmarks.modules import DEVICE, DTYPE, NO_PADDING, OutOfReachError, build, megabytes
+from bench_engine.benchmarks.watch import Subject, Watch
+from bench_engine.benchmarks.watch import WrongResultError as WrongResultError
 from bench_engine.data.requests import BATCHES, padded, request_batches
 from bench_engine.kernels.bags import EmbeddingBagMethod
 from bench_engine.measure.measure import Sampler, summarize
-from bench_engine.trial import Run, Trial, TrialResult
+from bench_engine.trial import Run, Scalar, Trial, TrialResult
 
 # Share of the reference's largest absolute value that float32 may be off, for sums of up to LONG_SUM terms. It grows
 # with the root of their number: torch's own dense kernel comes to 4e-4 for sums of 100,000 terms.
 TOLERANCE, LONG_SUM = 1e-4, 1000
 
 
-class WrongResultError(ArithmeticError):
-    """The method's output or gradient is not the reference's."""
-
-
 def run(trial: Trial) -> Run:
-    """Measure one trial; `failed` when the method computes something else than the float64 reference."""
+    """Measure one trial; `failed` when the method computes something else than the float64 reference, at any time."""
     config = trial.config
     num_rows, seed = int(config["num_rows"]), int(config["seed"])
     batch_size, bag_size = int(config["batch_size"]), int(config["bag_size"])
@@ -54,14 +54,8 @@ def run(trial: Trial) -> Run:
         requests = padded(requests, padding, seed)
     batches = [torch.from_numpy(batch) for batch in requests]
     gradient = torch.randn(batch_size, dim)
-    try:
-        errors = [output_error(module, batch, mode, padding) for batch in batches]
-        if backward:
-            errors.append(gradient_error(module, batches[0], gradient, mode, padding))
-    except WrongResultError as error:
-        return TrialResult("failed", error=f"{trial.method} {error}")
-
-    ready = [module.prepare(batch) for batch in batches]
+    cold = config["cache"] == "cold"
+    flush = caches.flusher() if cold else None
 
     def forward(index: int) -> object:
         return module(ready[index % BATCHES])
@@ -70,10 +64,20 @@ def run(trial: Trial) -> Run:
         module(ready[index % BATCHES]).backward(gradient)
         module.zero_grad(set_to_none=True)
 
-    cold = config["cache"] == "cold"
-    with torch.set_grad_enabled(backward):
-        call, flush = forward_backward if backward else forward, caches.flusher() if cold else None
-        timing = yield from Sampler(call, trial.stop, flush, period=BATCHES).turns()
+    try:
+        errors = [output_error(module, batch, mode, padding) for batch in batches]
+        if backward:
+            errors.append(gradient_error(module, batches[0], gradient, mode, padding))
+        ready = [module.prepare(batch) for batch in batches]
+        subject = _Bag(module, config, gradient if backward else None)
+        watch = Watch(subject, [(batch,) for batch in batches], ready, padding=padding, flush=flush)
+        with torch.set_grad_enabled(backward):
+            watch.before()
+            call = forward_backward if backward else forward
+            timing = yield from Sampler(call, trial.stop, flush, period=BATCHES, probe=watch.probe).turns()
+            errors += watch.after()
+    except WrongResultError as error:
+        return TrialResult("failed", error=f"{trial.method} {error}")
     statistics = summarize(timing.samples_us, timing.turn_sizes, seed)
     seconds = statistics["latency_us"] / 1e6
     moved = bytes_moved(batch_size, bag_size, dim)
@@ -88,8 +92,52 @@ def run(trial: Trial) -> Run:
             "samples_per_s": batch_size / seconds,
             "bandwidth_gb_s": None if backward else moved / seconds / 1e9,
         },
-        {"request_batches": BATCHES},
+        {"request_batches": BATCHES, **watch.told()},
     )
+
+
+class _Bag(Subject):
+    """An embedding bag and its requests, for a Watch."""
+
+    compare = staticmethod(lambda *arguments: difference(*arguments))
+
+    def __init__(self, module: EmbeddingBagMethod, config: Mapping[str, Scalar], gradient: Tensor | None) -> None:
+        self._module, self._config, self._gradient = module, config, gradient
+        self._mode, self.terms = str(config["pooling_mode"]), int(config["bag_size"])
+        self._padding = int(config.get("padding_idx", NO_PADDING))
+
+    def prepare(self, request: Sequence[Tensor]) -> Any:
+        return self._module.prepare(request[0])
+
+    def call(self, prepared: Any) -> Any:
+        return self._module(prepared)
+
+    def tensors(self, output: Any) -> list[Tensor]:
+        return [output if (convert := getattr(self._module, "as_tensor", None)) is None else convert(output)]
+
+    def expected(self, request: Sequence[Tensor]) -> Tensor:
+        return expected_output(self._module, request[0], self._mode, self._padding)
+
+    def unseen(self, seed: int) -> tuple[Tensor, ...]:
+        rows, batch, bag = (int(self._config[axis]) for axis in ("num_rows", "batch_size", "bag_size"))
+        drawn = request_batches(rows, batch, bag, float(self._config["zipf_s"]), seed, 1)
+        return (torch.from_numpy(drawn[0] if self._padding == NO_PADDING else padded(drawn, self._padding, seed)[0]),)
+
+    def weights(self) -> Sequence[Tensor]:
+        return list(self._module.parameters())
+
+    def backward(self, output: Any) -> None:
+        output.backward(self._gradient)
+
+    def gradients(self) -> list[tuple[str, Tensor]]:
+        return [(name, p.grad) for name, p in self._module.named_parameters() if p.grad is not None]
+
+    def forget_gradients(self) -> None:
+        self._module.zero_grad(set_to_none=True)
+
+    def gradient_error(self, request: Sequence[Tensor], what: str) -> float:
+        assert self._gradient is not None
+        return gradient_error(self._module, request[0], self._gradient, self._mode, self._padding, what)
 
 
 def bytes_moved(batch_size: int, bag_size: int, dim: int) -> int:
@@ -105,15 +153,25 @@ def output_error(module: EmbeddingBagMethod, batch: Tensor, mode: str, padding_i
 
     Raises WrongResultError when it is above the tolerance.
     """
-    rows, position = batch.unique(return_inverse=True)
     with torch.no_grad():
-        table = module.materialize(rows).double()
-        expected = F.embedding_bag(position, table, mode=mode, padding_idx=_place(rows == padding_idx))
+        expected = expected_output(module, batch, mode, padding_idx)
         return difference("output", module(batch), expected, terms=batch.size(1))
 
 
+def expected_output(module: EmbeddingBagMethod, batch: Tensor, mode: str, padding_idx: int = NO_PADDING) -> Tensor:
+    """A float64 embedding bag (B, D) over the method's dense rows."""
+    rows, position = batch.unique(return_inverse=True)
+    table = module.materialize(rows).double()
+    return F.embedding_bag(position, table, mode=mode, padding_idx=_place(rows == padding_idx))
+
+
 def gradient_error(
-    module: EmbeddingBagMethod, batch: Tensor, gradient: Tensor, mode: str, padding_idx: int = NO_PADDING
+    module: EmbeddingBagMethod,
+    batch: Tensor,
+    gradient: Tensor,
+    mode: str,
+    padding_idx: int = NO_PADDING,
+    when: str = "",
 ) -> float:
     """Largest absolute difference between the parameters' gradients and those through a float64 embedding bag.
 
@@ -135,7 +193,7 @@ def gradient_error(
     pooled = F.embedding_bag(position, vectors, mode=mode, padding_idx=one_padding)
     expected = torch.autograd.grad(pooled, tuple(reference.parameters()), gradient.double())
     return max(
-        difference(f"gradient of {name}", found, wanted, terms=batch.numel())
+        difference(f"gradient of {name}{when}", found, wanted, terms=batch.numel())
         for name, found, wanted in zip(names, actual, expected, strict=True)
     )
 

@@ -57,6 +57,10 @@ class StepBag(ABC):
         """What is done once before calls are timed; by default nothing."""
         return
 
+    @abstractmethod
+    def forget_slots(self) -> None:
+        """Let the optimizer begin anew."""
+
     @property
     @abstractmethod
     def steps(self) -> int:
@@ -80,12 +84,17 @@ class TorchBag(StepBag):
         self.table = self.module = nn.EmbeddingBag(num_rows, dim, mode="sum", sparse=sparse)
         bound = initial_bound(num_rows)
         nn.init.uniform_(self.table.weight, -bound, bound)
-        weights = [self.table.weight]
+        self._rule, self._sparse = rule, sparse
+        self.forget_slots()
+
+    def forget_slots(self) -> None:
+        """A new optimizer."""
+        weights, rule = [self.table.weight], self._rule
         if rule == "sgd":
             self.optimizer = torch.optim.SGD(weights, LEARNING_RATE)
         elif rule == "adagrad":
             self.optimizer = torch.optim.Adagrad(weights, LEARNING_RATE, initial_accumulator_value=INITIAL)
-        elif rule == "adam" and sparse:  # that for dense gradients moves all rows, which is something else
+        elif rule == "adam" and self._sparse:  # that for dense gradients moves all rows, which is something else
             self.optimizer = torch.optim.SparseAdam(weights, LEARNING_RATE, BETAS, EPSILON["adam"])
         else:
             raise OutOfReachError(f"torch has no optimizer {rule} for an embedding bag with such gradients.")

@@ -15,13 +15,17 @@ def output_error(bag: StepBag, ids: Tensor) -> float:
 
     Raises WrongResultError of bench_engine.benchmarks.lookup.
     """
-    rows, position = ids.unique(return_inverse=True)
     with torch.no_grad():
-        expected = F.embedding_bag(position, bag.materialize(rows).double(), mode="sum")
-        return difference("output", bag(ids), expected, terms=ids.size(1))
+        return difference("output", bag(ids), expected_output(bag, ids), terms=ids.size(1))
 
 
-def update_error(bag: StepBag, rule: str, requests: list[Tensor], gradient: Tensor) -> float:
+def expected_output(bag: StepBag, ids: Tensor) -> Tensor:
+    """A float64 embedding bag (B, D) over the rows as they stand."""
+    rows, position = ids.unique(return_inverse=True)
+    return F.embedding_bag(position, bag.materialize(rows).double(), mode="sum")
+
+
+def update_error(bag: StepBag, rule: str, requests: list[Tensor], gradient: Tensor, when: str = "") -> float:
     """Largest absolute difference between what the first STEPS requests change of their rows and what they should.
 
     The bag's slots must be as at the start. Raises WrongResultError of bench_engine.benchmarks.lookup.
@@ -34,7 +38,7 @@ def update_error(bag: StepBag, rule: str, requests: list[Tensor], gradient: Tens
         bag.update(ids, gradient)
         reference.step(ids, gradient)
     changed = bag.materialize(rows).double() - before
-    return difference("update", changed, reference.changed, terms=sum(ids.numel() for ids in requests))
+    return difference(f"update{when}", changed, reference.changed, terms=sum(ids.numel() for ids in requests))
 
 
 class Reference:

@@ -303,6 +303,16 @@ def _check_verdicts(options: argparse.Namespace) -> int:
     return 0 if report.trusted else 1
 
 
+def _check_intervals(options: argparse.Namespace) -> int:
+    from bench_engine.selfcheck import coverage
+
+    found = coverage.check_intervals(
+        options.rounds, options.busy, options.out, options.equal, lambda line: print(line, flush=True)
+    )
+    print(*coverage.table(found), sep="\n")
+    return 0
+
+
 def _doctor(options: argparse.Namespace) -> int:
     findings = doctor.examine(options.db)
     if options.json:
@@ -327,4 +337,5 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "rivals install": _rivals_install,
     "doctor": _doctor,
     "check-verdicts": _check_verdicts,
+    "check-intervals": _check_intervals,
 }

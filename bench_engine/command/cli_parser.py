@@ -1,6 +1,7 @@
 """The arguments of the engine's command line: every command with its options, and what help says of them."""
 
 import argparse
+from pathlib import Path
 
 from bench_engine.compare import compare
 from bench_engine.methods.rivals import RIVALS
@@ -8,7 +9,7 @@ from db import export
 
 _DESCRIPTION = (
     "The engine's command line: build, list, plan, run, compare, ingest, pack, export, data, rivals, doctor, "
-    "check-verdicts."
+    "check-verdicts, check-intervals."
 )
 _RUN_STATUSES = (
     "Exit status: 0 all trials that can run have a result, 4 some of them failed, 1 none has a result or one sentence "
@@ -56,6 +57,16 @@ def parser() -> argparse.ArgumentParser:
     checker = command("check-verdicts", checked)
     checker.add_argument("--rounds", type=int, default=20, metavar="N", help="how often (default: 20)")
     _add_flag(checker, "--busy", "keep one core busy meanwhile (default: not)")
+    coverer = command(
+        "check-intervals", "see whether intervals hold the truth here: methods whose ratio is known, in turns"
+    )
+    coverer.add_argument("--rounds", type=int, default=20, metavar="N", help="how often (default: 20)")
+    _add_flag(coverer, "--busy", "keep one core busy meanwhile (default: not)")
+    _add_flag(coverer, "--equal", "equal code alone, in groups of two (default: ratios up to 1.5 too)")
+    coverer.add_argument(
+        "--out", type=Path, default=Path("intervals.jsonl"), metavar="FILE",
+        help="where rounds are added, a line each (default: intervals.jsonl)",
+    )  # fmt: skip
     return parser
 
 

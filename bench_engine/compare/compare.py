@@ -8,6 +8,7 @@ is measured once per trial (memory, AUC, percentiles) is compared through its va
 interval, so that a difference stays unclear, except where the value is a count that does not vary (memory_mb).
 """
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ import numpy as np
 
 from bench_engine.compare.pairs import Joined, Row, filters, group_by, join, join_methods, newest, nothing_in_common
 from bench_engine.compare.sides import CompareError, Side, UsageError, resolve
-from bench_engine.measure import ratios
+from bench_engine.measure import means, ratios, starts
 from bench_engine.measure.ratios import Ratio
 from bench_engine.registry import hint
 from db.columns import AXES, BY_NAME, CHOICE_AXES
@@ -70,9 +71,10 @@ class Metric:
         """Which way its ratio is taken, so that above 1 means that B is better."""
         return "A / B" if self.is_time else "B / A"
 
-    def verdict(self, ratio: Ratio) -> str:
-        """One of the metric's words, same or unclear."""
-        said = ratios.verdict(ratio, self.margin, ratios.BETWEEN_PROCESSES if self.is_time else 0.0)
+    def verdict(self, ratio: Ratio, starts: int = 1) -> str:
+        """One of the metric's words, same or unclear. In an interval over several starts is what processes differ."""
+        between = ratios.BETWEEN_PROCESSES if self.is_time and starts == 1 else 0.0
+        said = ratios.verdict(ratio, self.margin, between)
         if said != "same" and ratio.low < 1 < ratio.high:  # something against nothing, of which seeds tell too little
             return "unclear"
         return {"faster": self.words[0], "slower": self.words[1]}.get(said, said)
@@ -105,6 +107,7 @@ class Compared:
         verdict: one of the metric's words, same or unclear.
         seeds: number of pairs of trials behind it.
         in_turns: whether both took turns with each other.
+        starts: of the side with fewer, how often its process was started.
     """
 
     axes: Mapping[str, Any]
@@ -115,6 +118,7 @@ class Compared:
     verdict: str
     seeds: int = 1
     in_turns: bool = False
+    starts: int = 1
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,8 @@ class Comparison:
         return {word: said.count(word) for word in (*self.metric.words, "same", "unclear")}
 
     def means(self) -> dict[str, Ratio]:
-        """Geometric means of the judged ratios by method, and over all under the name of "" where there are several."""
+        """Means of the judged ratios by method, and over all under the name of "" where there are several (see
+        bench_engine.measure.means)."""
         found: dict[str, list[Ratio]] = defaultdict(list)
         for compared in self.configurations:
             ratio = self.judged(compared)
@@ -158,7 +163,7 @@ class Comparison:
                 found[str(compared.axes.get("method", ""))].append(ratio)
         if len(found) > 1:
             found[""] = [ratio for of_method in list(found.values()) for ratio in of_method]
-        return {method: ratios.geometric_mean(of_method) for method, of_method in found.items()}
+        return {method: means.random_effects(of_method) for method, of_method in found.items()}
 
 
 def varying(configurations: Sequence[Compared]) -> list[str]:
@@ -329,8 +334,11 @@ def _by_samples(
             ratio = _of_samples(a, b, samples, in_turns)
             over = [speedups.get(row["trial_id"]) for row in (b, a)]
             relative = ratios.quotient(over[0], over[1]) if over[0] and over[1] else None
-            verdict = of.verdict(relative if by_baseline and relative else ratio)
-            yield Compared(axes(a, b), a[of.name], b[of.name], ratio, relative, verdict, in_turns=in_turns)
+            count = min(len(start_turns(row) or (0,)) for row in (a, b))
+            verdict = of.verdict(relative if by_baseline and relative else ratio, count)
+            yield Compared(
+                axes(a, b), a[of.name], b[of.name], ratio, relative, verdict, in_turns=in_turns, starts=count
+            )
 
 
 def _samples(store: Store, trial_ids: Iterable[str]) -> dict[str, list[np.ndarray]]:
@@ -350,11 +358,21 @@ def _of_samples(a: Row, b: Row, samples: Mapping[str, list[np.ndarray]], in_turn
     of_a, of_b = (samples.get(row["trial_id"]) for row in (a, b))
     if not of_a or not of_b:  # results of a source that keeps no samples
         return Ratio(a["latency_us"] / b["latency_us"], 0.0, np.inf)
+    starts_a, starts_b = (starts.by_start(turns, start_turns(row)) for turns, row in ((of_a, a), (of_b, b)))
     try:
-        return ratios.paired(of_a, of_b) if in_turns else ratios.independent(of_a, of_b)
+        return (starts.paired if in_turns else starts.independent)(starts_a, starts_b)
     except ValueError as error:
         trials = f"{a['trial_id']} and {b['trial_id']}"
         raise CompareError(f"The samples of the trials {trials} cannot be compared. {error}") from error
+
+
+def start_turns(row: Row) -> list[int]:
+    """How many turns each start of a trial's process had; empty for a trial from before there were several."""
+    try:
+        told = json.loads(row["environment"] or "{}").get("start_turns", [])
+        return [int(turns) for turns in told]
+    except (ValueError, TypeError, AttributeError):  # what is in a journal may be anything
+        return []
 
 
 def _by_values(pairs: Sequence[_Pair], of: Metric, axes: _AxesOf) -> Iterator[Compared]:

@@ -45,6 +45,7 @@ def as_json(comparison: Comparison, limit: Limit | None = None) -> dict[str, Any
                 "verdict": c.verdict,
                 "seeds": c.seeds,
                 "in_turns": c.in_turns,
+                "starts": c.starts,
             }
             for c in comparison.configurations
         ],
@@ -175,6 +176,12 @@ def _summary(comparison: Comparison, limit: Limit | None) -> list[str]:
         lines.append(
             f"{counted(len(apart), 'configuration')} not measured in turns: how the machine had changed between A and "
             f"B is in the ratio and not in its interval{remedy}."
+        )
+    once = [c for c in comparison.configurations if c.starts == 1]
+    if comparison.metric.sampled and once:
+        lines.append(
+            f"{counted(len(once), 'configuration')} measured in one start: what differs between two starts of a "
+            "process is not in the interval."
         )
     if limit:
         lines.append(f"--fail-on {limit.text}: {counted(len(limit.exceeded(comparison)), 'configuration')}.")

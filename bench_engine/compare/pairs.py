@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 
 _COLUMNS = (
     "trial_id", "configuration", "comparison", "machine_id", "group_id", "is_baseline", "started_at",
-    "baseline_latency_us", "speedup_ci_low", "speedup_ci_high", *AXES,
+    "baseline_latency_us", "speedup_ci_low", "speedup_ci_high", "environment", *AXES,
 )  # fmt: skip
 
 

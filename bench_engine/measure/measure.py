@@ -12,6 +12,7 @@ of them together, not of one. Every sample is kept; outliers are counted, never 
 """
 
 import math
+import random
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bench_engine.measure import ratios
+from bench_engine.measure import ratios, starts
 from bench_engine.trial import State, Stop, TrialResult
 
 StopReason = Literal["noise_target", "noise_stable", "time_cap", "fixed_count"]
@@ -34,9 +35,11 @@ TURN_SAMPLES = (2, 32)  # at least, at most; many short turns tell more about a 
 # the longest, in which memory fills a cache of 64 MB. Without them the first calls of a turn are slower by half.
 TURN_WARM_UP_NS = (1_000_000, 8_000_000)
 MAX_TURNS = 200
-LEAST_NS = 200_000_000  # a shorter glimpse cannot tell noise from drift
+# A shorter glimpse cannot tell noise from drift; where little time is given, so much of it but for a least.
+LEAST_NS, LEAST_SHARE, SHORTEST_NS = 200_000_000, 1 / 15, 20_000_000
 CHECK_GROWTH = 1.2  # the noise is looked at again when there are so many times more samples
 STABLE_CHECKS, STABLE_CHANGE = 4, 0.05
+PROBE_CHANCE = 0.25  # of a turn; half of it where turns hold few samples, for a probe is some calls
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,7 @@ class Sampler:
         flush: Callable[[], object] | None = None,
         period: int = 1,
         clock: Callable[[], int] = time.perf_counter_ns,
+        probe: Callable[[int, int], object] | None = None,
     ) -> None:
         """Warms up.
 
@@ -101,18 +105,23 @@ class Sampler:
             flush: empties the caches, for cold timings; None for warm ones.
             period: number of request batches in rotation.
             clock: time in ns.
+            probe: looks at the call outside the clock, between two samples of turns drawn by chance; its arguments are
+                the turn, from 1 on, and how many calls there were. What it raises ends the turn.
         """
         self._call = call
         self._stop = stop
         self._flush = flush
         self._period = period
         self._clock = clock
+        self._probe = probe
+        self._chance = random.SystemRandom()  # no seed that the call could know
         self._done = 0
         self._samples: list[float] = []
         self._turn_sizes: list[int] = []
         self._noises: list[float] = []
         self._next_check = stop.min_samples
         self._timed_ns = 0
+        self._least_ns = min(LEAST_NS, max(SHORTEST_NS, stop.max_seconds * 1e9 * LEAST_SHARE))
         self._reason: StopReason | None = None
         self._calls_per_sample, self._turn_samples = self._warm_up()
 
@@ -140,8 +149,12 @@ class Sampler:
             self._untimed_calls(self._period, least_ns, most_ns)
         done = self._done
         times_ns: list[int] = []
+        probed, probing_ns = self._moment(), 0
         begin = end = clock()
-        for _ in range(self._turn_samples):  # what stands here takes time between samples, so it is as little as can be
+        for number in range(self._turn_samples):  # what stands here takes time between samples: as little as can be
+            if number == probed:
+                self._probe(len(self._turn_sizes) + 1, done)  # type: ignore[misc]
+                probing_ns = clock() - end
             if flush is not None:
                 flush()
             start = clock()
@@ -153,9 +166,15 @@ class Sampler:
         self._done = done
         self._samples += [round(ns / 1e3 / calls, 4) for ns in times_ns]
         self._turn_sizes.append(len(times_ns))
-        self._timed_ns += max(0, end - begin)
+        self._timed_ns += max(0, end - begin - probing_ns)
         if self._reason is None:
             self._reason = self._look()
+
+    def _moment(self) -> int:
+        """The sample before which there is a probe in this turn; -1 for none."""
+        count = self._turn_samples
+        chance = PROBE_CHANCE if count > 2 * TURN_SAMPLES[0] else PROBE_CHANCE / 2
+        return self._chance.randrange(count) if self._probe and self._chance.random() < chance else -1
 
     def _untimed_calls(self, least: int, least_ns: int, most_ns: int) -> float:
         """Calls whose times are not kept: `least` of them in at least `least_ns`, but none after `most_ns`. Returns the
@@ -191,7 +210,7 @@ class Sampler:
         if count >= self._next_check:
             self._noises.append(noise(self._samples))
             self._next_check = math.ceil(count * CHECK_GROWTH)
-            if self._timed_ns >= LEAST_NS and (reason := _quiet(self._noises, self._stop.noise_target)):
+            if self._timed_ns >= self._least_ns and (reason := _quiet(self._noises, self._stop.noise_target)):
                 return reason
         if self._timed_ns >= self._stop.max_seconds * 1e9:
             return "time_cap"
@@ -221,11 +240,13 @@ def outliers(samples_us: Sequence[float]) -> int:
     return int(((samples < low - fence) | (samples > high + fence)).sum())
 
 
-def summarize(samples_us: Sequence[float], turn_sizes: Sequence[int] = (), seed: int = 0) -> dict[str, float | int]:
+def summarize(
+    samples_us: Sequence[float], turn_sizes: Sequence[int] = (), seed: int = 0, start_turns: Sequence[int] = ()
+) -> dict[str, float | int]:
     """Statistics of timings in µs, under the names of the result columns.
 
-    latency_us is the median; latency_ci_low_us to latency_ci_high_us is its 95 % interval (see `ratios`),
-    None where there are too few samples for one.
+    latency_us is the median, of several starts the geometric mean of theirs; latency_ci_low_us to latency_ci_high_us is
+    its 95 % interval (see `starts`), None where there are too few samples for one.
 
     Raises ValueError when there is no sample, one is negative or not finite, or the median is 0.
     """
@@ -237,9 +258,9 @@ def summarize(samples_us: Sequence[float], turn_sizes: Sequence[int] = (), seed:
     p10, median, p90, p95, p99 = (float(p) for p in np.percentile(samples, (10, 50, 90, 95, 99)))
     if median == 0:
         raise ValueError("The median time is 0: the clock of this machine is too coarse for this call.")
-    interval = ratios.median(ratios.turns(samples, turn_sizes), seed)
+    interval = starts.median(starts.by_start(ratios.turns(samples, turn_sizes), start_turns), seed)
     return {
-        "latency_us": median,
+        "latency_us": interval.value,
         "latency_p10_us": p10,
         "latency_p90_us": p90,
         "latency_p95_us": p95,

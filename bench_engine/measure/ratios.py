@@ -11,13 +11,14 @@ cluster bootstrap, Davison and Hinkley 1997, section 3.8). The interval is symme
 error of the resampled ratios times Student's quantile, which makes up for few turns, where percentiles are too narrow.
 tests/bench_engine/measure/test_ratios.py holds kinds of noise that it stands up to.
 
-An interval knows what varies from turn to turn. What differs between two processes for as long as they live (where
-their memory lies, the core they were put on) is not in it; a verdict allows for that.
+An interval here knows what varies from turn to turn. What differs between two processes for as long as they live (where
+their memory lies, the core they were put on) is not in it: that takes several starts (see `starts`), and the verdict on
+trials of one start allows for it.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -44,16 +45,23 @@ class Ratio:
     Attributes:
         value: the ratio.
         low, high: ends of the interval; 0 and infinity where nothing is known of it.
+        freedom: degrees of freedom of Student's quantile in it.
     """
 
     value: float
     low: float
     high: float
+    freedom: float = field(default=math.inf, compare=False)
 
     @property
     def known(self) -> bool:
         """Whether there is an interval at all."""
         return self.low > 0 and math.isfinite(self.high)
+
+    @property
+    def variance(self) -> float:
+        """Of its logarithm, as the interval has it; infinite where there is none."""
+        return (math.log(self.high / self.low) / 2 / student(self.freedom)) ** 2 if self.known else math.inf
 
 
 def turns(samples: Sequence[float] | np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
@@ -71,7 +79,7 @@ def median(turns: Sequence[np.ndarray], seed: int = 0) -> Ratio:
     if len(together) < 2:
         return Ratio(value, 0.0, math.inf)
     logs = _log_medians(together, _drawn(len(together), np.random.default_rng(seed)))
-    return _around(value, _variance(logs, len(together)), len(together) - 1)
+    return around(value, _variance(logs, len(together)), len(together) - 1)
 
 
 def paired(baseline: Sequence[np.ndarray], candidate: Sequence[np.ndarray], seed: int = 0) -> Ratio:
@@ -97,7 +105,7 @@ def paired(baseline: Sequence[np.ndarray], candidate: Sequence[np.ndarray], seed
     logs = np.array([np.median(part) for part in np.array_split(every, min(every.size, MOST_RATIOS))])
     drawn = np.random.default_rng(seed).integers(logs.size, size=(ROUNDS, logs.size))
     resampled = np.median(logs[drawn], axis=1)
-    return _around(math.exp(np.median(every)), _variance(resampled, logs.size), logs.size - 1)
+    return around(math.exp(np.median(every)), _variance(resampled, logs.size), logs.size - 1)
 
 
 def independent(a: Sequence[np.ndarray], b: Sequence[np.ndarray], seed: int = 0) -> Ratio:
@@ -123,9 +131,9 @@ def independent(a: Sequence[np.ndarray], b: Sequence[np.ndarray], seed: int = 0)
         freedoms.append(len(turns) - 1)
     total = sum(variances)
     if total == 0 or math.isinf(total):
-        return _around(value, total, min(freedoms))
+        return around(value, total, min(freedoms))
     freedom = total**2 / sum(v**2 / f for v, f in zip(variances, freedoms, strict=True))
-    return _around(value, total, freedom)
+    return around(value, total, freedom)
 
 
 def stretches(samples: np.ndarray) -> list[np.ndarray]:
@@ -152,13 +160,13 @@ def by_seed(a: Sequence[float], b: Sequence[float]) -> Ratio:
         return Ratio(value, 0.0, math.inf)
     deviation = float((values_b - values_a).std(ddof=1))
     half = student(values_a.size - 1) * deviation / math.sqrt(values_a.size) / mean
-    return Ratio(value, max(0.0, value - half), value + half)
+    return Ratio(value, max(0.0, value - half), value + half, values_a.size - 1)
 
 
 def inverse(ratio: Ratio) -> Ratio:
     """1 / ratio."""
     value, low, high = (1 / x if x else math.inf for x in (ratio.value, ratio.high, ratio.low))
-    return Ratio(value, low, high)
+    return Ratio(value, low, high, ratio.freedom)
 
 
 def verdict(ratio: Ratio, margin: float = MARGIN, between: float = BETWEEN_PROCESSES) -> Verdict:
@@ -182,30 +190,15 @@ def verdict(ratio: Ratio, margin: float = MARGIN, between: float = BETWEEN_PROCE
 
 def quotient(over: Ratio, under: Ratio) -> Ratio:
     """over / under, taken as independent: how much more one speedup is than another."""
-    return _combined(over.value / under.value, (_spans(over), _spans(under)[::-1]), 1)
-
-
-def geometric_mean(ratios: Sequence[Ratio]) -> Ratio:
-    """Geometric mean over configurations.
-
-    The interval combines those of the ratios, taken as independent; it says how well the mean over these very
-    configurations is known, and nothing about others. Raises ValueError for no ratios.
-    """
-    if not ratios:
-        raise ValueError("There are no ratios to take the mean of: give at least one.")
-    value = math.exp(math.fsum(math.log(r.value) for r in ratios) / len(ratios))
-    return _combined(value, [_spans(r) for r in ratios], len(ratios))
+    below, above = (math.hypot(*ends) for ends in zip(_spans(over), _spans(under)[::-1], strict=True))
+    value = over.value / under.value
+    return Ratio(value, value * math.exp(-below), value * _exp(above), min(over.freedom, under.freedom))
 
 
 def _spans(ratio: Ratio) -> tuple[float, float]:
     """How far the interval reaches below and above the value, in logarithms."""
     below = math.log(ratio.value / ratio.low) if ratio.low > 0 else math.inf
     return below, math.log(ratio.high / ratio.value)
-
-
-def _combined(value: float, spans: Sequence[tuple[float, float]], count: int) -> Ratio:
-    below, above = (math.hypot(*ends) / count for ends in zip(*spans, strict=True))
-    return Ratio(value, value * math.exp(-below), value * _exp(above))
 
 
 def _median(turns: Sequence[np.ndarray]) -> float:
@@ -260,13 +253,16 @@ def _variance(logs: np.ndarray, turns: int) -> float:
     return float(logs.var(ddof=1)) * turns / (turns - 1) if np.isfinite(logs).all() else math.inf
 
 
-def _around(value: float, variance: float, freedom: float) -> Ratio:
+def around(value: float, variance: float, freedom: float) -> Ratio:
+    """A ratio with Student's interval, from the variance of its logarithm and the degrees of freedom of that."""
     factor = _exp(student(freedom) * math.sqrt(variance))
-    return Ratio(value, value / factor, value * factor)
+    return Ratio(value, value / factor, value * factor, freedom)
 
 
 def student(freedom: float) -> float:
     """Quantile of Student's t that leaves 2.5 % above it."""
+    if math.isinf(freedom):
+        return _NORMAL
     from scipy.special import stdtrit  # here, since it takes longer to import than all of the engine
 
     return float(stdtrit(freedom, 0.975))

@@ -1,4 +1,4 @@
-"""Methods of many tables looked up together, which the benchmark grouped_lookup runs: torch's own and Parallel OP."""
+"""Methods of many tables looked up together, which grouped_lookup runs: torch's own, Parallel OP and gir."""
 
 from functools import partial
 
@@ -46,6 +46,14 @@ GROUPED = by_name(
         "bench_engine.methods.grouped_parallel:ParallelOpInductor",
         needs_compiler=True,
         variables={**_SWITCHED_ON, **INDUCTOR},
+    ),
+    Method(
+        "gir",
+        'the same untouched model through torch.compile(backend="gir"), the memory-first compiler',
+        "bench_engine.methods.grouped_gir:GirModel",
+        compressible=False,
+        sources=(*GROUPED_SOURCES, "bench_engine/kernels/gir/prelude.h"),
+        needs_compiler=True,
     ),
     _parallel_op(
         "grouped_embedding",

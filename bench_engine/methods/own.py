@@ -2,7 +2,8 @@
 
 To add one, write its module in bench_engine/kernels and add its entry here: it then shows up in sweeps, on the New run
 page, in `list` and in questions. A method goes with the benchmarks that can run it: BAGS with lookup, training and
-collisions, TRAINED with training, STEPS with embedding_step. A method that takes an axis (`arguments`) has that axis.
+collisions, QUANTIZED with lookup and training, TRAINED with training, STEPS with embedding_step. A method that takes an
+axis (`arguments`) has that axis.
 """
 
 from functools import partial
@@ -81,6 +82,29 @@ BAGS = by_name(
     ),
 )
 
+# Their gradients are for their own optimizer, and of what they pool only sums and means are known.
+_quantized = partial(
+    Method,
+    sources=("csrc/quantized",),
+    needs_build=True,
+    supports={"direction": ("forward",), "pooling_mode": ("sum", "mean")},
+)
+_QUANTIZED = "bench_engine.kernels.quantized.quantized_embedding_bag"
+
+QUANTIZED = by_name(
+    _quantized(
+        "int8",
+        "every row in a byte a number and a scale, trained with stochastic rounding, C++ kernel",
+        f"{_QUANTIZED}:QuantizedEmbeddingBag",
+        compressible=False,
+    ),
+    _quantized(
+        "int8_qr",
+        "quotient_remainder with rows of a byte a number and a scale, trained with stochastic rounding, C++ kernel",
+        f"{_QUANTIZED}:QuantizedQuotientRemainderEmbeddingBag",
+    ),
+)
+
 _fiited = partial(
     Method, implementation="bench_engine.methods.fiited_method:FIITEDMethod", sources=("csrc/fiited",), needs_build=True
 )
@@ -137,6 +161,16 @@ SELF_CHECK = by_name(
         "dense, slowed by ten per cent",
         "bench_engine.selfcheck.slowed:SlowedDenseEmbeddingBag",
         compressible=False,
+    ),
+    *(
+        Method(
+            name,
+            f"{repeats} lookups of dense in a call",
+            "bench_engine.selfcheck.repeated:RepeatedDenseEmbeddingBag",
+            compressible=False,
+            fixed={"repeats": repeats},
+        )
+        for name, repeats in (("dense_100_again", 100), *((f"dense_{n}", n) for n in (100, 102, 103, 105, 110, 150)))
     ),
 )
 

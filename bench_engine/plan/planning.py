@@ -175,7 +175,7 @@ def _rank(p: Planned) -> int:
 def identity_of(trial: Trial, machine_id: str) -> str:
     """What makes a trial the same trial in every sweep. Raises SweepError where a kernel's source cannot be read."""
     try:
-        source = method(trial.method).source_hash()
+        source = method(trial.method, trial.benchmark).source_hash()
     except OSError as error:
         raise SweepError(
             f"The source of the method {trial.method} cannot be read ({error.filename}: {error.strerror}): "

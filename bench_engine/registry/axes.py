@@ -96,6 +96,7 @@ PADDING = Axis(
 POOLING = choice("pooling_mode", "how a bag becomes one vector", "sum", "mean", "max")
 DIRECTION = choice("direction", "what is timed", "forward", "forward_backward")
 CACHE = choice("cache", "the processor's caches before a call", "warm", "cold")
+OUTPUT = choice("output", "memory of the output", "fresh", "preallocated")
 ZIPF = Axis("zipf_s", float, 1.05, "exponent of the ids' Zipf law, 0 is uniform", low=0.0, high=10.0)
 THREADS = Axis("threads", int, 1, "threads of the worker", low=1, high=1024)
 SEED = Axis("seed", int, 0, "seed of data order, initial weights and requests", low=0, high=2**31 - 1)

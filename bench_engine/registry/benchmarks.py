@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench_engine.methods.grouped import GROUPED
-from bench_engine.methods.own import BAGS, STEPS, TRAINED
+from bench_engine.methods.own import BAGS, QUANTIZED, STEPS, TRAINED
 from bench_engine.methods.readers import READERS
 from bench_engine.methods.rivals import GROUPED_RIVALS, LOOKUP_RIVALS
 from bench_engine.registry.axes import (
@@ -18,6 +18,7 @@ from bench_engine.registry.axes import (
     DIM,
     DIRECTION,
     NUM_ROWS,
+    OUTPUT,
     PADDING,
     POOLING,
     PRUNED,
@@ -29,7 +30,7 @@ from bench_engine.registry.axes import (
     choice,
 )
 from bench_engine.registry.datasets import DATA_SETS
-from bench_engine.registry.methods import METHODS
+from bench_engine.registry.methods import METHODS, OF_BENCHMARK
 from bench_engine.registry.names import find
 from db import installation
 
@@ -48,6 +49,7 @@ class Benchmark:
             changes, and trials run anew.
         seconds: rough time of one trial, for the estimate where no history exists.
         methods: registered methods that it can run; all unless given.
+        starts: how often a trial's process is started at least; 1 where a start is the trial, as a training is.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Benchmark:
     measurement: int
     seconds: float
     methods: tuple[str, ...] = field(default_factory=lambda: tuple(METHODS))
+    starts: int = 1
 
     def axis(self, name: str) -> Axis:
         """One of its axes. Raises UnknownNameError."""
@@ -80,7 +83,7 @@ _LOOKUP = (
     PADDING,
     Axis("batch_size", int, 512, "bags per call B", low=1, high=10_000_000),
     DIRECTION, ZIPF, CACHE,
-    choice("output", "memory of the output", "fresh", "preallocated"),
+    OUTPUT,
     THREADS, SEED,
 )  # fmt: skip
 _STEP_DIRECTIONS = ("forward", "forward_backward_update", "prune")
@@ -104,6 +107,16 @@ _GROUPED_LOOKUP = (
     choice("structure", "how the bags stand in the model", "plain", "interleaved", "split_in", "concat_out"),
     choice("model", "what is around the bags", "op", "wide_and_deep", "dlrm"),
     ZIPF, THREADS, SEED,
+)  # fmt: skip
+# As in bench_engine.methods.operators.memory_operators, which loads torch.
+_OPERATORS = (
+    "softmax", "log_softmax", "layer_norm", "rms_norm_residual", "bias_gelu", "swiglu", "sigmoid_chain", "sigmoid_bce",
+    "transpose_add", "concat", "bags_concat", "interaction", "hashed_bag",
+)  # fmt: skip
+_MEMORY_OPS = (
+    choice("operator", "the memory-bound operator", *_OPERATORS),
+    choice("working_set", "what the bytes of a call fit in", "in_l2", "in_l3", "out_of_cache"),
+    DIRECTION, OUTPUT, THREADS, SEED,
 )  # fmt: skip
 _SPLIT = "what is tested on: the test part, or what is cut off the training part"
 _TRAINING = (
@@ -134,9 +147,10 @@ BENCHMARKS: dict[str, Benchmark] = {
             "one embedding-bag call: correctness, latency, bandwidth, memory",
             "bench_engine.benchmarks.lookup",
             _LOOKUP,
-            measurement=3,
+            measurement=4,
             seconds=6.0,
-            methods=(*BAGS, *(m.name for m in LOOKUP_RIVALS)),
+            methods=(*BAGS, *QUANTIZED, *(m.name for m in LOOKUP_RIVALS)),
+            starts=3,
         ),
         Benchmark(
             "embedding_step",
@@ -154,9 +168,20 @@ BENCHMARKS: dict[str, Benchmark] = {
             "many tables looked up together, alone or in a whole model: correctness, latency, memory",
             "bench_engine.benchmarks.grouped_lookup",
             _GROUPED_LOOKUP,
-            measurement=1,
+            measurement=2,
             seconds=6.0,
             methods=(*GROUPED, *(m.name for m in GROUPED_RIVALS)),
+            starts=3,
+        ),
+        Benchmark(
+            "memory_ops",
+            "memory_bound_operator",
+            "one memory-bound operator: correctness, latency, bandwidth beside that of a copy, a cost model's regret",
+            "bench_engine.benchmarks.memory_ops",
+            _MEMORY_OPS,
+            measurement=1,
+            seconds=8.0,
+            methods=tuple(OF_BENCHMARK["memory_ops"]),
         ),
         Benchmark(
             "training",
@@ -166,7 +191,7 @@ BENCHMARKS: dict[str, Benchmark] = {
             _TRAINING,
             measurement=3,
             seconds=8.0,
-            methods=(*BAGS, *TRAINED),  # rivals run lookups only
+            methods=(*BAGS, *QUANTIZED, *TRAINED),  # rivals run lookups only
         ),
         Benchmark(
             "collisions",

@@ -17,14 +17,14 @@ class SkipReasons:
         self._of_data = cache(missing)
         self._of_method = cache(self._missing)
 
-    def of(self, name: str, config: Mapping[str, Scalar]) -> str:
-        """One sentence that says why a method cannot run a configuration; empty when it can."""
+    def of(self, name: str, config: Mapping[str, Scalar], benchmark: str = "") -> str:
+        """One sentence that says why a method cannot run a configuration (of a benchmark); empty when it can."""
         absent = self._of_data(str(config["dataset"])) if "dataset" in config else ""
-        return absent or method(name).refusal(config) or self._of_method(name)
+        return absent or method(name, benchmark).refusal(config) or self._of_method(name, benchmark)
 
-    def _missing(self, name: str) -> str:
+    def _missing(self, name: str, benchmark: str) -> str:
         """What a method needs and is not there."""
-        entry = method(name)
+        entry = method(name, benchmark)
         if entry.needs_build and not self._built:
             return f"{entry.name} cannot run: {extension.NOT_BUILT}"
         if entry.needs_compiler:

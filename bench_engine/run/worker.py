@@ -7,7 +7,9 @@ taken for an answer. PID is the runner, with which the worker ends. Both sides w
     runner: turn                                   worker: {"state": ...} after some samples
     runner: finish                                 worker: {"result": ...}
 
-The result comes in place of a state as soon as the trial fails or is skipped.
+The result comes in place of a state as soon as the trial fails or is skipped. With "several_starts" in the first line
+the process imports what the trial needs and forks one that does all of this, whose number stands in its states as
+"pid"; "again" after its result forks the next. So a start costs no import, and has memory of its own all the same.
 """
 
 import contextlib
@@ -19,11 +21,11 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from bench_engine.kernels.native import extension
 from bench_engine.machine import machine, memory
@@ -36,6 +38,7 @@ _TELLING = ("OMP_", "GOMP_", "KMP_", "MKL_", "ATEN_", "MALLOC_", "GLIBC_TUNABLES
 _ASKED = re.compile(r"allocat(?:e|ing) (\d+(?:\.\d+)?) ?([kKMGTPE]i?B|bytes)")
 _UNITS = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_HAS_SAID = 87  # exit status of a start that has given its result: a method may end its process with 0
 
 
 def main(descriptor: int, runner_pid: int) -> None:
@@ -45,19 +48,63 @@ def main(descriptor: int, runner_pid: int) -> None:
     extension.compiles_on_use = False  # the runner has it done ahead of all trials
     with socket.socket(fileno=descriptor) as channel, channel.makefile("rw", encoding="utf-8") as lines:
         order = json.loads(lines.readline())
-        steps = run(Trial.from_json(order["trial"]), order["memory_bytes"])
-        try:
-            state = next(steps)
-            while True:
-                lines.write(json.dumps({"state": state}) + "\n")
-                lines.flush()
-                word = lines.readline()
-                if not word:  # the runner is gone
-                    return
-                state = steps.send(word == "turn\n")
-        except StopIteration as ended:
-            lines.write(f'{{"result": {_text(ended.value)}}}\n')
+        if order.get("several_starts"):
+            _starts(order, lines)
+        else:
+            _converse(order, lines, {})
+
+
+def _starts(order: Mapping[str, Any], lines: TextIO) -> None:
+    """Fork a process for each start; end as one ends that has given no result."""
+    trial, own = Trial.from_json(order["trial"]), os.getpid()
+    with contextlib.suppress(Exception):  # a start meets it again, and says so
+        benchmark(trial.benchmark).load()
+    while True:
+        if not (child := os.fork()):
+            code = 1
+            try:
+                _die_with(own)
+                _converse(order, lines, {"pid": os.getpid()})
+                code = _HAS_SAID
+            except SystemExit as left:
+                code = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                with contextlib.suppress(OSError, ValueError):
+                    sys.stdout.flush()
+                    sys.stderr.flush()
+                os._exit(code)
+        status = os.waitpid(child, 0)[1]
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            with contextlib.suppress(OSError):  # SIGKILL has no handler
+                signal.signal(number, signal.SIG_DFL)
+            os.kill(own, number)
+        if (code := os.WEXITSTATUS(status)) != _HAS_SAID:
+            os._exit(code)
+        if lines.readline() != "again\n":
+            return
+
+
+def _converse(order: Mapping[str, Any], lines: TextIO, told: Mapping[str, Any]) -> None:
+    """Do what the runner says until there is a result; `told` goes with each state."""
+    steps = run(Trial.from_json(order["trial"]), order["memory_bytes"])
+    own = os.getpid()
+    try:
+        state = next(steps)
+        while True:
+            _end_a_copy(own)
+            lines.write(json.dumps({"state": state, **told}) + "\n")
             lines.flush()
+            word = lines.readline()
+            if not word:  # the runner is gone
+                return
+            state = steps.send(word == "turn\n")
+    except StopIteration as ended:
+        _end_a_copy(own)
+        lines.write(f'{{"result": {_text(ended.value)}}}\n')
+        lines.flush()
 
 
 def run(trial: Trial, memory_bytes: int | None = None) -> Run:
@@ -87,7 +134,7 @@ def run(trial: Trial, memory_bytes: int | None = None) -> Run:
         traceback.print_exc()
         result = _failure(error, memory_bytes if trial.memory_limit_gb else None)
     metrics = {**result.metrics, "peak_rss_mb": peak_mb} if result.status == "ok" else result.metrics
-    found = environment(load_before, method(trial.method).packages)
+    found = environment(load_before, method(trial.method, trial.benchmark).packages)
     return replace(result, metrics=metrics, environment={**found, **result.environment})
 
 
@@ -142,6 +189,12 @@ def _text(result: TrialResult) -> str:
         bad = [k for k, v in result.metrics.items() if isinstance(v, float) and v - v != 0]
         what = ", ".join(bad) if bad else str(error)
         return TrialResult("failed", error=f"The benchmark reported a value that cannot be stored: {what}.").to_json()
+
+
+def _end_a_copy(own: int) -> None:
+    """A process that a method has forked, and that came back from the method too, must not speak for the worker."""
+    if os.getpid() != own:
+        os._exit(1)
 
 
 def _die_with(runner_pid: int) -> None:

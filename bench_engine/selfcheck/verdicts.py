@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench_engine.machine.lock import machine_lock
-from bench_engine.registry import SELF_CHECK_METHODS, benchmark
+from bench_engine.registry import benchmark
 from bench_engine.run.executors.local import LocalExecutor
 from bench_engine.selfcheck import SelfCheckError
 from bench_engine.trial import Trial, TrialResult
 
-AGAIN, SLOWED = SELF_CHECK_METHODS
+AGAIN, SLOWED = "dense_again", "dense_slowed"
 ENOUGH = 20  # rounds; with fewer, one in twenty is never seen
 _BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"  # until the one that started it ends
 
@@ -71,7 +71,7 @@ def check_verdicts(rounds: int, busy: bool, say: Callable[[str], None]) -> Verdi
     config = {**{a.name: a.default for a in benchmark("lookup").axes}, "batch_size": 1024}
     trials = [Trial("lookup", name, config, is_baseline=name == "dense") for name in ("dense", AGAIN, SLOWED)]
     found: dict[str, Counter[str]] = {AGAIN: Counter(), SLOWED: Counter()}
-    with machine_lock("check-verdicts"), _busy_core(busy):
+    with machine_lock("check-verdicts"), busy_core(busy):
         for number in range(1, rounds + 1):
             baseline, *others = LocalExecutor().execute(trials)
             for trial, result in zip(trials[1:], others, strict=True):
@@ -93,7 +93,8 @@ def _judged(trial: Trial, result: TrialResult, baseline: TrialResult) -> tuple[s
 
 
 @contextmanager
-def _busy_core(busy: bool) -> Iterator[None]:
+def busy_core(busy: bool) -> Iterator[None]:
+    """Keeps one core at work where that is asked for."""
     if not busy:
         yield
         return

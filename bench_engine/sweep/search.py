@@ -105,7 +105,7 @@ class _Methods:
         part, found = self.part, []
         for name in part.methods:
             config = {a.name: point[a.name] for a in part.benchmark.axes if a.is_of(name)}
-            if not method(name).compressible and "compression" in config:
+            if not method(name, part.benchmark.name).compressible and "compression" in config:
                 config["compression"] = 1.0
             key = (name, *config.values())
             if key in self.seen or self.is_excluded({**config, "method": name}):
@@ -119,7 +119,7 @@ class _Methods:
                 stop=part.stop,
                 time_limit_s=part.time_limit_s,
                 memory_limit_gb=part.memory_limit_gb,
-                skip_reason=self.skip.of(name, config),
+                skip_reason=self.skip.of(name, config, part.benchmark.name),
                 named=self.named(config),
             )
             found.append(trial)

@@ -1,5 +1,7 @@
 // What Python finds under `mirror_python`: functions and types over the ops.
+#include "python/compiled_function.h"
 #include "python/direct_calls.h"
+#include "python/region.h"
 #include "python/serving.h"
 
 namespace {
@@ -24,7 +26,8 @@ PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
 
 PyMODINIT_FUNC PyInit_mirror_python() {
   PyObject* const module = PyModule_Create(&definition);
-  if (module && !mirror::add_serving_types(module)) {
+  if (module && !(mirror::add_serving_types(module) && mirror::add_region_type(module) &&
+                  mirror::add_compiled_function_type(module))) {
     Py_DECREF(module);
     return nullptr;
   }

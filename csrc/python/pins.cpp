@@ -15,6 +15,7 @@ PyObject* code_of(PyObject* function) {
 
 // Changes with every change of a class, its bases or a dictionary; 0 where this is not known.
 uint64_t version_of(PyObject* owner) {
+  if (PyCell_Check(owner)) return 0;
   if (!PyType_Check(owner)) return dict_version(owner);
 #if PY_VERSION_HEX < 0x030C0000
   return reinterpret_cast<PyTypeObject*>(owner)->tp_version_tag;
@@ -24,6 +25,7 @@ uint64_t version_of(PyObject* owner) {
 }
 
 PyObject* looked_up(PyObject* owner, PyObject* name) {
+  if (PyCell_Check(owner)) return PyCell_GET(owner);
   if (PyType_Check(owner)) return _PyType_Lookup(reinterpret_cast<PyTypeObject*>(owner), name);
   PyObject* const found = PyDict_GetItemWithError(owner, name);
   if (!found) PyErr_Clear();
@@ -47,6 +49,17 @@ Pins::Pins(PyObject* functions, PyObject* hooks) {
                           &own))
       throw python_error();
     hooks_.push_back({THPObjectPtr(Py_NewRef(dict)), THPObjectPtr(Py_NewRef(own))});
+  }
+}
+
+void Pins::pin_all(PyObject* dict) {
+  Owner& owner = owners_.emplace_back(Owner{THPObjectPtr(Py_NewRef(dict)), {}});
+  owner.size = PyDict_GET_SIZE(dict);
+  Py_ssize_t at = 0;
+  PyObject *name, *value;
+  while (PyDict_Next(dict, &at, &name, &value)) {
+    owner.pins.push_back(
+        {THPObjectPtr(Py_NewRef(name)), THPObjectPtr(Py_NewRef(value)), THPObjectPtr()});
   }
 }
 
@@ -78,9 +91,26 @@ bool Pins::hold_with_code() {
          });
 }
 
+int Pins::visit(visitproc visit, void* arg) const {
+  for (const Owner& owner : owners_) {
+    Py_VISIT(const_cast<PyObject*>(owner.object.get()));
+    for (const Pin& pin : owner.pins) {
+      Py_VISIT(const_cast<PyObject*>(pin.name.get()));
+      Py_VISIT(const_cast<PyObject*>(pin.function.get()));
+      Py_VISIT(const_cast<PyObject*>(pin.code.get()));
+    }
+  }
+  for (const Hooks& hooks : hooks_) {
+    Py_VISIT(const_cast<PyObject*>(hooks.dict.get()));
+    Py_VISIT(const_cast<PyObject*>(hooks.own.get()));
+  }
+  return 0;
+}
+
 bool Pins::holds(Owner& owner) {
   const uint64_t version = version_of(owner.object.get());
   if (version && version == owner.version) return true;
+  if (owner.size >= 0 && PyDict_GET_SIZE(owner.object.get()) != owner.size) return false;
   for (Pin& pin : owner.pins) {
     if (looked_up(owner.object.get(), pin.name.get()) != pin.function.get()) return false;
   }

@@ -66,6 +66,7 @@ class ServedCall {
 
   void learn(size_t table, const LookupArguments& arguments);
   bool compute();
+  void prefetch() const;
   bool take_inputs();
   bool take_weights();
   const at::Tensor& input(size_t number) const;

@@ -25,6 +25,8 @@ class TableModule {
   bool unchanged(PyObject* module);
   // Its weight, borrowed, after unchanged(); nullptr where it has none.
   PyObject* weight();
+  // Brings what unchanged() reads into the caches, after unchanged().
+  void prefetch() const;
 
  private:
   bool read(PyObject* dict);
@@ -37,6 +39,7 @@ class TableModule {
   uint64_t version_ = 0;
   PyObject* parameters_ = nullptr;
   PyObject* hooks_[4] = {};
+  const void *dict_ = nullptr, *keys_ = nullptr;  // the module's own, and the parameters' keys
 };
 
 // Changes with every change of a dictionary; 0 where this Python does not tell.

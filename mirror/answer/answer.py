@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from mirror.query.agreement import Agreement
     from mirror.query.other_data.form import Asked
+    from mirror.sentence.headline import Headline
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +73,14 @@ class Answer:
     def forget(self) -> bool:
         """Take back what was learnt and bears on this answer; whether there was anything. Raises LearntError."""
         return sum(habit.forget() for habit in self.learnt) > 0
+
+    def headline(self) -> "Headline":
+        """The one line that answers, with the few facts under it; without rows the summary."""
+        from mirror.sentence.headline import Headline, headline  # here, since the command line needs none
+
+        if self.status != "answered" or self.table is None:
+            return Headline(self.summary)
+        return headline(self.table, self.spec or self.wanted, self.chart, self.summary)
 
     def figure(self, columns: int | None = None) -> "go.Figure | None":
         """The chart as a Plotly figure, with panels side by side as given; None where there is none."""

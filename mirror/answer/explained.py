@@ -5,11 +5,11 @@ from datetime import datetime
 from math import exp
 
 from mirror.answer.policy import AT_ONCE, SHOWN, Decision
-from mirror.answer.results_question import question_of
 from mirror.language.ranking.candidate import Candidate
 from mirror.language.ranking.ranker import RESULTS_RANKER, trained
 from mirror.language.ranking.results_evidence import ResultsCandidate
 from mirror.language.reading.covers import Span, covers_of, linker_of, spans_of, tokens_of
+from mirror.query.in_words import question_of
 from mirror.query.other_data.form_sentence import sentence
 from mirror.query.other_data.form_text import text_of
 from mirror.schema.database import Database

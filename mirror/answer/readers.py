@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mirror.answer.answer import Answer
 from mirror.answer.proposal import Proposal, chosen_of_results
+from mirror.answer.results_follow_up import by_rules, changed, late
 from mirror.answer.results_policy import NOT_CLEAR, Shown, proposals, unlike
 from mirror.answer.subject import GONE
 from mirror.data.data_source import QueryError
@@ -23,7 +24,7 @@ from mirror.language.ranking.settled_benchmark import has_rows, settle
 from mirror.model.model_setting import configured
 from mirror.query.check import SpecError
 from mirror.query.complete import complete
-from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.errors import Ambiguity, NotUnderstood, Refusal
 from mirror.query.kept.learnt_text import LearntQuestion
 from mirror.query.kept.same_question import same_words
 from mirror.query.saved import Saved, SavedError, SavedQuestion, saved_path
@@ -104,7 +105,7 @@ def read(
             return _settled(Reading(asked=asked, note=note), question, sandbox, now)
         if after and after.asked and not (learnt and same_words(after.question) == same_words(question)):
             changes = True
-            if asked := _follow_up(question, after.asked, profile, now, after):
+            if asked := changed(question, after.asked, sandbox, now, after):
                 return _settled_after(Reading(asked=asked, note=note), question, sandbox, now, after)
             changes = False
         if learnt and (reading := _recalled(learnt, question, sandbox, now)):
@@ -114,7 +115,13 @@ def read(
             return _by_model(question, sandbox, profile, now, saved.nearest, note)
         if _is_offered(question, after) and (asked := _asked(question, sandbox, now)):
             return _settled(Reading(asked=asked, note=note), question, sandbox, now)
-        return _by_both(question, sandbox, now, Reading(note=note))
+        try:
+            return _by_both(question, sandbox, now, Reading(note=note))
+        except (NotUnderstood, Shown) as error:
+            changes = after is not None and after.asked is not None
+            if after and after.asked and (asked := late(question, after.asked, sandbox, now, error)):
+                return _settled_after(Reading(asked=asked, note=note), question, sandbox, now, after)
+            raise
     except (Refusal, Ambiguity) as error:
         raise Unread(error, Reading(note=note, changes=changes)) from error
 
@@ -182,15 +189,6 @@ def _settled(reading: Reading, question: str, sandbox: Sandbox, now: datetime | 
     return replace(reading, spec=settled.spec, others=settled.others)
 
 
-def _follow_up(
-    question: str, before: QuerySpec, profile: Profile, now: datetime | None, after: Answer
-) -> QuerySpec | None:
-    """What a follow-up makes of the query before it; None where the question stands alone."""
-    from mirror.language.followup import followup  # here: a first question needs none of its patterns
-
-    return followup.read(question, before, profile, now, after.table)
-
-
 def _settled_after(reading: Reading, question: str, sandbox: Sandbox, now: datetime | None, after: Answer) -> Reading:
     """The same of a follow-up, whose choices are follow-ups too: none of them stands beside an answer."""
     assert reading.asked
@@ -199,7 +197,7 @@ def _settled_after(reading: Reading, question: str, sandbox: Sandbox, now: datet
 
     def is_answered(text: str) -> bool:
         try:
-            asked = _follow_up(text, before, profile, now, after)
+            asked = by_rules(text, before, profile, now, after)
             return asked is not None and has_rows(complete(asked, profile, text), sandbox)
         except (Refusal, Ambiguity):
             return False

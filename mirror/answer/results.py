@@ -11,7 +11,7 @@ from mirror.answer.answer import Answer
 from mirror.answer.readers import Reading, Unread, read, with_rows
 from mirror.answer.results_policy import Shown
 from mirror.answer.subject import asked_back, known_alike, ran, refused
-from mirror.answer.whole import with_whole
+from mirror.answer.whole import sampled, with_whole
 from mirror.chart.choose import choose
 from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
 from mirror.data.guard.guard_errors import GuardError
@@ -172,7 +172,7 @@ class Results:
             sandbox = self.source
             # A curve has a row for every step: of several trials more than one looks at as a table.
             table = sandbox.run(sql, row_cap=_CURVE_CAP) if spec and spec.source == "curves" else sandbox.run(sql)
-            table = with_whole(table, sql, spec, sandbox.run)
+            table = sampled(with_whole(table, sql, spec, sandbox.run), sql, spec, sandbox.run)
             failures = _failed(spec, sandbox) if spec else 0
             machines = sandbox.schema().machines if spec else 0
             chart = choose(table, spec)

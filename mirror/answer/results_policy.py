@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from mirror.answer.proposal import Proposal
-from mirror.answer.results_question import question_of
 from mirror.language.ranking.results_evidence import ResultsCandidate
 from mirror.query.errors import Ambiguity
+from mirror.query.in_words import question_of
 from mirror.query.spec import QuerySpec
 
 NOT_CLEAR = "It is not clear what is asked: name what was measured, and of which methods or settings."

@@ -39,6 +39,36 @@ def with_whole(table: Table, sql: str, question: Question | None, run: Run, dial
         return table
 
 
+def sampled(table: Table, sql: str, question: Question | None, run: Run) -> Table:
+    """The result of `sql` over Mirror's results, with an even sample in the place of its first rows.
+
+    Where the row cap cut single trials in no order of their own, each method on each data set gives as many rows as
+    the others, as far as it has them; which ones, a hash of their numbers says, so that it is the same every time. The
+    first rows stay where the statement fails.
+    """
+    keys = [c for c in (table.domain.rival, table.domain.dataset) if c in table.names]
+    unordered = (
+        isinstance(question, QuerySpec) and question.shape == "points" and not (question.limit or question.order)
+    )
+    if not (table.truncated and unordered and keys) or _is_row_by_row(table, question):
+        return table
+    names = ", ".join(f'"{name}"' for name in table.names)
+    split = ", ".join(f'"{key}"' for key in keys if key)
+    numbers = ", ".join(f'"{c.name}"' for c in table.columns)
+    placed = f"SELECT *, row_number() OVER (PARTITION BY {split} ORDER BY hash({numbers})) AS place_in_sample"
+    most = len(table.rows)
+    first = f"ORDER BY place_in_sample, {split} LIMIT {most}"
+    inner = f"{placed}\nFROM (\n{sql.strip().rstrip(';')}\n) AS every_row\n{first}"
+    statement = f"SELECT {names}\nFROM (\n{inner}\n) AS sample\nORDER BY {split}, place_in_sample"
+    try:
+        found = run(statement, most, TIME_LIMIT_S)
+    except QueryCancelled:
+        raise
+    except (GuardError, QueryError, QueryStopped):
+        return table
+    return replace(table, rows=found.rows, evenly=tuple(k for k in keys if k))
+
+
 def _whole(table: Table, sql: str, question: Question | None, run: Run, dialect: str) -> Table | None:
     roles = roles_of(table, question)
     if not roles.raw or _is_row_by_row(table, question):

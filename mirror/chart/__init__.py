@@ -1,4 +1,4 @@
 """Which chart shows a result, and of which columns.
 
-From outside: chart_spec, choose, configurations, drawable; rooms below say their own.
+From outside: chart_spec, chart_words, choose, configurations, drawable; rooms below say their own.
 """

@@ -107,9 +107,15 @@ def _what(chart: ChartSpec, table: Table) -> str:
 
 
 def _would_look_alike(chart: ChartSpec, table: Table) -> bool:
-    """Whether some number that is drawn differs too little for bars from zero; a number of trials is no such number."""
+    """Whether some number that is drawn differs too little for bars from zero.
+
+    Of other data, money among them, nobody knows whether a small difference matters: their bars start at zero, as
+    those of a number of trials do.
+    """
     shown = narrowed(table, chart.only)
-    columns = [m for m in chart.metrics or (chart.y,) if m and table.column(m).role != "count"]
+    columns = [
+        m for m in chart.metrics or (chart.y,) if m and table.column(m).role != "count" and table.column(m).source
+    ]
     return any(hardly_differ(shown, c) for c in columns)
 
 

@@ -60,10 +60,15 @@ def left_out(chart: ChartSpec, table: Table, edited: bool = False) -> str:
 def _cut(chart: ChartSpec, table: Table) -> str:
     """That the row cap cut what is drawn, and that a Pareto front is not cut."""
     lines = ", so lines may end early" if chart.type == "line" else ""
+    if table.evenly:
+        lines = ", evenly over " + join(map(table.label, table.evenly))
     if table.whole is None:
-        return f"Only the first {len(table.rows):,} rows were read{lines}."
+        which = "a sample of" if table.evenly else "the first"
+        return f"Only {which} {len(table.rows):,} rows were read{lines}."
     of = f"{'more than ' if table.whole.truncated else ''}{sum(table.whole.tallies):,}"
     front = "; the Pareto front is that of all" if chart.pareto or chart.fronts else ""
+    if table.evenly:
+        return f"Of {of} rows {len(table.rows):,} are drawn{lines}{front}."
     return f"Of {of} rows the first {len(table.rows):,} are drawn{lines or front}."
 
 

@@ -4,13 +4,13 @@ Each takes this process's place, so that Ctrl-C and the exit status are its own.
 """
 
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import NoReturn
 
 from db import installation
+from mirror.runs import building
 
 
 def app(port: int | None) -> NoReturn:
@@ -18,14 +18,14 @@ def app(port: int | None) -> NoReturn:
     for package in ("streamlit", "sqlalchemy", "plotly"):
         if find_spec(package) is None:
             raise ModuleNotFoundError(name=package)
-    subprocess.Popen(_engine(["build"]), stdout=subprocess.DEVNULL, env=_environment())
+    environment = building.start(_engine(["build"]), _environment())
     options = [] if port is None else ["--server.port", str(port)]
-    _become([sys.executable, "-P", "-m", "streamlit", "run", str(installation.path("app.py")), *options])
+    _become([sys.executable, "-P", "-m", "streamlit", "run", str(installation.path("app.py")), *options], environment)
 
 
 def engine(arguments: Sequence[str]) -> NoReturn:
     """The engine's command line."""
-    _become(_engine(arguments))
+    _become(_engine(arguments), _environment())
 
 
 def _engine(arguments: Sequence[str]) -> list[str]:
@@ -36,5 +36,5 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": installation.python_path()}
 
 
-def _become(command: list[str]) -> NoReturn:
-    os.execve(command[0], command, _environment())
+def _become(command: list[str], environment: dict[str, str]) -> NoReturn:
+    os.execve(command[0], command, environment)

@@ -7,7 +7,8 @@ from mirror.schema import catalog
 # Metrics that rest on timed samples, whose scatter the column `noise` tells.
 TIMED = (
     "latency_us", "latency_p10_us", "latency_p90_us", "latency_p95_us", "latency_p99_us", "latency_ci_low_us",
-    "latency_ci_high_us", "samples_per_s", "bandwidth_gb_s", "speedup", "speedup_ci_low", "speedup_ci_high",
+    "latency_ci_high_us", "samples_per_s", "bandwidth_gb_s", "bandwidth_share", "speedup", "speedup_ci_low",
+    "speedup_ci_high",
 )  # fmt: skip
 
 

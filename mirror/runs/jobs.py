@@ -287,6 +287,23 @@ def log(run_id: str, url: str | None = None) -> str:
         raise JobError(str(error)) from error
 
 
+def seconds_left(state: RunState, now: datetime | None = None) -> float | None:
+    """What is left of a run by now: its estimate is as old as its state. None while nothing is known.
+
+    Args:
+        state: of the run.
+        now: naive UTC; by default the clock's.
+    """
+    if state.seconds_left is None:
+        return None
+    now = now or datetime.now(UTC).replace(tzinfo=None)
+    try:
+        since = (now - datetime.fromisoformat(state.updated_at)).total_seconds()
+    except ValueError:
+        since = 0.0
+    return max(0.0, state.seconds_left - max(0.0, since))
+
+
 def cancel(run_id: str, url: str | None = None) -> bool:
     """Ask a run to stop; what is finished is kept. Returns False when it is over already. Raises JobError."""
     try:

@@ -1,6 +1,6 @@
 """The list of all trials and the story of one: SQL for the page Runs, through the same sandbox as every question."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.spec import Filter
@@ -11,16 +11,27 @@ from mirror.table.values import Value
 FILTERS = ("status", "benchmark", "method", "dataset", "sweep", "machine")
 _ALWAYS = ("status", "method")
 _FIRST = (
-    *_ALWAYS, "verdict", "error", "machine", "benchmark", "dataset", "compression", "embedding_dim", "batch_size",
-    "direction", "cache", "output", "seed", "auc", "memory_mb", "latency_us", "speedup",
+    *_ALWAYS, "error", "auc", "memory_mb", "latency_us", "speedup", "verdict", "benchmark", "dataset", "compression",
+    "embedding_dim", "batch_size", "direction", "cache", "output", "seed", "machine",
 )  # fmt: skip
 _NEVER = ("trial_id", "machine_id", "group_id", "code_version", "is_baseline", "stop_reason")
 _ROW_CAP = 5_000
+PAGE = 100  # trials on a page
+MOST_COMPARED = 6  # side by side
 
 # Every attempt that came to an end: the ok ones, superseded ones too, and the newest that is not ok.
 _ALL = """(SELECT 'ok' AS status, NULL AS error, * FROM history
   UNION ALL BY NAME
   SELECT * FROM failures)"""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A page of trials, how many there are on all pages, and how many of those have no result."""
+
+    table: Table
+    total: int
+    without: int
 
 
 @dataclass(frozen=True)
@@ -47,15 +58,56 @@ def choices(box: Sandbox) -> dict[str, list[str]]:
     return found
 
 
+def listed(box: Sandbox, chosen: dict[str, list[str]], page: int = 1) -> Listing:
+    """A page of the trials that pass the filters, newest first, with the columns that differ among all of those.
+
+    DuckDB filters, counts and pages; `page` counts from 1. Results stand before settings, and trial_id is last.
+    """
+    total, without, columns = _differing(box, chosen)
+    if not total:
+        return Listing(box.run(f"SELECT trial_id FROM {_ALL} AS t LIMIT 0"), 0, 0)
+    sql = f"SELECT {', '.join(columns)} FROM {_ALL} AS t{_where(chosen)}\nORDER BY started_at DESC, trial_id"
+    table = box.run(f"{sql}\nLIMIT {PAGE} OFFSET {PAGE * (page - 1)}", row_cap=PAGE)
+    return Listing(table, total, without)
+
+
 def trials(box: Sandbox, chosen: dict[str, list[str]]) -> Table:
-    """Trials that pass the filters, newest first, with the columns that differ between them (and trial_id, last)."""
+    """All trials that pass the filters, as `listed` has them."""
+    _, _, columns = _differing(box, chosen)
+    sql = f"SELECT {', '.join(columns)} FROM {_ALL} AS t{_where(chosen)}\nORDER BY started_at DESC, trial_id"
+    return box.run(sql, row_cap=_ROW_CAP)
+
+
+def compared(box: Sandbox, trial_ids: list[str]) -> Table:
+    """Some trials side by side, a row each in the order given, with the columns in which they differ."""
+    wanted = ", ".join(map(literal, trial_ids))
+    found = box.run(f"SELECT * FROM {_ALL} AS t WHERE trial_id IN ({wanted})")
+    place = {trial_id: i for i, trial_id in enumerate(trial_ids)}
+    rows = sorted(found.rows, key=lambda row: place[str(row[found.names.index("trial_id")])])
+    table = replace(found, rows=tuple(rows))
+    differ = [n for n in table.names if n not in _NEVER and len(set(table.values(n))) > 1]
+    return table.picked([*_in_order(["method", *(n for n in differ if n != "method")]), "trial_id"])
+
+
+def _differing(box: Sandbox, chosen: dict[str, list[str]]) -> tuple[int, int, list[str]]:
+    """(trials that pass, those of them without a result, the columns to show) of some filters."""
+    names = [n for n in box.run(f"SELECT * FROM {_ALL} AS t LIMIT 0").names if n not in _NEVER]
+    kinds = ", ".join(f"count(DISTINCT {n}) + CAST(count(*) > count({n}) AS INTEGER) AS {n}" for n in names)
+    counted = f"SELECT count(*) AS trials, count(*) FILTER (WHERE status <> 'ok') AS without_result, {kinds}"
+    total, without, *several = box.run(f"{counted} FROM {_ALL} AS t{_where(chosen)}").rows[0]
+    always = (*_ALWAYS, "error") if without else _ALWAYS  # the reason of a failure stands in its line
+    keep = [n for n, kind in zip(names, several, strict=True) if n in always or int(kind or 0) > 1]
+    return int(total or 0), int(without or 0), [*_in_order(keep), "trial_id"]
+
+
+def _in_order(names: list[str]) -> list[str]:
+    first = [n for n in _FIRST if n in names]
+    return [*first, *(n for n in names if n not in first)]
+
+
+def _where(chosen: dict[str, list[str]]) -> str:
     filters = [condition(Filter(c, "in", tuple(v))) for c, v in chosen.items() if v]
-    where = f"\nWHERE {' AND '.join(filters)}" if filters else ""
-    table = box.run(f"SELECT * FROM {_ALL} AS t{where}\nORDER BY started_at DESC, trial_id", row_cap=_ROW_CAP)
-    keep = [n for n in table.names if n in _ALWAYS or (n not in _NEVER and len(set(table.values(n))) > 1)]
-    first = [n for n in _FIRST if n in keep]
-    order = [*first, *(n for n in keep if n not in first), "trial_id"]
-    return table.picked(order)
+    return f"\nWHERE {' AND '.join(filters)}" if filters else ""
 
 
 def details(box: Sandbox, trial_id: str) -> TrialDetails:

@@ -122,6 +122,11 @@ def examples() -> tuple[str, ...]:
     return tuple(words()["examples"])
 
 
+def cards() -> tuple[str, ...]:
+    """Questions that the first visit shows answered, where the results can answer them."""
+    return tuple(words()["cards"])
+
+
 def describe() -> str:
     """The catalogue as text, for a language model: one line per column."""
     lines = []

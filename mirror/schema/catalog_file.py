@@ -13,7 +13,9 @@ from db.settings import SettingsError
 OTHER_COLUMNS = ("status", "error")
 # Reads ten times faster, and says less of a mistake. Every process that answers waits for the catalogue.
 _Quick = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_SECTIONS = ("columns", "curves", "machine_facts", "values", "defaults", "implied", "baseline", "overview", "examples")
+_SECTIONS = (
+    "columns", "curves", "machine_facts", "values", "defaults", "implied", "baseline", "overview", "cards", "examples",
+)  # fmt: skip
 # What a file of one's own may hold: words, and nothing that changes what a question means.
 _OWN_SECTIONS = ("columns", "curves", "values", "examples")
 
@@ -80,7 +82,7 @@ class _File:
                     self._known(column)
                     for _, words in self._pairs(values, f"values.{column.value}"):
                         self._texts(words)
-            elif section.value in ("overview", "examples"):
+            elif section.value in ("overview", "cards", "examples"):
                 self._texts(node)
             elif section.value in ("defaults", "implied"):
                 for column, _ in self._pairs(node, section.value):

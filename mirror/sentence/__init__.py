@@ -1,1 +1,1 @@
-"""A result in one to three sentences, every number computed. From outside: summary."""
+"""A result in one to three sentences, every number computed. From outside: headline, refusal, summary."""

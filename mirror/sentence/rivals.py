@@ -26,7 +26,7 @@ def trade_off_sentences(table: Table, roles: Roles, chart: ChartSpec) -> list[st
         return [f"No row has both {table.label(x)} and {table.label(y)}."]
     if not chart.pareto:  # no direction, or different work: nobody wins, so only the ranges are told
         return [f"{capital(join(extent(table, groups, m) for m in (x, y)))}."]
-    baselines = _baselines(table)
+    baselines = baselines_of(table)
     best_in = table.column(quality)
     descending, rival = best_in.better == "higher", table.domain.rival or ""
     parts = []
@@ -53,12 +53,12 @@ def two_methods_sentence(table: Table, roles: Roles) -> str:
     """How two methods differ in each metric, wherever both were measured."""
     rival = table.domain.rival or ""
     first, second = (m for m in table.values(rival).distinct if m is not None)
-    if first in _baselines(table):
+    if first in baselines_of(table):
         first, second = second, first
     parts = []
     for metric in roles.metrics[:_MOST_METRICS]:
         column = table.column(metric)
-        pairs = _pairs(table, configurations(table, roles, (metric,)), metric, first, second)
+        pairs = paired(table, configurations(table, roles, (metric,)), metric, first, second)
         if len(pairs) == 1:
             (a, b), *_ = pairs
             values = f"{format_value(column, a)} against {format_value(column, b)}"
@@ -75,7 +75,7 @@ def two_methods_sentence(table: Table, roles: Roles) -> str:
     )
 
 
-def _pairs(
+def paired(
     table: Table, found: list[Configuration], metric: str, first: Value, second: Value
 ) -> list[tuple[float, float]]:
     """Values of two methods at the same configuration; a method with one size is the partner of every size."""
@@ -125,7 +125,7 @@ def _ordering(metric: Column, value: float, base: float) -> float:
     return value / base if metric.unit and base > 0 else value - base
 
 
-def _baselines(table: Table) -> set[Value | None]:
+def baselines_of(table: Table) -> set[Value | None]:
     """The baseline methods: those that the table marks, else the one the catalogue names."""
     rival, mark = table.domain.rival, table.domain.baseline_mark
     if rival is None or rival not in table.names:

@@ -130,6 +130,7 @@ class Table:
         milliseconds: time of the query.
         domain: whose data they are.
         whole: where the row cap cut the result, all of its rows: see mirror.answer.whole. None where nobody has them.
+        evenly: where it did, the columns over whose values the rows are sampled evenly; empty for the first rows.
     """
 
     columns: tuple[Column, ...]
@@ -138,6 +139,7 @@ class Table:
     milliseconds: float = 0.0
     domain: Domain = PLAIN
     whole: "Table | None" = None
+    evenly: tuple[str, ...] = ()
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -14,8 +14,7 @@ import pytest
 from app_under_test import App
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from db.journal import ingest
-from db.settings import examples_dir
+from db.journal import example_folders, ingest
 from db.store import Store
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -28,7 +27,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     folder = tmp_path_factory.mktemp("app")
     db = folder / "copy.duckdb"
-    ingest(Store(str(db)), [examples_dir()])
+    ingest(Store(str(db)), example_folders())
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]

@@ -27,7 +27,8 @@ def count(page: Page) -> int:
 
 def test_ask_edit_and_run(page: Page, app: App) -> None:
     page.goto(app.url)
-    expect(page.get_by_role("button", name="Open")).to_have_count(3)
+    expect(page.get_by_role("heading", name="Mirror")).to_be_visible()
+    expect(page.locator("[class*='st-key-open_'] button")).to_have_count(3)
     ask(page, QUESTION)
 
     expect(page.get_by_text("Read as: metrics memory (MB), AUC")).to_be_visible()
@@ -76,6 +77,52 @@ def test_a_link_carries_the_question(page: Page, app: App) -> None:
     page.goto(f"{app.url}/?q=how+many+trials+failed%3F")
     expect(page.get_by_text("number of trials", exact=False).first).to_be_visible()
     expect(page.get_by_test_id("stMetric")).to_be_visible()
+
+
+def test_the_cards_tell_of_each_kernel_and_lead_to_their_answers_and_back(page: Page, app: App) -> None:
+    page.goto(app.url)
+    cards = page.locator("[class*='st-key-open_'] button")
+    expect(cards).to_have_count(3)
+    for card, kernel in enumerate(("fiited", "hashed", "parallel_op")):
+        expect(cards.nth(card)).to_contain_text(kernel)
+    expect(page.locator(".js-plotly-plot")).to_have_count(3)
+    cards.nth(1).click()
+    expect(page.locator(".st-key-headline")).to_contain_text("hashed: AUC")
+    page.get_by_role("button", name="Glossary").click()
+    expect(page.get_by_text("Words used here")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Start page").click()
+    expect(cards).to_have_count(3)
+    expect(page.get_by_label("Your question")).to_have_value("")
+
+
+def test_the_answer_and_its_chart_are_on_the_first_screen(page: Page, app: App) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(f"{app.url}/?q=memory+vs+AUC+at+compression+0.1")
+    headline, chart = page.locator(".st-key-headline"), page.locator(".js-plotly-plot").first
+    expect(chart).to_be_visible()
+    told, drawn = headline.bounding_box(), chart.bounding_box()
+    assert told is not None
+    assert drawn is not None
+    assert told["height"] < 40  # one line
+    assert drawn["y"] < 450
+    expect(page.get_by_role("figure", name=re.compile("^Scatter plot of AUC against memory"))).to_have_count(1)
+    expect(page.locator(".st-key-facts table")).to_be_visible()
+
+
+def test_every_page_is_in_reach_on_a_phone(page: Page, app: App) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(app.url)
+    for name in ("Runs", "New run", "Data", "Ask"):
+        page.locator(".st-key-pages").get_by_role("link", name=name, exact=True).click()
+        heading = "Mirror" if name == "Ask" else name
+        expect(page.get_by_role("heading", name=heading)).to_be_visible()
+
+
+def test_a_dark_system_has_dark_pages(page: Page, app: App) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.goto(app.url)
+    expect(page.locator(".stApp")).to_have_css("background-color", "rgb(17, 24, 31)")
 
 
 @pytest.mark.parametrize("path", ["/", "/?q=memory+vs+AUC+at+compression+0.1&q=only+hashed", "/runs", "/new-run"])

@@ -50,6 +50,33 @@ def test_follow_ups_their_trail_and_their_link(page: Page, app: App) -> None:
     expect(page.get_by_label("SQL", exact=True)).to_have_value(re.compile("compression = 0.1"))
 
 
+def test_back_and_forward_show_the_answers_before_and_a_link_the_edited_sql(page: Page, app: App) -> None:
+    page.goto(app.url)
+    expect(page.locator("[class*='st-key-open_'] button").first).to_be_visible()
+    ask(page, "how many trials failed?")
+    expect(page.get_by_test_id("stMetric")).to_be_visible()
+    page.get_by_label("SQL", exact=True).fill("SELECT 41 + 1 AS answer")
+    page.get_by_label("SQL", exact=True).press("Control+Enter")
+    expect(page.get_by_test_id("stMetric")).to_contain_text("42")
+    expect(page).to_have_url(re.compile("sql=SELECT"))
+    link = page.url
+    page.go_back()
+    expect(page.get_by_test_id("stMetric")).not_to_contain_text("42")
+    expect(page.get_by_label("SQL", exact=True)).to_have_value(re.compile("failures"))
+    page.go_back()
+    expect(page.locator("[class*='st-key-open_'] button")).to_have_count(3)
+    expect(page.get_by_label("Your question")).to_have_value("")
+    page.go_forward()
+    expect(page.get_by_label("Your question")).to_have_value("how many trials failed?")
+    page.goto(link)  # another session
+    expect(page.get_by_test_id("stMetric")).to_contain_text("42")
+    expect(page.get_by_text("edited", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Runs").first.click()
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+    page.get_by_role("link", name="Ask").first.click()
+    expect(page.get_by_test_id("stMetric")).to_contain_text("42")
+
+
 def test_a_slow_query_is_cancelled_and_its_text_kept(page: Page, app: App) -> None:
     page.goto(f"{app.url}/?q=how+many+trials+failed%3F")
     start_slow_query(page)

@@ -95,6 +95,10 @@ def test_a_file_from_before_turns_is_brought_up_to_date(store: Store) -> None:
         ),
         ("0007_add_collisions", "duplicate_rows shared_slots"),
         ("0008_add_padding", "padding_idx"),
+        (
+            "0009_add_memory_operators",
+            "operator working_set bandwidth_share bytes_moved bytes_predicted model_regret model_rank_correlation",
+        ),
     ],
 )
 def test_a_file_from_before_a_step_is_brought_up_to_date(store: Store, step: str, added: str) -> None:

@@ -124,6 +124,11 @@ def test_a_record_that_could_not_be_read_back_is_found_without_writing_it(change
     assert words in str(caught.value)
 
 
+def test_what_may_be_negative_is_taken() -> None:
+    for name in ("regret", "model_rank_correlation"):
+        assert from_json(changed(**{f"trial__{name}": -0.5})).trial[name] == -0.5
+
+
 def test_a_median_without_samples_or_at_their_edge_is_taken() -> None:
     assert from_json(changed(samples_us=[])).trial["latency_us"] == 10.0
     assert from_json(changed(samples_us=[10.0])).trial["latency_us"] == 10.0

@@ -1,5 +1,6 @@
 """A benchmark without torch that does what its axis `pooling_mode` says: a worker of it takes a tenth of a second."""
 
+import ctypes
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ from bench_engine.trial import Run, Trial, TrialResult
 DEEDS = (
     "ok", "raise", "memory", "allocator", "sleep", "killed", "exit", "nan", "negative", "negative_sample",
     "unknown_metric", "wrong_type", "rubbish", "skip", "child", "surrogate", "list",
-    "wrong_state", "endless", "log", "slow", "hog", "kill_runner",
+    "wrong_state", "endless", "log", "slow", "hog", "kill_runner", "exit_zero", "leave", "segfault", "fork",
 )  # fmt: skip
 METHODS = tuple(
     Method(name, "a fake", "none:none", compressible=name != "fake_dense") for name in ("fake", "fake_dense")
@@ -76,6 +77,14 @@ def run(trial: Trial) -> Run:  # noqa: C901
         os.kill(os.getpid(), signal.SIGKILL)
     if deed == "exit":
         os._exit(3)
+    if deed == "exit_zero":
+        os._exit(0)
+    if deed == "leave":
+        sys.exit(0)
+    if deed == "segfault":
+        ctypes.string_at(0)
+    if deed == "fork" and os.fork() == 0:
+        samples = (2.0, 2.0, 2.0)  # and on as if it were the worker
     if deed == "rubbish":
         sys.stdout.write('{"status": "ok"}\nresult-0000: half a line')
     if deed == "skip":

@@ -26,7 +26,7 @@ from typing import Any
 
 BEGIN = time.monotonic()
 ROOT = Path(__file__).parents[2]
-ROWS = {"cuda": (4096, 32768, 512), "cpu": (8, 12, 16)}  # of the operators measured; what matters most first
+ROWS = {"cuda": (4096, 32768, 512), "cpu": (64,)}  # of a softmax: sizes of all operators; what matters most first
 SHAPES = {"cuda": ((37, 45), (129, 1000), (5, 1), (1000, 64)), "cpu": ((5, 7),)}  # of the operators checked
 BLOCKS = {"cuda": ((1024, 4, True), (512, 4, False)), "cpu": ((64, 4, True), (16, 4, False))}
 TOLERANCE = 2e-5
@@ -108,19 +108,19 @@ def synchronize(device: str) -> None:
 
 def measured(device: str) -> list[tuple[int, str]]:
     """What is measured: rows and operator, in the order of measuring."""
-    from tests.shows.memory_operators import operators
+    from bench_engine.methods.operators.memory_operators import OPERATORS
 
-    return [(rows, name) for rows in ROWS[device] for name in operators(8)]
+    return [(rows, name) for rows in ROWS[device] for name in OPERATORS]
 
 
 def given(rows: int, name: str, device: str) -> tuple[Callable, list[Any]]:
     """An operator and its inputs, made on the device."""
     import torch
 
-    from tests.shows.memory_operators import operators
+    from bench_engine.methods.operators.memory_operators import OPERATORS
 
     with torch.device(device):
-        return operators(rows)[name]
+        return OPERATORS[name].call, OPERATORS[name].make(rows // 64)
 
 
 Step = Callable[[], dict[str, Any]]
@@ -252,7 +252,7 @@ def _measured_one(record: dict[str, Any], device: str, with_inductor: bool) -> N
     import torch
 
     from bench_engine.kernels import gir
-    from tests.shows.memory_operators import moved
+    from bench_engine.methods.operators.memory_operators import OPERATORS
 
     fn, inputs = given(record["rows"], record["operator"], device)
     with torch.no_grad():
@@ -262,7 +262,8 @@ def _measured_one(record: dict[str, Any], device: str, with_inductor: bool) -> N
         regions = [region for graph in compiled.graphs.values() for region in graph.regions.values()]
         record["left"] = [line for graph in compiled.graphs.values() for line in graph.left]
         record["decisions"] = [
-            {"winner": d.winner, "reason": d.reason, "original_us": d.original_us, "tried": d.tried}
+            {"winner": d.winner, "reason": d.reason, "original_us": d.original_us, "tried": d.tried,
+             "wrong": d.wrong}
             for region in regions for d in region.decisions.values()
         ]  # fmt: skip
         calls: dict[str, Callable[[], Any]] = {"eager": lambda: fn(*inputs), "gir": lambda: compiled(*inputs)}
@@ -278,7 +279,7 @@ def _measured_one(record: dict[str, Any], device: str, with_inductor: bool) -> N
             scale = max(float(exact.abs().max()), 1.0)
             record[f"{who}_error"] = float((call() - exact).abs().max()) / scale
         record["fine"] = record["gir_error"] <= TOLERANCE
-        record["bytes"] = moved(fn, inputs)
+        record["bytes"] = OPERATORS[record["operator"]].bytes_moved(inputs, fn(*inputs))
         synchronize(device)
         budget = 0.35 if device == "cuda" else 0.01
         record["call"] = guarded(record, lambda: summary(turns(calls, device, 1, budget)))

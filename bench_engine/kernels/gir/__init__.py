@@ -5,6 +5,7 @@ fast = compile(fn, example_inputs)
 print(explain(fn, example_inputs))
 """
 
-from bench_engine.kernels.gir.compiling import Compiled, compile, explain, gir
+from bench_engine.kernels.gir.compiling import compile, explain, gir
+from bench_engine.kernels.native.calling import Compiled
 
 __all__ = ["Compiled", "compile", "explain", "gir"]

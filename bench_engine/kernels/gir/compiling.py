@@ -1,8 +1,9 @@
 """The ways in: a backend for torch.compile, `compile` for a function or module, and `explain`."""
 
+import operator
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, cast
 
 import torch
@@ -12,25 +13,17 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench_engine.kernels.gir import toolchain
 from bench_engine.kernels.gir.capture import mutates, partition, to_kernel
 from bench_engine.kernels.gir.ir import GirError, UnsupportedError
 from bench_engine.kernels.gir.lowering import size_of
 from bench_engine.kernels.gir.region import Region
+from bench_engine.kernels.native.calling import Compiled, Graph, batch_of, quick
 
 _FAILED = "runs as it is"
-_MOST_SHAPES = 8  # kinds of inputs for which `compile` captures; others run as they are
 _said: set[str] = set()
-
-
-@dataclass
-class Graph:
-    """A captured graph: what runs it, its regions, and what stays as it was, with the reason."""
-
-    call: Callable[..., Any]
-    regions: dict[str, Region] = field(default_factory=dict)
-    left: list[str] = field(default_factory=list)
 
 
 def compile_graph(module: fx.GraphModule) -> Graph:
@@ -40,32 +33,43 @@ def compile_graph(module: fx.GraphModule) -> Graph:
     ops = sorted({str(node.target) for node in module.graph.nodes if node.op == "call_function"})
     if mutates(module.graph):
         return Graph(module.forward, left=["a graph that writes into its inputs runs as it is"])
-    found = Graph(module.forward)
-    for name in partition(module):
+    names = partition(module)
+    held: dict[fx.Node, Any] = {
+        n: reduce(getattr, n.target.split("."), module) for n in module.graph.find_nodes(op="get_attr")
+    }
+    constants = {node: value for node, value in held.items() if isinstance(value, Tensor)}
+    found = Graph(module.forward, constants=list(constants.values()))
+    inside: set[str] = set()
+    for name in names:
         (node,) = module.graph.find_nodes(op="call_module", target=name)
-        original_part = cast(fx.GraphModule, module.get_submodule(name))
+        part = cast(fx.GraphModule, module.get_submodule(name))
         try:
             given = [arg.meta["val"] for arg in node.args]
             device = next((value.device.type for value in given if isinstance(value, Tensor)), "cpu")
-            found.regions[name] = Region(original_part, to_kernel(original_part, given, name), device)
+            region = found.regions[name] = Region(part, to_kernel(part, given, name), device)
         except (UnsupportedError, GirError) as error:
             found.left.append(f"{name} {_FAILED}: {error}")
             continue
-        node.op, node.target = "call_function", _as_function(found.regions[name], name)
-    module.recompile()
-    found.call = module.forward
-    parts = [region.original for region in found.regions.values()]
-    inside = {str(n.target) for part in parts if isinstance(part, fx.GraphModule) for n in part.graph.nodes}
+        node.op, node.target = "call_function", quick(region.compiled, region, name)
+        inside |= {str(n.target) for n in part.graph.nodes}
+        found.places = _places(module.graph, node, list(constants))
+    found.call = fx.GraphModule(module, module.graph).forward  # a module of Dynamo's finds its code anew in every call
     found.left += [f"{op} is not compiled" for op in ops if op not in inside and not op.startswith("<built-in")]
     return found
 
 
-def _as_function(region: Region, name: str) -> Callable[..., Any]:
-    def call(*args: Any) -> Any:
-        return region(*args)
-
-    call.__name__ = name
-    return call
+def _places(graph: fx.Graph, region: fx.Node, constants: list[fx.Node]) -> tuple[int, ...] | None:
+    """What a region takes of inputs (n) and constants (~n), where it is all of the graph; None where it is not."""
+    inputs = list(graph.find_nodes(op="placeholder"))
+    sizes = set(graph.find_nodes(op="call_function", target=torch.ops.aten.sym_size.int))  # tensors have them too
+    parts = [node for node in region.users if node.target is operator.getitem]
+    if set(graph.nodes) - {*inputs, *constants, *sizes, *parts, region, graph.output_node()}:
+        return None
+    returned = graph.output_node().args[0]
+    if returned is not region and (returned != tuple(parts) or [p.args[1] for p in parts] != [*range(len(parts))]):
+        return None
+    taken = [node for node in region.all_input_nodes if node not in sizes]
+    return tuple(inputs.index(node) if node in inputs else ~constants.index(node) for node in taken)
 
 
 def _say_once(line: str) -> None:
@@ -89,72 +93,41 @@ if "gir" not in torch._dynamo.list_backends(exclude_tags=()):  # where the packa
     torch._dynamo.register_backend(gir)
 
 
-class Compiled:
-    """A function or module that enters its regions without torch's own machinery.
-
-    Inputs are those of `fn`, tensors on the CPU or on one GPU. The batch size, which is the first dimension of the
-    first input and of all inputs where that has the same size, may vary from call to call; a new type, rank or other
-    size is captured once more. Parameters are those that `fn` held when it was captured. Where a gradient would be
-    recorded, something is no tensor, or cannot be captured, `fn` itself is called.
-    """
-
-    def __init__(self, fn: Callable[..., Any]) -> None:
-        self.fn = fn
-        self.graphs: dict[Any, Graph] = {}
-        self.last: tuple[Any, Graph] = (None, Graph(fn))
-        self.fixed: set[Any] = set()  # kinds of inputs whose graph depends on the batch size
-
-    def __call__(self, *args: Tensor) -> Any:
-        """What `fn` returns."""
-        if torch.is_grad_enabled() and self._needs_gradient(args):
-            return self.fn(*args)
+def _captured(fn: Callable[..., Any], args: Sequence[Tensor]) -> tuple[Graph, bool]:
+    """With a batch size that varies, or, where that leaves something out, for this one alone, which is told."""
+    graph, fixed = None, False
+    for varies in (True, False):
         try:
-            seen: list[Any] = [(arg.shape, arg.stride(), arg.dtype, arg.device, type(arg)) for arg in args]
-        except AttributeError:  # a number, a list or None among the arguments
-            return self.fn(*args)
-        seen.append(getattr(self.fn, "training", False))
-        if seen != self.last[0]:  # comparing is quicker than looking up
-            self.last = seen, self.graphs.get(self._kind(args)) or self._capture(args)
-        return self.last[1].call(*args)
+            found = compile_graph(traced(fn, args, varies))
+        except UnsupportedError:
+            continue
+        except Exception as error:
+            return Graph(fn, left=[f"not captured: {str(error).splitlines()[0]}"]), False
+        if found.places == (*range(len(args)),):
+            next(iter(found.regions.values())).original = fn  # what runs where the kernel does not
+        if graph is None or len(found.regions) > len(graph.regions):
+            graph, fixed = found, not varies
+        if not any(_FAILED in line for line in graph.left):
+            break
+    if graph is None:
+        return Graph(fn, left=["not captured"]), False
+    _compare(graph, fn, args)
+    return graph, fixed
 
-    def _needs_gradient(self, args: Sequence[Any]) -> bool:
-        own = self.fn.parameters() if isinstance(self.fn, torch.nn.Module) else ()
-        return any(isinstance(t, Tensor) and t.requires_grad for t in (*args, *own))
 
-    def _kind(self, args: Sequence[Any]) -> Any:
-        kind = _kind(args, True)
-        return getattr(self.fn, "training", False), _kind(args, False) if kind in self.fixed else kind
+def _compare(graph: Graph, fn: Callable[..., Any], args: Sequence[Tensor]) -> None:
+    """On a GPU, `fn` itself where the whole is slower: what torch takes apart for the graph may be one kernel in `fn`.
 
-    def _capture(self, args: Sequence[Any]) -> Graph:
-        if len(self.graphs) >= _MOST_SHAPES:
-            return Graph(self.fn, left=["more kinds of inputs than are captured"])
-        if any(arg.numel() == 0 for arg in args):
-            graph = Graph(self.fn, left=["inputs of size 0"])
-        elif isinstance(self.fn, torch.nn.Module) and _keeps_statistics(self.fn):  # which tracing would change
-            graph = Graph(self.fn, left=["a module in training whose buffers change runs as it is"])
-        else:
-            graph = self._captured(args)
-        self.graphs[self._kind(args)] = graph
-        return graph
-
-    def _captured(self, args: Sequence[Any]) -> Graph:
-        """With a batch size that varies, or, where that leaves something out, for this one alone."""
-        graph = None
-        for varies in (True, False):
-            try:
-                module = traced(self.fn, args, varies)
-                found = compile_graph(module)
-            except UnsupportedError:
-                continue
-            except Exception as error:
-                return Graph(self.fn, left=[f"not captured: {str(error).splitlines()[0]}"])
-            if graph is None or len(found.regions) > len(graph.regions):
-                graph = found
-                if not varies:
-                    self.fixed.add(_kind(args, True))
-            if not any(_FAILED in line for line in graph.left):
-                break
-        return graph or Graph(self.fn, left=["not captured"])
+    A region that is all of the graph has been compared with `fn`.
+    """
+    backend = next((region.backend for region in graph.regions.values()), None)
+    if backend is None or backend.device == "cpu" or graph.places == (*range(len(args)),):
+        return
+    graph.call(*args)  # decides
+    own, original = backend.measure([lambda: graph.call(*args), lambda: fn(*args)])
+    if original <= own:
+        graph.call, graph.places = fn, None
+        graph.left.append("the whole runs as it is, which is faster")
 
 
 def compile(fn: Callable[..., Any], example_inputs: Sequence[Tensor]) -> Compiled:
@@ -164,27 +137,10 @@ def compile(fn: Callable[..., Any], example_inputs: Sequence[Tensor]) -> Compile
     """
     if not all(isinstance(arg, Tensor) for arg in example_inputs):
         raise TypeError("the example inputs of gir.compile are tensors, one for each argument.")
-    compiled = Compiled(fn)
+    compiled = Compiled(fn, _captured)
     with torch.no_grad():
         compiled(*example_inputs)
     return compiled
-
-
-def _keeps_statistics(module: torch.nn.Module) -> bool:
-    return any(part.training and any(True for _ in part.buffers(recurse=False)) for part in module.modules())
-
-
-def _kind(args: Sequence[Any], varies: bool) -> Any:
-    """What inputs must have in common to share a graph: everything, or everything but the batch size."""
-    batch = _batch(args) if varies else -1
-    shapes = [tuple(arg.shape) for arg in args]
-    kept = [(None, *shape[1:]) if batch > 1 and shape[:1] == (batch,) else shape for shape in shapes]
-    said = [(shape, arg.stride(), arg.dtype, arg.device) for shape, arg in zip(kept, args, strict=True)]
-    return (batch > 1, *said)
-
-
-def _batch(args: Sequence[Any]) -> int:
-    return args[0].shape[0] if args and isinstance(args[0], Tensor) and args[0].dim() else -1
 
 
 def traced(fn: Callable[..., Any], args: Sequence[Tensor], varies: bool) -> fx.GraphModule:
@@ -193,13 +149,22 @@ def traced(fn: Callable[..., Any], args: Sequence[Tensor], varies: bool) -> fx.G
     Raises UnsupportedError where something in it depends on the batch size's value, and what `fn` and torch raise.
     """
     environment = ShapeEnv()
-    batch = _batch(args) if varies else -1
+    batch = batch_of(args) if varies else -1
     if varies and batch < 2:
         raise UnsupportedError("a batch of one")
     module = _trace(fn, args, batch, environment)
     if environment.guards or environment.replacements:
         raise UnsupportedError("a program that depends on the batch size")
     return module
+
+
+class _Values(TorchDispatchMode):
+    """Refuses what a graph would keep for ever: the value of a tensor that Python reads."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if torch.Tag.data_dependent_output in func.tags:
+            raise UnsupportedError("a program that reads values of tensors")
+        return func(*args, **(kwargs or {}))
 
 
 def _trace(fn: Callable[..., Any], args: Sequence[Tensor], batch: int, environment: ShapeEnv) -> fx.GraphModule:
@@ -214,7 +179,8 @@ def _trace(fn: Callable[..., Any], args: Sequence[Tensor], batch: int, environme
         fakes.append(fake)
 
     def called(*inputs: Tensor) -> Any:  # for make_fx takes the defaults of a signature for inputs
-        return fn(*inputs)
+        with _Values():
+            return fn(*inputs)
 
     with torch.no_grad(), mode:
         module = make_fx(torch.func.functionalize(called), tracing_mode="real")(*fakes)

@@ -3,9 +3,11 @@
 The first call of each bucket of batch sizes decides: from the cache, or by measuring candidates on that call's inputs.
 """
 
+import ctypes
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,12 @@ from bench_engine.kernels.gir.ir import Buffer, GirError, Kernel
 from bench_engine.kernels.gir.text import parse, to_text
 from bench_engine.kernels.gir.traffic import traffic
 from bench_engine.kernels.gir.tuning import BACKENDS, Candidate
+from bench_engine.kernels.native import extension
+from bench_engine.kernels.native.calling import nothing, quick
 from bench_engine.kernels.native.extension import CompileError, CompilerMissingError
+from bench_engine.kernels.native.watched import is_plain
 
+_MOST_LAYOUTS = 100  # that a region remembers
 _TOLERANCE = 1e-4  # of an element, and of the largest one: sums in another order
 _DIFFERS = "its result differs from the original's"
 
@@ -34,8 +40,10 @@ class Decision:
     batch: int = 1
     original_us: float = 0.0
     tried: list[dict[str, Any]] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)  # candidates whose result differs from the original's
     kernel: Kernel | None = None
     call: Callable[..., Any] | None = None
+    told: tuple[int, Any] = (0, ())  # to the C++ of it: address of the function, layouts of what it writes
 
 
 def bucket_of(batch: int) -> int:
@@ -53,153 +61,186 @@ class Region:
     """
 
     def __init__(self, original: Callable[..., Any], kernel: Kernel, device: str = "cpu") -> None:
-        self.original = original
+        self.original = getattr(original, "forward", original)  # without the hooks of modules
         self.kernel = kernel
         self.backend = BACKENDS[device]
+        self.several = _returns_tuple(original)
         self.text = to_text(kernel)
         self.decisions: dict[tuple[int, int], Decision] = {}
-        self._checked: dict[tuple[int, int], Callable[..., Any]] = {}
-        self._tensors: list[int] | None = None
-        inputs = kernel.named("input")
+        self._fitting: set[Any] = set()  # layouts of inputs that were seen to fit
         self._batch = next(
-            ((n, d, s) for n, b in enumerate(inputs) for d, s in enumerate(b.shape) if s.batch), None
+            ((n, d, s) for n, b in enumerate(kernel.named("input")) for d, s in enumerate(b.shape) if s.batch), None
         )  # fmt: skip
+        self.compiled = self._compiled()
 
     def __call__(self, *args: Any) -> Any:
         """The original's result. Index errors are raised by the original itself."""
-        batch = self.batch_of(args)
-        call = self._checked.get((batch, torch.get_num_threads()))
-        return (call or self._first(batch, args))(*args)
-
-    def batch_of(self, args: Sequence[Any]) -> int:
-        """B for these arguments; 1 where nothing depends on it."""
-        if self._batch is None:
-            return 1
-        number, dim, size = self._batch
-        tensors = [arg for arg in args if isinstance(arg, Tensor)] if self._tensors is None else args
-        return int((tensors[number].shape[dim] - size.const) // size.batch)
-
-    def _first(self, batch: int, args: Sequence[Any]) -> Callable[..., Any]:
-        """Decides for a batch size that has not been seen with this number of threads."""
         tensors = [arg for arg in args if isinstance(arg, Tensor)]
-        if not self._fit(tensors, batch):
-            return self.original
+        if not self._fit(tensors):
+            return self.original(*args)
+        batch = self.batch_of(tensors)
         threads = toolchain.threads(torch.get_num_threads())
         place = (bucket_of(batch), threads)
         if place not in self.decisions:
             self.decisions[place] = self._decide(batch, threads, args)
-        decision = self.decisions[place]
-        call = decision.call or self.original
-        self._checked[batch, torch.get_num_threads()] = call
-        return call
+            if self.compiled is not nothing:
+                self.compiled.decide(*place, *self.decisions[place].told)
+        return (self.decisions[place].call or self.original)(*args)
 
-    def _fit(self, tensors: Sequence[Tensor], batch: int) -> bool:
-        """Whether the inputs are as the kernel was made for, and no size is 0."""
+    def _compiled(self) -> Any:
+        """Calls in C++ what is decided, and returns NotImplemented where nothing is."""
+        module = extension.python_module_if_built() if self.backend.entered_in_cpp else None
+        if module is None:
+            return nothing
+        place = None if self._batch is None else (*self._batch[:2], (self._batch[2].batch, self._batch[2].const))
+        outputs = len(self.kernel.named("output"))
+        return module.Region(self.original, _layouts(self.kernel.named("input")), place, outputs, self.several)
+
+    def batch_of(self, tensors: Sequence[Tensor]) -> int:
+        """B for these tensors; 1 where nothing depends on it."""
+        if self._batch is None:
+            return 1
+        number, dim, size = self._batch
+        return int((tensors[number].shape[dim] - size.const) // size.batch)
+
+    def _fit(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether the inputs are as the kernel was made for, no size is 0, and no gradient is to be recorded."""
+        plain = all(map(is_plain, tensors)) and not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
+        devices = {tensor.device for tensor in tensors}
+        plain = plain and len(devices) == 1 and next(iter(devices)).type == self.backend.device
+        laid_out = tuple((tensor.shape, tensor.stride(), tensor.dtype) for tensor in tensors)
+        if plain and laid_out not in self._fitting and self._all_fit(tensors):
+            self._fitting = {laid_out, *(self._fitting if len(self._fitting) < _MOST_LAYOUTS else ())}
+        return plain and laid_out in self._fitting
+
+    def _all_fit(self, tensors: Sequence[Tensor]) -> bool:
         inputs = self.kernel.named("input")
-        if not tensors or len(inputs) != len(tensors) or batch < 1:
+        if len(inputs) != len(tensors) or any(len(b.shape) != t.dim() for b, t in zip(inputs, tensors, strict=True)):
             return False
-        if len({tensor.device for tensor in tensors}) > 1 or tensors[0].device.type != self.backend.device:
-            return False
-        return all(_fits(buffer, tensor, batch) for buffer, tensor in zip(inputs, tensors, strict=True))
+        batch = self.batch_of(tensors)
+        return batch >= 1 and all(_fits(buffer, tensor, batch) for buffer, tensor in zip(inputs, tensors, strict=True))
 
     def _decide(self, batch: int, threads: int, args: Sequence[Any]) -> Decision:
-        bucket = bucket_of(batch)
+        bucket, backend = bucket_of(batch), self.backend
+        in_cpp = self.compiled is not nothing  # where a call costs less
         try:
-            name = toolchain.key(self.text, bucket, self.backend.language, self.backend.key(threads))
+            name = toolchain.key(self.text, bucket, backend.language, backend.key(threads), in_cpp)
             kept = toolchain.find(name)
-            return self._replayed(*kept) if kept else self._tuned(name, batch, threads, args)
+            if kept:
+                return self._replayed(*kept)
+            return self._inherited(batch) if toolchain.forked else self._tuned(name, batch, threads, args)
         except (CompileError, CompilerMissingError, GirError, OSError, AttributeError, KeyError, ImportError) as error:
             reason = str(error).splitlines()[0]
             return Decision(bucket, threads, None, reason, batch)
 
+    def _inherited(self, batch: int) -> Decision:
+        """Of a child, which measures nothing: torch's loops may wait for threads that it does not have."""
+        won = [d for d in self.decisions.values() if d.bucket == bucket_of(batch) and d.kernel is not None]
+        if won:
+            return replace(won[0], threads=1, reason="decided before the process forked")
+        return Decision(bucket_of(batch), 1, None, "not decided before the process forked", batch)
+
     def _replayed(self, said: dict[str, Any], folder: Path) -> Decision:
         decision = Decision(
             said["bucket"], said["threads"], said["winner"], "kept from before", said["batch"], said["original_us"],
-            said["tried"],
+            said["tried"], said["wrong"],
         )  # fmt: skip
         if decision.winner is not None:
             decision.kernel = parse(said["kernel"])
-            (compiled,) = self.backend.load([decision.kernel], folder)
-            decision.call = self.caller(decision.kernel, compiled, decision.threads)
+            (function,) = self.backend.load([decision.kernel], folder)
+            decision.told = self._told(decision.kernel, function)
+            decision.call = self.caller(decision.kernel, function, decision.threads, [decision.bucket])
         return decision
 
     def _tuned(self, name: str, batch: int, threads: int, args: Sequence[Any]) -> Decision:
-        """Compiles the best candidates, measures them beside the original, and keeps what is found."""
+        """Compiles the best candidates, measures those that are right beside the original, and keeps what is found."""
         found = self.backend.candidates(self.kernel, batch, threads)
         with toolchain.one_at_a_time(), tempfile.TemporaryDirectory() as folder:
             if kept := toolchain.find(name):  # another process has measured meanwhile
                 return self._replayed(*kept)
+            functions = dict(zip(found, self.backend.build([c.kernel for c in found], Path(folder)), strict=True))
+            wanted = self.original(*args)
+            checked = {c: self.caller(c.kernel, f, threads, checked=True) for c, f in functions.items()}
+            right = [candidate for candidate in found if _agrees(checked[candidate], args, wanted)]
+            buckets = [bucket_of(batch)]
+            callers = [self.caller(c.kernel, functions[c], threads, buckets) for c in right]
+            decision = self._decision(batch, threads, right, callers, args)
+            decision.wrong = [candidate.name for candidate in found if candidate not in right]
+            own = ("kernel", "call", "told", "reason")
+            said = {key: value for key, value in decision.__dict__.items() if key not in own}
             library = Path(folder) / "kernels.so"
-            compiled = self.backend.build([c.kernel for c in found], Path(folder))
-            wanted, right, wrong = self.original(*args), [], []
-            for candidate, function in zip(found, compiled, strict=True):
-                call = self.caller(candidate.kernel, function, threads, checked=True)
-                (right if _agrees(call, args, wanted) else wrong).append((candidate, function))
-            differ = [{"candidate": c.name, "predicted_us": round(c.predicted_us, 2)} for c, _ in wrong]
-            found = [candidate for candidate, _ in right]
-            callers = [self.caller(candidate.kernel, function, threads) for candidate, function in right]
-            if not found:
-                return Decision(bucket_of(batch), threads, None, _DIFFERS, batch, 0.0, differ)
-            measure = self.backend.measure
-            times = measure([*(lambda call=call: call(*args) for call in [*callers, self.original])])
-            best = min(range(len(found)), key=lambda n: times[n])
-            last = measure([lambda: callers[best](*args), lambda: self.original(*args)])  # the two alone
-            times = [*times[:best], last[0], *times[best + 1 : -1], last[1]]
-            decision = self._decision(batch, threads, found, callers, times)
-            decision.tried += differ
-            said = {key: value for key, value in decision.__dict__.items() if key not in ("kernel", "call", "reason")}
             if decision.kernel is not None:
                 said["kernel"] = to_text(decision.kernel)
+                winner = next(candidate for candidate in right if candidate.name == decision.winner)
+                decision.told = self._told(decision.kernel, functions[winner])
             toolchain.keep(name, said, library if decision.winner is not None and library.exists() else None)
         return decision
 
     def _decision(
-        self, batch: int, threads: int, found: list[Candidate], callers: list[Callable[..., Any]], times: list[float]
+        self, batch: int, threads: int, found: list[Candidate], callers: list[Callable[..., Any]], args: Sequence[Any]
     ) -> Decision:
-        original = times[-1]
+        """The times of all in the same turns are kept; those of the best and the original alone decide."""
+        decision = Decision(bucket_of(batch), threads, None, "no candidate's result is the original's", batch)
+        if not found:
+            return decision
+        times = self.backend.measure([*(lambda call=call: call(*args) for call in [*callers, self.original])])
         best = min(range(len(found)), key=lambda n: times[n])
-        tried = [
+        own, decision.original_us = self.backend.measure([lambda: callers[best](*args), lambda: self.original(*args)])
+        decision.tried = [
             {"candidate": c.name, "predicted_us": round(c.predicted_us, 2), "measured_us": round(t, 2)}
             for c, t in zip(found, times, strict=False)
         ]
-        fine = times[best] < float("inf")
-        reason = "the original is faster" if fine else f"no kernel ran: {self.backend.refused}"
-        decision = Decision(bucket_of(batch), threads, None, reason, batch, original, tried)
-        if times[best] < original:
+        ran = times[best] < float("inf")
+        decision.reason = "the original is faster" if ran else f"no kernel ran: {self.backend.refused}"
+        if own < decision.original_us:
             decision.winner, decision.reason = found[best].name, "measured faster than the original"
             decision.kernel, decision.call = found[best].kernel, callers[best]
         return decision
 
     def caller(
-        self, kernel: Kernel, compiled: toolchain.Function, threads: int, checked: bool = False
+        self,
+        kernel: Kernel,
+        function: toolchain.Function,
+        threads: int,
+        buckets: Sequence[int] = (),
+        checked: bool = False,
     ) -> Callable[..., Any]:
-        """What allocates the outputs and calls a compiled function on them; `checked`: elements never written are NaN.
+        """What allocates the outputs and calls a compiled function on them: in C++ for batch sizes of these buckets.
 
-        Memory that was just freed may hold the right values.
+        With `checked` it does so in Python, and elements that are never written are NaN: memory that was just freed may
+        hold the right values.
         """
-        outputs = kernel.named("output")
-        made = [*outputs, *self.backend.scratch(kernel, compiled)]
-        run = self.backend.bound(compiled, threads)
-        original, count, batch_of = self.original, len(outputs), self.batch_of
-        several = _returns_tuple(original)
-        fixed = None if self._batch is not None else [_layout(buffer, 1) for buffer in made]
+        made, count = self._made(kernel, function), len(kernel.named("output"))
+        run = self.backend.bound(function, threads)
+        layouts = lru_cache(16)(lambda batch: [_layout(buffer, batch) for buffer in made])
 
         def call(*args: Any) -> Any:
-            batch = 1 if fixed else batch_of(args)
             tensors = [arg for arg in args if isinstance(arg, Tensor)]
-            device = tensors[0].device
-            own = [
-                torch.empty_strided(shape, strides, dtype=dtype, device=device)
-                for shape, strides, dtype in fixed or [_layout(buffer, batch) for buffer in made]
-            ]
-            if checked:
-                for tensor in own:
-                    tensor.fill_(float("nan") if tensor.is_floating_point() else -1)
+            batch, device = self.batch_of(tensors), tensors[0].device
+            own = [torch.empty_strided(size, steps, dtype=dtype, device=device) for size, steps, dtype in layouts(batch)]
+            for tensor in own if checked else ():
+                tensor.fill_(float("nan") if tensor.is_floating_point() else -1)
             if run(tensors + own, batch):
-                return original(*args)  # which raises torch's own error for the index
-            return tuple(own[:count]) if several else own[0]
+                return self.original(*args)  # which raises torch's own error for the index
+            return tuple(own[:count]) if self.several else own[0]
 
-        return call
+        compiled = nothing if checked else self._compiled()
+        if compiled is nothing:
+            return call
+        for bucket in buckets:
+            compiled.decide(bucket, threads, *self._told(kernel, function))
+        return quick(compiled, call)
+
+    def _made(self, kernel: Kernel, function: toolchain.Function) -> list[Buffer]:
+        """What a function writes: outputs, then temps in memory."""
+        return [*kernel.named("output"), *self.backend.scratch(kernel, function)]
+
+    def _told(self, kernel: Kernel, function: toolchain.Function) -> tuple[int, Any]:
+        """What C++ is told of a function, where calls are entered there."""
+        if not self.backend.entered_in_cpp:
+            return 0, ()
+        address = ctypes.cast(function, ctypes.c_void_p).value  # type: ignore[arg-type]
+        return address or 0, _layouts(self._made(kernel, function))
 
     def report(self) -> str:
         """Bytes before and after, candidates, winner and its source, for each bucket that has been decided."""
@@ -219,10 +260,10 @@ class Region:
         if decision.tried:
             lines.append(f"original: {decision.original_us:.1f} µs")
         lines += [
-            f"  {t['candidate']}: predicted {t['predicted_us']:.1f} µs, "
-            + (f"measured {t['measured_us']:.1f} µs" if "measured_us" in t else _DIFFERS)
+            f"  {t['candidate']}: predicted {t['predicted_us']:.1f} µs, measured {t['measured_us']:.1f} µs"
             for t in decision.tried
         ]
+        lines += [f"  {name}: {_DIFFERS}" for name in decision.wrong]
         if decision.kernel is not None:
             lines += ["", to_text(decision.kernel), self.backend.source(decision.kernel)]
         return "\n".join(lines)
@@ -248,6 +289,14 @@ def _bytes(moved: dict[str, int]) -> str:
     return ", ".join(f"{level} {count:,}" for level, count in moved.items())
 
 
+def _layouts(buffers: Sequence[Buffer]) -> tuple[Any, ...]:
+    """Layouts as csrc/python/region.h has them."""
+    return tuple(
+        (_TORCH[b.dtype], *(tuple((size.batch, size.const) for size in sizes) for sizes in (b.shape, b.strides)))
+        for b in buffers
+    )
+
+
 _TORCH = {"f32": torch.float32, "i64": torch.int64, "i32": torch.int32}
 
 
@@ -258,8 +307,7 @@ def _layout(buffer: Buffer, batch: int) -> tuple[tuple[int, ...], tuple[int, ...
 
 def _fits(buffer: Buffer, tensor: Tensor, batch: int) -> bool:
     shape, strides, dtype = _layout(buffer, batch)
-    plain = type(tensor) in (Tensor, torch.nn.Parameter)
-    if not plain or tensor.dtype != dtype or tuple(tensor.shape) != shape or 0 in shape:
+    if tensor.dtype != dtype or tuple(tensor.shape) != shape or 0 in shape:
         return False
     matters = [(own, wanted) for own, wanted, size in zip(tensor.stride(), strides, shape, strict=True) if size > 1]
     return all(own == wanted for own, wanted in matters)

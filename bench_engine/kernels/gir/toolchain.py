@@ -34,12 +34,12 @@ COMPILE_LIMIT_S = 60.0
 
 Function = Callable[..., int]
 
-_forked = False
+forked = False
 
 
 def _after_fork() -> None:
-    global _forked
-    _forked = True
+    global forked
+    forked = True
 
 
 os.register_at_fork(after_in_child=_after_fork)  # OpenMP's threads do not survive a fork: a child uses one
@@ -47,7 +47,7 @@ os.register_at_fork(after_in_child=_after_fork)  # OpenMP's threads do not survi
 
 def threads(wanted: int) -> int:
     """How many threads a kernel may use in this process."""
-    return 1 if _forked else wanted
+    return 1 if forked else wanted
 
 
 def vector_width() -> int:

@@ -45,7 +45,7 @@ class Candidate:
 class Cpp:
     """Kernels of C++ for tensors on the CPU."""
 
-    device, language, refused = "cpu", "C++", ""
+    device, language, refused, entered_in_cpp = "cpu", "C++", "", True
     source = staticmethod(codegen.function)
 
     def key(self, threads: int) -> str:
@@ -85,7 +85,7 @@ class Cpp:
 class Triton(Cpp):
     """Kernels of Triton for tensors on a GPU."""
 
-    device, language = "cuda", "Triton"
+    device, language, entered_in_cpp = "cuda", "Triton", False
     source = staticmethod(triton_codegen.function)
 
     def key(self, threads: int) -> str:
@@ -179,9 +179,12 @@ def candidates(kernel: Kernel, batch: int, threads: int, width: int, on: Machine
 
 
 def _best(found: Iterable[Candidate]) -> list[Candidate]:
-    """Those to measure, the best of each variant among them."""
+    """Those to measure, the best of each variant among them, on threads and on one.
+
+    What a fork costs depends on who else is on the machine.
+    """
     ranked = sorted(found, key=lambda candidate: candidate.predicted_us)
-    firsts = {candidate.name.split()[0]: candidate for candidate in reversed(ranked)}.values()
+    firsts = {(c.name.split()[0], c.name.endswith("grain 0")): c for c in reversed(ranked)}.values()
     best = sorted(ranked, key=lambda c: (not any(c is first for first in firsts), c.predicted_us))[:MEASURED]
     return sorted(best, key=lambda candidate: candidate.predicted_us)
 
@@ -198,7 +201,7 @@ def _strategies(kernel: Kernel, batch: int, threads: int, width: int, on: Machin
     written = sum(4 * buffer.elements.at(batch) for buffer in kernel.named("output"))
     # A store past the caches is slow where its line is in one, as those of an output are that was just freed.
     streams = (False, True) if written > _STREAMED * on.caches.l2 else (False,)
-    grains = (1 << 15, 1 << 17) if threads > 1 else (0,)
+    grains = (1 << 15, 1 << 17, 0) if threads > 1 else (0,)
     rows = (1, width) if tiles(kernel) else (1,)
     for unroll, stream, tile, grain in product((1, 2, 4), streams, rows, grains):
         yield Strategy(width, unroll, stream, tile, grain)

@@ -1,1 +1,1 @@
-"""Compiles csrc/ and loads what was compiled."""
+"""Compiles csrc/, loads what was compiled, and enters it."""

@@ -105,6 +105,14 @@ def python_module() -> ModuleType | None:
     return _python
 
 
+def python_module_if_built() -> ModuleType | None:
+    """As python_module, of what was built ahead: for whoever can do without, and does not wait for a compiler."""
+    if not _loaded and built():
+        with suppress(KernelsNotBuiltError, OSError):
+            load()
+    return _python
+
+
 def _python_module(path: Path) -> ModuleType | None:
     if not path.exists():
         return None

@@ -1,7 +1,8 @@
 """Rivals: other people's embedding bags as methods. The entries load neither torch nor any rival.
 
 Each has a file here, but for Inductor of grouped lookups, which Parallel OP builds on too. All keep dense tables: those
-of one lookup are compared with `dense`, those of grouped lookups with `eager`. They run where their packages are.
+of one lookup are compared with `dense`, those of grouped lookups and of memory-bound operators with `eager`. They run
+where their packages are.
 
 From outside: the names here.
 """
@@ -10,14 +11,19 @@ from functools import partial
 
 from bench_engine.methods.grouped import GROUPED_SOURCES, INDUCTOR, OP_ONLY
 from bench_engine.methods.method import Method
+from bench_engine.methods.operators import OPERATOR_SOURCES
 from bench_engine.trial import Scalar
 
 _Supported = dict[str, tuple[Scalar, ...]]
 _INFERENCE: _Supported = {"direction": ("forward",)}
 _FBGEMM = ("torch==2.13.0", "fbgemm-gpu-cpu==1.8.0")
 _ZENTORCH = ("torch==2.13.0", "zentorch==2.13.0.2")
+_ONNX = ("onnxruntime==1.31.0", "onnx==1.23.2")
+_JAX = ("jax==0.10.2", "jaxlib==0.10.2")
+_OF_JAX = {"JAX_PLATFORMS": "cpu", "NPROC": "{threads}"}  # NPROC: threads of XLA's pool on a CPU
 _rival = partial(Method, compressible=False)
 _grouped = partial(_rival, sources=GROUPED_SOURCES)
+_operator = partial(_rival, sources=OPERATOR_SOURCES)
 
 LOOKUP_RIVALS: tuple[Method, ...] = (
     _rival(
@@ -45,16 +51,16 @@ LOOKUP_RIVALS: tuple[Method, ...] = (
         "onnxruntime",
         "ONNX Runtime: Gather, then a reduction",
         "bench_engine.methods.rivals.onnxruntime:OnnxRuntimeEmbeddingBag",
-        packages=("onnxruntime==1.31.0", "onnx==1.23.2"),
+        packages=_ONNX,
         supports=_INFERENCE,
     ),
     _rival(
         "jax",
         "JAX: gathers and their reduction fused by XLA",
         "bench_engine.methods.rivals.jax:JaxEmbeddingBag",
-        packages=("jax==0.10.2", "jaxlib==0.10.2"),
+        packages=_JAX,
         supports=_INFERENCE,
-        variables={"JAX_PLATFORMS": "cpu", "NPROC": "{threads}"},  # NPROC: threads of XLA's pool on a CPU
+        variables=_OF_JAX,
     ),
 )
 
@@ -122,4 +128,55 @@ GROUPED_RIVALS: tuple[Method, ...] = (
         supports=_INFERENCE | _NO_MAX | OP_ONLY,
     ),
 )
-RIVALS: tuple[Method, ...] = (*LOOKUP_RIVALS, *GROUPED_RIVALS)
+
+# Of memory-bound operators; those that run lookups too are called the same there.
+OPERATOR_RIVALS: tuple[Method, ...] = (
+    _operator(
+        "inductor",
+        "torch.compile (Inductor) of torch's own operators",
+        "bench_engine.methods.rivals.operator_inductor:InductorOperator",
+        needs_compiler=True,
+        variables=INDUCTOR,
+    ),
+    _operator(
+        "inductor_freezing",
+        "torch.compile (Inductor) with the option freezing",
+        "bench_engine.methods.rivals.operator_inductor:InductorFreezing",
+        needs_compiler=True,
+        supports=_INFERENCE,
+        variables=INDUCTOR,
+    ),
+    _operator(
+        "inductor_cpp",
+        "torch.compile (Inductor) with the option cpp_wrapper",
+        "bench_engine.methods.rivals.operator_inductor:InductorCpp",
+        needs_compiler=True,
+        supports=_INFERENCE,
+        variables=INDUCTOR,
+    ),
+    _operator(
+        "onnxruntime",
+        "ONNX Runtime: a graph of its own operators",
+        "bench_engine.methods.rivals.operator_onnx:OnnxRuntimeOperator",
+        packages=_ONNX,
+        supports=_INFERENCE,
+    ),
+    _operator(
+        "jax",
+        "JAX: jax.numpy and jax.nn, fused by XLA",
+        "bench_engine.methods.rivals.operator_jax:JaxOperator",
+        packages=_JAX,
+        supports=_INFERENCE,
+        variables=_OF_JAX,
+    ),
+    _operator(
+        "numba",
+        "Numba: loops over rows, compiled by LLVM",
+        "bench_engine.methods.rivals.operator_numba:NumbaOperator",
+        packages=("numba==0.68.1", "llvmlite==0.50.0"),
+        supports=_INFERENCE,
+        variables={"NUMBA_NUM_THREADS": "{threads}"},
+    ),
+)
+_KNOWN = {m.name for m in LOOKUP_RIVALS}
+RIVALS: tuple[Method, ...] = (*LOOKUP_RIVALS, *GROUPED_RIVALS, *(m for m in OPERATOR_RIVALS if m.name not in _KNOWN))

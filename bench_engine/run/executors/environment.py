@@ -16,7 +16,7 @@ _KEEP_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**62), "
 
 def interpreter(trial: Trial) -> list[str]:
     """The start of the command: a rival may have an environment of its own."""
-    return [*same_addresses(), method(trial.method).python(), "-P"]
+    return [*same_addresses(), method(trial.method, trial.benchmark).python(), "-P"]
 
 
 @cache
@@ -45,6 +45,6 @@ def worker_environment(trial: Trial) -> dict[str, str]:
         "PYTHONHASHSEED": "0",  # the order of sets and the collisions in dicts, for the same reason
         # Spinning threads on a busy machine slow one another down by orders of magnitude.
         "OMP_WAIT_POLICY": "PASSIVE",
-        **method(trial.method).environ(threads),
+        **method(trial.method, trial.benchmark).environ(threads),
         **(_KEEP_MEMORY if trial.config.get("output") == "preallocated" else {}),
     }

@@ -2,6 +2,7 @@
 
 import random
 import secrets
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -10,11 +11,13 @@ from bench_engine.machine import hardware, memory
 from bench_engine.machine import machine as this_machine
 from bench_engine.machine.lock import machine_lock
 from bench_engine.plan.planning import Site, this_site
+from bench_engine.registry import benchmark
 from bench_engine.run.executors import GroupResult
 from bench_engine.run.executors.pinning import pin, quietest_cores
 from bench_engine.run.executors.process import WorkerProcess, wait_for
 from bench_engine.run.groups import recording
 from bench_engine.run.groups.group import Group, compared
+from bench_engine.run.groups.joined_starts import Spent, another, joined, share
 from bench_engine.trial import Trial, TrialResult
 
 _SPARE = 0.95  # share of the free memory that a trial without a limit of its own may take
@@ -90,33 +93,66 @@ class LocalExecutor:
         return compared(results, results[0]) if trials[0].is_baseline else results
 
     def _side_by_side(self, trials: Sequence[Trial]) -> list[TrialResult]:
+        """The results over as many starts as are asked for and worth their time."""
         started: list[WorkerProcess | TrialResult] = []
+        least = benchmark(trials[0].benchmark).starts
+        order = random.Random(trials[0].to_json())
+        of_starts: list[list[TrialResult]] = []
+        spent: list[Spent] = []
         try:
-            self._set_up(trials, started)
-            self._pin(trials)
-            _take_turns(self._workers, random.Random(trials[0].to_json()))
-            _finish(self._workers)
-            return [s.outcome() if isinstance(s, WorkerProcess) else s for s in started]
+            while True:
+                begin = time.monotonic()
+                if of_starts:
+                    self._begin_again(trials)
+                else:
+                    self._set_up(trials if least == 1 else [share(t) for t in trials], started, least > 1)
+                ready = time.monotonic()
+                self._pin(trials)
+                _take_turns(self._workers, order)
+                _finish(self._workers)
+                of_starts.append([s.outcome() if isinstance(s, WorkerProcess) else s for s in started])
+                spent.append(Spent(ready - begin, time.monotonic() - ready))
+                results = [joined(of_trial) for of_trial in zip(*of_starts, strict=True)]
+                if least == 1 or self._killed or not self._in_time(len(of_starts)):
+                    return results
+                if not another(least, spent, compared(results, results[0]) if trials[0].is_baseline else results):
+                    return results
         finally:
             for worker in self._workers:
                 worker.free()
             self._workers = []
 
-    def _set_up(self, trials: Sequence[Trial], started: list[WorkerProcess | TrialResult]) -> None:
+    def _in_time(self, starts: int) -> bool:
+        """Whether there is a trial to start again, and each has the time for it."""
+        able = [w for w in self._workers if w.result is not None and w.result.status == "ok"]
+        return bool(able) and all(w.seconds * (starts + 1) / starts < w.trial.time_limit_s for w in able)
+
+    def _set_up(
+        self, trials: Sequence[Trial], started: list[WorkerProcess | TrialResult], several_starts: bool
+    ) -> None:
         """Start the workers; set-up is not timed, so as many at once as the machine has cores."""
         free = int(memory.available_bytes() * _SPARE)
         at_once = max(1, hardware.cores() // _threads(trials))
         for first in range(0, len(trials), at_once):
             for trial in trials[first : first + at_once]:
                 limit = trial.memory_limit_gb
-                started.append(self._started(trial, free if limit is None else int(limit * 1e9)))
+                started.append(self._started(trial, free if limit is None else int(limit * 1e9), several_starts))
             wait_for([s for s in started[first:] if isinstance(s, WorkerProcess)])
 
-    def _started(self, trial: Trial, memory_bytes: int) -> WorkerProcess | TrialResult:
+    def _begin_again(self, trials: Sequence[Trial]) -> None:
+        """Start those anew that have a result."""
+        able = [w for w in self._workers if w.result is not None and w.result.status == "ok"]
+        at_once = max(1, hardware.cores() // _threads(trials))
+        for first in range(0, len(able), at_once):
+            for worker in able[first : first + at_once]:
+                worker.again()
+            wait_for(able[first : first + at_once])
+
+    def _started(self, trial: Trial, memory_bytes: int, several_starts: bool) -> WorkerProcess | TrialResult:
         if self._killed:
             return TrialResult("cancelled")
         try:
-            worker = WorkerProcess(trial, memory_bytes)
+            worker = WorkerProcess(trial, memory_bytes, several_starts)
         except OSError as error:  # no space for temporary files, no process or memory left
             sentence = (
                 f"The worker could not be run: {error.strerror}. Mend that (space for temporary files, number of "

@@ -33,15 +33,18 @@ class WorkerProcess:
         state: what it said last of its turns.
         result: what it yielded, or what is to be said of its end; None while it lives.
         seconds: how long it has worked, its start included; the turns of others are not in it.
+        pid: of the process that works.
     """
 
-    def __init__(self, trial: Trial, memory_bytes: int) -> None:
-        """Starts the process and tells it its trial. Raises OSError where the system gives no file or process."""
+    def __init__(self, trial: Trial, memory_bytes: int, several_starts: bool = False) -> None:
+        """Starts the process and tells it its trial; with several starts it is ready to begin `again` when it has its
+        result. Raises OSError where the system gives no file or process."""
         self.trial = trial
         self.state: State = "more"
         self.result: TrialResult | None = None
         self.seconds = 0.0
         self._gone = False
+        self._several_starts = several_starts
         self._received = bytearray()
         self._ooms_before = _oom_kills()
         self._asked_at = time.monotonic()
@@ -63,12 +66,15 @@ class WorkerProcess:
             )
             theirs.close()
             self._resources = stack.pop_all()
-        self.tell(json.dumps({"trial": trial.to_json(), "memory_bytes": memory_bytes}))
+        self.pid = self._process.pid
+        order = {"trial": trial.to_json(), "memory_bytes": memory_bytes}
+        self.tell(json.dumps({**order, "several_starts": True} if several_starts else order))
 
-    @property
-    def pid(self) -> int:
-        """Of the worker's process."""
-        return self._process.pid
+    def again(self) -> None:
+        """Let it set up anew, in a process that has done nothing yet."""
+        self.result = None
+        self.state = "more"
+        self.tell("again")
 
     def fileno(self) -> int:
         """Of the channel to the worker, for select."""
@@ -162,6 +168,7 @@ class WorkerProcess:
                 if said["state"] not in get_args(State):
                     raise ValueError
                 self.state = said["state"]
+                self.pid = int(said.get("pid", self.pid))
                 return
             result = TrialResult.from_json(json.dumps(said["result"]))
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -171,7 +178,10 @@ class WorkerProcess:
             result = TrialResult(
                 result.status, error=result.error, environment={**result.environment, **_as_stderr(self._last_words())}
             )
-        self.end_with(result)
+        if self._several_starts and result.status == "ok":
+            self.result, self.state = result, "ended"
+        else:
+            self.end_with(result)
 
     def _last_words(self) -> str:
         end = self._printed.seek(0, os.SEEK_END)

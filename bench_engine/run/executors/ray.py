@@ -349,10 +349,10 @@ def _reasons(node: _Node, trials: Sequence[Trial]) -> list[str]:
     questions = {}
     asked = []
     for trial in trials:
-        telling = {"dataset", *method(trial.method).supports}
+        telling = {"dataset", *method(trial.method, trial.benchmark).supports}
         config = {axis: value for axis, value in trial.config.items() if axis in telling}
-        asked.append(json.dumps([trial.method, config]))
-        questions[asked[-1]] = trial.method, config
+        asked.append(json.dumps([trial.method, config, trial.benchmark]))
+        questions[asked[-1]] = trial.method, config, trial.benchmark
     try:
         answers = ray.get(node.actor.reasons.remote(list(questions.values())), timeout=_PLAN_S)
     except RayError:  # it has died since: what it cannot run is found out when another takes the group

@@ -85,9 +85,9 @@ class Node:
             self._skip = SkipReasons()
         return ""
 
-    def reasons(self, asked: Sequence[tuple[str, dict[str, Scalar]]]) -> list[str]:
-        """Why each (method, configuration) cannot run here; empty for one that can."""
-        return [self._skip.of(name, config) for name, config in asked]
+    def reasons(self, asked: Sequence[tuple[str, dict[str, Scalar], str]]) -> list[str]:
+        """Why each (method, configuration, benchmark) cannot run here; empty for one that can."""
+        return [self._skip.of(*question) for question in asked]
 
     def run(self, sweep: str, trials: Sequence[str], anyhow: bool) -> Answer:
         """Run the trials of a group; one that cannot run here is `skipped` when it is to be run anyhow, else nothing
@@ -99,7 +99,7 @@ class Node:
         self._executor.kill()
 
     def _run(self, sweep: str, trials: Sequence[Trial], anyhow: bool) -> Answer:
-        reasons = self.reasons([(t.method, dict(t.config)) for t in trials])
+        reasons = self.reasons([(t.method, dict(t.config), t.benchmark) for t in trials])
         if any(reasons) and not anyhow:
             return Answer(lacks=next(filter(None, reasons)))
         busy: list[str] = []

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bench_engine.measure import ratios
+from bench_engine.measure import ratios, starts
 from bench_engine.plan.planning import Planned
 from bench_engine.run.groups.recording import fault
 from bench_engine.trial import Paired, Trial, TrialResult
@@ -89,9 +89,13 @@ def _paired(result: TrialResult, baseline: TrialResult) -> Paired | None:
     if any(r.status != "ok" or not r.turn_sizes or fault(r) for r in (result, baseline)):
         return None
     try:
-        turns, own = (ratios.turns(r.samples_us, r.turn_sizes) for r in (baseline, result))
-        ratio = ratios.paired(turns, own)
+        of_baseline, own = (
+            starts.by_start(ratios.turns(r.samples_us, r.turn_sizes), r.start_turns) for r in (baseline, result)
+        )
+        ratio = starts.paired(of_baseline, own)
     except ValueError:  # no samples, or a median of 0
         return None
     low, high = (ratio.low, ratio.high) if ratio.known else (None, None)
-    return Paired(ratio.value * float(np.median(result.samples_us)), low, high, ratios.verdict(ratio))
+    latency_us = starts.median(own).value if len(own) > 1 else float(np.median(result.samples_us))
+    between = 0.0 if min(len(of_baseline), len(own)) > 1 else ratios.BETWEEN_PROCESSES
+    return Paired(ratio.value * latency_us, low, high, ratios.verdict(ratio, between=between))

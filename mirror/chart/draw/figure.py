@@ -10,6 +10,7 @@ from plotly.subplots import make_subplots
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw.bars import bar, box, heatmap, histogram
+from mirror.chart.draw.finishing import add_title, darken
 from mirror.chart.draw.panel import Panel, Style, named
 from mirror.chart.draw.parallel import parallel
 from mirror.chart.draw.traces import entry_trace, line, scatter
@@ -50,13 +51,17 @@ class _Part:
     value: Value | None = None
 
 
-def draw(table: Table, chart: ChartSpec, columns: int | None = None) -> go.Figure | None:
+def draw(
+    table: Table, chart: ChartSpec, columns: int | None = None, dark: bool = False, title: str = ""
+) -> go.Figure | None:
     """The figure of a chart, or None for `table` and `tiles`, which the page shows itself.
 
     Args:
         table: the result.
         chart: what to draw of it.
         columns: panels side by side; 1 for a phone, by default as many as a desk screen holds.
+        dark: light marks for a dark page, whose colour shows through.
+        title: one line over everything, which a picture of it keeps.
 
     Raises:
         ValueError: the chart cannot be drawn from the table; the message is the sentence of `fits`.
@@ -118,6 +123,10 @@ def draw(table: Table, chart: ChartSpec, columns: int | None = None) -> go.Figur
         result.update_xaxes(showline=True)
         result.update_yaxes(showline=True)
     result.update_annotations(font_size=14)
+    if title:
+        add_title(result, title)
+    if dark:
+        darken(result)
     return result
 
 

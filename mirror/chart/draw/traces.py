@@ -1,6 +1,6 @@
 """The marks of points and lines for one panel, as Plotly traces built from lists; and what all marks share."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +17,8 @@ from mirror.table.numbers import describe, format_value
 from mirror.table.table import Column, Table
 
 _POINT = 9
+_RIM, _MOST_RIMS = 5, 3  # pixels by which a point is larger than the one on it, and how often
+_RING = 15
 OUTLINE = {"width": 1, "color": "white"}
 HOVER = {"hoverinfo": "text"}
 SILENT = {"hoverinfo": "skip"}
@@ -27,14 +29,21 @@ def scatter(table: Table, chart: ChartSpec, style: Style) -> Panel:
     """One point per row; the Pareto front of the configurations' means behind them."""
     x, y = table.values(chart.x or ""), table.values(chart.y or "")
     traces: list[Any] = _fronts(table, chart, style)
-    for (color, symbol), rows in groups(table, range(len(table.rows)), chart.color, chart.symbol).items():
+    series = groups(table, range(len(table.rows)), chart.color, chart.symbol)
+    sizes = _sizes(list(zip(x, y, strict=True)), list(series.values()))
+    for (color, symbol), rows in series.items():
         look = style.look(color, symbol)
         traces.append(
             go.Scatter(
                 x=[x[i] for i in rows],
                 y=[y[i] for i in rows],
                 mode="markers",
-                marker={"color": look.color, "symbol": look.symbol, "size": _POINT, "line": OUTLINE},
+                marker={
+                    "color": look.color,
+                    "symbol": look.symbol,
+                    "size": [sizes.get(i, _POINT) for i in rows] if any(i in sizes for i in rows) else _POINT,
+                    "line": OUTLINE,
+                },
                 error_x=whiskers(table, chart.x, rows),
                 error_y=whiskers(table, chart.y, rows),
                 hovertext=[hover(table, i) for i in rows],
@@ -47,6 +56,16 @@ def scatter(table: Table, chart: ChartSpec, style: Style) -> Panel:
         value_axis(table, chart.x or "", chart.log_x, at_values=table.column(chart.x or "").setting, room=style.room),
         value_axis(table, chart.y or "", chart.log_y),
     )
+
+
+def _sizes(places: Sequence[tuple[Any, Any]], series: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Sizes of the points that others lie on: what is drawn first is larger, so that a rim of each series shows."""
+    above: Counter[tuple[Any, Any]] = Counter()
+    sizes = {}
+    for rows in reversed(series):
+        sizes.update({i: _POINT + _RIM * min(n, _MOST_RIMS) for i in rows if (n := above[places[i]])})
+        above.update({places[i] for i in rows})
+    return sizes
 
 
 def line(table: Table, chart: ChartSpec, style: Style) -> Panel:
@@ -126,7 +145,10 @@ def groups(table: Table, rows: Sequence[int], *columns: str | None) -> dict[tupl
 
 
 def _fronts(table: Table, chart: ChartSpec, style: Style) -> list[Any]:
-    """The Pareto front as steps: below and beside them nothing measured is better. Different work has one each."""
+    """The Pareto front as steps: below and beside them nothing measured is better. Different work has one each.
+
+    Rings mark the points that it goes through: of trials that differ in the seed alone it is their mean.
+    """
     x, y = chart.x or "", chart.y or ""
     across, up = table.column(x), table.column(y)
     if not (chart.pareto or chart.fronts) or not (across.better and up.better):
@@ -145,7 +167,8 @@ def _fronts(table: Table, chart: ChartSpec, style: Style) -> list[Any]:
                 go.Scatter(
                     x=[c.means[x] for c in front],
                     y=[c.means[y] for c in front],
-                    mode="lines",
+                    mode="lines+markers",
+                    marker={"symbol": "circle-open", "size": _RING, "color": GREY, "line": {"width": 1}},
                     # Between two of its points, what can be had is the one on the better side in x.
                     line={**GUIDE, "shape": "hv" if badness(across, 1.0) > 0 else "vh"},
                     hovertext=" · ".join(["Pareto front", *told]),

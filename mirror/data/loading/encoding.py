@@ -6,6 +6,10 @@ from pathlib import Path
 from typing import IO
 
 _BLOCK = 1 << 20
+_HEAD = 1 << 16
+_CONTROLS = bytes(b for b in range(32) if b not in b"\t\n\r\f\v\x1a\x1b") + b"\x7f"
+_FEW_CONTROLS = 8  # a slip, which the line that has it is named for
+_SHARE_OF_CONTROLS = 0.03  # of the bytes; of random ones they are a tenth
 
 
 def opened(path: Path) -> IO[bytes]:
@@ -17,6 +21,15 @@ def is_utf16(path: Path) -> bool:
     """Whether the file says that it is UTF-16, as Excel's “Unicode text” is."""
     with opened(path) as file:
         return file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def is_no_text(path: Path) -> bool:
+    """Whether the file begins as no text does: with many bytes that stand for no letter. UTF-16 says what it is."""
+    with opened(path) as file:
+        head = file.read(_HEAD)
+    odd = len(head) - len(head.translate(None, _CONTROLS))
+    known = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return not known and odd > max(_FEW_CONTROLS, _SHARE_OF_CONTROLS * len(head))
 
 
 def is_other_text(path: Path) -> bool:

@@ -161,6 +161,8 @@ class _Loader:
 
     def _load_csv(self, table: str, path: Path) -> None:
         """A file that is not UTF-8 is read from a copy that is."""
+        if encoding.is_no_text(path):
+            raise FileError(f"{path.name} is no text file, so no CSV: name a CSV, or rename it after what it is.")
         told = encoding.as_utf8(path, self._copy) if encoding.is_utf16(path) else ""
         try:
             form = csv_form.form_of(self._copy if told else path, path.name)

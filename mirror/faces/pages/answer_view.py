@@ -8,13 +8,14 @@ import streamlit as st
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import flow, learnt_view, new_run
-from mirror.faces.pages.common import NEW_RUN_PATH, is_phone, plain, prose, show_chart
-from mirror.faces.pages.result_view import chart_options, show_rows
+from mirror.faces.pages.common import NEW_RUN_PATH, is_phone, plain, prose
+from mirror.faces.pages.result_view import show_answer_chart, show_facts, show_headline, show_rows
 from mirror.faces.pages.sql_editor import show_editor, show_likely_fix
 from mirror.faces.pages.trail import CANCELLED, MOST_STEPS, Trail
 from mirror.query.filter_words import filter_in_words
 from mirror.runs.run_plan import RunPlan
 from mirror.schema import catalog
+from mirror.sentence.refusal import two_lines
 from mirror.table.wording import join
 
 _ENGINES = {
@@ -75,30 +76,31 @@ def _trail(trail: Trail) -> None:
 
 
 def _rows(trail: Trail, box: Sandbox) -> None:
+    """The headline; the chart, and beside it the facts and the SQL; then what to do next, and all rows."""
     answer = trail.step.shown
     with st.container():
+        show_headline(answer)
         _reading(trail, box)
     with st.container():
         learnt_view.show(answer, partial(flow.ask_anew, box=box), "learnt")
-    with st.container():
-        if answer.status == "answered" and answer.summary:
-            st.markdown(plain(answer.summary))
-        if not trail.step.edited:
-            _beside(answer, box)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
             generation = st.session_state.get("generation", 0)
-            chart = chart_options(answer.table, answer.chart, answer.spec, generation)
-            show_chart(answer.table, chart, key="chart")
+            show_answer_chart(answer, answer.spec, generation, "chart")
         elif answer.summary == CANCELLED:
             st.info(plain(answer.summary), icon=":material/cancel:")
         else:
             st.error(plain(answer.summary), icon=":material/error:")
             show_likely_fix(answer, box)
-    wanted = not is_phone() or answer.status != "answered"
-    with right, st.expander("SQL (edit me)", expanded=wanted, icon=":material/code:"):
-        show_editor(trail, box)
+    with right:
+        show_facts(answer)
+        wanted = not is_phone() or answer.status != "answered"
+        with st.expander("SQL (edit me)", expanded=wanted, icon=":material/code:"):
+            show_editor(trail, box)
+    with st.container():
+        if not trail.step.edited:
+            _beside(answer, box)
     _follow_up(trail, box)
     if answer.table:
         show_rows(answer.table, key="table", file_name="mirror.csv")
@@ -108,11 +110,12 @@ def _reading(trail: Trail, box: Sandbox) -> None:
     """How the question was read and by whom, and beside it what to do when that is not what was meant."""
     answer, asked = trail.step.shown, trail.step.answer
     edited = " · **edited**" if trail.step.edited else ""
-    left, right = st.columns([6, 1])
-    left.markdown(f"Read as: {plain(answer.read_as)}{edited} {badges(answer)}")
-    if asked.asked and not trail.step.edited:
-        with right:
-            _not_meant(asked, box)
+    with st.container(key="reading"):
+        left, right = st.columns([6, 1])
+        left.markdown(f"Read as: {plain(answer.read_as)}{edited} {badges(answer)}")
+        if asked.asked and not trail.step.edited:
+            with right:
+                _not_meant(asked, box)
     show_agreement(answer)
 
 
@@ -183,7 +186,12 @@ def no_rows(answer: Answer, ask: Callable[[str], None], key: str) -> None:
         st.info(plain(answer.summary), icon=":material/cancel:")
         return
     icon = _ICONS.get(answer.status, ":material/block:")
-    (st.error if answer.status == "error" else st.info)(prose(answer.summary), icon=icon)
+    told = two_lines(answer.summary)
+    lines = "  \n".join(prose(line) for line in (told.first, told.second) if line)
+    (st.error if answer.status == "error" else st.info)(lines, icon=icon)
+    if told.whole:
+        with st.expander("All that is known", icon=":material/list:"):
+            st.markdown(prose(told.whole))
     if answer.suggestions:
         st.markdown("Which one?" if answer.status == "ambiguous" else "These can be asked:")
         question_buttons(answer.suggestions, ask, key)

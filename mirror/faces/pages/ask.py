@@ -7,25 +7,38 @@ import streamlit as st
 from mirror.answer.answering import subject_of
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import answer_view, flow, learnt_view, saved_view, welcome
-from mirror.faces.pages.common import heading, sandbox, show_status
+from mirror.faces.pages.common import HOME, heading, sandbox, show_glossary, show_status
 from mirror.schema import catalog
+
+TAGLINE = (
+    "Mirror measures embedding methods: ask in plain words what each costs in memory, AUC and time, and see the "
+    "number, the chart and the SQL."
+)
 
 
 def page() -> None:
     """Draw the page."""
-    status = heading("Ask")
+    status = heading(HOME)
     box = sandbox()
     flow.open_link(box)
     flow.remember()
+    tagline = st.empty()
+    if flow.trail() is None:
+        tagline.markdown(TAGLINE)
     _question_form(box)
     flow.wait(st.empty(), box)
     show_status(status, box)
     flow.show_link()
     trail = flow.trail()
+    if trail:
+        tagline.empty()
     with st.container(horizontal=True, gap="small"):
         if trail:
+            st.button("Start page", key="home", on_click=flow.go_home, icon=":material/home:")
             with st.popover("Example questions", icon=":material/lightbulb:"):
                 answer_view.question_buttons(catalog.examples(), partial(flow.ask_anew, box=box), "example")
+        answered = [trail.step.shown.read_as, trail.step.shown.summary, trail.step.question] if trail else []
+        show_glossary(*answered)
         saved_view.show_list(box)
         learnt_view.show_list(subject_of(box).habits.file, "forget")
     if trail:

@@ -1,4 +1,4 @@
-"""What every page shares: the sandbox, the status line, tables and figures."""
+"""What every page shares: the sandbox, the head, the glossary, tables and figures."""
 
 import re
 from datetime import UTC, datetime
@@ -14,31 +14,49 @@ from db.journal import open_results
 from db.settings import SettingsError, db_url
 from db.store import StoreError
 from mirror.chart.chart_spec import ChartSpec
+from mirror.chart.chart_words import in_words
 from mirror.chart.choose import tiles
 from mirror.chart.drawable import fits
 from mirror.data.data_source import QueryStopped
 from mirror.data.process.sandbox import Sandbox, shared
 from mirror.data.sources.kind import find_other_data
 from mirror.data.sources.location import SourceError
+from mirror.runs import building
 from mirror.schema import catalog
-from mirror.table.numbers import format_value
+from mirror.table.numbers import format_value, is_year
 from mirror.table.table import Column, Table
 from mirror.table.wording import counted
+from mirror.words import glossary
 
 NEW_RUN_PATH = "new-run"
-_PLOTLY = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
+HOME = "Mirror"  # title of the page Ask
+_POLL_S = 2.0
+_HEIGHT_OF_A_SMALL_CHART = 260  # pixels
+_PLOTLY: dict[str, Any] = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 _PLOTLY_PHONE = {"displayModeBar": False}  # without a mouse it would always lie over the legend
+# All of the style that is no option of Streamlit's; colours and radii are in .streamlit/config.toml.
 _STYLE = """
 <style>
 .block-container {padding-top: 3.6rem; padding-bottom: 3rem; max-width: 1320px;}
+/* Streamlit fades captions to a contrast of about 4:1. */
+[data-testid="stCaptionContainer"], .mirror-status {opacity: 0.8;}
+.st-key-headline p {font-size: 1.3rem; font-weight: 600; line-height: 1.35;}
+.st-key-reading p {font-size: 0.92rem;}
+.st-key-facts table {width: 100%; font-size: 0.9rem;}
+.st-key-facts td, .st-key-facts th {padding: 0.2rem 0.5rem;}
+.st-key-pages {display: none;}
 .stTextArea textarea {font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.86rem;}
 .st-key-trial thead {display: none;}
 .st-key-trail p {font-size: 0.92rem;}
 [class*="st-key-choices-"] button p {white-space: normal; overflow-wrap: anywhere; text-align: left;}
 [class*="st-key-choices-"] button {height: auto;}
-.mirror-status {color: #5b6875; font-size: 0.85rem; text-align: right;}
+.mirror-status {font-size: 0.85rem; text-align: right;}
 @media (max-width: 640px) {
   .mirror-status {text-align: left;}
+  .st-key-headline p {font-size: 1.1rem;}
+  /* The pages are a row to tap, not a drawer to find. */
+  .st-key-pages {display: flex;}
+  .st-key-pages p {font-size: 0.95rem;}
   [data-testid="InputInstructions"], [data-testid="stElementToolbar"] {display: none;}
   [class*="st-key-wide-"] {display: none;}
   .block-container {padding-left: 1rem; padding-right: 1rem;}
@@ -72,10 +90,40 @@ def sandbox() -> Sandbox:
 
 def heading(title: str) -> DeltaGenerator:
     """Page title, and beside it the place for `show_status`, which may come later: loading results takes a while."""
+    if title != HOME:
+        st.session_state["elsewhere"] = True
     st.html(_STYLE)
     left, right = st.columns([1, 2], vertical_alignment="bottom")
-    left.subheader(title)
+    left.subheader(title, anchor=False)
+    if building.state().going:
+        _compiling()
+    elif failed := building.state().failed:
+        st.warning(prose(f"The kernels could not be compiled, so methods that need them cannot run: {failed}"))
     return right.empty()
+
+
+@st.fragment(run_every=_POLL_S)
+def _compiling() -> None:
+    """That the kernels compile, until they are ready."""
+    now = building.state()
+    if not now.going:
+        st.rerun()
+    since = format_value(catalog.entry("duration_s"), round(now.seconds))
+    st.info(
+        f"The kernels are compiling in the background, for {since} so far. Asking works meanwhile; a run that needs "
+        "them waits until they are ready.",
+        icon=":material/hourglass_top:",
+    )
+
+
+def show_glossary(*texts: str) -> None:
+    """What words mean, one click away: those that some texts use first, then all others."""
+    used = glossary.found_in(texts)
+    with st.popover("Glossary", icon=":material/menu_book:"):
+        for title, terms in (("Words used here", used), ("All words", [t for t in glossary.terms() if t not in used])):
+            if terms:
+                lines = [f"**{plain(t.term)}** {plain(t.text)}" for t in terms]
+                st.markdown("\n\n".join([f"###### {title}" if used else "", *lines]))
 
 
 def show_status(slot: DeltaGenerator, box: Sandbox, measuring: bool = False) -> None:
@@ -140,20 +188,22 @@ def prose(text: str) -> str:
     return "".join(f"`{part}`" if i % 2 else plain(part) for i, part in enumerate(parts))
 
 
-def show_table(table: Table, key: str, selectable: bool = False) -> int | None:
-    """A result as a table, numbers with a sensible count of digits. Returns the selected row, if any."""
+def show_table(table: Table, key: str, selectable: bool = False) -> list[int]:
+    """A result as a table, numbers with a sensible count of digits. Returns the rows that are selected."""
     frame = pd.DataFrame(list(table.rows), columns=list(table.names)).convert_dtypes()
     columns = {}
     for column in table.columns:
-        text = plain(f"{column.title}: {column.text}" if column.text else column.title)
+        title = column.title  # drawn as it is: heads of columns know no Markdown
+        text = plain(f"{column.name}: {column.text}" if column.text else column.name)
         if column.numeric and pd.api.types.is_float_dtype(frame[column.name]):
-            columns[column.name] = st.column_config.NumberColumn(help=text, format=_digits(column, table))
+            columns[column.name] = st.column_config.NumberColumn(title, help=text, format=_digits(column, table))
+        elif column.numeric and not is_year(column):
+            columns[column.name] = st.column_config.NumberColumn(title, help=text, format="localized")
         else:
-            columns[column.name] = st.column_config.Column(help=text)
-    select: dict[str, Any] = {"on_select": "rerun", "selection_mode": "single-row"} if selectable else {}
+            columns[column.name] = st.column_config.Column(title, help=text)
+    select: dict[str, Any] = {"on_select": "rerun", "selection_mode": "multi-row"} if selectable else {}
     event = st.dataframe(frame, hide_index=True, column_config=columns, key=key, placeholder="", **select)
-    rows = event["selection"]["rows"] if selectable else ()
-    return rows[0] if rows else None
+    return sorted(event["selection"]["rows"]) if selectable else []
 
 
 def _digits(column: Column, table: Table) -> str:
@@ -165,12 +215,21 @@ def _digits(column: Column, table: Table) -> str:
     return "%.4f" if smallest < 1 else "%.2f" if smallest < 1000 else "%.0f"
 
 
-def show_chart(table: Table, chart: ChartSpec, key: str, narrow: bool = False) -> None:
-    """The chart of a result, number tiles, or why there is none; `narrow` where it has no more room than on a phone."""
+def show_chart(
+    table: Table, chart: ChartSpec, key: str, narrow: bool = False, title: str = "", name: str = "chart"
+) -> None:
+    """The chart of a result, number tiles, or why there is none.
+
+    Args:
+        table: the result.
+        chart: what to draw of it.
+        key: of its widgets.
+        narrow: it has no more room than on a phone.
+        title: what stands over it, also in a picture of it.
+        name: of the file of a picture.
+    """
     if chart.type == "tiles" and table.rows:
-        with st.container(horizontal=True, gap="medium"):
-            for column, value in tiles(table):
-                st.metric(plain(column.label), plain(format_value(column, value)), width="content")
+        _show_tiles(table)
         return
     if why := fits(chart, table):
         st.info(plain(why), icon=":material/table_chart:")
@@ -178,19 +237,56 @@ def show_chart(table: Table, chart: ChartSpec, key: str, narrow: bool = False) -
     from mirror.chart.draw.figure import draw  # here, since Plotly is slow to load
 
     narrow = narrow or is_phone()
-    config = _PLOTLY_PHONE if is_phone() else _PLOTLY
-    drawn = draw(table, chart, columns=1 if narrow else None)
+    look: dict[str, Any] = {"dark": is_dark(), "title": title}
+    drawn = draw(table, chart, columns=1 if narrow else None, **look)
     if drawn is None:
         st.info(plain(chart.reason or "No chart fits this result."), icon=":material/table_chart:")
         return
+    alt = in_words(chart, table)
+    config = _PLOTLY_PHONE if is_phone() else {**_PLOTLY, "toImageButtonOptions": _picture(name, drawn.layout.height)}
     if chart.facet is None or narrow:
-        st.plotly_chart(drawn, key=key, config=config, theme=None)
+        st.plotly_chart(drawn, key=key, config=config, theme=None, alt=alt)
     else:
         # The server does not know how wide the page is: the style sheet shows one of the two.
         with st.container(key=f"wide-{key}"):
-            st.plotly_chart(drawn, key=f"{key}_wide", config=config, theme=None)
+            st.plotly_chart(drawn, key=f"{key}_wide", config=config, theme=None, alt=alt)
         with st.container(key=f"narrow-{key}"):
-            below = draw(table, chart, columns=1)
-            st.plotly_chart(below, key=f"{key}_narrow", config=config, theme=None)
+            below = draw(table, chart, columns=1, **look)
+            st.plotly_chart(below, key=f"{key}_narrow", config=config, theme=None, alt=alt)
     if chart.reason:
         st.caption(plain(chart.reason))
+
+
+def show_small_chart(table: Table, chart: ChartSpec, key: str) -> None:
+    """A chart as it fits on a card, to look at alone; number tiles; nothing where it cannot be drawn."""
+    if chart.type == "tiles" and table.rows:
+        _show_tiles(table)
+    elif not fits(chart, table):
+        drawn = _small(table, chart, is_dark())
+        if drawn is not None:
+            st.plotly_chart(drawn, key=key, config={"staticPlot": True}, theme=None, alt=in_words(chart, table))
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def _small(table: Table, chart: ChartSpec, dark: bool) -> Any:
+    from mirror.chart.draw.figure import draw  # here, since Plotly is slow to load
+
+    drawn = draw(table, chart, columns=1, dark=dark)
+    return drawn if drawn is None else drawn.update_layout(height=_HEIGHT_OF_A_SMALL_CHART)
+
+
+def _show_tiles(table: Table) -> None:
+    with st.container(horizontal=True, gap="medium"):
+        for column, value in tiles(table):
+            st.metric(plain(column.label), plain(format_value(column, value)), width="content")
+
+
+def _picture(name: str, height: float | None) -> dict[str, Any]:
+    """How Plotly saves a picture: wide enough for a page of a paper, sharp, and named after what it shows."""
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "chart"
+    return {"format": "png", "filename": slug, "width": 1000, "height": max(420, int(height or 0)), "scale": 2}
+
+
+def is_dark() -> bool:
+    """Whether the page is dark, as the system or the person asks."""
+    return bool(st.context.theme.type == "dark")

@@ -13,8 +13,8 @@ from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import READABLE, SourceError, find
 from mirror.faces.pages import learnt_view
 from mirror.faces.pages.answer_view import badges, no_rows, question_buttons, show_agreement, show_sent
-from mirror.faces.pages.common import heading, is_phone, plain, show_chart
-from mirror.faces.pages.result_view import chart_options, rows_in_words, show_rows
+from mirror.faces.pages.common import heading, is_phone, plain
+from mirror.faces.pages.result_view import rows_in_words, show_answer_chart, show_facts, show_headline, show_rows
 from mirror.schema.database import Column, Database, Relation, shown
 from mirror.table.wording import counted
 
@@ -213,6 +213,7 @@ def _show(answer: Answer) -> None:
         learnt_view.show(answer, _ask_anew, "data_learnt")
         show_sent(answer)
         return
+    show_headline(answer)
     edited = answer.engine == "sql" and st.session_state["data_original"].sql != answer.sql
     by = f" {badges(answer)}" if answer.engine == "llm" else ""
     st.markdown(f"Read as: {plain(answer.read_as)}{' · **edited**' if edited else ''}{by}")
@@ -221,18 +222,17 @@ def _show(answer: Answer) -> None:
     if answer.engine == "llm" and answer.suggestions:
         st.markdown("Or was one of these meant?")
         question_buttons(answer.suggestions, _ask, "data_other")
-    if answer.status == "answered" and answer.summary:
-        st.markdown(plain(answer.summary))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
             generation = st.session_state.get("data_generation", 0)
-            chart = chart_options(answer.table, answer.chart, answer.wanted or answer.spec, f"data_{generation}")
-            show_chart(answer.table, chart, key="data_chart")
+            show_answer_chart(answer, answer.wanted or answer.spec, f"data_{generation}", "data_chart")
         else:
             st.error(plain(answer.summary), icon=":material/error:")
-    with right, st.expander("SQL (edit me)", expanded=not is_phone(), icon=":material/code:"):
-        _sql_editor(answer, edited)
+    with right:
+        show_facts(answer)
+        with st.expander("SQL (edit me)", expanded=not is_phone(), icon=":material/code:"):
+            _sql_editor(answer, edited)
     if answer.table:
         show_rows(answer.table, key="data_table", file_name="data.csv")
     show_sent(st.session_state["data_original"])

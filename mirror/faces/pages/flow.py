@@ -1,7 +1,9 @@
 """What the page Ask does: asks, follows up, runs edited SQL, waits, cancels, goes back; all in the session's state.
 
 State: `trail` (the questions and their answers), `pending` (what is being answered), `generation` (rises with every
-answer, so that its chart gets new widgets), and the texts of the widgets `question`, `followup` and `sql`.
+answer, so that its chart gets new widgets), the texts of the widgets `question`, `followup` and `sql`, and of the
+address `address` (as the page wrote it last) and `visited` (the trails of the addresses before: Back and Forward show
+them without asking anew).
 """
 
 import threading
@@ -22,6 +24,8 @@ from mirror.faces.pages.trail import CANCELLED, MOST_STEPS, Trail, begun
 
 _QUICK_S = 0.5  # an answer that is there by then comes without a word
 _TICK_S = 0.2
+_MOST_VISITED = 50
+_LONGEST_SQL = 4_000  # characters of edited SQL in an address: some browsers and proxies cut longer ones
 _GONE_S = 0.5  # a browser that loads the page anew is another one
 
 
@@ -32,6 +36,27 @@ class _Pending:
     asking: Asking
     changed: Callable[[Answer], Trail]
     rest: tuple[str, ...] = ()
+    sql: str = ""
+
+
+@dataclass(frozen=True)
+class Address:
+    """What an address says: questions, the first and its follow-ups, and the SQL of the last as it was edited."""
+
+    questions: tuple[str, ...] = ()
+    sql: str = ""
+
+    @classmethod
+    def now(cls) -> "Address":
+        """The address as the browser has it."""
+        linked = tuple(q for q in st.query_params.get_all("q") if q.strip())[:MOST_STEPS]
+        return cls(linked, str(st.query_params.get("sql", ""))[:_LONGEST_SQL] if linked else "")
+
+    @classmethod
+    def of(cls, shown: Trail) -> "Address":
+        """The address that leads to what is shown."""
+        sql = shown.step.shown.sql or ""
+        return cls(shown.questions, sql if shown.step.edited and shown.questions and len(sql) <= _LONGEST_SQL else "")
 
 
 def trail() -> Trail | None:
@@ -49,11 +74,15 @@ def ask_anew(
     use_model: bool = True,
     rest: tuple[str, ...] = (),
     after: Answer | None = None,
+    sql: str = "",
 ) -> None:
-    """Ask a first question, and follow-ups after it; `after` is the answer that offered it, if any."""
+    """Ask a first question, and follow-ups after it, then run SQL in the place of the last one's.
+
+    `after` is the answer that offered it, if any.
+    """
     st.session_state["question"] = question
     work = partial(ask, question, sandbox=box, use_model=use_model, after=after)
-    _start(work, box, Answer("error", question, summary=CANCELLED), partial(begun, question), rest)
+    _start(work, box, Answer("error", question, summary=CANCELLED), partial(begun, question), rest, sql)
 
 
 def choose(offering: Answer, question: str, box: Sandbox) -> None:
@@ -66,7 +95,9 @@ def ask_typed(box: Sandbox) -> None:
     ask_anew(st.session_state["question"], box)
 
 
-def follow_up(question: str, box: Sandbox, rest: tuple[str, ...] = (), rest_of_link: bool = False) -> None:
+def follow_up(
+    question: str, box: Sandbox, rest: tuple[str, ...] = (), rest_of_link: bool = False, sql: str = ""
+) -> None:
     """Ask what changes the question that is shown; not as its SQL was edited, but as it was asked."""
     before = trail()
     if before is None or before.is_full or not question.strip():
@@ -78,7 +109,7 @@ def follow_up(question: str, box: Sandbox, rest: tuple[str, ...] = (), rest_of_l
     if rest_of_link and after is not None:
         after = replace(after, teaches=False)  # whoever opens a link has chosen nothing
     work = partial(ask, question, sandbox=box, after=after)
-    _start(work, box, Answer("error", question, summary=CANCELLED), partial(before.followed, question), rest)
+    _start(work, box, Answer("error", question, summary=CANCELLED), partial(before.followed, question), rest, sql)
 
 
 def follow_up_typed(box: Sandbox) -> None:
@@ -106,6 +137,17 @@ def go_back(at: int) -> None:
         _show(before.back_to(at))
 
 
+def go_home() -> None:
+    """Show the start page again, with nothing asked."""
+    state = st.session_state
+    if pending := state.pop("pending", None):
+        pending.asking.cancel()
+    state.pop("trail", None)
+    state.update(question="", followup="", sql="", address=Address())
+    for name in ("q", "sql"):
+        st.query_params.pop(name, None)
+
+
 def restore() -> None:
     """Show the answer as it was asked."""
     if before := trail():
@@ -125,20 +167,33 @@ def _start(
     given_up: Answer,
     changed: Callable[[Answer], Trail],
     rest: tuple[str, ...] = (),
+    sql: str = "",
 ) -> None:
     if before := st.session_state.pop("pending", None):
         before.asking.cancel()  # nobody waits for it any more
-    st.session_state["pending"] = _Pending(Asking(work, box, given_up), changed, rest)
+    st.session_state["pending"] = _Pending(Asking(work, box, given_up), changed, rest, sql)
 
 
 # -- what the page does ------------------------------------------------------------------------------------------------
 
 
 def open_link(box: Sandbox) -> None:
-    """Ask what the address asks, once: the first question, then its follow-ups."""
-    linked = tuple(q for q in st.query_params.get_all("q") if q.strip())[:MOST_STEPS]
-    if linked and trail() is None and "pending" not in st.session_state:
-        ask_anew(linked[0], box, rest=linked[1:])
+    """Show what the address says where it has changed: a link is asked, Back and Forward show what was there."""
+    state, there = st.session_state, Address.now()
+    from_elsewhere = state.pop("elsewhere", False)
+    if there == state.get("address", Address()):
+        return
+    state["address"] = there
+    if not there.questions:
+        if not from_elsewhere:  # the list of pages leads here without questions: what was shown is shown again
+            go_home()
+    elif known := state.get("visited", {}).get(there):
+        if pending := state.pop("pending", None):
+            pending.asking.cancel()
+        state["question"] = known.steps[0].question
+        _show(known)
+    else:
+        ask_anew(there.questions[0], box, rest=there.questions[1:], sql=there.sql)
 
 
 def remember() -> None:
@@ -149,15 +204,17 @@ def remember() -> None:
 
 
 def show_link() -> None:
-    """Put the questions that lead here into the address."""
-    shown = trail()
+    """Put what leads here into the address, and remember what is shown there."""
+    shown, state = trail(), st.session_state
     if shown is None:
         return
-    questions = list(shown.questions)
-    if not questions:
-        st.query_params.pop("q", None)
-    elif questions != st.query_params.get_all("q"):
-        st.query_params["q"] = questions
+    here = Address.of(shown)
+    if here != Address.now() or len(st.query_params.get_all("q")) > MOST_STEPS:
+        others = {k: st.query_params.get_all(k) for k in st.query_params if k not in ("q", "sql")}
+        said = {"q": list(here.questions), "sql": here.sql}
+        st.query_params.from_dict({**others, **{k: v for k, v in said.items() if v}})
+    visited = {a: t for a, t in state.get("visited", {}).items() if a != here}
+    state.update(address=here, visited=dict([*visited.items(), (here, shown)][-_MOST_VISITED:]))
 
 
 def wait(slot: DeltaGenerator, box: Sandbox) -> None:
@@ -173,7 +230,10 @@ def wait(slot: DeltaGenerator, box: Sandbox) -> None:
         _settle(pending)
         shown = trail()
         if pending.rest and shown and shown.reply is None and _goes_on(shown.step.answer):
-            follow_up(pending.rest[0], box, pending.rest[1:], rest_of_link=True)
+            follow_up(pending.rest[0], box, pending.rest[1:], rest_of_link=True, sql=pending.sql)
+        elif pending.sql and not pending.rest and shown and shown.reply is None and shown.step.answer.sql:
+            st.session_state["sql"] = pending.sql
+            run_edited(box)
 
 
 def _goes_on(answer: Answer) -> bool:

@@ -15,7 +15,7 @@ from db.store import StoreError
 from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages.common import heading, local_time, plain, prose, sandbox, show_status, show_table
-from mirror.runs import jobs
+from mirror.runs import building, jobs
 from mirror.runs.listing import filled, newest
 from mirror.runs.run_plan import RunPlan, Scalar
 from mirror.schema import catalog
@@ -23,7 +23,7 @@ from mirror.table.numbers import format_value
 from mirror.table.table import plain_table
 from mirror.table.wording import counted
 
-_POLL_S = 2.0
+_POLL_S = 1.0
 _SHOWN_RUNS = 8
 _ICONS = {
     "waiting": ":material/hourglass_empty:",
@@ -39,6 +39,11 @@ def page() -> None:
     """Draw the page."""
     status = heading("New run")
     box = sandbox()
+    if building.state().going:
+        st.session_state["compiling"] = True
+    elif st.session_state.pop("compiling", False):  # what could not run may run now
+        jobs.options.cache_clear()
+        _planned.clear()
     show_status(status, box, measuring=any(state.active for state in jobs.runs()))
     left, right = st.columns([2, 3], gap="large")
     chosen = None
@@ -92,6 +97,7 @@ def _fill(options: jobs.Options) -> None:
         values, unknown = jobs.form_of(plan, options)
         state.update(values)
         state["planned"] = (plan, unknown)
+        state.pop("planned_as", None)
 
 
 def _show_request() -> None:
@@ -99,6 +105,10 @@ def _show_request() -> None:
     if "planned" not in st.session_state:
         return
     plan, unknown = st.session_state["planned"]
+    state = st.session_state
+    chosen = state.get("form_benchmark" if state["way"] == "Form" else "preset")
+    if chosen is not None and chosen != state.setdefault("planned_as", chosen):  # another plan stands below
+        return
     notes = "\n".join(f"- {prose(note)}" for note in plan.notes)
     st.info(f"{prose(f'Asked for: {plan.words}')}\n\n{notes}", icon=":material/chat:")
     if unknown:
@@ -208,7 +218,10 @@ def _fate(trial: jobs.PlannedView) -> str:
 
 @st.fragment(run_every=_POLL_S)
 def _runs(box: Sandbox) -> None:
-    """Runs, newest first, from their state files: reading results as they come would disturb what is being timed."""
+    """Runs, newest first, from their state files: reading results as they come would disturb what is being timed.
+
+    Drawn every second while one is active, so that the time that is left goes down.
+    """
     state = st.session_state
     states = jobs.runs()
     active = any(s.active for s in states)
@@ -244,8 +257,10 @@ def _newest(latest: RunState, box: Sandbox, active: bool) -> None:
 
 def _cancel(state: RunState) -> None:
     try:
-        stopped = jobs.cancel(state.run_id)
-        st.toast("Stopping; what is finished is kept." if stopped else "The run is over already.")
+        if jobs.cancel(state.run_id):
+            st.session_state.setdefault("cancelling", set()).add(state.run_id)
+        else:
+            st.toast("The run is over already.")
     except jobs.JobError as error:
         st.error(plain(str(error)))
 
@@ -257,15 +272,18 @@ def _run(state: RunState) -> None:
         finished = state.done + state.failed + state.skipped
         counts = f"{finished} of {counted(state.total, 'trial')}"
         extra = [f"{n} {word}" for n, word in ((state.failed, "failed"), (state.skipped, "cannot run")) if n]
-        title = " · ".join([state.status, counts, *extra, f"started {started}"])
+        stopping = state.active and state.run_id in st.session_state.get("cancelling", ())
+        title = " · ".join(["being cancelled" if stopping else state.status, counts, *extra, f"started {started}"])
         left.markdown(f"{_ICONS[state.status]} **{plain(state.sweep)}** {plain(title)}")
         if state.active:
-            if right.button("Cancel", key=f"cancel_{state.run_id}"):
-                _cancel(state)
+            if not stopping:
+                right.button("Cancel", key=f"cancel_{state.run_id}", on_click=_cancel, args=(state,))
             over = finished / state.total if state.total else 0.0
-            parts = [state.current or "starting"]
-            if state.seconds_left is not None:
-                parts.append(f"{format_value(catalog.entry('duration_s'), state.seconds_left)} left")
+            parts = ["stopping; what is finished is kept" if stopping else state.current or "starting"]
+            left_s = jobs.seconds_left(state)
+            if left_s is not None and not stopping:
+                soon = f"{format_value(catalog.entry('duration_s'), round(left_s))} left"
+                parts.append(soon if left_s >= 1 else "longer than estimated")
             st.progress(min(over, 1.0), text=plain(" · ".join(parts)))
         if state.message:
             st.caption(plain(state.message))

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -12,11 +13,11 @@ from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages.common import heading, local_time, plain, sandbox, show_chart, show_status, show_table
-from mirror.runs.listing import FILTERS, choices, details, trials
+from mirror.runs.listing import FILTERS, MOST_COMPARED, PAGE, Listing, choices, compared, details, listed, trials
 from mirror.schema import catalog
 from mirror.table.csv_export import to_csv
 from mirror.table.numbers import format_value
-from mirror.table.table import Column, Table
+from mirror.table.table import Column
 from mirror.table.values import Value
 from mirror.table.wording import counted
 
@@ -40,28 +41,65 @@ def _list(box: Sandbox) -> None:
     with st.container(horizontal=True):
         for name in FILTERS:
             label = catalog.entry(name).label
-            chosen[name] = st.multiselect(label, known[name], placeholder="all", key=f"only_{name}", width=165)
+            chosen[name] = st.multiselect(
+                label, known[name], placeholder="all", key=f"only_{name}", width=165, bind="query-params",
+                persist_state="session",
+            )  # fmt: skip
     version = box.version()
-    table = trials(box, chosen)
-    if not table.rows:
-        st.info("No trial passes these filters: take one away." if any(chosen.values()) else "There are no trials yet.")
-        return
-    st.caption(f"{_in_words(table)} · columns that are alike in all are left out · select a line to open its trial")
     # A selection is a row number: with other filters or new results the table is another one, without a selection.
     shown = hashlib.sha256(repr((chosen, version)).encode()).hexdigest()[:12]
-    selected = show_table(table, key=f"trials_{shown}", selectable=True)
-    st.download_button("CSV", to_csv(table), file_name="trials.csv", mime="text/csv", icon=":material/download:")
-    if selected is not None and selected < len(table.rows):
-        show_trial(box, str(table.rows[selected][-1]))
-
-
-def _in_words(table: Table) -> str:
-    """`first 1,000 trials, 12 of them without a result`."""
-    count = counted(len(table.rows), "trial")
-    without = sum(status != "ok" for status in table.values("status"))
-    return (
-        ("first " if table.truncated else "") + count + (f", {without:,} of them without a result" if without else "")
+    page = int(st.session_state.get(f"page_{shown}", 1))
+    found = listed(box, chosen, page)
+    if not found.total:
+        st.info("No trial passes these filters: take one away." if any(chosen.values()) else "There are no trials yet.")
+        return
+    st.caption(
+        f"{_in_words(found, page)} · columns that are alike in all are left out · select a line to open its trial, "
+        f"two to {MOST_COMPARED} to compare them"
     )
+    selected = show_table(found.table, key=f"trials_{shown}_{page}", selectable=True)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        file = partial(_csv, box, chosen)
+        st.download_button("CSV", file, file_name="trials.csv", mime="text/csv", icon=":material/download:")
+        if found.total > PAGE:
+            st.pagination(-(-found.total // PAGE), key=f"page_{shown}")
+    ids = [str(found.table.rows[i][-1]) for i in selected if i < len(found.table.rows)]
+    if len(ids) == 1:
+        show_trial(box, ids[0])
+    elif ids:
+        _compare(box, ids)
+
+
+def _csv(box: Sandbox, chosen: dict[str, list[str]]) -> str:
+    return to_csv(trials(box, chosen))
+
+
+def _in_words(found: Listing, page: int) -> str:
+    """`trials 101 to 200 of 1,000, 12 of all without a result`."""
+    count = counted(found.total, "trial")
+    if found.total > PAGE:
+        first = PAGE * (page - 1) + 1
+        count = f"trials {first:,} to {first + len(found.table.rows) - 1:,} of {found.total:,}"
+    return count + (f", {found.without:,} of them without a result" if found.without else "")
+
+
+def _compare(box: Sandbox, ids: list[str]) -> None:
+    """Some trials side by side: a line for each thing in which they differ."""
+    if len(ids) > MOST_COMPARED:
+        st.info(f"Up to {MOST_COMPARED} trials can be compared: {len(ids)} are selected.")
+        return
+    table = compared(box, ids)
+    with st.container(border=True, key="compared"):
+        st.markdown(f"**{len(ids)} trials side by side**")
+        heads = [
+            f"{plain(str(method))} :small[{plain(i)}]" for method, i in zip(table.values("method"), ids, strict=True)
+        ]
+        lines = [f"| | {' | '.join(heads)} |", f"|---|{'---|' * len(ids)}"]
+        for column in table.columns:
+            if column.name not in ("method", "trial_id"):
+                cells = (plain(_in_table(column, v)) for v in table.values(column.name))
+                lines.append(f"| {plain(column.label)} | {' | '.join(cells)} |")
+        st.markdown("\n".join(lines))
 
 
 def show_trial(box: Sandbox, trial_id: str) -> None:
@@ -86,7 +124,7 @@ def show_trial(box: Sandbox, trial_id: str) -> None:
                 show_chart(curve, ChartSpec("line", x="step", y="value"), key=f"curve_{metric}")
 
 
-def _in_table(column: Column, value: Value) -> str:
+def _in_table(column: Column, value: Value | None) -> str:
     """A value on one line, times in the reader's zone."""
     text = local_time(str(value)) if column.type == "timestamp" else format_value(column, value)
     return plain_text(text, _LONGEST_VALUE)

@@ -362,7 +362,7 @@ def _claim(draft: Draft, slots: Slots) -> None:
             f"It is not clear what “{slots.comparative}” is of: name the metric, as in “which needs less memory?”, or "
             "ask to “show all”."
         )
-    else:
+    elif slots.comparative:
         followup_ranking.rank(draft, replace(slots, superlative=_END[slots.comparative]))
 
 

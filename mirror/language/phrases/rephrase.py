@@ -126,7 +126,10 @@ _OPENING: tuple[Rule, ...] = (
     ),
 )
 _FRAMES: tuple[Rule, ...] = (
-    *((rf"\b(?:{one_of(among)})\b", put) for put, among in phrasebook.phrases("rewrites", "results").items()),
+    *(
+        (rf"\b(?:{one_of(among)})\b", put)
+        for put, among in phrasebook.phrases("rewrites", "results", "every reader").items()
+    ),
     # Factors in words: "twice as fast as", "three times as slow as".
     (r"\btwice (?=as (?:fast|quick|slow)\b)", "2 times "),
     (rf"\b(?P<n>{one_of(COUNTS)}) times (?=as (?:fast|quick|slow)\b)", lambda m: f"{COUNTS[m['n']]} times "),

@@ -12,6 +12,7 @@ import numpy as np
 
 WEIGHTS = Path(__file__).with_name("ranker.json")
 RESULTS_RANKER = Path(__file__).with_name("results_ranker.json")
+FOLLOW_UP_RANKER = Path(__file__).with_name("follow_up_ranker.json")
 _NUMBERS = ("mean", "scale", "inner", "inner_bias", "outer")
 
 

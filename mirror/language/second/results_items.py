@@ -4,6 +4,7 @@ Benchmarks take the part of tables. Curves of training and facts of machines are
 features and relations are those of questions over other data, with a few features more.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -33,12 +34,19 @@ from mirror.query.errors import Impossible, Refusal
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
 from mirror.table.values import Value
+from mirror.words import phrasebook
+from mirror.words.phrasebook import one_of
 
 MOST_LITERALS, MOST_TIMES, MOST_NUMBERS, MOST_BENCHMARKS, MOST_COLUMNS, MOST_UNSAID = 36, 8, 20, 12, 100, 110
 RESULTS_FEATURES = (
     *FEATURES, "metric", "axis", "info", "curve", "fact", "measured", "higher", "lower", "said value", "family",
-    "unsaid", *HOW,
+    "unsaid", *HOW, "before",
 )  # fmt: skip
+# Phrases that are put as their meaning for the grammar and the network alike.
+_REWRITES = tuple(
+    (re.compile(rf"\b(?:{one_of(among)})\b"), meaning)
+    for meaning, among in phrasebook.phrases("rewrites", "every reader").items()
+)
 _COMMON = (
     "method", "dataset", "embedding_dim", "batch_size", "compression", "direction", "machine", "threads", "num_tables",
     "num_rows", "seed", "cache", "started_at", "auc", "logloss", "memory_mb", "latency_us", "latency_p99_us",
@@ -49,16 +57,32 @@ _ALWAYS = ("info", "key")
 _FAR = 9.0
 
 
-def results_items(question: str, profile: Profile, now: datetime) -> Items:
-    """The items of a question over the results."""
+def results_items(question: str, profile: Profile, now: datetime, before: str = "") -> Items:
+    """The items of a question over the results; of a follow-up those of the question before it too, in front."""
     text = plain(question)
-    tokens = cut(text)[:MOST_TOKENS]
+    for pattern, meaning in _REWRITES:
+        text = pattern.sub(meaning, text)
+    tokens = cut(text)
+    asked_before = cut(plain(before))[: max(0, MOST_TOKENS - len(tokens))]
+    tokens = [*asked_before, *tokens][:MOST_TOKENS]
+    text = f"{plain(before)} {text}" if before else text
     phrases = phrases_of(profile)
     links = list(_links(tokens, phrases))
     said = _literals(tokens, links, text, now)
     literals = (*said, *_unsaid(profile, said, len(tokens)))
     benchmarks, columns = _benchmarks(profile, links), _columns(profile, tokens, links)
-    return _OfResults(profile, tokens, benchmarks, columns, literals, links).items()
+    made = _OfResults(profile, tokens, benchmarks, columns, literals, links).items()
+    _put_before(made, len(asked_before))
+    return made
+
+
+def _put_before(items: Items, tokens: int) -> None:
+    """Tell so many tokens in front, and what is said in them, as those of the question before."""
+    at = RESULTS_FEATURES.index("before")
+    items.features[:tokens, at] = 1
+    for i, literal in enumerate(items.literals):
+        if literal.end <= tokens:
+            items.features[items.first_literal + i, at] = 1
 
 
 def pointer_of(column: tuple[str, str]) -> str:

@@ -8,6 +8,7 @@ from mirror.language.second.items import KIND, RELATION, Items
 from mirror.language.second.network import BEAM, trained
 from mirror.language.second.results_actions import ResultsReader, ResultsWriter
 from mirror.language.second.results_grammar import RESULTS_LANGUAGE
+from mirror.language.second.results_items import RESULTS_FEATURES
 from mirror.language.second.unread import unread
 from mirror.query.spec import QuerySpec
 from mirror.schema.profile import Profile
@@ -15,6 +16,7 @@ from mirror.schema.profile import Profile
 RESULTS_WEIGHTS = Path(__file__).with_name("results.npz")
 # What tells that a negation of the question was read: "not dominated", "no more than", "without losing quality".
 _DENIED = frozenset(("not", "<>", "not in", "front", "within", "<=", ">=", "slower", "worse"))
+_BEFORE = RESULTS_FEATURES.index("before")
 _NAMING = frozenset(RELATION[name] for name in ("names", "part of", "like", "in literal"))
 
 
@@ -39,13 +41,14 @@ def second_results_readings(items: Items, profile: Profile, beam: int = BEAM) ->
     network = trained(RESULTS_WEIGHTS, RESULTS_LANGUAGE)
     if network is None or not items.tokens:
         return []
+    before = int(items.features[: len(items.tokens), _BEFORE].sum())
     found: dict[QuerySpec, SecondResultsReading] = {}
     for line in network.lines(items, beam):
         try:
             asked = ResultsReader(line.actions, items, profile).asked()
         except (Inexpressible, KeyError):
             continue
-        found.setdefault(asked, SecondResultsReading(asked, line.score, unread(items, line.actions, _DENIED)))
+        found.setdefault(asked, SecondResultsReading(asked, line.score, unread(items, line.actions, _DENIED, before)))
     return list(found.values())
 
 

@@ -25,10 +25,19 @@ from mirror.language.train.judged import NOT_HERE, NOW, judged
 from mirror.language.train.learn import Learner, Part
 from mirror.language.train.phrases import examples as worded_by_rules
 from mirror.language.train.rank import fit
-from mirror.language.train.results_judged import counted, results_judged
+from mirror.language.train.results_judged import counted, counted_follow_ups, follow_ups_judged, results_judged
+from mirror.language.train.results_wordings import (
+    alone,
+    follow_ups_by_rules,
+    follow_ups_said,
+    not_here,
+    read_by_rules,
+    results_examples,
+    results_wordings,
+)
 from mirror.language.train.results_wordings import for_ranking as for_results_ranking
-from mirror.language.train.results_wordings import not_here, read_by_rules, results_examples, results_wordings
 from mirror.language.train.tables import text_base, vectors
+from mirror.language.train.variants.results_variants import ResultsWording
 from mirror.language.train.wordings import database_of, for_ranking, for_reading, wordings
 
 _log = logging.getLogger(__name__)
@@ -36,23 +45,29 @@ _LEAST, _LEAST_IN_RESULTS = 30, 8  # how often a stem must be there to have a pl
 _RESULTS_EPOCHS, _VARIANTS = 3, 1
 _LEAST_KEPT = 0.05  # of the items over the results that are not pointed at
 _FEW = 3  # of so many questions in the grammar's words the ranker learns from one: the grammar reads all of these
+_LEARNT_ALONE = 3000  # questions of their own that the network learns behind others
+_ALONE = 250  # questions of their own, and such as the results cannot answer, among follow-ups
 _BY_RULES, _TO_RANK = 160, 40  # questions per database, to learn reading and ranking from
 
 
 def main() -> None:
     """Reads the command line. Two hours and a half on two cores, most of it the second reader."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ("vectors", "text", "reader", "ranker", "results", "results-ranker")
+    parts = ("vectors", "text", "reader", "ranker", "results", "results-ranker", "follow-up-ranker")
     parser.add_argument("what", nargs="*", choices=(*parts, "card", []), default=list(parts[2:]))
     parser.add_argument("--folder", type=Path, default=Path("build/train"), help="checkpoints, to go on from")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--device", default="cpu", help="where the network of the results learns: cpu, cuda")
     given = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     torch.set_num_threads(given.threads)
     given.folder.mkdir(parents=True, exist_ok=True)
     if "card" in given.what:
         cards = [network.WEIGHTS.with_suffix(".json").read_text(), RESULTS_WEIGHTS.with_suffix(".json").read_text()]
-        cards += [json.dumps(trained(path).card, indent=1) for path in (ranker.WEIGHTS, ranker.RESULTS_RANKER)]
+        cards += [
+            json.dumps(trained(path).card, indent=1)
+            for path in (ranker.WEIGHTS, ranker.RESULTS_RANKER, ranker.FOLLOW_UP_RANKER)
+        ]
         print(*cards, sep="\n")
     if "vectors" in given.what:
         _log.info("%d stems", vectors.write(likeness.TABLE))
@@ -63,9 +78,11 @@ def main() -> None:
     if "ranker" in given.what:
         _ranker()
     if "results" in given.what:
-        _results(given.folder)
+        _results(given.folder, given.device)
     if "results-ranker" in given.what:
         _results_ranker()
+    if "follow-up-ranker" in given.what:
+        _follow_up_ranker()
 
 
 def _reader(folder: Path) -> None:
@@ -89,7 +106,7 @@ def _reader(folder: Path) -> None:
     network.WEIGHTS.with_suffix(".json").write_text(json.dumps(card, indent=1) + "\n")
 
 
-def _results(folder: Path) -> None:
+def _results(folder: Path, device: str) -> None:
     """The second reader of the results, which goes on from that of other data, and its ranker."""
     worded = list(results_wordings())
     learnt = [w for w in worded if not for_results_ranking(w)]
@@ -97,17 +114,20 @@ def _results(folder: Path) -> None:
     examples = list(results_examples(learnt, _VARIANTS))
     checked = list(results_examples([w for w in worded if for_results_ranking(w)]))
     _log.info("%d examples to learn, %d to check by", len(examples), len(checked))
-    learner = Learner(vocabulary(examples, _LEAST_IN_RESULTS), folder, RESULTS_LANGUAGE, in_context=True)
+    learner = Learner(vocabulary(examples, _LEAST_IN_RESULTS), folder, RESULTS_LANGUAGE, in_context=True, device=device)
     learner.begin_with(network.WEIGHTS, ASKED)
     learner.fit(Part("results", examples, _RESULTS_EPOCHS, least_kept=_LEAST_KEPT), checked)
-    examples += results_examples(by_rules, _VARIANTS, seed=1)
-    learner.fit(Part("results and rules", examples, _RESULTS_EPOCHS, least_kept=_LEAST_KEPT), checked)
+    follow_ups = [w for w in (*follow_ups_said(), *follow_ups_by_rules()) if not for_results_ranking(w)]
+    follow_ups += [*alone(learnt, _LEARNT_ALONE), *alone(by_rules, _LEARNT_ALONE // 3)]
+    examples += results_examples([*by_rules, *follow_ups], _VARIANTS, seed=1)
+    learner.fit(Part("results, rules and follow-ups", examples, _RESULTS_EPOCHS, least_kept=_LEAST_KEPT), checked)
     learner.write(RESULTS_WEIGHTS)
     card = {
         "written": date.today().isoformat(),
         "queries": len({w.query for w in learnt}),
         "wordings": len(learnt),
         "by rules": len(by_rules),
+        "follow-ups": len(follow_ups),
         "variants": _VARIANTS,
     }
     RESULTS_WEIGHTS.with_suffix(".json").write_text(json.dumps(card, indent=1) + "\n")
@@ -158,6 +178,25 @@ def _results_ranker() -> None:
     sealed = results_judged(list(results_wordings(sealed=True)), not_here(sealed=True))
     card = {"written": date.today().isoformat(), "fitted to": counted(questions), "sealed": counted(sealed)}
     replace(found, card=card).write(ranker.RESULTS_RANKER)
+    _log.info("%s", json.dumps(card))
+
+
+def _follow_up_ranker() -> None:
+    """Fitted to follow-ups, and questions of their own behind others, that the network has not learnt from."""
+    held = [w for w in results_wordings() if for_results_ranking(w)]
+    nothing = (ResultsWording("", NOT_HERE, text, held[0].asked) for text in not_here())
+    ours = [
+        *(w for w in follow_ups_said() if for_results_ranking(w)),
+        *alone(held, _ALONE),
+        *alone(list(nothing), _ALONE),
+    ]
+    ours += [w for w in follow_ups_by_rules() if for_results_ranking(w)][::_FEW]
+    questions = list(follow_ups_judged(ours))
+    found = fit(questions)
+    sealed = follow_ups_judged(follow_ups_said(sealed=True))
+    card = {"written": date.today().isoformat(), "fitted to": counted_follow_ups(questions, found)}
+    card["sealed"] = counted_follow_ups(sealed, found)
+    replace(found, card=card).write(ranker.FOLLOW_UP_RANKER)
     _log.info("%s", json.dumps(card))
 
 

@@ -50,12 +50,14 @@ class Learner:
         language: ActionLanguage,
         seed: int = 0,
         in_context: bool = False,
+        device: str = "cpu",
     ) -> None:
         """With `in_context` the words of a question are read by pretrained layers too, which learn further."""
         torch.manual_seed(seed)
         self.vocabulary, self._folder, self._language = vocabulary, folder, language
         self._text = base_vocabulary() if in_context else None
-        self.network = SecondReader(len(vocabulary) + 2, language, TextLayers() if in_context else None)
+        self.network = SecondReader(len(vocabulary) + 2, language, TextLayers() if in_context else None).to(device)
+        self._device = device
         self._optimizer = torch.optim.AdamW(self.network.parameters(), lr=PEAK, weight_decay=DECAY)
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -108,16 +110,20 @@ class Learner:
         return float(np.mean(losses))
 
     def _loss(self, batch: dict[str, Tensor]) -> Tensor:
+        batch = self._there(batch)
         logits, wanted = self.network(batch), batch["wanted"]
         said = wanted >= 0
         return torch.nn.functional.cross_entropy(logits[said], wanted[said])
+
+    def _there(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {name: tensor.to(self._device) for name, tensor in batch.items()}
 
     def exact(self, arrays: Sequence[Arrays]) -> float:
         """The share of examples whose every action comes first, given those before it."""
         self.network.eval()
         right = 0
         with torch.no_grad():
-            for batch in batches(arrays, BATCH, 0.0, 0, text=self._text):
+            for batch in map(self._there, batches(arrays, BATCH, 0.0, 0, text=self._text)):
                 wanted = batch["wanted"]
                 right += int(((self.network(batch).argmax(-1) == wanted) | (wanted < 0)).all(1).sum())
         return right / max(1, len(arrays))
@@ -144,7 +150,7 @@ class Learner:
 
     def write(self, path: Path) -> None:
         """The weights as half-precision numbers, with the vocabulary, as `second.network` loads them."""
-        weights = {name: w.numpy().astype(np.float16) for name, w in self.network.state_dict().items()}
+        weights = {name: w.cpu().numpy().astype(np.float16) for name, w in self.network.state_dict().items()}
         words = sorted(self.vocabulary, key=lambda word: self.vocabulary[word])
         temporary = path.with_suffix(".part.npz")
         np.savez(temporary, vocabulary=np.array("\n".join(words)), **weights)

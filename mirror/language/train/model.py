@@ -152,7 +152,7 @@ class SecondReader(nn.Module):
         taken = torch.gather(pointed, 1, at.clamp(min=0)[..., None].expand(-1, -1, WIDTH))
         x = self.action(batch["before"]) + taken * (at >= 0)[..., None] + self.step.weight[:steps]
         x = self.drop(x)
-        later = torch.ones(steps, steps, dtype=torch.bool).triu(1)[None]
+        later = torch.ones(steps, steps, dtype=torch.bool, device=x.device).triu(1)[None]
         hidden = batch["hidden"][:, None]
         for layer in self.decoder:
             x = layer(x, memory, later, hidden)

@@ -82,7 +82,7 @@ class TextLayers(nn.Module):
         Returns:
             (batch, words, WIDTH).
         """
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast(ids.device.type, torch.bfloat16):
             x = self.drop(self.norm(self.piece[ids] + self.place[: ids.shape[1]]))
             for layer in self.layer:
                 x = layer(x, seen[:, None, None])

@@ -5,14 +5,20 @@
 `results/profile.json` says. `results/by_rules.txt` holds questions in the words that the grammar knows, which ask for
 what the grammar reads. Questions of the evaluation are none of them. Of so many queries one is not learnt from: the
 ranker is fitted on those.
+
+`follow_ups/said.yaml` has follow-ups in the words of three voices, written by two people from the question before, the
+change in set phrases and the question that it makes; they had seen no reader and no question of the evaluation.
+`follow_ups/by_rules.zip` has changes in set phrases with the forms that the reader of follow-ups gives them. A tenth of
+what was said is sealed.
 """
 
 import hashlib
 import json
 import random
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +33,11 @@ from mirror.language.train.judged import NOW
 from mirror.language.train.spec_text import asked_of
 from mirror.language.train.variants.results_variants import ResultsWording, other_results, variant
 from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.in_words import question_of
+from mirror.query.spec import QuerySpec
 from mirror.schema.profile import Profile
 
-_FOLDER, _SEALED = (Path(__file__).with_name(name) for name in ("results", "results_sealed"))
+_FOLDER, _SEALED, _FOLLOW_UPS = (Path(__file__).with_name(name) for name in ("results", "results_sealed", "follow_ups"))
 _RANKED = 5  # of so many queries one is kept for ranking
 
 
@@ -86,15 +94,57 @@ def results_examples(wordings: Sequence[ResultsWording], variants: int = 0, seed
         with suppress(Inexpressible):
             yield _example(wording, own)
         for _ in range(variants):
-            other = other_results(own, wording.asked, rng)
+            other = other_results(own, _all_said(wording), rng)
             with suppress(Inexpressible):
                 yield _example(variant(wording, other, rng), other)
 
 
+def _all_said(wording: ResultsWording) -> QuerySpec:
+    """What is asked for, with the conditions of the question before."""
+    before = wording.before.filters if wording.before else ()
+    return replace(wording.asked, filters=(*wording.asked.filters, *before))
+
+
 def _example(wording: ResultsWording, profile: Profile) -> Example:
-    items = results_items(wording.text, profile, NOW)
+    before = question_of(wording.before) if wording.before else ""
+    items = results_items(wording.text, profile, NOW, before)
     return Example(items, tuple(ResultsWriter(wording.asked, items, profile).line()), wording.query)
 
 
 def _number(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+# -- follow-ups --------------------------------------------------------------------------------------------------------
+
+
+def follow_ups_said(sealed: bool = False) -> Iterator[ResultsWording]:
+    """Follow-ups as people say them, or the sealed ones, which nobody may read. Raises SpecError for a form that is
+    none."""
+    if sealed:
+        with zipfile.ZipFile(_FOLLOW_UPS / "sealed.zip") as packed:
+            rows = yaml.safe_load(packed.read("sealed.yaml"))
+    else:
+        rows = yaml.safe_load((_FOLLOW_UPS / "said.yaml").read_text())
+    for row in rows:
+        for voice, text in row["ask"].items():
+            yield _follow_up(row, voice, text)
+
+
+def follow_ups_by_rules() -> Iterator[ResultsWording]:
+    """Follow-ups in set phrases."""
+    with zipfile.ZipFile(_FOLLOW_UPS / "by_rules.zip") as packed:
+        for line in packed.read("by_rules.jsonl").decode().splitlines():
+            row = json.loads(line)
+            yield _follow_up(row, "rules", row["then"])
+
+
+def _follow_up(row: Mapping[str, Any], voice: str, text: object) -> ResultsWording:
+    return ResultsWording(row["of"], voice, str(text), asked_of(row["form"]), asked_of(row["before"]))
+
+
+def alone(wordings: Sequence[ResultsWording], count: int, seed: int = 0) -> list[ResultsWording]:
+    """Questions of their own behind any other: what was asked before is no part of them."""
+    rng = random.Random(seed)
+    befores = [w.asked for w in wordings]
+    return [replace(w, before=rng.choice(befores)) for w in rng.sample(wordings, min(count, len(wordings)))]

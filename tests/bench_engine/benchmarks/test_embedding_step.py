@@ -105,7 +105,8 @@ def test_an_event_is_timed_after_an_interval_of_steps_that_are_not(monkeypatch):
     assert happened.count("event") == said["events"] + 1 > len(result.samples_us)
     trained = embedding_step.TRAINING_STEPS + step_reference.STEPS
     told = "".join(what[0] for what in happened)
-    assert told == "s" * 310 + "e" + "s" * (trained - 310) + ("s" * 20 + "e") * said["events"]
+    timed = ("s" * 20 + "e") * said["events"]
+    assert told == "s" * 310 + "e" + "s" * (trained - 310) + timed + "s" * step_reference.STEPS
     share = result.metrics["latency_us"] / said["median_interval_us"]
     assert result.metrics["prune_share"] == pytest.approx(share)
     assert "samples_per_s" not in result.metrics

@@ -1,5 +1,7 @@
 """The lookup benchmark: right methods are measured, wrong ones fail."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 import torch
@@ -8,10 +10,11 @@ from alone import alone
 from torch import Tensor
 
 from bench_engine import registry
-from bench_engine.benchmarks import lookup
+from bench_engine.benchmarks import lookup, watch
 from bench_engine.data.requests import BATCHES, padded
 from bench_engine.kernels.compressed.dense import DenseEmbeddingBag
 from bench_engine.kernels.hashed.hashed_embedding_bag import HashedEmbeddingBag
+from bench_engine.measure import measure
 from bench_engine.methods.rivals import LOOKUP_RIVALS
 from bench_engine.trial import Stop, Trial, TrialResult
 from db.columns import BY_NAME
@@ -191,21 +194,24 @@ def test_edges_of_the_axes(config):
 
 
 def test_requests_rotate(stand_in, monkeypatch):
-    seen = set()
+    seen = Counter()
 
-    def watch(self, input, offsets=None):
-        seen.add(input.data_ptr())
+    def noted(self, input, offsets=None):
+        seen[input.data_ptr()] += 1
         return DenseEmbeddingBag.forward(self, input, offsets)
 
-    monkeypatch.setattr(WrongOutput, "forward", watch)
+    monkeypatch.setattr(WrongOutput, "forward", noted)
     monkeypatch.setattr(lookup, "output_error", lambda *_: 0.0)
     assert run(stand_in(WrongOutput)).status == "ok"
-    assert len(seen) == BATCHES
+    often = [count for count in seen.values() if count > max(seen.values()) / 2]
+    assert len(often) == BATCHES
 
 
 def test_a_cold_call_finds_its_caches_flushed_before_every_sample(monkeypatch):
     flushes = []
     monkeypatch.setattr(lookup.caches, "flusher", lambda: lambda: flushes.append(1))
+    monkeypatch.setattr(measure, "PROBE_CHANCE", 0.0)
+    monkeypatch.setattr(watch, "PAIRING_S", 0.0)
     result = run(cache="cold")
     assert result.status == "ok"
     assert len(flushes) == len(result.samples_us)

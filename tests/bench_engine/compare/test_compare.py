@@ -5,6 +5,7 @@ import json
 import math
 import shutil
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -127,6 +128,22 @@ def test_sweeps_are_compared_configuration_by_configuration(store: Store) -> Non
     means = found.means()
     assert list(means) == ["dense", "hashed", ""]
     assert means["hashed"].value == pytest.approx(math.sqrt(50 / 60 * 70 / 50))
+
+
+def test_what_starts_differ_by_is_in_the_interval_and_one_start_is_said(store: Store) -> None:
+    told = {"environment": json.dumps({"starts": 4, "start_turns": [2, 2, 2, 2]}), "noise": 1e-4}
+    level = np.repeat([1.0, 1.02, 0.98, 1.01], 10)
+    sides = [record(sweep, us=us, **told) for sweep, us in (("old", 100), ("new", 102))]
+    sides[1] = replace(sides[1], samples_us=tuple(np.array(sides[1].samples_us) * level))
+    (wide,) = compared(store, sides).configurations
+    assert wide.starts == 4
+    assert wide.ratio.low < 0.97 < 1.0 < wide.ratio.high
+    assert "one start" not in compare_table.text(compare(store, "old", "new"), 100)
+    unknown = [record(s, us=us, environment="[", noise=1e-4) for s, us in (("old", 100), ("new", 102))]
+    found = compared(store, unknown)
+    assert found.configurations[0].starts == 1
+    assert found.configurations[0].ratio.high < 1.0
+    assert "1 configuration measured in one start" in compare_table.text(found, 200)
 
 
 def test_the_newest_trial_that_is_ok_counts_on_each_side(store: Store) -> None:
@@ -563,7 +580,8 @@ def test_json_is_one_object_of_plain_values(store: Store, capsys: pytest.Capture
     assert [c["verdict"] for c in found["configurations"]] == ["same", "unclear"]
     assert found["configurations"][1]["ratio"] == {"value": pytest.approx(1 / 3), "low": None, "high": None}
     assert found["summary"]["counts"] == {"faster": 0, "slower": 0, "same": 1, "unclear": 1}
-    assert found["summary"]["geometric_mean"]["all"]["high"] is None
+    assert found["configurations"][0]["starts"] == 1
+    assert found["summary"]["geometric_mean"]["all"]["high"] > 1
     assert found["summary"]["fail_on"] == {"limit": "slower:5%", "exceeded": 0}
     assert found["summary"]["fixed"]["batch_size"] == 64
 

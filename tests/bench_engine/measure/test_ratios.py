@@ -15,7 +15,6 @@ from bench_engine.measure import ratios
 from bench_engine.measure.ratios import (
     Ratio,
     by_seed,
-    geometric_mean,
     independent,
     inverse,
     paired,
@@ -254,18 +253,6 @@ def test_swapping_the_sides_swaps_the_verdict(value: float, below: float, above:
     opposite = {"faster": "slower", "slower": "faster"}
     words = verdict(ratio, margin), verdict(swapped, margin)
     assert words[1] == opposite.get(words[0], words[0]) or math.isclose(below, value, rel_tol=1e-9)
-
-
-def test_a_geometric_mean_narrows_with_the_number_of_ratios() -> None:
-    one = Ratio(2.0, 1.6, 2.5)
-    mean = geometric_mean([one] * 4)
-    assert mean.value == pytest.approx(2.0)
-    assert mean.low == pytest.approx(2.0 / 1.25**0.5)
-    assert mean.high == pytest.approx(2.0 * 1.25**0.5)
-    assert geometric_mean([Ratio(4.0, 4.0, 4.0), Ratio(0.25, 0.25, 0.25)]) == Ratio(1.0, 1.0, 1.0)
-    assert geometric_mean([one, Ratio(2.0, 0.0, math.inf)]) == Ratio(2.0, 0.0, math.inf)
-    with pytest.raises(ValueError, match="no ratios"):
-        geometric_mean([])
 
 
 def test_a_quotient_takes_the_uncertainty_of_both() -> None:

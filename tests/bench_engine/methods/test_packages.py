@@ -23,6 +23,7 @@ NEEDS = {
     "zentorch": "torch 2.13.0 and zentorch 2.13.0.2",
     "onnxruntime": "onnxruntime 1.31.0 and onnx 1.23.2",
     "jax": "jax 0.10.2 and jaxlib 0.10.2",
+    "numba": "numba 0.68.1 and llvmlite 0.50.0",
     "fbgemm_int_nbit": "torch 2.13.0 and fbgemm-gpu-cpu 1.8.0",
 }
 NEEDS |= {f"fbgemm_tbe_{name}": NEEDS["fbgemm_tbe"] for name in ("grouped", "joined")}

@@ -28,7 +28,7 @@ def test_a_long_plan_counts_them_part_by_part(engine, monkeypatch: pytest.Monkey
     reason = "The kernels are not there."
     monkeypatch.setattr(
         "bench_engine.registry.readiness.SkipReasons.of",
-        lambda self, name, config: reason if config["compression"] < 0.5 and config["seed"] % 2 else "",
+        lambda self, name, config, benchmark: reason if config["compression"] < 0.5 and config["seed"] % 2 else "",
     )
     sweep = parse(
         "benchmark: fake\nmethods: [fake, fake_dense]\nbaseline: fake_dense\nmethod: random\nrun_cap: 61\n"

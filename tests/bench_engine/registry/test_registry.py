@@ -12,6 +12,7 @@ from db import installation
 
 PRUNED = {"fiited", "fiited_frequency", "adaembed", "frequency_pruned"}
 HASHED = {"hashed", "hashed_mix64", "hashed_signed", "hashed_block"}
+QUANTIZED = {"int8", "int8_qr"}
 COMPILED = {
     "hashed_original",
     "parallel_op",
@@ -20,6 +21,7 @@ COMPILED = {
     "grouped_embedding",
     *HASHED,
     *PRUNED,
+    *QUANTIZED,
 }
 
 
@@ -51,7 +53,7 @@ def rerun(root, source: str, old: str, new: str) -> set[str]:
 
 
 def test_other_compiler_flags_run_compiled_methods_anew(root):
-    assert rerun(root, "bench_engine/kernels/native/flags.py", '"-O3"', '"-O2"') == COMPILED
+    assert rerun(root, "bench_engine/kernels/native/flags.py", '"-O3"', '"-O2"') == COMPILED | {"gir"}
 
 
 def test_how_a_build_is_kept_and_loaded_runs_nothing_anew(root):
@@ -79,13 +81,16 @@ def test_every_compiled_source_is_among_those_of_each_method_that_needs_the_buil
     fiited = {path for path in compiled if "fiited" in path}
     for name in PRUNED:
         assert files[name] == fiited | shared
-    for name in COMPILED - PRUNED - HASHED - {"hashed_original"}:
-        assert files[name] == compiled - hashed - fiited - {"csrc/common/host_device.h"}
+    quantized = {path for path in compiled if "quantized" in path}
+    for name in QUANTIZED:  # rows are grouped as FIITED's are, and read in vectors as hashed ones
+        assert quantized | shared <= files[name] <= quantized | shared | fiited | hashed
+    for name in COMPILED - PRUNED - HASHED - QUANTIZED - {"hashed_original"}:
+        assert files[name] == compiled - hashed - fiited - quantized - {"csrc/common/host_device.h"}
     assert {name for name, method in METHODS.items() if method.needs_build} == COMPILED
 
 
 def test_a_header_of_several_runs_those_anew_that_include_it(root):
-    grouped = COMPILED - PRUNED - HASHED - {"hashed_original"}
+    grouped = COMPILED - PRUNED - HASHED - QUANTIZED - {"hashed_original"}
     assert rerun(root, "csrc/common/share_out.h", "threads <= 1", "threads < 2") == COMPILED - {"hashed_original"}
     assert rerun(root, "csrc/common/choices.cpp", "namespace mirror {", "namespace mirror  {") == grouped
 

@@ -72,7 +72,7 @@ def build(cases: Sequence[Case], threads: int = 1) -> None:
             toolchain.compile_unit(unit(kernels, width), library)
             functions = toolchain.load(library, [kernel.name for kernel in kernels])
             for c, function in zip(part, functions, strict=True):
-                c.call = c.region.caller(c.kernel, function, threads)
+                c.call = c.region.caller(c.kernel, function, threads, range(8))
 
 
 def in_blocks(

@@ -2,12 +2,10 @@
 
 import json
 import os
-import signal
 import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from torch import nn
 from bench_engine.kernels import gir
 from bench_engine.kernels.gir import compiling, toolchain, tuning
 from bench_engine.kernels.native.extension import CompileError
+from tests.kernels.gir.children import holds_in_a_child
 
 ROOT = Path(__file__).parents[3]
 
@@ -270,6 +269,8 @@ def test_two_processes_at_once() -> None:
 
 def test_a_child_and_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     always(monkeypatch, kernel=True)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
     x = torch.randn(3000, 64)
     compiled = gir.compile(softmax, [x])
     wanted = softmax(x)
@@ -282,17 +283,14 @@ def test_a_child_and_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     for thread in threads:
         thread.join()
     assert found == [True] * 4
-    child = os.fork()
-    if not child:
+
+    def inherits() -> bool:
         rows = compiled(x)[-2:]  # few, for torch's own loops may not use threads here
-        os._exit(0 if torch.allclose(rows, wanted[-2:], atol=1e-6) else 1)
-    deadline = time.monotonic() + 20
-    while (state := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    if state == (0, 0):
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    assert state == (child, 0)
+        said = [decision.reason for decision in region_of(compiled).decisions.values()]
+        return torch.allclose(rows, wanted[-2:], atol=1e-6) and said[1:] == ["decided before the process forked"]
+
+    assert holds_in_a_child(inherits)
+    torch.set_num_threads(before)
 
 
 def test_parameters_are_read_when_they_are_called(monkeypatch: pytest.MonkeyPatch) -> None:

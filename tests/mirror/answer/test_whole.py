@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -112,7 +113,13 @@ def cut(answer: Answer) -> Table:
 def test_a_trade_off_is_told_of_all_trials(question: str, many: Sandbox, results: Path) -> None:
     answer = ask(question, sandbox=many)
     table, every = cut(answer), gold(results, GOLD)
-    assert {row[0] for row in table.rows} == {"dense", "hashed"}  # the best is not among what is drawn
+    there = Counter(row[0] for row in table.rows)
+    if question == "memory vs AUC":  # a statement of a person is left as it is
+        assert len(there) == 4
+        assert max(there.values()) - min(there.values()) <= 1 or min(there, key=there.__getitem__) == "dense"
+        assert table.rows == cut(ask(question, sandbox=many)).rows  # the same every time
+    else:
+        assert set(there) == {"dense", "hashed"}  # the best is not among what is drawn
     method, compression, auc, deviation, n, *_ = every[0]
     assert f"{method} at compression {compression} ({auc:.4f} ± {deviation:.4f}, n = {n}," in answer.summary
     front = [row for row in every if row[-1]]
@@ -121,9 +128,8 @@ def test_a_trade_off_is_told_of_all_trials(question: str, many: Sandbox, results
     trials = len(records()) if question == TRADE_OFF else sum(row[4] for row in every)
     assert answer.summary.endswith(f"Rests on {trials:,} trials of 10 configurations.")
     assert answer.chart
-    assert answer.chart.reason.endswith(
-        f"Of {trials:,} rows the first 1,000 are drawn; the Pareto front is that of all."
-    )
+    drawn = "the first 1,000 are drawn" if question == TRADE_OFF else "1,000 are drawn, evenly over method"
+    assert answer.chart.reason.endswith(f"Of {trials:,} rows {drawn}; the Pareto front is that of all.")
     lines = [trace for trace in draw(table, answer.chart).data if trace.name == "Pareto front"]
     assert [sorted(zip(line.x, line.y, strict=True)) for line in lines] == [
         [pytest.approx(point) for point in sorted((row[5], row[2]) for row in front)]

@@ -22,6 +22,7 @@ from mirror.chart.choose import choose
 from mirror.chart.draw.figure import draw
 from mirror.chart.drawable import drawn_part
 from mirror.schema.result_columns import result_table
+from mirror.table.table import plain_table
 
 
 def drawn(table, spec=None, columns=None):
@@ -402,3 +403,43 @@ def test_what_is_drawn_for_one_value_keeps_the_baseline():
     table = result_table(("method", "compression", "batch_size"), rows)
     chart = ChartSpec("line", x="batch_size", y="compression", color="method", only=(("compression", 0.1),))
     assert set(drawn_part(chart, table).values("compression")) == {1.0, 0.1}
+
+
+def test_equal_points_of_several_series_all_show() -> None:
+    rows = [(m, float(x), 0.5) for m, x in (("a", 1), ("b", 1), ("c", 1), ("a", 2))]
+    table = result_table(("method", "memory_mb", "auc"), tuple(rows))
+    figure = draw(table, ChartSpec("scatter", "memory_mb", "auc", "method"))
+    sizes = {t.name: t.marker.size for t in figure.data if t.x[0] is not None}
+    assert sizes["a"][0] > sizes["b"][0] > sizes["c"]  # the last lies on the others
+    assert sizes["a"][1] == sizes["c"]
+
+
+def test_the_front_goes_through_points_that_are_drawn() -> None:
+    (front,) = named(drawn(trade_off("frappe"), TRADE_OFF), "Pareto front")
+    assert front.mode == "lines+markers"
+
+
+def test_a_title_has_room_of_its_own_and_is_escaped() -> None:
+    table = trade_off("frappe")
+    chart = choose(table, TRADE_OFF)
+    plain, titled = draw(table, chart), draw(table, chart, title="<b>memory</b> $x$ " + "long " * 40)
+    assert titled.layout.height > plain.layout.height
+    assert titled.layout.margin.t > plain.layout.margin.t
+    assert titled.layout.legend.y < plain.layout.legend.y
+    assert titled.layout.title.text.startswith("&lt;b&gt;memory&lt;/b&gt; &#36;x&#36; long")
+    assert len(titled.layout.title.text) < 150
+
+
+def test_on_a_dark_page_nothing_is_black() -> None:
+    figure = draw(trade_off("frappe"), choose(trade_off("frappe"), TRADE_OFF), dark=True)
+    (dense,) = [t for t in figure.data if t.name == "dense"]
+    assert dense.marker.color == "#F2F2F2"
+    assert figure.layout.paper_bgcolor == "rgba(0,0,0,0)"
+    assert "#000000" not in json.dumps([t.to_plotly_json() for t in figure.data], default=list)
+
+
+def test_bars_of_other_data_start_at_zero_however_alike_they_are() -> None:
+    table = plain_table(("shop", "revenue"), [("a", 1000.0), ("b", 1010.0), ("c", 1020.0)])
+    chart = choose(table, None)
+    assert (chart.type, chart.dots) == ("bar", False)
+    assert draw(table, chart).layout.xaxis.rangemode == "tozero"

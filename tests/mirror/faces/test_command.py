@@ -45,7 +45,7 @@ def test_the_engine_takes_over(became: list[list[str]], words: list[str], comman
 
 def test_streamlit_takes_over_while_kernels_compile(became: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     beside: list[list[str]] = []
-    monkeypatch.setattr(programs.subprocess, "Popen", lambda command, **_: beside.append(command[1:]))
+    monkeypatch.setattr(programs.building, "start", lambda command, told: beside.append(command[1:]) or {**told})
     with pytest.raises(SystemExit):
         main(["app", "--port", "8765"])
     assert became == [["-P", "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port", "8765"]]

@@ -88,6 +88,15 @@ def test_a_ready_sweep_fills_the_preset() -> None:
     assert {m.label: m.value for m in app.metric}["to run"] == "4"
 
 
+def test_what_was_asked_for_does_not_stand_above_another_plan() -> None:
+    app = opened(RunPlan("tiny"))
+    assert "Asked for" in shown(app)
+    app.selectbox(key="preset").select("quick").run()
+    assert "Asked for" not in shown(app)
+    app.selectbox(key="preset").select("tiny").run()
+    assert "Asked for" in shown(app)
+
+
 @pytest.mark.parametrize(
     ("plan", "gone"),
     [

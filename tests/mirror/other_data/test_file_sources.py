@@ -1,6 +1,7 @@
 """CSV, Parquet, DuckDB and SQLite files: what is wrong with them is one sentence, and nothing is ever written."""
 
 import gzip
+import random
 import shutil
 import sqlite3
 import sys
@@ -397,6 +398,7 @@ def test_a_sum_beyond_the_whole_numbers_of_sqlite_is_a_sentence(folder: Path) ->
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
+        ("x.csv", random.Random(1).randbytes(3000), "x.csv is no text file, so no CSV"),
         ("x.sqlite", b"SQLite format 3\0" + b"\1" * 5000, "is not a whole SQLite file"),
         ("x.parquet", b"PAR1nonsense", "x.parquet cannot be read"),
         ("x.duckdb", b"nonsense" * 1000, "x.duckdb is not a whole DuckDB file"),  # the store's, which is to make it

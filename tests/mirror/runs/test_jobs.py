@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import datetime
 
 import pytest
 
@@ -31,6 +32,14 @@ def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:
 
 def state_of(run_id: str) -> RunState:
     return next(s for s in jobs.runs() if s.run_id == run_id)
+
+
+def test_the_time_that_is_left_goes_down_between_two_states() -> None:
+    state = RunState("r", "s", seconds_left=60.0, updated_at="2026-11-01T12:00:00.000")
+    assert jobs.seconds_left(state, datetime(2026, 11, 1, 12, 0, 20)) == 40.0
+    assert jobs.seconds_left(state, datetime(2026, 11, 1, 12, 5)) == 0.0
+    assert jobs.seconds_left(state, datetime(2026, 11, 1, 11, 59)) == 60.0
+    assert jobs.seconds_left(RunState("r", "s")) is None
 
 
 def test_options_tell_what_a_form_needs(engine) -> None:

@@ -1,7 +1,7 @@
 """The list of all trials and the story of one."""
 
 from mirror.data.process.sandbox import Sandbox
-from mirror.runs.listing import choices, details, trials
+from mirror.runs.listing import PAGE, choices, compared, details, listed, trials
 
 
 def test_every_trial_is_listed_failures_with_reasons(box: Sandbox) -> None:
@@ -38,3 +38,26 @@ def test_details_hold_samples_and_curves(box: Sandbox) -> None:
     assert [row[1] for row in story.samples.rows] == [1.0, 2.0]
     assert story.curves.rows == (("loss", 1, 0.5),)
     assert details(box, "no such trial").values == ()
+
+
+def test_pages_hold_every_trial_once_and_results_stand_first(box: Sandbox) -> None:
+    first = listed(box, {})
+    assert first.total == box.schema().rows("history") + box.schema().rows("failures")
+    assert first.without == box.schema().rows("failures")
+    pages = [listed(box, {}, page).table for page in range(1, -(-first.total // PAGE) + 1)]
+    ids = [row[-1] for table in pages for row in table.rows]
+    assert len(ids) == len(set(ids)) == first.total
+    assert max(len(table.rows) for table in pages) <= PAGE
+    names = first.table.names
+    assert names.index("auc") < names.index("latency_us") < names.index("compression")
+    assert listed(box, {"method": ["nobody"]}).total == 0
+
+
+def test_trials_are_compared_in_what_differs(box: Sandbox) -> None:
+    table = trials(box, {"benchmark": ["training"], "status": ["ok"], "dataset": ["frappe"], "method": ["hashed"]})
+    ids = [str(row[-1]) for row in table.rows[:3]][::-1]
+    found = compared(box, ids)
+    assert list(found.values("trial_id")) == ids
+    assert "method" in found.names
+    assert "dataset" not in found.names
+    assert all(len(set(found.values(n))) > 1 for n in found.names if n != "method")

@@ -9,7 +9,8 @@ from mirror.schema.ready_sweeps import measuring
 
 def test_values_of_axes_and_methods() -> None:
     assert measuring("cache", "cold") == {"caches": ("lookup",)}
-    assert measuring("method", "jax") == {"rivals": ("lookup",)}
+    assert measuring("method", "zentorch") == {"rivals": ("lookup",)}
+    assert measuring("method", "jax")["memory_ops"] == ("memory_ops",)
     assert measuring("method", "hashed")["quick"] == ("lookup", "training")
     assert "caches" in measuring("zipf_s", 0)
     assert measuring("cache", "tepid") == measuring("auc", 1) == {}

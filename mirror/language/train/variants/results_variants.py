@@ -43,17 +43,21 @@ class ResultsWording:
         query: the id of the query.
         voice: who says it.
         text: the words.
-        asked: what they ask for.
+        asked: what they ask for; of a follow-up the whole question that it makes.
+        before: the question before it; None for a first one.
     """
 
     query: str
     voice: str
     text: str
     asked: QuerySpec
+    before: QuerySpec | None = None
 
 
 def variant(wording: ResultsWording, profile: Profile, rng: random.Random) -> ResultsWording:
     """The wording with other values and, at times, with more conditions than it had."""
+    if wording.before:
+        return _after_other_values(wording, wording.before, profile, rng)
     made = _with_other_values(wording, profile, rng)
     for _ in range(rng.choice((0, 1, 1, 2, _MOST_ADDED))):
         made = _with_condition(made, profile, rng)
@@ -101,6 +105,18 @@ def _with_other_values(wording: ResultsWording, profile: Profile, rng: random.Ra
         text = text[: places[0].start()] + _text(other) + text[places[0].end() :]
         changed[column, value] = other
     return replace(wording, text=text, asked=_exchanged(wording.asked, changed))
+
+
+def _after_other_values(
+    wording: ResultsWording, before: QuerySpec, profile: Profile, rng: random.Random
+) -> ResultsWording:
+    """A follow-up to the same question of other values, as far as it does not speak of them."""
+    text, changed = wording.text.lower(), {}
+    for column, value in _said(before):
+        others = [v for v in profile.values(column) if _text(v).lower() not in text]
+        if others and _text(value).lower() not in text and rng.random() < _ANOTHER_VALUE:
+            changed[column, value] = rng.choice(others)
+    return replace(wording, asked=_exchanged(wording.asked, changed), before=_exchanged(before, changed))
 
 
 def _said(asked: QuerySpec) -> list[tuple[str, Value]]:

@@ -1,4 +1,4 @@
-"""Parallel OP and each rival that is installed are right in what they support, each in a process of its own."""
+"""Parallel OP, gir and each rival that is installed are right in what they support, each in a process of its own."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -20,7 +20,7 @@ from bench_engine.registry.readiness import SkipReasons
 from bench_engine.trial import Stop, Trial
 
 THREADS = 2
-OURS = ("parallel_op", "parallel_op_backend", "parallel_op_inductor", "grouped_embedding")
+OURS = ("parallel_op", "parallel_op_backend", "parallel_op_inductor", "grouped_embedding", "gir")
 CONFIG = {a.name: a.default for a in registry.BENCHMARKS["grouped_lookup"].axes} | {
     "num_tables": 3, "num_rows": 200, "embedding_dim": 8, "batch_size": 5, "bag_size": 3, "threads": THREADS,
 }  # fmt: skip
@@ -38,6 +38,7 @@ CASES: tuple[dict[str, object], ...] = (
 )
 # Of those that compile, which takes seconds, one case: zentorch packs the weights of linear layers where they lie.
 ONE_CASE: dict[str, dict[str, object]] = {
+    "gir": {"structure": "concat_out"},
     "inductor_model": {"structure": "interleaved"},
     "parallel_op_inductor": {"structure": "interleaved"},
     "zentorch_compile": {"model": "wide_and_deep"},

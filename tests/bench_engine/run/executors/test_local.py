@@ -17,6 +17,7 @@ from bench_engine.plan.planning import Planned
 from bench_engine.run.executors import process
 from bench_engine.run.executors.environment import worker_environment
 from bench_engine.run.executors.local import LocalExecutor
+from bench_engine.run.groups import joined_starts
 from bench_engine.run.groups.group import Group
 from bench_engine.sweep.sweep import expand
 from bench_engine.trial import Trial, TrialResult
@@ -40,6 +41,10 @@ def execute(*trials: Trial) -> list[TrialResult]:
         ("allocator", "oom", "It ran out of memory: it asked for 8 bytes at once."),
         ("killed", "failed", "was ended by SIGKILL: last words"),
         ("exit", "failed", "ended with exit status 3 and without a result and said nothing."),
+        ("exit_zero", "failed", "ended with exit status 0 and without a result and said nothing."),
+        ("leave", "failed", "ended with exit status 0 and without a result and said nothing."),
+        ("segfault", "failed", "was ended by SIGSEGV"),
+        ("fork", "ok", None),
         ("nan", "failed", "a value that cannot be stored: latency_us"),
         ("skip", "skipped", "This size cannot be reached."),
         ("wrong_state", "failed", "The worker's answer cannot be read."),
@@ -60,6 +65,66 @@ def test_an_ok_result_is_complete(engine) -> None:
     assert 5 < result.metrics["peak_rss_mb"] < 5000
     assert 0 < result.seconds < 30
     assert result.environment["variables"]["OMP_WAIT_POLICY"] == "PASSIVE"
+
+
+def test_a_copy_that_a_method_forks_does_not_speak_for_the_worker(engine) -> None:
+    (result,) = execute(trial(engine, "fork"))
+    assert result.samples_us == (1.0, 2.0, 3.0)
+    assert not workers()
+
+
+@pytest.fixture
+def thrice(engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fake benchmark, started three times."""
+    fake = registry.BENCHMARKS["fake"]
+    monkeypatch.setitem(registry.BENCHMARKS, "fake", dataclasses.replace(fake, starts=3))
+    monkeypatch.setattr(joined_starts, "MOST", 3)
+
+
+@pytest.mark.usefixtures("thrice")
+def test_starts_are_processes_of_their_own_and_one_result(engine, tmp_path) -> None:
+    os.environ["FAKE_TURNS_LOG"] = str(log := tmp_path / "turns.log")
+    try:
+        first, second = execute(trial(engine, "log", is_baseline=True), trial(engine, "log"))
+    finally:
+        del os.environ["FAKE_TURNS_LOG"]
+    assert (first.status, first.start_turns, first.environment["starts"]) == ("ok", (1, 1, 1), 3)
+    assert first.samples_us == (1.0, 2.0, 3.0) * 3
+    assert first.metrics["sample_count"] == 9
+    assert second.paired
+    assert not workers()
+    turns = [json.loads(line) for line in log.read_text().splitlines()]
+    assert len({turn["pid"] for turn in turns}) == 6
+    assert all(a["end"] <= b["begin"] for a, b in itertools.pairwise(turns))
+
+
+@pytest.mark.usefixtures("thrice")
+@pytest.mark.parametrize(
+    ("deed", "status", "words"),
+    [
+        ("ok", "ok", None),
+        ("raise", "failed", "the table is too small: give more rows."),
+        ("killed", "failed", "was ended by SIGKILL: last words"),
+        ("exit", "failed", "ended with exit status 3 and without a result"),
+        ("exit_zero", "failed", "ended with exit status 0 and without a result"),
+        ("leave", "failed", "ended with exit status 0 and without a result"),
+        ("segfault", "failed", "was ended by SIGSEGV"),
+        ("fork", "ok", None),
+        ("skip", "skipped", "This size cannot be reached."),
+    ],
+)
+def test_what_becomes_of_a_start(engine, deed: str, status: str, words: str | None) -> None:
+    (result,) = execute(trial(engine, deed))
+    assert result.status == status
+    assert result.error is None if words is None else words in (result.error or "")
+    assert not workers()
+
+
+@pytest.mark.usefixtures("thrice")
+def test_a_start_that_hangs_is_ended_with_its_process(engine) -> None:
+    (result,) = execute(trial(engine, "sleep", time_limit_s=3.0))
+    assert result.status == "timeout"
+    assert not workers()
 
 
 def test_a_failed_result_keeps_the_tail_of_stderr(engine) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mirror.answer.results_question import question_of
 from mirror.language.train.results_wordings import results_wordings
+from mirror.query.in_words import question_of
 from mirror.query.spec import Filter, Metric, Order, QuerySpec
 
 AUC, MEMORY = Metric("auc", "avg"), Metric("memory_mb", "avg")

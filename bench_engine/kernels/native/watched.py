@@ -1,0 +1,100 @@
+"""What a function reads beside its arguments: whether a captured graph of it is still what the function would do.
+
+The attributes, parameters, buffers and modules of the modules that it leads to, and what is in its closure and among
+its globals. What it finds elsewhere, as in a list or in an attribute of some object, is not looked at.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from types import CellType, CodeType, FunctionType, MethodType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules import module as module_hooks
+
+_NOT_THERE = object()
+_DICTIONARIES = ("_parameters", "_buffers", "_modules")
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_GLOBAL_HOOKS = (
+    module_hooks._global_forward_hooks, module_hooks._global_forward_pre_hooks,
+    module_hooks._global_backward_hooks, module_hooks._global_backward_pre_hooks,
+)  # fmt: skip
+
+
+def disturbed() -> bool:
+    """Whether the ops of this thread are seen by somebody else (modes, functorch, tracing), or changed by autocast."""
+    return (
+        torch.is_autocast_enabled("cpu")
+        or torch.is_autocast_enabled("cuda")
+        or torch._C._len_torch_dispatch_stack() > 0
+        or torch._C._len_torch_function_stack() > 0
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or torch._C._get_tracing_state() is not None
+    )
+
+
+class Watched:
+    """What `fn` reads, as it was when this was made."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.pins = tuple(_read_by(fn, set()))  # (dictionary or cell, name, value)
+        roots = [fn, getattr(fn, "__self__", None), *(value for _, _, value in self.pins)]
+        found = [module for root in roots if isinstance(root, nn.Module) for module in root.modules()]
+        self.modules = list(dict.fromkeys(found))
+        own = [module.__dict__ for module in self.modules]
+        hooks = [*_GLOBAL_HOOKS, *(attributes[name] for attributes in own for name in _HOOKS if name in attributes)]
+        self.hooks = tuple((dict_, set[int]()) for dict_ in hooks)  # and what may be in them
+        within = [attributes[name] for attributes in own for name in _DICTIONARIES if name in attributes]
+        self.dictionaries = (*own, *within)
+        self.parameters = tuple(dict.fromkeys(p for module in self.modules for p in module.parameters(recurse=False)))
+        self._contents = [dict(dict_) for dict_ in self.dictionaries]
+
+    def holds(self) -> bool:
+        """Whether all of it is there, nothing has come, and no hook would see a call."""
+        for dict_, before in zip(self.dictionaries, self._contents, strict=True):
+            if len(dict_) != len(before) or any(dict_.get(n, _NOT_THERE) is not v for n, v in before.items()):
+                return False
+        return not any(dict_ for dict_, _ in self.hooks) and all(
+            (_content(owner) if isinstance(owner, CellType) else owner.get(name, _NOT_THERE)) is value
+            for owner, name, value in self.pins
+        )
+
+    def asks_for_gradient(self, args: Sequence[Tensor]) -> bool:
+        """Whether a parameter does, or an argument."""
+        return any(tensor.requires_grad for tensor in (*args, *self.parameters))
+
+
+def _read_by(fn: Any, seen: set[int]) -> Iterator[tuple[Any, str, Any]]:
+    """Cells and globals that a function of Python reads, and those of the functions beside it that it calls."""
+    function = fn.__func__ if isinstance(fn, MethodType) else fn
+    if not isinstance(function, FunctionType) or id(function) in seen:
+        return
+    seen.add(id(function))
+    cells: list[tuple[Any, str, Any]] = [(cell, "cell_contents", _content(cell)) for cell in function.__closure__ or ()]
+    found = [pin for pin in cells if pin[2] is not _NOT_THERE]
+    own = function.__globals__
+    found += [(own, name, own[name]) for name in sorted(set(_names(function.__code__))) if name in own]
+    yield from found
+    for _, _, value in found:
+        if isinstance(value, FunctionType) and value.__globals__ is own:
+            yield from _read_by(value, seen)
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it is empty
+        return _NOT_THERE
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def is_plain(tensor: Any) -> bool:
+    """Whether this is a dense tensor of the CPU or a GPU whose memory is all that it is, and no subclass."""
+    kind = type(tensor) in (Tensor, nn.Parameter) and (tensor.is_cpu or tensor.is_cuda)
+    return kind and tensor.layout is torch.strided and not (tensor.is_neg() or tensor.is_conj())

@@ -1,0 +1,352 @@
+"""What all tables of quantized rows share: the bytes, looking up, and recording what a step trains on."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from bench_engine.kernels.bags import Bags, EmbeddingBagMethod, as_bags, at_least, check_offsets, padding_row
+from bench_engine.kernels.fiited import arguments
+from bench_engine.kernels.native import extension
+from bench_engine.kernels.quantized.quantized_optimizer import QuantizedOptimizer
+
+STORAGES = ("int8", "int4", "float16")
+SCALE_BYTES = {"int8": 2, "int4": 2, "float16": 0}  # of a row
+MOST_ROWS = 2**40
+_ROWS_AT_ONCE = 1 << 16  # rows are drawn in parts, so that temporaries stay small
+
+
+class Recorded(NamedTuple):
+    """What a backward pass gave to a table: rows (n,), ends of bags (B + 1,) among them, gradients of bags (B, D)."""
+
+    rows: Tensor
+    ends: Tensor
+    grad: Tensor
+
+
+class QuantizedTable(EmbeddingBagMethod):
+    """Embedding bags over `rows`, uint8 (rows, bytes of a row): the base of what says which rows make a vector.
+
+    A row is a scale (bfloat16) and D numbers of a byte or half a byte, or D numbers in float16. There is no copy in
+    another type: forward passes read and pool these bytes, and a step of `QuantizedOptimizer` reads a row, updates it
+    and writes it back, each number rounded up or down at random so that its expectation is what was to be written.
+    Gradients go straight through the rounding: they are those of the vectors that were read. `seed` is that of the
+    rounding, drawn from torch's generator unless given.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        mode: str,
+        device: torch.device | str | None,
+        dtype: torch.dtype | None,
+        storage: str,
+        padding_idx: int | None,
+        include_last_offset: bool,
+        seed: int | None,
+    ) -> None:
+        super().__init__(num_embeddings, embedding_dim, mode)
+        if mode == "max":
+            raise ValueError("a quantized table pools by sum or mean, not by max")
+        arguments.whole("num_embeddings", num_embeddings, 1, MOST_ROWS)
+        arguments.choice("storage", storage, STORAGES)
+        if dtype not in (None, torch.float32):
+            raise TypeError(
+                f"vectors are float32, not {_name(dtype)}: storage says how rows are kept, {', '.join(STORAGES)}"
+            )
+        if torch.device(device or "cpu").type != "cpu":
+            raise ValueError(f"a quantized table is on the CPU, not on {device}")
+        if seed is not None:
+            arguments.whole("seed", seed, 0, 2**63 - 1)
+        extension.load()
+        self.storage = storage
+        self.padding_idx = padding_row(padding_idx, self.num_embeddings)
+        self.include_last_offset = bool(include_last_offset)
+        self.seed = int(torch.randint(2**62, ())) if seed is None else int(seed)
+        self.remainders = 0  # of quotient and remainder rows; 0 where each id has a row
+        self.row_bytes = int(torch.ops.mirror.quantized_stride(storage, self.embedding_dim))
+        self.anchor = nn.Parameter(torch.empty(0))  # empty: makes outputs ask for a gradient
+        self.rows: Tensor
+        self.optimized = False
+        self._recorded: list[Recorded] = []
+        self._changes = 0  # of the rows
+
+    # -- making ----------------------------------------------------------------------------------------------------
+
+    def _budget(self, compression: float, budget_bytes: int | None) -> int:
+        """Bytes that rows may take with their scales. Raises ValueError."""
+        if budget_bytes is not None:
+            arguments.whole("budget_bytes", budget_bytes, 1)
+            return int(budget_bytes)
+        if not arguments.is_number(compression) or not 0 < compression <= 1:
+            raise ValueError(f"compression is the fraction of the dense bytes kept, in (0, 1], not {compression!r}")
+        return math.floor(compression * self._dense_bytes * (1 + 1e-12))  # 0.29 * 100 is 28.999999999999996
+
+    @property
+    def _dense_bytes(self) -> int:
+        return self.num_embeddings * self.embedding_dim * 4
+
+    def _refuse(self, budget: int, needed_rows: int, what: str) -> ValueError:
+        """What is raised for a budget that does not hold so many rows."""
+        needed = needed_rows * self.row_bytes
+        smallest = min(needed / self._dense_bytes, 1.0) if needed <= self._dense_bytes else None
+        at = "" if smallest is None else f", compression {at_least(smallest)}"
+        return ValueError(
+            f"{budget} bytes do not hold {what} of {self.num_embeddings} ids in {self.storage}: "
+            f"the least is {needed} bytes{at}"
+        )
+
+    @torch.no_grad()
+    def _fill(self, first: int, count: int, draw: Callable[[Tensor], Any]) -> None:
+        """Write rows `first` to `first + count` with what `draw` fills (n, D) with, in parts."""
+        for start in range(0, count, _ROWS_AT_ONCE):
+            part = torch.empty(min(_ROWS_AT_ONCE, count - start), self.embedding_dim)
+            draw(part)
+            self._write(first + start, part)
+
+    def _write(self, first: int, values: Tensor) -> None:
+        torch.ops.mirror.quantized_write(self.rows, values, self.storage, self.seed, 0, first)
+        self._changes += 1
+
+    # -- looking up ------------------------------------------------------------------------------------------------
+
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+        """Pool the vectors of each bag.
+
+        Args:
+            input: ids (B, L), or (N,) with offsets; int32 or int64.
+            offsets: (B,) where each bag starts, from 0 on and never falling, the last bag running to N; with
+                include_last_offset (B + 1,), ending with the end of the last bag.
+            per_sample_weights: float32 factors of the vectors, of the shape of input. A mean divides by the number of
+                ids, not by the sum of the weights.
+
+        Returns:
+            (B, D) float32; zeros for a bag without ids, ids that are padding_idx not counted.
+
+        Raises IndexError naming an id out of range and its position, ValueError and TypeError.
+        """
+        samples = _checked_samples(input, per_sample_weights)
+        if offsets is None and input.dim() == 2 and input.dtype == torch.int64 and not torch.is_grad_enabled():
+            return self._pool(input.contiguous(), None, None if samples is None else samples.contiguous())
+        bags = self._bags(input, offsets)
+        ids = bags.ids.long().contiguous()
+        samples = None if samples is None else samples.reshape(-1)[: ids.numel()].contiguous()
+        starts = bags.offsets.long().contiguous()
+        if torch.is_grad_enabled():
+            if self.anchor.grad is None:  # as zero_grad of a model leaves it
+                self.forget_gradients()
+            output: Tensor = _Lookup.apply(self.anchor, samples, self, ids, starts)
+            return output
+        return self._pool(ids, starts, samples)
+
+    def vectors(self, ids: Tensor) -> Tensor:
+        """The vectors of these ids, (n, D), without a gradient."""
+        return self._pool(ids.long().contiguous().unsqueeze(1), None, None, padding=-1)
+
+    def _bags(self, input: Tensor, offsets: Tensor | None) -> Bags:
+        bags = as_bags(input, offsets)
+        check_offsets(bags)
+        if offsets is None or not self.include_last_offset:
+            return bags
+        if offsets.numel() == 0:
+            raise ValueError(
+                "with include_last_offset, offsets hold at least the end of the last bag, and these are empty"
+            )
+        return Bags(bags.ids[: int(offsets[-1])], bags.offsets[:-1], None)
+
+    def _pool(self, ids: Tensor, starts: Tensor | None, samples: Tensor | None, padding: int | None = None) -> Tensor:
+        pooled: Tensor = torch.ops.mirror.quantized_pool(
+            self.rows, ids, starts, samples, *self._shape(), self._padding if padding is None else padding, self._mean
+        )
+        return pooled
+
+    def _shape(self) -> tuple[str, int, int, int]:
+        return self.storage, self.embedding_dim, self.num_embeddings, self.remainders
+
+    @property
+    def _padding(self) -> int:
+        return -1 if self.padding_idx is None else self.padding_idx
+
+    @property
+    def _mean(self) -> bool:
+        return self.mode == "mean"
+
+    # -- training --------------------------------------------------------------------------------------------------
+
+    def row_gradients(self) -> Tensor:
+        """What backward passes have recorded since the last step: sparse (rows, D), a gradient for each row of `rows`.
+
+        Straight through the rounding: the gradient of a row is that of the vector that was read from it.
+        """
+        rows, each = [torch.zeros(0, dtype=torch.int64)], [torch.zeros(0, self.embedding_dim)]
+        for part in self._recorded:
+            rows.append(part.rows)
+            each.append(part.grad.repeat_interleave(part.ends.diff(), 0))
+        size = (len(self.rows), self.embedding_dim)
+        total = torch.sparse_coo_tensor(torch.cat(rows).unsqueeze(0), torch.cat(each), size, check_invariants=False)
+        return total.coalesce()
+
+    def forget_gradients(self) -> None:
+        """Drop what backward passes have recorded since the last step."""
+        self._recorded.clear()
+
+    def check_gradients(self) -> None:
+        """Raises FloatingPointError where a recorded gradient holds what is not a number."""
+        for part in self._recorded:
+            if math.isfinite(float(part.grad.sum())):
+                continue
+            wrong = (~part.grad.isfinite().all(1)).nonzero()
+            if len(wrong):  # else the sum alone was too large
+                bag = int(wrong[0])
+                rows = part.rows[part.ends[bag] : part.ends[bag + 1]].tolist()
+                shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+                raise FloatingPointError(
+                    f"the gradient of rows {shown} holds NaN or infinity: the step was refused and nothing was "
+                    "changed; drop this batch with zero_grad(), or look for what overflows in the model"
+                )
+
+    @torch.no_grad()
+    def train_step(self, sums: Tensor | None, lr: float, eps: float, step: int, table: int) -> None:
+        """Update from what was recorded: row-wise Adagrad with `sums` (rows,), SGD without them."""
+        torch.ops.mirror.quantized_step(
+            self.rows,
+            sums,
+            [part.rows for part in self._recorded],
+            [part.ends for part in self._recorded],
+            [part.grad for part in self._recorded],
+            self.storage,
+            self.embedding_dim,
+            lr,
+            eps,
+            self.seed,
+            step,
+            table,
+        )
+        self._changes += 1
+        self.forget_gradients()
+
+    def record(self, grad: Tensor, ids: Tensor, starts: Tensor, samples: Tensor | None) -> None:
+        """Keep what a step trains on, from the gradient (B, D) of an output."""
+        if not self.optimized:
+            raise RuntimeError(
+                "a quantized table is trained by a QuantizedOptimizer: make one for it before the first backward pass"
+            )
+        if samples is None and not self.remainders and self.padding_idx is None:
+            ends = torch.cat([starts, starts.new_tensor([len(ids)])])
+            # A copy in any case: whoever made the gradient may write to it before the step.
+            grad = grad / ends.diff().clamp_min(1).unsqueeze(1) if self._mean else grad.clone()
+            self._recorded.append(Recorded(ids, ends, grad.contiguous()))
+            return
+        rows, each = torch.ops.mirror.quantized_row_gradients(
+            grad, self.rows, ids, starts, samples, *self._shape(), self._padding, self._mean
+        )
+        self._recorded.append(Recorded(rows, torch.arange(len(rows) + 1), each))
+
+    # -- what the benchmarks ask -----------------------------------------------------------------------------------
+
+    def training_optimizer(self, lr: float, eps: float) -> torch.optim.Optimizer:
+        """Row-wise Adagrad."""
+        return QuantizedOptimizer(self, "rowwise_adagrad", lr=lr, eps=eps)
+
+    def memory_bytes(self) -> int:
+        """Bytes of the rows with their scales: all that a table holds."""
+        return self.rows.nbytes
+
+    def metadata_bytes(self) -> int:
+        """Bytes of the scales."""
+        return len(self.rows) * SCALE_BYTES[self.storage]
+
+    def optimizer_bytes(self, optimizer: torch.optim.Optimizer) -> int:
+        """Bytes of the slots, one a row."""
+        sums = optimizer.state[self.anchor].get("sums")
+        return 0 if sums is None else int(sums.nbytes)
+
+    # -- state -----------------------------------------------------------------------------------------------------
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """What the bytes mean, and the seed of the rounding."""
+        return {**dict(zip(("storage", "dim", "ids", "remainders"), self._shape(), strict=True)), "seed": self.seed}
+
+    def set_extra_state(self, state: Mapping[str, Any]) -> None:
+        """Raises ValueError where the bytes mean something else here."""
+        own = self.get_extra_state()
+        for name in ("storage", "dim", "ids", "remainders"):
+            if state[name] != own[name]:
+                raise ValueError(f"the table was saved with {name} {state[name]}, and this one has {own[name]}")
+        self.seed = int(state["seed"])
+        self._changes += 1
+        self.forget_gradients()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_recorded": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        extension.load()  # a copy or an unpickled module was not constructed
+        super().__setstate__(state)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "QuantizedTable":
+        moved = fn(self.anchor.detach())
+        if moved.device.type != "cpu" or moved.dtype != torch.float32:
+            raise TypeError(
+                f"a quantized table gives float32 on the CPU: leave it out of the move to {_name(moved.dtype)}, "
+                f"{moved.device}"
+            )
+        return self
+
+    def extra_repr(self) -> str:
+        """Sizes and storage."""
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{super().extra_repr()}, storage={self.storage!r}, rows={len(self.rows)}{padding}"
+
+
+class _Lookup(torch.autograd.Function):
+    """Looks up, and records the gradient of what it gave."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, anchor: Tensor, samples: Tensor | None, table: QuantizedTable, ids: Tensor, starts: Tensor
+    ) -> Tensor:
+        ctx.table, ctx.changes = table, table._changes
+        ctx.save_for_backward(ids, starts, samples)
+        return table._pool(ids, starts, samples)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        table: QuantizedTable = ctx.table
+        ids, starts, samples = ctx.saved_tensors
+        if (table.remainders or samples is not None) and table._changes != ctx.changes:
+            raise RuntimeError(
+                "the table was changed after this forward pass, whose gradients need its rows: "
+                "make the backward pass before the step"
+            )
+        grad = grad.contiguous()
+        of_samples = None
+        if ctx.needs_input_grad[1]:
+            of_samples = torch.ops.mirror.quantized_sample_gradient(
+                grad, table.rows, ids, starts, *table._shape(), table._padding, table._mean
+            )
+        if not ctx.needs_input_grad[0]:
+            return None, of_samples, None, None, None
+        table.record(grad, ids, starts, samples)
+        return table.anchor.new_zeros(0), of_samples, None, None, None
+
+
+def _checked_samples(input: Tensor, samples: Tensor | None) -> Tensor | None:
+    if samples is None:
+        return None
+    if samples.shape != input.shape:
+        raise ValueError(
+            f"per_sample_weights must have the shape of the input, {tuple(input.shape)}, not {tuple(samples.shape)}"
+        )
+    if samples.dtype != torch.float32:
+        raise TypeError(f"per_sample_weights must be float32 as the vectors, not {_name(samples.dtype)}")
+    return samples
+
+
+def _name(dtype: torch.dtype | None) -> str:
+    return str(dtype).removeprefix("torch.")

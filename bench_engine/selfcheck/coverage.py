@@ -1,0 +1,123 @@
+"""Do stored intervals contain the truth on this machine? Methods that do a known number of lookups tell.
+
+The baseline does 100 lookups a call; others do 100, 102, 103, 105, 110 and 150, in a group with it. Each round is a
+group with processes of its own, and what came out is a line of JSON in a file, so that rounds of several evenings count
+together and a stopped check loses nothing.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bench_engine.machine.lock import machine_lock
+from bench_engine.machine.machine import machine, state
+from bench_engine.registry import benchmark
+from bench_engine.run.executors.local import LocalExecutor
+from bench_engine.selfcheck import SelfCheckError
+from bench_engine.selfcheck.verdicts import busy_core
+from bench_engine.trial import Trial
+
+BASELINE = 100
+LOOKUPS: Mapping[str, int] = {
+    "dense_100_again": 100, "dense_102": 102, "dense_103": 103, "dense_105": 105, "dense_110": 110, "dense_150": 150,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one group said of one method.
+
+    Attributes:
+        truth: lookups of the method over those of the baseline.
+        ratio, low, high: how many times as long it takes, with the interval that is stored; None where there is none.
+        verdict: the stored one.
+        starts: of its process.
+        busy: whether a core was kept at work meanwhile.
+        load: of the machine, before.
+        machine_id: the machine.
+    """
+
+    truth: float
+    ratio: float
+    low: float | None
+    high: float | None
+    verdict: str
+    starts: int
+    busy: bool
+    load: float | None
+    machine_id: str
+
+    @property
+    def covers(self) -> bool:
+        """Whether the truth lies in the interval."""
+        return self.low is not None and self.high is not None and self.low <= self.truth <= self.high
+
+    @property
+    def right_side(self) -> bool:
+        """Whether the whole interval is on the side of 1 where the truth is."""
+        return self.low is not None and self.truth > 1 and self.low > 1
+
+
+def check_intervals(
+    rounds: int, busy: bool, path: Path, only_equal: bool, say: Callable[[str], None]
+) -> Sequence[Round]:
+    """Run so many rounds and add them to a file. Returns all that it holds. Raises MachineBusyError, SelfCheckError."""
+    if rounds < 1:
+        raise SelfCheckError(f"--rounds must be at least 1, not {rounds}.")
+    found = read(path)
+    config = {**{a.name: a.default for a in benchmark("lookup").axes}, "batch_size": 64}
+    names = [name for name, lookups in LOOKUPS.items() if lookups == BASELINE or not only_equal]
+    trials = [Trial("lookup", "dense_100", config, is_baseline=True), *(Trial("lookup", n, config) for n in names)]
+    with machine_lock("check-intervals"), busy_core(busy):
+        for number in range(1, rounds + 1):
+            load = state().get("load")
+            baseline, *others = LocalExecutor().execute(trials)
+            for name, result in zip(names, others, strict=True):
+                if result.paired is None:
+                    raise SelfCheckError(f"{name} cannot be compared: {result.error or baseline.error}")
+                paired = result.paired
+                low, high = (1 / x if x else None for x in (paired.speedup_ci_high, paired.speedup_ci_low))
+                ratio = result.metrics["latency_us"] / paired.baseline_latency_us
+                starts = len(result.start_turns) or 1
+                truth = LOOKUPS[name] / BASELINE
+                told = Round(truth, ratio, low, high, paired.verdict, starts, busy, load, machine()["machine_id"])
+                found.append(told)
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(asdict(told)) + "\n")
+                ends = " to ".join("?" if end is None else f"{end:.4f}" for end in (low, high))
+                say(f"[{number}/{rounds}] {name:<15} {ratio:.4f} ({ends}), {starts} starts, {paired.verdict}")
+    return found
+
+
+def read(path: Path) -> list[Round]:
+    """The rounds of a file; none where there is no file. Raises SelfCheckError."""
+    try:
+        return [Round(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, TypeError) as error:
+        raise SelfCheckError(f"{path} holds no rounds of check-intervals ({error}): name another file.") from error
+
+
+def table(found: Sequence[Round]) -> list[str]:
+    """Lines: for each truth and each state of the machine how often intervals held it, and what verdicts said."""
+    lines = ["core   truth  rounds  covered  half-width  beyond 1  same/slower/faster/unclear"]
+    for busy, truth in sorted({(r.busy, r.truth) for r in found}):
+        of = [r for r in found if (r.busy, r.truth) == (busy, truth)]
+        widths = sorted(math.log(r.high / r.low) / 2 if r.low and r.high else math.inf for r in of)
+        held = f"{sum(r.covers for r in of)}/{len(of)}"
+        beyond = f"{sum(r.right_side for r in of)}/{len(of)}" if truth > 1 else "-"
+        verdicts = "/".join(str(sum(r.verdict == word for r in of)) for word in ("same", "slower", "faster", "unclear"))
+        core = "busy" if busy else "quiet"
+        width = f"{widths[len(widths) // 2]:.2%}"
+        lines.append(f"{core:<5}  {truth:>5.2f}  {len(of):>6}  {held:>7}  {width:>10}  {beyond:>8}  {verdicts}")
+    equal = [r for r in found if r.truth == 1]
+    wrong = sum(r.verdict in ("slower", "faster") for r in equal)
+    covered = sum(r.covers for r in found)
+    return [
+        *lines,
+        f"The truth lay in {covered} of {len(found)} intervals (95 % are said to hold it). "
+        f"Equal code was told apart in {wrong} of {len(equal)} verdicts.",
+    ]

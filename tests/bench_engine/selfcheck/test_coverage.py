@@ -1,0 +1,67 @@
+"""The check of the intervals: what it runs, what it keeps, and what it counts."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from bench_engine.command.cli import main
+from bench_engine.registry import SELF_CHECK_METHODS, method
+from bench_engine.run.executors.local import LocalExecutor
+from bench_engine.selfcheck import coverage
+from bench_engine.selfcheck.coverage import BASELINE, LOOKUPS, Round, table
+from bench_engine.trial import Paired, Trial, TrialResult
+
+
+def one(truth: float, low: float | None, high: float | None, verdict: str = "unclear", busy: bool = False) -> Round:
+    return Round(truth, truth, low, high, verdict, 5, busy, 0.1, "m")
+
+
+def test_every_ratio_is_that_of_the_lookups() -> None:
+    for name, lookups in {**LOOKUPS, "dense_100": BASELINE}.items():
+        assert method(name).fixed == {"repeats": lookups}
+        assert name in SELF_CHECK_METHODS
+
+
+def test_repeats_give_the_output_of_one() -> None:
+    bag = method("dense_102").load()(50, 4, compression=1.0, mode="sum", repeats=3)
+    ids = torch.randint(0, 50, (6, 2))
+    assert torch.equal(bag(ids), torch.nn.functional.embedding_bag(ids, bag.weight, mode="sum"))
+
+
+def test_what_is_counted() -> None:
+    found = [one(1.0, 0.99, 1.01, "same"), one(1.0, 1.001, 1.02, "slower"), one(1.0, None, None)]
+    found += [one(1.05, 1.04, 1.07, "slower"), one(1.05, 0.99, 1.07), one(1.05, 1.01, 1.03, busy=True)]
+    lines = table(found)
+    assert lines[1].split() == ["quiet", "1.00", "3", "1/3", "1.00%", "-", "1/1/0/1"]
+    assert lines[2].split() == ["quiet", "1.05", "2", "2/2", "3.89%", "1/2", "0/1/0/1"]
+    assert lines[3].split() == ["busy", "1.05", "1", "0/1", "0.98%", "1/1", "0/0/0/1"]
+    assert lines[4].startswith("The truth lay in 3 of 6 intervals")
+    assert lines[4].endswith("told apart in 1 of 3 verdicts.")
+
+
+def test_rounds_are_added_to_the_file(
+    engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def execute(_self: LocalExecutor, trials: list[Trial]) -> list[TrialResult]:
+        assert [t.method for t in trials] == ["dense_100", "dense_100_again"]
+        paired = Paired(98.0, 0.96, 1.01, "same")
+        return [TrialResult("ok"), TrialResult("ok", {"latency_us": 100.0}, paired=paired, start_turns=(9, 9, 9))]
+
+    monkeypatch.setattr(LocalExecutor, "execute", execute)
+    path = tmp_path / "rounds.jsonl"
+    for _ in range(2):
+        assert main(["check-intervals", "--rounds", "2", "--equal", "--out", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "[1/2] dense_100_again 1.0204 (0.9901 to 1.0417), 3 starts, same" in said
+    assert "The truth lay in 4 of 4 intervals" in said
+    assert [r.starts for r in coverage.read(path)] == [3] * 4
+
+
+@pytest.mark.parametrize(("arguments", "words"), [(["--rounds", "0"], "at least 1"), ([], "holds no rounds")])
+def test_what_cannot_be_is_one_sentence(
+    engine, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    (tmp_path / "x").write_text("no JSON\n")
+    assert main(["check-intervals", *arguments, "--out", str(tmp_path / "x")]) == 1
+    assert words in capsys.readouterr().err
