@@ -217,14 +217,16 @@ class Region:
         def call(*args: Any) -> Any:
             tensors = [arg for arg in args if isinstance(arg, Tensor)]
             batch, device = self.batch_of(tensors), tensors[0].device
-            own = [torch.empty_strided(size, steps, dtype=dtype, device=device) for size, steps, dtype in layouts(batch)]
+            own = [
+                torch.empty_strided(size, steps, dtype=dtype, device=device) for size, steps, dtype in layouts(batch)
+            ]
             for tensor in own if checked else ():
                 tensor.fill_(float("nan") if tensor.is_floating_point() else -1)
             if run(tensors + own, batch):
                 return self.original(*args)  # which raises torch's own error for the index
             return tuple(own[:count]) if self.several else own[0]
 
-        compiled = nothing if checked else self._compiled()
+        compiled: Any = nothing if checked else self._compiled()
         if compiled is nothing:
             return call
         for bucket in buckets:

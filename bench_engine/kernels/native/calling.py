@@ -78,11 +78,11 @@ class _State:
 class Compiled:
     """A function or module that enters its regions without torch's own machinery.
 
-    Inputs are those of `fn`, tensors on the CPU or on one GPU. The batch size, which is the first dimension of the first input and of
-    all inputs where that has the same size, may vary from call to call; a new type, rank or other size is captured once
-    more, and so is `fn` where something has changed that it reads (native/watched.py). Where a gradient would be
-    recorded, somebody looks at the ops of this thread, something is no tensor, or cannot be captured, `fn` itself is
-    called.
+    Inputs are those of `fn`, tensors on the CPU or on one GPU. The batch size, which is the first dimension of the
+    first input and of all inputs where that has the same size, may vary from call to call; a new type, rank or other
+    size is captured once more, and so is `fn` where something has changed that it reads (native/watched.py). Where a
+    gradient would be recorded, somebody looks at the ops of this thread, something is no tensor, or cannot be captured,
+    `fn` itself is called.
     """
 
     def __init__(

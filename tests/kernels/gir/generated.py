@@ -78,13 +78,16 @@ def build(cases: Sequence[Case], threads: int = 1) -> None:
 def in_blocks(
     fn: Callable, inputs: Sequence[Tensor], blocks: Blocks, change: Callable[[Kernel], Kernel] = optimize
 ) -> Case:
-    """A function as kernels of Triton, ready to be called: on a GPU, or in Triton's interpreter."""
+    """A function as kernels of Triton, ready to be called: on a GPU, or in Triton's interpreter.
+
+    What they do not write is NaN.
+    """
     module, kernel = naive(fn, inputs)
     region = Region(module, kernel, "cuda")
     scheduled = blocked(change(kernel), blocks, region.batch_of(inputs))
     assert parse(to_text(scheduled)) == scheduled
     (function,) = BACKENDS["cuda"].load([scheduled], Path())
-    return Case(fn, inputs, region, scheduled, region.caller(scheduled, function, 1))
+    return Case(fn, inputs, region, scheduled, region.caller(scheduled, function, 1, checked=True))
 
 
 def _loops(kernel: Kernel) -> list:

@@ -163,6 +163,19 @@ def test_the_original_stays_where_it_is_faster(monkeypatch: pytest.MonkeyPatch, 
     assert [d.reason for d in again.decisions.values()] == ["kept from before"]
 
 
+def test_a_candidate_that_writes_nothing_is_never_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    always(monkeypatch, kernel=True)
+    real = tuning.Cpp.build
+    monkeypatch.setattr(tuning.Cpp, "build", lambda *given: [lambda *_: 0, *real(*given)[1:]])
+    x = torch.randn(64, 33)
+    softmax(x)  # whose memory is free now, and holds what is wanted
+    compiled = gir.compile(softmax, [x])
+    (decision,) = compiled.decisions()
+    assert len(decision.wrong) == 1
+    assert decision.winner not in decision.wrong
+    assert torch.allclose(compiled(x), softmax(x), atol=1e-6)
+
+
 def test_a_second_time_nothing_is_tuned_and_nothing_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     always(monkeypatch, kernel=True)
     gir.compile(softmax, [torch.randn(64, 33)])

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from importlib import util
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from generated import compare, in_blocks, naive
-from gir_operators import operators, x
+from gir_operators import interaction, operators, x
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -128,6 +129,14 @@ def test_naive_kernels_odd_sizes_and_strides() -> None:
             compare(in_blocks(fn, inputs, Blocks(32, 4, True), change).call(*inputs), fn, inputs)
 
 
+@interpreted
+@pytest.mark.parametrize("blocks", [Blocks(2048, 8, False), Blocks(1024, 4, True)])
+def test_loops_that_share_an_index_have_masks_of_their_own(blocks: Blocks) -> None:
+    rows, columns = torch.tril_indices(27, 27, -1)
+    inputs = [t.to(DEVICE) for t in (x(5, 27, 32), rows, columns)]
+    compare(in_blocks(interaction, inputs, blocks).call(*inputs), interaction, inputs)
+
+
 MATHEMATICS: list[Callable] = [
     torch.exp, torch.log, torch.log1p, torch.tanh, torch.erf, torch.sqrt, torch.relu, torch.abs, torch.sigmoid,
     lambda a: a.clamp(-1, 1), lambda a: torch.where(a > 0, a, -a), lambda a: (a <= 1).float() + (a != a).float(),
@@ -181,6 +190,70 @@ def test_a_region_is_decided_kept_and_explained(backend: tuning.Triton, monkeypa
     torch.testing.assert_close(again(a), a.softmax(-1))
     for batch in (0, 1, 5):
         torch.testing.assert_close(again(a[:batch]), a[:batch].softmax(-1))
+
+
+@interpreted
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("leaves_out", [True, False])
+def test_a_wrong_candidate_is_never_served(
+    leaves_out: bool, count: int, backend: tuning.Triton, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one, whose last element is not written or 1 too large; it would be the fastest."""
+    real = backend.build
+
+    def build(kernels: list[Kernel], folder: Path) -> list[Callable]:
+        first, *others = real(kernels, folder)
+
+        @wraps(first)
+        def wrong(a: Tensor, output: Tensor, batch: int) -> None:
+            last = output[-1, -1].clone()
+            first(a, output, batch)
+            output[-1, -1] = last if leaves_out else output[-1, -1] + 1
+
+        return [wrong, *others]
+
+    def fn(a: Tensor) -> Tensor:
+        return a.softmax(-1)
+
+    monkeypatch.setattr(backend, "build", build)
+    monkeypatch.setattr(tuning, "MEASURED", count)
+    for name in ("measure", "measure_on_gpu"):
+        monkeypatch.setattr(tuning, name, lambda calls: [float(n) for n in range(len(calls))])
+    a = x(6, 12 + 2 * count + leaves_out).to(DEVICE)
+    fast = gir.compile(fn, [a])
+    for _ in range(2):
+        torch.testing.assert_close(fast(a), fn(a))
+    (decision,) = fast.decisions()
+    assert len(decision.wrong) == 1
+    assert (decision.winner is None) == (count == 1)
+    assert decision.winner not in decision.wrong
+    (region,) = next(iter(fast.graphs.values())).regions.values()
+    assert f"{decision.wrong[0]}: its result differs" in region.report()
+
+
+@interpreted
+@pytest.mark.parametrize("faster", [True, False])
+def test_a_whole_that_is_slower_than_the_function_is_not_served(
+    faster: bool, backend: tuning.Triton, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fn(a: Tensor) -> Tensor:
+        return torch.cumsum(a.softmax(-1), 1)
+
+    compared = []
+
+    def measure(calls: list[Callable]) -> list[float]:
+        compared.append(len(calls))
+        return [float(n) if faster or len(compared) < 3 else -float(n) for n in range(len(calls))]
+
+    for name in ("measure", "measure_on_gpu"):
+        monkeypatch.setattr(tuning, name, measure)
+    a = x(6, 20 + faster).to(DEVICE)
+    fast = gir.compile(fn, [a])
+    torch.testing.assert_close(fast(a), fn(a))
+    (graph,) = fast.graphs.values()
+    assert compared == [3, 2, 2]  # candidates, the best of them, the whole
+    assert (graph.call is fn) == (not faster)
+    assert ("the whole runs as it is, which is faster" in graph.left) == (not faster)
 
 
 @interpreted
