@@ -8,13 +8,14 @@ fill no vector, run through the same body with masks. Every kernel is a C functi
 over inputs, outputs and temps in memory, in this order; it returns 1 where an index was out of range, else 0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench_engine.kernels.gir.forms import to_axis
+from bench_engine.kernels.gir.forms import reductions_of, to_axis
 from bench_engine.kernels.gir.ir import ONE, Address, Argument, Instr, Kernel, Loop, Size, Statement, instructions
-from bench_engine.kernels.gir.strategy import is_integer
+from bench_engine.kernels.gir.strategy import integers_of
 
 PRELUDE = Path(__file__).with_name("prelude.h")
 _TYPES = {"f32": "float", "i64": "int64_t", "i32": "int32_t"}
@@ -53,7 +54,7 @@ class Printer:
         self.kernel = kernel
         self.lines: list[str] = []
         self.indent = 1
-        self.integers = {str(i.result) for i, _ in instructions(kernel.body) if i.result and is_integer(kernel, i)}
+        self.integers = integers_of(kernel)
 
     def line(self, text: str, indent: int | None = None) -> None:
         """One more line, at the present indent unless another is given."""
@@ -177,14 +178,17 @@ class _Function(Printer):
 
     def plain_loop(self, loop: Loop, lane: _Lane) -> None:
         """A loop whose iterations are one element each, which may stand inside of a vector's."""
-        reductions = _reductions(loop)
+        reductions = reductions_of(loop)
         varying = _varying(loop, lane.axis, self.vectors) if lane.axis else set()
         self.vectors |= {str(r.result) for r in reductions} & varying
         for reduction in reductions:
             for copy in self.copies(str(reduction.result), lane):
                 self.declare(reduction, copy)
         if loop.grain and reductions and not lane.axis:
-            self.parallel_reduction(loop, reductions)
+            with self.in_parts(reductions, loop, self.size(loop.extent)):
+                self.open(f"for (int64_t {loop.axis} = begin; {loop.axis} < end; ++{loop.axis})")
+                self.block(loop.body, lane)
+                self.close()
             return
         if loop.kind == "ragged":
             begin, end = (self.value(bound, 0, lane) for bound in loop.bounds)
@@ -227,60 +231,44 @@ class _Function(Printer):
         start = _IDENTITY[reduction.op]
         self.line(f"vf {name} = splat({start});" if vector else f"float {name} = {start};")
 
-    def parallel_reduction(self, loop: Loop, reductions: list[Instr]) -> None:
-        """Each thread reduces a part, and the parts are reduced in their order."""
-        names = [self.variable(str(r.result)) for r in reductions]
-        for name, reduction in zip(names, reductions, strict=True):
+    @contextmanager
+    def in_parts(self, reductions: list[Instr], loop: Loop, extent: str) -> Iterator[None]:
+        """Each thread reduces from `begin` to `end`, and the parts are reduced in their order."""
+        names = {self.variable(str(reduction.result)): reduction.op for reduction in reductions}
+        for name, op in names.items():
             self.line(f"float {name}_parts[MOST_PARTS];")
-            self.line(f"for (float& part : {name}_parts) part = {_IDENTITY[reduction.op]};")
-        extent = self.size(loop.extent)
+            self.line(f"for (float& part : {name}_parts) part = {_IDENTITY[op]};")
         self.open(f"parallel(threads, {extent}, {loop.grain}, [&](int64_t begin, int64_t end, int64_t part)")
-        for name, reduction in zip(names, reductions, strict=True):
-            self.line(f"float {name} = {_IDENTITY[reduction.op]};")
-        self.open(f"for (int64_t {loop.axis} = begin; {loop.axis} < end; ++{loop.axis})")
-        self.block(loop.body, _Lane())
-        self.close()
-        self.join_parts(names)
-        self.combine_parts(names, reductions)
-
-    def join_parts(self, names: list[str]) -> None:
+        for name, op in names.items():
+            self.line(f"float {name} = {_IDENTITY[op]};")
+        yield
         for name in names:
             self.line(f"{name}_parts[part] = {name};")
         self.close("});")
-
-    def combine_parts(self, names: list[str], reductions: list[Instr]) -> None:
-        for name, reduction in zip(names, reductions, strict=True):
-            more = _more(reduction.op)
-            self.line(f"for (float part : {name}_parts) {name} = {more}({name}, part);")
+        for name, op in names.items():
+            self.line(f"for (float part : {name}_parts) {name} = {_more(op)}({name}, part);")
 
     def vector_loop(self, loop: Loop, begin: str, end: str, rows: str = "") -> None:
-        """Whole steps of `unroll` vectors, then single vectors, then what is left; then reductions come together."""
-        reductions = _reductions(loop)
-        threaded = bool(loop.grain) and bool(reductions)
-        names = [self.variable(str(r.result)) for r in reductions]
-        for name, reduction in zip(names, reductions, strict=True):
+        """A vectorized loop; its reductions come together at its end."""
+        reductions = reductions_of(loop)
+        for reduction in reductions:
             if reduction.op == "sumexp":
                 self.maxima[str(reduction.result)] = str(reduction.args[1])
-            self.line(f"float {name} = {_IDENTITY.get(reduction.op, '0.0f')};")
-            if threaded:
-                self.line(f"float {name}_parts[MOST_PARTS];")
-                self.line(f"for (float& part : {name}_parts) part = {_IDENTITY[reduction.op]};")
-        if threaded:
-            self.open(f"parallel(threads, {end}, {loop.grain}, [&](int64_t begin, int64_t end, int64_t part)")
-            for name, reduction in zip(names, reductions, strict=True):
-                self.line(f"float {name} = {_IDENTITY[reduction.op]};")
-            begin, end = "begin", "end"
+            self.line(f"float {self.variable(str(reduction.result))} = {_IDENTITY.get(reduction.op, '0.0f')};")
+        if loop.grain and reductions:
+            with self.in_parts(reductions, loop, end):
+                self.vectors_of(loop, reductions, "begin", "end", rows)
         else:
             self.open("")
+            self.vectors_of(loop, reductions, begin, end, rows)
+            self.close()
+
+    def vectors_of(self, loop: Loop, reductions: list[Instr], begin: str, end: str, rows: str) -> None:
+        """Whole steps of `unroll` vectors, then single vectors, then what is left."""
         self.accumulators(loop, reductions)
         self.line(f"int64_t {loop.axis} = {begin};")
         self.steps(loop, end, rows)
         self.combine(loop, reductions)
-        if threaded:
-            self.join_parts(names)
-            self.combine_parts(names, reductions)
-        else:
-            self.close()
 
     def accumulators(self, loop: Loop, reductions: list[Instr]) -> None:
         for reduction in reductions:
@@ -445,10 +433,6 @@ class _Function(Printer):
             if own and lane.left:
                 value = f"keep({lane.left}, {value}, {_IDENTITY[instr.op]})"
             self.line(f"{name} = {_more(instr.op)}({name}, {value});")
-
-
-def _reductions(loop: Loop) -> list[Instr]:
-    return [s for s in loop.body if isinstance(s, Instr) and s.is_reduction]
 
 
 def _varying(loop: Loop, axis: str, vectors: set[str]) -> set[str]:

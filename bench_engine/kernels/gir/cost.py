@@ -8,7 +8,7 @@ import math
 import statistics
 import tempfile
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,10 +19,11 @@ from bench_engine.kernels.gir.codegen import unit
 from bench_engine.kernels.gir.forms import grid_of
 from bench_engine.kernels.gir.ir import Kernel, Loop, Size, instructions
 from bench_engine.kernels.gir.text import parse
-from bench_engine.kernels.gir.traffic import AVERAGE_BAG, Caches, nest_traffic, working_set
+from bench_engine.kernels.gir.traffic import Caches, extent_of, nest_traffic, working_set
 
 # Cycles that one vector of an instruction takes, about; those not named take half a cycle.
 _CYCLES = {"exp": 9.0, "log": 16.0, "log1p": 18.0, "tanh": 26.0, "erf": 26.0, "div": 12.0, "sqrt": 16.0, "sumexp": 14.0}
+_CYCLES_PER_US = 2500.0
 _FORK_JOIN_US = 4.0
 _COLUMN, _SCATTERED = 1.0, 12.0  # cycles for an element down a column, transposed in tiles and alone
 _SIZES = {"L1": 1 << 12, "L2": 1 << 16, "L3": 1 << 20, "memory": 1 << 24}  # floats that a calibrating copy reads
@@ -46,7 +47,6 @@ class Machine:
     all: dict[str, float]
     threads: int
     caches: Caches
-    ghz: float = 2.5
 
 
 @lru_cache(1)
@@ -69,16 +69,14 @@ def machine(threads: int) -> Machine:
     """This machine, from the cache or calibrated now. Raises CompileError and CompilerMissingError."""
     name = toolchain.key("machine", threads)
     kept = toolchain.find(name)
-    if kept:
-        said = kept[0]
-        return Machine(said["one"], said["all"], threads, caches(), said["ghz"])
-    measured = _calibrate(threads)
-    said = asdict(measured)
-    toolchain.keep(name, {"one": said["one"], "all": said["all"], "ghz": said["ghz"]}, None)
-    return measured
+    said = kept[0] if kept else _calibrate(threads)
+    if not kept:
+        toolchain.keep(name, said, None)
+    return Machine(said["one"], said["all"], threads, caches())
 
 
-def _calibrate(threads: int) -> Machine:
+def _calibrate(threads: int) -> dict[str, dict[str, float]]:
+    """Bytes per microsecond by level, with one thread and with all."""
     width = toolchain.vector_width()
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "copy.so"
@@ -93,7 +91,7 @@ def _calibrate(threads: int) -> Machine:
             call = _microseconds(lambda: copy(buffers, 1, used))  # noqa: B023
             copying = _microseconds(lambda: copy(buffers, count, used))  # noqa: B023
             bandwidths[level] = 2 * 4 * count / max(copying - call, copying / 10)  # whatever noise there is
-    return Machine(one, every, threads, caches())
+    return {"one": one, "all": every}
 
 
 def _microseconds(call: object) -> float:
@@ -116,7 +114,7 @@ def predict(kernel: Kernel, batch: int, threads: int, on: Machine) -> float:
         parts = _parts(nest, batch, threads)
         bandwidth = on.one if parts == 1 else on.all
         moved = nest_traffic(kernel, nest, batch, on.caches)
-        near = max(moved["L1"] / bandwidth["L1"], _cycles(kernel, nest, batch) / (1e3 * on.ghz) / parts)
+        near = max(moved["L1"] / bandwidth["L1"], _cycles(kernel, nest, batch) / _CYCLES_PER_US / parts)
         total += max(near, moved["L2"] / bandwidth["L2"], moved["memory"] / bandwidth[beyond])
         total += _FORK_JOIN_US if parts > 1 else 0.0
     return total
@@ -134,8 +132,7 @@ def _cycles(kernel: Kernel, nest: Loop, batch: int) -> float:
     for instr, around in instructions((nest,)):
         times = 1.0
         for loop in around:
-            extent = AVERAGE_BAG if loop.kind == "ragged" else max(loop.extent.at(batch), 0)
-            times *= -(-extent // loop.vec) if loop.vec > 1 else extent
+            times *= -(-extent_of(loop, batch) // loop.vec)
         near = instr.buffer is not None and kernel.index[instr.buffer].place != "memory"
         vector = next((loop for loop in around if loop.vec > 1), None)
         if vector and instr.address and instr.place().stride(vector.axis) > Size(0, 1):
@@ -210,6 +207,5 @@ def _steps(around: tuple[Loop, ...], batch: int) -> float:
     chain = {loop.axis for loop in grid_of(around[0])}
     total = 1.0
     for loop in around:
-        extent = AVERAGE_BAG if loop.kind == "ragged" else max(loop.extent.at(batch), 1)
-        total *= loop.vec if loop.axis in chain else -(-extent // loop.vec) * loop.vec
+        total *= loop.vec if loop.axis in chain else -(-extent_of(loop, batch) // loop.vec) * loop.vec
     return total

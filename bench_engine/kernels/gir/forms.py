@@ -1,7 +1,8 @@
 """What rewrites need to know of loops and addresses: renaming, ranges, and whether an element stays in an iteration."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import count
 
 from bench_engine.kernels.gir import ir
 from bench_engine.kernels.gir.ir import Address, Argument, Instr, Kernel, Loop, Size, Statement
@@ -79,6 +80,16 @@ def buffers(body: Iterable[Statement], wanted: str) -> dict[str, list[Instr]]:
         if getattr(instr, wanted):
             found.setdefault(str(instr.buffer), []).append(instr)
     return found
+
+
+def reductions_of(loop: Loop) -> list[Instr]:
+    """Those that a loop itself holds."""
+    return [s for s in loop.body if isinstance(s, Instr) and s.is_reduction]
+
+
+def fresh(kernel: Kernel) -> Iterator[str]:
+    """Names of values that the kernel does not have."""
+    return (f"%{n}" for n in count(max(int(name[1:]) for name in defined(kernel.body)) + 1))
 
 
 def grid_of(nest: Loop) -> list[Loop]:

@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 from math import inf, isqrt
 from typing import cast
 
-from bench_engine.kernels.gir.forms import Body, grid_of, mapped, renamed, replaced, shared_axes, to_axis
+from bench_engine.kernels.gir.forms import (
+    Body,
+    fresh,
+    grid_of,
+    mapped,
+    reductions_of,
+    renamed,
+    replaced,
+    shared_axes,
+    to_axis,
+)
 from bench_engine.kernels.gir.ir import (
     INTEGERS,
     ONE,
@@ -72,7 +82,7 @@ def _one_loop(outer: Loop) -> Loop:
     inner, rest = outer.body[0], outer.body[1:]
     if outer.kind != inner.kind or outer.kind == "ragged" or (outer.kind == "par" and rest):
         return outer
-    partial = {i.result: i for i in inner.body if isinstance(i, Instr) and i.is_reduction}
+    partial = {i.result for i in reductions_of(inner)}
     over = [i for i in rest if isinstance(i, Instr) and i.is_reduction and i.args[0] in partial]
     if len(over) != len(rest) or len(over) != len(partial):
         return outer
@@ -100,8 +110,7 @@ def _staged(kernel: Kernel) -> Kernel:
             name = f"t{len(kernel.buffers)}"
             count = column.extent.const * inner.extent.const
             buffer = Buffer(name, "f32", (Size(0, count),), (Size(0, 1),), "temp", "L1")
-            taken = [int(i.result[1:]) for i, _ in instructions(kernel.body) if i.result]
-            value = f"%{max(taken) + 1}"
+            value = next(fresh(kernel))
             axes = {loop.axis: to_axis(f"{loop.axis}s") for loop in (column, inner)}
             place = Address.of({column.axis: Size(0, 1), inner.axis: column.extent})
             copy: Body = (
@@ -133,7 +142,7 @@ def _column(kernel: Kernel, statement: Loop) -> tuple[Instr, Loop, Loop] | None:
 
 
 def _scheduled(kernel: Kernel, nest: Loop, strategy: Strategy) -> Loop:
-    integers = _integers(kernel)
+    integers = integers_of(kernel)
     nest = _vectorized(kernel, nest, strategy, integers)
     if strategy.stream:
         (nest,) = _streamed(kernel, (nest,), None)  # type: ignore[assignment]
@@ -161,13 +170,12 @@ def _times(around: tuple[Loop, ...]) -> int:
     return times
 
 
-def _integers(kernel: Kernel) -> set[str]:
+def integers_of(kernel: Kernel) -> set[str]:
     """The values that are integers."""
-    return {str(i.result) for i, _ in instructions(kernel.body) if i.result and is_integer(kernel, i)}
+    return {str(i.result) for i, _ in instructions(kernel.body) if i.result and _is_integer(kernel, i)}
 
 
-def is_integer(kernel: Kernel, instr: Instr) -> bool:
-    """Whether an instruction's result is an integer."""
+def _is_integer(kernel: Kernel, instr: Instr) -> bool:
     if instr.buffer is not None:
         return instr.op == "count" or kernel.index[instr.buffer].dtype != "f32"
     return instr.op in INTEGERS
@@ -378,23 +386,21 @@ def _parts_pay(loop: Loop, rows: int, batch: int) -> bool:
 
 
 def _in_parts(kernel: Kernel, number: int, chain: list[Loop], loop: Loop) -> Kernel:
-    taken = [int(i.result[1:]) for i, _ in instructions(kernel.body) if i.result]
-    fresh = (f"%{n}" for n in range(max(taken) + 1, 1 << 30))
-    size, more, groups, chunk, begin, after, end = (next(fresh) for _ in range(7))
+    names = fresh(kernel)
+    size, more, groups, chunk, begin, after, end = (next(names) for _ in range(7))
     extents = [each.extent for each in chain]
     shape = (*extents, Size(0, _PARTS))
     strides = contiguous(shape)
     temps, stores, rest = list[Buffer](), list[Instr](), list[Statement]()
     inner = {each.axis: to_axis(f"{each.axis}s") for each in [*chain, loop]}
-    reductions = [s for s in loop.body if isinstance(s, Instr) and s.is_reduction]
-    values: dict[str, Argument] = {i.result: next(fresh) for i, _ in instructions(loop.body) if i.result}
-    for reduction in reductions:
+    values: dict[str, Argument] = {i.result: next(names) for i, _ in instructions(loop.body) if i.result}
+    for reduction in reductions_of(loop):
         buffer = Buffer(f"t{len(kernel.buffers) + len(temps)}", "f32", shape, strides, "temp")
         temps.append(buffer)
         place = Address.of(dict(zip([*(each.axis for each in chain), _PART], strides, strict=True)))
         moved = place.substitute({each.axis: inner[each.axis] for each in chain})
         stores.append(Instr("store", (values[str(reduction.result)],), None, buffer.name, moved))
-        value = next(fresh)
+        value = next(names)
         again = place.substitute({_PART: to_axis(loop.axis)})
         rest += [Instr("load", (), value, buffer.name, again), replace(reduction, args=(value,))]
     bounds: Body = (  # that begin at whole groups, which are moved as one

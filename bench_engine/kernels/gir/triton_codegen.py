@@ -12,13 +12,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench_engine.kernels.gir.codegen import Printer
-from bench_engine.kernels.gir.forms import grid_of
+from bench_engine.kernels.gir.forms import grid_of, reductions_of
 from bench_engine.kernels.gir.ir import Address, Argument, Instr, Kernel, Loop, Size, Statement, instructions
 
 PRELUDE = Path(__file__).with_name("prelude.tl")
 _IDENTITY = {"reduce_sum": "0.0", "reduce_max": 'float("-inf")', "reduce_min": 'float("inf")', "sumexp": "0.0"}
 _ACROSS = {"reduce_sum": "tl.sum({}, {})", "sumexp": "tl.sum({}, {})", "reduce_max": "tl.reduce({}, {}, k_max)",
            "reduce_min": "tl.reduce({}, {}, k_min)"}  # fmt: skip
+
+_FUNCTIONS = {"abs": "tl.abs", "exp": "tl.exp", "log": "tl.log", "erf": "tl.erf", "sqrt": "tl.sqrt_rn"}
+_COMPARISONS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 
 
 def unit(kernels: Sequence[Kernel]) -> str:
@@ -194,7 +197,7 @@ class _Nest(Printer):
 
     def repeated(self, loop: Loop) -> None:
         """A loop of the program; what is reduced is reduced for each element of the block, and then across it."""
-        reductions = [s for s in loop.body if isinstance(s, Instr) and s.is_reduction]
+        reductions = reductions_of(loop)
         shape = [*self.dims, *([loop.vec] if loop.vec > 1 else [])]
         for reduction in reductions:
             number = str(reduction.result)[1:]
@@ -286,6 +289,12 @@ class _Nest(Printer):
             args[0] = f"tl.where({there}, {args[0]}, 0)"
         return self.computed(instr.op, args)
 
+    def computed(self, op: str, args: Sequence[str]) -> str:
+        """What Triton has is called directly; a comparison gives 1 or 0."""
+        if op in _COMPARISONS:
+            return f"tl.where({args[0]} {_COMPARISONS[op]} {args[1]}, 1.0, 0.0)"
+        return f"{_FUNCTIONS[op]}({args[0]})" if op in _FUNCTIONS else super().computed(op, args)
+
     def address(self, address: Address) -> str:
         """The offset of an element in its buffer; an axis of one iteration is left out."""
         return super().address(
@@ -337,7 +346,7 @@ class _Nest(Printer):
             self.line(f"m{number}, a{number} = k_more(m{number}, a{number}, {value}, {there or 'True'})")
             return
         if instr.op == "sumexp":
-            value = f"k_exp({value} - {self.env[str(instr.args[1])].at(rank)})"
+            value = f"tl.exp({value} - {self.env[str(instr.args[1])].at(rank)})"
         if there:
             value = f"tl.where({there}, {value}, {identity})"
         elif loop.vec > 1 and loop.axis not in given.axes:

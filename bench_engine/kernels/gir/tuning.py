@@ -58,7 +58,16 @@ class Cpp:
 
     def candidates(self, kernel: Kernel, batch: int, threads: int) -> list[Candidate]:
         """The most promising, best first. Raises CompileError and CompilerMissingError."""
-        return candidates(kernel, batch, threads, toolchain.vector_width(), machine(threads))
+        on, found = machine(threads), dict[Kernel, Candidate]()
+        for variant, body in _variants(kernel).items():
+            for strategy in _strategies(body, batch, threads, toolchain.vector_width(), on):
+                scheduled = schedule(body, strategy)
+                if any(i.op == "sumexp" and around[-1].vec == 1 for i, around in instructions(scheduled.body)):
+                    continue  # which lives on vectors
+                said = f"{variant} unroll {strategy.unroll}" + (" stream" if strategy.stream else "")
+                said += (f" tile {strategy.tile}" if strategy.tile > 1 else "") + f" grain {strategy.grain}"
+                found.setdefault(scheduled, Candidate(said, scheduled, predict(scheduled, batch, threads, on)))
+        return _best(kernel, found.values())
 
     def build(self, kernels: Sequence[Kernel], folder: Path) -> list[Callable[..., Any]]:
         """The functions of kernels, and kernels.so in the folder. Raises CompileError and CompilerMissingError."""
@@ -111,10 +120,7 @@ class Triton(Cpp):
             said = f"{variant}{'' if whole else '_in_steps'} block {elements} warps {warps}"
             predicted = predict_on_gpu(scheduled, batch, gpu())
             found.setdefault(scheduled, Candidate(said, scheduled, predicted))
-        return [
-            replace(c, kernel=replace(c.kernel, name=f"{kernel.name}_{c.name}".replace(" ", "_")))
-            for c in _best(found.values())
-        ]
+        return _best(kernel, found.values())
 
     def build(self, kernels: Sequence[Kernel], folder: Path) -> list[Callable[..., Any]]:
         """The functions of kernels; Triton compiles each with its first call."""
@@ -162,23 +168,7 @@ class Triton(Cpp):
 BACKENDS = {backend.device: backend for backend in (Cpp(), Triton())}
 
 
-def candidates(kernel: Kernel, batch: int, threads: int, width: int, on: Machine) -> list[Candidate]:
-    """The most promising candidates, best first."""
-    found: dict[Kernel, Candidate] = {}
-    for variant, body in _variants(kernel).items():
-        for strategy in _strategies(body, batch, threads, width, on):
-            scheduled = schedule(body, strategy)
-            if any(i.op == "sumexp" and around[-1].vec == 1 for i, around in instructions(scheduled.body)):
-                continue  # which lives on vectors
-            said = f"{variant} unroll {strategy.unroll}" + (" stream" if strategy.stream else "")
-            said += (f" tile {strategy.tile}" if strategy.tile > 1 else "") + f" grain {strategy.grain}"
-            found.setdefault(scheduled, Candidate(said, scheduled, predict(scheduled, batch, threads, on)))
-    return [
-        replace(c, kernel=replace(c.kernel, name=f"{kernel.name}_{n}")) for n, c in enumerate(_best(found.values()))
-    ]
-
-
-def _best(found: Iterable[Candidate]) -> list[Candidate]:
+def _best(kernel: Kernel, found: Iterable[Candidate]) -> list[Candidate]:
     """Those to measure, the best of each variant among them, on threads and on one.
 
     What a fork costs depends on who else is on the machine.
@@ -186,7 +176,8 @@ def _best(found: Iterable[Candidate]) -> list[Candidate]:
     ranked = sorted(found, key=lambda candidate: candidate.predicted_us)
     firsts = {(c.name.split()[0], c.name.endswith("grain 0")): c for c in reversed(ranked)}.values()
     best = sorted(ranked, key=lambda c: (not any(c is first for first in firsts), c.predicted_us))[:MEASURED]
-    return sorted(best, key=lambda candidate: candidate.predicted_us)
+    best.sort(key=lambda candidate: candidate.predicted_us)
+    return [replace(c, kernel=replace(c.kernel, name=f"{kernel.name}_{c.name}".replace(" ", "_"))) for c in best]
 
 
 @lru_cache(16)

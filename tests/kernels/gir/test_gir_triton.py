@@ -59,7 +59,7 @@ def kernel_nest0(x0, y0, batch, WIDE: tl.constexpr):
     v7 = tl.load(x0 + 45 * b[:, None] + r, mask=b_in[:, None] & r_in, other=0)
     v8 = tl.reduce(tl.where(r_in, v7, float("-inf")), 1, k_max)
     v9 = v7 - v8[:, None]
-    v10 = k_exp(v9)
+    v10 = tl.exp(v9)
     v11 = tl.sum(tl.where(r_in, v10, 0.0), 1)
     v12 = 1.0 / v11
     v13 = v10 * v12[:, None]
