@@ -25,6 +25,9 @@ import fake_benchmark  # noqa: E402
 # A shell gives its background jobs an ignored Ctrl-C, and children inherit that: tests of Ctrl-C need the usual one.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Kernels of Triton run in its interpreter where there is no GPU; it decides when it is imported first, by whoever.
+if not Path("/dev/nvidiactl").exists():
+    os.environ.setdefault("TRITON_INTERPRET", "1")
 
 # No test may learn from choices for the person who runs it; those that are about learning say where.
 os.environ["MIRROR_LEARNT"] = "0"

@@ -13,6 +13,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from bench_engine.kernels.gir.ir import Kernel, UnsupportedError
 from bench_engine.kernels.gir.lowering import OTHERS, POINTWISE, VIEWS, lower
+from bench_engine.kernels.gir.tuning import BACKENDS
 
 aten = torch.ops.aten
 # Ops that torch says in terms of others that lowering knows.
@@ -51,15 +52,16 @@ class _Support(OperatorSupportBase):
             return False
         if node.target is operator.getitem:
             return self.is_node_supported(submodules, cast(fx.Node, node.args[0]))
-        return node.target in _SUPPORTED and all(map(_fits, (node, *node.all_input_nodes)))
+        return node.target in _SUPPORTED and _fits(node)
 
 
 def _fits(node: fx.Node) -> bool:
-    """Whether GIR can say all tensors of a node's value."""
-    value = node.meta.get("val")
-    values = value if isinstance(value, tuple | list) else [value]
-    tensors = [tensor for tensor in values if isinstance(tensor, torch.Tensor)]
-    return all(t.dtype in _TYPES and t.device.type == "cpu" and t.layout == torch.strided for t in tensors)
+    """Whether GIR can say all tensors of a node's value and inputs."""
+    values = [each.meta.get("val") for each in (node, *node.all_input_nodes)]
+    flat = [one for value in values for one in (value if isinstance(value, tuple | list) else [value])]
+    tensors = [tensor for tensor in flat if isinstance(tensor, torch.Tensor)]
+    known = all(t.dtype in _TYPES and t.device.type in BACKENDS and t.layout == torch.strided for t in tensors)
+    return known and len({t.device for t in tensors}) <= 1
 
 
 def _returned_views(graph: fx.Graph) -> set[fx.Node]:

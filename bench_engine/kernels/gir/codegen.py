@@ -8,13 +8,14 @@ fill no vector, run through the same body with masks. Every kernel is a C functi
 over inputs, outputs and temps in memory, in this order; it returns 1 where an index was out of range, else 0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench_engine.kernels.gir.forms import to_axis
+from bench_engine.kernels.gir.forms import reductions_of, to_axis
 from bench_engine.kernels.gir.ir import ONE, Address, Argument, Instr, Kernel, Loop, Size, Statement, instructions
-from bench_engine.kernels.gir.strategy import is_integer
+from bench_engine.kernels.gir.strategy import integers_of
 
 PRELUDE = Path(__file__).with_name("prelude.h")
 _TYPES = {"f32": "float", "i64": "int64_t", "i32": "int32_t"}
@@ -44,13 +45,57 @@ class _Lane:
     left: str = ""
 
 
-class _Function:
+class Printer:
+    """What the languages have in common: lines, and how sizes, addresses, numbers and computations are written."""
+
+    infinity, nan, float_suffix = "INF", '__builtin_nanf("")', "f"
+
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.lines: list[str] = []
         self.indent = 1
+        self.integers = integers_of(kernel)
+
+    def line(self, text: str, indent: int | None = None) -> None:
+        """One more line, at the present indent unless another is given."""
+        self.lines.append("  " * (self.indent if indent is None else indent) + text)
+
+    def variable(self, name: str) -> str:
+        """A value or an axis by its name."""
+        return f"v{name[1:]}" if name.startswith("%") else name
+
+    def number(self, value: float) -> str:
+        """A constant."""
+        if value != value:
+            return self.nan
+        if value in (float("inf"), float("-inf")):
+            return self.infinity if value > 0 else f"-{self.infinity}"
+        return f"{float(value)!r}{self.float_suffix}"
+
+    def size(self, size: Size) -> str:
+        """A number of elements."""
+        parts = [f"{size.batch} * batch" if size.batch != 1 else "batch"] if size.batch else []
+        if size.const or not parts:
+            parts.append(str(size.const))
+        return parts[0] if len(parts) == 1 else f"({' + '.join(parts)})"
+
+    def address(self, address: Address) -> str:
+        """The offset of an element in its buffer."""
+        terms = [(self.size(stride), self.variable(name)) for name, stride in address.terms]
+        parts = [name if stride == "1" else f"{stride} * {name}" for stride, name in terms]
+        return " + ".join([*parts, self.size(address.offset)] if address.offset or not parts else parts)
+
+    def computed(self, op: str, args: Sequence[str]) -> str:
+        """An operator between its arguments, or a function of the prelude, `k_` and its name."""
+        if op in _OPERATORS:
+            return f" {_OPERATORS[op]} ".join(args)
+        return f"-{args[0]}" if op == "neg" else f"k_{op}({', '.join(args)})"
+
+
+class _Function(Printer):
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
         self.vectors: set[str] = set()
-        self.integers = {str(i.result) for i, _ in instructions(kernel.body) if i.result and is_integer(kernel, i)}
         self.turned: dict[str, Instr] = {}  # loads down columns that are transposed, a tile at a time
         self.row = ""
         self.part = ""  # of reductions that are split
@@ -74,9 +119,6 @@ class _Function:
         self.line("}", 0)
         return "\n".join(self.lines) + "\n"
 
-    def line(self, text: str, indent: int | None = None) -> None:
-        self.lines.append("  " * (self.indent if indent is None else indent) + text)
-
     def open(self, text: str) -> None:
         self.line(f"{text} {{")
         self.indent += 1
@@ -86,7 +128,7 @@ class _Function:
         self.line(text)
 
     def nest(self, nest: Loop) -> None:
-        extent = _size(nest.extent)
+        extent = self.size(nest.extent)
         self.open(f"parallel(threads, {extent}, {nest.grain}, [&](int64_t begin, int64_t end, int64_t)")
         for buffer in self.kernel.buffers:
             if buffer.place != "memory" and any(i.buffer == buffer.name for i, _ in instructions((nest,))):
@@ -110,7 +152,7 @@ class _Function:
         assert isinstance(inner, Loop)
         down = [s for s in inner.body if isinstance(s, Instr) and s.op == "load" and s.place().stride(nest.axis) == ONE]
         down = [s for s in down if s.place().stride(inner.axis).at(1) > 1 and not s.place().values()]
-        end = _size(inner.extent)
+        end = self.size(inner.extent)
         self.open(f"for (int64_t tile = begin; tile < end; tile += {nest.tile})")
         self.line(f"const int64_t stop = tile + {nest.tile} < end ? tile + {nest.tile} : end;")
         if down and nest.tile == inner.vec:
@@ -130,25 +172,28 @@ class _Function:
             if isinstance(statement, Instr):
                 self.instr(statement, lane)
             elif statement.vec > 1:
-                self.vector_loop(statement, "0", _size(statement.extent))
+                self.vector_loop(statement, "0", self.size(statement.extent))
             else:
                 self.plain_loop(statement, lane)
 
     def plain_loop(self, loop: Loop, lane: _Lane) -> None:
         """A loop whose iterations are one element each, which may stand inside of a vector's."""
-        reductions = _reductions(loop)
+        reductions = reductions_of(loop)
         varying = _varying(loop, lane.axis, self.vectors) if lane.axis else set()
         self.vectors |= {str(r.result) for r in reductions} & varying
         for reduction in reductions:
             for copy in self.copies(str(reduction.result), lane):
                 self.declare(reduction, copy)
         if loop.grain and reductions and not lane.axis:
-            self.parallel_reduction(loop, reductions)
+            with self.in_parts(reductions, loop, self.size(loop.extent)):
+                self.open(f"for (int64_t {loop.axis} = begin; {loop.axis} < end; ++{loop.axis})")
+                self.block(loop.body, lane)
+                self.close()
             return
         if loop.kind == "ragged":
             begin, end = (self.value(bound, 0, lane) for bound in loop.bounds)
         else:
-            begin, end = "0", _size(loop.extent)
+            begin, end = "0", self.size(loop.extent)
         if reductions and loop.kind == "reduce" and _splits(loop) and lane.copies <= 2:
             self.split(loop, reductions, lane)
             return
@@ -163,7 +208,7 @@ class _Function:
             for reduction in reductions:
                 for copy in self.copies(str(reduction.result), lane):
                     self.declare(reduction, copy)
-        self.open(f"for (int64_t {loop.axis} = 0; {loop.axis} < {_size(loop.extent)}; {loop.axis} += {_PARTS})")
+        self.open(f"for (int64_t {loop.axis} = 0; {loop.axis} < {self.size(loop.extent)}; {loop.axis} += {_PARTS})")
         for part in range(_PARTS):
             self.part = f"_{part}p" if part else ""
             self.open("")
@@ -186,67 +231,51 @@ class _Function:
         start = _IDENTITY[reduction.op]
         self.line(f"vf {name} = splat({start});" if vector else f"float {name} = {start};")
 
-    def parallel_reduction(self, loop: Loop, reductions: list[Instr]) -> None:
-        """Each thread reduces a part, and the parts are reduced in their order."""
-        names = [_name(str(r.result)) for r in reductions]
-        for name, reduction in zip(names, reductions, strict=True):
+    @contextmanager
+    def in_parts(self, reductions: list[Instr], loop: Loop, extent: str) -> Iterator[None]:
+        """Each thread reduces from `begin` to `end`, and the parts are reduced in their order."""
+        names = {self.variable(str(reduction.result)): reduction.op for reduction in reductions}
+        for name, op in names.items():
             self.line(f"float {name}_parts[MOST_PARTS];")
-            self.line(f"for (float& part : {name}_parts) part = {_IDENTITY[reduction.op]};")
-        extent = _size(loop.extent)
+            self.line(f"for (float& part : {name}_parts) part = {_IDENTITY[op]};")
         self.open(f"parallel(threads, {extent}, {loop.grain}, [&](int64_t begin, int64_t end, int64_t part)")
-        for name, reduction in zip(names, reductions, strict=True):
-            self.line(f"float {name} = {_IDENTITY[reduction.op]};")
-        self.open(f"for (int64_t {loop.axis} = begin; {loop.axis} < end; ++{loop.axis})")
-        self.block(loop.body, _Lane())
-        self.close()
-        self.join_parts(names)
-        self.combine_parts(names, reductions)
-
-    def join_parts(self, names: list[str]) -> None:
+        for name, op in names.items():
+            self.line(f"float {name} = {_IDENTITY[op]};")
+        yield
         for name in names:
             self.line(f"{name}_parts[part] = {name};")
         self.close("});")
-
-    def combine_parts(self, names: list[str], reductions: list[Instr]) -> None:
-        for name, reduction in zip(names, reductions, strict=True):
-            more = _more(reduction.op)
-            self.line(f"for (float part : {name}_parts) {name} = {more}({name}, part);")
+        for name, op in names.items():
+            self.line(f"for (float part : {name}_parts) {name} = {_more(op)}({name}, part);")
 
     def vector_loop(self, loop: Loop, begin: str, end: str, rows: str = "") -> None:
-        """Whole steps of `unroll` vectors, then single vectors, then what is left; then reductions come together."""
-        reductions = _reductions(loop)
-        threaded = bool(loop.grain) and bool(reductions)
-        names = [_name(str(r.result)) for r in reductions]
-        for name, reduction in zip(names, reductions, strict=True):
+        """A vectorized loop; its reductions come together at its end."""
+        reductions = reductions_of(loop)
+        for reduction in reductions:
             if reduction.op == "sumexp":
                 self.maxima[str(reduction.result)] = str(reduction.args[1])
-            self.line(f"float {name} = {_IDENTITY.get(reduction.op, '0.0f')};")
-            if threaded:
-                self.line(f"float {name}_parts[MOST_PARTS];")
-                self.line(f"for (float& part : {name}_parts) part = {_IDENTITY[reduction.op]};")
-        if threaded:
-            self.open(f"parallel(threads, {end}, {loop.grain}, [&](int64_t begin, int64_t end, int64_t part)")
-            for name, reduction in zip(names, reductions, strict=True):
-                self.line(f"float {name} = {_IDENTITY[reduction.op]};")
-            begin, end = "begin", "end"
+            self.line(f"float {self.variable(str(reduction.result))} = {_IDENTITY.get(reduction.op, '0.0f')};")
+        if loop.grain and reductions:
+            with self.in_parts(reductions, loop, end):
+                self.vectors_of(loop, reductions, "begin", "end", rows)
         else:
             self.open("")
+            self.vectors_of(loop, reductions, begin, end, rows)
+            self.close()
+
+    def vectors_of(self, loop: Loop, reductions: list[Instr], begin: str, end: str, rows: str) -> None:
+        """Whole steps of `unroll` vectors, then single vectors, then what is left."""
         self.accumulators(loop, reductions)
         self.line(f"int64_t {loop.axis} = {begin};")
         self.steps(loop, end, rows)
         self.combine(loop, reductions)
-        if threaded:
-            self.join_parts(names)
-            self.combine_parts(names, reductions)
-        else:
-            self.close()
 
     def accumulators(self, loop: Loop, reductions: list[Instr]) -> None:
         for reduction in reductions:
             self.vectors.add(str(reduction.result))
             self.across.add(str(reduction.result))
             for copy in range(loop.unroll):
-                name = f"{_name(str(reduction.result))}_{copy}"
+                name = f"{self.variable(str(reduction.result))}_{copy}"
                 if reduction.op == "sumexp":
                     self.line(f"Online {name};")
                 else:
@@ -273,8 +302,8 @@ class _Function:
             for number, load in enumerate(self.turned.values()):
                 start = load.place().substitute({rows: to_axis("tile")})
                 self.line(f"alignas(64) float turned{number}[W * W];")
-                step = _size(load.place().stride(lane.axis))
-                self.line(f"transpose({load.buffer} + {_address(start)}, {step}, turned{number});")
+                step = self.size(load.place().stride(lane.axis))
+                self.line(f"transpose({load.buffer} + {self.address(start)}, {step}, turned{number});")
         if rows:
             self.row = rows
             self.open(f"for (int64_t {rows} = tile; {rows} < stop; ++{rows})")
@@ -284,11 +313,11 @@ class _Function:
 
     def combine(self, loop: Loop, reductions: list[Instr]) -> None:
         for reduction in reductions:
-            name = _name(str(reduction.result))
+            name = self.variable(str(reduction.result))
             self.vectors.discard(str(reduction.result))
             copies = [f"{name}_{copy}" for copy in range(loop.unroll)]
             if reduction.op == "sumexp":
-                largest = _name(self.maxima[str(reduction.result)])
+                largest = self.variable(self.maxima[str(reduction.result)])
                 self.line(f"{name} = {' + '.join(f'{copy}.total({largest})' for copy in copies)};")
                 continue
             total = copies[0]
@@ -297,7 +326,7 @@ class _Function:
             self.line(f"{name} = all_{reduction.op.removeprefix('reduce_')}({total});")
 
     def copies(self, result: str, lane: _Lane) -> list[str]:
-        name = _name(result)
+        name = self.variable(result)
         if result not in self.vectors:
             return [name + self.part]
         return [f"{name}_{copy}{self.part}" for copy in range(lane.copies)]
@@ -306,10 +335,10 @@ class _Function:
         """An argument as C++; splat where a vector is wanted and it is a number."""
         if isinstance(argument, str):
             if argument in self.vectors:
-                return f"{_name(argument)}_{copy}"
-            text = _name(argument) if argument.startswith("%") else argument
+                return f"{self.variable(argument)}_{copy}"
+            text = self.variable(argument)
         else:
-            text = _float(argument)
+            text = self.number(argument)
         return f"splat({text})" if vector else text
 
     def instr(self, instr: Instr, lane: _Lane) -> None:
@@ -331,7 +360,7 @@ class _Function:
         return bool(own) or any(arg in self.vectors for arg in instr.args)
 
     def assign(self, instr: Instr, copy: int, lane: _Lane, vector: bool) -> None:
-        name = _name(str(instr.result)) + (f"_{copy}" if vector else "")
+        name = self.variable(str(instr.result)) + (f"_{copy}" if vector else "")
         kind = "vf" if vector else "int64_t" if instr.result in self.integers else "float"
         if instr.address is not None:
             text = self.load(instr, copy, lane, vector)
@@ -343,42 +372,30 @@ class _Function:
         if instr.result in self.integers:
             return self.integer(instr, lane)
         args = [self.value(arg, copy, lane, vector) for arg in instr.args]
-        if instr.op in _OPERATORS:
-            return f" {_OPERATORS[instr.op]} ".join(args)
-        if instr.op == "neg":
-            return f"-{args[0]}"
-        if instr.op == "float":
-            return f"static_cast<float>({args[0]})"
-        return f"k_{instr.op}({', '.join(args)})"
+        return self.computed(instr.op, args)
 
     def integer(self, instr: Instr, lane: _Lane) -> str:
         args = [str(int(a)) if isinstance(a, float) else self.value(a, 0, lane) for a in instr.args]
         if instr.op == "size":
-            return _size(Size(int(float(args[0])), int(float(args[1]))))
-        if instr.op in _OPERATORS:
-            return f"{args[0]} {_OPERATORS[instr.op]} {args[1]}"
-        if instr.op == "upto":
-            return f"row({args[0]}, {args[1]} + 1, &bad)"
-        if instr.op == "row":
-            return f"row({args[0]}, {args[1]}, &bad)"
-        return f"{'remainder' if instr.op == 'irem' else instr.op}({args[0]}, {args[1]})"
+            return self.size(Size(int(float(args[0])), int(float(args[1]))))
+        return self.computed(instr.op, [*args, "&bad"] if instr.op in ("row", "upto") else args)
 
     def place(self, instr: Instr, copy: int, lane: _Lane) -> str:
         buffer = str(instr.buffer)
         address = instr.place()
         stride = address.stride(lane.axis) if lane.axis else Size(0, 0)
-        offset = f" + {copy * lane.width} * {_size(stride)}" if copy and stride else ""
-        return f"{buffer} + {_address(address)}{offset}"
+        offset = f" + {copy * lane.width} * {self.size(stride)}" if copy and stride else ""
+        return f"{buffer} + {self.address(address)}{offset}"
 
     def load(self, instr: Instr, copy: int, lane: _Lane, vector: bool) -> str:
         buffer = self.kernel.index[str(instr.buffer)]
         if instr.op == "count":
-            return _size(buffer.elements)
+            return self.size(buffer.elements)
         if instr.op == "load_or":
-            address, other = _address(instr.place()), self.value(instr.args[0], 0, lane)
-            return f"{address} < {_size(buffer.elements)} ? {buffer.name}[{address}] : {other}"
+            address, other = self.address(instr.place()), self.value(instr.args[0], 0, lane)
+            return f"{address} < {self.size(buffer.elements)} ? {buffer.name}[{address}] : {other}"
         if not vector:
-            return f"{buffer.name}[{_address(instr.place())}]"
+            return f"{buffer.name}[{self.address(instr.place())}]"
         stride = instr.place().stride(lane.axis)
         where = self.place(instr, copy, lane)
         if instr.result in self.turned and not lane.left:
@@ -386,18 +403,18 @@ class _Function:
         if stride == ONE:
             return f"load_part({where}, {lane.left})" if lane.left else f"load({where})"
         left = f", {lane.left}" if lane.left else ""
-        return f"load_strided({where}, {_size(stride)}{left})"
+        return f"load_strided({where}, {self.size(stride)}{left})"
 
     def store(self, instr: Instr, lane: _Lane) -> None:
         stride = instr.place().stride(lane.axis) if lane.axis else Size(0, 0)
         if not stride:
-            self.line(f"{instr.buffer}[{_address(instr.place())}] = {self.value(instr.args[0], 0, lane)};")
+            self.line(f"{instr.buffer}[{self.address(instr.place())}] = {self.value(instr.args[0], 0, lane)};")
             return
         for copy in range(lane.copies):
             where, value = self.place(instr, copy, lane), self.value(instr.args[0], copy, lane, vector=True)
             if stride != ONE:
                 left = f", {lane.left}" if lane.left else ""
-                self.line(f"store_strided({where}, {_size(stride)}, {value}{left});")
+                self.line(f"store_strided({where}, {self.size(stride)}, {value}{left});")
             elif lane.left:
                 self.line(f"store_part({where}, {value}, {lane.left});")
             else:
@@ -418,10 +435,6 @@ class _Function:
             self.line(f"{name} = {_more(instr.op)}({name}, {value});")
 
 
-def _reductions(loop: Loop) -> list[Instr]:
-    return [s for s in loop.body if isinstance(s, Instr) and s.is_reduction]
-
-
 def _varying(loop: Loop, axis: str, vectors: set[str]) -> set[str]:
     """The values of a loop that vary along an axis around it, reductions included."""
     found = set(vectors)
@@ -440,32 +453,3 @@ def _splits(loop: Loop) -> bool:
 
 def _more(op: str) -> str:
     return f"more_{op.removeprefix('reduce_')}"
-
-
-def _name(value: str) -> str:
-    return f"v{value[1:]}"
-
-
-def _float(value: float) -> str:
-    if value != value:
-        return '__builtin_nanf("")'
-    if value in (float("inf"), float("-inf")):
-        return "INF" if value > 0 else "-INF"
-    return f"{float(value)!r}f"
-
-
-def _size(size: Size) -> str:
-    parts = [f"{size.batch} * batch" if size.batch != 1 else "batch"] if size.batch else []
-    if size.const or not parts:
-        parts.append(f"{size.const}L")
-    return parts[0] if len(parts) == 1 else f"({' + '.join(parts)})"
-
-
-def _address(address: Address) -> str:
-    parts = []
-    for name, stride in address.terms:
-        own = _name(name) if name.startswith("%") else name
-        parts.append(own if stride == ONE else f"{_size(stride)} * {own}")
-    if address.offset or not parts:
-        parts.append(_size(address.offset))
-    return " + ".join(parts)

@@ -44,7 +44,9 @@ def compile_graph(module: fx.GraphModule) -> Graph:
         (node,) = module.graph.find_nodes(op="call_module", target=name)
         part = cast(fx.GraphModule, module.get_submodule(name))
         try:
-            region = found.regions[name] = Region(part, to_kernel(part, [arg.meta["val"] for arg in node.args], name))
+            given = [arg.meta["val"] for arg in node.args]
+            device = next((value.device.type for value in given if isinstance(value, Tensor)), "cpu")
+            region = found.regions[name] = Region(part, to_kernel(part, given, name), device)
         except (UnsupportedError, GirError) as error:
             found.left.append(f"{name} {_FAILED}: {error}")
             continue
@@ -107,7 +109,25 @@ def _captured(fn: Callable[..., Any], args: Sequence[Tensor]) -> tuple[Graph, bo
             graph, fixed = found, not varies
         if not any(_FAILED in line for line in graph.left):
             break
-    return graph or Graph(fn, left=["not captured"]), fixed
+    if graph is None:
+        return Graph(fn, left=["not captured"]), False
+    _compare(graph, fn, args)
+    return graph, fixed
+
+
+def _compare(graph: Graph, fn: Callable[..., Any], args: Sequence[Tensor]) -> None:
+    """On a GPU, `fn` itself where the whole is slower: what torch takes apart for the graph may be one kernel in `fn`.
+
+    A region that is all of the graph has been compared with `fn`.
+    """
+    backend = next((region.backend for region in graph.regions.values()), None)
+    if backend is None or backend.language == "C++" or graph.places == (*range(len(args)),):
+        return
+    graph.call(*args)  # decides
+    own, original = backend.measure([lambda: graph.call(*args), lambda: fn(*args)])
+    if original <= own:
+        graph.call, graph.places = fn, None
+        graph.left.append("the whole runs as it is, which is faster")
 
 
 def compile(fn: Callable[..., Any], example_inputs: Sequence[Tensor]) -> Compiled:

@@ -4,10 +4,11 @@ The bandwidths are measured once per machine, by copies that GIR describes and t
 in L1, in L2, in the last cache, and in memory.
 """
 
+import math
 import statistics
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,12 +16,14 @@ import torch
 
 from bench_engine.kernels.gir import toolchain
 from bench_engine.kernels.gir.codegen import unit
+from bench_engine.kernels.gir.forms import grid_of
 from bench_engine.kernels.gir.ir import Kernel, Loop, Size, instructions
 from bench_engine.kernels.gir.text import parse
-from bench_engine.kernels.gir.traffic import AVERAGE_BAG, Caches, nest_traffic, working_set
+from bench_engine.kernels.gir.traffic import Caches, extent_of, nest_traffic, working_set
 
 # Cycles that one vector of an instruction takes, about; those not named take half a cycle.
 _CYCLES = {"exp": 9.0, "log": 16.0, "log1p": 18.0, "tanh": 26.0, "erf": 26.0, "div": 12.0, "sqrt": 16.0, "sumexp": 14.0}
+_CYCLES_PER_US = 2500.0
 _FORK_JOIN_US = 4.0
 _COLUMN, _SCATTERED = 1.0, 12.0  # cycles for an element down a column, transposed in tiles and alone
 _SIZES = {"L1": 1 << 12, "L2": 1 << 16, "L3": 1 << 20, "memory": 1 << 24}  # floats that a calibrating copy reads
@@ -44,7 +47,6 @@ class Machine:
     all: dict[str, float]
     threads: int
     caches: Caches
-    ghz: float = 2.5
 
 
 @lru_cache(1)
@@ -67,16 +69,14 @@ def machine(threads: int) -> Machine:
     """This machine, from the cache or calibrated now. Raises CompileError and CompilerMissingError."""
     name = toolchain.key("machine", threads)
     kept = toolchain.find(name)
-    if kept:
-        said = kept[0]
-        return Machine(said["one"], said["all"], threads, caches(), said["ghz"])
-    measured = _calibrate(threads)
-    said = asdict(measured)
-    toolchain.keep(name, {"one": said["one"], "all": said["all"], "ghz": said["ghz"]}, None)
-    return measured
+    said = kept[0] if kept else _calibrate(threads)
+    if not kept:
+        toolchain.keep(name, said, None)
+    return Machine(said["one"], said["all"], threads, caches())
 
 
-def _calibrate(threads: int) -> Machine:
+def _calibrate(threads: int) -> dict[str, dict[str, float]]:
+    """Bytes per microsecond by level, with one thread and with all."""
     width = toolchain.vector_width()
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "copy.so"
@@ -91,7 +91,7 @@ def _calibrate(threads: int) -> Machine:
             call = _microseconds(lambda: copy(buffers, 1, used))  # noqa: B023
             copying = _microseconds(lambda: copy(buffers, count, used))  # noqa: B023
             bandwidths[level] = 2 * 4 * count / max(copying - call, copying / 10)  # whatever noise there is
-    return Machine(one, every, threads, caches())
+    return {"one": one, "all": every}
 
 
 def _microseconds(call: object) -> float:
@@ -114,7 +114,7 @@ def predict(kernel: Kernel, batch: int, threads: int, on: Machine) -> float:
         parts = _parts(nest, batch, threads)
         bandwidth = on.one if parts == 1 else on.all
         moved = nest_traffic(kernel, nest, batch, on.caches)
-        near = max(moved["L1"] / bandwidth["L1"], _cycles(kernel, nest, batch) / (1e3 * on.ghz) / parts)
+        near = max(moved["L1"] / bandwidth["L1"], _cycles(kernel, nest, batch) / _CYCLES_PER_US / parts)
         total += max(near, moved["L2"] / bandwidth["L2"], moved["memory"] / bandwidth[beyond])
         total += _FORK_JOIN_US if parts > 1 else 0.0
     return total
@@ -132,8 +132,7 @@ def _cycles(kernel: Kernel, nest: Loop, batch: int) -> float:
     for instr, around in instructions((nest,)):
         times = 1.0
         for loop in around:
-            extent = AVERAGE_BAG if loop.kind == "ragged" else max(loop.extent.at(batch), 0)
-            times *= -(-extent // loop.vec) if loop.vec > 1 else extent
+            times *= -(-extent_of(loop, batch) // loop.vec)
         near = instr.buffer is not None and kernel.index[instr.buffer].place != "memory"
         vector = next((loop for loop in around if loop.vec > 1), None)
         if vector and instr.address and instr.place().stride(vector.axis) > Size(0, 1):
@@ -143,4 +142,70 @@ def _cycles(kernel: Kernel, nest: Loop, batch: int) -> float:
         if instr.is_reduction and around[-1].vec > 1:
             own = max(own, 4.0 / width)  # one sum waits for the other
         total += times * own
+    return total
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """Bytes per microsecond of a copy in memory and in L2, multiprocessors, and what one and all of them cache."""
+
+    memory: float = 2.4e6
+    l2: float = 5.0e6
+    multiprocessors: int = 132
+    caches: Caches = field(default_factory=lambda: Caches(128 * 1024, 50 * 1024 * 1024))
+
+
+@lru_cache(1)
+def gpu() -> Gpu:
+    """The current GPU, from the cache or measured now; where there is none, about an H100."""
+    if not torch.cuda.is_available():
+        return Gpu()
+    said = torch.cuda.get_device_properties(torch.cuda.current_device())
+    name = toolchain.key("gpu", said.name)
+    kept = toolchain.find(name)
+    memory, l2 = kept[0]["speeds"] if kept else (_copied(1 << 26), _copied(said.L2_cache_size // 32))
+    if not kept:
+        toolchain.keep(name, {"speeds": [memory, l2]}, None)
+    return Gpu(memory, l2, said.multi_processor_count, Caches(128 * 1024, said.L2_cache_size))
+
+
+def _copied(count: int) -> float:
+    """Bytes per microsecond of copies of so many floats on the GPU."""
+    source, target = (torch.zeros(count, device="cuda") for _ in range(2))
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    target.copy_(source)
+    begin.record()
+    for _ in range(10):
+        target.copy_(source)
+    end.record()
+    torch.cuda.synchronize()
+    return 10 * 8 * count / (begin.elapsed_time(end) * 1e3)
+
+
+_LAUNCH_US, _FULL_WARPS, _LANES_PER_US = 3.0, 16, 128 * 1500  # of a multiprocessor
+
+
+def predict_on_gpu(kernel: Kernel, batch: int, on: Gpu) -> float:
+    """Microseconds of one call of a kernel in blocks."""
+    beyond = on.l2 if working_set(kernel, batch) <= on.caches.l2 else on.memory
+    total = 0.0
+    for nest in kernel.body:
+        programs = math.prod(-(-max(loop.extent.at(batch), 1) // loop.vec) for loop in grid_of(nest))
+        busy = min(1.0, programs * nest.warps / (on.multiprocessors * _FULL_WARPS))
+        waves = programs * nest.warps / (on.multiprocessors * 4 * _FULL_WARPS)
+        busy *= waves / math.ceil(waves) if waves > 1 else 1.0
+        lanes = sum(
+            _CYCLES.get(instr.op, 0.5) * programs * _steps(around, batch) for instr, around in instructions((nest,))
+        )
+        moved = nest_traffic(kernel, nest, batch, on.caches)["L2"]
+        total += _LAUNCH_US + max(moved / beyond, lanes / (_LANES_PER_US * on.multiprocessors)) / busy
+    return total
+
+
+def _steps(around: tuple[Loop, ...], batch: int) -> float:
+    """Lanes that a program has for an instruction, those that compute nothing included."""
+    chain = {loop.axis for loop in grid_of(around[0])}
+    total = 1.0
+    for loop in around:
+        total *= loop.vec if loop.axis in chain else -(-extent_of(loop, batch) // loop.vec) * loop.vec
     return total

@@ -1,7 +1,8 @@
 """What rewrites need to know of loops and addresses: renaming, ranges, and whether an element stays in an iteration."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import count
 
 from bench_engine.kernels.gir import ir
 from bench_engine.kernels.gir.ir import Address, Argument, Instr, Kernel, Loop, Size, Statement
@@ -79,6 +80,35 @@ def buffers(body: Iterable[Statement], wanted: str) -> dict[str, list[Instr]]:
         if getattr(instr, wanted):
             found.setdefault(str(instr.buffer), []).append(instr)
     return found
+
+
+def reductions_of(loop: Loop) -> list[Instr]:
+    """Those that a loop itself holds."""
+    return [s for s in loop.body if isinstance(s, Instr) and s.is_reduction]
+
+
+def fresh(kernel: Kernel) -> Iterator[str]:
+    """Names of values that the kernel does not have."""
+    return (f"%{n}" for n in count(max(int(name[1:]) for name in defined(kernel.body)) + 1))
+
+
+def grid_of(nest: Loop) -> list[Loop]:
+    """The par loops that a nest begins with."""
+    chain, body = [nest], nest.body
+    while len(body) == 1 and isinstance(body[0], Loop) and body[0].kind == "par":
+        chain.append(body[0])
+        body = body[0].body
+    return chain
+
+
+def shared_axes(arounds: list[tuple[Loop, ...]]) -> tuple[str, ...]:
+    """The par loops, outermost first, that are around all uses, given the loops around each."""
+    shared: list[str] = []
+    for level in zip(*arounds, strict=False):
+        if len({loop.axis for loop in level}) > 1 or level[0].kind != "par":
+            break
+        shared.append(level[0].axis)
+    return tuple(shared)
 
 
 class Ranges:

@@ -178,6 +178,7 @@ class _Lowering:
         self.integers: set[Argument] = set()
         self.names: dict[str, int] = {}
         self.symbols: set[Any] = set()
+        self.devices: set[torch.device] = set()
 
     def fresh(self) -> str:
         self.values += 1
@@ -211,8 +212,12 @@ class _Lowering:
 
     def buffer(self, name: str, value: torch.Tensor, role: ir.Role) -> View:
         """A new buffer for a fake tensor."""
-        if value.dtype not in _DTYPES or value.device.type != "cpu":
-            raise UnsupportedError(f"a tensor of type {value.dtype} on {value.device.type}".replace("torch.", ""))
+        if value.dtype not in _DTYPES:
+            raise UnsupportedError(f"a tensor of type {value.dtype}".replace("torch.", ""))
+        if role != "temp":
+            self.devices.add(value.device)
+        if len(self.devices) > 1:
+            raise UnsupportedError("tensors on two devices")
         shape, strides = tuple(map(size_of, value.shape)), tuple(map(size_of, value.stride()))
         buffer = Buffer(name, _DTYPES[value.dtype], shape, strides, role)
         self.buffers.append(buffer)

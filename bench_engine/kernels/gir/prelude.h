@@ -100,13 +100,17 @@ inline void transpose(const float* from, int64_t step, float* to) {
 inline vf keep(int64_t n, vf v, float other) { return lanes() < static_cast<int32_t>(n) ? v : splat(other); }
 
 // Integers. An index that is out of range is 0, and the kernel gives up when it is done.
-inline int64_t row(int64_t i, int64_t n, int* bad) {
+inline int64_t k_row(int64_t i, int64_t n, int* bad) {
   if (static_cast<uint64_t>(i) < static_cast<uint64_t>(n)) return i;
   __atomic_store_n(bad, 1, __ATOMIC_RELAXED);
   return 0;
 }
-inline int64_t wrap(int64_t i, int64_t n) { return i < 0 ? i + n : i; }
-inline int64_t remainder(int64_t i, int64_t n) {
+inline int64_t k_upto(int64_t i, int64_t n, int* bad) { return k_row(i, n + 1, bad); }
+inline int64_t k_wrap(int64_t i, int64_t n) { return i < 0 ? i + n : i; }
+inline int64_t k_idiv(int64_t i, int64_t n) { return i / n; }
+inline int64_t k_imin(int64_t i, int64_t n) { return i < n ? i : n; }
+inline float k_float(int64_t i) { return static_cast<float>(i); }
+inline int64_t k_irem(int64_t i, int64_t n) {
   const int64_t rest = i % n;
   return rest && (rest < 0) != (n < 0) ? rest + n : rest;
 }

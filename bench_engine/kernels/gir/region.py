@@ -4,10 +4,10 @@ The first call of each bucket of batch sizes decides: from the cache, or by meas
 """
 
 import ctypes
-import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,27 +15,18 @@ import torch
 from torch import Tensor
 
 from bench_engine.kernels.gir import toolchain
-from bench_engine.kernels.gir.codegen import function, unit
-from bench_engine.kernels.gir.cost import caches, machine
 from bench_engine.kernels.gir.ir import Buffer, GirError, Kernel
 from bench_engine.kernels.gir.text import parse, to_text
 from bench_engine.kernels.gir.traffic import traffic
-from bench_engine.kernels.gir.tuning import Candidate, candidates, measure
+from bench_engine.kernels.gir.tuning import BACKENDS, Candidate
 from bench_engine.kernels.native import extension
 from bench_engine.kernels.native.calling import nothing, quick
 from bench_engine.kernels.native.extension import CompileError, CompilerMissingError
 from bench_engine.kernels.native.watched import is_plain
 
 _MOST_LAYOUTS = 100  # that a region remembers
-_forked = False
-
-
-def _after_fork() -> None:
-    global _forked
-    _forked = True
-
-
-os.register_at_fork(after_in_child=_after_fork)  # OpenMP's threads do not survive a fork: a child uses one
+_TOLERANCE = 1e-4  # of an element, and of the largest one: sums in another order
+_DIFFERS = "its result differs from the original's"
 
 
 @dataclass
@@ -49,6 +40,7 @@ class Decision:
     batch: int = 1
     original_us: float = 0.0
     tried: list[dict[str, Any]] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)  # candidates whose result differs from the original's
     kernel: Kernel | None = None
     call: Callable[..., Any] | None = None
     told: tuple[int, Any] = (0, ())  # to the C++ of it: address of the function, layouts of what it writes
@@ -68,9 +60,10 @@ class Region:
     Raises UnsupportedError for a kernel whose text cannot say a size.
     """
 
-    def __init__(self, original: Callable[..., Any], kernel: Kernel) -> None:
+    def __init__(self, original: Callable[..., Any], kernel: Kernel, device: str = "cpu") -> None:
         self.original = getattr(original, "forward", original)  # without the hooks of modules
         self.kernel = kernel
+        self.backend = BACKENDS[device]
         self.several = _returns_tuple(original)
         self.text = to_text(kernel)
         self.decisions: dict[tuple[int, int], Decision] = {}
@@ -85,8 +78,8 @@ class Region:
         tensors = [arg for arg in args if isinstance(arg, Tensor)]
         if not self._fit(tensors):
             return self.original(*args)
-        batch = self._batch_of(tensors)
-        threads = 1 if _forked else torch.get_num_threads()
+        batch = self.batch_of(tensors)
+        threads = toolchain.threads(torch.get_num_threads())
         place = (bucket_of(batch), threads)
         if place not in self.decisions:
             self.decisions[place] = self._decide(batch, threads, args)
@@ -96,15 +89,15 @@ class Region:
 
     def _compiled(self) -> Any:
         """Calls in C++ what is decided, and returns NotImplemented where nothing is."""
-        module = extension.python_module_if_built()
+        module = extension.python_module_if_built() if self.backend.entered_in_cpp else None
         if module is None:
             return nothing
         place = None if self._batch is None else (*self._batch[:2], (self._batch[2].batch, self._batch[2].const))
         outputs = len(self.kernel.named("output"))
-        return module.Region(self.original, _told(self.kernel.named("input")), place, outputs, self.several)
+        return module.Region(self.original, _layouts(self.kernel.named("input")), place, outputs, self.several)
 
-    def _batch_of(self, tensors: Sequence[Tensor]) -> int:
-        """B for these arguments; 1 where nothing depends on it."""
+    def batch_of(self, tensors: Sequence[Tensor]) -> int:
+        """B for these tensors; 1 where nothing depends on it."""
         if self._batch is None:
             return 1
         number, dim, size = self._batch
@@ -113,6 +106,8 @@ class Region:
     def _fit(self, tensors: Sequence[Tensor]) -> bool:
         """Whether the inputs are as the kernel was made for, no size is 0, and no gradient is to be recorded."""
         plain = all(map(is_plain, tensors)) and not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
+        devices = {tensor.device for tensor in tensors}
+        plain = plain and len(devices) == 1 and next(iter(devices)).type == self.backend.device
         laid_out = tuple((tensor.shape, tensor.stride(), tensor.dtype) for tensor in tensors)
         if plain and laid_out not in self._fitting and self._all_fit(tensors):
             self._fitting = {laid_out, *(self._fitting if len(self._fitting) < _MOST_LAYOUTS else ())}
@@ -122,18 +117,19 @@ class Region:
         inputs = self.kernel.named("input")
         if len(inputs) != len(tensors) or any(len(b.shape) != t.dim() for b, t in zip(inputs, tensors, strict=True)):
             return False
-        batch = self._batch_of(tensors)
+        batch = self.batch_of(tensors)
         return batch >= 1 and all(_fits(buffer, tensor, batch) for buffer, tensor in zip(inputs, tensors, strict=True))
 
     def _decide(self, batch: int, threads: int, args: Sequence[Any]) -> Decision:
-        bucket = bucket_of(batch)
-        name = toolchain.key(self.text, bucket, threads, self.compiled is not nothing)  # a call in C++ costs less
+        bucket, backend = bucket_of(batch), self.backend
+        in_cpp = self.compiled is not nothing  # where a call costs less
         try:
+            name = toolchain.key(self.text, bucket, backend.language, backend.key(threads), in_cpp)
             kept = toolchain.find(name)
             if kept:
                 return self._replayed(*kept)
-            return self._inherited(batch) if _forked else self._tuned(name, batch, threads, args)
-        except (CompileError, CompilerMissingError, GirError, OSError, AttributeError, KeyError) as error:
+            return self._inherited(batch) if toolchain.forked else self._tuned(name, batch, threads, args)
+        except (CompileError, CompilerMissingError, GirError, OSError, AttributeError, KeyError, ImportError) as error:
             reason = str(error).splitlines()[0]
             return Decision(bucket, threads, None, reason, batch)
 
@@ -147,127 +143,160 @@ class Region:
     def _replayed(self, said: dict[str, Any], folder: Path) -> Decision:
         decision = Decision(
             said["bucket"], said["threads"], said["winner"], "kept from before", said["batch"], said["original_us"],
-            said["tried"],
+            said["tried"], said["wrong"],
         )  # fmt: skip
         if decision.winner is not None:
             decision.kernel = parse(said["kernel"])
-            (compiled,) = toolchain.load(folder / "kernels.so", [decision.kernel.name])
-            decision.told = _address(compiled), _told(_made(decision.kernel))
-            decision.call = self.caller(decision.kernel, compiled, decision.threads, [decision.bucket])
+            (function,) = self.backend.load([decision.kernel], folder)
+            decision.told = self._told(decision.kernel, function)
+            decision.call = self.caller(decision.kernel, function, decision.threads, [decision.bucket])
         return decision
 
     def _tuned(self, name: str, batch: int, threads: int, args: Sequence[Any]) -> Decision:
-        """Compiles the best candidates, measures them beside the original, and keeps what is found."""
-        width = toolchain.vector_width()
-        found = candidates(self.kernel, batch, threads, width, machine(threads))
+        """Compiles the best candidates, measures those that are right beside the original, and keeps what is found."""
+        found = self.backend.candidates(self.kernel, batch, threads)
         with toolchain.one_at_a_time(), tempfile.TemporaryDirectory() as folder:
             if kept := toolchain.find(name):  # another process has measured meanwhile
                 return self._replayed(*kept)
-            library = Path(folder) / "kernels.so"
-            toolchain.compile_unit(unit([c.kernel for c in found], width), library)
-            compiled = toolchain.load(library, [c.kernel.name for c in found])
+            functions = dict(zip(found, self.backend.build([c.kernel for c in found], Path(folder)), strict=True))
+            wanted = self.original(*args)
+            checked = {c: self.caller(c.kernel, f, threads, checked=True) for c, f in functions.items()}
+            right = [candidate for candidate in found if _agrees(checked[candidate], args, wanted)]
             buckets = [bucket_of(batch)]
-            callers = [self.caller(c.kernel, f, threads, buckets) for c, f in zip(found, compiled, strict=True)]
-            times = measure([*(lambda call=call: call(*args) for call in [*callers, self.original])])
-            best = min(range(len(found)), key=lambda n: times[n])
-            last = measure([lambda: callers[best](*args), lambda: self.original(*args)])  # the two alone
-            decision = self._decision(batch, threads, found, callers, times, last)
+            callers = [self.caller(c.kernel, functions[c], threads, buckets) for c in right]
+            decision = self._decision(batch, threads, right, callers, args)
+            decision.wrong = [candidate.name for candidate in found if candidate not in right]
             own = ("kernel", "call", "told", "reason")
             said = {key: value for key, value in decision.__dict__.items() if key not in own}
+            library = Path(folder) / "kernels.so"
             if decision.kernel is not None:
                 said["kernel"] = to_text(decision.kernel)
-                decision.told = _address(compiled[best]), _told(_made(decision.kernel))
-            toolchain.keep(name, said, library if decision.winner is not None else None)
+                winner = next(candidate for candidate in right if candidate.name == decision.winner)
+                decision.told = self._told(decision.kernel, functions[winner])
+            toolchain.keep(name, said, library if decision.winner is not None and library.exists() else None)
         return decision
 
     def _decision(
-        self,
-        batch: int,
-        threads: int,
-        found: list[Candidate],
-        callers: list[Callable[..., Any]],
-        times: list[float],
-        last: list[float],
+        self, batch: int, threads: int, found: list[Candidate], callers: list[Callable[..., Any]], args: Sequence[Any]
     ) -> Decision:
-        """From the times of all in the same turns, and those of the best and the original alone, which decide."""
-        own, original = last
+        """The times of all in the same turns are kept; those of the best and the original alone decide."""
+        decision = Decision(bucket_of(batch), threads, None, "no candidate's result is the original's", batch)
+        if not found:
+            return decision
+        times = self.backend.measure([*(lambda call=call: call(*args) for call in [*callers, self.original])])
         best = min(range(len(found)), key=lambda n: times[n])
-        tried = [
+        own, decision.original_us = self.backend.measure([lambda: callers[best](*args), lambda: self.original(*args)])
+        decision.tried = [
             {"candidate": c.name, "predicted_us": round(c.predicted_us, 2), "measured_us": round(t, 2)}
             for c, t in zip(found, times, strict=False)
         ]
-        decision = Decision(bucket_of(batch), threads, None, "the original is faster", batch, original, tried)
-        if own < original:
+        ran = times[best] < float("inf")
+        decision.reason = "the original is faster" if ran else f"no kernel ran: {self.backend.refused}"
+        if own < decision.original_us:
             decision.winner, decision.reason = found[best].name, "measured faster than the original"
             decision.kernel, decision.call = found[best].kernel, callers[best]
         return decision
 
     def caller(
-        self, kernel: Kernel, function: toolchain.Function, threads: int, buckets: Sequence[int] = ()
+        self,
+        kernel: Kernel,
+        function: toolchain.Function,
+        threads: int,
+        buckets: Sequence[int] = (),
+        checked: bool = False,
     ) -> Callable[..., Any]:
-        """What allocates the outputs and calls a compiled function on them: in C++ for batch sizes of these buckets."""
-        made, count = _made(kernel), len(kernel.named("output"))
+        """What allocates the outputs and calls a compiled function on them: in C++ for batch sizes of these buckets.
+
+        With `checked` it does so in Python, and elements that are never written are NaN: memory that was just freed may
+        hold the right values.
+        """
+        made, count = self._made(kernel, function), len(kernel.named("output"))
+        run = self.backend.bound(function, threads)
+        layouts = lru_cache(16)(lambda batch: [_layout(buffer, batch) for buffer in made])
 
         def call(*args: Any) -> Any:
             tensors = [arg for arg in args if isinstance(arg, Tensor)]
-            batch = self._batch_of(tensors)
-            own = []
-            for shape, strides, dtype in (_layout(buffer, batch) for buffer in made):
-                own.append(torch.empty_strided(shape, strides, dtype=dtype))
-            if function(toolchain.pointers(tensors + own), batch, 1 if _forked else threads):
+            batch, device = self.batch_of(tensors), tensors[0].device
+            own = [
+                torch.empty_strided(size, steps, dtype=dtype, device=device) for size, steps, dtype in layouts(batch)
+            ]
+            for tensor in own if checked else ():
+                tensor.fill_(float("nan") if tensor.is_floating_point() else -1)
+            if run(tensors + own, batch):
                 return self.original(*args)  # which raises torch's own error for the index
             return tuple(own[:count]) if self.several else own[0]
 
-        compiled = self._compiled()
+        compiled: Any = nothing if checked else self._compiled()
         if compiled is nothing:
             return call
         for bucket in buckets:
-            compiled.decide(bucket, threads, _address(function), _told(made))
+            compiled.decide(bucket, threads, *self._told(kernel, function))
         return quick(compiled, call)
+
+    def _made(self, kernel: Kernel, function: toolchain.Function) -> list[Buffer]:
+        """What a function writes: outputs, then temps in memory."""
+        return [*kernel.named("output"), *self.backend.scratch(kernel, function)]
+
+    def _told(self, kernel: Kernel, function: toolchain.Function) -> tuple[int, Any]:
+        """What C++ is told of a function, where calls are entered there."""
+        if not self.backend.entered_in_cpp:
+            return 0, ()
+        address = ctypes.cast(function, ctypes.c_void_p).value  # type: ignore[arg-type]
+        return address or 0, _layouts(self._made(kernel, function))
 
     def report(self) -> str:
         """Bytes before and after, candidates, winner and its source, for each bucket that has been decided."""
         return "\n".join(self._reported(decision) for decision in self.decisions.values())
 
     def _reported(self, decision: Decision) -> str:
-        before = traffic(self.kernel, decision.batch, caches())
+        caches = self.backend.caches()
+        before = traffic(self.kernel, decision.batch, caches)
+        on = f"{decision.threads} threads" if self.backend.device == "cpu" else self.backend.device
         lines = [
-            f"bucket {decision.bucket} (batch {decision.batch}), {decision.threads} threads: "
+            f"bucket {decision.bucket} (batch {decision.batch}), {on}, {self.backend.language}: "
             f"{decision.winner or 'original'}, {decision.reason}",
             "bytes before: " + _bytes(before),
         ]
         if decision.kernel is not None:
-            lines.append("bytes after:  " + _bytes(traffic(decision.kernel, decision.batch, caches())))
+            lines.append("bytes after:  " + _bytes(traffic(decision.kernel, decision.batch, caches)))
         if decision.tried:
             lines.append(f"original: {decision.original_us:.1f} µs")
         lines += [
             f"  {t['candidate']}: predicted {t['predicted_us']:.1f} µs, measured {t['measured_us']:.1f} µs"
             for t in decision.tried
         ]
+        lines += [f"  {name}: {_DIFFERS}" for name in decision.wrong]
         if decision.kernel is not None:
-            lines += ["", to_text(decision.kernel), function(decision.kernel)]
+            lines += ["", to_text(decision.kernel), self.backend.source(decision.kernel)]
         return "\n".join(lines)
+
+
+def _agrees(call: Callable[..., Any], args: Sequence[Any], wanted: Any) -> bool:
+    """Whether a candidate's result is the original's; where it raises, measuring says why."""
+    try:
+        found = call(*args)
+    except Exception:
+        return True
+    pairs = [(found, wanted)] if isinstance(wanted, Tensor) else zip(found, wanted, strict=True)
+    return all(_close(one, other) for one, other in pairs)
+
+
+def _close(found: Tensor, wanted: Tensor) -> bool:
+    finite = wanted[wanted.isfinite()]
+    scale = max(float(finite.abs().max()), 1.0) if finite.numel() else 1.0
+    return torch.allclose(found, wanted, rtol=_TOLERANCE, atol=_TOLERANCE * scale, equal_nan=True)
 
 
 def _bytes(moved: dict[str, int]) -> str:
     return ", ".join(f"{level} {count:,}" for level, count in moved.items())
 
 
-def _made(kernel: Kernel) -> list[Buffer]:
-    """What a kernel writes: outputs, then temps in memory."""
-    return [*kernel.named("output"), *(buffer for buffer in kernel.named("temp") if buffer.place == "memory")]
-
-
-def _told(buffers: Sequence[Buffer]) -> tuple[Any, ...]:
+def _layouts(buffers: Sequence[Buffer]) -> tuple[Any, ...]:
     """Layouts as csrc/python/region.h has them."""
     return tuple(
         (_TORCH[b.dtype], *(tuple((size.batch, size.const) for size in sizes) for sizes in (b.shape, b.strides)))
         for b in buffers
     )
-
-
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 _TORCH = {"f32": torch.float32, "i64": torch.int64, "i32": torch.int32}

@@ -17,6 +17,7 @@ from bench_engine.kernels.gir.forms import (
     mapped,
     renamed,
     replaced,
+    shared_axes,
     solve,
     to_axis,
     used,
@@ -354,7 +355,7 @@ def place_in_cache(kernel: Kernel) -> Iterator[Kernel]:
         uses = [(i, a) for i, a in ir.instructions(kernel.body) if i.buffer == buffer.name]
         if buffer.place != "memory" or not any(i.reads for i, _ in uses):
             continue
-        axes = _shared_axes([around for _, around in uses])
+        axes = shared_axes([around for _, around in uses])
         while axes and not all(local(ranges, uses[0][0].place(), i.place(), axes) for i, _ in uses):
             axes = axes[:-1]
         rests = [without(i.place(), axes) for i, _ in uses]
@@ -376,16 +377,6 @@ def place_in_cache(kernel: Kernel) -> Iterator[Kernel]:
             body = replaced(body, instr, (replace(instr, address=rest),))
         others = tuple(place if b is buffer else b for b in kernel.buffers)
         yield replace(kernel, buffers=others, body=tuple(s for s in body if isinstance(s, Loop)))
-
-
-def _shared_axes(arounds: list[tuple[Loop, ...]]) -> tuple[str, ...]:
-    """The par loops, outermost first, that are around all uses."""
-    shared: list[str] = []
-    for level in zip(*arounds, strict=False):
-        if len({loop.axis for loop in level}) > 1 or level[0].kind != "par":
-            break
-        shared.append(level[0].axis)
-    return tuple(shared)
 
 
 def numbered(kernel: Kernel) -> Kernel:

@@ -22,7 +22,7 @@ from bench_engine.kernels.gir.ir import Address, Argument, Buffer, Instr, Kernel
 
 _T = TypeVar("_T")
 
-_STRATEGY = {"vec": 1, "unroll": 1, "tile": 1, "grain": 0}  # and what is not printed
+_STRATEGY = {"vec": 1, "unroll": 1, "tile": 1, "grain": 0, "warps": 0}  # and what is not printed
 _HEAD = re.compile(r"kernel (\w+) \{")
 _BUFFER = re.compile(r"(\w+) (\w+): (\w+)\[([^]]*)\](?: strides \[([^]]*)\])?(?: in (\w+))?")
 _LOOP = re.compile(r"(\w+) (\w+) (?:< (\S+)|from (%\w+) to (%\w+))((?: \w+ \d+)*) \{")

@@ -34,6 +34,21 @@ COMPILE_LIMIT_S = 60.0
 
 Function = Callable[..., int]
 
+forked = False
+
+
+def _after_fork() -> None:
+    global forked
+    forked = True
+
+
+os.register_at_fork(after_in_child=_after_fork)  # OpenMP's threads do not survive a fork: a child uses one
+
+
+def threads(wanted: int) -> int:
+    """How many threads a kernel may use in this process."""
+    return 1 if forked else wanted
+
 
 def vector_width() -> int:
     """Floats in a vector of this CPU."""
@@ -65,7 +80,7 @@ def compiler_name() -> str | None:
 def generator() -> str:
     """Hash of what generates code: a change of it builds all entries anew."""
     digest = hashlib.sha256()
-    for path in [*sorted(PRELUDE.parent.glob("*.py")), PRELUDE]:
+    for path in sorted(p for p in PRELUDE.parent.iterdir() if p.suffix in (".py", ".h", ".tl")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

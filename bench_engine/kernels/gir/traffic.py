@@ -102,7 +102,8 @@ def accesses_of(kernel: Kernel, nest: Loop, batch: int) -> Iterator[Access]:
             yield _access(kernel, instr, around, batch, depends)
 
 
-def _extent(loop: Loop, batch: int) -> int:
+def extent_of(loop: Loop, batch: int) -> int:
+    """How many iterations a loop has, about."""
     return AVERAGE_BAG if loop.kind == "ragged" else max(loop.extent.at(batch), 0)
 
 
@@ -118,7 +119,7 @@ def _access(
     relevant = [loop for loop in around if loop.axis in own | by_value]
     times = 1
     for loop in around[: around.index(relevant[-1]) + 1] if relevant else ():
-        times *= _extent(loop, batch)
+        times *= extent_of(loop, batch)
     touched = _touched(relevant, instr, by_value, size, batch)
     inner = [loop for loop in relevant if loop is not around[0]]
     inside = _touched(inner, instr, by_value, size, batch)
@@ -127,8 +128,8 @@ def _access(
     if not by_value:
         touched, inside = int(min(touched, held)), int(min(inside, held))
     elif row > LINE:  # a gather within the row of its iteration
-        touched, inside = min(touched, row * _extent(around[0], batch)), min(inside, row)
-    key = tuple(sorted((address.stride(loop.axis), _extent(loop, batch)) for loop in relevant))
+        touched, inside = min(touched, row * extent_of(around[0], batch)), min(inside, row)
+    key = tuple(sorted((address.stride(loop.axis), extent_of(loop, batch)) for loop in relevant))
     what = (buffer.name, address.offset, key, address.values())
     return Access(instr, times, touched, inside, what, around[0] in relevant)
 
@@ -139,7 +140,7 @@ def _touched(loops: list[Loop], instr: Instr, by_value: set[str], size: int, bat
     run, count = size, 1
     for loop in sorted(loops, key=lambda loop: address.stride(loop.axis).at(batch) or math.inf):
         stride = address.stride(loop.axis).at(batch) * size
-        extent = _extent(loop, batch)
+        extent = extent_of(loop, batch)
         if loop.axis not in by_value and count == 1 and stride <= max(run, size):
             run = max(run, stride * (extent - 1) + run)
         else:

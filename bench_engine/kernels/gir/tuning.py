@@ -1,19 +1,36 @@
-"""The candidates for a kernel: variants of its GIR and strategies, ranked by the cost model; the best are measured."""
+"""The two back ends: what they try for a kernel, how they build it, call it and measure it.
 
+Candidates are variants of a kernel's GIR and strategies, ranked by the cost model; the best are measured.
+"""
+
+import linecache
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
+from pathlib import Path
+from typing import Any
 
-from bench_engine.kernels.gir.cost import Machine, predict
-from bench_engine.kernels.gir.ir import Kernel, instructions
+import torch
+from torch import Tensor
+
+from bench_engine.kernels.gir import codegen, toolchain, triton_codegen
+from bench_engine.kernels.gir.cost import Machine, caches, gpu, machine, predict, predict_on_gpu
+from bench_engine.kernels.gir.ir import Buffer, Kernel, UnsupportedError, instructions
 from bench_engine.kernels.gir.rewrites import online, optimize, recompute
-from bench_engine.kernels.gir.strategy import Strategy, schedule, tiles
+from bench_engine.kernels.gir.strategy import Blocks, Strategy, blocked, schedule, tiles
+from bench_engine.kernels.gir.traffic import Caches
+from bench_engine.kernels.native.extension import CompilerMissingError
 
 MEASURED = 8  # candidates
 _BUDGET_S, _MOST_ROUNDS = 0.25, 60
+_CYCLES_PER_S = 2e9  # at least those of a GPU
 _STREAMED = 4  # times the L2 cache that outputs must hold
+# Elements and warps of a block, so that a thread has 4 to 32 elements.
+_BLOCKS = ((256, 1), (256, 2), (512, 1), (512, 2), (512, 4), (1024, 2), (1024, 4), (1024, 8), (2048, 2), (2048, 4),
+           (2048, 8), (4096, 4), (4096, 8), (4096, 16), (8192, 8), (8192, 16))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -25,34 +42,150 @@ class Candidate:
     predicted_us: float
 
 
-def candidates(kernel: Kernel, batch: int, threads: int, width: int, on: Machine) -> list[Candidate]:
-    """The most promising candidates, best first."""
-    found: dict[Kernel, Candidate] = {}
-    for variant, body in _variants(kernel):
-        for strategy in _strategies(body, batch, threads, width, on):
-            scheduled = schedule(body, strategy)
-            if any(i.op == "sumexp" and around[-1].vec == 1 for i, around in instructions(scheduled.body)):
-                continue  # which lives on vectors
-            said = f"{variant} unroll {strategy.unroll}" + (" stream" if strategy.stream else "")
-            said += (f" tile {strategy.tile}" if strategy.tile > 1 else "") + f" grain {strategy.grain}"
-            found.setdefault(scheduled, Candidate(said, scheduled, predict(scheduled, batch, threads, on)))
-    ranked = sorted(found.values(), key=lambda candidate: candidate.predicted_us)
-    # Of each variant, on threads and on one: what a fork costs depends on who else is on the machine.
+class Cpp:
+    """Kernels of C++ for tensors on the CPU."""
+
+    device, language, refused, entered_in_cpp = "cpu", "C++", "", True
+    source = staticmethod(codegen.function)
+
+    def key(self, threads: int) -> str:
+        """What kept decisions depend on, beside what all do."""
+        return str(threads)
+
+    def caches(self) -> Caches:
+        """Those of a core."""
+        return caches()
+
+    def candidates(self, kernel: Kernel, batch: int, threads: int) -> list[Candidate]:
+        """The most promising, best first. Raises CompileError and CompilerMissingError."""
+        on, found = machine(threads), dict[Kernel, Candidate]()
+        for variant, body in _variants(kernel).items():
+            for strategy in _strategies(body, batch, threads, toolchain.vector_width(), on):
+                scheduled = schedule(body, strategy)
+                if any(i.op == "sumexp" and around[-1].vec == 1 for i, around in instructions(scheduled.body)):
+                    continue  # which lives on vectors
+                said = f"{variant} unroll {strategy.unroll}" + (" stream" if strategy.stream else "")
+                said += (f" tile {strategy.tile}" if strategy.tile > 1 else "") + f" grain {strategy.grain}"
+                found.setdefault(scheduled, Candidate(said, scheduled, predict(scheduled, batch, threads, on)))
+        return _best(kernel, found.values())
+
+    def build(self, kernels: Sequence[Kernel], folder: Path) -> list[Callable[..., Any]]:
+        """The functions of kernels, and kernels.so in the folder. Raises CompileError and CompilerMissingError."""
+        toolchain.compile_unit(codegen.unit(kernels, toolchain.vector_width()), folder / "kernels.so")
+        return self.load(kernels, folder)
+
+    def load(self, kernels: Sequence[Kernel], folder: Path) -> list[Callable[..., Any]]:
+        """The functions of kernels that were built in a folder. Raises OSError and AttributeError."""
+        return toolchain.load(folder / "kernels.so", [kernel.name for kernel in kernels])
+
+    def scratch(self, kernel: Kernel, function: Callable[..., Any]) -> list[Buffer]:
+        """The temps that a function takes after the outputs."""
+        return [buffer for buffer in kernel.named("temp") if buffer.place == "memory"]
+
+    def bound(self, function: Callable[..., Any], threads: int) -> Callable[[list[Tensor], int], object]:
+        """What calls a function with tensors and a batch size; true where an index was out of range."""
+        return lambda tensors, batch: function(toolchain.pointers(tensors), batch, toolchain.threads(threads))
+
+    def measure(self, calls: Sequence[Callable[[], object]]) -> list[float]:
+        """Microseconds of each call."""
+        return measure(calls)
+
+
+class Triton(Cpp):
+    """Kernels of Triton for tensors on a GPU."""
+
+    device, language, entered_in_cpp = "cuda", "Triton", False
+    source = staticmethod(triton_codegen.function)
+
+    def key(self, threads: int) -> str:
+        """The GPU and the version of Triton. Raises CompilerMissingError."""
+        try:
+            import triton
+        except ImportError:
+            raise CompilerMissingError("triton is not installed: kernels for a GPU need it.") from None
+        return f"{torch.cuda.get_device_name() if torch.cuda.is_available() else 'interpreter'} {triton.__version__}"
+
+    def caches(self) -> Caches:
+        """Those of a multiprocessor and of the GPU."""
+        return gpu().caches
+
+    def candidates(self, kernel: Kernel, batch: int, threads: int) -> list[Candidate]:
+        """The most promising, best first."""
+        found: dict[Kernel, Candidate] = {}
+        for (variant, body), whole, (elements, warps) in product(_variants(kernel).items(), (True, False), _BLOCKS):
+            try:
+                scheduled = blocked(body, Blocks(elements, warps, whole), batch)
+            except UnsupportedError:
+                continue
+            said = f"{variant}{'' if whole else '_in_steps'} block {elements} warps {warps}"
+            predicted = predict_on_gpu(scheduled, batch, gpu())
+            found.setdefault(scheduled, Candidate(said, scheduled, predicted))
+        return _best(kernel, found.values())
+
+    def build(self, kernels: Sequence[Kernel], folder: Path) -> list[Callable[..., Any]]:
+        """The functions of kernels; Triton compiles each with its first call."""
+        return self.load(kernels, folder)
+
+    def load(self, kernels: Sequence[Kernel], folder: Path) -> list[Callable[..., Any]]:
+        """The same: nothing of them lies in the folder."""
+        source = triton_codegen.unit(kernels)
+        name = f"<gir {kernels[0].name} {hash(source):x}>"
+        linecache.cache[name] = len(source), None, source.splitlines(True), name  # where Triton reads it
+        module: dict[str, Any] = {"__name__": name}
+        exec(compile(source, name, "exec"), module)
+        return [module[kernel.name] for kernel in kernels]
+
+    def scratch(self, kernel: Kernel, function: Callable[..., Any]) -> list[Buffer]:
+        """The temps that did not stay in registers."""
+        return [kernel.index[name] for name in function.scratch]  # type: ignore[attr-defined]
+
+    def bound(self, function: Callable[..., Any], threads: int) -> Callable[[list[Tensor], int], object]:
+        """What calls a function on the GPU of its tensors."""
+
+        def call(tensors: list[Tensor], batch: int) -> object:
+            if tensors[0].is_cuda and tensors[0].get_device() != torch.cuda.current_device():
+                with torch.cuda.device(tensors[0].device):
+                    return function(*tensors, batch)
+            return function(*tensors, batch)
+
+        return call
+
+    def measure(self, calls: Sequence[Callable[[], object]]) -> list[float]:
+        """Of the GPU, calls in a row; infinite for a call that fails, as one that takes more than a GPU has does."""
+        on_gpu, works = torch.cuda.is_available(), []
+        for call in calls:
+            try:
+                call()
+                if on_gpu:
+                    torch.cuda.synchronize()
+                works.append(call)
+            except Exception as error:  # of Triton's many kinds
+                self.refused = f"{type(error).__name__}: {str(error)[:300]}"
+        times = iter(measure_on_gpu(works) if on_gpu else measure(works))
+        return [next(times) if call in works else float("inf") for call in calls]
+
+
+BACKENDS = {backend.device: backend for backend in (Cpp(), Triton())}
+
+
+def _best(kernel: Kernel, found: Iterable[Candidate]) -> list[Candidate]:
+    """Those to measure, the best of each variant among them, on threads and on one.
+
+    What a fork costs depends on who else is on the machine.
+    """
+    ranked = sorted(found, key=lambda candidate: candidate.predicted_us)
     firsts = {(c.name.split()[0], c.name.endswith("grain 0")): c for c in reversed(ranked)}.values()
     best = sorted(ranked, key=lambda c: (not any(c is first for first in firsts), c.predicted_us))[:MEASURED]
     best.sort(key=lambda candidate: candidate.predicted_us)
-    return [replace(c, kernel=replace(c.kernel, name=f"{kernel.name}_{n}")) for n, c in enumerate(best)]
+    return [replace(c, kernel=replace(c.kernel, name=f"{kernel.name}_{c.name}".replace(" ", "_"))) for c in best]
 
 
-def _variants(kernel: Kernel) -> Iterator[tuple[str, Kernel]]:
+@lru_cache(16)
+def _variants(kernel: Kernel) -> dict[str, Kernel]:
     stored = optimize(kernel)
-    yield "stored", stored
-    computed = optimize(stored, (recompute,))
-    if computed != stored:
-        yield "recomputed", optimize(computed)
-        one_pass = optimize(optimize(computed, (online,)))
-        if one_pass != optimize(computed):
-            yield "online", one_pass
+    computed = optimize(optimize(stored, (recompute,)))
+    one_pass = optimize(optimize(computed, (online,)))
+    return {name: k for k, name in {one_pass: "online", computed: "recomputed", stored: "stored"}.items()}
 
 
 def _strategies(kernel: Kernel, batch: int, threads: int, width: int, on: Machine) -> Iterator[Strategy]:
@@ -65,15 +198,44 @@ def _strategies(kernel: Kernel, batch: int, threads: int, width: int, on: Machin
         yield Strategy(width, unroll, stream, tile, grain)
 
 
-def measure(calls: Sequence[Callable[[], object]], budget_s: float = _BUDGET_S) -> list[float]:
+def measure(calls: Sequence[Callable[[], object]], budget_s: float | None = None) -> list[float]:
     """Lower quartile of the microseconds of each call; they take turns, so that what disturbs one disturbs all."""
     for call in calls:
         call()
     samples: list[list[float]] = [[] for _ in calls]
-    until = time.perf_counter() + budget_s
+    until = time.perf_counter() + (budget_s or _BUDGET_S)
     while len(samples[0]) < 5 or (time.perf_counter() < until and len(samples[0]) < _MOST_ROUNDS):
         for own, call in zip(samples, calls, strict=True):
             begin = time.perf_counter_ns()
             call()
             own.append((time.perf_counter_ns() - begin) / 1e3)
     return [statistics.quantiles(own, n=4)[0] for own in samples]
+
+
+def measure_on_gpu(calls: Sequence[Callable[[], object]], row: int = 10) -> list[float]:
+    """Lower quartile of the microseconds that the GPU takes for a call; they take turns.
+
+    Events are around `row` calls that wait in the GPU's queue behind one that sleeps for as long as queueing takes, so
+    that the time of the host does not count.
+    """
+    queueing = [_queued(call, row) for call in calls]
+    samples: list[list[float]] = [[] for _ in calls]
+    until = time.perf_counter() + _BUDGET_S
+    while len(samples[0]) < 5 or (time.perf_counter() < until and len(samples[0]) < _MOST_ROUNDS):
+        for own, call, host_s in zip(samples, calls, queueing, strict=True):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda._sleep(int((1.5 * host_s + 5e-5) * _CYCLES_PER_S))
+            begin.record()
+            _queued(call, row)
+            end.record()
+            torch.cuda.synchronize()
+            own.append(begin.elapsed_time(end) * 1e3 / row)
+    return [statistics.quantiles(own, n=4)[0] for own in samples]
+
+
+def _queued(call: Callable[[], object], row: int) -> float:
+    """Seconds of the host for so many calls."""
+    begin = time.perf_counter()
+    for _ in range(row):
+        call()
+    return time.perf_counter() - begin

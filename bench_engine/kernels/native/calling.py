@@ -68,20 +68,21 @@ class _State:
 
     def add(self, kind: Any, graph: Graph) -> None:
         self.graphs[kind] = graph
-        if self.enter is not nothing:
-            layouts = tuple((dtype, tuple(-1 if s is None else s for s in shape), s) for shape, s, dtype in kind[2:])
-            region = next(iter(graph.regions.values())).compiled if graph.places is not None else None
-            self.enter.add(kind[0], layouts, tuple(graph.constants), graph.call, region, graph.places or ())
+        if self.enter is not nothing and all(device.type == "cpu" for device in kind[2]):
+            layouts = tuple((dtype, tuple(-1 if s is None else s for s in shape), s) for shape, s, dtype in kind[3:])
+            whole = next(iter(graph.regions.values())).compiled if graph.places is not None else nothing
+            region, places = (None, ()) if whole is nothing else (whole, graph.places)
+            self.enter.add(kind[0], layouts, tuple(graph.constants), graph.call, region, places)
 
 
 class Compiled:
     """A function or module that enters its regions without torch's own machinery.
 
-    Inputs are those of `fn`, tensors on the CPU. The batch size, which is the first dimension of the first input and of
-    all inputs where that has the same size, may vary from call to call; a new type, rank or other size is captured once
-    more, and so is `fn` where something has changed that it reads (native/watched.py). Where a gradient would be
-    recorded, somebody looks at the ops of this thread, something is no tensor, or cannot be captured, `fn` itself is
-    called.
+    Inputs are those of `fn`, tensors on the CPU or on one GPU. The batch size, which is the first dimension of the
+    first input and of all inputs where that has the same size, may vary from call to call; a new type, rank or other
+    size is captured once more, and so is `fn` where something has changed that it reads (native/watched.py). Where a
+    gradient would be recorded, somebody looks at the ops of this thread, something is no tensor, or cannot be captured,
+    `fn` itself is called.
     """
 
     def __init__(
@@ -159,7 +160,7 @@ def _kind(args: Sequence[Any], varies: bool) -> Any:
     shapes = [tuple(arg.shape) for arg in args]
     kept = [(None, *shape[1:]) if batch > 1 and shape[:1] == (batch,) else shape for shape in shapes]
     said = [(shape, arg.stride(), arg.dtype) for shape, arg in zip(kept, args, strict=True)]
-    return (batch > 1, torch.get_default_dtype(), *said)
+    return (batch > 1, torch.get_default_dtype(), tuple(arg.device for arg in args), *said)
 
 
 def _layout(tensor: Tensor) -> Any:

@@ -25,6 +25,7 @@ def disturbed() -> bool:
     """Whether the ops of this thread are seen by somebody else (modes, functorch, tracing), or changed by autocast."""
     return (
         torch.is_autocast_enabled("cpu")
+        or torch.is_autocast_enabled("cuda")
         or torch._C._len_torch_dispatch_stack() > 0
         or torch._C._len_torch_function_stack() > 0
         or torch._C._functorch.peek_interpreter_stack() is not None
@@ -94,6 +95,6 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def is_plain(tensor: Any) -> bool:
-    """Whether this is a dense tensor of the CPU whose memory is all that it is, and no subclass."""
-    kind = type(tensor) in (Tensor, nn.Parameter) and tensor.is_cpu and tensor.layout is torch.strided
-    return kind and not (tensor.is_neg() or tensor.is_conj())
+    """Whether this is a dense tensor of the CPU or a GPU whose memory is all that it is, and no subclass."""
+    kind = type(tensor) in (Tensor, nn.Parameter) and (tensor.is_cpu or tensor.is_cuda)
+    return kind and tensor.layout is torch.strided and not (tensor.is_neg() or tensor.is_conj())

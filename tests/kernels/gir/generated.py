@@ -15,8 +15,9 @@ from bench_engine.kernels.gir.compiling import traced
 from bench_engine.kernels.gir.ir import Kernel, UnsupportedError, loops
 from bench_engine.kernels.gir.region import Region
 from bench_engine.kernels.gir.rewrites import optimize
-from bench_engine.kernels.gir.strategy import Strategy, schedule
+from bench_engine.kernels.gir.strategy import Blocks, Strategy, blocked, schedule
 from bench_engine.kernels.gir.text import parse, to_text
+from bench_engine.kernels.gir.tuning import BACKENDS
 
 WIDTH = toolchain.vector_width()
 
@@ -72,6 +73,21 @@ def build(cases: Sequence[Case], threads: int = 1) -> None:
             functions = toolchain.load(library, [kernel.name for kernel in kernels])
             for c, function in zip(part, functions, strict=True):
                 c.call = c.region.caller(c.kernel, function, threads, range(8))
+
+
+def in_blocks(
+    fn: Callable, inputs: Sequence[Tensor], blocks: Blocks, change: Callable[[Kernel], Kernel] = optimize
+) -> Case:
+    """A function as kernels of Triton, ready to be called: on a GPU, or in Triton's interpreter.
+
+    What they do not write is NaN.
+    """
+    module, kernel = naive(fn, inputs)
+    region = Region(module, kernel, "cuda")
+    scheduled = blocked(change(kernel), blocks, region.batch_of(inputs))
+    assert parse(to_text(scheduled)) == scheduled
+    (function,) = BACKENDS["cuda"].load([scheduled], Path())
+    return Case(fn, inputs, region, scheduled, region.caller(scheduled, function, 1, checked=True))
 
 
 def _loops(kernel: Kernel) -> list:

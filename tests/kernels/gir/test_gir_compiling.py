@@ -49,7 +49,7 @@ def always(monkeypatch: pytest.MonkeyPatch, kernel: bool) -> None:
     """Measuring that lets the kernels win, or the original."""
     real = tuning.measure
     monkeypatch.setattr(
-        "bench_engine.kernels.gir.region.measure",
+        "bench_engine.kernels.gir.tuning.measure",
         lambda calls: [t if kernel else 1e9 for t in real(calls, 0.01)[:-1]] + [1e8],
     )
 
@@ -161,6 +161,19 @@ def test_the_original_stays_where_it_is_faster(monkeypatch: pytest.MonkeyPatch, 
     assert not (entry / "kernels.so").exists()
     again = region_of(gir.compile(softmax, [torch.randn(64, 33)]))
     assert [d.reason for d in again.decisions.values()] == ["kept from before"]
+
+
+def test_a_candidate_that_writes_nothing_is_never_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    always(monkeypatch, kernel=True)
+    real = tuning.Cpp.build
+    monkeypatch.setattr(tuning.Cpp, "build", lambda *given: [lambda *_: 0, *real(*given)[1:]])
+    x = torch.randn(64, 33)
+    softmax(x)  # whose memory is free now, and holds what is wanted
+    compiled = gir.compile(softmax, [x])
+    (decision,) = compiled.decisions()
+    assert len(decision.wrong) == 1
+    assert decision.winner not in decision.wrong
+    assert torch.allclose(compiled(x), softmax(x), atol=1e-6)
 
 
 def test_a_second_time_nothing_is_tuned_and_nothing_compiled(monkeypatch: pytest.MonkeyPatch) -> None:

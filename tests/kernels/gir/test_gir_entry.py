@@ -28,7 +28,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(toolchain, "key", lambda *parts: real(*(part for part in parts if not isinstance(part, bool))))
     monkeypatch.setattr(tuning, "MEASURED", 1)
     monkeypatch.setattr(
-        "bench_engine.kernels.gir.region.measure", lambda calls: [call() is None for call in calls[:-1]] + [1e9]
+        "bench_engine.kernels.gir.tuning.measure", lambda calls: [call() is None for call in calls[:-1]] + [1e9]
     )
     if extension.python_module() is None:
         pytest.skip("csrc/python is not built: the headers of Python are missing")
