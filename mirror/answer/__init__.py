@@ -1,1 +1,2 @@
-"""Question in, Answer out: the whole flow. From outside: answer, answering, as_text, policy, subject."""
+"""Question in, Answer out: the whole flow. From outside: answer, answering, as_text, notebook, policy,
+subject."""
