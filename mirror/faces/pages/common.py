@@ -329,11 +329,19 @@ def _picture(title: str, height: float | None, kind: str) -> dict[str, Any]:
 
 def origin_of_results(box: Sandbox) -> str:
     """Where results are from, in one line: the machines, and when the newest was measured."""
-    profile = box.schema()
+    try:
+        return _origin(box.url, box.version(), box)
+    except (StoreError, QueryStopped):  # the status line, drawn before, ends the page where they cannot be read
+        return HOME
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _origin(url: str, version: str, _box: Sandbox) -> str:
+    profile = _box.schema()
     named = [str(m) for m in profile.values("machine")]
     machines = join(named) if 0 < len(named) <= _MOST_MACHINES else counted(profile.machines, "machine")
     until = f"results up to {profile.updated[:16].replace('T', ' ')} UTC" if profile.updated else "no results"
-    return f"Mirror · {machines} · {until}"
+    return f"{HOME} · {machines} · {until}"
 
 
 def is_dark() -> bool:
