@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,14 @@ if not Path("/dev/nvidiactl").exists():
 
 # No test may learn from choices for the person who runs it; those that are about learning say where.
 os.environ["MIRROR_LEARNT"] = "0"
+
+
+@pytest.fixture(autouse=True)
+def main_module() -> Iterator[None]:
+    """Pages that are tried out become the main module, which a process that is spawned later would run."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
 
 
 @dataclass(frozen=True)

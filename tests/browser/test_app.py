@@ -134,7 +134,10 @@ def test_an_answer_is_exported_as_a_file_of_each_kind_and_a_picture_says_where_i
     page.get_by_text("SVG", exact=True).click()
     settled(page)
     page.keyboard.press("Escape")
-    expect(page.locator(".js-plotly-plot")).to_have_count(1)  # the one with the other button took its place
+    # The chart with the other button takes the place of the one before.
+    page.wait_for_function(
+        "[...document.querySelectorAll('.js-plotly-plot')].map(e => e._context?.toImageButtonOptions.format) == 'svg'"
+    )
     page.locator(".js-plotly-plot").hover()
     with page.expect_download() as download:
         page.locator(".modebar-btn").first.click()

@@ -102,8 +102,9 @@ def line_sentence(path: Path, message: str) -> str:
     if "No magic bytes" in message or "too small to be a Parquet file" in message:
         return f"{path.name} is no whole Parquet file: it may have been cut off on its way; copy or save it anew."
     if json_line := re.search(r"Malformed JSON in file .* in line (\d+)", message):
-        number = int(json_line[1])
-        return f"Line {number:,} of {path.name} is no whole JSON object: mend the line, or copy the file anew."
+        number = int(json_line[1])  # DuckDB's, which is mostly that of the line behind
+        lines = f"Line {number - 1:,} or {number:,}" if number > 1 else "Line 1"
+        return f"{lines} of {path.name} is no whole JSON object: mend the line, or copy the file anew."
     if not line:
         return f"{path.name} cannot be read: {sentence(message).replace(str(path), path.name)}"
     where = f"Line {int(line[1]):,} of {path.name}"

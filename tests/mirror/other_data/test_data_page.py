@@ -70,7 +70,8 @@ def test_a_question_shows_reading_chart_sql_and_table(sqlite_shop: sales_data.Sh
     assert "SUM(orders.amount)" in app.text_area(key="data_sql").value
     assert len(app.get("plotly_chart")) == 1
     assert len(app.dataframe[-1].value) == 6
-    assert [b.label for b in app.get("download_button")] == ["CSV"]
+    exports = ["CSV", "Parquet", "HTML page", "Notebook", "Markdown"]
+    assert [b.label for b in app.get("download_button")] == [*exports, "CSV"]
 
 
 def test_edited_sql_follows_its_own_result_and_can_be_taken_back(sqlite_shop: sales_data.Shop) -> None:

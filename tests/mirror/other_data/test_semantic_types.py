@@ -538,7 +538,7 @@ def test_json_lines(folder: Path) -> None:
     ):
         with pytest.raises(SourceError, match=said):
             loaded(folder, content, "other.jsonl")
-    with pytest.raises(SourceError, match=r"broken\.jsonl cannot be read"):
+    with pytest.raises(SourceError, match=r"Line 1 or 2 of broken\.jsonl is no whole JSON object"):
         loaded(folder, '{"id": 1\nnonsense\n', "broken.jsonl")
 
 
