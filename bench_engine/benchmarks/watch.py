@@ -246,6 +246,7 @@ class Watch:
 
     def _known(self, slot: int, kept: _Kept, when: str) -> None:
         """The request that was checked last, which was timed since."""
+        self._check_request(slot, when)
         output = self._timed(slot, self._seen_ns)
         with torch.no_grad():
             parts = self._parts(output, len(self._requests[slot][0]), when)

@@ -81,6 +81,7 @@ def test_the_source_of_the_page_data_is_in_the_address(page: Page, app: App, tmp
     page.get_by_role("button", name="Open").click()
     expect(page.get_by_text(re.compile("^Found: 1 table"))).to_be_visible()
     expect(page).to_have_url(re.compile("source=.*sales.csv"))
+    settled(page)
     page.get_by_label("Your question").fill("average amount")
     page.reload()
     expect(page.get_by_text(re.compile("^Found: 1 table"))).to_be_visible()
