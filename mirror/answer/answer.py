@@ -43,7 +43,7 @@ class Answer:
         note: what the person must know besides (the language model did not answer ...).
         sent: what a language model was sent for it, word for word; empty when none was asked.
         tokens: what that took.
-        agreement: whether the grammar reads the question as the language model did; None where it was not compared.
+        agreement: whether the built-in reader reads it as the language model did; None where it was not compared.
         teaches: whether a choice of what it offers is learnt: not where the question changes the one before.
         learnt: what was learnt before and bears on it, or was learnt by it.
     """

@@ -32,7 +32,7 @@ def ask(
             database, CSV or Parquet), which is then asked (mirror.language.reading); by default the setting
             MIRROR_DB.
         use_model: whether a language model, where one is configured, may read the question.
-        now: the present that the grammar tells "yesterday" from, naive UTC; by default the clock's.
+        now: the present that the built-in reader tells "yesterday" from, naive UTC; by default the clock's.
         after: the answer before, which a follow-up such as "and for 0.05?" changes; None for a first question.
         learnt: whether what was learnt from choices before is used, and a choice of what `after` offers is learnt.
     """

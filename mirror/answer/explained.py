@@ -72,18 +72,16 @@ def _reading(number: int, reading: Candidate, database: Database) -> Iterator[st
         yield f"       by the network: probability {exp(reading.second.score):.2f}"
 
 
-def results_readings_in_words(found: Sequence[ResultsCandidate], cause: Exception | None) -> str:
-    """The readings of a question over the results, each with its chance and who reads so."""
-    grammar = f"The grammar does not read it: {str(cause).splitlines()[0]}" if cause else ""
-    parts = [grammar] if grammar else []
+def results_readings_in_words(found: Sequence[ResultsCandidate]) -> str:
+    """The readings of a question over the results, each with its chance and the probability that the network gives."""
+    if not found:
+        return "It has no reading."
     lines = []
     for i, reading in enumerate(found, 1):
-        by = ["the grammar"] if reading.by_grammar else []
-        by += [f"the network, probability {exp(reading.second.score):.2f}"] if reading.second else []
-        left = f", leaves out {', '.join(reading.second.unread)}" if reading.second and reading.second.unread else ""
-        lines.append(f"  {i}  chance {reading.chance:.2f}, by {' and '.join(by)}{left}: {question_of(reading.asked)}")
-    if lines:
-        parts.append("Readings:\n" + "\n".join(lines))
+        left = f", leaves out {', '.join(reading.read.unread)}" if reading.read.unread else ""
+        told = f"chance {reading.chance:.2f}, probability {exp(reading.read.score):.2f}{left}"
+        lines.append(f"  {i}  {told}: {question_of(reading.asked)}")
+    parts = ["Readings:\n" + "\n".join(lines)]
     if len(found) > 1:
         gains = trained(RESULTS_RANKER).gains(found[1].features, found[0].features)
         parts.append(_behind(found[0].chance - found[1].chance, gains))

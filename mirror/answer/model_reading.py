@@ -35,9 +35,9 @@ _COMPARED_S = 3.0  # how long an embedded reading may run that is only compared
 _NEAREST = 4  # saved questions that the model is shown
 _MOST_CHOICES = 4
 _MAX_CHOICE = 200  # characters
-_AGREED = "The language model and the grammar come to the same rows."
-_UNCONFIRMED = "The grammar does not understand this question, so nothing confirms the model's reading."
-_INSTEAD = "The built-in grammar read the question instead."
+_AGREED = "The language model and the built-in reader come to the same rows."
+_UNCONFIRMED = "The built-in reader does not understand this question, so nothing confirms the model's reading."
+_INSTEAD = "The built-in reader read the question instead."
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class _Comparison:
         if self._sure:
             return self._both(chosen, same if whole else None)
         if self.first.status == "ambiguous":
-            agreement = Agreement(None, f"The grammar would have asked back: {self.first.summary}")
+            agreement = Agreement(None, f"The built-in reader would have asked back: {self.first.summary}")
         else:
             agreement = Agreement(None, _UNCONFIRMED)
         offered = self._offered()
@@ -177,7 +177,7 @@ class _Comparison:
             told = f"This can be read in {len(choices)} ways: which is meant?"
             answer = asked_back(self.question, Ambiguity(told, choices))
         elif self._sure:
-            answer = asked_back(self.question, Ambiguity(f"{declined}\nThe grammar would answer this:", texts))
+            answer = asked_back(self.question, Ambiguity(f"{declined}\nThe built-in reader would answer this:", texts))
         else:
             answer = refused(self.question, str(declined), self.embedded.subject)
             answer = replace(answer, suggestions=(*texts, *answer.suggestions)[:3])
@@ -195,9 +195,9 @@ class _Comparison:
             said = f": {'; '.join(chosen.notes)}" if chosen.notes else ""
             other = Proposal(plain_text(f"As the language model reads it{said}", _MAX_CHOICE), None, chosen.sql)
         offered = (*self._offered(), other)
-        told = Ambiguity("The language model and the grammar read this differently: which is meant?",
+        told = Ambiguity("The language model and the built-in reader read this differently: which is meant?",
                          tuple(p.text for p in offered))  # fmt: skip
-        agreement = Agreement(False, f"The grammar would answer otherwise: {offered[0].text}.")
+        agreement = Agreement(False, f"The built-in reader would answer otherwise: {offered[0].text}.")
         return replace(asked_back(self.question, told), engine="llm", proposals=offered, agreement=agreement)
 
     def _agreeing(self, rows: Rows) -> tuple[Asked | None, bool]:

@@ -1,4 +1,4 @@
-"""How a question in words is read: as one that was saved, as a follow-up, by the language model or the grammar."""
+"""How a question in words is read: as a saved one, as a follow-up, by a language model or by the built-in reader."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -6,25 +6,20 @@ from typing import TYPE_CHECKING, Literal
 
 from mirror.answer.answer import Answer
 from mirror.answer.proposal import Proposal, chosen_of_results
-from mirror.answer.results_follow_up import by_rules, changed, late
-from mirror.answer.results_policy import NOT_CLEAR, Shown, proposals, unlike
+from mirror.answer.results_follow_up import changed, without_filter, without_outliers
+from mirror.answer.results_policy import Shown, not_known, proposals, unlike
 from mirror.answer.subject import GONE
 from mirror.data.data_source import QueryError
 from mirror.data.process.sandbox import Sandbox
-from mirror.language.grammar import grammar
-from mirror.language.ranking.results_decision import (
-    MOST_BESIDE,
-    answered_at_once,
-    shown,
-    shown_with_choices,
-    told_beside,
-)
-from mirror.language.ranking.results_readings import readings_to_decide
-from mirror.language.ranking.settled_benchmark import has_rows, settle
+from mirror.language.edit.told_change import changes_told
+from mirror.language.ranking.results_decision import answered_at_once, shown, told_beside
+from mirror.language.ranking.results_evidence import ResultsCandidate
+from mirror.language.ranking.results_readings import likeliest, readings_to_decide
+from mirror.language.ranking.settled_benchmark import BenchmarkUnclear, has_rows, settle
+from mirror.language.ranking.taken_for import with_notes
 from mirror.model.model_setting import configured
 from mirror.query.check import SpecError
-from mirror.query.complete import complete
-from mirror.query.errors import Ambiguity, NotUnderstood, Refusal
+from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.kept.learnt_text import LearntQuestion
 from mirror.query.kept.same_question import same_words
 from mirror.query.saved import Saved, SavedError, SavedQuestion, saved_path
@@ -46,22 +41,20 @@ class Reading:
     Attributes:
         engine: who read it.
         asked: the query that the question itself says, or None where it became SQL at once.
-        others: questions to click, which mean another benchmark.
-        proposals: what else it may mean.
+        proposals: what else it may mean, the same in another benchmark first.
         spec: the same, completed with what the results leave open.
         sql: the statement of a saved question or of a language model; None where the spec says it.
         read_as: how that statement came about.
         note: what the person must know besides.
         sent: what a language model was sent, word for word.
         tokens: what that took.
-        agreement: how the grammar compares, where a language model filled the form.
+        agreement: how the built-in reader compares, where a language model filled the form.
         changes: whether the question changes the one before.
         recalled: whether it was chosen for this question before.
     """
 
     engine: Literal["grammar", "llm", "saved"] = "grammar"
     asked: QuerySpec | None = None
-    others: tuple[str, ...] = ()
     proposals: tuple[Proposal, ...] = ()
     spec: QuerySpec | None = None
     sql: str | None = None
@@ -102,26 +95,20 @@ def read(
     changes = False
     try:
         if after and (asked := chosen_of_results(question, after.proposals) or _chosen_before(question, after)):
-            return _settled(Reading(asked=asked, note=note), question, sandbox, now)
+            return _settled(Reading(asked=asked, note=note), question, sandbox)
         if after and after.asked and not (learnt and same_words(after.question) == same_words(question)):
             changes = True
-            if asked := changed(question, after.asked, sandbox, now, after):
-                return _settled_after(Reading(asked=asked, note=note), question, sandbox, now, after)
+            if reading := _follow_up(question, after, sandbox, now):
+                return replace(reading, note=_joined(note, reading.note, " "))
             changes = False
-        if learnt and (reading := _recalled(learnt, question, sandbox, now)):
-            return replace(reading, note=_joined(note, reading.note, " "))
+        if learnt and (recalled := _recalled(learnt, question, sandbox)):
+            return replace(recalled, note=_joined(note, recalled.note, " "))
         note = _joined(note, GONE if learnt else "", " ")
         if use_model and configured():
             return _by_model(question, sandbox, profile, now, saved.nearest, note)
-        if _is_offered(question, after) and (asked := _asked(question, sandbox, now)):
-            return _settled(Reading(asked=asked, note=note), question, sandbox, now)
-        try:
-            return _by_both(question, sandbox, now, Reading(note=note))
-        except (NotUnderstood, Shown) as error:
-            changes = after is not None and after.asked is not None
-            if after and after.asked and (asked := late(question, after.asked, sandbox, now, error)):
-                return _settled_after(Reading(asked=asked, note=note), question, sandbox, now, after)
-            raise
+        if _is_offered(question, after) and (asked := likeliest(question, sandbox, now)):
+            return _settled(Reading(asked=asked, note=note), question, sandbox)
+        return _built_in(question, sandbox, now, Reading(note=note))
     except (Refusal, Ambiguity) as error:
         raise Unread(error, Reading(note=note, changes=changes)) from error
 
@@ -133,13 +120,35 @@ def _chosen_before(question: str, after: Answer) -> QuerySpec | None:
 
 
 def _is_offered(question: str, after: Answer | None) -> bool:
-    """Whether a question is one that is offered whole, in the grammar's words: an example, or a choice just asked."""
+    """Whether a question is one that is offered whole: an example, or a choice just asked."""
     if after and not after.asked and question in after.suggestions:
         return True
     return any(same_words(question) == same_words(example) for example in catalog.examples())
 
 
-def _recalled(learnt: LearntQuestion, question: str, sandbox: Sandbox, now: datetime | None) -> Reading | None:
+def _follow_up(question: str, after: Answer, sandbox: Sandbox, now: datetime | None) -> Reading | None:
+    """The reading of a follow-up; None where nothing can be made of the two questions together."""
+    assert after.asked
+    if asked := without_outliers(question, after.asked, after):
+        return replace(_settled(Reading(asked=asked), question, sandbox), changes=True)
+    asked = without_filter(question, after.asked) or changed(
+        question, after.asked, sandbox, now, lambda: _alone(question, sandbox, now)
+    )
+    if asked is None:
+        return None
+    noted = with_notes(replace(asked, notes=changes_told(after.asked, asked)), question, sandbox.schema())
+    return replace(_settled(Reading(asked=noted), question, sandbox), changes=True)
+
+
+def _alone(question: str, sandbox: Sandbox, now: datetime | None) -> list[ResultsCandidate]:
+    """The readings of a question by itself; none where it is refused."""
+    try:
+        return readings_to_decide(question, sandbox, now)
+    except Refusal:
+        return []
+
+
+def _recalled(learnt: LearntQuestion, question: str, sandbox: Sandbox) -> Reading | None:
     """The reading that was chosen before; None where it has no rows, or no meaning, any more."""
     if learnt.form is None:
         kept = _saved(learnt.meant, sandbox)[0].exact
@@ -147,86 +156,35 @@ def _recalled(learnt: LearntQuestion, question: str, sandbox: Sandbox, now: date
     from mirror.query.spec_json import from_json  # here, since it takes a while to load
 
     try:
-        reading = _settled(Reading(asked=from_json(dict(learnt.form)), recalled=True), question, sandbox, now)
+        reading = _settled(Reading(asked=from_json(dict(learnt.form)), recalled=True), question, sandbox)
         return reading if reading.spec and has_rows(reading.spec, sandbox) else None
     except (SpecError, Refusal, Ambiguity, QueryError):
         return None
 
 
-def _by_grammar(question: str, sandbox: Sandbox, now: datetime | None, so_far: Reading) -> Reading:
-    asked = grammar.parse(question, sandbox.schema(), now)
-    return _settled(replace(so_far, engine="grammar", asked=asked), question, sandbox, now)
-
-
-def _by_both(question: str, sandbox: Sandbox, now: datetime | None, so_far: Reading) -> Reading:
-    """What the grammar and the network make of a question. Raises Refusal or Ambiguity, which may be Shown."""
-    found, cause = readings_to_decide(question, sandbox, now, lambda text: _answered(text, sandbox, now))
-    if isinstance(cause, Ambiguity):
-        meant = [spec for choice in cause.choices if (spec := _asked(choice, sandbox, now))]
-        beside = proposals(unlike(shown_with_choices(found), meant)[:MOST_BESIDE])
-        raise Shown(beside, cause) if beside else cause
+def _built_in(question: str, sandbox: Sandbox, now: datetime | None, so_far: Reading) -> Reading:
+    """What the built-in reader makes of a question. Raises Refusal or Ambiguity, which may be Shown."""
+    found = readings_to_decide(question, sandbox, now)
     if best := answered_at_once(found):
         beside = proposals(told_beside([c for c in found if c is best or unlike([c], [best.asked])]))
-        return replace(so_far, asked=best.asked, spec=best.spec, others=best.others, proposals=beside)
+        asked = with_notes(best.asked, question, sandbox.schema())
+        reading = _settled(replace(so_far, asked=asked), question, sandbox)
+        return replace(reading, proposals=(*reading.proposals, *beside))
     if offered := proposals(shown(found)):
         raise Shown(offered)
-    if grammars := next((c for c in found if c.by_grammar), None):  # all is understood, and there is nothing of it
-        return replace(so_far, asked=grammars.asked, spec=grammars.spec, others=grammars.others)
-    raise cause or Refusal(NOT_CLEAR)
+    raise Refusal(not_known(question, sandbox.schema(), now))
 
 
-def _asked(question: str, sandbox: Sandbox, now: datetime | None) -> QuerySpec | None:
-    try:
-        return grammar.parse(question, sandbox.schema(), now)
-    except (Refusal, Ambiguity):
-        return None
-
-
-def _settled(reading: Reading, question: str, sandbox: Sandbox, now: datetime | None) -> Reading:
-    """The reading with its query completed. Raises Refusal or Ambiguity."""
+def _settled(reading: Reading, question: str, sandbox: Sandbox) -> Reading:
+    """The reading with its query completed. Raises Refusal or Ambiguity, which may be Shown."""
     assert reading.asked
-    settled = settle(reading.asked, question, sandbox, lambda text: _answered(text, sandbox, now))
-    return replace(reading, spec=settled.spec, others=settled.others)
-
-
-def _settled_after(reading: Reading, question: str, sandbox: Sandbox, now: datetime | None, after: Answer) -> Reading:
-    """The same of a follow-up, whose choices are follow-ups too: none of them stands beside an answer."""
-    assert reading.asked
-    assert after.asked
-    before, profile = after.asked, sandbox.schema()
-
-    def is_answered(text: str) -> bool:
-        try:
-            asked = by_rules(text, before, profile, now, after)
-            return asked is not None and has_rows(complete(asked, profile, text), sandbox)
-        except (Refusal, Ambiguity):
-            return False
-
-    return replace(reading, spec=settle(reading.asked, question, sandbox, is_answered).spec)
-
-
-def _answered(question: str, sandbox: Sandbox, now: datetime | None) -> bool:
-    """Whether the grammar answers a question with rows."""
     try:
-        spec = _by_grammar(question, sandbox, now, Reading()).spec
-    except (Refusal, Ambiguity):
-        return False
-    return spec is not None and has_rows(spec, sandbox)
-
-
-def with_rows(choices: tuple[str, ...], sandbox: Sandbox, now: datetime | None) -> tuple[str, ...]:
-    """The choices of a question back that are answered with rows; for one that is asked back itself, its first."""
-    found = []
-    for choice in choices:
-        try:
-            spec = _by_grammar(choice, sandbox, now, Reading()).spec
-        except Refusal:
-            continue
-        except Ambiguity as error:
-            found += [inner for inner in error.choices if _answered(inner, sandbox, now)][:1]
-            continue
-        found += [choice] if spec and has_rows(spec, sandbox) else []
-    return tuple(dict.fromkeys(found))
+        settled = settle(reading.asked, question, sandbox)
+    except BenchmarkUnclear as several:
+        offered = tuple(Proposal(text, None, asked=asked) for text, asked in several.meant)
+        raise Shown(offered, str(several)) from several
+    others = tuple(Proposal(text, None, asked=asked) for text, asked in settled.others)
+    return replace(reading, spec=settled.spec, proposals=others)
 
 
 def _by_model(
@@ -237,7 +195,7 @@ def _by_model(
     examples: tuple[SavedQuestion, ...],
     note: str,
 ) -> Reading:
-    """By the language model; by the grammar where it fails."""
+    """By the language model; by the built-in reader where it fails."""
     # Here, since these take a while to load, and most people set up no model.
     from mirror.model.free_sql import check_in
     from mirror.model.llm import Declined, LlmError, LlmFrontEnd, NeedsSql
@@ -253,30 +211,30 @@ def _by_model(
             reading = model.read(question, *given, examples)
         except NeedsSql as needed:
             sent, tokens = needed.sent, needed.tokens
-            if isinstance(_grammars(question, profile, now), QuerySpec):  # it knows every word: the form holds it
-                told = "The language model would have written SQL; the built-in grammar read the question instead."
+            if isinstance(_built_in_query(question, sandbox, now), QuerySpec):  # it is sure: the form holds it
+                told = "The language model would have written SQL; the built-in reader read the question instead."
                 so_far = Reading(note=_joined(note, told, " "), sent=sent, tokens=tokens)
-                return _by_grammar(question, sandbox, now, so_far)
+                return _built_in(question, sandbox, now, so_far)
             written = model.write_sql(question, *given, check_in(sandbox), examples)
             sql, tokens = written.value.sql, tokens + written.tokens
             told = "; ".join(("SQL that the language model wrote", *written.value.notes))
             return Reading("llm", sql=sql, read_as=told, note=note, sent=_joined(sent, written.sent), tokens=tokens)
         so_far = Reading("llm", reading.value, note=note, sent=reading.sent, tokens=reading.tokens)
         try:
-            read_by_model = _settled(so_far, question, sandbox, now)
+            read_by_model = _settled(so_far, question, sandbox)
         except (Refusal, Ambiguity) as error:
             raise Unread(error, so_far) from error
         assert read_by_model.spec
-        grammars = _grammars(question, profile, now)
-        return replace(read_by_model, agreement=agreement(read_by_model.spec, grammars))
+        built_in = _built_in_query(question, sandbox, now)
+        return replace(read_by_model, agreement=agreement(read_by_model.spec, built_in))
     except Declined as error:
         so_far = Reading("llm", note=note, sent=_joined(sent, error.sent), tokens=tokens + error.tokens)
         raise Unread(error, so_far) from error
     except LlmError as error:
-        told = f"{error} The built-in grammar read the question instead."
+        told = f"{error} The built-in reader read the question instead."
         so_far = Reading(note=_joined(note, told, " "), sent=_joined(sent, error.sent), tokens=tokens + error.tokens)
         try:
-            return _by_grammar(question, sandbox, now, so_far)
+            return _built_in(question, sandbox, now, so_far)
         except (Refusal, Ambiguity) as unread:
             raise Unread(unread, so_far) from unread
 
@@ -285,11 +243,14 @@ def _joined(first: str, second: str, between: str = "\n\n") -> str:
     return between.join(filter(None, (first, second)))
 
 
-def _grammars(question: str, profile: Profile, now: datetime | None) -> QuerySpec | Refusal | Ambiguity:
+def _built_in_query(question: str, sandbox: Sandbox, now: datetime | None) -> QuerySpec | Refusal | Ambiguity:
+    """The completed query of the built-in reader, or why it has none."""
     try:
-        return grammar.read(question, profile, now)
+        reading = _built_in(question, sandbox, now, Reading())
     except (Refusal, Ambiguity) as error:
         return error
+    assert reading.spec
+    return reading.spec
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from db.journal import open_results
 from mirror.answer.answer import Answer
-from mirror.answer.readers import Reading, Unread, read, with_rows
+from mirror.answer.readers import Reading, Unread, read
 from mirror.answer.results_policy import Shown
 from mirror.answer.subject import Lesson, asked_back, known_alike, ran, refused
 from mirror.answer.whole import sampled, with_whole
@@ -20,7 +20,7 @@ from mirror.language.learning.of_results import holds_later, taught_word
 from mirror.language.learning.own_words_text import said_words, words_of_results
 from mirror.language.ranking.results_readings import results_readings
 from mirror.language.requests import actions
-from mirror.query.errors import Ambiguity
+from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.in_words import read_back
 from mirror.query.kept.habits import Habits
 from mirror.query.saved import saved_path
@@ -104,20 +104,14 @@ class Results:
         except Unread as unread:
             if isinstance(unread.cause, Ambiguity):
                 back = asked_back(question, unread.cause)
-                if not (after and after.asked):  # else the choices are follow-ups
-                    back = replace(back, suggestions=with_rows(back.suggestions, sandbox, now))
                 if isinstance(unread.cause, Shown):
                     offered = unread.cause.proposals
-                    choices = dict.fromkeys((*back.suggestions, *(p.text for p in offered)))
-                    back = replace(back, suggestions=tuple(choices), proposals=offered)
-                if back.suggestions:
-                    return _with_reading(back, unread.reading)
-                why = f"{unread.cause} There are no results of either: say it in other words."
-                return _with_reading(refused(question, why, self), unread.reading)
+                    back = replace(back, suggestions=tuple(p.text for p in offered), proposals=offered)
+                return _with_reading(back, unread.reading)
             return _with_reading(refused(question, str(unread.cause), self), unread.reading)
         if reading.spec:
             answer = self.run_sql(compile_sql(reading.spec), question, reading.spec)
-            suggestions = (*reading.others, *(p.text for p in reading.proposals))
+            suggestions = tuple(p.text for p in reading.proposals)
             answer = replace(answer, asked=reading.asked, suggestions=suggestions, proposals=reading.proposals)
         else:
             answer = replace(self.run_sql(reading.sql or "", question), read_as=reading.read_as)
@@ -141,11 +135,14 @@ class Results:
         return known_alike(question, saved_path(self.source.url), () if saved_alone else self.habits.asked)
 
     def explain(self, question: str, now: datetime | None) -> str:
-        """The readings of the grammar and of the network, whoever answers it. Raises one of FAILURES."""
+        """The readings with their chances, whoever answers it. Raises one of FAILURES."""
         from mirror.answer.explained import results_readings_in_words  # here, since it loads the readers of other data
 
-        found, cause = results_readings(question, self._worded, now, lambda _: True)
-        return results_readings_in_words(found, cause)
+        try:
+            found = results_readings(question, self._worded, now)
+        except Refusal as error:
+            return f"It has no reading: {str(error).splitlines()[0]}"
+        return results_readings_in_words(found)
 
     def run_sql(self, sql: str, question: str = "", spec: QuerySpec | None = None) -> Answer:
         """The answer of a statement. Never raises.

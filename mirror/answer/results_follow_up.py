@@ -1,5 +1,8 @@
-"""What a follow-up over the results makes of the question before it, by the rules and by the network."""
+"""What a follow-up over the results makes of the question before it."""
 
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from mirror.answer.answer import Answer
@@ -7,72 +10,92 @@ from mirror.answer.proposal import Proposal
 from mirror.answer.results_policy import Shown, proposals
 from mirror.data.data_source import QueryError
 from mirror.data.process.sandbox import Sandbox
-from mirror.language.ranking.follow_up_readings import MOST_CHOICES, follow_up_readings, is_sure, to_choose_from
+from mirror.language.edit.without_outliers import outlier_filters
+from mirror.language.ranking.follow_up_readings import MOST_CHOICES, bare, follow_up_readings, is_sure, to_choose_from
+from mirror.language.ranking.results_decision import shown
 from mirror.language.ranking.results_evidence import ResultsCandidate
 from mirror.language.ranking.settled_benchmark import has_rows
 from mirror.query.complete import complete
-from mirror.query.errors import Ambiguity, NotUnderstood, Refusal
+from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import QuerySpec
-from mirror.schema.profile import Profile
+from mirror.schema import catalog
+from mirror.words import phrasebook
+from mirror.words.phrasebook import one_of
+
+_OUTLIERS = re.compile(
+    rf"\W*(?:and |please |now |then |but )*(?:{one_of(phrasebook.words('follow_ups', 'outliers'))})"
+    r"(?: (?:the|all|any|that|those|this|these|its))* outlier(?:s| points?| rows?)?(?: please)?\W*",
+    re.IGNORECASE,
+)
 
 
-def by_rules(
-    question: str, before: QuerySpec, profile: Profile, now: datetime | None, after: Answer
-) -> QuerySpec | None:
-    """What a follow-up makes of the query before it; None where the question stands alone."""
-    from mirror.language.followup import followup  # here: a first question needs none of its patterns
+_DROPS = re.compile(r"\W*(?:drop|remove|lift|clear) the (?P<of>.+?) (?:filter|limit)s?\W*", re.IGNORECASE)
 
-    return followup.read(question, before, profile, now, after.table)
+
+def without_filter(question: str, before: QuerySpec) -> QuerySpec | None:
+    """The question before without its conditions on a column; None where a follow-up asks for something else.
+
+    Raises Refusal where there is no condition on it.
+    """
+    asked = _DROPS.fullmatch(question)
+    if not asked:
+        return None
+    of = " ".join(asked["of"].casefold().split())
+    meant = {e.name for e in catalog.entries().values() if of in (e.name, e.label.casefold(), *e.synonyms)}
+    if not meant:
+        return None
+    kept = tuple(f for f in before.filters if f.column not in meant)
+    if kept == before.filters:
+        raise Refusal(f"The question has no filter on {asked['of']}.")
+    return replace(before, filters=kept)
+
+
+def without_outliers(question: str, before: QuerySpec, after: Answer) -> QuerySpec | None:
+    """The question before without the outliers of its answer; None where a follow-up asks for something else.
+
+    Raises Refusal where there are none, or no way to tell them apart.
+    """
+    if not _OUTLIERS.fullmatch(question):
+        return None
+    filters, notes = outlier_filters(before, after.table)
+    return replace(before, filters=(*before.filters, *filters), notes=(*before.notes, *notes))
 
 
 def changed(
-    question: str, before: QuerySpec, sandbox: Sandbox, now: datetime | None, after: Answer
+    question: str,
+    before: QuerySpec,
+    sandbox: Sandbox,
+    now: datetime | None,
+    alone: Callable[[], Sequence[ResultsCandidate]],
 ) -> QuerySpec | None:
-    """What both readers make of a follow-up; None where the rules take it for a question of its own. Raises Refusal or
-    Ambiguity, which may be Shown."""
-    profile = sandbox.schema()
-    try:
-        rules = by_rules(question, before, profile, now, after)
-    except NotUnderstood as error:
-        return late(question, before, sandbox, now, error)
-    if rules is None:
+    """What a follow-up makes of the query before it; None where it makes nothing of it. Raises Shown.
+
+    It is answered at once where it is sure, or where the question says the same by itself: `alone` gives its readings
+    without the one before it, the likeliest first.
+    """
+    found = follow_up_readings(question, before, sandbox.schema(), now or datetime.now(UTC).replace(tzinfo=None))
+    if not found:
         return None
-    found = follow_up_readings(question, before, rules, True, profile, _present(now))
-    if is_sure(found[0]):
-        return found[0].asked
-    beyond_network = any(c.by_grammar and c.score is None for c in found)
-    offered = () if beyond_network else _offered_after(found, question, sandbox)
+    best = found[0]
+    if is_sure(best):
+        return best.asked
+    own = alone()
+    if own and bare(own[0].asked) == bare(best.asked):
+        return best.asked
+    offered = _with_rows(to_choose_from(found), question, sandbox)
     if not offered:
-        return rules
-    raise Shown(offered)
+        return None
+    beside = proposals(shown(own)[:1])
+    raise Shown((*offered, *(p for p in beside if all(p.text != o.text for o in offered)))[:MOST_CHOICES])
 
 
-def late(
-    question: str, before: QuerySpec, sandbox: Sandbox, now: datetime | None, why: NotUnderstood | Shown
-) -> QuerySpec | None:
-    """What the network makes of a question, as a follow-up, that nobody else has read. Raises `why`, or Shown."""
-    known = isinstance(why, Shown)
-    found = follow_up_readings(question, before, None, known, sandbox.schema(), _present(now))
-    if found and is_sure(found[0]):
-        return found[0].asked
-    offered = _offered_after(found, question, sandbox)
-    if not offered:
-        raise why
-    others = why.proposals if isinstance(why, Shown) else ()
-    raise Shown((*offered, *(p for p in others if all(p.text != o.text for o in offered)))[:MOST_CHOICES])
-
-
-def _offered_after(found: list[ResultsCandidate], question: str, sandbox: Sandbox) -> tuple[Proposal, ...]:
-    """The readings of a follow-up that have rows, to choose from."""
+def _with_rows(found: Sequence[ResultsCandidate], question: str, sandbox: Sandbox) -> tuple[Proposal, ...]:
+    """The readings that have rows, to choose from."""
     profile, kept = sandbox.schema(), []
-    for one in to_choose_from(found):
+    for one in found:
         try:
             if has_rows(complete(one.asked, profile, question), sandbox):
                 kept.append(one)
         except (Refusal, Ambiguity, QueryError):
             continue
     return proposals(kept)
-
-
-def _present(now: datetime | None) -> datetime:
-    return now or datetime.now(UTC).replace(tzinfo=None)

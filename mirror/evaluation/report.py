@@ -36,7 +36,7 @@ class Tally:
         counts: verdict -> questions.
         charts, charts_right: right answers that have a chart to judge, and those of them whose chart fits.
         narrowed: right answers that hold for the values that they fixed and named.
-        fallbacks: answers that the grammar gave in the place of the model.
+        fallbacks: answers that the built-in reader gave in the place of the model.
         at_once, at_once_right: questions that were answered, neither refused nor asked back, and those that are right.
         shown, shown_right: questions back where there is an answer, and those of them with a choice that leads to it.
         unanswerable, unanswerable_answered: questions without an answer, and those of them that got a wrong one.
@@ -190,7 +190,7 @@ def _notes(scored: Sequence[Scored], halves: Sequence[Tally], engine: str) -> li
     if total.narrowed:
         lines.append(f"{total.narrowed} right answers hold for values that they fixed and named.")
     if total.fallbacks:
-        lines.append(f"{total.fallbacks} answers came from the grammar, since the model gave none.")
+        lines.append(f"{total.fallbacks} answers came from the built-in reader, since the model gave none.")
     for half in halves[1:]:
         if half.shown:
             lines.append(

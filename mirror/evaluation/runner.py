@@ -43,7 +43,7 @@ class Scored:
         question: the question.
         outcomes: one for each fixture it was asked of.
         seconds: what each answer took, in the same order.
-        fallbacks: fixtures of which the grammar answered in the place of the model.
+        fallbacks: fixtures of which the built-in reader answered in the place of the model.
     """
 
     question: Question

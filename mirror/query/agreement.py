@@ -1,4 +1,4 @@
-"""Agreement: whether the language model and the grammar read a question as the same query, and what differs if not."""
+"""Agreement: whether the language model and the built-in reader make the same query of a question, and what differs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Agreement:
     """How two readings of a question compare.
 
     Attributes:
-        same: whether they are the same query; None where the grammar has no reading to compare with.
+        same: whether they are the same query; None where the built-in reader has no reading to compare with.
         sentence: what differs, or why there is no comparison; empty where they are the same.
     """
 
@@ -49,44 +49,44 @@ class Agreement:
     sentence: str = ""
 
 
-def agreement(model: QuerySpec, grammar: QuerySpec | Refusal | Ambiguity) -> Agreement:
-    """Compare the model's completed spec with the grammar's, or with its reason to have none.
+def agreement(model: QuerySpec, built_in: QuerySpec | Refusal | Ambiguity) -> Agreement:
+    """Compare the model's completed spec with the built-in reader's, or with its reason to have none.
 
     What decides the rows is compared. Two spellings of one query are the same: filters in another order, `in` with one
     value, a date and its midnight, a dimension that a filter holds to one value, a limit where a shape has none. Notes
     and the chart do not count.
     """
-    if isinstance(grammar, Ambiguity):
-        return Agreement(None, f"The grammar would have asked back: {plain_text(grammar, 200)}")
-    if isinstance(grammar, Refusal):
+    if isinstance(built_in, Ambiguity):
+        return Agreement(None, f"The built-in reader would have asked back: {plain_text(built_in, 200)}")
+    if isinstance(built_in, Refusal):
         return Agreement(
-            None, "The grammar does not understand this question, so nothing confirms the model's reading."
+            None, "The built-in reader does not understand this question, so nothing confirms the model's reading."
         )
-    if told := [words for compare in _COMPARISONS for words in compare(model, grammar)]:
-        return Agreement(False, f"The grammar would {shortened(told, _MOST_TOLD)}.")
+    if told := [words for compare in _COMPARISONS for words in compare(model, built_in)]:
+        return Agreement(False, f"The built-in reader would {shortened(told, _MOST_TOLD)}.")
     return Agreement(True)
 
 
-# -- what is compared: each tells what the grammar would do that the model does not ------------------------------------
+# -- what is compared: each tells what the built-in reader would do that the model does not ----------------------------
 
 
-def _kind(model: QuerySpec, grammar: QuerySpec) -> list[str]:
+def _kind(model: QuerySpec, built_in: QuerySpec) -> list[str]:
     told = []
-    if model.source != grammar.source:
+    if model.source != built_in.source:
         told.append(
-            f"read {_SOURCES.get(grammar.source, grammar.source)}, not {_SOURCES.get(model.source, model.source)}"
+            f"read {_SOURCES.get(built_in.source, built_in.source)}, not {_SOURCES.get(model.source, model.source)}"
         )
-    if model.shape != grammar.shape:
-        told.append(f"{_SHAPES[grammar.shape]}, not {_SHAPES[model.shape]}")
-    elif grammar.shape == "count" and model.distinct != grammar.distinct:
-        what, instead = (f"different {_label(s.distinct)}" if s.distinct else "trials" for s in (grammar, model))
+    if model.shape != built_in.shape:
+        told.append(f"{_SHAPES[built_in.shape]}, not {_SHAPES[model.shape]}")
+    elif built_in.shape == "count" and model.distinct != built_in.distinct:
+        what, instead = (f"different {_label(s.distinct)}" if s.distinct else "trials" for s in (built_in, model))
         told.append(f"count {what}, not {instead}")
     return told
 
 
-def _metrics(model: QuerySpec, grammar: QuerySpec) -> list[str]:
-    ours, theirs = _measured(model), _measured(grammar)
-    if grammar.shape in ("count", "rows"):
+def _metrics(model: QuerySpec, built_in: QuerySpec) -> list[str]:
+    ours, theirs = _measured(model), _measured(built_in)
+    if built_in.shape in ("count", "rows"):
         return []
     told = []
     for metric in theirs:
@@ -97,13 +97,13 @@ def _metrics(model: QuerySpec, grammar: QuerySpec) -> list[str]:
             told.append(f"show {_metric(metric)}, not {_metric(other)}")
     named = [(m.column, m.name) for m in theirs]
     told += [f"not show {_metric(m)}" for m in ours if (m.column, m.name) not in named]
-    if not told and ours[:1] != theirs[:1] and model.shape == grammar.shape != "points":  # points have two axes
+    if not told and ours[:1] != theirs[:1] and model.shape == built_in.shape != "points":  # points have two axes
         told.append(f"take {_metric(theirs[0])} for the leading metric")
     return told
 
 
-def _filters(model: QuerySpec, grammar: QuerySpec) -> list[str]:
-    ours, theirs = ({_plain_filter(f): f for f in spec.filters} for spec in (model, grammar))
+def _filters(model: QuerySpec, built_in: QuerySpec) -> list[str]:
+    ours, theirs = ({_plain_filter(f): f for f in spec.filters} for spec in (model, built_in))
     missing = [f for key, f in theirs.items() if key not in ours]
     extra = [f for key, f in ours.items() if key not in theirs]
     told = []
@@ -117,64 +117,64 @@ def _filters(model: QuerySpec, grammar: QuerySpec) -> list[str]:
     return told + [f"not ask for {filter_in_words(f)}" for f in extra]
 
 
-def _baseline(model: QuerySpec, grammar: QuerySpec) -> list[str]:
-    if _keeps_baseline(model) == _keeps_baseline(grammar):
+def _baseline(model: QuerySpec, built_in: QuerySpec) -> list[str]:
+    if _keeps_baseline(model) == _keeps_baseline(built_in):
         return []
     baseline = catalog.words()["baseline"]
-    return [f"also keep {baseline}" if _keeps_baseline(grammar) else f"not keep {baseline} as reference"]
+    return [f"also keep {baseline}" if _keeps_baseline(built_in) else f"not keep {baseline} as reference"]
 
 
-def _dimensions(model: QuerySpec, grammar: QuerySpec) -> list[str]:
-    if "rows" in (model.shape, grammar.shape):
+def _dimensions(model: QuerySpec, built_in: QuerySpec) -> list[str]:
+    if "rows" in (model.shape, built_in.shape):
         return []
-    verb = "show" if grammar.shape == "points" else "group by"
-    missing, extra = _beyond(grammar, model), _beyond(model, grammar)
+    verb = "show" if built_in.shape == "points" else "group by"
+    missing, extra = _beyond(built_in, model), _beyond(model, built_in)
     told = [f"also {verb} {join(_label(d) for d in missing)}"] if missing else []
     told += [f"not {verb} {join(_label(d) for d in extra)}"] if extra else []
-    if not told and model.shape == grammar.shape in ("ranking", "best", "front", "relative"):
-        fixed = _fixed(model) | _fixed(grammar)
-        within, alone = ([d for d in s.partitions if d not in fixed] for s in (grammar, model))
+    if not told and model.shape == built_in.shape in ("ranking", "best", "front", "relative"):
+        fixed = _fixed(model) | _fixed(built_in)
+        within, alone = ([d for d in s.partitions if d not in fixed] for s in (built_in, model))
         if set(within) != set(alone):
             each = f"anew for each {join(_label(d) for d in within)}" if within else "over all of them together"
             told.append(f"compare {each}")
     return told
 
 
-def _comparison(model: QuerySpec, grammar: QuerySpec) -> list[str]:
+def _comparison(model: QuerySpec, built_in: QuerySpec) -> list[str]:
     told = []
-    if grammar.split and _moment(grammar.split) != _moment(model.split):
-        told.append(f"compare before and since {grammar.split} UTC")
-    if grammar.shape == model.shape == "relative":
-        if grammar.against and model.against and _plain_filter(grammar.against) != _plain_filter(model.against):
-            told.append(f"compare with {describe(catalog.entry(grammar.against.column), grammar.against.values[0])}")
-        elif grammar.inverse != model.inverse:
-            told.append("tell how many times less" if grammar.inverse else "tell the value over the reference")
-    if grammar.verdicts != model.verdicts:
-        told.append("show verdicts" if grammar.verdicts else "not show verdicts")
-    if grammar.within != model.within:
+    if built_in.split and _moment(built_in.split) != _moment(model.split):
+        told.append(f"compare before and since {built_in.split} UTC")
+    if built_in.shape == model.shape == "relative":
+        if built_in.against and model.against and _plain_filter(built_in.against) != _plain_filter(model.against):
+            told.append(f"compare with {describe(catalog.entry(built_in.against.column), built_in.against.values[0])}")
+        elif built_in.inverse != model.inverse:
+            told.append("tell how many times less" if built_in.inverse else "tell the value over the reference")
+    if built_in.verdicts != model.verdicts:
+        told.append("show verdicts" if built_in.verdicts else "not show verdicts")
+    if built_in.within != model.within:
         told.append(
             "keep every AUC"
-            if grammar.within is None
-            else f"keep only an AUC at most {grammar.within:g} below {catalog.words()['baseline']}"
+            if built_in.within is None
+            else f"keep only an AUC at most {built_in.within:g} below {catalog.words()['baseline']}"
         )
-    if grammar.claim != model.claim:
-        told.append(f"answer what is {grammar.claim}" if grammar.claim else f"not answer what is {model.claim}")
+    if built_in.claim != model.claim:
+        told.append(f"answer what is {built_in.claim}" if built_in.claim else f"not answer what is {model.claim}")
     return told
 
 
-def _order(model: QuerySpec, grammar: QuerySpec) -> list[str]:
+def _order(model: QuerySpec, built_in: QuerySpec) -> list[str]:
     """Sort order and number of rows, where the rows are the same otherwise."""
-    if model.shape != grammar.shape:
+    if model.shape != built_in.shape:
         return []
     told = []
-    ours, theirs = _sorted_by(model), _sorted_by(grammar)
+    ours, theirs = _sorted_by(model), _sorted_by(built_in)
     if ours != theirs and theirs:
         first = next((t for i, t in enumerate(theirs) if ours[i : i + 1] != (t,)), theirs[0])
         told.append(f"sort by {_label(first[0])}, {'highest' if first[1] else 'lowest'} first")
     elif ours != theirs:
         told.append("not sort the rows")
-    if _most(model) != _most(grammar):
-        told.append(f"show the first {_most(grammar)}" if _most(grammar) else "show all rows")
+    if _most(model) != _most(built_in):
+        told.append(f"show the first {_most(built_in)}" if _most(built_in) else "show all rows")
     return told
 
 

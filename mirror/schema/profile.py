@@ -1,4 +1,4 @@
-"""Profile: what the results hold at this moment. The grammar, the language model and the form on the page read it."""
+"""Profile: what the results hold at this moment. Built-in reader, language model and the form on the page read it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

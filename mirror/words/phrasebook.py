@@ -2,9 +2,9 @@
 
 A file holds sections, a section meanings, and a meaning its phrases, with texts that mean it and texts that do not:
 
-    everywhere:
-      max: [maximum, max]
-      min: {phrases: [minimum, min], examples: [min latency by method], not: [median latency by method]}
+    verbs:
+      retry: [retry]
+      run: {phrases: [run, start], examples: [run hashed at dim 64], not: [run time of hashed]}
 
 A section says where its phrases are read (everywhere, results, other data) or what they are of. Every phrase is plain
 text; a meaning may be a number.
@@ -20,18 +20,6 @@ import yaml
 
 _Loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # takes all for text: "no" and "1" are words
 EVERYWHERE = "everywhere"
-# Kinds whose phrases say what is asked of the words around them.
-CUES = (
-    "connectives",
-    "comparisons",
-    "superlatives",
-    "aggregates",
-    "sorting",
-    "requests",
-    "times",
-    "outcomes",
-    "charts",
-)
 
 
 @dataclass(frozen=True)
@@ -81,16 +69,6 @@ def phrases(kind: str, *sections: str) -> Mapping[str, tuple[str, ...]]:
 def numbers(kind: str, *sections: str) -> dict[str, float]:
     """Phrase -> number, of sections whose meanings are numbers."""
     return {phrase: float(n) for n, among in phrases(kind, *sections).items() for phrase in among}
-
-
-@cache
-def cues(read_in: str) -> Mapping[str, tuple[str, ...]]:
-    """Cue -> phrases, as they are read in questions about the results, or in those about other data."""
-    found: dict[str, tuple[str, ...]] = {}
-    for kind in CUES:
-        for cue, among in phrases(kind, EVERYWHERE, read_in).items():
-            found[cue] = (*found.get(cue, ()), *among)
-    return found
 
 
 def words(kind: str, *sections: str) -> frozenset[str]:

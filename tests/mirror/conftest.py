@@ -1,5 +1,6 @@
 """A small, seeded set of results: two benchmarks, three data sets, failures, ties and NULLs; and it measured again."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -14,6 +15,9 @@ from db.store import Store
 from mirror.answer import readers
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.ranking.results_evidence import ResultsCandidate
+from mirror.language.second.results_reader import ResultsReading
+from mirror.language.train.spec_text import asked_of
+from mirror.query.spec import QuerySpec
 from mirror.schema.profile import Profile
 
 DATASETS = {"frappe": 0.93, "ml-206k": 0.79, "synthetic": 0.75}
@@ -152,11 +156,25 @@ def profile(box: Sandbox) -> Profile:
 
 
 @pytest.fixture
-def grammar_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests of what becomes of the grammar's reading: where it has one, that is taken, however likely it is."""
-    chosen = readers.answered_at_once
+def likeliest_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The likeliest reading is answered, however likely it is."""
+    monkeypatch.setattr(readers, "answered_at_once", lambda found: found[0] if found else None)
 
-    def grammars(found: list[ResultsCandidate]) -> ResultsCandidate | None:
-        return next((c for c in found if c.by_grammar), None) or chosen(found)
 
-    monkeypatch.setattr(readers, "answered_at_once", grammars)
+@pytest.fixture
+def as_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what becomes of a reading: each question of `meant.json` is read as it says there."""
+    meant = json.loads(Path(__file__).with_name("meant.json").read_text())
+    read = readers.readings_to_decide
+
+    def as_it_is_meant(question: str, sandbox: Sandbox, now: datetime | None) -> list[ResultsCandidate]:
+        if question not in meant:
+            return read(question, sandbox, now)
+        asked = asked_of(meant[question])
+        return [ResultsCandidate(asked, asked, ResultsReading(asked, 0.0, ()), chance=1.0)]
+
+    def likeliest(question: str, sandbox: Sandbox, now: datetime | None) -> QuerySpec | None:
+        return next((c.asked for c in as_it_is_meant(question, sandbox, now)), None)
+
+    monkeypatch.setattr(readers, "readings_to_decide", as_it_is_meant)
+    monkeypatch.setattr(readers, "likeliest", likeliest)

@@ -4,7 +4,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -12,15 +12,12 @@ from mirror.answer import policy
 from mirror.evaluation.ablations import met_links
 from mirror.evaluation.ablations.swapped import Swap, swapped, watched
 from mirror.evaluation.ablations.unused_forms import FORMS, noted, unused
-from mirror.language.grammar import coverage, families, grammar
-from mirror.language.grammar.lexicon import Lexicon
-from mirror.language.phrases import quality_cues, rephrase, small_talk, spelled_numbers, time_cues, two_meanings
+from mirror.language.phrases import spelled_numbers, time_cues
 from mirror.language.ranking import candidates, ranker, results_decision
 from mirror.language.reading import cues, held, lexemes, linking, reading, times
 from mirror.language.reading.linking import PART_OF_VALUE, Link, Linker
-from mirror.language.second import likeness, results_reader, second_reader
+from mirror.language.second import likeness, second_reader
 from mirror.language.second.results_phrases import Phrases
-from mirror.query.errors import NotUnderstood
 from mirror.schema import catalog
 
 RESULTS, OTHER = ("categories", "paraphrases"), ("foreign",)
@@ -110,13 +107,11 @@ _WORDS = (
         (
             Swap(Linker, "corrected", _gives(())),
             Swap(Phrases, "corrected", _gives(())),
-            Swap(Lexicon, "_correct", _gives(None)),
         ),
         seldom=True,
     ),
     Ingredient(
-        "spelled-numbers", EVERYWHERE, "Numbers in words (three, two and a half million, a tenth, twice); the rules of "
-        "`rephrasing` have a few of their own",
+        "spelled-numbers", EVERYWHERE, "Numbers in words (three, two and a half million, a tenth, twice)",
         (
             Swap(lexemes, "_NUMBERS", lambda _: dict[str, int]()),
             Swap(spelled_numbers, "cardinal", _gives(None)),
@@ -169,31 +164,12 @@ _WORDS = (
         (_words_file("measures", _without_measure_words),),
     ),
     Ingredient(
-        "rephrasing", RESULTS, "Frames of sentences that are put into the grammar's words before it reads",
-        (Swap(rephrase, "_compiled", _gives(())),),
-    ),
-    Ingredient(
-        "small-talk", RESULTS, "What is said around a question is taken out",
-        (Swap(small_talk, "without", _is(lambda question: question)),),
-        seldom=True,
-    ),
-    Ingredient(
         "catalogue-synonyms", RESULTS, "Other names of columns, values, curves and facts in the catalogue",
         (
             Swap(catalog, "entries", _without_synonyms),
             Swap(catalog, "value_synonyms", _gives({})),
             Swap(catalog, "curve_synonyms", _gives({})),
         ),
-    ),
-    Ingredient(
-        "quality-cues", RESULTS, "How much quality may be lost, in words (as good as dense, within 0.001 of dense)",
-        (Swap(quality_cues, "find", _is(lambda question: (None, question))),),
-        seldom=True,
-    ),
-    Ingredient(
-        "families", RESULTS, "A word for several methods (each hash) stands for all of them",
-        (Swap(families, "spread", _is(lambda items, _profile: items)),),
-        seldom=True,
     ),
 )  # fmt: skip
 
@@ -209,10 +185,6 @@ class _Unranked:
         return [math.exp(-f["cost"]) if "cost" in f else math.exp(f["score"]) for f in features]
 
 
-def _unread(*_told: object, **_named: object) -> NoReturn:
-    raise NotUnderstood("The grammar is switched off.")
-
-
 def _all_answered(original: Callable[..., policy.Decision]) -> Callable[..., policy.Decision]:
     def decide(found: Sequence[Any], skipped: Sequence[str] = ()) -> policy.Decision:
         told = original(found, skipped)
@@ -225,22 +197,14 @@ def _likeliest(original: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[A
     return lambda found: original(found) or next(iter(results_decision.shown(found)), None)
 
 
-def _by_chance(original: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
-    return lambda found: original([replace(c, by_grammar=False) for c in found])
-
-
 _READERS = (
     Ingredient(
-        "first-reader", EVERYWHERE, "The reader with the words (of the results the grammar); off: the network alone",
-        (Swap(reading, "readings", _gives([])), Swap(grammar, "parse", _is(_unread))),
+        "first-reader", OTHER, "The reader with the words; off: the network alone",
+        (Swap(reading, "readings", _gives([])),),
     ),
     Ingredient(
-        "second-reader", EVERYWHERE, "The network; off: the reader with the words, or the grammar, alone",
-        (
-            Swap(second_reader, "second_readings", _gives([])),
-            Swap(results_reader, "second_results_readings", _gives([])),
-            Swap(results_reader, "score_of", _gives(None)),
-        ),
+        "second-reader", OTHER, "The network; off: the reader with the words alone",
+        (Swap(second_reader, "second_readings", _gives([])),),
     ),
     Ingredient(
         "ranker", EVERYWHERE, "The network that gives each reading its chance; off: exp(-cost) of the words, and of "
@@ -248,8 +212,8 @@ _READERS = (
         (Swap(ranker, "trained", _is(lambda *_path: _Unranked())),),
     ),
     Ingredient(
-        "coverage", EVERYWHERE, "Whether a query holds every word that was read",
-        (Swap(held, "left_out", _gives(((), ()))), Swap(coverage, "check", _gives(None))),
+        "coverage", OTHER, "Whether a query holds every word that was read",
+        (Swap(held, "left_out", _gives(((), ()))),),
         seldom=True,
     ),
     Ingredient(
@@ -260,16 +224,6 @@ _READERS = (
     Ingredient(
         "compared-rows", OTHER, "Readings are run, and those with the same rows support each other",
         (Swap(candidates, "_compared", _is(lambda candidate, _rows_of: candidate)),),
-    ),
-    Ingredient(
-        "grammar-first", RESULTS, "What the grammar reads is answered from a smaller chance on than what the network "
-        "reads alone; off: from the same chance on",
-        (Swap(results_decision, "answered_at_once", _by_chance),),
-    ),
-    Ingredient(
-        "asking-back", RESULTS, "Words that mean two things in this field are asked back",
-        (Swap(two_meanings, "check", _gives(None)),),
-        seldom=True
     ),
 )  # fmt: skip
 

@@ -19,7 +19,7 @@ from mirror.sentence.refusal import two_lines
 from mirror.table.wording import join
 
 _ENGINES = {
-    "grammar": ":gray-badge[built-in grammar]",
+    "grammar": ":gray-badge[built-in reader]",
     "llm": ":violet-badge[language model]",
     "saved": ":green-badge[saved question]",
     "sql": "",
@@ -121,7 +121,7 @@ def _reading(trail: Trail, box: Sandbox) -> None:
 
 def badges(answer: Answer) -> str:
     """Who read the question, and whether another reader agrees, as Markdown."""
-    agrees = " :green-badge[the grammar agrees]" if answer.agreement and answer.agreement.same else ""
+    agrees = " :green-badge[the built-in reader agrees]" if answer.agreement and answer.agreement.same else ""
     return f"{_ENGINES[answer.engine]}{agrees}"
 
 
@@ -133,12 +133,12 @@ def show_agreement(answer: Answer) -> None:
 
 
 def _not_meant(answer: Answer, box: Sandbox) -> None:
-    """The readings next to this one: without a filter, or by the grammar."""
+    """The readings next to this one: without a filter, or by the built-in reader."""
     with st.popover("Not what I meant", type="tertiary"):
         filters = answer.asked.filters if answer.asked else ()
         if answer.engine == "llm":
             by_grammar = {"box": box, "use_model": False}
-            label = "Let the built-in grammar read it"
+            label = "Let the built-in reader read it"
             st.button(label, key="by_grammar", on_click=flow.ask_anew, args=(answer.question,), kwargs=by_grammar)
         for column in dict.fromkeys(f.column for f in filters):
             if column != "metric":  # of a curve: what is asked for, not a limit to it

@@ -1,16 +1,17 @@
 """What a reading that was chosen teaches about the results."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from mirror.language.grammar import grammar
-from mirror.language.grammar.lexicon import Item
 from mirror.language.learning.learnable import is_learnable
 from mirror.language.phrases import time_cues
-from mirror.language.phrases.rephrase import rephrase
 from mirror.language.reading.covers import tokens_of
 from mirror.language.reading.lexemes import cut
+from mirror.language.second.items import RELATION, Items
+from mirror.language.second.results_items import results_items
+from mirror.language.second.results_numbers import plain
+from mirror.language.second.results_reader import network_readings, strange_words
 from mirror.query.complete import complete
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import QuerySpec
@@ -26,14 +27,11 @@ _NEVER = ("benchmark", "started_at", "metric", "status")
 def taught_word(question: str, chosen: QuerySpec, profile: Profile, now: datetime) -> OwnWord | None:
     """The word of a question that a chosen reading explains, and what it names; None where nothing is certain.
 
-    It takes one word that the grammar does not know, and one column, curve or value of the reading that no other word
-    names, so that the grammar reads the question with this word as it was meant.
+    It takes one word that names nothing and was never learnt, and one column, curve or value of the reading that no
+    other word names, so that the question with this word is read as it was meant.
     """
-    try:
-        items = grammar.items_of(question, profile, now)
-    except (Refusal, Ambiguity):
-        return None
-    unknown = {i.text for i in items if i.kind == "unknown"}
+    items = results_items(question, profile, now)
+    unknown = strange_words(items)
     if len(unknown) != 1:
         return None
     (word,) = unknown
@@ -53,7 +51,7 @@ def holds_later(question: str, chosen: QuerySpec, now: datetime) -> bool:
     if tokens_of(question, now)[1] != tokens_of(question, later)[1]:
         return False
     try:
-        first, second = (time_cues.find(rephrase(question), moment)[0] for moment in (now, later))
+        first, second = (time_cues.find(plain(question), moment)[0] for moment in (now, later))
     except (Refusal, Ambiguity):
         return False
     timed = chosen.split is not None or any(f.column == "started_at" for f in chosen.filters)
@@ -77,27 +75,29 @@ def _things(word: str, chosen: QuerySpec) -> Iterator[OwnWord]:
                 yield OwnWord(word, RESULTS, f.column)
 
 
-def _is_said(thing: OwnWord, items: Sequence[Item]) -> bool:
-    for item in items:
-        if thing.table == CURVES:
-            said = item.kind == "curve" and item.name == thing.column
-        elif thing.value is not None:
-            filters = [f for f in item.filters if f.column == thing.column and thing.value in f.values]
-            said = bool(filters) or (item.kind == "value" and (item.name, item.value) == (thing.column, thing.value))
-        else:
-            said = item.name == thing.column and item.kind in ("column", "value")
-        if said:
-            return True
-    return False
+def _is_said(thing: OwnWord, items: Items) -> bool:
+    """Whether a word of the question names a thing already."""
+    if thing.value is not None:
+        said = ((k.link.column, k.value) for k in items.literals if k.kind == "value" and k.link and k.start < k.end)
+        return any(c == thing.column and thing.value in (v if isinstance(v, tuple) else (v,)) for c, v in said)
+    column = (CURVES if thing.table == CURVES else RESULTS, thing.column)
+    if column not in items.columns:
+        return False
+    relations = items.relations[: len(items.tokens), items.first_column + items.columns.index(column)]
+    return RELATION["names"] in relations.tolist()
 
 
 def _is_read_so(question: str, chosen: QuerySpec, own: OwnWord, profile: Profile, now: datetime) -> bool:
-    """Whether with this word the grammar comes to the chosen reading."""
+    """Whether with this word the likeliest reading is the chosen one."""
+    worded = replace(profile, words=(*profile.words, own))
+    found = network_readings(results_items(question, worded, now), worded)
+    if not found:
+        return False
+    asked = found[0].asked
     try:
-        asked = grammar.parse(question, replace(profile, words=(*profile.words, own)), now)
-        if _bare(asked) == _bare(chosen):
-            return True
-        return _bare(complete(asked, profile, question)) == _bare(complete(chosen, profile, question))
+        return _bare(asked) == _bare(chosen) or (
+            _bare(complete(asked, worded, question)) == _bare(complete(chosen, worded, question))
+        )
     except (Refusal, Ambiguity):
         return False
 

@@ -1,5 +1,4 @@
-"""Ways of saying that questions share: numbers, times, sizes, units, small talk.
+"""Ways of saying that questions share: numbers, times, names of machines, what a word means.
 
-From outside: definitions, machine_names, quality_cues, rephrase, small_talk, spelled_numbers, time_cues,
-two_meanings, written_numbers.
+From outside: definitions, machine_names, spelled_numbers, time_cues, written_numbers.
 """

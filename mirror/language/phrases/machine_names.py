@@ -8,7 +8,7 @@ from mirror.words import phrasebook
 
 _BRACKETS = re.compile(r"(.*\S)\s*\(([^()]+)\)")
 # Words that may stand in a machine's name and say something else without it.
-EVERYDAY = frozenset(phrasebook.phrases("names", "machines")["everyday"])
+_EVERYDAY = frozenset(phrasebook.phrases("names", "machines")["everyday"])
 
 
 def shorter(profile: Profile) -> dict[str, tuple[Value, ...]]:
@@ -26,6 +26,6 @@ def parts(profile: Profile) -> dict[str, Value]:
     names: dict[str, set[Value]] = {}
     for machine in profile.values("machine"):
         for word in set(re.findall(r"[a-z]+\d*", str(machine).lower())):
-            if len(word) >= 3:
+            if len(word) >= 3 and word not in _EVERYDAY:
                 names.setdefault(word, set()).add(machine)
     return {word: machines.pop() for word, machines in names.items() if len(machines) == 1}

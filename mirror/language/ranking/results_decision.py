@@ -7,16 +7,13 @@ from collections.abc import Sequence
 
 from mirror.language.ranking.results_evidence import ResultsCandidate
 
-# From this chance on the likeliest reading is answered at once: one of the grammar, which takes in every word, and one
-# of the network alone.
-GRAMMAR_AT_ONCE, AT_ONCE = 0.4, 0.95
+AT_ONCE = 0.9  # from this chance on the likeliest reading is answered at once
 # A first reading below this chance is not shown, nor another one beside it.
 SHOWN, BESIDE = 0.1, 0.02
 # The same, where a word of the question names nothing and was never learnt.
 SHOWN_STRANGE = 0.3
 MOST_CHOICES = 4
-# Beside an answer, and beside the choices of the grammar.
-BESIDE_ANSWER, WITH_CHOICES, MOST_BESIDE = 0.3, 0.5, 2
+BESIDE_ANSWER, MOST_BESIDE = 0.3, 2
 
 
 def answered_at_once(found: Sequence[ResultsCandidate]) -> ResultsCandidate | None:
@@ -24,8 +21,6 @@ def answered_at_once(found: Sequence[ResultsCandidate]) -> ResultsCandidate | No
     if not found:
         return None
     best = found[0]
-    if best.by_grammar:
-        return best if best.chance >= GRAMMAR_AT_ONCE else None
     sure = best.chance >= AT_ONCE and best.sure_benchmark and not best.features.get("strange")
     return best if sure and not best.empty else None
 
@@ -42,11 +37,6 @@ def shown(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
     return [c for c in found if c.chance >= BESIDE and not c.empty][:MOST_CHOICES]
 
 
-def shown_with_choices(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
-    """The readings that may stand beside the choices of the grammar where it asks back."""
-    return [c for c in shown(found) if c.chance >= WITH_CHOICES]
-
-
 def hang_on_rows(found: Sequence[tuple[ResultsCandidate, ResultsCandidate]]) -> list[bool]:
     """Which readings decide nothing before it is known whether they have rows.
 
@@ -57,9 +47,4 @@ def hang_on_rows(found: Sequence[tuple[ResultsCandidate, ResultsCandidate]]) -> 
     strange = any(one.features.get("strange") for one, _ in found)
     if max(most) < (SHOWN_STRANGE if strange else SHOWN):
         return [False] * len(found)
-    for place, pair in enumerate(found):
-        least = min(c.chance for c in pair)
-        others = max((p for i, p in enumerate(most) if i != place), default=0.0)
-        if pair[0].by_grammar and least >= GRAMMAR_AT_ONCE and least > others:  # it is answered, with rows or without
-            return [i != place and p >= BESIDE_ANSWER for i, p in enumerate(most)]
     return [p >= BESIDE for p in most]

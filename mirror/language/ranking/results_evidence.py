@@ -8,10 +8,11 @@ from typing import Any
 from mirror.language.second.items import KIND, RELATION, Items
 from mirror.language.second.results_items import RESULTS_FEATURES
 from mirror.language.second.results_phrases import CURVES, MACHINES, RESULTS
-from mirror.language.second.results_reader import SecondResultsReading, strange_words
+from mirror.language.second.results_reader import ResultsReading, strange_words
 from mirror.query.spec import QuerySpec
+from mirror.schema.profile import Profile
 
-_NO_SCORE = -8.0
+LEAST_SCORE = -8.0  # all that is less likely counts as this
 _NAMED = {RELATION["names"]: 1.0, RELATION["part of"]: 0.7, RELATION["like"]: 0.4}
 _SURE = 0.7  # how well a column or value that a reading leaves out must be named to count
 _SHAPES = ("points", "groups", "best", "ranking", "front", "relative", "count", "rows", "change")
@@ -20,16 +21,13 @@ _WHOLE_VALUE = RESULTS_FEATURES.index("whole_value")
 
 @dataclass(frozen=True)
 class ResultsCandidate:
-    """A reading by either reader, completed.
+    """A reading, completed.
 
     Attributes:
         asked: the form as the question says it.
         spec: the same, completed with what the results leave open.
-        others: whole questions that mean another benchmark.
+        read: what the network says.
         sure_benchmark: whether one benchmark is named or has clearly most to say.
-        by_grammar: whether the grammar reads so.
-        second: what the network says; None where it does not read so.
-        score: the logarithm of the probability that the network gives the form; None where it cannot say it.
         empty: whether there are no rows.
         features: what speaks for it and against it, by name.
         chance: how likely it is what was asked, from 0 to 1.
@@ -37,11 +35,8 @@ class ResultsCandidate:
 
     asked: QuerySpec
     spec: QuerySpec
-    others: tuple[str, ...] = ()
+    read: ResultsReading
     sure_benchmark: bool = True
-    by_grammar: bool = False
-    second: SecondResultsReading | None = None
-    score: float | None = None
     empty: bool = False
     features: dict[str, float] = field(default_factory=dict)
     chance: float = 0.0
@@ -55,40 +50,30 @@ def is_about_results(items: Items) -> bool:
     return values or bool(named & set(of_words.ravel().tolist()))
 
 
-def with_results_evidence(found: Sequence[ResultsCandidate], items: Items, grammar: str) -> list[ResultsCandidate]:
+def with_results_evidence(found: Sequence[ResultsCandidate], items: Items, profile: Profile) -> list[ResultsCandidate]:
     """The candidates of a question, each with its features.
 
     Args:
         found: the candidates.
         items: the question as the network sees it.
-        grammar: what the grammar made of it: `read`, `asked back` or `refused`.
+        profile: what the results hold.
     """
-    scores = sorted((c.second.score for c in found if c.second), reverse=True)
-    support = _Support(items)
-    return [replace(c, features=_features(c, scores, support, items, grammar)) for c in found]
+    scores = sorted((c.read.score for c in found), reverse=True)
+    support = _Support(items, bool(profile.values("verdict")))
+    return [replace(c, features=_features(c, scores, support, items)) for c in found]
 
 
-def _features(
-    one: ResultsCandidate, scores: Sequence[float], support: "_Support", items: Items, grammar: str
-) -> dict[str, float]:
-    score = _NO_SCORE if one.score is None else max(one.score, _NO_SCORE)
-    others = [s for s in scores if not one.second or s != one.second.score]
+def _features(one: ResultsCandidate, scores: Sequence[float], support: "_Support", items: Items) -> dict[str, float]:
+    score = max(one.read.score, LEAST_SCORE)
+    others = [s for s in scores if s != one.read.score]
     spec = one.asked
     told: dict[str, Any] = {
-        "by grammar": one.by_grammar,
-        "grammar reads": grammar == "read",
-        "grammar asks back": grammar == "asked back",
-        "grammar reads otherwise": grammar == "read" and not one.by_grammar,
-        "both": one.by_grammar and one.second is not None,
-        "notes": min(len(spec.notes), 3) if one.by_grammar else 0,
-        "network": one.second is not None,
-        "unsayable": one.score is None,
         "score": score,
         "probability": math.exp(score),
-        "ahead": min(max(score - max(others, default=_NO_SCORE), -4.0), 4.0),
-        "best": bool(scores) and score == scores[0],
-        "best score": max(scores[0], _NO_SCORE) if scores else _NO_SCORE,
-        "unread": min(len(one.second.unread), 3) if one.second else 0,
+        "ahead": min(max(score - max(others, default=LEAST_SCORE), -4.0), 4.0),
+        "best": score == scores[0],
+        "best score": max(scores[0], LEAST_SCORE),
+        "unread": min(len(one.read.unread), 3),
         "unknown": min(support.unknown, 6),
         "strange": min(len(support.strange), 4),
         "words": min(len(items.tokens), 40) / 10,
@@ -105,7 +90,8 @@ def _features(
 class _Support:
     """How well the columns and values of a form are named by the words of the question."""
 
-    def __init__(self, items: Items) -> None:
+    def __init__(self, items: Items, with_verdicts: bool) -> None:
+        """`with_verdicts`: whether `faster` may be a verdict, which a reading can leave out, and no mere comparison."""
         tokens = len(items.tokens)
         relations = items.relations[:tokens]
         first = items.first_column
@@ -123,7 +109,7 @@ class _Support:
             if literal.kind == "value" and literal.link and literal.start < literal.end:
                 whole = items.features[items.first_literal + i, _WHOLE_VALUE]
                 values: Any = literal.value if isinstance(literal.value, tuple) else (literal.value,)
-                for value in values:
+                for value in values if with_verdicts or literal.link.column != "verdict" else ():
                     key = (str(literal.link.column), value)
                     self._values[key] = max(1.0 if whole else 0.5, self._values.get(key, 0.0))
         self._numbers = {k.value for k in items.literals if k.kind == "number"}

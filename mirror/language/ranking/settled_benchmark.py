@@ -5,7 +5,6 @@ computations, which no answer compares with each other. Such a benchmark makes n
 tells more.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from db.columns import BY_NAME
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.complete import SeveralBenchmarks, complete
-from mirror.query.errors import Ambiguity
+from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import Filter, QuerySpec
 from mirror.query.sql import compile_sql, condition
 from mirror.schema.views import KNOWN_COLUMNS
@@ -37,24 +36,31 @@ _counted: dict[tuple[str, str, str], dict[str, _Trials]] = {}
 
 @dataclass(frozen=True)
 class Settled:
-    """A completed query, and whole questions that mean another benchmark."""
+    """A completed query, and those that mean another benchmark, each with the question that says so."""
 
     spec: QuerySpec
-    others: tuple[str, ...] = ()
+    others: tuple[tuple[str, QuerySpec], ...] = ()
 
 
-def settle(asked: QuerySpec, question: str, sandbox: Sandbox, is_answered: Callable[[str], bool]) -> Settled:
+class BenchmarkUnclear(Ambiguity):
+    """Several benchmarks have about as much to say: `meant` are the queries of each, with the questions in words."""
+
+    def __init__(self, benchmarks: tuple[str, ...], meant: tuple[tuple[str, QuerySpec], ...]) -> None:
+        super().__init__(f"{join(benchmarks, word='or')}: which benchmark is meant?", tuple(text for text, _ in meant))
+        self.meant = meant
+
+
+def settle(asked: QuerySpec, question: str, sandbox: Sandbox) -> Settled:
     """Complete a query, in the benchmark of which most trials tell where several could answer.
 
     Args:
         asked: what the question says.
         question: in plain words; what is offered says all that it says.
         sandbox: where trials are counted.
-        is_answered: whether a question that is to be offered is answered with rows.
 
     Raises:
         Refusal: the results hold nothing of the kind.
-        Ambiguity: several benchmarks have about as much to say; each choice leads to rows.
+        BenchmarkUnclear: several benchmarks have about as much to say; each choice leads to rows.
     """
     profile = sandbox.schema()
     try:
@@ -63,19 +69,13 @@ def settle(asked: QuerySpec, question: str, sandbox: Sandbox, is_answered: Calla
         told = _told(asked, several, sandbox)
         if not told:
             raise
-        first, *others = told
-        choices = {b: _choice(question, b) for b in told}
-        if not _is_clear(told):
-            leading = [b for b in choices if is_answered(choices[b])]
-            if len(leading) > 1:
-                raise Ambiguity(
-                    f"{join(leading, word='or')}: which benchmark is meant?",
-                    tuple(choices[b] for b in leading[:_MOST_OTHERS]),
-                ) from several
-            first = next(iter(leading), first)
+        leading = [b for b in told if _has_rows_in(asked, b, question, sandbox)]
+        meant = {b: (_choice(question, b), _in(asked, b)) for b in leading[:_MOST_OTHERS]}
+        if not _is_clear(told) and len(leading) > 1:
+            raise BenchmarkUnclear(tuple(leading), tuple(meant.values())) from several
+        first = next(iter(told if _is_clear(told) else leading), next(iter(told)))
         spec = _named(complete(_in(asked, first), profile, question), first, told)
-        offered = [choices[b] for b in others if b != first and is_answered(choices[b])]
-        return Settled(spec, tuple(offered[:_MOST_OTHERS]))
+        return Settled(spec, tuple(one for b, one in meant.items() if b != first))
 
 
 def settled_ways(asked: QuerySpec, question: str, sandbox: Sandbox) -> tuple[list[tuple[QuerySpec, QuerySpec]], bool]:
@@ -120,6 +120,13 @@ def has_rows(spec: QuerySpec, sandbox: Sandbox) -> bool:
     try:
         return bool(sandbox.run(compile_sql(spec), row_cap=1).rows)
     except GuardError:  # a name in the results that no statement may hold
+        return False
+
+
+def _has_rows_in(asked: QuerySpec, benchmark: str, question: str, sandbox: Sandbox) -> bool:
+    try:
+        return has_rows(complete(_in(asked, benchmark), sandbox.schema(), question), sandbox)
+    except (Refusal, Ambiguity):
         return False
 
 

@@ -55,7 +55,7 @@ class Request:
     """A request to measure, its marks set apart.
 
     Attributes:
-        text: the rest, for the grammar, in lower case.
+        text: the rest, for the built-in reader, in lower case.
         measures: whether its verb is one of measuring, which asks for no ready sweep by its name alone.
         trains: whether its verb is `train`.
         needs_method: whether its verb says too little without a method ("time a ...").

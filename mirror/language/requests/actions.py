@@ -1,19 +1,16 @@
 """Requests to measure: "run fiited at 0.95 on ML-206k", "rerun the quick sweep" -> a RunPlan, which nobody has started.
 
-The words are read by the grammar, against what can be run here and not what was measured; only known names and numbers
-get into a plan. The engine is asked what can be run when a text is a request, and once per process.
+The words are read against what can be run here and not what was measured; only known names and numbers get into a plan.
+The engine is asked what can be run when a text is a request, and once per process.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from mirror.language.grammar.grammar import slots_of
-from mirror.language.grammar.lexicon import Lexicon
-from mirror.language.grammar.slots import Slots
-from mirror.language.phrases.rephrase import rephrase
 from mirror.language.requests import action_words
 from mirror.language.requests.action_words import Request
+from mirror.language.requests.named import Named, named
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.runs import jobs
 from mirror.runs.jobs import AxisOption, BenchmarkOption, JobError, Options
@@ -113,12 +110,12 @@ class _Planner:
         if name not in [b.name for b in self.options.benchmarks] or re.search(r"\bmethods\b", rest):
             return True
         try:
-            return not slots_of(f"{name} {rest}", self._profile(rest)).methods()
+            return not named(f"{name} {rest}", self._profile(rest)).methods
         except (Refusal, Ambiguity):
             return False
 
     def _of_a_sweep(self, name: str, rest: str) -> RunPlan:
-        methods, parameters = self._values(self._slots(rest))
+        methods, parameters = self._values(self._named(rest))
         axes = {a.name: a for b in self.options.benchmarks for a in b.axes}
         for axis, values in parameters.items():
             _check_axis(axis, axes, "ready sweeps")
@@ -132,19 +129,17 @@ class _Planner:
     def _of_words(self, text: str) -> RunPlan:
         against = ""
         if match := _AGAINST.search(text):
-            against = next(iter(self._slots(text[match.end() :]).methods()), "")
+            against = next(iter(self._named(text[match.end() :]).methods), "")
             text = f"{text[: match.start()]} and {text[match.end() :]}"
-        slots = self._slots(text)
-        methods, parameters = self._values(slots)
-        excluded = [
-            v for f in slots.filters if f.column == "method" and f.operator in ("<>", "not in") for v in f.values
-        ]
-        if not methods and not excluded and "method" not in slots.dimensions():
+        told = self._named(text)
+        methods, parameters = self._values(told)
+        excluded = told.excluded
+        if not methods and not excluded and "method" not in told.bare:
             raise Refusal(
                 f"It is not said what to run: name methods, as in “run hashed and dense at dim 64” (there are "
                 f"{self._methods()}), or a ready sweep ({self._sweeps()})."
             )
-        bench = self._benchmark(methods, parameters, slots)
+        bench = self._benchmark(methods, parameters, told)
         if not methods:
             able = [m.name for m in self.options.methods if m.name in bench.methods and not m.missing]
             methods = [m for m in able if m not in excluded]
@@ -161,29 +156,20 @@ class _Planner:
         seeds = self.request.seeds or 1
         return RunPlan("", bench.name, tuple(methods), baseline, _pairs(parameters), seeds)
 
-    def _slots(self, text: str) -> Slots:
-        """What the grammar reads, against the names that can be run. Raises Refusal or Ambiguity."""
-        profile = self._profile(text)
-        items, _ = Lexicon(profile).items(rephrase(text))
-        if unknown := list(dict.fromkeys(i.text[:40] for i in items if i.kind == "unknown")):
+    def _named(self, text: str) -> Named:
+        """What the words name, against what can be run. Raises Refusal or Ambiguity."""
+        told = named(text, self._profile(text))
+        if unknown := list(dict.fromkeys(word[:40] for word in told.unknown)):
             raise Refusal(
                 f"It is not known how to run {join(f'“{word}”' for word in unknown[:6])}. There are the methods "
                 f"{self._methods()}; the benchmarks {join(b.name for b in self.options.benchmarks)}; the data sets "
                 f"{join(d.name for d in self.options.data_sets)}."
             )
-        if all(i.kind == "filler" for i in items):
-            return Slots()
-        slots = slots_of(text, profile)
-        self.notes += [n for n in slots.notes if n not in self.notes]
-        if slots.times.asked or slots.superlative or slots.comparative or slots.count or slots.changed or slots.newest:
-            raise Refusal(
-                "A run takes names and values, and no times, rankings or counts: ask for it as in “run hashed at dim "
-                "64 and batch size 512”."
-            )
-        return slots
+        self.notes += [n for n in told.notes if n not in self.notes]
+        return told
 
     def _profile(self, text: str) -> Profile:
-        """What can be run, in the form of what was measured: for the grammar both are names and values."""
+        """What can be run, in the form of what was measured: both are names and values."""
         names: dict[str, list[Value]] = {
             "method": [m.name for m in self.options.methods],
             "benchmark": [b.name for b in self.options.benchmarks],
@@ -204,44 +190,34 @@ class _Planner:
             filled_metrics=dict.fromkeys(benches, frozenset()),
         )
 
-    def _values(self, slots: Slots) -> tuple[list[str], _Values]:
-        """(methods, axis -> values) that are named. Raises Refusal for limits, and for an axis without a value."""
-        methods: list[str] = []
-        parameters: _Values = {}
-        for f in slots.filters:
-            label = catalog.entry(f.column).label
-            if f.column == "seed":
-                raise Refusal("Which seeds are used cannot be chosen, how many can: ask for “3 seeds”.")
-            if f.column == "method":
-                methods += [str(v) for v in f.values if f.operator in ("=", "in")]
-            elif f.operator not in ("=", "in"):
-                raise Refusal(f"A run takes values of {label} and no limits: name them, such as “{label} 64, 512”.")
-            elif f.column != "benchmark":
-                parameters.setdefault(f.column, []).extend(f.values)
+    def _values(self, told: Named) -> tuple[list[str], _Values]:
+        """(methods, axis -> values) that are named. Raises Refusal for a seed, and for an axis without a value."""
+        if "seed" in told.values:
+            raise Refusal("Which seeds are used cannot be chosen, how many can: ask for “3 seeds”.")
         axes = {a.name: a for b in self.options.benchmarks for a in b.axes}
-        if silent := [c for c in slots.dimensions() if c in axes and c not in parameters and c != "seed"]:
+        if silent := [c for c in told.bare if c in axes and c != "seed"]:
             label = catalog.entry(silent[0]).label
             raise Refusal(
                 f"It is not said at which {label} to run: name values, such as “{label} {_example(axes[silent[0]])}”."
             )
-        return list(dict.fromkeys(methods)), parameters
+        return list(dict.fromkeys(told.methods)), dict(told.values)
 
     # -- the benchmark ---------------------------------------------------------------------------------------------
 
-    def _benchmark(self, methods: Sequence[str], parameters: _Values, slots: Slots) -> BenchmarkOption:
+    def _benchmark(self, methods: Sequence[str], parameters: _Values, told: Named) -> BenchmarkOption:
         """The benchmark that is named, or the first that has what is named. Raises Refusal."""
         benches = {b.name: b for b in self.options.benchmarks}
-        named = [str(v) for f in slots.filters if f.column == "benchmark" for v in f.values]
-        if len(named) > 1:
-            raise Refusal(f"One plan is of one benchmark: ask for {join(named)} one after the other.")
-        if named:
-            return benches[named[0]]
+        asked = [b for b in dict.fromkeys(told.benchmarks) if b in benches]
+        if len(asked) > 1:
+            raise Refusal(f"One plan is of one benchmark: ask for {join(asked)} one after the other.")
+        if asked:
+            return benches[asked[0]]
         able = [b for b in benches.values() if set(methods) <= set(b.methods)]
         if not able:
             homes = [f"{m} in {join(b.name for b in benches.values() if m in b.methods)}" for m in methods]
             raise Refusal(f"No benchmark runs {join(methods)} together: {join(homes, '; ')}.")
         fitting = [b for b in able if set(parameters) <= {a.name for a in b.axes}]
-        trained = self.request.trains or _DATA in parameters or bool(set(slots.metrics) & set(_OF_TRAINING))
+        trained = self.request.trains or _DATA in parameters or bool(set(told.metrics) & set(_OF_TRAINING))
         if trained:
             fitting = [b for b in fitting or able if any(a.name == _DATA for a in b.axes)]
         if not fitting:
@@ -259,7 +235,11 @@ class _Planner:
         """ "fiited at 0.95": of methods that prune, a large number alone is the share pruned away."""
         pruned = {m for b in self.options.benchmarks for a in b.axes if a.name == _PRUNING for m in a.methods}
         values = [float(v) for v in parameters.get("compression", []) if isinstance(v, int | float)]
-        if not pruned & set(methods) or "compression" in rephrase(text) or not all(0.5 < v < 1 for v in values):
+        if (
+            not pruned & set(methods)
+            or re.search(r"\bcompression|\bprun|%", text)
+            or not all(0.5 < v < 1 for v in values)
+        ):
             return
         self.notes = [n for n in self.notes if not n.endswith(" as compression")]
         for value in values:

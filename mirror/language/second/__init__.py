@@ -1,7 +1,7 @@
-"""The second reader: a small network that turns questions into forms, independent of the reader with the words.
+"""Small networks that turn questions into forms: the reader of the results, and the second one of other data.
 
 From outside: action_language, form_actions, items, likeness, network, results_actions, results_grammar,
-results_items, results_phrases, results_reader, second_reader, text_encoder.
+results_items, results_numbers, results_phrases, results_reader, second_reader, text_encoder.
 """
 
 import os

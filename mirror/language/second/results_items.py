@@ -42,10 +42,9 @@ RESULTS_FEATURES = (
     *FEATURES, "metric", "axis", "info", "curve", "fact", "measured", "higher", "lower", "said value", "family",
     "unsaid", *HOW, "before",
 )  # fmt: skip
-# Phrases that are put as their meaning for the grammar and the network alike.
 _REWRITES = tuple(
     (re.compile(rf"\b(?:{one_of(among)})\b"), meaning)
-    for meaning, among in phrasebook.phrases("rewrites", "every reader").items()
+    for meaning, among in phrasebook.phrases("rewrites", "results").items()
 )
 _COMMON = (
     "method", "dataset", "embedding_dim", "batch_size", "compression", "direction", "machine", "threads", "num_tables",
@@ -55,6 +54,7 @@ _COMMON = (
 # Columns that every trial has, whatever it measured.
 _ALWAYS = ("info", "key")
 _FAR = 9.0
+_SURELY = 0.1  # what naming a value by all of its name costs at most
 
 
 def results_items(question: str, profile: Profile, now: datetime, before: str = "") -> Items:
@@ -67,7 +67,7 @@ def results_items(question: str, profile: Profile, now: datetime, before: str = 
     tokens = [*asked_before, *tokens][:MOST_TOKENS]
     text = f"{plain(before)} {text}" if before else text
     phrases = phrases_of(profile)
-    links = list(_links(tokens, phrases))
+    links = _without_nested(list(_links(tokens, phrases)))
     said = _literals(tokens, links, text, now)
     literals = (*said, *_unsaid(profile, said, len(tokens)))
     benchmarks, columns = _benchmarks(profile, links), _columns(profile, tokens, links)
@@ -107,6 +107,18 @@ def _links(tokens: list[Token], phrases: Phrases) -> Iterator[Found]:
         yield from here
 
 
+def _without_nested(links: list[Found]) -> list[Found]:
+    """Without values that are a part of a longer one of their column: `log softmax` is no softmax."""
+    spans = {(f.link.column, f.start, f.end) for f in links if f.link.kind == "val" and f.link.cost <= _SURELY}
+
+    def is_part(f: Found) -> bool:
+        return any(
+            c == f.link.column and s <= f.start and f.end <= e and (s, e) != (f.start, f.end) for c, s, e in spans
+        )
+
+    return [f for f in links if f.link.kind != "val" or not is_part(f)]
+
+
 def _literals(tokens: list[Token], links: list[Found], text: str, now: datetime) -> tuple[Literal, ...]:
     numbers = list(numbers_of(tokens))[:MOST_NUMBERS]
     times = _times(tokens, text, now)[:MOST_TIMES]
@@ -138,7 +150,7 @@ def _told_by_values() -> tuple[str, ...]:
 
 
 def _times(tokens: list[Token], text: str, now: datetime) -> list[Literal]:
-    """The times of the calendar, and the one that the grammar of the results finds, to the minute."""
+    """The times of the calendar, and the one that `time_cues` finds, to the minute."""
     said = times_in(tokens, now)
     found = [Literal("time", t.start, t.end, t.time) for t in said if t.end <= MOST_TOKENS]
     for day in days_in(tokens, now):  # "before and after november 1": the day itself too

@@ -16,7 +16,9 @@ from mirror.words import phrasebook
 _UNIT_AT_ONCE = re.compile(
     r"(?<![a-z\d_.-])(\d+(?:\.\d+)?)(x|×|d|[mkg]i?b|us|μs|ns|ms|s|dims?|bags?|threads?|tables?)\b"
 )
-_NAME_AT_ONCE = re.compile(r"(?<![\w-])(d|dim|bs|b|batch|t|l|k)[=:]?(\d+)\b")
+_NAME_AT_ONCE = re.compile(
+    r"(?<![\w-])(d|dim|bs|b|batch|t|(?<!in )(?<!the )(?<!of )l|k)[=:]?(\d+)\b"
+)  # "in l2" is a cache
 _NO_ZERO = re.compile(r"(?<![\w.])\.(\d)")
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,])0,(\d+)\b")
 _POWER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?e[+-]?\d{1,2}\b")

@@ -18,7 +18,7 @@ from mirror.words.close_words import close_words
 RESULTS, CURVES, MACHINES = own_words.RESULTS, own_words.CURVES, "machines"  # tables of columns
 _SYNONYM, _PART_OF_VALUE, _FAMILY = 0.05, 0.5, 0.45
 _LONGEST = 7
-_TYPO_ALIKE = 0.8
+_TYPO_ALIKE, _NEAR = 0.8, 0.7
 _MOST_CORRECTED = 10_000
 # Text columns whose values are named in parts: "epyc", "the hashes".
 _FAMILIES = ("method", "dataset")
@@ -135,6 +135,14 @@ class Phrases:
         """All that a phrase may name, the surest first."""
         found = [Link(*at, cost) for at, cost in self._index.get(phrase, {}).items()]
         return sorted(found, key=lambda link: link.cost)
+
+    def nearest(self, word: str) -> list[str]:
+        """What a word that names nothing looks like most: names as people see them; none where nothing is near."""
+        close = close_words(word, self._vocabulary, 1, _NEAR) if word.isalpha() else []
+        links = [link for stem in close for link in self.at((stem,))[:1]]
+        return [
+            catalog.entry(k.column).label if k.kind == "col" and k.column else str(k.value or k.table) for k in links
+        ]
 
     def corrected(self, token: Token) -> list[Link]:
         """What a word that names nothing may be a slip of."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from mirror.language.second.action_language import Inexpressible
 from mirror.language.second.items import KIND, RELATION, Items
 from mirror.language.second.network import BEAM, trained
-from mirror.language.second.results_actions import ResultsReader, ResultsWriter
+from mirror.language.second.results_actions import ResultsReader
 from mirror.language.second.results_grammar import RESULTS_LANGUAGE
 from mirror.language.second.results_items import RESULTS_FEATURES
 from mirror.language.second.unread import unread
@@ -21,7 +21,7 @@ _NAMING = frozenset(RELATION[name] for name in ("names", "part of", "like", "in 
 
 
 @dataclass(frozen=True)
-class SecondResultsReading:
+class ResultsReading:
     """One reading of the network.
 
     Attributes:
@@ -35,32 +35,21 @@ class SecondResultsReading:
     unread: tuple[str, ...]
 
 
-def second_results_readings(items: Items, profile: Profile, beam: int = BEAM) -> list[SecondResultsReading]:
+def network_readings(items: Items, profile: Profile, beam: int = BEAM) -> list[ResultsReading]:
     """The likeliest readings of a question's items, the likeliest first; none where no network ships or there is no
     word."""
     network = trained(RESULTS_WEIGHTS, RESULTS_LANGUAGE)
     if network is None or not items.tokens:
         return []
     before = int(items.features[: len(items.tokens), _BEFORE].sum())
-    found: dict[QuerySpec, SecondResultsReading] = {}
+    found: dict[QuerySpec, ResultsReading] = {}
     for line in network.lines(items, beam):
         try:
             asked = ResultsReader(line.actions, items, profile).asked()
         except (Inexpressible, KeyError):
             continue
-        found.setdefault(asked, SecondResultsReading(asked, line.score, unread(items, line.actions, _DENIED, before)))
+        found.setdefault(asked, ResultsReading(asked, line.score, unread(items, line.actions, _DENIED, before)))
     return list(found.values())
-
-
-def score_of(asked: QuerySpec, items: Items, profile: Profile) -> float | None:
-    """The logarithm of the probability that the network gives a form; None where its language cannot say it."""
-    network = trained(RESULTS_WEIGHTS, RESULTS_LANGUAGE)
-    if network is None or not items.tokens:
-        return None
-    try:
-        return network.score(items, ResultsWriter(asked, items, profile).line())
-    except (Inexpressible, KeyError):
-        return None
 
 
 def strange_words(items: Items) -> tuple[str, ...]:

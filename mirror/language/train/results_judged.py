@@ -1,4 +1,4 @@
-"""What both readers make of questions over the results: readings, what speaks for them, whether they are right."""
+"""What the reader makes of questions over the results: readings, what speaks for them, whether they are right."""
 
 import tempfile
 from collections import Counter
@@ -8,11 +8,9 @@ from pathlib import Path
 
 from db.journal import open_results
 from mirror.data.process.sandbox import Sandbox
-from mirror.language.followup import followup
 from mirror.language.ranking.follow_up_readings import (
     AT_ONCE,
     BESIDE,
-    RULES_AT_ONCE,
     SHOWN,
     SHOWN_STRANGE,
     bare,
@@ -41,13 +39,11 @@ class ResultsJudged:
         wording: what it says and what is asked for; None for a question that the results cannot answer.
         found: its readings.
         right: whether each has the rows of the query that was worded.
-        asked_back: whether the grammar asks back.
     """
 
     wording: ResultsWording | None
     found: tuple[ResultsCandidate, ...]
     right: tuple[bool, ...]
-    asked_back: bool
 
     def judged(self) -> Judged:
         """What the ranker is fitted to."""
@@ -69,12 +65,12 @@ def results_judged(wordings: Sequence[ResultsWording], others: Sequence[str] = (
                 except (Refusal, Ambiguity):
                     continue
                 right = [compile_sql(spec) for _, spec in ways]
-                found, cause = weighed(wording.text, sandbox, NOW, lambda _: True)
+                found = _found(wording.text, sandbox)
                 hits = tuple(_is_right(compile_sql(c.spec), right, sandbox) for c in found)
-                yield ResultsJudged(wording, tuple(found), hits, isinstance(cause, Ambiguity))
+                yield ResultsJudged(wording, tuple(found), hits)
             for text in others:
-                found, cause = weighed(text, sandbox, NOW, lambda _: True)
-                yield ResultsJudged(None, tuple(found), (False,) * len(found), isinstance(cause, Ambiguity))
+                found = _found(text, sandbox)
+                yield ResultsJudged(None, tuple(found), (False,) * len(found))
 
 
 def counted(questions: Iterable[ResultsJudged]) -> dict[str, int]:
@@ -91,15 +87,20 @@ def counted(questions: Iterable[ResultsJudged]) -> dict[str, int]:
         )
         right = {id(c): r for c, r in ranked}
         readings = [c for c, _ in ranked]
-        if question.asked_back:
-            told[f"{kind}, asked back"] += 1
-        elif best := answered_at_once(readings):
+        if best := answered_at_once(readings):
             told[f"{kind}, at once"] += 1
             told[f"{kind}, at once and right"] += right[id(best)]
         elif offered := shown(readings):
             told[f"{kind}, shown"] += 1
             told[f"{kind}, shown with the right one"] += any(right[id(c)] for c in offered)
     return dict(sorted(told.items()))
+
+
+def _found(text: str, sandbox: Sandbox) -> list[ResultsCandidate]:
+    try:
+        return weighed(text, sandbox, NOW)
+    except (Refusal, Ambiguity):
+        return []
 
 
 def _is_right(sql: str, right: Sequence[str], sandbox: Sandbox) -> bool:
@@ -114,18 +115,11 @@ def _is_right(sql: str, right: Sequence[str], sandbox: Sandbox) -> bool:
 
 def follow_ups_judged(wordings: Iterable[ResultsWording]) -> Iterator[Judged]:
     """Each follow-up with its readings; right is what makes the very question that was worded, and nothing of a
-    question that the results cannot answer. Those that the rules ask back are left out."""
+    question that the results cannot answer."""
     profile = worded_for()
     for wording in wordings:
         assert wording.before
-        rules, known = None, True
-        try:
-            rules = followup.read(wording.text, wording.before, profile, NOW)
-        except Refusal:
-            known = False
-        except Ambiguity:
-            continue
-        found = weighed_follow_ups(wording.text, wording.before, rules, known, profile, NOW)
+        found = weighed_follow_ups(wording.text, wording.before, profile, NOW)
         right = (wording.voice != NOT_HERE and bare(c.asked) == bare(wording.asked) for c in found)
         yield Judged(wording.query, wording.voice, wording.text, tuple(c.features for c in found), tuple(right))
 
@@ -139,9 +133,9 @@ def counted_follow_ups(questions: Iterable[Judged], ranker: Ranker) -> dict[str,
         if not ranked:
             continue
         chance, features, right = ranked[0]
-        if chance < (SHOWN_STRANGE if features["strange"] and features["rules know no word"] else SHOWN):
+        if chance < (SHOWN_STRANGE if features["strange"] else SHOWN):
             continue
-        if chance >= (RULES_AT_ONCE if features["rules"] else AT_ONCE):
+        if chance >= AT_ONCE:
             told[f"{one.voice}, at once"] += 1
             told[f"{one.voice}, at once and right"] += right
         else:

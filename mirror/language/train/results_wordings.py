@@ -2,14 +2,14 @@
 
 `results/NAME.yaml` lists queries as `mirror.language.train.spec_text` writes them, each with its wordings by voice, and
 `results/NAME_not_here.txt` questions that results cannot answer. They were written for results that hold what
-`results/profile.json` says. `results/by_rules.txt` holds questions in the words that the grammar knows, which ask for
-what the grammar reads. Questions of the evaluation are none of them. Of so many queries one is not learnt from: the
-ranker is fitted on those.
+`results/profile.json` says. `results/by_rules.zip` holds questions in set phrases, with their forms: a grammar that the
+network has replaced read them. Questions of the evaluation are none of them. Of so many queries one is not learnt from:
+the ranker is fitted on those.
 
 `follow_ups/said.yaml` has follow-ups in the words of three voices, written by two people from the question before, the
 change in set phrases and the question that it makes; they had seen no reader and no question of the evaluation.
-`follow_ups/by_rules.zip` has changes in set phrases with the forms that the reader of follow-ups gives them. A tenth of
-what was said is sealed.
+`follow_ups/by_rules.zip` has changes in set phrases with their forms, by rules of the same kind. A tenth of what was
+said is sealed.
 """
 
 import hashlib
@@ -24,7 +24,6 @@ from typing import Any
 
 import yaml
 
-from mirror.language.grammar import grammar
 from mirror.language.second.action_language import Inexpressible
 from mirror.language.second.results_actions import ResultsWriter
 from mirror.language.second.results_items import results_items
@@ -32,7 +31,6 @@ from mirror.language.train.batches import Example
 from mirror.language.train.judged import NOW
 from mirror.language.train.spec_text import asked_of
 from mirror.language.train.variants.results_variants import ResultsWording, other_results, variant
-from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.in_words import question_of
 from mirror.query.spec import QuerySpec
 from mirror.schema.profile import Profile
@@ -54,11 +52,15 @@ def results_wordings(sealed: bool = False) -> Iterator[ResultsWording]:
 
 
 def read_by_rules() -> Iterator[ResultsWording]:
-    """Questions in the grammar's words, with the forms that it gives them: the network learns to read them too."""
-    results = worded_for()
-    for i, text in enumerate((_FOLDER / "by_rules.txt").read_text().splitlines()):
-        with suppress(Refusal, Ambiguity):
-            yield ResultsWording(f"rules{i}", "rules", text, grammar.parse(text, results, NOW))
+    """Questions in set phrases."""
+    for row in _by_rules(_FOLDER):
+        yield ResultsWording(row["of"], "rules", row["ask"], asked_of(row["form"]))
+
+
+def _by_rules(folder: Path) -> Iterator[dict[str, Any]]:
+    with zipfile.ZipFile(folder / "by_rules.zip") as packed:
+        for line in packed.read("by_rules.jsonl").decode().splitlines():
+            yield json.loads(line)
 
 
 def not_here(sealed: bool = False) -> list[str]:
@@ -133,10 +135,8 @@ def follow_ups_said(sealed: bool = False) -> Iterator[ResultsWording]:
 
 def follow_ups_by_rules() -> Iterator[ResultsWording]:
     """Follow-ups in set phrases."""
-    with zipfile.ZipFile(_FOLLOW_UPS / "by_rules.zip") as packed:
-        for line in packed.read("by_rules.jsonl").decode().splitlines():
-            row = json.loads(line)
-            yield _follow_up(row, "rules", row["then"])
+    for row in _by_rules(_FOLLOW_UPS):
+        yield _follow_up(row, "rules", row["then"])
 
 
 def _follow_up(row: Mapping[str, Any], voice: str, text: object) -> ResultsWording:

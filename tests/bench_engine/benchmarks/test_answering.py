@@ -84,7 +84,7 @@ def test_no_question_is_no_result() -> None:
     assert (result.status, result.error) == ("skipped", "There is no question of this category and question set.")
 
 
-def test_what_the_grammar_read_is_no_result_of_the_language_model() -> None:
+def test_what_the_built_in_reader_read_is_no_result_of_the_language_model() -> None:
     none, some = (answering._result(report(fallbacks=n), trial("llm")) for n in (4, 3))
     assert none.status == "failed"
     assert "read none of the questions" in str(none.error)

@@ -28,7 +28,6 @@ def answers(*results: TrialResult) -> FakeExecutor:
 
 
 OK = TrialResult("ok", {"latency_us": 1.0, "memory_mb": 2.0}, (1.0, 1.5), (("loss", 1, 0.5),), "fixed_count")
-FAILED = TrialResult("failed", error="It did not work.")
 
 
 def test_every_trial_is_journalled_and_stored(engine) -> None:

@@ -182,7 +182,7 @@ def test_wrong_sql_names_the_likely_column(box: Sandbox) -> None:
     assert "auc" in answer.summary
 
 
-def test_a_dead_model_is_replaced_by_the_grammar_with_a_note(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dead_model_is_replaced_by_the_built_in_reader(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
@@ -192,7 +192,7 @@ def test_a_dead_model_is_replaced_by_the_grammar_with_a_note(box: Sandbox, monke
     assert answer.engine == "grammar"
     assert len(rows(answer)) == 5
     assert str(port) in answer.note
-    assert "grammar" in answer.note
+    assert "built-in reader" in answer.note
 
 
 Model = Callable[[LlmReading | Exception], None]
@@ -254,7 +254,7 @@ def test_what_was_sent_is_shown_when_the_model_fails(question: str, status: str,
     model(failing(LlmError("It broke.")))
     answer = ask(question, sandbox=box)
     assert (answer.status, answer.engine, answer.sent) == (status, "grammar", "what was sent")
-    assert answer.note == "It broke. The built-in grammar read the question instead."
+    assert answer.note == "It broke. The built-in reader read the question instead."
 
 
 def test_a_model_can_be_left_out(box: Sandbox, model: Model) -> None:

@@ -10,7 +10,7 @@ from mirror.chart.draw.figure import draw
 from mirror.data.process.sandbox import Sandbox
 from mirror.runs.listing import choices, trials
 
-pytestmark = pytest.mark.usefixtures("grammar_first")  # what becomes of its reading is tested
+pytestmark = pytest.mark.usefixtures("as_meant")  # what becomes of a reading is tested
 
 NOW = datetime(2026, 11, 20, 15, 24)
 M1, M2 = "laptop (m1)", "laptop (m2)"

@@ -35,7 +35,6 @@ QUESTIONS = {
     "best AUC on planted_drift": "training",
     "memory of fiited by compression": "training",
     "smallest memory without losing quality on anime": "training",
-    "is zentorch faster than parallel_op": "grouped_lookup",
     "restored share over training on planted_turnover": "curves",
     "which method is slowest at batch size 512": "lookup",
     "kept share of fiited": "training",
@@ -44,7 +43,6 @@ QUESTIONS = {
 }
 # The same list held these; why they are not answered is no matter of benchmarks.
 NOT_ANSWERED = {
-    "collision rate of hashed vs fiited": "fiited has no collisions, and there is no rate",
     "what is the fastest way to look up many tables": "“way” and “many” say nothing",
     "how expensive is pruning": "neither memory nor latency is said of pruning",
     "speedup of grouped_embedding on dlrm": "it was never measured there",
@@ -93,6 +91,17 @@ def test_a_newcomers_question_is_about_the_benchmark_that_is_meant(question: str
         answer = next(a for a in answers if told_of(a) == {benchmark})
     assert has_rows(answer), answer.summary
     assert told_of(answer) == {benchmark}
+
+
+@pytest.mark.xfail(strict=True, reason="two readings of a claim against the baseline are shown")
+def test_a_claim_against_a_method_that_is_no_baseline(box: Sandbox) -> None:
+    answer = asked("is zentorch faster than parallel_op", box)
+    chosen = [ask(choice, box, use_model=False, after=answer) for choice in answer.suggestions]
+    assert any("parallel_op" in str(a.table.rows) for a in (answer, *chosen) if a.table)
+
+
+def test_what_has_no_rows_is_said_beside_what_has(box: Sandbox) -> None:
+    assert asked("collision rate of hashed vs fiited", box).summary.startswith("There is no row for fiited.")
 
 
 def test_most_of_them_are_answered_at_once(box: Sandbox) -> None:

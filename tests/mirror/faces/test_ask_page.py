@@ -169,11 +169,11 @@ def test_a_link_stops_where_it_is_not_understood() -> None:
 
 
 def test_a_link_of_any_length_is_bounded() -> None:
-    app = ask_page(QUESTION, *["only hashed"] * 2 * MOST_STEPS)
+    app = ask_page(QUESTION, *["and for 0.5?", "and for 0.1?"] * MOST_STEPS)
     assert len(trail(app)) == MOST_STEPS - 1
     assert "Follow up" not in labels(app)
     assert f"{MOST_STEPS} questions in a row" in texts(app)
-    press(app, "Leave out compression = 0.1")  # no way past it
+    press(app, "Leave out compression = 0.5")  # no way past it
     assert len(link(app)) == MOST_STEPS
 
 
@@ -433,8 +433,8 @@ def read_by_model(server: Server, question: str, spec: QuerySpec = TOP) -> AppTe
     return ask(ask_page(), question)
 
 
-def test_the_grammar_is_named_as_reader() -> None:
-    assert "built-in grammar" in texts(ask(ask_page(), QUESTION))
+def test_the_built_in_reader_is_named_as_reader() -> None:
+    assert "built-in reader" in texts(ask(ask_page(), QUESTION))
 
 
 def test_a_language_model_is_named_and_its_cost_told(server: Server) -> None:
@@ -446,25 +446,23 @@ def test_a_language_model_is_named_and_its_cost_told(server: Server) -> None:
 
 def test_a_reading_that_differs_is_told_and_the_other_can_be_had(server: Server) -> None:
     app = read_by_model(server, "top 5 methods by AUC")
-    assert "The grammar would show the first 5" in warnings(app)
-    press(app, "Let the built-in grammar read it")
-    assert "[built-in grammar]" in texts(app)
+    assert "The built-in reader would show the first 5" in warnings(app)
+    press(app, "Let the built-in reader read it")
+    assert "[built-in reader]" in texts(app)
     assert "LIMIT 5" in app.text_area(key="sql").value or "<= 5" in app.text_area(key="sql").value
     assert len(server.requests) == 1
 
 
 def test_a_reading_that_nothing_confirms_is_told(server: Server) -> None:
-    app = read_by_model(server, "which embeddings rock hardest")
+    app = read_by_model(server, "which wombats rock hardest")
     assert "nothing confirms the model's reading" in texts(app)
 
 
 def test_a_model_that_fails_leaves_a_note(server: Server) -> None:
     server.replies = [fails(500, "out of order")]
     app = ask(ask_page(), QUESTION)
-    assert "The built-in grammar read the question instead." in "\n".join(
-        w.value.replace("\\", "") for w in app.warning
-    )
-    assert "[built-in grammar]" in texts(app)
+    assert "The built-in reader read the question instead." in "\n".join(w.value.replace("\\", "") for w in app.warning)
+    assert "[built-in reader]" in texts(app)
     assert len(app.dataframe[0].value) == 36
 
 
@@ -477,7 +475,7 @@ def test_readings_that_agree_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(flow, "ask", agreed)
     app = ask(ask_page(), QUESTION)
-    assert "[the grammar agrees]" in texts(app)
+    assert "[the built-in reader agrees]" in texts(app)
     assert not app.warning
 
 

@@ -104,6 +104,9 @@ PLANS: list[tuple[str, dict[str, Any]]] = [
     ("run fiited and hashed on frappe at 0.1", {"parameters": {"dataset": ("frappe",), "compression": (0.1,)}}),
     ("run the AUC of hashed at 0.1", {"benchmark": "training", "parameters": {"compression": (0.1,)}}),
     ("run fiited twice on frappe", {"seeds": 2, "parameters": {"dataset": ("frappe",)}}),
+    ("run hashed at 95 % pruned on frappe", {"parameters": {"compression": (0.05,), "dataset": ("frappe",)}}),
+    ("run hashed 10x smaller", {"methods": ("hashed", "dense"), "parameters": {"compression": (0.1,)}}),
+    ("run parallel_op vs eager at 8 and 26 tables", {"parameters": {"num_tables": (8, 26)}, "baseline": "eager"}),
     ("let's benchmark hashd at d=64", {"parameters": {"embedding_dim": (64,)}, "notes": "read “hashd” as “hashed”"}),
     ("benchmark qr against hashed at dim 16", {"methods": ("quotient_remainder", "hashed"), "baseline": "hashed"}),
 ]

@@ -8,7 +8,7 @@ from mirror.data.process.sandbox import Sandbox
 from mirror.query.spec import Filter, Metric, QuerySpec
 from mirror.query.sql import compile_sql
 
-pytestmark = pytest.mark.usefixtures("grammar_first")  # what becomes of its reading is tested
+pytestmark = pytest.mark.usefixtures("as_meant")  # what becomes of a reading is tested
 
 
 def answered(question: str, box: Sandbox) -> Answer:

@@ -11,7 +11,7 @@ from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.spec import Filter
 
-pytestmark = pytest.mark.usefixtures("grammar_first")  # what becomes of its reading is tested
+pytestmark = pytest.mark.usefixtures("as_meant")  # what becomes of a reading is tested
 
 # (rows, dim, compression) -> duplicate rows of hashed, hashed_block and double_hash; hashed_mix64 has none.
 SETTINGS = {

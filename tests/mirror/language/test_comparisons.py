@@ -5,11 +5,8 @@ import pytest
 from mirror.answer.answer import Answer
 from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
-from mirror.language.grammar import grammar
-from mirror.query.errors import Ambiguity, Refusal
-from mirror.query.spec import Filter
 
-pytestmark = pytest.mark.usefixtures("grammar_first")  # what becomes of its reading is tested
+pytestmark = pytest.mark.usefixtures("as_meant")  # what becomes of a reading is tested
 
 
 def answered(question: str, box: Sandbox) -> Answer:
@@ -115,17 +112,6 @@ def test_a_front_for_each_data_set_without_being_asked(box: Sandbox) -> None:
     }  # fmt: skip
 
 
-def test_a_front_needs_two_metrics(box: Sandbox) -> None:
-    with pytest.raises(Ambiguity) as back:
-        grammar.read("which methods are not dominated on AUC", box.schema())
-    for choice in back.value.choices:
-        grammar.read(choice, box.schema())
-    with pytest.raises(Refusal, match="two metrics"):
-        grammar.read("pareto front of memory, latency and auc", box.schema())
-    with pytest.raises(Refusal, match="which direction"):
-        grammar.read("pareto front of memory and sample count", box.schema())
-
-
 @pytest.mark.parametrize("question", ["why is hashed slower than dense at batch size 512 in lookup"])
 def test_why_tells_what_differs_and_what_is_alike(question: str, box: Sandbox) -> None:
     answer = answered(question, box)
@@ -134,11 +120,6 @@ def test_why_tells_what_differs_and_what_is_alike(question: str, box: Sandbox) -
     assert "compression 0.1 against compression 1" in answer.summary
     assert "Alike: memory and largest error." in answer.summary
     assert "do not tell causes" in answer.summary
-
-
-def test_why_needs_two(box: Sandbox) -> None:
-    with pytest.raises(Refusal, match="two to compare"):
-        grammar.read("why is it so", box.schema())
 
 
 @pytest.mark.parametrize(
@@ -175,6 +156,3 @@ def test_what_is_averaged_on_purpose_is_said(box: Sandbox) -> None:
     assert answer.table
     assert "dataset" not in answer.table.names
     assert "averaged over data set" in answer.read_as
-    spec = grammar.read("average AUC of hashed over all data sets at compression 0.1", box.schema())
-    assert spec.averaged == ("dataset",)
-    assert Filter("compression", "=", (0.1,)) in spec.filters

@@ -12,7 +12,7 @@ from db.store import Store
 from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
 
-pytestmark = pytest.mark.usefixtures("grammar_first")  # what becomes of its reading is tested
+pytestmark = pytest.mark.usefixtures("as_meant")  # what becomes of a reading is tested
 
 NOW = datetime(2026, 11, 20)
 EAGER_US, SPEEDUP = 10.0, {"eager": 1.0, "parallel_op": 5.0, "fbgemm_tbe_grouped": 3.0}

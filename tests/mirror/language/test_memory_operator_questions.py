@@ -10,7 +10,7 @@ from mirror import ask
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 
-pytestmark = pytest.mark.usefixtures("grammar_first")  # what becomes of its reading is tested
+pytestmark = pytest.mark.usefixtures("as_meant")  # what becomes of a reading is tested
 
 # (operator, working set) -> latency of eager, inductor and gir, share of a copy of gir, regret.
 CELLS = {

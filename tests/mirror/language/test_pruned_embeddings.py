@@ -14,7 +14,7 @@ from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.spec import Filter
 
-pytestmark = pytest.mark.usefixtures("grammar_first")  # what becomes of its reading is tested
+pytestmark = pytest.mark.usefixtures("as_meant")  # what becomes of a reading is tested
 
 # method, compression, num_chunks -> (AUC less than dense on planted, on frappe, MB). The smallest that is as good as
 # dense is fiited at 0.05 with 4 chunks on planted, hashed at 0.5 on frappe; static_frequency is the smallest of all.

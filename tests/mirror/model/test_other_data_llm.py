@@ -270,7 +270,7 @@ def test_hostile_sql_never_runs(server, shop, sql):
     found = asked(KNOWN, shop)
     assert (found.status, found.engine) == ("answered", "grammar")
     assert found.note.startswith("The language model at")
-    assert found.note.endswith("The built-in grammar read the question instead.")
+    assert found.note.endswith("The built-in reader read the question instead.")
     assert len(server.requests) == 2
     with duckdb.connect(shop, read_only=True) as connection:
         assert connection.execute("SELECT count(*) FROM orders").fetchone() == (24,)
@@ -381,7 +381,7 @@ def test_where_the_embedded_readers_are_unsure_the_model_answers_and_theirs_is_o
     server.replies = [says(answer("SELECT count(*) AS n FROM orders WHERE status = 'open'"))]
     found = asked(UNSURE, shop)
     assert (found.status, found.engine, found.agreement.same) == ("answered", "llm", None)
-    assert found.agreement.sentence.startswith("The grammar would have asked back: This can be read in ")
+    assert found.agreement.sentence.startswith("The built-in reader would have asked back: This can be read in ")
     assert found.table.rows == ((8,),)
     assert 1 < len(found.suggestions) <= 3
     assert len(asked(found.suggestions[0], shop, after=found).table.rows) == 2

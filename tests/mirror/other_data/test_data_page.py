@@ -181,7 +181,7 @@ def test_a_language_model_reads_the_question_too(
         assert "nothing confirms" in " ".join(c.value for c in app.caption)
         assert any("What the language model was sent" in e.label for e in app.expander)
         asked(app, "how many customers")
-        assert "the grammar agrees" in texts(app)
+        assert "the built-in reader agrees" in texts(app)
         both = asked(app, "total amount by country")
         grammars, models = [b for b in both.button if (b.key or "").startswith("data_suggestion")]
         assert models.label.replace("\\", "") == "As the language model reads it: one"

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from mirror.language.grammar import grammar
+from mirror.language.train.spec_text import asked_of
 from mirror.query.agreement import Agreement, agreement
+from mirror.query.complete import complete
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import ChartWish, Filter, Metric, Order, QuerySpec
 
@@ -72,7 +73,7 @@ def with_filter(spec: QuerySpec, *filters: Filter) -> QuerySpec:
 
 
 @pytest.mark.parametrize(
-    ("model", "by_grammar", "sentence"),
+    ("model", "built_in", "sentence"),
     [
         (POINTS, replace(POINTS, keep_baseline=True), "also keep dense"),
         (replace(POINTS, keep_baseline=True), POINTS, "not keep dense as reference"),
@@ -125,20 +126,22 @@ def with_filter(spec: QuerySpec, *filters: Filter) -> QuerySpec:
         ),
     ],
 )
-def test_what_differs_is_said_in_plain_words(model, by_grammar, sentence):
-    assert agreement(model, by_grammar) == Agreement(False, f"The grammar would {sentence}.")
-    assert agreement(by_grammar, model).same is False
+def test_what_differs_is_said_in_plain_words(model, built_in, sentence):
+    assert agreement(model, built_in) == Agreement(False, f"The built-in reader would {sentence}.")
+    assert agreement(built_in, model).same is False
 
 
 def test_another_shape_comes_first():
     told = agreement(RANKING, SPEC)
     assert told.same is False
-    assert told.sentence.startswith("The grammar would show one row per group, not rank the groups, keep only ")
+    assert told.sentence.startswith("The built-in reader would show one row per group, not rank the groups, keep only ")
 
 
 def test_of_many_differences_the_first_are_told():
     told = agreement(QuerySpec("count", source="failures"), CHANGE)
-    assert told.sentence.startswith("The grammar would read all trials, superseded ones too, not the trials that are ")
+    assert told.sentence.startswith(
+        "The built-in reader would read all trials, superseded ones too, not the trials that are "
+    )
     assert told.sentence.endswith(" more.")
 
 
@@ -148,29 +151,33 @@ def test_hostile_values_stay_on_one_line():
     assert len(told.sentence) < 120
 
 
-def test_where_the_grammar_has_no_reading_nothing_is_compared():
+def test_where_the_built_in_reader_has_no_reading_nothing_is_compared():
     refused = agreement(SPEC, Refusal("The results say nothing about “foo”."))
     assert refused.same is None
-    assert refused.sentence.startswith("The grammar does not understand this question")
+    assert refused.sentence.startswith("The built-in reader does not understand this question")
     asked = agreement(SPEC, Ambiguity("lookup or training: which\n benchmark is meant?", ("a", "b")))
-    assert asked == Agreement(None, "The grammar would have asked back: lookup or training: which benchmark is meant?")
+    assert asked == Agreement(
+        None, "The built-in reader would have asked back: lookup or training: which benchmark is meant?"
+    )
 
 
-QUESTIONS = (
-    "memory vs AUC at compression 0.1",
-    "which method has the best AUC under 5 MB?",
-    "AUC by compression for hashed as a line chart",
-    "top 5 fastest lookups",
-    "average latency by method and batch size",
-    "how many trials failed?",
-    "slowest method at batch size 2048",
-)
+FORMS = (
+    {"shape": "points", "metrics": ["memory_mb", "auc"], "where": ["compression = 0.1"]},
+    {"shape": "best", "metrics": ["auc"], "by": ["method"], "where": ["memory_mb < 5"], "order": "auc desc"},
+    {"shape": "groups", "metrics": ["auc"], "by": ["compression"], "where": ["method = 'hashed'"], "chart": "line"},
+    {"shape": "ranking", "metrics": ["latency_us"], "where": ["benchmark = 'lookup'"], "order": "latency_us asc",
+     "limit": 5},
+    {"shape": "groups", "metrics": ["latency_us"], "by": ["method", "batch_size"]},
+    {"shape": "count", "of": "failures", "where": ["status <> 'skipped'"]},
+    {"shape": "best", "metrics": ["latency_us"], "by": ["method"], "where": ["batch_size = 2048"],
+     "order": "latency_us desc"},
+)  # fmt: skip
 
 
-def test_questions_agree_with_themselves_and_with_no_other(profile):
-    specs = [grammar.read(q, profile) for q in QUESTIONS]
+def test_queries_agree_with_themselves_and_with_no_other(profile):
+    specs = [complete(asked_of(form), profile, "") for form in FORMS]
     for i, one in enumerate(specs):
         for j, other in enumerate(specs):
             told = agreement(one, other)
-            assert told.same is (i == j), (QUESTIONS[i], QUESTIONS[j], told)
+            assert told.same is (i == j), (FORMS[i], FORMS[j], told)
             assert bool(told.sentence) is (i != j)

@@ -3,7 +3,7 @@
 import pytest
 
 from mirror.data.process.sandbox import Sandbox
-from mirror.language.grammar import grammar
+from mirror.query.complete import complete
 from mirror.query.spec import Filter, Metric, Order, QuerySpec
 from mirror.query.sql import compile_sql, condition, format_sql, literal
 
@@ -158,7 +158,9 @@ def test_values_are_quoted() -> None:
 
 
 def test_long_lists_of_columns_are_broken_between_columns(box: Sandbox, profile: object) -> None:
-    sql = compile_sql(grammar.read("compare hashed and dense at dim 16", box.schema()))
+    of_two = (Filter("method", "in", ("hashed", "dense")), Filter("embedding_dim", "=", (16,)))
+    compared = QuerySpec("groups", dimensions=("method",), filters=of_two)
+    sql = compile_sql(complete(compared, box.schema(), ""))
     assert max(map(len, sql.splitlines())) <= 100
     box.run(sql)
 

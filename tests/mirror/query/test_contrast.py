@@ -8,7 +8,7 @@ from mirror.data.process.sandbox import Sandbox
 from mirror.query.contrast import contrasted, held_against
 from mirror.query.spec import Filter, Metric, QuerySpec
 
-pytestmark = pytest.mark.usefixtures("grammar_first")  # what becomes of its reading is tested
+pytestmark = pytest.mark.usefixtures("as_meant")  # what becomes of a reading is tested
 
 LATENCY = (Metric("latency_us", "avg"),)
 CACHES = Filter("cache", "in", ("cold", "warm"))

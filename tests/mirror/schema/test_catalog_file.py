@@ -7,15 +7,15 @@ import pytest
 
 from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
-from mirror.language.grammar import lexicon
+from mirror.language.second import results_phrases
 from mirror.schema import catalog
 from mirror.schema.catalog_file import CatalogError, read
 
-pytestmark = pytest.mark.usefixtures("grammar_first")  # what becomes of its reading is tested
+pytestmark = pytest.mark.usefixtures("likeliest_taken")  # what becomes of a reading is tested
 
 
 def _forget() -> None:
-    for cached in (catalog.words, catalog.entries, lexicon._lexicon):
+    for cached in (catalog.words, catalog.entries, results_phrases._phrases):
         cached.cache_clear()
 
 

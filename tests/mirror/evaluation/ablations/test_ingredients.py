@@ -20,12 +20,10 @@ from mirror.evaluation.ablations.ingredients import (
     without,
 )
 from mirror.evaluation.ablations.unused_forms import FORMS
-from mirror.language.grammar import grammar
 from mirror.language.ranking import candidates, results_decision, results_readings
 from mirror.language.ranking.results_evidence import ResultsCandidate
 from mirror.language.reading import covers, reading
 from mirror.language.second import results_items
-from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.other_data.form import Asked, ColumnRef, GroupBy, Measure, Predicate
 from mirror.schema.database import Column, ForeignKey
 from mirror.schema.profile import Profile
@@ -63,15 +61,10 @@ OF_RESULTS = {
     "typos": "average latncy by method",
     "spelled-numbers": "latency at batch size sixteen thousand three hundred eighty-four",
     "times": "average latency since 2026-11-01",
-    "rephrasing": "AUC at 95 % pruned",
-    "small-talk": "one more thing, i am new to embeddings: average latency by method",
     "catalogue-synonyms": "footprint by method",
-    "quality-cues": "smallest memory within 0.02 AUC of dense",
-    "families": "latency of each hash",
-    "asking-back": "AUC at 90 % compression",
 }
 # What is tried of the readings of a question.
-WEIGHED = ("likeness", "first-reader", "second-reader", "ranker", "coverage", "showing-first", "grammar-first")
+WEIGHED = ("likeness", "ranker", "showing-first")
 METHODS = {"method": ("dense", "double_hash", "hashed")}
 PROFILE = Profile(
     distinct={**METHODS, "benchmark": ("lookup",)},
@@ -207,13 +200,9 @@ def test_most_questions_meet_few() -> None:
 
 
 def words_of(question: str) -> Any:
-    """What grammar and network see of a question over the results."""
+    """What the network sees of a question over the results."""
     items = results_items.results_items(question, PROFILE, NOW)
-    seen = items.tokens, items.literals, items.relations.tolist()
-    try:
-        return seen, str(grammar.slots_of(question, PROFILE, NOW))
-    except (Refusal, Ambiguity) as error:
-        return seen, str(error)
+    return items.tokens, items.literals, items.relations.tolist()
 
 
 @pytest.mark.parametrize(("name", "question"), OF_RESULTS.items())
@@ -228,38 +217,18 @@ def test_off_the_readings_of_results_are_weighed_otherwise(box: Sandbox) -> None
     question = "average latency by method in lookup"
 
     def read() -> list[ResultsCandidate]:
-        return results_readings.results_readings(question, box, NOW, lambda _: True)[0]
+        return results_readings.results_readings(question, box, NOW)
 
     before = read()
-    (grammars,) = (c for c in before if c.by_grammar)
-    assert grammars in results_decision.shown(before)
-    with without(ingredient("first-reader")):
-        assert all(not c.by_grammar for c in read())
-    with without(ingredient("second-reader")):
-        assert [(c.by_grammar, c.second) for c in read()] == [(True, None)]
     with without(ingredient("likeness")):
-        assert {c.second.score for c in read() if c.second} != {c.second.score for c in before if c.second}
+        assert {c.read.score for c in read()} != {c.read.score for c in before}
     with without(ingredient("ranker")):
         assert all(c.chance == pytest.approx(math.exp(c.features["score"])) for c in read())
-    unlikely = [replace(c, chance=0.5) for c in (grammars, *before)]
-    assert results_decision.answered_at_once(unlikely) == unlikely[0]
-    with without(ingredient("grammar-first")):
-        assert results_decision.answered_at_once(unlikely) is None
-    shown = [replace(c, by_grammar=False) for c in unlikely]
-    assert results_decision.answered_at_once(shown) is None
+    unlikely = [replace(c, chance=0.5) for c in before]
+    assert results_decision.answered_at_once(unlikely) is None
     with without(ingredient("showing-first")):
-        assert results_decision.answered_at_once(shown) == shown[0]
+        assert results_decision.answered_at_once(unlikely) == unlikely[0]
     assert read() == before
-
-
-def test_off_a_word_that_the_query_lacks_is_let_pass(profile: Profile) -> None:
-    question = "top 5 by auc sorted by memory"
-    with pytest.raises(Refusal, match="sorted by memory"):
-        grammar.parse(question, profile)
-    with without(ingredient("coverage")):
-        assert grammar.parse(question, profile).limit == 5
-    with pytest.raises(Refusal):
-        grammar.parse(question, profile)
 
 
 def test_an_unknown_name_lists_those_that_there_are() -> None:

@@ -81,17 +81,17 @@ MEMORY = QuerySpec("groups", (Metric("memory_mb", "avg"),), ("method",))
 @pytest.mark.parametrize(
     ("question", "spec", "taught"),
     [
-        ("average slowness by method", QuerySpec("groups", (Metric("latency_us", "avg"),), ("method",)), "latency_us"),
+        ("average tardiness by method", QuerySpec("groups", (Metric("latency_us", "avg"),), ("method",)), "latency_us"),
         ("memory by gizmo", MEMORY, "method"),
         (
-            "memory by method on clicky",
+            "memory by method on bookish",
             QuerySpec("groups", MEMORY.metrics, ("method",), filters=(Filter("dataset", "=", ("frappe",)),)),
             "dataset = frappe",
         ),
         ("average zorb memory by method", MEMORY, None),
         ("zorb zork by method", MEMORY, None),
         ("memory by method", QuerySpec("groups", (Metric("auc", "avg"),), ("method",)), None),
-        ("average slowness by method", QuerySpec("groups", (Metric("latency_us", "median"),), ("method",)), None),
+        ("average tardiness by method", QuerySpec("groups", (Metric("latency_us", "median"),), ("method",)), None),
         (
             "snappiest method",
             QuerySpec("best", (Metric("latency_us"),), ("method",), order=(Order("latency_us"),)),

@@ -1,7 +1,13 @@
-"""Questions over the results that the grammar reads too, and what these results hold."""
+"""Questions over the results, what they ask for, and what these results hold."""
 
+import json
 from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
 
+from mirror.language.train.spec_text import asked_of
+from mirror.query.spec import QuerySpec
 from mirror.schema.profile import Profile
 
 NOW = datetime(2026, 11, 18, 12)
@@ -93,3 +99,14 @@ QUESTIONS = (
     "which CPU does epyc-01 have?",
     "best AUC per data set",
 )  # fmt: skip
+
+
+def form_of(question: str) -> QuerySpec:
+    """What one of the questions asks for."""
+    return asked_of(_forms()[question])
+
+
+@cache
+def _forms() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("results_forms.json").read_text())
+    return found

@@ -5,21 +5,20 @@ from dataclasses import replace
 
 import pytest
 
-from mirror.language.grammar.grammar import parse
 from mirror.language.second.action_language import Action, Inexpressible, State
 from mirror.language.second.items import MOST_TOKENS, Items
 from mirror.language.second.results_actions import ResultsReader, ResultsWriter, bare_of
 from mirror.language.second.results_grammar import RESULTS_LANGUAGE
 from mirror.language.second.results_items import MOST_COLUMNS, MOST_LITERALS, MOST_UNSAID, results_items
 from mirror.language.second.results_numbers import NumberSaid
-from mirror.language.second.results_reader import second_results_readings
+from mirror.language.second.results_reader import network_readings
 from mirror.query.spec import Filter, Metric, Order, QuerySpec
-from tests.mirror.language.second.results_questions import NOW, PROFILE, QUESTIONS
+from tests.mirror.language.second.results_questions import NOW, PROFILE, QUESTIONS, form_of
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_what_is_written_is_read_again(question: str) -> None:
-    spec = parse(question, PROFILE, NOW)
+    spec = form_of(question)
     items = results_items(question, PROFILE, NOW)
     line = ResultsWriter(spec, items, PROFILE).line()
     assert bare_of(ResultsReader(line, items, PROFILE).asked()) == bare_of(spec)
@@ -95,10 +94,10 @@ def test_items_are_bounded() -> None:
     "text", ["", "?", "x" * 10_000, "auc " * 10_000, "ａｕｃ ‮ '; DROP TABLE trials; --", "1" * 5_000, "∞ NaN -0"]
 )
 def test_any_text_is_taken(text: str) -> None:
-    assert isinstance(second_results_readings(results_items(text, PROFILE, NOW), PROFILE), list)
+    assert isinstance(network_readings(results_items(text, PROFILE, NOW), PROFILE), list)
 
 
 def test_the_network_that_ships_reads_plain_questions() -> None:
     for text in ("mean AUC of each method", "how many trials are there per data set", "memory against AUC"):
-        readings = second_results_readings(results_items(text, PROFILE, NOW), PROFILE)
-        assert bare_of(parse(text, PROFILE, NOW)) in [bare_of(r.asked) for r in readings], text
+        readings = network_readings(results_items(text, PROFILE, NOW), PROFILE)
+        assert bare_of(form_of(text)) in [bare_of(r.asked) for r in readings], text

@@ -1,4 +1,4 @@
-"""Forms become actions and the same forms again; the grammar never leads into a dead end."""
+"""Forms become actions and the same forms again; the built-in reader never leads into a dead end."""
 
 import random
 
@@ -27,7 +27,7 @@ def test_what_people_asked_survives_the_way_there_and_back(name: str) -> None:
     assert same >= 0.97 * said
 
 
-def test_every_way_through_the_grammar_ends() -> None:
+def test_every_way_through_the_built_in_reader_ends() -> None:
     rng = random.Random(0)
     for _ in range(500):
         state, length = State(), 0

@@ -6,14 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mirror.language.grammar.grammar import parse
 from mirror.language.second.action_language import Action
 from mirror.language.second.network import Decoder, Network
 from mirror.language.second.results_actions import ResultsReader, ResultsWriter, bare_of
 from mirror.language.second.results_grammar import RESULTS_LANGUAGE
 from mirror.language.second.results_items import results_items
 from mirror.language.second.text_encoder import base_vocabulary
-from tests.mirror.language.second.results_questions import NOW, PROFILE, QUESTIONS
+from tests.mirror.language.second.results_questions import NOW, PROFILE, QUESTIONS, form_of
 
 torch = pytest.importorskip("torch", reason="torch is needed for training alone")
 
@@ -28,7 +27,7 @@ def _examples(questions: tuple[str, ...]) -> list[Example]:
     found = []
     for question in questions:
         items = results_items(question, PROFILE, NOW)
-        line = ResultsWriter(parse(question, PROFILE, NOW), items, PROFILE).line()
+        line = ResultsWriter(form_of(question), items, PROFILE).line()
         found.append(Example(items, tuple(line), question))
     return found
 
@@ -122,7 +121,7 @@ def test_a_few_questions_are_learnt_by_heart(tmp_path: Path, monkeypatch: pytest
     for example in examples:
         line = network.lines(example.items)[0]
         read = bare_of(ResultsReader(line.actions, example.items, PROFILE).asked())
-        assert read == bare_of(parse(example.group, PROFILE, NOW))
+        assert read == bare_of(form_of(example.group))
 
 
 def test_what_another_network_knows_is_taken_over(tmp_path: Path) -> None:

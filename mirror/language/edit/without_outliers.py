@@ -17,7 +17,7 @@ _RANGES = 1.5
 _FEWEST = 4  # values that have quartiles
 
 
-def without(before: QuerySpec, table: Table | None) -> tuple[tuple[Filter, ...], list[str]]:
+def outlier_filters(before: QuerySpec, table: Table | None) -> tuple[tuple[Filter, ...], list[str]]:
     """Filters that leave the outliers of the leading metric out, and notes that name them.
 
     Single trials are left out by a limit on the metric. Groups are left out by the dimension that tells them from all

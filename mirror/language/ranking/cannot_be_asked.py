@@ -1,0 +1,35 @@
+"""Questions about the results that no query in words can say: each is refused with what can be done instead."""
+
+import re
+
+from mirror.language.phrases import definitions
+from mirror.query.errors import NotUnderstood, Refusal
+from mirror.words.tokens import tokens
+
+_COMMIT = (
+    "Times are understood (since 2026-11-01, yesterday), commits are not: a commit is a value of the column code "
+    "version, so ask “latency by code version”, or with SQL, such as SELECT code_version, started_at, method, "
+    "embedding_dim, batch_size, direction, latency_us, latency_p99_us FROM history ORDER BY started_at."
+)
+_MISSING = (
+    "What is missing cannot be asked for in words, only with SQL, such as SELECT method, latency_us FROM results "
+    "WHERE embedding_dim IS NULL."
+)
+_IS_MISSING = re.compile(
+    r"\bnull\b|\b(is|are|was|were|with|has|have)\s+(not\s+)?(missing|empty|blank|unset)(?=\W*($|(and|or|by|for|in|on)\b))",
+    re.IGNORECASE,
+)
+_BELOW_ZERO = re.compile(r"(?<![\w.,)%])(?<!\d )[-−]\.?\d[\w.]*")
+
+
+def check(question: str) -> None:
+    """Raise Refusal for a question that asks for commits, for what is missing, for numbers below zero, or for what a
+    word means, which the refusal tells."""
+    if {"commit", "commits"} & set(tokens(question)):
+        raise Refusal(_COMMIT)
+    if _IS_MISSING.search(question):
+        raise Refusal(_MISSING)
+    if signed := _BELOW_ZERO.search(question):  # of which the words keep no sign
+        raise NotUnderstood(f"What “{signed[0]}” should do here is not clear: ask with SQL for numbers below zero.")
+    if meant := definitions.find(question):
+        raise Refusal(meant)
