@@ -2,9 +2,11 @@
 
 Each has a form, and how far it came: `answered` (right at once), `first` or `shown` (asked back, the right one the
 first or another choice), or `not`. They were written for a grammar that the network has replaced: it read all of them.
+`python -m tests.mirror.language.test_questions_read` writes anew how far they come, and the diff shows what changed.
 """
 
 import json
+import tempfile
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from db.store import Store
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.ranking.results_decision import answered_at_once, shown
 from mirror.language.ranking.results_evidence import ResultsCandidate
@@ -21,9 +24,11 @@ from mirror.language.train.spec_text import asked_of
 from mirror.query.errors import Refusal
 from mirror.query.sql import compile_sql
 from mirror.table.alike import holds
+from tests.mirror.conftest import records
 
 NOW = datetime(2026, 11, 20, 15, 24)
-QUESTIONS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("questions_read.json").read_text())
+FILE = Path(__file__).with_name("questions_read.json")
+QUESTIONS: list[dict[str, Any]] = json.loads(FILE.read_text())
 BECOMES = ("not", "shown", "first", "answered")
 
 
@@ -57,3 +62,19 @@ def test_most_of_them_are_right_at_once_or_shown() -> None:
     counted = Counter(q["becomes"] for q in QUESTIONS)
     assert counted["answered"] + counted["first"] + counted["shown"] >= 0.85 * len(QUESTIONS)
     assert counted["wrong"] <= 0.03 * len(QUESTIONS)
+
+
+def main() -> None:
+    """Writes anew how far the questions come."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(f"{folder}/seeded.duckdb")
+        store.ensure()
+        store.add(records())
+        store.checkpoint()
+        with Sandbox(store.url) as box:
+            rows = [json.dumps({**q, "becomes": becomes(q, box)}, ensure_ascii=False) for q in QUESTIONS]
+    FILE.write_text("[\n" + ",\n".join(rows) + "\n]\n")
+
+
+if __name__ == "__main__":
+    main()
