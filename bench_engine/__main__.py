@@ -2,6 +2,8 @@
 
 import sys
 
+from bench_engine.plugin import PluginError
+
 
 def main(arguments: list[str]) -> int:
     """Run a command. Those that need more than a kernel does say so where it is not installed."""
@@ -15,6 +17,9 @@ def main(arguments: list[str]) -> int:
         from db import installation
 
         print(installation.missing(error, "python -m bench_engine", "bench"), file=sys.stderr)
+        return 1
+    except PluginError as error:
+        print(error, file=sys.stderr)
         return 1
     return command_line(arguments)
 

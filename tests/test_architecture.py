@@ -38,6 +38,7 @@ FLOORS = {
         "measure",
         "data",
         "methods",
+        "plugin",
         "registry",
         "benchmarks",
         "sweep",

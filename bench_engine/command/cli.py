@@ -21,7 +21,18 @@ from bench_engine.machine.lock import MachineBusyError
 from bench_engine.methods import packages
 from bench_engine.methods.rivals import RIVALS
 from bench_engine.plan import plan_text, planning
-from bench_engine.registry import BENCHMARKS, DATA_SETS, METHODS, Axis, UnknownNameError, benchmark, limits, missing
+from bench_engine.plugin import PluginError
+from bench_engine.registry import (
+    BENCHMARKS,
+    DATA_SETS,
+    METHODS,
+    Axis,
+    UnknownNameError,
+    benchmark,
+    limits,
+    missing,
+    with_plugins,
+)
 from bench_engine.registry.readiness import SkipReasons, build_ahead
 from bench_engine.run import runner
 from bench_engine.run.executors import Executor, ExecutorError
@@ -37,6 +48,7 @@ from db.store import Store, StoreError
 _USER_ERRORS = (
     SweepError, MachineBusyError, ExecutorError, StoreError, journal.JournalError, RunStateError, SettingsError,
     export.ExportError, packages.RivalError, SelfCheckError, CompareError,
+    PluginError,
 )  # fmt: skip
 
 
@@ -45,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     what --fail-on names, 4 where trials of `run` failed beside others that did not, 130 for Ctrl-C."""
     options = parser().parse_args(arguments)
     try:
+        if named := getattr(options, "plugins", ()):
+            with_plugins(*named)
         status = _COMMANDS[options.command](options)
         sys.stdout.flush()  # what a reader that went away did not get is noticed here, not after the end
         return status

@@ -37,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     command("build", "compile the kernels for this machine (once)")
     listing = command("list", "what can be run: methods, benchmarks with their axes, data sets, sweeps")
     _add_flag(listing, "--json", "one JSON object (default: text)")
+    _add_plugin(listing)
     _add_plan(command("plan", "the trials of a sweep: what is done, what would be skipped, how long the rest takes"))
     _add_run(command("run", "run what is left of a sweep; stop it at any moment and run it again", _RUN_STATUSES))
     compared = "two sweeps, commits, machines, methods or times, configuration by configuration"
@@ -112,6 +113,7 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
     _add_flag(parser, "--force", "run everything again (default: what is left)")
     quick = "a first look: fewer samples of each trial that has no thorough result yet (default: as the sweep says)"
     _add_flag(parser, "--quick", quick)
+    _add_plugin(parser)
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
@@ -179,6 +181,17 @@ def _add_rivals(parser: argparse.ArgumentParser) -> None:
 
 def _add_flag(parser: argparse.ArgumentParser, name: str, text: str) -> None:
     parser.add_argument(name, action="store_true", help=text)
+
+
+def _add_plugin(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--plugin",
+        dest="plugins",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a .py file or module with methods of your own; may be given several times (default: MIRROR_PLUGINS)",
+    )
 
 
 def _add_path(parser: argparse.ArgumentParser, name: str, metavar: str, text: str, nargs: str | None = None) -> None:

@@ -3,9 +3,12 @@
 A method is an entry in bench_engine/methods or, where it is other people's, in bench_engine/methods/rivals;
 benchmarks, axes and data sets are entries here. The worker imports what an entry names.
 
+Plug-ins that are named bring methods of their own (bench_engine.plugin).
+
 From outside: the names here, readiness.
 """
 
+from bench_engine import plugin
 from bench_engine.methods.method import Method
 from bench_engine.registry.axes import Axis, limits
 from bench_engine.registry.benchmarks import BENCHMARKS, Benchmark, benchmark
@@ -30,4 +33,14 @@ __all__ = [
     "method",
     "missing",
     "nearest",
+    "with_plugins",
 ]
+
+
+def with_plugins(*plugins: str) -> None:
+    """Know the methods of these plug-ins too, in this process and in those that it starts. Raises PluginError."""
+    plugin.name_plugins(plugins)
+    plugin.load(METHODS, BENCHMARKS)
+
+
+plugin.load(METHODS, BENCHMARKS)

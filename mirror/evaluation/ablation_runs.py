@@ -73,7 +73,7 @@ def measure(
     parts: Sequence[tuple[QuestionSet, Half]] = PARTS,
     minutes: float = math.inf,
 ) -> dict[str, Any]:
-    """The table of a file, stored after each part; what is there already is not asked again.
+    """The table of a file, stored after each part; what is there already, if of other readers, is not asked again.
 
     Args:
         path: the table; beside it `.partial`, with the letters so far, until all parts are whole.
@@ -82,16 +82,16 @@ def measure(
         minutes: after so long no further questions are begun; a part then holds those that were asked with every
             ingredient off, and is gone on with by the next call.
 
-    Raises AblationError where a table was begun with other code, and what asking raises.
+    Raises AblationError where a part was begun with other code, and what asking raises.
     """
     table = json.loads(path.read_text()) if path.is_file() else {"parts": []}
     there = {(part["set"], part["half"]): part for part in table["parts"]}
     if all(part in there and there[part]["whole"] for part in parts):
         return dict(table)
     code, until = code_of_readers(), time.monotonic() + 60 * minutes
-    if table["parts"] and table["readers"] != code:
+    if any(not part["whole"] and part["readers"] != code for part in table["parts"]):
         raise AblationError(f"{path} was begun with other readers or questions: delete it to begin anew.")
-    table |= {"readers": code, "machine": _machine(), "versions": _versions()}
+    made_by = {"readers": code, "machine": _machine(), "versions": _versions()}
     with _Kept(path.with_name(f"{path.name}.partial"), code) as kept:
         for of, half in (part for part in parts if part not in there or not there[part]["whole"]):
             groups = list(_groups(of, half))
@@ -102,7 +102,7 @@ def measure(
             done = [group for group in groups if kept.is_whole(group)]
             if done:
                 there[of, half] = _part(kept, of, half, [q for group in done for q in group.questions])
-                there[of, half]["whole"] = len(done) == len(groups)
+                there[of, half] |= {"whole": len(done) == len(groups), **made_by}
                 table["parts"] = list(there.values())
                 path.write_text(json.dumps(table, indent=1) + "\n")
     if all(part in there and there[part]["whole"] for part in parts):

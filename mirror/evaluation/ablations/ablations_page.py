@@ -52,19 +52,27 @@ def as_page(table: Mapping[str, Any]) -> str:
 
 
 def _measured(table: Mapping[str, Any]) -> str:
-    versions = ", ".join(f"{name} {number}" for name, number in table["versions"].items())
     lines = [
-        f"Measured on {table['machine']}, one thread, with {versions}; readers and questions `{table['readers']}`.",
+        "Each part on one thread; the last column tells readers and questions apart.",
         "",
-        "| part | questions | asked | on | took |",
-        "|---|---|---|---|---|",
+        "| part | questions | asked | on | took | machine | with | readers |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for part in table["parts"]:
         asked = "all" if part["one_in"] == 1 else f"one in {part['one_in']}"
         asked += "" if part["whole"] else ", until the run was stopped"
         whole = "" if part["databases"] == part["all_databases"] else f" of {part['all_databases']}"
         of = f" of {part['databases']}{whole} databases" if part["databases"] else ""
-        lines.append(f"| {_title(part)} | {part['n']}{of} | {asked} | {part['asked_on']} | {part['minutes']:.0f} min |")
+        told = [
+            _title(part),
+            f"{part['n']}{of}",
+            asked,
+            part["asked_on"],
+            f"{part['minutes']:.0f} min",
+            part["machine"],
+        ]
+        versions = ", ".join(f"{name} {number}" for name, number in part["versions"].items())
+        lines.append(f"| {' | '.join([*told, versions, part['readers']])} |")
     there = {(part["set"], part["half"]) for part in table["parts"] if part["whole"]}
     all_parts = [(of, half) for half in ("held out", "open") for of in _SETS]
     if missing := [_title({"set": of, "half": half}) for of, half in all_parts if (of, half) not in there]:

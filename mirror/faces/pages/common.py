@@ -155,7 +155,7 @@ def _status(box: Sandbox) -> tuple[str, str]:
     parts = [f"{trials:,} trials", counted(machines, "machine")]
     if not updated:
         return "", f"results: {' · '.join(parts)}"
-    return f"{updated} UTC", f"results: {' · '.join([*parts, f'updated {local_time(updated)}'])}"
+    return _on_the_readers_clock(updated), f"results: {' · '.join([*parts, f'updated {utc_time(updated)}'])}"
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -171,19 +171,21 @@ def _stop(error: Exception) -> NoReturn:
     st.stop()
 
 
-def local_time(iso: str) -> str:
-    """A naive UTC ISO time in the reader's time zone, without the date when it is today; other text as it is."""
+def utc_time(iso: str) -> str:
+    """A naive UTC ISO time to the minute, the same for whoever looks at it; other text as it is."""
     try:
-        moment = datetime.fromisoformat(iso).replace(tzinfo=UTC)
+        return f"{datetime.fromisoformat(iso):%Y-%m-%d %H:%M} UTC"
     except ValueError:
         return iso
+
+
+def _on_the_readers_clock(iso: str) -> str:
+    """A naive UTC ISO time in the reader's time zone; empty where that is not known."""
     try:
-        zone = ZoneInfo(st.context.timezone or "UTC")
+        zone = ZoneInfo(st.context.timezone or "")
+        return f"{datetime.fromisoformat(iso).replace(tzinfo=UTC).astimezone(zone):%Y-%m-%d %H:%M} on your clock"
     except (ZoneInfoNotFoundError, ValueError):
-        zone = ZoneInfo("UTC")
-    local = moment.astimezone(zone)
-    today = datetime.now(zone).date()
-    return local.strftime("%H:%M") if local.date() == today else local.strftime("%Y-%m-%d %H:%M")
+        return ""
 
 
 def is_phone() -> bool:
@@ -340,7 +342,7 @@ def _origin(url: str, version: str, _box: Sandbox) -> str:
     profile = _box.schema()
     named = [str(m) for m in profile.values("machine")]
     machines = join(named) if 0 < len(named) <= _MOST_MACHINES else counted(profile.machines, "machine")
-    until = f"results up to {profile.updated[:16].replace('T', ' ')} UTC" if profile.updated else "no results"
+    until = f"results up to {utc_time(profile.updated)}" if profile.updated else "no results"
     return f"{HOME} · {machines} · {until}"
 
 

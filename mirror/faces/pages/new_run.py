@@ -14,7 +14,7 @@ from db.runs import RunState
 from db.store import StoreError
 from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages.common import heading, local_time, plain, prose, sandbox, show_status, show_table
+from mirror.faces.pages.common import heading, plain, prose, sandbox, show_status, show_table, utc_time
 from mirror.runs import building, jobs
 from mirror.runs.listing import filled, newest
 from mirror.runs.run_plan import RunPlan, Scalar
@@ -268,7 +268,7 @@ def _cancel(state: RunState) -> None:
 def _run(state: RunState) -> None:
     with st.container(border=True):
         left, right = st.columns([6, 1], vertical_alignment="center")
-        started = local_time(state.started_at) if state.started_at else ""
+        started = utc_time(state.started_at) if state.started_at else ""
         finished = state.done + state.failed + state.skipped
         counts = f"{finished} of {counted(state.total, 'trial')}"
         extra = [f"{n} {word}" for n, word in ((state.failed, "failed"), (state.skipped, "cannot run")) if n]

@@ -12,7 +12,7 @@ from mirror.chart.chart_spec import ChartSpec
 from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages.common import heading, local_time, plain, sandbox, show_chart, show_status, show_table
+from mirror.faces.pages.common import heading, plain, sandbox, show_chart, show_status, show_table, utc_time
 from mirror.runs.listing import (
     FILTERS,
     MOST_COMPARED,
@@ -136,6 +136,6 @@ def show_trial(box: Sandbox, trial_id: str) -> None:
 
 
 def _in_table(column: Column, value: Value | None) -> str:
-    """A value on one line, times in the reader's zone."""
-    text = local_time(str(value)) if column.type == "timestamp" else format_value(column, value)
+    """A value on one line."""
+    text = utc_time(str(value)) if column.type == "timestamp" else format_value(column, value)
     return plain_text(text, _LONGEST_VALUE)

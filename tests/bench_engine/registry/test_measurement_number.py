@@ -49,9 +49,9 @@ OWN = {
 # Where this fails: does the change alter what a trial measures? Then raise `measurement` of the benchmark in the
 # registry. Put the new hash here in any case.
 KNOWN = {
-    ("lookup", 4): "aee66605b1c7",
-    ("grouped_lookup", 2): "f5a0d22caef8",
-    ("embedding_step", 1): "1e30e1822509",
+    ("lookup", 4): "af96ee905659",
+    ("grouped_lookup", 2): "cbcd317a4ea1",
+    ("embedding_step", 1): "8c9e20e12f04",
     ("memory_ops", 1): "62eac6a36d18",
     ("training", 3): "1ec9c0f76f94",
     ("answering", 1): "778178e4c5db",

@@ -116,7 +116,8 @@ def test_the_command_prints_the_page_of_a_table(tmp_path: Path, capsys: pytest.C
     path, parts = tmp_path / "table.json", [{"set": of, "half": half, "whole": True} for of, half in PARTS]
     told = {"n": 8, "asked_on": "2026-11-01", "minutes": 1.0, "one_in": 1, "databases": 0, "without": {}}
     told |= {"all_databases": 0, "all_on": dict.fromkeys(OUTCOMES, 1)}
-    table = {"parts": [{**told, **part} for part in parts], "machine": "m", "versions": {"python": "3"}, "readers": "r"}
+    told |= {"machine": "m", "versions": {"python": "3"}, "readers": "r"}
+    table = {"parts": [{**told, **part} for part in parts]}
     path.write_text(json.dumps(table))
     parser = argparse.ArgumentParser()
     add_parser(parser.add_subparsers())
@@ -135,7 +136,8 @@ def test_a_table_of_other_readers_is_not_gone_on_with(few: list[str], tmp_path: 
     path.with_name("table.json.partial").write_text('{"code": "other"}\n')
     with pytest.raises(AblationError, match=r"begun with other readers or questions: delete it"):
         measure(path, parts=[PART])
-    path.write_text(json.dumps({"readers": "other", "parts": [{"set": "paraphrases", "half": "open"}]}))
+    begun = {"set": "paraphrases", "half": "open", "whole": False, "readers": "other"}
+    path.write_text(json.dumps({"parts": [begun]}))
     with pytest.raises(AblationError, match="delete it"):
         measure(path, parts=[PART])
     assert few == []

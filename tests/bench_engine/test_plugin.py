@@ -1,0 +1,105 @@
+"""A stranger's method, as docs/plugins.md has it, and plug-ins that cannot be used."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from db.installation import ROOT, python_path
+
+PAGE = (ROOT / "docs" / "plugins.md").read_text()
+DECLARED = '@method("{name}", "a text")\nclass Bag:\n    pass\n'
+
+
+def block(kind: str) -> str:
+    found = re.search(rf"^```{kind}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    assert found
+    return found[1]
+
+
+def command(line: list[str], folder: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("MIRROR_")},
+        "PYTHONPATH": python_path(),
+        "MIRROR_DB": str(folder / "own.duckdb"),
+        "MIRROR_LOCK": str(folder / "lock"),
+        **variables,
+    }
+    return subprocess.run(
+        [sys.executable, *line], cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def listed(folder: Path, *plugins: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    named = [word for plugin in plugins for word in ("--plugin", plugin)]
+    return command(["-m", "bench_engine", "list", *named], folder, **variables)
+
+
+def plugin(folder: Path, file: str, text: str) -> str:
+    (folder / file).write_text(f"from bench_engine.plugin import method\n{text}")
+    return file
+
+
+def test_the_session_of_the_page(tmp_path: Path) -> None:
+    (tmp_path / "my_bag.py").write_text(block("python"))
+    (tmp_path / "my_sweep.yaml").write_text(block("yaml"))
+    lines = [line for line in PAGE.splitlines() if line.startswith("python -m ")]
+    told = []
+    for line in lines:
+        words = re.findall(r'"[^"]*"|\S+', line.removeprefix("python "))
+        done = command([word.strip('"') for word in words], tmp_path)
+        assert done.returncode == 0, (line, done.stdout, done.stderr)
+        told.append(done.stdout)
+    assert len(told) == 4
+    assert "half_table" in told[2]
+    assert "half_table" in told[3]
+
+
+def test_a_plugin_is_named_by_the_environment_too(tmp_path: Path) -> None:
+    plugin(tmp_path, "one.py", DECLARED.format(name="mine"))
+    assert re.search(r"^method +mine +a text$", listed(tmp_path, MIRROR_PLUGINS="one.py").stdout, re.MULTILINE)
+    assert re.search(r"^method +mine +a text$", listed(tmp_path, "one.py").stdout, re.MULTILINE)
+    assert "mine" not in listed(tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("import no_such_package_at_all\n", "cannot be imported (ModuleNotFoundError: No module named"),
+        ("raise RuntimeError('it is\\nbroken')\n", "cannot be imported (RuntimeError: it is)."),
+        ("syntax error here\n", "cannot be imported (SyntaxError:"),
+        ("x = 1\n", "declares no method"),
+        (DECLARED.format(name="dense"), "There is a method dense already"),
+        (DECLARED.format(name="a b"), "needs another name"),
+        (DECLARED.format(name="mine") + DECLARED.format(name="mine"), "Two plug-ins declare a method mine"),
+        (DECLARED.format(name="mine").replace('text"', 'text", benchmarks=("cooking",)'), "cannot run in cooking"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence(tmp_path: Path, text: str, told: str) -> None:
+    plugin(tmp_path, "bad.py", text)
+    for done in (listed(tmp_path, "bad.py"), listed(tmp_path, MIRROR_PLUGINS="bad.py")):
+        assert done.returncode == 1
+        assert told in done.stderr
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_a_plugin_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    done = listed(tmp_path, "nowhere.py")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "There is no plug-in" in done.stderr
+
+
+def test_a_changed_plugin_is_another_kernel(tmp_path: Path) -> None:
+    script = (
+        "from bench_engine.registry import METHODS, with_plugins\nwith_plugins('one.py')\n"
+        "print(METHODS['mine'].source_hash())\n"
+    )
+    hashes = []
+    for text in ("", "x = 1\n", "\n\n"):
+        plugin(tmp_path, "one.py", DECLARED.format(name="mine") + text)
+        hashes.append(command(["-c", script], tmp_path).stdout.strip())
+    assert hashes[0] == hashes[2] != hashes[1]
+    assert all(hashes)
