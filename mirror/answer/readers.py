@@ -12,9 +12,9 @@ from mirror.answer.subject import GONE
 from mirror.data.data_source import QueryError
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.edit.told_change import changes_told
-from mirror.language.ranking.results_decision import answered_at_once, shown, told_beside
+from mirror.language.ranking.results_decision import answered_at_once, nothing_of_it, shown, told_beside
 from mirror.language.ranking.results_evidence import ResultsCandidate
-from mirror.language.ranking.results_readings import likeliest, readings_to_decide
+from mirror.language.ranking.results_readings import likeliest, readings_to_decide, results_readings
 from mirror.language.ranking.settled_benchmark import BenchmarkUnclear, has_rows, settle
 from mirror.language.ranking.taken_for import with_notes
 from mirror.model.model_setting import configured
@@ -172,6 +172,8 @@ def _built_in(question: str, sandbox: Sandbox, now: datetime | None, so_far: Rea
         return replace(reading, proposals=(*reading.proposals, *beside))
     if offered := proposals(shown(found)):
         raise Shown(offered)
+    if empty := nothing_of_it(results_readings(question, sandbox, now) if found else ()):
+        return _settled(replace(so_far, asked=empty.asked), question, sandbox)
     raise Refusal(not_known(question, sandbox.schema(), now))
 
 

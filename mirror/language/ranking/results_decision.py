@@ -3,17 +3,19 @@
 The limits were set on open wordings that neither the network nor the ranker had learnt from.
 """
 
+import math
 from collections.abc import Sequence
 
 from mirror.language.ranking.results_evidence import ResultsCandidate
 
 AT_ONCE = 0.9  # from this chance on the likeliest reading is answered at once
 # A first reading below this chance is not shown, nor another one beside it.
-SHOWN, BESIDE = 0.1, 0.02
+SHOWN, BESIDE = 0.05, 0.02
 # The same, where a word of the question names nothing and was never learnt.
 SHOWN_STRANGE = 0.3
 MOST_CHOICES = 4
 BESIDE_ANSWER, MOST_BESIDE = 0.3, 2
+SAID = 0.6  # probability by the network of what is answered though it has no rows
 
 
 def answered_at_once(found: Sequence[ResultsCandidate]) -> ResultsCandidate | None:
@@ -23,6 +25,16 @@ def answered_at_once(found: Sequence[ResultsCandidate]) -> ResultsCandidate | No
     best = found[0]
     sure = best.chance >= AT_ONCE and best.sure_benchmark and not best.features.get("strange")
     return best if sure and not best.empty else None
+
+
+def nothing_of_it(found: Sequence[ResultsCandidate]) -> ResultsCandidate | None:
+    """The reading that is answered though there are no rows, since no reading has any and it is what is most likely
+    said; None where another has rows, or none is likely enough."""
+    if not found or not all(c.empty for c in found):
+        return None
+    best = max(found, key=lambda c: c.read.score)
+    sure = math.exp(best.read.score) >= SAID and not best.read.unread and not best.features.get("strange")
+    return best if sure else None
 
 
 def told_beside(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:

@@ -12,7 +12,7 @@ from mirror.answer.results_policy import unlike
 from mirror.data.process.sandbox import Sandbox
 from mirror.evaluation.fixtures import NOW
 from mirror.language.ranking import results_decision
-from mirror.language.ranking.results_decision import answered_at_once, hang_on_rows, shown, told_beside
+from mirror.language.ranking.results_decision import answered_at_once, hang_on_rows, nothing_of_it, shown, told_beside
 from mirror.language.ranking.results_evidence import ResultsCandidate
 from mirror.language.ranking.results_readings import readings_to_decide, results_readings
 from mirror.language.second.results_reader import ResultsReading
@@ -102,6 +102,19 @@ def test_readings_are_shown_from_a_chance_on() -> None:
     assert shown([candidate(results_decision.SHOWN - 0.01)]) == []
     assert shown([candidate(results_decision.SHOWN, features={"strange": 1.0})]) == []
     assert len(shown([likely] * 9)) == results_decision.MOST_CHOICES
+
+
+def test_where_no_reading_has_rows_what_is_surely_said_is_answered(box: Sandbox) -> None:
+    answer = ask("fastest lookups at batch size 512 on 2 threads", box, now=NOW)
+    assert answer.status == "answered"
+    assert answer.summary.startswith("No rows match")
+    said = candidate(0.01, empty=True)
+    unlikely, unread = (
+        replace(said, read=ResultsReading(SPEC, score, left)) for score, left in ((-3.0, ()), (0.0, ("7",)))
+    )
+    assert nothing_of_it([said]) is said
+    for found in ([], [unlikely], [unread], [said, candidate(0.01)], [replace(said, features={"strange": 1.0})]):
+        assert nothing_of_it(found) is None
 
 
 def test_readings_are_explained(tmp_path_factory: pytest.TempPathFactory) -> None:
