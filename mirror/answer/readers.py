@@ -213,10 +213,10 @@ def _by_model(
             reading = model.read(question, *given, examples)
         except NeedsSql as needed:
             sent, tokens = needed.sent, needed.tokens
-            if isinstance(_built_in_query(question, sandbox, now), QuerySpec):  # it is sure: the form holds it
+            built_in = _built_in_or_why(question, sandbox, now)
+            if isinstance(built_in, Reading):  # it is sure: the form holds it
                 told = "The language model would have written SQL; the built-in reader read the question instead."
-                so_far = Reading(note=_joined(note, told, " "), sent=sent, tokens=tokens)
-                return _built_in(question, sandbox, now, so_far)
+                return replace(built_in, note=_joined(note, told, " "), sent=sent, tokens=tokens)
             written = model.write_sql(question, *given, check_in(sandbox), examples)
             sql, tokens = written.value.sql, tokens + written.tokens
             told = "; ".join(("SQL that the language model wrote", *written.value.notes))
@@ -227,8 +227,10 @@ def _by_model(
         except (Refusal, Ambiguity) as error:
             raise Unread(error, so_far) from error
         assert read_by_model.spec
-        built_in = _built_in_query(question, sandbox, now)
-        return replace(read_by_model, agreement=agreement(read_by_model.spec, built_in))
+        built_in = _built_in_or_why(question, sandbox, now)
+        compared = built_in.spec if isinstance(built_in, Reading) else built_in
+        assert compared
+        return replace(read_by_model, agreement=agreement(read_by_model.spec, compared))
     except Declined as error:
         so_far = Reading("llm", note=note, sent=_joined(sent, error.sent), tokens=tokens + error.tokens)
         raise Unread(error, so_far) from error
@@ -245,14 +247,12 @@ def _joined(first: str, second: str, between: str = "\n\n") -> str:
     return between.join(filter(None, (first, second)))
 
 
-def _built_in_query(question: str, sandbox: Sandbox, now: datetime | None) -> QuerySpec | Refusal | Ambiguity:
-    """The completed query of the built-in reader, or why it has none."""
+def _built_in_or_why(question: str, sandbox: Sandbox, now: datetime | None) -> Reading | Refusal | Ambiguity:
+    """The reading of the built-in reader, or why it has none."""
     try:
-        reading = _built_in(question, sandbox, now, Reading())
+        return _built_in(question, sandbox, now, Reading())
     except (Refusal, Ambiguity) as error:
         return error
-    assert reading.spec
-    return reading.spec
 
 
 @dataclass(frozen=True)
