@@ -13,7 +13,6 @@ import argparse
 import json
 import math
 import os
-import random
 import statistics
 import subprocess
 import sys
@@ -185,62 +184,6 @@ def warm(rows: int, name: str, device: str) -> dict[str, Any]:
     return {"warmed": name, "rows": rows, "s": round(time.monotonic() - BEGIN, 1)}
 
 
-def graph_of(call: Callable[[], Any], times: int) -> Callable[[], Any]:
-    """`times` calls recorded in a CUDA graph."""
-    import torch
-
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            call()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(times):
-            call()
-    return graph.replay
-
-
-def turns(calls: dict[str, Callable[[], Any]], device: str, times: int, budget_s: float) -> dict[str, list[float]]:
-    """Microseconds of one of the `times` that a call stands for, for each round; the order changes."""
-    import torch
-
-    samples: dict[str, list[float]] = {name: [] for name in calls}
-    order, until = list(calls), time.monotonic() + budget_s
-    for call in calls.values():
-        call()
-    while len(samples[order[0]]) < 5 or (time.monotonic() < until and len(samples[order[0]]) < 200):
-        random.shuffle(order)
-        if device == "cuda":
-            events = {name: [torch.cuda.Event(enable_timing=True) for _ in range(2)] for name in order}
-            for name in order:
-                events[name][0].record()
-                calls[name]()
-                events[name][1].record()
-            torch.cuda.synchronize()
-            for name, (begin, end) in events.items():
-                samples[name].append(begin.elapsed_time(end) * 1e3 / times)
-        else:
-            for name in order:
-                begin = time.perf_counter()
-                calls[name]()
-                samples[name].append((time.perf_counter() - begin) * 1e6 / times)
-    return samples
-
-
-def summary(samples: dict[str, list[float]]) -> dict[str, Any]:
-    """Medians, and rival / gir as (median, low, high): order statistics that hold the median in 19 of 20 cases."""
-    said: dict[str, Any] = {f"{name}_us": round(statistics.median(own), 3) for name, own in samples.items()}
-    for name in samples.keys() - {"gir"}:
-        ratios = sorted(a / b for a, b in zip(samples[name], samples["gir"], strict=True))
-        count = len(ratios)
-        reach = 0.98 * math.sqrt(count)
-        low, high = max(0, math.floor(count / 2 - reach)), min(count - 1, math.ceil(count / 2 + reach))
-        said[f"{name}_ratio"] = [round(value, 4) for value in (statistics.median(ratios), ratios[low], ratios[high])]
-    return said
-
-
 def measure_one(rows: int, name: str, device: str, with_inductor: bool) -> dict[str, Any]:
     """One operator in one size."""
     record: dict[str, Any] = {"operator": name, "rows": rows, "decisions": []}
@@ -253,6 +196,7 @@ def _measured_one(record: dict[str, Any], device: str, with_inductor: bool) -> N
 
     from bench_engine.kernels import gir
     from bench_engine.methods.operators.memory_operators import OPERATORS
+    from tests.shows.on_gpu import graph_of, summary, turns
 
     fn, inputs = given(record["rows"], record["operator"], device)
     with torch.no_grad():
@@ -282,12 +226,12 @@ def _measured_one(record: dict[str, Any], device: str, with_inductor: bool) -> N
         record["bytes"] = OPERATORS[record["operator"]].bytes_moved(inputs, fn(*inputs))
         synchronize(device)
         budget = 0.35 if device == "cuda" else 0.01
-        record["call"] = guarded(record, lambda: summary(turns(calls, device, 1, budget)))
+        record["call"] = guarded(record, lambda: summary(turns(calls, device, 1, budget), "gir"))
         if device == "cuda":
             graphs = {who: guarded(record, lambda call=call: graph_of(call, 5)) for who, call in calls.items()}
             graphs = {who: graph for who, graph in graphs.items() if graph}
             if "gir" in graphs:
-                record["gpu"] = guarded(record, lambda: summary(turns(graphs, device, 5, budget)))
+                record["gpu"] = guarded(record, lambda: summary(turns(graphs, device, 5, budget), "gir"))
                 if record["gpu"]:
                     record["gb_per_s"] = round(record["bytes"] / record["gpu"]["gir_us"] / 1e3, 1)
 
