@@ -226,7 +226,7 @@ def _compile(compiler: list[str], toolkit: Toolkit | None, folder: Path) -> None
         python = pool.submit(_compile_python, compiler, folder)
         list(native)
         python.result()
-    libraries = _torch_libraries()
+    libraries = [*_torch_libraries(), *_standard_library(compiler)]
     if toolkit:
         libraries += [f"-L{toolkit.home / 'lib64'}", "-lc10_cuda", "-ltorch_cuda", "-lcudart"]
     link = [*compiler, *FLAGS, "-shared", *objects, *libraries, "-o", str(folder / _LIBRARY)]
@@ -239,7 +239,7 @@ def _compile_python(compiler: list[str], folder: Path) -> None:
     sources, target = _python_units(), folder / _PYTHON_LIBRARY
     if not sources or target.exists():
         return
-    libraries = [*_torch_libraries(), "-ltorch_python"]
+    libraries = [*_torch_libraries(), "-ltorch_python", *_standard_library(compiler)]
     headers = [f"-I{_SOURCES}", *_torch_headers(), "-isystem", sysconfig.get_path("include")]
     command = [*compiler, *FLAGS, *headers, "-shared"]
     try:
@@ -250,6 +250,18 @@ def _compile_python(compiler: list[str], folder: Path) -> None:
             f"To try again, delete {folder.parent}.",
             file=sys.stderr,
         )
+
+
+def _standard_library(compiler: list[str]) -> list[str]:
+    """The C++ library that torch runs with, named for a machine whose compiler would otherwise take a copy of its own.
+
+    Where only libstdc++.a is found, it ends up in the kernels' library, and two of them in one process crash when an
+    error is worded.
+    """
+    asked = [*compiler, "-print-file-name=libstdc++.so"]
+    done = subprocess.run(asked, capture_output=True, text=True, errors="replace", check=False)
+    alone = done.returncode == 0 and done.stdout.strip() == "libstdc++.so"  # its own name back: there is none
+    return ["-l:libstdc++.so.6"] if alone else []
 
 
 def _torch_libraries() -> list[str]:
