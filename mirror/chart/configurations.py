@@ -50,6 +50,7 @@ def configurations(
             groups[key if roles.raw else (*key, i)].append(i)
     found = []
     spreads = {m: _Spread(table, m) for m in metrics}
+    counts = table.values(roles.count) if roles.count else None
     for values, rows in groups.items():
         means, deviations, ends = {}, {}, {}
         for m, spread in spreads.items():
@@ -57,7 +58,7 @@ def configurations(
             if deviation is not None:
                 deviations[m] = deviation
             ends[m] = spread.ends(rows)
-        counted = table.values(roles.count)[rows[0]] if roles.count else None
+        counted = counts[rows[0]] if counts else None
         trials = int(counted) if is_number(counted) else sum(table.tallies[i] for i in rows)
         found.append(Configuration(dict(zip(keys, values, strict=False)), means, deviations, trials, ends))
     return found
@@ -76,22 +77,24 @@ class _Spread:
 
     def ends(self, rows: Sequence[int]) -> tuple[float, float]:
         """The smallest and the largest value of rows."""
+        if len(rows) == 1 and is_number(low := self._low[rows[0]]) and is_number(high := self._high[rows[0]]):
+            return float(low), float(high)
         return min(_numbers(self._low, rows)), max(_numbers(self._high, rows))
 
     def pooled(self, rows: Sequence[int]) -> tuple[float, float | None]:
         """The mean and the standard deviation over rows that each may stand for several."""
+        if len(rows) == 1 and is_number(value := self._values[rows[0]]):  # most of them, in a long table
+            deviation = self._deviations[rows[0]]
+            return float(value), float(deviation) if is_number(deviation) else None
         means, counts = _numbers(self._values, rows), [self._tallies[i] for i in rows]
         known = [self._deviations[i] for i in rows]
-        if len(rows) == 1:
-            (deviation,) = known
-            return means[0], float(deviation) if is_number(deviation) else None
         if set(counts) == {1}:
             return statistics.fmean(means), statistics.stdev(means)
         mean = statistics.fmean(means, counts) if len(set(means)) > 1 else means[0]
         within = sum(_squares(n, d) for n, d in zip(counts, known, strict=True))
         between = sum(n * (m - mean) ** 2 for n, m in zip(counts, means, strict=True))
-        deviation = math.sqrt((within + between) / (sum(counts) - 1))
-        return mean, None if math.isnan(deviation) else deviation
+        spread = math.sqrt((within + between) / (sum(counts) - 1))
+        return mean, None if math.isnan(spread) else spread
 
 
 def _numbers(values: Sequence[Value | None], rows: Sequence[int]) -> list[float]:

@@ -10,7 +10,7 @@ from mirror.language.ranking import cannot_be_asked
 from mirror.language.ranking.ranker import RESULTS_RANKER, trained
 from mirror.language.ranking.results_decision import hang_on_rows
 from mirror.language.ranking.results_evidence import ResultsCandidate, is_about_results, with_results_evidence
-from mirror.language.ranking.settled_benchmark import has_rows, settled_ways
+from mirror.language.ranking.settled_benchmark import settled_ways, which_have_rows
 from mirror.language.second.items import Items
 from mirror.language.second.results_items import results_items
 from mirror.language.second.results_reader import ResultsReading, network_readings
@@ -48,7 +48,8 @@ def readings_to_decide(question: str, sandbox: Sandbox, now: datetime | None) ->
     with_rows, without = (read.weighed([replace(c, empty=empty) for c in read.found]) for empty in (False, True))
     both = list(zip(_with_chances(with_rows), _with_chances(without), strict=True))
     if any(depends := hang_on_rows(both)):
-        run = (_run(c, sandbox) if needed else c for c, needed in zip(read.found, depends, strict=True))
+        ran = iter(_run([c for c, needed in zip(read.found, depends, strict=True) if needed], sandbox))
+        run = [next(ran) if needed else c for c, needed in zip(read.found, depends, strict=True)]
         with_rows = read.weighed([c for c in run if c])
     return _ranked(with_rows)
 
@@ -56,7 +57,7 @@ def readings_to_decide(question: str, sandbox: Sandbox, now: datetime | None) ->
 def weighed(question: str, sandbox: Sandbox, now: datetime | None) -> list[ResultsCandidate]:
     """The readings with what speaks for them, in the order of the network."""
     read = _read(question, sandbox, now)
-    run = [c for c in (_run(c, sandbox) for c in read.found) if c]
+    run = [c for c in _run(read.found, sandbox) if c]
     return read.weighed(run) if run else []
 
 
@@ -110,12 +111,10 @@ def _ranked(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
     return sorted(_with_chances(found), key=lambda c: -round(c.chance, 9))
 
 
-def _run(candidate: ResultsCandidate, sandbox: Sandbox) -> ResultsCandidate | None:
-    """The reading with whether it has rows; None where no statement can say it."""
-    try:
-        return replace(candidate, empty=not has_rows(candidate.spec, sandbox))
-    except QueryError:
-        return None
+def _run(found: Sequence[ResultsCandidate], sandbox: Sandbox) -> list[ResultsCandidate | None]:
+    """The readings with whether they have rows; None for one that no statement can say."""
+    has = which_have_rows([c.spec for c in found], sandbox)
+    return [None if rows is None else replace(c, empty=not rows) for c, rows in zip(found, has, strict=True)]
 
 
 def _ways(reading: ResultsReading, question: str, sandbox: Sandbox) -> Iterator[tuple[str, ResultsCandidate]]:

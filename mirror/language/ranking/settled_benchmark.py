@@ -5,10 +5,13 @@ computations, which no answer compares with each other. Such a benchmark makes n
 tells more.
 """
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from db.columns import BY_NAME
+from mirror.data.data_source import QueryError
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.complete import SeveralBenchmarks, complete
@@ -121,6 +124,24 @@ def has_rows(spec: QuerySpec, sandbox: Sandbox) -> bool:
         return bool(sandbox.run(compile_sql(spec), row_cap=1).rows)
     except GuardError:  # a name in the results that no statement may hold
         return False
+
+
+def which_have_rows(specs: Sequence[QuerySpec], sandbox: Sandbox) -> list[bool | None]:
+    """The same of several, asked at once where that goes; None for one that no statement can say."""
+    statements = [compile_sql(spec) for spec in specs]
+    if len(specs) > 1:
+        with suppress(QueryError, GuardError):  # one of them cannot be asked: which, is found out one by one
+            asked = ", ".join(f"EXISTS ({sql}) AS has_{i}" for i, sql in enumerate(statements))
+            (told,) = sandbox.run(f"SELECT {asked}").rows
+            return [bool(has) for has in told]
+    return [_has_rows_or_none(spec, sandbox) for spec in specs]
+
+
+def _has_rows_or_none(spec: QuerySpec, sandbox: Sandbox) -> bool | None:
+    try:
+        return has_rows(spec, sandbox)
+    except QueryError:
+        return None
 
 
 def _has_rows_in(asked: QuerySpec, benchmark: str, question: str, sandbox: Sandbox) -> bool:
