@@ -5,10 +5,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from mirror.answer.proposal import Proposal
+from mirror.language.neural.results_items import results_items
+from mirror.language.neural.results_phrases import phrases_of
+from mirror.language.neural.results_reader import strange_words
 from mirror.language.ranking.results_evidence import ResultsCandidate
-from mirror.language.second.results_items import results_items
-from mirror.language.second.results_phrases import phrases_of
-from mirror.language.second.results_reader import strange_words
 from mirror.query.errors import Ambiguity
 from mirror.query.in_words import question_of
 from mirror.query.spec import QuerySpec

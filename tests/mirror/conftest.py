@@ -14,9 +14,9 @@ from db.record import Record
 from db.store import Store
 from mirror.answer import readers
 from mirror.data.process.sandbox import Sandbox
+from mirror.language.neural.results_reader import ResultsReading
 from mirror.language.ranking.results_evidence import ResultsCandidate
-from mirror.language.second.results_reader import ResultsReading
-from mirror.language.train.spec_text import asked_of
+from mirror.language.train.data.spec_text import asked_of
 from mirror.query.spec import QuerySpec
 from mirror.schema.profile import Profile
 

@@ -12,12 +12,12 @@ from mirror.answer import policy
 from mirror.evaluation.ablations import met_links
 from mirror.evaluation.ablations.swapped import Swap, swapped, watched
 from mirror.evaluation.ablations.unused_forms import FORMS, noted, unused
+from mirror.language.neural import likeness, other_data_reader
+from mirror.language.neural.results_phrases import Phrases
 from mirror.language.phrases import spelled_numbers, time_cues
 from mirror.language.ranking import candidates, ranker, results_decision
 from mirror.language.reading import cues, held, lexemes, linking, reading, times
 from mirror.language.reading.linking import PART_OF_VALUE, Link, Linker
-from mirror.language.second import likeness, second_reader
-from mirror.language.second.results_phrases import Phrases
 from mirror.schema import catalog
 
 RESULTS, OTHER = ("categories", "paraphrases"), ("foreign",)
@@ -204,7 +204,7 @@ _READERS = (
     ),
     Ingredient(
         "second-reader", OTHER, "The network; off: the reader with the words alone",
-        (Swap(second_reader, "second_readings", _gives([])),),
+        (Swap(other_data_reader, "other_data_readings", _gives([])),),
     ),
     Ingredient(
         "ranker", EVERYWHERE, "The network that gives each reading its chance; off: exp(-cost) of the words, and of "

@@ -11,9 +11,9 @@ from typing import Any
 from mirror.data.process.other_data_process import OtherDataSource
 from mirror.data.process.sandbox import Sandbox
 from mirror.evaluation.ablations.swapped import Swap
-from mirror.language.second import likeness
-from mirror.language.second.items import Items
-from mirror.language.second.network import Line, Network
+from mirror.language.neural import likeness
+from mirror.language.neural.items import Items
+from mirror.language.neural.network import Line, Network
 from mirror.query.other_data import build as building
 from mirror.query.other_data.form import Asked
 from mirror.schema.database import Database

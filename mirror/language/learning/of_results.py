@@ -5,13 +5,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from mirror.language.learning.learnable import is_learnable
+from mirror.language.neural.items import RELATION, Items
+from mirror.language.neural.results_items import results_items
+from mirror.language.neural.results_numbers import plain
+from mirror.language.neural.results_reader import network_readings, strange_words
 from mirror.language.phrases import time_cues
 from mirror.language.reading.covers import tokens_of
 from mirror.language.reading.lexemes import cut
-from mirror.language.second.items import RELATION, Items
-from mirror.language.second.results_items import results_items
-from mirror.language.second.results_numbers import plain
-from mirror.language.second.results_reader import network_readings, strange_words
 from mirror.query.complete import complete
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import QuerySpec

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from mirror.language.neural.other_data_reader import SecondReading
 from mirror.language.reading.reading import Reading
-from mirror.language.second.second_reader import SecondReading
 from mirror.query.other_data.build import Built
 from mirror.query.other_data.form import Asked
 from mirror.table.values import Value

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from mirror.language.neural.items import items_of
+from mirror.language.neural.other_data_reader import SecondReading, other_data_readings
 from mirror.language.ranking.candidate import Candidate, NotRun, RowsOf
 from mirror.language.ranking.evidence import with_evidence
 from mirror.language.ranking.ranker import trained
 from mirror.language.reading.covers import covers_of
 from mirror.language.reading.reading import Reading, readings
-from mirror.language.second.items import items_of
-from mirror.language.second.second_reader import SecondReading, second_readings
 from mirror.schema.database import Database
 
 MOST = 4  # readings of each reader
@@ -33,7 +33,7 @@ def candidates(question: str, database: Database, now: datetime, rows_of: RowsOf
 
 def weighed(question: str, database: Database, now: datetime, rows_of: RowsOf) -> list[Candidate]:
     """The readings with what speaks for them, those of the first reader first."""
-    first, second = readings(question, database, now, MOST), second_readings(question, database, now, MOST)
+    first, second = readings(question, database, now, MOST), other_data_readings(question, database, now, MOST)
     compared = {*(r.built.sql for r in first[:_COMPARED]), *(r.built.sql for r in second[:_COMPARED])}
     found = [_compared(c, rows_of) if c.built.sql in compared else c for c in _together(first, second)]
     return with_evidence(found, items_of(question, database, now), covers_of(question, database, now), database)

@@ -4,11 +4,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mirror.language.neural.items import RELATIONS, Items
+from mirror.language.neural.likeness import likeness
 from mirror.language.ranking.candidate import Candidate, Rows
 from mirror.language.reading.covers import Cover
 from mirror.language.reading.held import left_out, parts_of
-from mirror.language.second.items import RELATIONS, Items
-from mirror.language.second.likeness import likeness
 from mirror.query.other_data.form import Asked, ColumnRef, Predicate
 from mirror.schema.database import Database
 from mirror.schema.names import label_columns

@@ -10,10 +10,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from mirror.language.neural.results_items import results_items
+from mirror.language.neural.results_reader import network_readings, strange_words
 from mirror.language.ranking.ranker import FOLLOW_UP_RANKER, trained
 from mirror.language.ranking.results_evidence import LEAST_SCORE, ResultsCandidate
-from mirror.language.second.results_items import results_items
-from mirror.language.second.results_reader import network_readings, strange_words
 from mirror.query.in_words import question_of
 from mirror.query.spec import QuerySpec
 from mirror.schema.profile import Profile

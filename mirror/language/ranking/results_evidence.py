@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mirror.language.second.items import KIND, RELATION, Items
-from mirror.language.second.results_items import RESULTS_FEATURES
-from mirror.language.second.results_phrases import CURVES, MACHINES, RESULTS
-from mirror.language.second.results_reader import ResultsReading, strange_words
+from mirror.language.neural.items import KIND, RELATION, Items
+from mirror.language.neural.results_items import RESULTS_FEATURES
+from mirror.language.neural.results_phrases import CURVES, MACHINES, RESULTS
+from mirror.language.neural.results_reader import ResultsReading, strange_words
 from mirror.query.spec import QuerySpec
 from mirror.schema.profile import Profile
 

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 from mirror.data.data_source import QueryError
 from mirror.data.process.sandbox import Sandbox
+from mirror.language.neural.items import Items
+from mirror.language.neural.results_items import results_items
+from mirror.language.neural.results_reader import ResultsReading, network_readings
 from mirror.language.ranking import cannot_be_asked
 from mirror.language.ranking.ranker import RESULTS_RANKER, trained
 from mirror.language.ranking.results_decision import hang_on_rows
 from mirror.language.ranking.results_evidence import ResultsCandidate, is_about_results, with_results_evidence
 from mirror.language.ranking.settled_benchmark import settled_ways, which_have_rows
-from mirror.language.second.items import Items
-from mirror.language.second.results_items import results_items
-from mirror.language.second.results_reader import ResultsReading, network_readings
 from mirror.query.check import SpecError, check
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import QuerySpec

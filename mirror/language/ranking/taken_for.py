@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from mirror.language.neural.results_numbers import plain
+from mirror.language.neural.results_phrases import CURVES, phrases_of
 from mirror.language.reading.lexemes import cut
 from mirror.language.reading.linking import Link
-from mirror.language.second.results_numbers import plain
-from mirror.language.second.results_phrases import CURVES, phrases_of
 from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
 from mirror.schema.profile import Profile

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 
+from mirror.language.neural.results_numbers import INVERSE, RAW, REST, SHARE, NumberSaid, numbers_of, plain
+from mirror.language.neural.results_phrases import RESULTS, Phrases, phrases_of
 from mirror.language.reading.lexemes import Token, cut
 from mirror.language.reading.linking import Link
 from mirror.language.reading.times import times_in
-from mirror.language.second.results_numbers import INVERSE, RAW, REST, SHARE, NumberSaid, numbers_of, plain
-from mirror.language.second.results_phrases import RESULTS, Phrases, phrases_of
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.runs.run_plan import Scalar
 from mirror.schema import catalog

@@ -11,22 +11,18 @@ from pathlib import Path
 
 import torch
 
+from mirror.language.neural import likeness, network, text_encoder
+from mirror.language.neural.action_language import Inexpressible
+from mirror.language.neural.form_actions import ASKED, Writer
+from mirror.language.neural.items import items_of
+from mirror.language.neural.results_grammar import RESULTS_LANGUAGE
+from mirror.language.neural.results_reader import RESULTS_WEIGHTS
 from mirror.language.ranking import ranker
 from mirror.language.ranking.ranker import trained
-from mirror.language.second import likeness, network, text_encoder
-from mirror.language.second.action_language import Inexpressible
-from mirror.language.second.form_actions import ASKED, Writer
-from mirror.language.second.items import items_of
-from mirror.language.second.results_grammar import RESULTS_LANGUAGE
-from mirror.language.second.results_reader import RESULTS_WEIGHTS
-from mirror.language.train import wikisql
-from mirror.language.train.batches import Example, vocabulary
-from mirror.language.train.judged import NOT_HERE, NOW, judged
-from mirror.language.train.learn import Learner, Part
-from mirror.language.train.phrases import examples as worded_by_rules
-from mirror.language.train.rank import fit
-from mirror.language.train.results_judged import counted, counted_follow_ups, follow_ups_judged, results_judged
-from mirror.language.train.results_wordings import (
+from mirror.language.train.data import wikisql
+from mirror.language.train.data.example import NOW, Example
+from mirror.language.train.data.phrases import examples as worded_by_rules
+from mirror.language.train.data.results_wordings import (
     alone,
     follow_ups_by_rules,
     follow_ups_said,
@@ -35,10 +31,15 @@ from mirror.language.train.results_wordings import (
     results_examples,
     results_wordings,
 )
-from mirror.language.train.results_wordings import for_ranking as for_results_ranking
+from mirror.language.train.data.results_wordings import for_ranking as for_results_ranking
+from mirror.language.train.data.variants.results_variants import ResultsWording
+from mirror.language.train.data.wordings import database_of, for_ranking, for_reading, wordings
+from mirror.language.train.fitting.batches import vocabulary
+from mirror.language.train.fitting.judged import NOT_HERE, judged
+from mirror.language.train.fitting.learn import Learner, Part
+from mirror.language.train.fitting.rank import fit
+from mirror.language.train.fitting.results_judged import counted, counted_follow_ups, follow_ups_judged, results_judged
 from mirror.language.train.tables import text_base, vectors
-from mirror.language.train.variants.results_variants import ResultsWording
-from mirror.language.train.wordings import database_of, for_ranking, for_reading, wordings
 
 _log = logging.getLogger(__name__)
 _LEAST, _LEAST_IN_RESULTS = 30, 8  # how often a stem must be there to have a place of its own
@@ -107,7 +108,7 @@ def _reader(folder: Path) -> None:
 
 
 def _results(folder: Path, device: str) -> None:
-    """The second reader of the results, which goes on from that of other data, and its ranker."""
+    """The network of the results, which goes on from that of other data, and its ranker."""
     worded = list(results_wordings())
     learnt = [w for w in worded if not for_results_ranking(w)]
     by_rules = [w for w in read_by_rules() if not for_results_ranking(w)]

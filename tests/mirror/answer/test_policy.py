@@ -31,9 +31,9 @@ from mirror.answer.proposal import chosen
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import find
 from mirror.faces.command import main
+from mirror.language.neural.other_data_reader import SecondReading
 from mirror.language.ranking.candidate import Candidate, Rows
 from mirror.language.reading.reading import readings
-from mirror.language.second.second_reader import SecondReading
 from tests.mirror.language.reading.library import DATABASE, write
 
 NOW = datetime(2025, 6, 15)

@@ -11,11 +11,11 @@ from mirror.answer.answering import ask, explain
 from mirror.answer.results_policy import unlike
 from mirror.data.process.sandbox import Sandbox
 from mirror.evaluation.fixtures import NOW
+from mirror.language.neural.results_reader import ResultsReading
 from mirror.language.ranking import results_decision
 from mirror.language.ranking.results_decision import answered_at_once, hang_on_rows, nothing_of_it, shown, told_beside
 from mirror.language.ranking.results_evidence import ResultsCandidate
 from mirror.language.ranking.results_readings import readings_to_decide, results_readings
-from mirror.language.second.results_reader import ResultsReading
 from mirror.query.errors import Refusal
 from mirror.query.spec import Filter, Metric, QuerySpec
 

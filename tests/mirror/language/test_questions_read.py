@@ -20,7 +20,7 @@ from mirror.language.ranking.results_decision import answered_at_once, shown
 from mirror.language.ranking.results_evidence import ResultsCandidate
 from mirror.language.ranking.results_readings import results_readings
 from mirror.language.ranking.settled_benchmark import settled_ways
-from mirror.language.train.spec_text import asked_of
+from mirror.language.train.data.spec_text import asked_of
 from mirror.query.errors import Refusal
 from mirror.query.sql import compile_sql
 from mirror.table.alike import holds

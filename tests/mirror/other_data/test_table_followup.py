@@ -11,7 +11,7 @@ from choosing import answer_with
 from mirror import ask
 from mirror.data.sources.location import find
 from mirror.language.edit.edited import SeveralEdits, edited
-from mirror.language.train.wordings import database_of
+from mirror.language.train.data.wordings import database_of
 from mirror.query.errors import Refusal
 from mirror.query.other_data.build import build
 from mirror.query.other_data.form import Asked

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mirror.language.train.spec_text import asked_of
+from mirror.language.train.data.spec_text import asked_of
 from mirror.query.agreement import Agreement, agreement
 from mirror.query.complete import complete
 from mirror.query.errors import Ambiguity, Refusal

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mirror.language.train.results_wordings import results_wordings
+from mirror.language.train.data.results_wordings import results_wordings
 from mirror.query.in_words import question_of
 from mirror.query.spec import Filter, Metric, Order, QuerySpec
 

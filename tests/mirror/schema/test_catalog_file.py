@@ -7,7 +7,7 @@ import pytest
 
 from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
-from mirror.language.second import results_phrases
+from mirror.language.neural import results_phrases
 from mirror.schema import catalog
 from mirror.schema.catalog_file import CatalogError, read
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from mirror.language.neural.results_phrases import Phrases
 from mirror.language.reading.lexemes import stems
-from mirror.language.second.results_phrases import Phrases
 
 
 def _machines(text: str, *machines: str) -> set[object]:

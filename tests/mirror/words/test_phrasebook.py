@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from mirror.language.neural.results_items import results_items
 from mirror.language.phrases import written_numbers
 from mirror.language.requests import action_words
-from mirror.language.second.results_items import results_items
 from mirror.schema.profile import Profile
 from mirror.words import phrasebook
 from mirror.words.phrasebook import EVERYWHERE, Entry

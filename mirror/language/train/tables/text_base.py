@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mirror.language.second.text_encoder import FIRST, HIDDEN, LAST, MOST_PIECES, PAD, PARTS, UNKNOWN, packed
+from mirror.language.neural.text_encoder import FIRST, HIDDEN, LAST, MOST_PIECES, PAD, PARTS, UNKNOWN, packed
 from mirror.language.train.tables.packages import folder_of
 
 LAYERS, MOST_WORDS = 4, 24_000

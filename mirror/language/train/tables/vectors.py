@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from mirror.language.neural.likeness import save
 from mirror.language.reading.lexemes import stem
-from mirror.language.second.likeness import save
 from mirror.language.train.tables.packages import folder_of
 
 MOST_WORDS, AXES = 60_000, 96

@@ -20,10 +20,10 @@ from mirror.evaluation.ablations.ingredients import (
     without,
 )
 from mirror.evaluation.ablations.unused_forms import FORMS
+from mirror.language.neural import results_items
 from mirror.language.ranking import candidates, results_decision, results_readings
 from mirror.language.ranking.results_evidence import ResultsCandidate
 from mirror.language.reading import covers, reading
-from mirror.language.second import results_items
 from mirror.query.other_data.form import Asked, ColumnRef, GroupBy, Measure, Predicate
 from mirror.schema.database import Column, ForeignKey
 from mirror.schema.profile import Profile

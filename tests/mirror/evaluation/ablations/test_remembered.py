@@ -9,9 +9,9 @@ from mirror.data.sources.location import find
 from mirror.evaluation.ablations.ingredients import ingredient, without
 from mirror.evaluation.ablations.remembered import remembering
 from mirror.evaluation.ablations.swapped import swapped
+from mirror.language.neural.network import Network
 from mirror.language.ranking import candidates
-from mirror.language.second.network import Network
-from mirror.language.train.judged import NOW
+from mirror.language.train.data.example import NOW
 from mirror.query.other_data import build as building
 from mirror.query.other_data.form import Asked, ColumnRef, Predicate
 from tests.mirror.language.reading.library import DATABASE, write

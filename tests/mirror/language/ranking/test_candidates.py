@@ -10,7 +10,8 @@ from mirror.data.sources.location import find
 from mirror.language.ranking.candidate import Candidate, NotRun, Rows
 from mirror.language.ranking.candidates import candidates
 from mirror.language.ranking.ranker import trained
-from mirror.language.train.judged import NOW, judged
+from mirror.language.train.data.example import NOW
+from mirror.language.train.fitting.judged import judged
 from mirror.query.other_data.build import Built
 from tests.mirror.language.reading.library import DATABASE, write
 
