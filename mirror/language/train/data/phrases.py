@@ -11,10 +11,10 @@ from dataclasses import replace
 from mirror.language.neural.action_language import Inexpressible
 from mirror.language.neural.form_actions import Writer
 from mirror.language.neural.items import items_of
-from mirror.language.train.data.example import Example
+from mirror.language.train.data.example import NOW, Example
 from mirror.language.train.data.phrase_names import Unsayable, phrases
 from mirror.language.train.data.phrase_numbers import Number, Numbers
-from mirror.language.train.data.phrase_parts import NOW, Condition, predicates_of
+from mirror.language.train.data.phrase_parts import Condition, predicates_of
 from mirror.query.errors import Refusal
 from mirror.query.other_data.build import build
 from mirror.query.other_data.form import (

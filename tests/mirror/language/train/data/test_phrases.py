@@ -5,8 +5,9 @@ import re
 
 import pytest
 
+from mirror.language.train.data.example import NOW
 from mirror.language.train.data.phrase_names import phrases
-from mirror.language.train.data.phrase_parts import NOW, Parts
+from mirror.language.train.data.phrase_parts import Parts
 from mirror.language.train.data.phrases import example_of, examples, generate
 from mirror.language.train.data.wordings import database_of
 from mirror.query.errors import Refusal
