@@ -28,7 +28,7 @@ def test_the_first_page_and_an_answer_with_all_that_opens_on_it(page: Page, app:
     expect(page.get_by_text("Read as: metrics memory (MB), AUC")).to_be_visible()
     settled(page)
     found += complaints(page, "answer")
-    for name in ("Glossary", "Example questions", "Not what I meant", "Chart options", "Export"):
+    for name in ("Glossary", "Example questions", "compression = 0.1", "Not what I meant", "Chart options", "Export"):
         page.get_by_role("button", name=name).click()
         expect(page.get_by_test_id("stPopoverBody")).to_be_visible()
         found += complaints(page, name)

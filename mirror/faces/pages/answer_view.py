@@ -7,11 +7,12 @@ import streamlit as st
 
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages import flow, learnt_view, new_run
+from mirror.faces.pages import chips, learnt_view, new_run
 from mirror.faces.pages.common import NEW_RUN_PATH, is_phone, origin_of_results, plain, prose
 from mirror.faces.pages.result_view import Origin, show_answer_chart, show_facts, show_headline, show_rows
 from mirror.faces.pages.sql_editor import show_editor, show_error
-from mirror.faces.pages.trail import CANCELLED, MOST_STEPS, Trail
+from mirror.faces.pages.trails import flow
+from mirror.faces.pages.trails.trail import CANCELLED, MOST_STEPS, Trail
 from mirror.query.filter_words import filter_in_words
 from mirror.runs.run_plan import RunPlan
 from mirror.schema import catalog
@@ -110,6 +111,8 @@ def _reading(trail: Trail, box: Sandbox) -> None:
     """How the question was read and by whom, and beside it what to do when that is not what was meant."""
     answer, asked = trail.step.shown, trail.step.answer
     edited = " · **edited**" if trail.step.edited else ""
+    if not trail.step.edited:
+        chips.show(answer, box, not trail.is_full or bool(trail.step.form))
     with st.container(key="reading"):
         left, right = st.columns([6, 1])
         left.markdown(f"Read as: {plain(answer.read_as)}{edited} {badges(answer)}")

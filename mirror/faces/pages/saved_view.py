@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages import flow
 from mirror.faces.pages.common import plain
-from mirror.faces.pages.trail import Trail
+from mirror.faces.pages.trails import flow
+from mirror.faces.pages.trails.trail import Trail
 from mirror.query.saved import Saved, SavedError, SavedQuestion, saved_path
 
 _SHOWN = 12

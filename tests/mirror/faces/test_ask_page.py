@@ -15,9 +15,9 @@ from streamlit.testing.v1.element_tree import Block
 from db.installation import ROOT
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages import flow
-from mirror.faces.pages.asking import Asking
-from mirror.faces.pages.trail import MOST_STEPS
+from mirror.faces.pages.trails import flow
+from mirror.faces.pages.trails.asking import Asking
+from mirror.faces.pages.trails.trail import MOST_STEPS
 from mirror.model.llm_prompt import answer_of
 from mirror.query.agreement import Agreement
 from mirror.query.saved import Saved
