@@ -55,13 +55,19 @@ _STYLE = """
 .mirror-skip:not(:focus) {position: absolute; opacity: 0; pointer-events: none;}
 .mirror-skip {padding: 0.3rem 0.8rem; border-radius: 0.4rem; border: none; background: #0a6289; color: white;}
 /* White on the dark theme's primary colour, which is light enough for text on the page, could not be read. */
-.stApp button[kind^="primary"], .stApp [data-tag] {background-color: #0a6289; border-color: #0a6289;}
-.stApp button[kind^="primary"]:hover {background-color: #08506f; border-color: #08506f;}
+:is(.stApp, [data-testid="stPopoverBody"]) :is(button[kind^="primary"], [data-tag]) {
+  background-color: #0a6289; border-color: #0a6289;
+}
+:is(.stApp, [data-testid="stPopoverBody"]) button[kind^="primary"]:hover {
+  background-color: #08506f; border-color: #08506f;
+}
 .stApp button[kind="tertiary"]:is(:hover, :focus, :active, [aria-expanded="true"]) {
   color: inherit; text-decoration: underline;
 }
 .stTextArea textarea {font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.86rem;}
 .st-key-trial thead {display: none;}
+.st-key-compared table {font-size: 0.9rem;}
+.st-key-compared :is(td, th) {padding: 0.2rem 0.5rem;}
 .st-key-trail p {font-size: 0.92rem;}
 [class*="st-key-choices-"] button p {white-space: normal; overflow-wrap: anywhere; text-align: left;}
 [class*="st-key-choices-"] button {height: auto;}
