@@ -6,8 +6,9 @@ import streamlit as st
 
 from mirror.answer.answering import subject_of
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages import answer_view, in_browser, learnt_view, saved_view, welcome
-from mirror.faces.pages.common import HOME, heading, sandbox, show_glossary, show_status
+from mirror.faces import suggestions
+from mirror.faces.pages import answer_view, in_browser, learnt_view, saved_view, tour, welcome
+from mirror.faces.pages.common import HOME, heading, profile_of, sandbox, show_glossary, show_status
 from mirror.faces.pages.trails import flow
 from mirror.schema import catalog
 
@@ -26,6 +27,7 @@ def page() -> None:
     tagline = st.empty()
     if flow.trail() is None:
         tagline.markdown(TAGLINE)
+    tour.show(box)
     _question_form(box)
     way_to_sql = st.container()
     flow.wait(st.empty(), box)
@@ -49,6 +51,11 @@ def page() -> None:
         show_glossary(*answered)
         saved_view.show_list(box)
         learnt_view.show_list(subject_of(box).habits.file, "forget")
+        if not trail:
+            tour.show_button()
+    in_browser.suggest(
+        suggestions.questions(saved_view.questions(box), flow.asked()), suggestions.words(profile_of(box))
+    )
     if trail:
         answer_view.show(trail, box)
     else:

@@ -97,6 +97,14 @@ def show_list(box: Sandbox) -> None:
             st.caption(f"{len(found) - _SHOWN:,} more: find them by a word.")
 
 
+def questions(box: Sandbox) -> tuple[str, ...]:
+    """The saved questions; none where they cannot be read, which the list says."""
+    try:
+        return tuple(s.question for s in _store(box).all())
+    except SavedError:
+        return ()
+
+
 def _searched(saved: tuple[SavedQuestion, ...]) -> list[SavedQuestion]:
     """Newest first; of many, those with the words that a person looks for."""
     newest = sorted(saved, key=lambda s: s.saved_at, reverse=True)

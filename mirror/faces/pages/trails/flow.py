@@ -98,6 +98,11 @@ def trail() -> Trail | None:
     return found
 
 
+def asked() -> tuple[str, ...]:
+    """The first questions of what this session has shown, the oldest first."""
+    return tuple(dict.fromkeys(a.questions[0] for a in st.session_state.get("visited", {}) if a.questions))
+
+
 # -- what widgets start ------------------------------------------------------------------------------------------------
 
 
