@@ -113,6 +113,8 @@ def _reading(trail: Trail, box: Sandbox) -> None:
     edited = " · **edited**" if trail.step.edited else ""
     if not trail.step.edited:
         chips.show(answer, box, not trail.is_full or bool(trail.step.form))
+        if trail.reply and flow.is_of_parts(trail.reply):
+            _reply(trail.reply, box)
     with st.container(key="reading"):
         left, right = st.columns([6, 1])
         left.markdown(f"Read as: {plain(answer.read_as)}{edited} {badges(answer)}")
@@ -169,12 +171,17 @@ def _follow_up(trail: Trail, box: Sandbox) -> None:
         right.form_submit_button("Follow up", width="stretch", on_click=flow.follow_up_typed, args=(box,))
     if trail.step.edited:
         st.caption("A follow-up changes the question as it was asked, without the edits of its SQL.")
-    if trail.reply:
-        again = flow.follow_up if trail.reply.status == "ambiguous" else flow.ask_anew
-        if trail.reply.note:
-            st.warning(plain(trail.reply.note), icon=":material/info:")
-        no_rows(trail.reply, partial(again, box=box), "reply")
-        show_sent(trail.reply)
+    if trail.reply and not flow.is_of_parts(trail.reply):
+        _reply(trail.reply, box)
+
+
+def _reply(reply: Answer, box: Sandbox) -> None:
+    """What became of a follow-up, or a change of parts, that has no rows to show."""
+    again = flow.follow_up if reply.status == "ambiguous" else flow.ask_anew
+    if reply.note:
+        st.warning(plain(reply.note), icon=":material/info:")
+    no_rows(reply, partial(again, box=box), "reply")
+    show_sent(reply)
 
 
 # -- no rows -----------------------------------------------------------------------------------------------------------

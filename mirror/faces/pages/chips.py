@@ -55,7 +55,7 @@ def show(answer: Answer, box: Sandbox, can_change: bool) -> None:
             _chip("order", _of_order(spec), partial(_order, parts, box), can_change)
         if spec.shape in ("points", "count"):
             _chip("source", _SOURCES[spec.source], partial(_source, parts, box), can_change)
-    failed = st.session_state.pop("changing", None)
+    failed = st.session_state.pop("not_changed", None)
     if isinstance(failed, SpecError):
         st.error(plain(str(failed)), icon=":material/error:")
 
@@ -78,7 +78,7 @@ def _changed(make: Callable[[], QuerySpec], box: Sandbox) -> None:
     try:
         flow.change(make(), box)
     except SpecError as error:
-        st.session_state["changing"] = error
+        st.session_state["not_changed"] = error
 
 
 def _apply(make: Callable[[], QuerySpec], box: Sandbox, label: str = "Apply") -> None:

@@ -2,9 +2,9 @@
 
 All of it is in the session's state: `trail` (the questions and their answers), `pending` (what is being answered),
 `generation` (rises with every answer, so that its chart gets new widgets), the texts of the widgets `question`,
-`followup` and `sql`, `changing` (the words of a change of parts, or why there is none), `past` and `future` (trails to
-undo and redo), and of the address `address` (as the page wrote it last) and `visited` (the trails of the addresses
-before: Back and Forward show them without asking anew).
+`followup` and `sql`, `changing` (the words of a change of parts), `not_changed` (why there is none), `past` and
+`future` (trails to undo and redo), and of the address `address` (as the page wrote it last) and `visited` (the trails
+of the addresses before: Back and Forward show them without asking anew).
 """
 
 import json
@@ -155,7 +155,7 @@ def change(changed: QuerySpec, box: Sandbox, rest: Address = NOTHING) -> None:
     try:
         check(changed)
     except SpecError as error:
-        state["changing"] = error
+        state["not_changed"] = error
         return
     from mirror.query.spec_json import to_short_json  # here, since it takes a while to load
 
@@ -167,6 +167,11 @@ def change(changed: QuerySpec, box: Sandbox, rest: Address = NOTHING) -> None:
     state["changing"] = question
     given_up = Answer("error", question, summary=CANCELLED)
     _start(work, box, given_up, partial(before.followed, question, form=form), rest)
+
+
+def is_of_parts(reply: Answer) -> bool:
+    """Whether an answer without rows is of a change of parts, and not of a follow-up that was typed."""
+    return reply.question == st.session_state.get("changing")
 
 
 def _follow_link(link: Address, box: Sandbox) -> None:
