@@ -1,4 +1,4 @@
 """Question in, Answer out: the whole flow.
 
-From outside: answer, answering, as_text, notebook, policy, subject.
+From outside: answer, answering, as_text, notebook, policy, proposal, subject.
 """

@@ -1,6 +1,6 @@
 """The list of all trials and the story of one: SQL for the page Runs, through the same sandbox as every question."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.spec import Filter
@@ -14,13 +14,12 @@ _FIRST = (
     *_ALWAYS, "error", "auc", "memory_mb", "latency_us", "speedup", "verdict", "benchmark", "dataset", "compression",
     "embedding_dim", "batch_size", "direction", "cache", "output", "seed", "machine",
 )  # fmt: skip
-_NEVER = ("trial_id", "machine_id", "group_id", "code_version", "is_baseline", "stop_reason")
+NEVER_SHOWN = ("trial_id", "machine_id", "group_id", "code_version", "is_baseline", "stop_reason")
 _ROW_CAP = 5_000
 PAGE = 100  # trials on a page
-MOST_COMPARED = 6  # side by side
 
 # Every attempt that came to an end: the ok ones, superseded ones too, and the newest that is not ok.
-_ALL = """(SELECT 'ok' AS status, NULL AS error, * FROM history
+ALL_TRIALS = """(SELECT 'ok' AS status, NULL AS error, * FROM history
   UNION ALL BY NAME
   SELECT * FROM failures)"""
 
@@ -53,7 +52,7 @@ def choices(box: Sandbox) -> dict[str, list[str]]:
     """What can be filtered by: filter column -> its values among all trials."""
     found = {}
     for column in FILTERS:
-        sql = f"SELECT DISTINCT {column} FROM {_ALL} AS t WHERE {column} IS NOT NULL ORDER BY 1"
+        sql = f"SELECT DISTINCT {column} FROM {ALL_TRIALS} AS t WHERE {column} IS NOT NULL ORDER BY 1"
         found[column] = [str(row[0]) for row in box.run(sql).rows]
     return found
 
@@ -65,8 +64,8 @@ def listed(box: Sandbox, chosen: dict[str, list[str]], page: int = 1) -> Listing
     """
     total, without, columns = _differing(box, chosen)
     if not total:
-        return Listing(box.run(f"SELECT trial_id FROM {_ALL} AS t LIMIT 0"), 0, 0)
-    sql = f"SELECT {', '.join(columns)} FROM {_ALL} AS t{_where(chosen)}\nORDER BY started_at DESC, trial_id"
+        return Listing(box.run(f"SELECT trial_id FROM {ALL_TRIALS} AS t LIMIT 0"), 0, 0)
+    sql = f"SELECT {', '.join(columns)} FROM {ALL_TRIALS} AS t{where(chosen)}\nORDER BY started_at DESC, trial_id"
     table = box.run(f"{sql}\nLIMIT {PAGE} OFFSET {PAGE * (page - 1)}", row_cap=PAGE)
     return Listing(table, total, without)
 
@@ -74,38 +73,29 @@ def listed(box: Sandbox, chosen: dict[str, list[str]], page: int = 1) -> Listing
 def trials(box: Sandbox, chosen: dict[str, list[str]]) -> Table:
     """All trials that pass the filters, as `listed` has them."""
     _, _, columns = _differing(box, chosen)
-    sql = f"SELECT {', '.join(columns)} FROM {_ALL} AS t{_where(chosen)}\nORDER BY started_at DESC, trial_id"
+    sql = f"SELECT {', '.join(columns)} FROM {ALL_TRIALS} AS t{where(chosen)}\nORDER BY started_at DESC, trial_id"
     return box.run(sql, row_cap=_ROW_CAP)
-
-
-def compared(box: Sandbox, trial_ids: list[str]) -> Table:
-    """Some trials side by side, a row each in the order given, with the columns in which they differ."""
-    wanted = ", ".join(map(literal, trial_ids))
-    found = box.run(f"SELECT * FROM {_ALL} AS t WHERE trial_id IN ({wanted})")
-    place = {trial_id: i for i, trial_id in enumerate(trial_ids)}
-    rows = sorted(found.rows, key=lambda row: place[str(row[found.names.index("trial_id")])])
-    table = replace(found, rows=tuple(rows))
-    differ = [n for n in table.names if n not in _NEVER and len(set(table.values(n))) > 1]
-    return table.picked([*_in_order(["method", *(n for n in differ if n != "method")]), "trial_id"])
 
 
 def _differing(box: Sandbox, chosen: dict[str, list[str]]) -> tuple[int, int, list[str]]:
     """(trials that pass, those of them without a result, the columns to show) of some filters."""
-    names = [n for n in box.run(f"SELECT * FROM {_ALL} AS t LIMIT 0").names if n not in _NEVER]
+    names = [n for n in box.run(f"SELECT * FROM {ALL_TRIALS} AS t LIMIT 0").names if n not in NEVER_SHOWN]
     kinds = ", ".join(f"count(DISTINCT {n}) + CAST(count(*) > count({n}) AS INTEGER) AS {n}" for n in names)
     counted = f"SELECT count(*) AS trials, count(*) FILTER (WHERE status <> 'ok') AS without_result, {kinds}"
-    total, without, *several = box.run(f"{counted} FROM {_ALL} AS t{_where(chosen)}").rows[0]
+    total, without, *several = box.run(f"{counted} FROM {ALL_TRIALS} AS t{where(chosen)}").rows[0]
     always = (*_ALWAYS, "error") if without else _ALWAYS  # the reason of a failure stands in its line
     keep = [n for n, kind in zip(names, several, strict=True) if n in always or int(kind or 0) > 1]
-    return int(total or 0), int(without or 0), [*_in_order(keep), "trial_id"]
+    return int(total or 0), int(without or 0), [*in_order(keep), "trial_id"]
 
 
-def _in_order(names: list[str]) -> list[str]:
+def in_order(names: list[str]) -> list[str]:
+    """Columns as people look for them: results before settings."""
     first = [n for n in _FIRST if n in names]
     return [*first, *(n for n in names if n not in first)]
 
 
-def _where(chosen: dict[str, list[str]]) -> str:
+def where(chosen: dict[str, list[str]]) -> str:
+    """The WHERE of some filters, empty for none."""
     filters = [condition(Filter(c, "in", tuple(v))) for c, v in chosen.items() if v]
     return f"\nWHERE {' AND '.join(filters)}" if filters else ""
 
@@ -113,7 +103,7 @@ def _where(chosen: dict[str, list[str]]) -> str:
 def details(box: Sandbox, trial_id: str) -> TrialDetails:
     """One trial with its raw samples and curves."""
     wanted = literal(trial_id)
-    whole = box.run(f"SELECT * FROM {_ALL} AS t WHERE trial_id = {wanted}")
+    whole = box.run(f"SELECT * FROM {ALL_TRIALS} AS t WHERE trial_id = {wanted}")
     values = zip(whole.columns, whole.rows[0], strict=True) if whole.rows else ()
     samples = box.run(
         f"SELECT sample, time_us AS latency_us FROM samples WHERE trial_id = {wanted} ORDER BY sample", row_cap=_ROW_CAP
@@ -132,7 +122,7 @@ def newest(box: Sandbox, sweep: str, since: str, limit: int = 10) -> Table:
     )
     later = f"AND started_at >= CAST({literal(since)} AS TIMESTAMP) " if since else ""
     table = box.run(
-        f"SELECT status, {shown}, error FROM {_ALL} AS t WHERE sweep = {literal(sweep)} {later}"
+        f"SELECT status, {shown}, error FROM {ALL_TRIALS} AS t WHERE sweep = {literal(sweep)} {later}"
         f"ORDER BY started_at DESC LIMIT {limit}"
     )
     return filled(table)

@@ -28,7 +28,7 @@ def test_the_first_page_and_an_answer_with_all_that_opens_on_it(page: Page, app:
     expect(page.get_by_text("Read as: metrics memory (MB), AUC")).to_be_visible()
     settled(page)
     found += complaints(page, "answer")
-    for name in ("Glossary", "Example questions", "Not what I meant", "Chart options", "Export"):
+    for name in ("Glossary", "Example questions", "compression = 0.1", "Not what I meant", "Chart options", "Export"):
         page.get_by_role("button", name=name).click()
         expect(page.get_by_test_id("stPopoverBody")).to_be_visible()
         found += complaints(page, name)
@@ -70,8 +70,11 @@ def test_refusals_choices_plans_and_errors(page: Page, app: App) -> None:
 
 def test_runs_a_trial_and_trials_side_by_side(page: Page, app: App) -> None:
     page.goto(f"{app.url}/runs")
-    table = page.get_by_test_id("stDataFrame")
+    table = page.get_by_test_id("stDataFrame").first
     expect(table).to_be_visible()
+    settled(page)
+    page.get_by_text("Without a result: ").click()
+    expect(page.get_by_test_id("stDataFrame")).to_have_count(2)
     settled(page)
     found = complaints(page, "runs")
     rows = table.bounding_box()
@@ -81,6 +84,8 @@ def test_runs_a_trial_and_trials_side_by_side(page: Page, app: App) -> None:
         expect(page.locator(opened)).to_be_visible()
         settled(page)
         found += complaints(page, opened)
+    expect(page.locator(".st-key-compared")).to_contain_text("They took turns on one machine")
+    expect(page.locator(".st-key-compared .js-plotly-plot")).to_have_count(2)
     page.get_by_label("method", exact=True).click()
     expect(page.get_by_role("listbox")).to_be_visible()
     found += complaints(page, "filter")

@@ -7,11 +7,12 @@ import streamlit as st
 
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages import flow, learnt_view, new_run
+from mirror.faces.pages import chips, learnt_view, new_run
 from mirror.faces.pages.common import NEW_RUN_PATH, is_phone, origin_of_results, plain, prose
 from mirror.faces.pages.result_view import Origin, show_answer_chart, show_facts, show_headline, show_rows
 from mirror.faces.pages.sql_editor import show_editor, show_error
-from mirror.faces.pages.trail import CANCELLED, MOST_STEPS, Trail
+from mirror.faces.pages.trails import flow
+from mirror.faces.pages.trails.trail import CANCELLED, MOST_STEPS, Trail
 from mirror.query.filter_words import filter_in_words
 from mirror.runs.run_plan import RunPlan
 from mirror.schema import catalog
@@ -110,6 +111,10 @@ def _reading(trail: Trail, box: Sandbox) -> None:
     """How the question was read and by whom, and beside it what to do when that is not what was meant."""
     answer, asked = trail.step.shown, trail.step.answer
     edited = " · **edited**" if trail.step.edited else ""
+    if not trail.step.edited:
+        chips.show(answer, box, not trail.is_full or bool(trail.step.form))
+        if trail.reply and flow.is_of_parts(trail.reply):
+            _reply(trail.reply, box)
     with st.container(key="reading"):
         left, right = st.columns([6, 1])
         left.markdown(f"Read as: {plain(answer.read_as)}{edited} {badges(answer)}")
@@ -166,12 +171,17 @@ def _follow_up(trail: Trail, box: Sandbox) -> None:
         right.form_submit_button("Follow up", width="stretch", on_click=flow.follow_up_typed, args=(box,))
     if trail.step.edited:
         st.caption("A follow-up changes the question as it was asked, without the edits of its SQL.")
-    if trail.reply:
-        again = flow.follow_up if trail.reply.status == "ambiguous" else flow.ask_anew
-        if trail.reply.note:
-            st.warning(plain(trail.reply.note), icon=":material/info:")
-        no_rows(trail.reply, partial(again, box=box), "reply")
-        show_sent(trail.reply)
+    if trail.reply and not flow.is_of_parts(trail.reply):
+        _reply(trail.reply, box)
+
+
+def _reply(reply: Answer, box: Sandbox) -> None:
+    """What became of a follow-up, or a change of parts, that has no rows to show."""
+    again = flow.follow_up if reply.status == "ambiguous" else flow.ask_anew
+    if reply.note:
+        st.warning(plain(reply.note), icon=":material/info:")
+    no_rows(reply, partial(again, box=box), "reply")
+    show_sent(reply)
 
 
 # -- no rows -----------------------------------------------------------------------------------------------------------

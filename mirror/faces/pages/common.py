@@ -24,6 +24,7 @@ from mirror.data.sources.location import SourceError
 from mirror.faces.pages import in_browser
 from mirror.runs import building
 from mirror.schema import catalog
+from mirror.schema.profile import Profile
 from mirror.table.numbers import format_value, is_year
 from mirror.table.table import Column, Table
 from mirror.table.wording import counted, join
@@ -43,22 +44,30 @@ _STYLE = """
 /* Streamlit fades captions to a contrast of about 4:1. */
 [data-testid="stCaptionContainer"], .mirror-status {opacity: 0.8;}
 .st-key-headline p {font-size: 1.3rem; font-weight: 600; line-height: 1.35;}
-.st-key-reading p {font-size: 0.92rem;}
+.st-key-reading p {font-size: 0.85rem;}
+.st-key-chips button {min-height: 0; padding: 0.1rem 0.6rem; border-radius: 1rem; height: auto;}
+.st-key-chips :is(button, button p, .stMarkdown p) {font-size: 0.86rem;}
 .st-key-facts table {width: 100%; font-size: 0.9rem;}
 .st-key-facts td, .st-key-facts th {padding: 0.2rem 0.5rem;}
 .st-key-pages {display: none;}
-[data-testid="stElementContainer"]:has(#mirror-in-browser) {display: none;}
+[data-testid="stElementContainer"]:has(#mirror-in-browser, .mirror-suggest, .mirror-tour) {display: none;}
 [data-testid="stElementContainer"]:has(.mirror-skip) {position: absolute; width: auto; right: 0; z-index: 9;}
 .mirror-skip:not(:focus) {position: absolute; opacity: 0; pointer-events: none;}
 .mirror-skip {padding: 0.3rem 0.8rem; border-radius: 0.4rem; border: none; background: #0a6289; color: white;}
 /* White on the dark theme's primary colour, which is light enough for text on the page, could not be read. */
-.stApp button[kind^="primary"], .stApp [data-tag] {background-color: #0a6289; border-color: #0a6289;}
-.stApp button[kind^="primary"]:hover {background-color: #08506f; border-color: #08506f;}
+:is(.stApp, [data-testid="stPopoverBody"]) :is(button[kind^="primary"], [data-tag]) {
+  background-color: #0a6289; border-color: #0a6289;
+}
+:is(.stApp, [data-testid="stPopoverBody"]) button[kind^="primary"]:hover {
+  background-color: #08506f; border-color: #08506f;
+}
 .stApp button[kind="tertiary"]:is(:hover, :focus, :active, [aria-expanded="true"]) {
   color: inherit; text-decoration: underline;
 }
 .stTextArea textarea {font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.86rem;}
 .st-key-trial thead {display: none;}
+.st-key-compared table {font-size: 0.9rem;}
+.st-key-compared :is(td, th) {padding: 0.2rem 0.5rem;}
 .st-key-trail p {font-size: 0.92rem;}
 [class*="st-key-choices-"] button p {white-space: normal; overflow-wrap: anywhere; text-align: left;}
 [class*="st-key-choices-"] button {height: auto;}
@@ -163,6 +172,19 @@ def _counts(url: str, version: str, _box: Sandbox) -> tuple[int, int, str | None
     """(trials, machines, time of the newest), read once: a page must not wait for the query of somebody else."""
     profile = _box.schema()
     return profile.rows("results"), profile.machines, profile.updated
+
+
+def profile_of(box: Sandbox) -> Profile:
+    """What the results hold, without a wait for the query of somebody else."""
+    try:
+        return _profile(box.url, box.version(), box)
+    except (StoreError, QueryStopped) as error:
+        _stop(error)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _profile(url: str, version: str, _box: Sandbox) -> Profile:
+    return _box.schema()
 
 
 def _stop(error: Exception) -> NoReturn:

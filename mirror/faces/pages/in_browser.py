@@ -1,12 +1,17 @@
-"""What runs in the browser itself: typed text that outlives a visit elsewhere, and a way from the question to the SQL.
+"""What runs in the browser itself: typed text that outlives a visit elsewhere, suggestions, a way to the SQL.
 
 What is typed in a form comes to the server with the form's button, and not before. So the browser keeps it, for this
 tab alone, until it is sent.
 """
 
+import html
+import json
+from collections.abc import Sequence
+
 import streamlit as st
 
 _KEPT = ("Your question", "Follow up", "SQL")  # the labels of the fields whose text is kept
+_MOST_SUGGESTED = 6  # of words, and of questions
 # A draft is {base, text}: what the field held before, and what was typed. Whenever it holds the base, it comes back.
 _SCRIPT = """
 <div id="mirror-in-browser"></div>
@@ -38,13 +43,35 @@ _SCRIPT = """
     bases.set(field, draft.base);
     type(field, draft.text);
   });
-  document.addEventListener('focusin', (e) => isKept(e.target) && begin(e.target));
+  document.addEventListener('focusin', (e) => {
+    if (!isKept(e.target)) return;
+    begin(e.target);
+    offer(e.target);
+  });
   document.addEventListener('input', (e) => {
     if (!isKept(e.target)) return;
+    offer(e.target);
     if (!bases.has(e.target)) bases.set(e.target, '');
     const base = bases.get(e.target), text = e.target.value;
     keep(e.target, text === base ? null : {base, text});
   });
+  const offer = (field) => {
+    const known = document.querySelector('.mirror-suggest');
+    if (!known || field.getAttribute('aria-label') !== labels[0]) return;
+    let list = document.getElementById('mirror-suggestions');
+    if (!list) {
+      list = document.createElement('datalist');
+      list.id = 'mirror-suggestions';
+      document.body.append(list);
+    }
+    field.setAttribute('list', list.id);
+    const text = field.value, said = text.toLowerCase(), last = /[^\\s,]{2,}$/.exec(said);
+    const begins = (word) => last && word.toLowerCase().startsWith(last[0]) && word.length > last[0].length;
+    const words = JSON.parse(known.dataset.words).filter(begins).map((word) => text.slice(0, last.index) + word);
+    const whole = JSON.parse(known.dataset.questions).filter((q) => q.toLowerCase().includes(said) && q !== text);
+    const offered = [...words.slice(0, MOST), ...whole.slice(0, MOST)];
+    list.replaceChildren(...offered.map((value) => new Option(value, value)));
+  };
   const sent = (field) => { keep(field, null); bases.set(field, field.value); };
   document.addEventListener('keydown', (e) => {
     const sends = e.key === 'Enter' && (e.ctrlKey || e.metaKey || e.target.tagName === 'INPUT');
@@ -61,16 +88,23 @@ _SCRIPT = """
     const sending = form.querySelectorAll('button[kind$="FormSubmit"]');
     if (button === sending[0]) form.querySelectorAll('input, textarea').forEach((f) => isKept(f) && sent(f));
   }, true);
+  let pointed = '';
+  const point = () => {
+    const at = document.querySelector('.mirror-tour')?.dataset.at || '';
+    const aim = at && at !== pointed && document.querySelector(at);
+    if (aim) aim.scrollIntoView({block: 'center'});
+    if (aim || !at) pointed = at;
+  };
   let due = false;
   new MutationObserver(() => {
     if (due) return;
     due = true;
-    requestAnimationFrame(() => { due = false; restore(); });
+    requestAnimationFrame(() => { due = false; restore(); point(); });
   }).observe(document.body, {childList: true, subtree: true, attributeFilter: ['value']});
   restore();
 })();
 </script>
-""".replace("LABELS", repr(list(_KEPT)))
+""".replace("LABELS", repr(list(_KEPT))).replace("MOST", str(_MOST_SUGGESTED))
 
 
 def run() -> None:
@@ -81,3 +115,17 @@ def run() -> None:
 def show_way_to_sql() -> None:
     """A button that the keyboard finds right after the question; nobody else sees it."""
     st.html('<button type="button" class="mirror-skip">Go to the SQL</button>')
+
+
+def suggest(questions: Sequence[str], words: Sequence[str]) -> None:
+    """Have the box of the question suggest whole questions, and completions of the word that is being typed."""
+    held = "".join(
+        f' data-{name}="{html.escape(json.dumps(texts))}"'
+        for name, texts in (("questions", questions), ("words", words))
+    )
+    st.html(f'<div class="mirror-suggest" hidden{held}></div>')
+
+
+def point_at(selector: str) -> None:
+    """Have the page scroll once to what a CSS selector of ours names."""
+    st.html(f'<div class="mirror-tour" hidden data-at="{html.escape(selector)}"></div>')

@@ -9,17 +9,17 @@ import streamlit as st
 from db.plain_text import plain_text
 from db.store import StoreError
 from mirror.chart.chart_spec import ChartSpec
+from mirror.chart.drawable import MOST_METRICS, spans
 from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages.common import heading, plain, sandbox, show_chart, show_status, show_table, utc_time
+from mirror.runs.comparing import MOST_COMPARED, Comparison, compared, reasons, side_by_side
 from mirror.runs.listing import (
     FILTERS,
-    MOST_COMPARED,
     PAGE,
     Listing,
     choices,
-    compared,
     details,
     filled,
     listed,
@@ -33,6 +33,8 @@ from mirror.table.values import Value
 from mirror.table.wording import counted
 
 _LONGEST_VALUE = 120
+_FAR = 20  # times the smallest sample: boxes then have a logarithmic axis
+_FEW_COLUMNS = 3  # columns, the method among them: fewer are read in a table
 
 
 def page() -> None:
@@ -79,6 +81,8 @@ def _list(box: Sandbox) -> None:
         show_trial(box, ids[0])
     elif ids:
         _compare(box, ids)
+    elif found.without:
+        _reasons(box, chosen, shown)
 
 
 def _csv(box: Sandbox, chosen: dict[str, list[str]]) -> str:
@@ -94,23 +98,61 @@ def _in_words(found: Listing, page: int) -> str:
     return count + (f", {found.without:,} of them without a result" if found.without else "")
 
 
+def _reasons(box: Sandbox, chosen: dict[str, list[str]], shown: str) -> None:
+    """Why trials have no result: each reason once."""
+    found = reasons(box, chosen)
+    trials_without = sum(int(n or 0) for n in found.values("trials"))
+    label = f"Without a result: {counted(trials_without, 'trial')}, {counted(len(found.rows), 'reason')}"
+    with st.expander(label, icon=":material/error_outline:"):
+        st.caption("Reasons that differ in numbers alone are one. Select a line to open its newest trial.")
+        known = found.picked([n for n in found.names if n != "trial_id"])
+        selected = show_table(known, key=f"reasons_{shown}", selectable=True)
+    if selected and selected[0] < len(found.rows):
+        show_trial(box, str(found.rows[selected[0]][-1]))
+
+
 def _compare(box: Sandbox, ids: list[str]) -> None:
-    """Some trials side by side: a line for each thing in which they differ."""
-    if len(ids) > MOST_COMPARED:
-        st.info(f"Up to {MOST_COMPARED} trials can be compared: {len(ids)} are selected.")
-        return
-    table = compared(box, ids)
+    """Some trials side by side: what differs, what the timings say, their samples and curves; of many the metrics."""
     with st.container(border=True, key="compared"):
         st.markdown(f"**{len(ids)} trials side by side**")
-        heads = [
-            f"{plain(str(method))} :small[{plain(i)}]" for method, i in zip(table.values("method"), ids, strict=True)
-        ]
-        lines = [f"| | {' | '.join(heads)} |", f"|---|{'---|' * len(ids)}"]
-        for column in table.columns:
-            if column.name not in ("method", "trial_id"):
-                cells = (plain(_in_table(column, v)) for v in table.values(column.name))
-                lines.append(f"| {plain(column.label)} | {' | '.join(cells)} |")
-        st.markdown("\n".join(lines))
+        if len(ids) > MOST_COMPARED:
+            st.caption(f"Up to {MOST_COMPARED} are compared in all that differs; of more only the metrics are drawn.")
+        else:
+            _side_by_side(compared(box, ids), ids)
+        metrics = side_by_side(box, ids)
+        if len(metrics.columns) > _FEW_COLUMNS:
+            st.caption("Their metrics, the better end up; a line for each trial")
+            axes = tuple(n for n in metrics.names if n != "method")[:MOST_METRICS]
+            show_chart(metrics, ChartSpec("parallel", color="method", metrics=axes), key="compared_metrics")
+
+
+def _side_by_side(found: Comparison, ids: list[str]) -> None:
+    table = found.differing
+    if found.told:
+        st.markdown("  \n".join(map(plain, found.told)))
+    left, right = st.columns([2, 3])
+    heads = [f"{plain(str(method))} :small[{plain(i)}]" for method, i in zip(table.values("method"), ids, strict=True)]
+    lines = [f"| | {' | '.join(heads)} |", f"|---|{'---|' * len(ids)}"]
+    for column in table.columns:
+        if column.name not in ("method", "trial_id"):
+            cells = (plain(_in_table(column, v)) for v in table.values(column.name))
+            lines.append(f"| {plain(column.label)} | {' | '.join(cells)} |")
+    left.markdown("\n".join(lines))
+    with right:
+        _drawn(found)
+
+
+def _drawn(found: Comparison) -> None:
+    """The samples of trials as distributions, and their curves over each other."""
+    if len(set(found.samples.values("trial"))) > 1:
+        st.caption("Every timed sample of each")
+        far = spans(found.samples, "latency_us", _FAR)
+        show_chart(found.samples, ChartSpec("box", x="trial", y="latency_us", log_y=far), key="compared_samples")
+    for metric in dict.fromkeys(found.curves.values("metric")):
+        rows = tuple(r for r in found.curves.rows if r[1] == metric)
+        st.caption(f"{plain(str(metric))} over training steps")
+        curves = replace(found.curves, rows=rows)
+        show_chart(curves, ChartSpec("line", x="step", y="value", color="trial"), key=f"compared_{metric}")
 
 
 def show_trial(box: Sandbox, trial_id: str) -> None:

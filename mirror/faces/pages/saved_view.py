@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages import flow
 from mirror.faces.pages.common import plain
-from mirror.faces.pages.trail import Trail
+from mirror.faces.pages.trails import flow
+from mirror.faces.pages.trails.trail import Trail
 from mirror.query.saved import Saved, SavedError, SavedQuestion, saved_path
 
 _SHOWN = 12
@@ -95,6 +95,14 @@ def show_list(box: Sandbox) -> None:
             _line(i, one, box)
         if len(found) > _SHOWN:
             st.caption(f"{len(found) - _SHOWN:,} more: find them by a word.")
+
+
+def questions(box: Sandbox) -> tuple[str, ...]:
+    """The saved questions; none where they cannot be read, which the list says."""
+    try:
+        return tuple(s.question for s in _store(box).all())
+    except SavedError:
+        return ()
 
 
 def _searched(saved: tuple[SavedQuestion, ...]) -> list[SavedQuestion]:

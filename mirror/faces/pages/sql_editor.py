@@ -6,10 +6,11 @@ import streamlit as st
 
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages import flow, saved_view
+from mirror.faces.pages import saved_view
 from mirror.faces.pages.common import plain
 from mirror.faces.pages.result_view import rows_in_words
-from mirror.faces.pages.trail import Trail
+from mirror.faces.pages.trails import flow
+from mirror.faces.pages.trails.trail import Trail
 from mirror.query.sql import format_sql
 from mirror.table.wording import join
 

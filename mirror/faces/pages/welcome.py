@@ -10,9 +10,9 @@ from mirror.answer.answer import Answer
 from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces import opening
-from mirror.faces.pages import flow
 from mirror.faces.pages.answer_view import question_buttons
 from mirror.faces.pages.common import plain, show_small_chart
+from mirror.faces.pages.trails import flow
 from mirror.schema import catalog
 
 _HEIGHT_OF_A_CARD = 330  # pixels of what stands there until a card's answer is made

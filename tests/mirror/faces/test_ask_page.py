@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from chat_stub import Server, fails, running, says
-from page_driver import ask, ask_page, labels, press, texts
+from page_driver import app_test, ask, ask_page, labels, press, texts
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
 from db.installation import ROOT
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages import flow
-from mirror.faces.pages.asking import Asking
-from mirror.faces.pages.trail import MOST_STEPS
+from mirror.faces.pages.trails import flow
+from mirror.faces.pages.trails.asking import Asking
+from mirror.faces.pages.trails.trail import MOST_STEPS
 from mirror.model.llm_prompt import answer_of
 from mirror.query.agreement import Agreement
 from mirror.query.saved import Saved
@@ -209,6 +209,48 @@ def test_not_what_i_meant_leaves_out_a_filter() -> None:
     press(app, "Leave out compression = 0.1")
     assert "compression = 0.1" not in app.text_area(key="sql").value
     assert "memory_mb" in app.text_area(key="sql").value
+
+
+# -- parts that are changed in place -----------------------------------------------------------------------------------
+
+
+def linked(question: str, form: str) -> AppTest:
+    """A link whose second question has a form."""
+    app = app_test()
+    app.query_params["q"] = [QUESTION, question]
+    app.query_params["form"] = [f"1:{form}"]
+    app.run()
+    assert not app.exception
+    return app
+
+
+def test_a_link_carries_what_was_changed_in_place_and_undo_takes_it_back() -> None:
+    metrics = [{"column": "memory_mb"}, {"column": "auc"}]
+    filters = [{"column": "compression", "operator": "=", "values": [0.5]}]
+    app = linked("changed", json.dumps({"shape": "points", "metrics": metrics, "filters": filters}))
+    assert "compression = 0.5" in app.text_area(key="sql").value
+    assert trail(app) == [QUESTION]
+    assert "form" in app.query_params
+    press(app, "Undo")
+    assert "compression = 0.1" in app.text_area(key="sql").value
+    assert link(app) == [QUESTION]
+    assert "form" not in app.query_params
+    press(app, "Redo")
+    assert "compression = 0.5" in app.text_area(key="sql").value
+
+
+def test_a_change_that_has_no_answer_keeps_the_one_before_and_is_told_beside_the_chips() -> None:
+    metrics = [{"column": "bandwidth_gb_s"}, {"column": "auc"}]  # measured by no benchmark together
+    app = linked("changed", json.dumps({"shape": "points", "metrics": metrics}))
+    assert "compression = 0.1" in app.text_area(key="sql").value
+    assert "together yet" in texts(app)
+    assert app.text_input(key="followup").value == ""
+
+
+def test_a_form_that_cannot_be_read_gives_way_to_its_words() -> None:
+    for form in ("{", '{"shape": "circle"}', "[" * 500):
+        app = linked("only hashed", form)
+        assert set(app.dataframe[0].value["method"]) == {"hashed"}
 
 
 # -- plans -------------------------------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ import pytest
 from mirror.answer.answer import Answer
 from mirror.answer.answering import run_sql
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages.asking import Asking
-from mirror.faces.pages.trail import CANCELLED
+from mirror.faces.pages.trails.asking import Asking
+from mirror.faces.pages.trails.trail import CANCELLED
 
 SLOW = "SELECT count(*) AS n FROM range(1000000) a, range(1000000) b WHERE hash(a.range + b.range) % 7 = 1"
 GIVEN_UP = Answer("error", "q", summary=CANCELLED)

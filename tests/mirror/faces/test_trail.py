@@ -1,7 +1,7 @@
 """The trail of questions, without a page."""
 
 from mirror.answer.answer import Answer
-from mirror.faces.pages.trail import CANCELLED, MOST_STEPS, Trail, begun
+from mirror.faces.pages.trails.trail import CANCELLED, MOST_STEPS, Trail, begun
 
 
 def answered(question: str, sql: str = "SELECT 1") -> Answer:
@@ -72,3 +72,13 @@ def test_a_link_holds_no_blank_and_no_endless_question() -> None:
 def test_a_trail_is_full_when_a_link_could_not_hold_more() -> None:
     assert not chain(*map(str, range(MOST_STEPS - 1))).is_full
     assert chain(*map(str, range(MOST_STEPS))).is_full
+
+
+def test_changes_of_parts_are_one_step_whose_form_stands_beside_its_words() -> None:
+    trail = chain("a").followed("b", answered("b"), "{1}").followed("c", answered("c"), "{2}")
+    assert trail.questions == ("a", "c")
+    assert trail.forms == ("", "{2}")
+    after = trail.followed("d", answered("d"))
+    assert after.forms == ("", "{2}", "")
+    assert after.followed("e", answered("e"), "{3}").forms == ("", "{2}", "", "{3}")
+    assert trail.followed("f", Answer("refused", "f", summary="No."), "{4}").step.question == "c"

@@ -1,7 +1,7 @@
 """The list of all trials and the story of one."""
 
 from mirror.data.process.sandbox import Sandbox
-from mirror.runs.listing import PAGE, choices, compared, details, listed, trials
+from mirror.runs.listing import PAGE, choices, details, listed, trials
 
 
 def test_every_trial_is_listed_failures_with_reasons(box: Sandbox) -> None:
@@ -51,13 +51,3 @@ def test_pages_hold_every_trial_once_and_results_stand_first(box: Sandbox) -> No
     names = first.table.names
     assert names.index("auc") < names.index("latency_us") < names.index("compression")
     assert listed(box, {"method": ["nobody"]}).total == 0
-
-
-def test_trials_are_compared_in_what_differs(box: Sandbox) -> None:
-    table = trials(box, {"benchmark": ["training"], "status": ["ok"], "dataset": ["frappe"], "method": ["hashed"]})
-    ids = [str(row[-1]) for row in table.rows[:3]][::-1]
-    found = compared(box, ids)
-    assert list(found.values("trial_id")) == ids
-    assert "method" in found.names
-    assert "dataset" not in found.names
-    assert all(len(set(found.values(n))) > 1 for n in found.names if n != "method")

@@ -18,11 +18,13 @@ class Step:
         question: as typed.
         answer: as it was asked.
         shown: the same, or that of its SQL as it was edited.
+        form: of a question that was made by changing parts of the one before in place: its query, as JSON.
     """
 
     question: str
     answer: Answer
     shown: Answer
+    form: str = ""
 
     @property
     def edited(self) -> bool:
@@ -52,19 +54,32 @@ class Trail:
     @property
     def questions(self) -> tuple[str, ...]:
         """The questions up to the one that is shown: asked in this order, they lead here again."""
-        asked = (step.question.strip()[:MAX_QUESTION] for step in self.steps[: self.at + 1])
-        return tuple(question for question in asked if question)
+        return tuple(question for question, _ in self._asked)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """Of each of `questions` its form, empty where it has none but its words."""
+        return tuple(form for _, form in self._asked)
+
+    @property
+    def _asked(self) -> tuple[tuple[str, str], ...]:
+        asked = ((step.question.strip()[:MAX_QUESTION], step.form) for step in self.steps[: self.at + 1])
+        return tuple((question, form) for question, form in asked if question)
 
     @property
     def is_full(self) -> bool:
         """Whether no step more is kept."""
         return self.at + 1 >= MOST_STEPS
 
-    def followed(self, question: str, answer: Answer) -> "Trail":
-        """With a follow-up. One that became no query, or was cancelled, leaves the answer before where it is."""
+    def followed(self, question: str, answer: Answer, form: str = "") -> "Trail":
+        """With a follow-up. One that became no query, or was cancelled, leaves the answer before where it is.
+
+        One with a form takes the place of another with a form: many small changes are one step.
+        """
         if answer.sql is None or answer.summary == CANCELLED:
             return replace(self, reply=answer)
-        return Trail((*self.steps[: self.at + 1], Step(question, answer, answer)), self.at + 1)
+        at = self.at if form and self.step.form else self.at + 1
+        return Trail((*self.steps[:at], Step(question, answer, answer, form)), at)
 
     def back_to(self, at: int) -> "Trail":
         """The same trail, showing another of its questions."""

@@ -1,11 +1,13 @@
-"""What the page Ask does: asks, follows up, runs edited SQL, waits, cancels, goes back; all in the session's state.
+"""What the page Ask does: asks, follows up, changes parts, runs edited SQL, waits, cancels, goes back, undoes.
 
-State: `trail` (the questions and their answers), `pending` (what is being answered), `generation` (rises with every
-answer, so that its chart gets new widgets), the texts of the widgets `question`, `followup` and `sql`, and of the
-address `address` (as the page wrote it last) and `visited` (the trails of the addresses before: Back and Forward show
-them without asking anew).
+All of it is in the session's state: `trail` (the questions and their answers), `pending` (what is being answered),
+`generation` (rises with every answer, so that its chart gets new widgets), the texts of the widgets `question`,
+`followup` and `sql`, `changing` (the words of a change of parts), `not_changed` (why there is none), `past` and
+`future` (trails to undo and redo), and of the address `address` (as the page wrote it last) and `visited` (the trails
+of the addresses before: Back and Forward show them without asking anew).
 """
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,14 +20,21 @@ from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
 
 from mirror.answer.answer import Answer
 from mirror.answer.answering import ask, run_sql
+from mirror.answer.proposal import Proposal
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages.asking import Asking
-from mirror.faces.pages.trail import CANCELLED, MOST_STEPS, Trail, begun
+from mirror.faces.pages.trails.asking import Asking
+from mirror.faces.pages.trails.trail import CANCELLED, MOST_STEPS, Trail, begun
+from mirror.query.check import SpecError, check
+from mirror.query.in_words import question_of
+from mirror.query.spec import QuerySpec
 
 _QUICK_S = 0.5  # an answer that is there by then comes without a word
 _TICK_S = 0.2
 _MOST_VISITED = 50
+_MOST_UNDONE = 50
 _LONGEST_SQL = 4_000  # characters of edited SQL in an address: some browsers and proxies cut longer ones
+_LONGEST_FORM = 2_000
+_PARAMETERS = ("q", "sql", "form")
 _GONE_S = 0.5  # a browser that loads the page anew is another one
 
 
@@ -35,34 +44,63 @@ class _Pending:
 
     asking: Asking
     changed: Callable[[Answer], Trail]
-    rest: tuple[str, ...] = ()
-    sql: str = ""
+    rest: "Address"
 
 
 @dataclass(frozen=True)
 class Address:
-    """What an address says: questions, the first and its follow-ups, and the SQL of the last as it was edited."""
+    """What an address says: questions, the first and its follow-ups, and the SQL of the last as it was edited.
+
+    `forms` has as many texts: the query of a question that was made by changing parts, empty for those of words alone.
+    """
 
     questions: tuple[str, ...] = ()
     sql: str = ""
+    forms: tuple[str, ...] = ()
 
     @classmethod
     def now(cls) -> "Address":
         """The address as the browser has it."""
         linked = tuple(q for q in st.query_params.get_all("q") if q.strip())[:MOST_STEPS]
-        return cls(linked, str(st.query_params.get("sql", ""))[:_LONGEST_SQL] if linked else "")
+        if not linked:
+            return cls()
+        given = (text.partition(":") for text in st.query_params.get_all("form"))
+        known = {place: form for place, _, form in given if len(form) <= _LONGEST_FORM}
+        forms = tuple(known.get(str(i), "") for i in range(len(linked)))
+        return cls(linked, str(st.query_params.get("sql", ""))[:_LONGEST_SQL], forms)
 
     @classmethod
     def of(cls, shown: Trail) -> "Address":
         """The address that leads to what is shown."""
         sql = shown.step.shown.sql or ""
-        return cls(shown.questions, sql if shown.step.edited and shown.questions and len(sql) <= _LONGEST_SQL else "")
+        kept = shown.step.edited and shown.questions and len(sql) <= _LONGEST_SQL
+        return cls(shown.questions, sql if kept else "", shown.forms)
+
+    @property
+    def rest(self) -> "Address":
+        """The same without its first question."""
+        return Address(self.questions[1:], self.sql, self.forms[1:])
+
+    @property
+    def said(self) -> dict[str, list[str]]:
+        """As parameters of an address; nothing for what it does not say."""
+        forms = [f"{i}:{form}" for i, form in enumerate(self.forms) if form]
+        said = {"q": list(self.questions), "sql": [self.sql] if self.sql else [], "form": forms}
+        return {name: texts for name, texts in said.items() if texts}
+
+
+NOTHING = Address()
 
 
 def trail() -> Trail | None:
     """The questions and answers of this session."""
     found: Trail | None = st.session_state.get("trail")
     return found
+
+
+def asked() -> tuple[str, ...]:
+    """The first questions of what this session has shown, the oldest first."""
+    return tuple(dict.fromkeys(a.questions[0] for a in st.session_state.get("visited", {}) if a.questions))
 
 
 # -- what widgets start ------------------------------------------------------------------------------------------------
@@ -72,17 +110,16 @@ def ask_anew(
     question: str,
     box: Sandbox,
     use_model: bool = True,
-    rest: tuple[str, ...] = (),
+    rest: Address = NOTHING,
     after: Answer | None = None,
-    sql: str = "",
 ) -> None:
-    """Ask a first question, and follow-ups after it, then run SQL in the place of the last one's.
+    """Ask a first question, and what a link says after it.
 
     `after` is the answer that offered it, if any.
     """
     st.session_state["question"] = question
     work = partial(ask, question, sandbox=box, use_model=use_model, after=after)
-    _start(work, box, Answer("error", question, summary=CANCELLED), partial(begun, question), rest, sql)
+    _start(work, box, Answer("error", question, summary=CANCELLED), partial(begun, question), rest)
 
 
 def choose(offering: Answer, question: str, box: Sandbox) -> None:
@@ -95,9 +132,7 @@ def ask_typed(box: Sandbox) -> None:
     ask_anew(st.session_state["question"], box)
 
 
-def follow_up(
-    question: str, box: Sandbox, rest: tuple[str, ...] = (), rest_of_link: bool = False, sql: str = ""
-) -> None:
+def follow_up(question: str, box: Sandbox, rest: Address = NOTHING, rest_of_link: bool = False) -> None:
     """Ask what changes the question that is shown; not as its SQL was edited, but as it was asked."""
     before = trail()
     if before is None or before.is_full or not question.strip():
@@ -109,7 +144,47 @@ def follow_up(
     if rest_of_link and after is not None:
         after = replace(after, teaches=False)  # whoever opens a link has chosen nothing
     work = partial(ask, question, sandbox=box, after=after)
-    _start(work, box, Answer("error", question, summary=CANCELLED), partial(before.followed, question), rest, sql)
+    _start(work, box, Answer("error", question, summary=CANCELLED), partial(before.followed, question), rest)
+
+
+def change(changed: QuerySpec, box: Sandbox, rest: Address = NOTHING) -> None:
+    """Show the answer of a query that was made by changing parts of the one that is shown."""
+    before, state = trail(), st.session_state
+    if before is None or (before.is_full and not before.step.form):
+        return
+    try:
+        check(changed)
+    except SpecError as error:
+        state["not_changed"] = error
+        return
+    from mirror.query.spec_json import to_short_json  # here, since it takes a while to load
+
+    question = question_of(changed)
+    form = json.dumps(to_short_json(changed), ensure_ascii=False, separators=(",", ":"))
+    # It is a reading that is offered and chosen at once, by somebody who has chosen nothing of the question before.
+    offering = replace(before.step.answer, proposals=(Proposal(question, None, asked=changed),), teaches=False)
+    work = partial(ask, question, sandbox=box, after=offering)
+    state["changing"] = question
+    given_up = Answer("error", question, summary=CANCELLED)
+    _start(work, box, given_up, partial(before.followed, question, form=form), rest)
+
+
+def is_of_parts(reply: Answer) -> bool:
+    """Whether an answer without rows is of a change of parts, and not of a follow-up that was typed."""
+    return reply.question == st.session_state.get("changing")
+
+
+def _follow_link(link: Address, box: Sandbox) -> None:
+    """Ask the next question of a link: its form where it has one that can be read, else its words."""
+    if form := next(iter(link.forms), ""):
+        from mirror.query.spec_json import from_json  # here, since it takes a while to load
+
+        try:
+            change(from_json(json.loads(form)), box, link.rest)
+            return
+        except (ValueError, RecursionError):  # of another version, perhaps, or cut
+            pass
+    follow_up(link.questions[0], box, link.rest, rest_of_link=True)
 
 
 def follow_up_typed(box: Sandbox) -> None:
@@ -142,10 +217,42 @@ def go_home() -> None:
     state = st.session_state
     if pending := state.pop("pending", None):
         pending.asking.cancel()
-    state.pop("trail", None)
-    state.update(question="", followup="", sql="", address=Address())
-    for name in ("q", "sql"):
+    for name in ("trail", "past", "future"):
+        state.pop(name, None)
+    state.update(question="", followup="", sql="", address=NOTHING)
+    for name in _PARAMETERS:
         st.query_params.pop(name, None)
+
+
+def can_undo() -> bool:
+    """Whether something was shown before that can be shown again."""
+    return bool(st.session_state.get("past"))
+
+
+def can_redo() -> bool:
+    """Whether something was undone."""
+    return bool(st.session_state.get("future"))
+
+
+def undo() -> None:
+    """Show what was shown before the last change."""
+    _step_in_time("past", "future")
+
+
+def redo() -> None:
+    """Show again what was undone."""
+    _step_in_time("future", "past")
+
+
+def _step_in_time(back: str, forth: str) -> None:
+    state, now = st.session_state, trail()
+    if now is None or not state.get(back):
+        return
+    *left, shown = state[back]
+    kept = [*state.get(forth, ()), now]
+    state["question"] = shown.steps[0].question
+    _show(shown)
+    state.update({back: left, forth: kept})
 
 
 def restore() -> None:
@@ -166,12 +273,11 @@ def _start(
     box: Sandbox,
     given_up: Answer,
     changed: Callable[[Answer], Trail],
-    rest: tuple[str, ...] = (),
-    sql: str = "",
+    rest: Address = NOTHING,
 ) -> None:
     if before := st.session_state.pop("pending", None):
         before.asking.cancel()  # nobody waits for it any more
-    st.session_state["pending"] = _Pending(Asking(work, box, given_up), changed, rest, sql)
+    st.session_state["pending"] = _Pending(Asking(work, box, given_up), changed, rest)
 
 
 # -- what the page does ------------------------------------------------------------------------------------------------
@@ -181,7 +287,7 @@ def open_link(box: Sandbox) -> None:
     """Show what the address says where it has changed: a link is asked, Back and Forward show what was there."""
     state, there = st.session_state, Address.now()
     from_elsewhere = state.pop("elsewhere", False)
-    if there == state.get("address", Address()):
+    if there == state.get("address", NOTHING):
         return
     state["address"] = there
     if not there.questions:
@@ -193,7 +299,7 @@ def open_link(box: Sandbox) -> None:
         state["question"] = known.steps[0].question
         _show(known)
     else:
-        ask_anew(there.questions[0], box, rest=there.questions[1:], sql=there.sql)
+        ask_anew(there.questions[0], box, rest=there.rest)
 
 
 def remember() -> None:
@@ -210,9 +316,8 @@ def show_link() -> None:
         return
     here = Address.of(shown)
     if here != Address.now() or len(st.query_params.get_all("q")) > MOST_STEPS:
-        others = {k: st.query_params.get_all(k) for k in st.query_params if k not in ("q", "sql")}
-        said = {"q": list(here.questions), "sql": here.sql}
-        st.query_params.from_dict({**others, **{k: v for k, v in said.items() if v}})
+        others = {k: st.query_params.get_all(k) for k in st.query_params if k not in _PARAMETERS}
+        st.query_params.from_dict({**others, **here.said})
     visited = {a: t for a, t in state.get("visited", {}).items() if a != here}
     state.update(address=here, visited=dict([*visited.items(), (here, shown)][-_MOST_VISITED:]))
 
@@ -229,10 +334,12 @@ def wait(slot: DeltaGenerator, box: Sandbox) -> None:
                 raise
         _settle(pending)
         shown = trail()
-        if pending.rest and shown and shown.reply is None and _goes_on(shown.step.answer):
-            follow_up(pending.rest[0], box, pending.rest[1:], rest_of_link=True, sql=pending.sql)
-        elif pending.sql and not pending.rest and shown and shown.reply is None and shown.step.answer.sql:
-            st.session_state["sql"] = pending.sql
+        if shown is None or shown.reply is not None:
+            continue
+        if pending.rest.questions and _goes_on(shown.step.answer):
+            _follow_link(pending.rest, box)
+        elif pending.rest.sql and not pending.rest.questions and shown.step.answer.sql:
+            st.session_state["sql"] = pending.rest.sql
             run_edited(box)
 
 
@@ -280,6 +387,8 @@ def _settle(pending: _Pending) -> None:
 
 def _show(shown: Trail) -> None:
     state = st.session_state
+    if (before := state.get("trail")) and shown.reply is None and before is not shown:
+        state.update(past=[*state.get("past", ()), replace(before, reply=None)][-_MOST_UNDONE:], future=[])
     state["trail"] = shown
     if shown.reply is None:
         state.update(sql=shown.step.shown.sql or "", followup="")

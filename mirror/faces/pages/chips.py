@@ -1,0 +1,225 @@
+"""The reading of a question as chips, each a part of its query that is changed in place; the answer follows."""
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from mirror.answer.answer import Answer
+from mirror.data.process.sandbox import Sandbox
+from mirror.faces.pages.common import plain, profile_of
+from mirror.faces.pages.trails import flow
+from mirror.faces.query_parts import AGGREGATES, MEASURED, OPERATORS, Parts, Way, filter_of, is_way, operator_of
+from mirror.query.check import SpecError
+from mirror.query.filter_words import filter_in_words
+from mirror.query.spec import Filter, Metric, QuerySpec
+from mirror.schema import catalog
+from mirror.table.numbers import format_value
+from mirror.table.wording import join
+
+_MOST_NAMED = 3
+_SIGNS = {"<>": "≠", "<=": "≤", ">=": "≥"}
+_WAYS: dict[Way, str] = {"trials": "single trials", "groups": "means by group"}
+_SOURCES = {"results": "results", "history": "all that was ever run"}
+
+
+def show(answer: Answer, box: Sandbox, can_change: bool) -> None:
+    """The chips of an answer that was asked in words; nothing where its query is not known.
+
+    Args:
+        answer: the answer.
+        box: the results.
+        can_change: whether another question may follow; else the chips only tell.
+    """
+    if answer.spec is None or answer.asked is None or answer.spec.source not in _SOURCES:
+        return
+    parts = Parts(answer.asked, answer.spec, profile_of(box))
+    asked, spec = parts.asked, parts.spec
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="chips"):
+        if spec.metrics:
+            editor = partial(_metrics, parts, box) if spec.shape in MEASURED else None
+            _chip("metrics", f"**{_of_metrics(spec.metrics)}**", editor, can_change)
+        else:
+            _chip("metrics", "**number of trials**" if spec.shape == "count" else "**trials**", None, can_change)
+        if spec.shape in ("groups", "ranking", "best"):
+            label = f"by {_listed(asked.dimensions or spec.dimensions)}"
+            _chip("groups", label, partial(_groups, parts, box), can_change)
+        if way := is_way(asked):
+            _chip("way", _WAYS[way], partial(_way, parts, way, box), can_change)
+        for i, one in enumerate(spec.filters):
+            if not (spec.source == "curves" and one.column == "metric"):
+                _chip(f"filter_{i}", filter_in_words(one), partial(_filter, parts, one, i, box), can_change)
+        if can_change:
+            _chip("more", "add a filter", partial(_add_filter, parts, box), can_change, icon=":material/add:")
+        if spec.shape in ("points", "groups", "ranking", "best"):
+            _chip("order", _of_order(spec), partial(_order, parts, box), can_change)
+        if spec.shape in ("points", "count"):
+            _chip("source", _SOURCES[spec.source], partial(_source, parts, box), can_change)
+    failed = st.session_state.pop("not_changed", None)
+    if isinstance(failed, SpecError):
+        st.error(plain(str(failed)), icon=":material/error:")
+
+
+def _chip(name: str, label: str, editor: Callable[[str], None] | None, can_change: bool, icon: str = "") -> None:
+    """One part: what it says, and what changes it, which is drawn when it is opened."""
+    text = label if label.startswith("**") else plain(label)
+    if editor is None or not can_change:
+        st.markdown(f":gray-badge[{text}]", width="content")
+        return
+    key = f"chip_{name}_{st.session_state.get('generation', 0)}"  # a new answer closes it
+    chip = st.popover(text, icon=icon or None, key=key, on_change="rerun")
+    if chip.open:
+        with chip:
+            editor(key)
+
+
+def _changed(make: Callable[[], QuerySpec], box: Sandbox) -> None:
+    """Ask what a change gives; what cannot be is said."""
+    try:
+        flow.change(make(), box)
+    except SpecError as error:
+        st.session_state["not_changed"] = error
+
+
+def _apply(make: Callable[[], QuerySpec], box: Sandbox, label: str = "Apply") -> None:
+    st.form_submit_button(label, type="primary", on_click=_changed, args=(make, box))
+
+
+# -- what each says ----------------------------------------------------------------------------------------------------
+
+
+def _of_metrics(metrics: tuple[Metric, ...]) -> str:
+    names = []
+    for m in metrics[:_MOST_NAMED]:
+        word = f"{catalog.AGGREGATE_WORDS[m.aggregate]} " if m.aggregate else ""
+        names.append(f"{word}{catalog.entry(m.name or m.column).title}")
+    more = f" and {len(metrics) - _MOST_NAMED} more" if len(metrics) > _MOST_NAMED else ""
+    return plain(", ".join(names) + more)
+
+
+def _listed(columns: tuple[str, ...]) -> str:
+    labels = [catalog.entry(c).label for c in columns]
+    if len(labels) > _MOST_NAMED:
+        return f"{', '.join(labels[:_MOST_NAMED])} and {len(labels) - _MOST_NAMED} more"
+    return join(labels) or "nothing"
+
+
+def _of_order(spec: QuerySpec) -> str:
+    first = f"first {spec.limit:,}" if spec.limit else "all rows"
+    if not spec.order:
+        return first
+    end = "highest" if spec.order[0].descending else "lowest"
+    return f"{first}, {end} {catalog.entry(spec.order[0].column).label} first"
+
+
+# -- what changes each -------------------------------------------------------------------------------------------------
+
+
+def _label(column: str) -> str:
+    return catalog.entry(column).title
+
+
+def _metrics(parts: Parts, box: Sandbox, key: str) -> None:
+    state, now = st.session_state, parts.spec.metrics
+    grouped = parts.spec.shape != "points"
+    with st.form(f"{key}_form", border=False):
+        st.multiselect(
+            "Metrics", parts.metrics, [m.column for m in now], key=f"{key}_names", format_func=_label,
+            max_selections=2 if parts.spec.shape == "front" else None,
+        )  # fmt: skip
+        if grouped:
+            words = catalog.AGGREGATE_WORDS
+            at = AGGREGATES.index(now[0].aggregate) if now[0].aggregate in AGGREGATES else 0
+            st.selectbox("Of several trials", AGGREGATES, at, key=f"{key}_of", format_func=words.__getitem__)
+        _apply(lambda: parts.with_metrics(state[f"{key}_names"], state.get(f"{key}_of") or "avg"), box)
+
+
+def _groups(parts: Parts, box: Sandbox, key: str) -> None:
+    state = st.session_state
+    with st.form(f"{key}_form", border=False):
+        st.multiselect("By", parts.axes, parts.asked.dimensions, key=f"{key}_names", format_func=_label)
+        if parts.apart or parts.asked.averaged:
+            st.multiselect(
+                "Average over", (*parts.asked.averaged, *parts.apart), parts.asked.averaged, key=f"{key}_over",
+                format_func=_label, help="What rows are also told apart by, so that unlike work is not mixed.",
+            )  # fmt: skip
+        _apply(lambda: parts.with_groups(state[f"{key}_names"], state.get(f"{key}_over", ())), box)
+
+
+def _way(parts: Parts, way: Way, box: Sandbox, key: str) -> None:
+    for other in _WAYS:
+        if other != way:
+            st.button(
+                f"Show {_WAYS[other]}", key=f"{key}_to", on_click=_changed, args=(partial(parts.as_way, other), box)
+            )
+
+
+def _filter(parts: Parts, f: Filter, i: int, box: Sandbox, key: str) -> None:
+    _values(parts, f.column, f, box, key)
+    if f in parts.asked.filters:
+        without = partial(parts.with_filter, f, None)
+        st.button("Remove", key=f"{key}_remove", on_click=_changed, args=(without, box), icon=":material/close:")
+    else:
+        st.caption("Mirror chose it, so that unlike work is not mixed.")
+
+
+def _add_filter(parts: Parts, box: Sandbox, key: str) -> None:
+    column = st.selectbox("Filter", parts.filtered, None, key=f"{key}_column", format_func=_label)
+    if column:
+        _values(parts, column, None, box, f"{key}_{column}")
+
+
+def _values(parts: Parts, column: str, f: Filter | None, box: Sandbox, key: str) -> None:
+    """Comparison and values of a filter."""
+    state, entry = st.session_state, catalog.entry(column)
+    numeric = entry.type in ("integer", "real", "timestamp")
+    operators = OPERATORS if numeric else OPERATORS[:2]
+    now = operator_of(f) if f else (">=" if entry.role == "metric" else "=")
+    held = f.values if f else ()
+    with st.form(f"{key}_form", border=False):
+        st.selectbox(
+            entry.label, operators, operators.index(now) if now in operators else 0, key=f"{key}_operator",
+            format_func=lambda o: _SIGNS.get(o, o),
+        )  # fmt: skip
+        st.multiselect(
+            "Values", list(dict.fromkeys((*parts.values(column), *held))), held, key=f"{key}_values",
+            format_func=lambda v: v if isinstance(v, str) else format_value(entry, v), accept_new_options=numeric,
+            placeholder="choose, or type a number" if numeric else "choose",
+        )  # fmt: skip
+
+        def changed() -> QuerySpec:
+            return parts.with_filter(f, filter_of(column, state[f"{key}_operator"], state[f"{key}_values"]))
+
+        _apply(changed, box)
+
+
+def _order(parts: Parts, box: Sandbox, key: str) -> None:
+    state, asked, spec = st.session_state, parts.asked, parts.spec
+    now = asked.order[0] if asked.order else None
+    ranked = spec.shape in ("ranking", "best")
+    with st.form(f"{key}_form", border=False):
+        own = [m.alias for m in spec.metrics[: 1 if ranked else None]]
+        columns = own if ranked else [None, *own, *(asked.dimensions if spec.shape == "groups" else ())]
+        if now and now.column not in columns:
+            columns.append(now.column)
+        st.selectbox(
+            "Order by", columns, columns.index(now.column) if now else 0, key=f"{key}_by",
+            format_func=lambda c: catalog.entry(c).label if c else "as it comes",
+        )  # fmt: skip
+        st.radio("First", ("lowest", "highest"), int(bool(now and now.descending)), key=f"{key}_first", horizontal=True)
+        if spec.shape != "best":
+            st.number_input("Only the first", 1, 10_000, asked.limit, key=f"{key}_limit", placeholder="all")
+
+        def changed() -> QuerySpec:
+            limit = state.get(f"{key}_limit") or (asked.limit if spec.shape == "ranking" else None)
+            return parts.with_order(state[f"{key}_by"], state[f"{key}_first"] == "highest", limit)
+
+        _apply(changed, box)
+
+
+def _source(parts: Parts, box: Sandbox, key: str) -> None:
+    for other in _SOURCES:
+        if other != parts.spec.source:
+            change = partial(parts.of_source, other)
+            st.button(f"Ask {_SOURCES[other]}", key=f"{key}_to", on_click=_changed, args=(change, box))
+    st.caption("All that was ever run has superseded trials too.")
