@@ -3,10 +3,12 @@
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from db.journal import open_results
+from mirror.data.data_source import QueryStopped
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.ranking.follow_up_readings import (
     AT_ONCE,
@@ -61,14 +63,13 @@ def results_judged(wordings: Sequence[ResultsWording], others: Sequence[str] = (
         open_results(path)
         with Sandbox(path) as sandbox:
             for wording in wordings:
-                try:
+                # A query that a busy machine does not finish in time says nothing of a reading.
+                with suppress(Refusal, Ambiguity, QueryStopped):
                     ways, _ = settled_ways(wording.asked, wording.text, sandbox)
-                except (Refusal, Ambiguity):
-                    continue
-                right = [compile_sql(spec) for _, spec in ways]
-                found = _found(wording.text, sandbox)
-                hits = tuple(_is_right(compile_sql(c.spec), right, sandbox) for c in found)
-                yield ResultsJudged(wording, tuple(found), hits)
+                    right = [compile_sql(spec) for _, spec in ways]
+                    found = _found(wording.text, sandbox)
+                    hits = tuple(_is_right(compile_sql(c.spec), right, sandbox) for c in found)
+                    yield ResultsJudged(wording, tuple(found), hits)
             for text in others:
                 found = _found(text, sandbox)
                 yield ResultsJudged(None, tuple(found), (False,) * len(found))
