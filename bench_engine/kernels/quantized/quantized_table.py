@@ -12,7 +12,6 @@ from torch.autograd.function import once_differentiable
 from bench_engine.kernels.bags import Bags, EmbeddingBagMethod, as_bags, at_least, check_offsets, padding_row
 from bench_engine.kernels.fiited import arguments
 from bench_engine.kernels.native import extension
-from bench_engine.kernels.quantized.quantized_optimizer import QuantizedOptimizer
 
 STORAGES = ("int8", "int4", "float16")
 SCALE_BYTES = {"int8": 2, "int4": 2, "float16": 0}  # of a row
@@ -280,6 +279,8 @@ class QuantizedTable(EmbeddingBagMethod):
 
     def training_optimizer(self, lr: float, eps: float) -> torch.optim.Optimizer:
         """Row-wise Adagrad."""
+        from bench_engine.kernels.quantized.quantized_optimizer import QuantizedOptimizer
+
         return QuantizedOptimizer(self, "rowwise_adagrad", lr=lr, eps=eps)
 
     def memory_bytes(self) -> int:

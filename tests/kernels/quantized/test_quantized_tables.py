@@ -73,6 +73,7 @@ def test_bytes_are_what_they_are_said_to_be(storage, bytes_of_row):
     assert module.metadata_bytes() == (0 if storage == "float16" else 2000)
     optimizer = QuantizedOptimizer(module)
     assert module.optimizer_bytes(optimizer) == 4000
+    optimizer.release()
     assert module.optimizer_bytes(QuantizedOptimizer(module, "sgd")) == 0
 
 
