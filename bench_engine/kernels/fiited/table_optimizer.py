@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 
 from bench_engine.kernels.fiited import arguments
 
@@ -124,6 +125,16 @@ class TableOptimizer(torch.optim.Optimizer, ABC, Generic[TableT]):
             self._tables = {table.anchor: table for table in tables}
             self._take()
         super().__setstate__(state)
+
+
+def check_alone(name: str, instead: str) -> None:
+    """Raises RuntimeError where a table is in the forward pass of a model that several processes have copies of."""
+    around = DistributedDataParallel._get_active_ddp_module()
+    if around is not None and around.process_group.size() > 1:
+        raise RuntimeError(
+            f"{name} is not trained under DistributedDataParallel, which sums gradients of parameters: a table's are "
+            f"elsewhere, and its copies would drift apart; {instead}"
+        )
 
 
 def check_number(name: str, value: Any) -> None:
