@@ -21,7 +21,11 @@ _DERIVED_SQL = {
     "machine": "coalesce(m.name, t.machine_id) AS machine",
     **{name: f"{with_implied(name)} AS {name}" for name in IMPLIED},
 }
-_COLUMNS = ", ".join(_DERIVED_SQL.get(c.name, f"t.{c.name}") for c in COLUMNS)
+# Of benchmarks of one table, or of tables that are joined to one, whose rows num_rows are. For SQL alone: a column that
+# questions know changes what the trained reader makes of them.
+_BUDGET_SHARE = """CASE WHEN t.benchmark IN ('lookup', 'embedding_step', 'collisions', 'training')
+        THEN t.memory_mb * 1e6 / nullif(4.0 * t.num_rows * t.embedding_dim, 0) END AS budget_share"""
+_COLUMNS = ", ".join([*(_DERIVED_SQL.get(c.name, f"t.{c.name}") for c in COLUMNS), _BUDGET_SHARE])
 # Two machines of one name stay two: each then carries the start of its id.
 _MACHINE = """LEFT JOIN (SELECT machine_id, name || CASE WHEN count(*) OVER (PARTITION BY name) > 1
         THEN ' (' || substr(machine_id, 1, 8) || ')' ELSE '' END AS name FROM machines) AS m
@@ -108,6 +112,7 @@ def select(view: str, columns: Sequence[str] = EVERY) -> str:
 VIEW_COMMENTS: dict[str, str] = {
     "status": "failed, timeout, oom, cancelled or skipped",
     "error": "why the trial is not ok",
+    "budget_share": "memory_mb over the bytes of a dense float32 table of as many rows and dimensions; metadata count",
     "step": "training step",
     "metric": "name of the value",
     "value": "value of the metric at the step",

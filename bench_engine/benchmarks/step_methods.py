@@ -129,7 +129,7 @@ class PrunedBag(StepBag):
         self.table = self.module = table
         self.chunks = table.num_chunks
         self._rule = rule
-        self.optimizer = self._begin(rule)
+        self.optimizer: FIITEDOptimizer = self._begin(rule)
 
     @property
     def steps(self) -> int:
@@ -160,7 +160,8 @@ class PrunedBag(StepBag):
 
     def forget_slots(self) -> None:
         """Let the optimizer begin anew: a table keeps its slots until it is given another rule."""
-        self._begin("adagrad" if self._rule == "sgd" else "sgd")
+        self.optimizer.release()
+        self._begin("adagrad" if self._rule == "sgd" else "sgd").release()
         self.optimizer = self._begin(self._rule)
 
     def _begin(self, rule: str) -> FIITEDOptimizer:

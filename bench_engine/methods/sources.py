@@ -66,6 +66,8 @@ def _imported(text: str) -> Iterator[str]:
     for module, names, modules in IMPORT.findall(text):
         for part in (names or modules).strip("()").split(","):
             name = part.partition("#")[0].split(" as ")[0].strip()
+            if not name:  # behind the last comma
+                continue
             wanted = [f"{module}.{name}", module] if module else [name]
             for candidate in wanted:
                 followed = candidate.startswith(_FOLLOWED) and candidate != extension.__name__

@@ -123,7 +123,7 @@ def test_results_have_the_columns_of_the_contract_with_their_comments(store: Sto
     store.ensure()
     store.add([make_record(1)])
     (row,) = store.rows("SELECT * FROM results")
-    assert list(row) == [c.name for c in COLUMNS]
+    assert list(row) == [*(c.name for c in COLUMNS), "budget_share"]
     assert row["machine"] == "machine one"
     sql = "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'results'"
     assert all(r["comment"] for r in store.rows(sql))

@@ -122,6 +122,15 @@ def test_a_later_attempt_is_newer_whatever_the_clock_said(store: Store) -> None:
     assert store.rows("SELECT trial_id FROM failures") == []
 
 
+def test_bytes_are_a_share_of_those_of_a_dense_table(store: Store) -> None:
+    """Of tables whose rows are known, also of trials that were stored before anybody asked."""
+    sizes = {"num_rows": 1000, "embedding_dim": 16, "memory_mb": 0.0128}
+    others = ({"benchmark": "training"}, {"benchmark": "grouped_lookup"}, {"num_rows": None}, {"memory_mb": None})
+    store.add([make_record(number, **{**sizes, **more}) for number, more in enumerate(({}, *others))])
+    found = [r["budget_share"] for r in store.rows("SELECT budget_share FROM results ORDER BY seed")]
+    assert found == [pytest.approx(0.2), pytest.approx(0.2), None, None, None]
+
+
 def test_curves_are_told_apart_by_all_that_a_training_is_planned_with() -> None:
     planned = {axis.name for axis in registry.benchmark("training").axes} - {"seed", "threads"}
     assert {"method", *planned, *CHOICE_AXES} == set(CURVE_AXES)

@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", default=["frappe", "ml-206k"])
     parser.add_argument("--shares", nargs="+", type=float, default=[0.1, 0.05, 0.02])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--rules", nargs="*", default=[], help="often=, admitted=, sharing=; with commas for several")
+    parser.add_argument("--rules", nargs="*", default=[], help="often=, admitted=, sharing=, whole=, with commas")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     known = [json.loads(line) for line in chosen.file.read_text().splitlines()] if chosen.file.exists() else []

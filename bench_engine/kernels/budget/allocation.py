@@ -2,7 +2,8 @@
 
 A field whose ids are looked up often, more than OFTEN times each in the mean, is
 
-- `whole`: a row for each id, no index; or
+- `whole`: a row for each id, no index, where its lookups a row are at least WHOLE times the mean over all rows, or the
+  budget holds all such fields whole; or
 - `shared`: quotient and remainder rows, one set for all such fields.
 
 In any other field a vector that few lookups have taught repeats the labels they had, and does harm. It is
@@ -11,7 +12,7 @@ In any other field a vector that few lookups have taught repeats the labels they
   field of the first sort where the budget does not hold the least that shared rows take; its ids need no admission.
 
 The worth of an id with a row of its own are its lookups; of one whose row m ids share, 1 / (1 + SHARING * m) of
-them; zeros are worth nothing. The search tries every number of whole fields, those with the most lookups a row first,
+them; zeros are worth nothing. The search tries numbers of whole fields, those with the most lookups a row first,
 with sizes of the shared rows in steps of an eighth, and spends what is left on own rows, those of the largest gain
 first; the largest sum counts, and of equal ones that of the fewest bytes. The constants were chosen on validation
 parts: docs/compression.md.
@@ -28,6 +29,7 @@ from bench_engine.kernels.budget.lookup_counts import LookupCounts
 OFTEN = 10.0  # lookups of an id that occurs, in the mean over a field
 ADMITTED = 50.0  # lookups of one id
 SHARING = 0.01  # of the worth of a row, lost for each id that shares it
+WHOLE = 10.0  # lookups a row of a field that may be whole, over their mean
 _STEP = 1.125  # from one size of the shared rows to the next
 _LEAST_SHARED = 4  # ids that quotient and remainder rows are for
 
@@ -72,6 +74,7 @@ class Rule:
     often: float = OFTEN
     admitted: float = ADMITTED
     sharing: float = SHARING
+    whole: float = WHOLE
 
 
 DEFAULT = Rule()
@@ -90,6 +93,8 @@ class _Search:
         self.lookups = np.array([counts.lookups(f) for f in fields], float)
         taught = [f for f in fields if counts.lookups(f) > rule.often * counts.distinct(f)]
         self.often = sorted(taught, key=lambda f: -self.lookups[f] / self.rows[f])
+        dense = self.lookups >= rule.whole * self.rows * (self.lookups.sum() / self.rows.sum())
+        self.may_be_whole = int(dense[self.often].sum())
         candidates = [counts.frequent(f) for f in fields]  # for rows of their own
         enough = [times > (0 if f in taught else rule.admitted) for f, (_, times) in enumerate(candidates)]
         self.ids = np.concatenate([ids[mine] for (ids, _), mine in zip(candidates, enough, strict=True)])
@@ -98,7 +103,7 @@ class _Search:
 
     def best(self) -> Allocation:
         found: list[Allocation] = []
-        for wholes in range(len(self.often) + 1):
+        for wholes in sorted({*range(self.may_be_whole + 1), len(self.often)}):
             whole, rest = self.often[:wholes], self.often[wholes:]
             left = self.budget - self.prices.row * int(self.rows[whole].sum())
             if left >= 0:

@@ -1,16 +1,18 @@
 """CompressedEmbeddingBag: the tables of all fields of a model under one budget in bytes."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from bench_engine.kernels.bags import Bags, EmbeddingBagMethod, as_bags, check_bags, initial_bound, pool
+from bench_engine.kernels.bags import EmbeddingBagMethod, check_ids, initial_bound, padding_row
 from bench_engine.kernels.budget import allocation
 from bench_engine.kernels.budget.allocation import FieldPlan, Prices, Rule
+from bench_engine.kernels.budget.field_rows import NOWHERE, SHIFTS, each_field, rows_of
+from bench_engine.kernels.budget.frozen_fields import FrozenFields
 from bench_engine.kernels.budget.lookup_counts import LookupCounts, checked_fields
 from bench_engine.kernels.fiited import arguments
 from bench_engine.kernels.quantized import (
@@ -18,10 +20,8 @@ from bench_engine.kernels.quantized import (
     QuantizedOptimizer,
     QuantizedQuotientRemainderEmbeddingBag,
 )
-from bench_engine.kernels.quantized.quantized_table import QuantizedTable
-
-_NOWHERE = -(2**31)  # shift of a field that has no such rows: sums with ids stay below 0
-_SHIFTS = 3  # numbers that are kept for each field
+from bench_engine.kernels.quantized.padded_pooling import bags_of, checked_dtype, checked_samples, pooled
+from bench_engine.kernels.quantized.quantized_table import QuantizedTable, dense_of, retype
 
 
 class FieldReport(NamedTuple):
@@ -54,6 +54,9 @@ class CompressedEmbeddingBag(EmbeddingBagMethod):
         mode: sum, mean or max.
         seed: of the rounding; drawn from torch's generator unless given.
         rule: other constants of the allocation.
+        padding_idx: id, of those numbered through, that takes no part in any bag; negative counts from the end.
+        include_last_offset: whether offsets end with the end of the last bag.
+        dtype: of what is given, float32, bfloat16 or float16.
 
     Rows start uniform in ±sqrt(1 / E) with all fields' E. Raises ValueError, also for a budget below a row for each
     field or above the dense float32 bytes, TypeError, and KernelsNotBuiltError.
@@ -69,12 +72,11 @@ class CompressedEmbeddingBag(EmbeddingBagMethod):
         mode: str = "sum",
         seed: int | None = None,
         rule: Rule | None = None,
+        padding_idx: int | None = None,
+        include_last_offset: bool = False,
+        dtype: torch.dtype | None = None,
     ) -> None:
-        for rows in checked_fields(fields):
-            arguments.whole("rows of a field", rows, 1, 2**31 - 1)
-        super().__init__(sum(fields), embedding_dim, mode)
-        arguments.whole("rows of all fields", self.num_embeddings, 1, 2**31 - 1)
-        self.fields = tuple(map(int, fields))
+        self._begin(fields, embedding_dim, mode, padding_idx, include_last_offset, dtype)
         found = counts if isinstance(counts, LookupCounts) else LookupCounts.of(self.fields, counts)
         if found.fields != self.fields:
             raise ValueError(f"counts are of fields of {found.fields} rows, not {self.fields}")
@@ -84,6 +86,45 @@ class CompressedEmbeddingBag(EmbeddingBagMethod):
         self.plans = made.fields
         self._seen = [(found.lookups(f), found.distinct(f)) for f in range(len(self.fields))]
         self._lay_out(made.fields, made.shared_bytes, seed)
+
+    def _begin(
+        self,
+        fields: Sequence[int],
+        embedding_dim: int,
+        mode: str,
+        padding_idx: int | None,
+        include_last_offset: bool,
+        dtype: torch.dtype | None,
+    ) -> None:
+        for rows in checked_fields(fields):
+            arguments.whole("rows of a field", rows, 1, 2**31 - 1)
+        super().__init__(sum(fields), embedding_dim, mode)
+        arguments.whole("rows of all fields", self.num_embeddings, 1, 2**31 - 1)
+        self.fields = tuple(map(int, fields))
+        self.padding_idx = padding_row(padding_idx, self.num_embeddings)
+        self.include_last_offset = bool(include_last_offset)
+        self.anchor = nn.Parameter(torch.empty(0, dtype=checked_dtype(dtype)))  # has the type of what is given
+
+    @classmethod
+    def of_rows(
+        cls, weight: Tensor, kept: np.ndarray, lookups: tuple[int, float], seed: int | None = None, **options: Any
+    ) -> "CompressedEmbeddingBag":
+        """One field of given vectors (E, D), rounded at random, of which some have rows and all others are zeros.
+
+        Args:
+            kept: ids that have rows, rising.
+            lookups: that were counted, and of how many ids.
+            options: mode, padding_idx, include_last_offset and dtype, as the constructor has them.
+        """
+        taken = {"mode": "sum", "padding_idx": None, "include_last_offset": False, "dtype": None, **options}
+        module = cls.__new__(cls)
+        module._begin([len(weight)], weight.size(1), **taken)
+        module.plans, module._seen = (FieldPlan("zeros", kept),), [lookups]
+        module._lay_out(module.plans, 0, seed)
+        module.budget_bytes = module.memory_bytes()
+        if module.own is not None:
+            module.own.write(weight.detach()[torch.from_numpy(kept)])
+        return module
 
     def _checked_budget(self, budget_mb: float) -> int:
         if not arguments.is_number(budget_mb) or not math.isfinite(budget_mb):
@@ -104,13 +145,13 @@ class CompressedEmbeddingBag(EmbeddingBagMethod):
 
     @property
     def _fixed_bytes(self) -> int:
-        return 4 * _SHIFTS * len(self.fields)
+        return 4 * SHIFTS * len(self.fields)
 
     def _lay_out(self, plans: Sequence[FieldPlan], shared_bytes: int, seed: int | None) -> None:
         """Make the tables, and for each field the numbers that lead from an id to its rows there."""
         starts = np.cumsum([0, *self.fields])
         rows, shared = 0, 0
-        shifts = np.full((_SHIFTS, len(plans)), _NOWHERE)
+        shifts = np.full((SHIFTS, len(plans)), NOWHERE)
         shifts[0] = starts[1:]
         for f, plan in enumerate(plans):
             if plan.kind == "whole":
@@ -137,51 +178,62 @@ class CompressedEmbeddingBag(EmbeddingBagMethod):
 
     # -- looking up ------------------------------------------------------------------------------------------------
 
-    def forward(self, input: Any, offsets: Any = None) -> Any:
+    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         """Pool the vectors of each bag.
 
         Args:
             input: ids (B, L), or (N,) with offsets, numbered through: those of the second field follow the last of the
                 first; int32 or int64. Or a list with one of these for each field, each numbered from 0 on.
-            offsets: (B,) where each bag starts; or a list of these (None for fields without).
+            offsets: (B,) where each bag starts; with include_last_offset (B + 1,), ending with the end of the last bag;
+                or a list of these (None for fields without).
+            per_sample_weights: factors of the vectors, of the shape of input, for sum and mean; or a list of these.
 
         Returns:
-            (B, D) float32, zeros for an empty bag; for a list of inputs a list of these.
+            (B, D), zeros for an empty bag; for a list of inputs a list of these.
 
-        Raises IndexError naming an id out of range and its position, ValueError and TypeError.
+        Raises IndexError naming an id out of range and its position, ValueError, TypeError, and in a training under
+        DistributedDataParallel RuntimeError.
         """
         if not isinstance(input, list | tuple):
-            return self._pooled(as_bags(input, offsets))
-        inputs, starts = arguments.per_table(input, offsets, len(self.fields))
-        outputs, first = [], 0
-        for rows, ids, start in zip(self.fields, inputs, starts or [None] * len(inputs), strict=True):
-            bags = as_bags(ids, start)
-            check_bags(bags, rows)
-            outputs.append(self._pooled(Bags(bags.ids.long() + first, bags.offsets, bags.bag_size)))
-            first += rows
-        return outputs
+            return self._pooled(input, offsets, per_sample_weights)
+        return [self._pooled(*call) for call in each_field(self.fields, input, offsets, per_sample_weights)]
 
-    def _pooled(self, bags: Bags) -> Tensor:
-        check_bags(bags, self.num_embeddings)
-        vectors = self.vectors(bags.ids)
-        return vectors if bags.bag_size == 1 else pool(vectors, bags, self.mode)
+    def _pooled(self, input: Tensor, offsets: Tensor | None, per_sample_weights: Tensor | None) -> Tensor:
+        samples = checked_samples(input, per_sample_weights, self.mode, self.anchor.dtype)
+        bags = bags_of(input, offsets, self.include_last_offset)
+        check_ids(bags.ids, self.num_embeddings)
+        vectors = self._vectors(bags.ids.long())
+        if bags.bag_size == 1 and samples is None and self.padding_idx is None:
+            return vectors.to(self.anchor.dtype)
+        samples = None if samples is None else samples.reshape(-1)[: bags.ids.numel()]
+        return pooled(vectors, bags, self.mode, samples, self.padding_idx).to(self.anchor.dtype)
 
     def vectors(self, ids: Tensor) -> Tensor:
         """The vectors (N, D) of ids (N,) in range; their gradients are for the optimizer's step."""
-        ids = ids.long()
-        ends, to_own, to_shared = self.shifts
-        field = torch.bucketize(ids.int(), ends, right=True)
-        rows = ids + to_own[field]
-        if len(self.live):
-            place = torch.searchsorted(self.live, ids.int()).clamp_max_(len(self.live) - 1)
-            rows = torch.where(self.live[place] == ids, place + self._whole, rows)
+        return self._vectors(ids.long()).to(self.anchor.dtype)
+
+    def _vectors(self, ids: Tensor) -> Tensor:
+        own, shared = rows_of(ids, self.shifts, self.live, self._whole)
         found = torch.zeros(len(ids), self.embedding_dim)
-        if self.own is not None:
-            found = _with(found, self.own, rows, rows >= 0)
-        if self.shared is not None:
-            shared = ids + to_shared[field]
-            found = _with(found, self.shared, shared, (shared >= 0) & (rows < 0))
+        for table, rows in ((self.own, own), (self.shared, shared)):
+            if table is not None:
+                places = (rows >= 0).nonzero().squeeze(1)
+                found = found.index_copy(0, places, table(rows[places].unsqueeze(1)))
         return found
+
+    # -- for those who only look up --------------------------------------------------------------------------------
+
+    def to_frozen(self) -> FrozenFields:
+        """The same lookups of the same bytes, which it shares, without training: for export, tracing and files."""
+        own, shared = (None if table is None else table.to_frozen() for table in (self.own, self.shared))
+        return FrozenFields(
+            *(self.fields, self.embedding_dim, own, shared, self.shifts, self.live, self._whole),
+            *(self.mode, self.padding_idx, self.include_last_offset, self.anchor.dtype),
+        )
+
+    def to_dense(self) -> nn.EmbeddingBag:
+        """torch.nn.EmbeddingBag over all ids, numbered through, with the same vectors and options."""
+        return dense_of(self)
 
     # -- what it says of itself ------------------------------------------------------------------------------------
 
@@ -231,15 +283,13 @@ class CompressedEmbeddingBag(EmbeddingBagMethod):
             if state[name] != own[name]:
                 raise ValueError(f"the table was saved with {name} {state[name]}, and this one has {own[name]}")
 
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "CompressedEmbeddingBag":
+        retype(self.anchor, fn)
+        return self
+
     def extra_repr(self) -> str:
         """Fields, dimension and bytes."""
         return f"{list(self.fields)}, {self.embedding_dim}, mode={self.mode!r}, {self.memory_bytes()} bytes"
-
-
-def _with(found: Tensor, table: QuantizedTable, rows: Tensor, taken: Tensor) -> Tensor:
-    """`found` (N, D) with a table's vectors of `rows` in the places of `taken`."""
-    places = taken.nonzero().squeeze(1)
-    return found.index_copy(0, places, table(rows[places].unsqueeze(1)))
 
 
 def _why(plan: FieldPlan, own: int, each: float) -> str:

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from bench_engine.kernels.bags import initial_bound
@@ -26,11 +27,16 @@ class QuantizedEmbeddingBag(QuantizedTable):
         """A table of given vectors (E, D) float32, rounded at random; options are those of the constructor."""
         if embeddings.dim() != 2:
             raise ValueError(f"embeddings must be (rows, dimension), not {tuple(embeddings.shape)}")
+        table = cls(*embeddings.shape, **options)
+        table.write(embeddings)
+        return table
+
+    @torch.no_grad()
+    def write(self, embeddings: Tensor) -> None:
+        """Take over all vectors (E, D), rounded at random. Raises ValueError."""
         if not embeddings.isfinite().all():
             raise ValueError("embeddings hold NaN or infinity, which no scale reaches")
-        table = cls(*embeddings.shape, **options)
-        table._write(0, embeddings.detach())
-        return table
+        self._write(0, embeddings.detach().float())
 
     def reset_parameters(self, bound: float | None = None) -> None:
         """Draw all rows anew, uniform in ±bound."""

@@ -1,21 +1,19 @@
 """QuantizedOptimizer: trains the quantized tables of a model, and counts their steps."""
 
-import math
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import nn
 
 from bench_engine.kernels.fiited import arguments
-
-if TYPE_CHECKING:
-    from bench_engine.kernels.quantized.quantized_table import QuantizedTable
+from bench_engine.kernels.fiited.table_optimizer import TableOptimizer, check_number
+from bench_engine.kernels.quantized.quantized_table import QuantizedTable
 
 METHODS = ("rowwise_adagrad", "sgd")
 
 
-class QuantizedOptimizer(torch.optim.Optimizer):
+class QuantizedOptimizer(TableOptimizer[QuantizedTable]):
     """Updates the rows that were looked up, and writes them back rounded at random.
 
     A row w with the gradient g becomes w - lr * g / (sqrt(s) + eps), where s, one float32 a row, is the sum over steps
@@ -33,8 +31,8 @@ class QuantizedOptimizer(torch.optim.Optimizer):
         eps: added to the root of s.
         initial_accumulator_value: that s starts at.
 
-    `step` raises FloatingPointError where a gradient is not finite, before anything is changed. Raises ValueError and
-    TypeError.
+    `step` raises FloatingPointError where a gradient is not finite, before anything is changed. Raises ValueError,
+    also where another optimizer trains a table, and TypeError.
     """
 
     def __init__(
@@ -46,10 +44,9 @@ class QuantizedOptimizer(torch.optim.Optimizer):
         initial_accumulator_value: float = 0.0,
     ) -> None:
         arguments.choice("method", method, METHODS)
-        for name, value in (("lr", lr), ("eps", eps), ("initial_accumulator_value", initial_accumulator_value)):
-            _check_number(name, value)
-        self._tables = {table.anchor: table for table in _tables_in(modules)}
-        super().__init__(self._tables, {"method": method, "lr": lr, "eps": eps})
+        check_number("initial_accumulator_value", initial_accumulator_value)
+        kind: Any = QuantizedTable  # of which there are none but its kinds
+        super().__init__(modules, kind, "quantized table", {"method": method, "lr": lr, "eps": eps})
         for table in self._tables.values():
             table.optimized = True
             state = self.state[table.anchor]
@@ -57,18 +54,7 @@ class QuantizedOptimizer(torch.optim.Optimizer):
             if method == "rowwise_adagrad":
                 state["sums"] = torch.full((len(table.rows),), float(initial_accumulator_value))
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step of every table. Raises FloatingPointError."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            _check_number("lr", group["lr"])
-        for table in self._tables.values():
-            if table.anchor.grad is None:  # nothing was recorded, or zero_grad of the model has dropped it
-                table.forget_gradients()
-            table.check_gradients()
+    def _train(self) -> None:
         numbers = {anchor: number for number, anchor in enumerate(self._tables)}
         for group in self.param_groups:
             for anchor in group["params"]:
@@ -77,20 +63,9 @@ class QuantizedOptimizer(torch.optim.Optimizer):
                 self._tables[anchor].train_step(
                     state.get("sums"), float(group["lr"]), float(group["eps"]), int(state["step"]), numbers[anchor]
                 )
-        return loss
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop what backward passes have recorded."""
-        for table in self._tables.values():
-            table.forget_gradients()
-            table.anchor.grad = None
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Raises ValueError where the state is of another method, or of tables with other rows."""
-        own = self.param_groups[0]["method"]
-        for group in state_dict["param_groups"]:
-            if group.get("method") != own:
-                raise ValueError(f"the optimizer was saved with the method {group.get('method')}, this one has {own}")
         for table, state in zip(self._tables.values(), state_dict["state"].values(), strict=False):
             if "sums" in state and len(state["sums"]) != len(table.rows):
                 raise ValueError(
@@ -98,30 +73,3 @@ class QuantizedOptimizer(torch.optim.Optimizer):
                     f"{len(table.rows)}"
                 )
         super().load_state_dict(state_dict)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "tables": list(self._tables.values())}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        tables = state.pop("tables", None)
-        if tables is not None:  # a copy, and no state of load_state_dict
-            self._tables = {table.anchor: table for table in tables}
-        super().__setstate__(state)
-
-
-def _check_number(name: str, value: Any) -> None:
-    if not arguments.is_number(value) or not 0 <= value < math.inf:
-        raise ValueError(f"{name} must be a number of at least 0, not {value!r}")
-
-
-def _tables_in(modules: nn.Module | Iterable[nn.Module]) -> "list[QuantizedTable]":
-    from bench_engine.kernels.quantized.quantized_table import QuantizedTable
-
-    roots = [modules] if isinstance(modules, nn.Module) else list(modules)
-    wrong = next((root for root in roots if not isinstance(root, nn.Module)), None)
-    if wrong is not None:
-        raise TypeError(f"give a model or quantized tables, not a {type(wrong).__name__}")
-    tables = dict.fromkeys(m for root in roots for m in root.modules() if isinstance(m, QuantizedTable))
-    if not tables:
-        raise ValueError("there is no quantized table to train in what was given")
-    return list(tables)

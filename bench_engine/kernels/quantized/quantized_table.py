@@ -9,10 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from bench_engine.kernels.bags import Bags, EmbeddingBagMethod, as_bags, at_least, check_offsets, padding_row
+from bench_engine.kernels.bags import EmbeddingBagMethod, at_least, padding_row
 from bench_engine.kernels.fiited import arguments
-from bench_engine.kernels.native import extension
-from bench_engine.kernels.quantized.quantized_optimizer import QuantizedOptimizer
+from bench_engine.kernels.fiited.table_optimizer import check_alone
+from bench_engine.kernels.quantized import quantized_ops
+from bench_engine.kernels.quantized.frozen_table import FrozenTable
+from bench_engine.kernels.quantized.padded_pooling import bags_of, checked_dtype, checked_samples, pooled
 
 STORAGES = ("int8", "int4", "float16")
 SCALE_BYTES = {"int8": 2, "int4": 2, "float16": 0}  # of a row
@@ -40,8 +42,9 @@ class QuantizedTable(EmbeddingBagMethod):
         num_embeddings: ids E.
         embedding_dim: dimension D.
         compression: share of the dense float32 bytes that the rows may take, scales included, in (0, 1].
-        mode: sum or mean.
-        device, dtype: the CPU and float32, which vectors have.
+        mode: sum, mean or max.
+        device: the CPU.
+        dtype: of what is given, float32, bfloat16 or float16; sums are made in float32.
         storage: `int8` (D + 2 bytes a row), `int4` (2 + 8 for each 16 dimensions begun) or `float16` (2 D).
         budget_bytes: the ceiling in bytes, in the place of compression.
         padding_idx: id that takes no part in any bag; negative counts from the end.
@@ -67,26 +70,21 @@ class QuantizedTable(EmbeddingBagMethod):
         seed: int | None = None,
     ) -> None:
         super().__init__(num_embeddings, embedding_dim, mode)
-        if mode == "max":
-            raise ValueError("a quantized table pools by sum or mean, not by max")
         arguments.whole("num_embeddings", num_embeddings, 1, MOST_ROWS)
         arguments.choice("storage", storage, STORAGES)
-        if dtype not in (None, torch.float32):
-            raise TypeError(
-                f"vectors are float32, not {_name(dtype)}: storage says how rows are kept, {', '.join(STORAGES)}"
-            )
         if torch.device(device or "cpu").type != "cpu":
             raise ValueError(f"a quantized table is on the CPU, not on {device}")
         if seed is not None:
             arguments.whole("seed", seed, 0, 2**63 - 1)
-        extension.load()
+        quantized_ops.load()
         self.storage = storage
         self.padding_idx = padding_row(padding_idx, self.num_embeddings)
         self.include_last_offset = bool(include_last_offset)
         self.seed = int(torch.randint(2**62, ())) if seed is None else int(seed)
         self.remainders = 0  # of quotient and remainder rows; 0 where each id has a row
         self.row_bytes = int(torch.ops.mirror.quantized_stride(storage, self.embedding_dim))
-        self.anchor = nn.Parameter(torch.empty(0))  # empty: makes outputs ask for a gradient
+        # Empty: makes outputs ask for a gradient, and has their type.
+        self.anchor = nn.Parameter(torch.empty(0, dtype=checked_dtype(dtype)))
         count = self._count_rows(self._budget(compression, budget_bytes))
         self.rows: Tensor
         self.register_buffer("rows", torch.empty(count, self.row_bytes, dtype=torch.uint8))
@@ -151,42 +149,41 @@ class QuantizedTable(EmbeddingBagMethod):
             input: ids (B, L), or (N,) with offsets; int32 or int64.
             offsets: (B,) where each bag starts, from 0 on and never falling, the last bag running to N; with
                 include_last_offset (B + 1,), ending with the end of the last bag.
-            per_sample_weights: float32 factors of the vectors, of the shape of input. A mean divides by the number of
-                ids, not by the sum of the weights.
+            per_sample_weights: factors of the vectors, of the shape of input, for sum and mean. A mean divides by the
+                number of ids, not by the sum of the weights.
 
         Returns:
-            (B, D) float32; zeros for a bag without ids, ids that are padding_idx not counted.
+            (B, D); zeros for a bag without ids, ids that are padding_idx not counted.
 
-        Raises IndexError naming an id out of range and its position, ValueError and TypeError.
+        Raises IndexError naming an id out of range and its position, ValueError, TypeError, and in a training under
+        DistributedDataParallel RuntimeError.
         """
-        samples = _checked_samples(input, per_sample_weights)
-        if offsets is None and input.dim() == 2 and input.dtype == torch.int64 and not torch.is_grad_enabled():
-            return self._pool(input.contiguous(), None, None if samples is None else samples.contiguous())
-        bags = self._bags(input, offsets)
+        samples = checked_samples(input, per_sample_weights, self.mode, self.anchor.dtype)
+        square = offsets is None and input.dim() == 2 and input.dtype == torch.int64 and self.mode != "max"
+        if square and not torch.is_grad_enabled():
+            found = self._pool(input.contiguous(), None, None if samples is None else samples.contiguous())
+            return found.to(self.anchor.dtype)
+        bags = bags_of(input, offsets, self.include_last_offset)
         ids = bags.ids.long().contiguous()
         samples = None if samples is None else samples.reshape(-1)[: ids.numel()].contiguous()
-        starts = bags.offsets.long().contiguous()
-        if torch.is_grad_enabled():
-            if self.anchor.grad is None:  # as zero_grad of a model leaves it
-                self.forget_gradients()
-            output: Tensor = _Lookup.apply(self.anchor, samples, self, ids, starts)
-            return output
-        return self._pool(ids, starts, samples)
+        if self.mode == "max":
+            each = self._looked_up(ids, torch.arange(len(ids)), None)
+            return pooled(each, bags, self.mode, padding=self.padding_idx).to(self.anchor.dtype)
+        return self._looked_up(ids, bags.offsets.long().contiguous(), samples).to(self.anchor.dtype)
+
+    def _looked_up(self, ids: Tensor, starts: Tensor, samples: Tensor | None) -> Tensor:
+        """(B, D) float32, differentiable where gradients are wanted."""
+        if not torch.is_grad_enabled():
+            return self._pool(ids, starts, samples)
+        check_alone("a quantized table", "train it in one process")
+        if self.anchor.grad is None:  # as zero_grad of a model leaves it
+            self.forget_gradients()
+        output: Tensor = _Lookup.apply(self.anchor, samples, self, ids, starts)
+        return output
 
     def vectors(self, ids: Tensor) -> Tensor:
         """The vectors of these ids, (n, D), without a gradient."""
-        return self._pool(ids.long().contiguous().unsqueeze(1), None, None, padding=-1)
-
-    def _bags(self, input: Tensor, offsets: Tensor | None) -> Bags:
-        bags = as_bags(input, offsets)
-        check_offsets(bags)
-        if offsets is None or not self.include_last_offset:
-            return bags
-        if offsets.numel() == 0:
-            raise ValueError(
-                "with include_last_offset, offsets hold at least the end of the last bag, and these are empty"
-            )
-        return Bags(bags.ids[: int(offsets[-1])], bags.offsets[:-1], None)
+        return self._pool(ids.long().contiguous().unsqueeze(1), None, None, padding=-1).to(self.anchor.dtype)
 
     def _pool(self, ids: Tensor, starts: Tensor | None, samples: Tensor | None, padding: int | None = None) -> Tensor:
         pooled: Tensor = torch.ops.mirror.quantized_pool(
@@ -276,10 +273,24 @@ class QuantizedTable(EmbeddingBagMethod):
         )
         self._recorded.append(Recorded(rows, torch.arange(len(rows) + 1), each))
 
+    # -- for those who only look up --------------------------------------------------------------------------------
+
+    def to_frozen(self) -> FrozenTable:
+        """The same lookups of the same bytes, which it shares, without training: for export, tracing and files."""
+        return FrozenTable(
+            self.rows, *self._shape(), self.mode, self.padding_idx, self.include_last_offset, self.anchor.dtype
+        )
+
+    def to_dense(self) -> nn.EmbeddingBag:
+        """torch.nn.EmbeddingBag with the same vectors and options."""
+        return dense_of(self)
+
     # -- what the benchmarks ask -----------------------------------------------------------------------------------
 
     def training_optimizer(self, lr: float, eps: float) -> torch.optim.Optimizer:
         """Row-wise Adagrad."""
+        from bench_engine.kernels.quantized.quantized_optimizer import QuantizedOptimizer
+
         return QuantizedOptimizer(self, "rowwise_adagrad", lr=lr, eps=eps)
 
     def memory_bytes(self) -> int:
@@ -315,22 +326,37 @@ class QuantizedTable(EmbeddingBagMethod):
         return {**self.__dict__, "_recorded": []}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        extension.load()  # a copy or an unpickled module was not constructed
+        quantized_ops.load()  # a copy or an unpickled module was not constructed
         super().__setstate__(state)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "QuantizedTable":
-        moved = fn(self.anchor.detach())
-        if moved.device.type != "cpu" or moved.dtype != torch.float32:
-            raise TypeError(
-                f"a quantized table gives float32 on the CPU: leave it out of the move to {_name(moved.dtype)}, "
-                f"{moved.device}"
-            )
+        retype(self.anchor, fn)
         return self
 
     def extra_repr(self) -> str:
         """Sizes and storage."""
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         return f"{super().extra_repr()}, storage={self.storage!r}, rows={len(self.rows)}{padding}"
+
+
+def retype(anchor: nn.Parameter, fn: Callable[[Tensor], Tensor]) -> None:
+    """A move of a table's module: it changes the type of what is given, and nothing of the rows. Raises TypeError."""
+    moved = fn(anchor.detach())
+    if moved.device.type != "cpu":
+        raise TypeError(f"a quantized table is on the CPU: leave it out of the move to {moved.device}")
+    checked_dtype(moved.dtype)
+    anchor.data = moved
+
+
+def dense_of(table: Any) -> nn.EmbeddingBag:
+    """torch.nn.EmbeddingBag with the vectors and options of a table that has torch's options."""
+    return nn.EmbeddingBag.from_pretrained(
+        table.materialize(),
+        freeze=False,
+        mode=table.mode,
+        padding_idx=table.padding_idx,
+        include_last_offset=table.include_last_offset,
+    )
 
 
 class _Lookup(torch.autograd.Function):
@@ -364,19 +390,3 @@ class _Lookup(torch.autograd.Function):
             return None, of_samples, None, None, None
         table.record(grad, ids, starts, samples)
         return table.anchor.new_zeros(0), of_samples, None, None, None
-
-
-def _checked_samples(input: Tensor, samples: Tensor | None) -> Tensor | None:
-    if samples is None:
-        return None
-    if samples.shape != input.shape:
-        raise ValueError(
-            f"per_sample_weights must have the shape of the input, {tuple(input.shape)}, not {tuple(samples.shape)}"
-        )
-    if samples.dtype != torch.float32:
-        raise TypeError(f"per_sample_weights must be float32 as the vectors, not {_name(samples.dtype)}")
-    return samples
-
-
-def _name(dtype: torch.dtype | None) -> str:
-    return str(dtype).removeprefix("torch.")

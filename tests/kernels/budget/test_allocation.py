@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from bench_engine.kernels.budget.allocation import ADMITTED, SHARING, Allocation, Prices, allocate
+from bench_engine.kernels.budget.allocation import ADMITTED, SHARING, Allocation, Prices, Rule, allocate
 from bench_engine.kernels.budget.lookup_counts import LookupCounts
 
 PRICES = Prices(18, 4)
@@ -65,6 +65,18 @@ def test_kinds_follow_lookups():
     own = allocate(MIXED, 10**7, PRICES).fields[3].own
     assert set(own) == set(np.flatnonzero(zipf(20_000, 30_000, 0.6) > ADMITTED))
     assert len(own) > 10
+
+
+def test_a_field_is_whole_where_its_lookups_a_row_are_far_above_the_mean():
+    """By worth alone the field of 300 would be whole too: 100 lookups a row, where the mean is 21."""
+    counts = counts_of(zipf(9, 30_000), np.full(300, 100), np.full(6000, 12))
+    budget = 18 * (9 + 300 + 2000)
+    assert [p.kind for p in allocate(counts, budget, PRICES, Rule(whole=0)).fields] == ["whole", "whole", "shared"]
+    assert [p.kind for p in allocate(counts, budget, PRICES).fields] == ["whole", "shared", "shared"]
+    assert [p.kind for p in allocate(counts, budget, PRICES, Rule(whole=4)).fields] == ["whole", "whole", "shared"]
+    all_whole = allocate(counts, 18 * 6309, PRICES)
+    assert [p.kind for p in all_whole.fields] == ["whole", "whole", "whole"]
+    assert all_whole.bytes == 18 * 6309
 
 
 def test_ids_of_their_own_are_the_most_frequent_of_the_field():

@@ -277,7 +277,7 @@ def test_what_an_optimizer_is_for():
 
 
 def test_a_module_that_is_given_twice_is_trained_once():
-    module, _ = trained()
+    module = trained()[0]
     optimizer = FIITEDOptimizer([module, torch.nn.Sequential(module)], "sgd", lr=0.1)
     before = module.step_count
     module(torch.tensor([[1]])).sum().backward()
@@ -385,8 +385,16 @@ def test_a_failed_call_leaves_training_as_it_was():
     assert frozen(module.state_dict()) == frozen(same.state_dict())
 
 
-def test_a_second_optimizer_takes_over_with_fresh_slots():
-    module, _ = trained(method="adam")
+def test_two_optimizers_of_one_module_are_refused():
+    module, optimizer = trained(method="adam")
+    with pytest.raises(ValueError, match="a FIITEDEmbeddingBag has an optimizer already"):
+        optimizer_of(module, OPTIMIZERS["sgd"])
+    assert module.rule == "adam"
+    optimizer.step()
+
+
+def test_a_later_optimizer_takes_over_with_fresh_slots():
+    module = trained(method="adam")[0]
     other = optimizer_of(module, OPTIMIZERS["sgd"])
     before = module.materialize()
     row = int(module.live_mask().all(1).nonzero()[0])

@@ -477,7 +477,8 @@ def test_calls_before_a_step_add_up(layout):
 @each_layout
 def test_one_optimizer_for_several_modules(layout):
     case = a_case()
-    (alone, optimizer), (one, _), (two, _) = (case.module(layout=layout) for _ in range(3))
+    alone, optimizer = case.module(layout=layout)
+    one, two = (case.module(layout=layout)[0] for _ in range(2))
     both = FIITEDOptimizer([one, two], method="adagrad", lr=0.1, eps=1e-8, initial_accumulator_value=0.1)
     for call in some_calls(case, 8):
         train(alone, optimizer, [call])

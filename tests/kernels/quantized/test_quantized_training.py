@@ -264,9 +264,30 @@ def test_misuse_of_the_optimizer_is_named():
         QuantizedOptimizer(module, lr=math.nan)
     optimizer = QuantizedOptimizer(module)
     with pytest.raises(ValueError, match="saved with the method sgd"):
-        optimizer.load_state_dict(QuantizedOptimizer(module, "sgd").state_dict())
+        optimizer.load_state_dict(QuantizedOptimizer(QuantizedEmbeddingBag(20, 8), "sgd").state_dict())
+    with pytest.raises(ValueError, match="a QuantizedOptimizer trains quantized tables only"):
+        optimizer.add_param_group({"params": nn.Linear(2, 2).weight})
     with pytest.raises(ValueError, match="saved for a table of 30 rows"):
         optimizer.load_state_dict(QuantizedOptimizer(QuantizedEmbeddingBag(30, 8)).state_dict())
+
+
+def test_a_table_has_one_optimizer_at_a_time():
+    module = QuantizedEmbeddingBag(20, 8)
+    optimizer = QuantizedOptimizer(module, lr=0.1)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+    with pytest.raises(ValueError, match="a quantized table has an optimizer already, and two would both count"):
+        QuantizedOptimizer([nn.Linear(2, 2), module])
+    twin, its_optimizer = copy.deepcopy((module, optimizer))
+    with pytest.raises(ValueError, match="has an optimizer already"):
+        QuantizedOptimizer(twin)
+    its_optimizer.release()
+    with pytest.raises(RuntimeError, match="this optimizer was released"):
+        its_optimizer.step()
+    del optimizer, scheduler
+    for free in (module, twin, copy.deepcopy(module)):
+        later = QuantizedOptimizer(free, lr=0.1)
+        free(torch.tensor([[1]])).sum().backward()
+        later.step()
 
 
 def test_a_step_between_the_passes_is_refused_where_the_gradient_needs_the_rows():
