@@ -49,12 +49,12 @@ OWN = {
 # Where this fails: does the change alter what a trial measures? Then raise `measurement` of the benchmark in the
 # registry. Put the new hash here in any case.
 KNOWN = {
-    ("lookup", 4): "af96ee905659",
-    ("grouped_lookup", 2): "cbcd317a4ea1",
-    ("embedding_step", 1): "8c9e20e12f04",
-    ("memory_ops", 1): "62eac6a36d18",
-    ("training", 3): "1ec9c0f76f94",
-    ("answering", 1): "778178e4c5db",
+    ("lookup", 4): "cccf7b6e0ef3",
+    ("grouped_lookup", 2): "9da9f4d83fba",
+    ("embedding_step", 1): "086969e85b74",
+    ("memory_ops", 1): "d3ac22a29393",
+    ("training", 3): "f8a33659a951",
+    ("answering", 1): "f2bd0d706253",
 }
 
 

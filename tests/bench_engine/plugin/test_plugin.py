@@ -86,6 +86,27 @@ def test_what_cannot_be_used_is_one_sentence(tmp_path: Path, text: str, told: st
         assert len(done.stderr.splitlines()) == 1, done.stderr
 
 
+def test_a_class_is_named_where_methods_are(tmp_path: Path) -> None:
+    (tmp_path / "own_bag.py").write_text("class MyBag:\n    pass\n\nnumber = 3\n")
+    (tmp_path / "my_sweep.yaml").write_text("benchmark: lookup\nmethods: [dense]\nbaseline: dense\n")
+
+    def plan(methods: str) -> "subprocess.CompletedProcess[str]":
+        return command(["-m", "bench_engine", "plan", "my_sweep.yaml", "-p", f"methods={methods}"], tmp_path)
+
+    for named in ("own_bag.py:MyBag", "own_bag:MyBag"):
+        done = plan(f"dense,{named}")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert re.search(r"\bmy_bag\b", done.stdout)
+    for named, told in (
+        ("own_bag:MyBags", "has no MyBags; did you mean MyBag?"),
+        ("own_bag:number", "number of own_bag is no class and no function"),
+        ("nowhere:MyBag", "The plug-in nowhere cannot be imported"),
+    ):
+        done = plan(named)
+        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+        assert told in done.stderr
+
+
 def test_a_plugin_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     done = listed(tmp_path, "nowhere.py")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
@@ -98,8 +119,10 @@ def test_a_changed_plugin_is_another_kernel(tmp_path: Path) -> None:
         "print(METHODS['mine'].source_hash())\n"
     )
     hashes = []
-    for text in ("", "x = 1\n", "\n\n"):
-        plugin(tmp_path, "one.py", DECLARED.format(name="mine") + text)
+    for text, beside in (("", ""), ("x = 1\n", ""), ("\n\n", ""), ("", "x = 1\n")):
+        (tmp_path / "near.py").write_text(beside)
+        plugin(tmp_path, "one.py", "import near\n" + DECLARED.format(name="mine") + text)
         hashes.append(command(["-c", script], tmp_path).stdout.strip())
-    assert hashes[0] == hashes[2] != hashes[1]
+    assert hashes[0] == hashes[2]
+    assert len(set(hashes)) == 3
     assert all(hashes)
