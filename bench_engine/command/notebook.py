@@ -31,7 +31,7 @@ def bench(
     method: Implementation,
     against: Implementation | Sequence[Implementation] = "dense",
     *,
-    benchmark: str = "lookup",
+    benchmark: str = "",
     name: str = "",
     seeds: int | Sequence[int] = 1,
     stop: Mapping[str, float] | None = None,
@@ -47,7 +47,7 @@ def bench(
         method: a class or function as `@method` takes one (bench_engine.plugin.method), of a file or of this notebook,
             or the name of a method.
         against: what it is compared with, the same; of several the first is the baseline.
-        benchmark: in which it is run.
+        benchmark: in which it is run; lookup where it is empty, and callable for what is declared by `@implements`.
         name: what it is called in results and questions; from its own name where that is empty.
         seeds: how many trials with seeds of their own, or which seeds.
         stop: keys of the stop rule of a sweep: min_samples, max_seconds, noise_target.
@@ -75,7 +75,10 @@ def bench(
 
     baseline, *more = [known_as(other) for other in others] or [""]
     own = known_as(method, name)
-    loaded = _sweep(own, baseline, more, benchmark, seeds, stop, axes)
+    if not benchmark and own in registry.BENCHMARKS["callable"].methods:
+        benchmark = "callable"
+        axes = {"operator": registry.method(own).supports["operator"][0], **axes}
+    loaded = _sweep(own, baseline, more, benchmark or "lookup", seeds, stop, axes)
     how = runner.Options(url=db, retry_failed=retry_failed, force=force, quick=quick)
     names = {name for part in loaded.parts for name in part.methods}
     state = runner.run(loaded, how, LocalExecutor(lambda: build_ahead(names, _say)), _say)

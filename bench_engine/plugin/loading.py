@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from bench_engine.methods.method import Method
-from bench_engine.plugin import declared
+from bench_engine.plugin import callable_operations, declared
 from bench_engine.plugin.declared import PluginError
 
 VARIABLE, GROUP = "MIRROR_PLUGINS", "mirror_plugins"
@@ -88,6 +88,10 @@ def load(methods: MutableMapping[str, Method], benchmarks: MutableMapping[str, A
             entry = benchmarks[benchmark]
             if name not in entry.methods:
                 benchmarks[benchmark] = replace(entry, methods=(*entry.methods, name))
+    if names := callable_operations.operations():
+        entry = benchmarks[callable_operations.CALLABLE]
+        axes = [replace(a, choices=names, default=names[0]) if a.name == "operator" else a for a in entry.axes]
+        benchmarks[callable_operations.CALLABLE] = replace(entry, axes=tuple(axes))
 
 
 def forget(name: str, methods: MutableMapping[str, Method]) -> None:
@@ -116,7 +120,7 @@ def _installed() -> Iterator[str]:
 
 def _imported(plugin: Named) -> ModuleType:
     """The module of a plug-in. Raises PluginError, where it cannot be imported or declares nothing."""
-    before, target = len(declared.known.declared), plugin.target
+    before, target = (len(declared.known.declared), callable_operations.operations()), plugin.target
     try:
         module = _of_file(Path(target)) if target.endswith(".py") else _of_name(target)
     except PluginError:
@@ -128,7 +132,7 @@ def _imported(plugin: Named) -> ModuleType:
         raise PluginError(f"The plug-in {target} cannot be imported ({type(error).__name__}: {said}).") from error
     if plugin.attribute:
         _declare(module, plugin)
-    elif len(declared.known.declared) == before and not _declares(module):
+    elif (len(declared.known.declared), callable_operations.operations()) == before and not _declares(module):
         raise PluginError(f"The plug-in {target} declares no method: put @bench_engine.plugin.method(...) on a class.")
     return module
 
