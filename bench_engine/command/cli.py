@@ -130,7 +130,8 @@ def _values(entry: object, *names: str) -> dict[str, Any]:
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
-    return {**asdict(axis), "type": getattr(axis.type, "__name__", "str")}
+    told = {name: value for name, value in asdict(axis).items() if name != "pattern"}  # its text says it in words
+    return {**told, "type": getattr(axis.type, "__name__", "str")}
 
 
 def _plan(options: argparse.Namespace) -> int:

@@ -46,6 +46,7 @@ print("HTML", result._repr_html_())
 '''
 
 
+@pytest.mark.timeout(900)
 def test_a_class_of_a_script_is_measured_and_stored(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MIRROR_")}

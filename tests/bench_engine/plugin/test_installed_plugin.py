@@ -83,6 +83,7 @@ def command(site: Path, folder: Path, *words: str) -> "subprocess.CompletedProce
     )
 
 
+@pytest.mark.timeout(900)
 def test_a_package_that_is_installed_is_measured_without_being_named(site: Path, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(SWEEP)
     done = command(site, tmp_path, "-m", "bench_engine", "run", "own.yaml")

@@ -14,10 +14,9 @@ PAGE = (ROOT / "docs" / "plugins.md").read_text()
 DECLARED = '@method("{name}", "a text")\nclass Bag:\n    pass\n'
 
 
-def block(kind: str) -> str:
-    found = re.search(rf"^```{kind}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-    assert found
-    return found[1]
+def files() -> dict[str, str]:
+    """The files that the page shows, by their names."""
+    return dict(re.findall(r"`(my_\w+\.(?:py|yaml))`[^`]*:\n\n```\w+\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
 
 
 def command(line: list[str], folder: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -43,19 +42,33 @@ def plugin(folder: Path, file: str, text: str) -> str:
     return file
 
 
-def test_the_session_of_the_page(tmp_path: Path) -> None:
-    (tmp_path / "my_bag.py").write_text(block("python"))
-    (tmp_path / "my_sweep.yaml").write_text(block("yaml"))
-    lines = [line for line in PAGE.splitlines() if line.startswith("python -m ")]
+def typed(folder: Path, named: str) -> list[str]:
+    """What the page's commands tell that work on results of one of its sweeps, typed in a folder with its files."""
+    assert set(files()) == {"my_bag.py", "my_sweep.yaml", "my_softmax.py", "my_softmax.yaml"}
+    for name, text in files().items():
+        (folder / name).write_text(text)
+    lines = [line for line in PAGE.splitlines() if line.startswith("python -m ") and re.search(named, line)]
     told = []
     for line in lines:
         words = re.findall(r'"[^"]*"|\S+', line.removeprefix("python "))
-        done = command([word.strip('"') for word in words], tmp_path)
+        done = command([word.strip('"') for word in words], folder)
         assert done.returncode == 0, (line, done.stdout, done.stderr)
         told.append(done.stdout)
+    return told
+
+
+@pytest.mark.timeout(900)
+def test_the_session_of_the_page(tmp_path: Path) -> None:
+    told = typed(tmp_path, "my_sweep|half_table")
     assert len(told) == 4
     assert "half_table" in told[2]
     assert "half_table" in told[3]
+
+
+@pytest.mark.timeout(900)
+def test_the_callable_of_the_page(tmp_path: Path) -> None:
+    (told,) = typed(tmp_path, "my_softmax")
+    assert "2 trials have results" in told
 
 
 def test_a_plugin_is_named_by_the_environment_too(tmp_path: Path) -> None:
