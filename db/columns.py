@@ -61,9 +61,9 @@ COLUMNS: tuple[Column, ...] = (
         "benchmark",
         "text",
         "kind of experiment: lookup (one call timed), embedding_step (an embedding bag with its optimizer), "
-        "grouped_lookup (many tables looked up together), memory_ops (a memory-bound operator), training (a click "
-        "model trained and tested), collisions (rows that became alike) or answering (questions with known answers, "
-        "asked of Mirror itself)",
+        "grouped_lookup (many tables looked up together), memory_ops (a memory-bound operator), callable (any function "
+        "or command of a plug-in), training (a click model trained and tested), collisions (rows that became alike) or "
+        "answering (questions with known answers, asked of Mirror itself)",
     ),
     _axis("op", "text", "what is computed"),
     _axis("method", "text", "one way to compute the op: dense, hashed, quotient_remainder ...", workload=False),
@@ -76,7 +76,7 @@ COLUMNS: tuple[Column, ...] = (
         implied=("training", "test"),
     ),
     _axis("device", "text", "cpu or cuda"),
-    _axis("dtype", "text", "number type of the weights"),
+    _axis("dtype", "text", "number type of the weights, or of the inputs of a callable"),
     _axis("threads", "integer", "threads of the host process", "threads"),
     _axis("num_tables", "integer", "number of embedding tables T", "tables"),
     _axis("num_rows", "integer", "rows of the embedding table E (training: the sum over tables)", "rows"),
@@ -129,13 +129,18 @@ COLUMNS: tuple[Column, ...] = (
         "(ids in one tensor) or concat_out (vectors joined)",
     ),
     _axis("model", "text", "what is around bags looked up together: op (nothing), wide_and_deep or dlrm"),
-    _axis("operator", "text", "which memory-bound operator memory_ops runs: softmax, layer_norm, concat ..."),
+    _axis(
+        "operator",
+        "text",
+        "which memory-bound operator memory_ops runs: softmax, layer_norm, concat ...; of callable what is computed",
+    ),
     _axis(
         "working_set",
         "text",
         "what the bytes of one call of a memory-bound operator fit in on most processors: in_l2 (some 0.4 MB), in_l3 "
         "(some 7 MB) or out_of_cache (some 160 MB)",
     ),
+    _axis("shape", "text", "shapes of the inputs of a callable: 512x1024, several joined by +"),
     _axis("zipf_s", "real", "exponent of the Zipf law the ids are drawn from; 0 is uniform"),
     _axis("cache", "text", "warm (as the calls before left the caches) or cold (flushed before every call)"),
     _axis("output", "text", "fresh (each call allocates its output) or preallocated (its memory is used again)"),
@@ -191,8 +196,8 @@ COLUMNS: tuple[Column, ...] = (
     _metric("samples_per_s", "examples of the batch per second", "examples/s", "higher"),
     _metric(
         "bandwidth_gb_s",
-        "bytes of the uncompressed lookup (ids, vectors, output), of memory_ops bytes_moved, the same for all methods, "
-        "per second / 1e9",
+        "bytes of the uncompressed lookup (ids, vectors, output), of memory_ops and callable bytes_moved, the same for "
+        "all methods, per second / 1e9",
         "GB/s",
         "higher",
     ),

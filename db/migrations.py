@@ -90,6 +90,11 @@ def add_memory_operators(connection: "sa.Connection") -> None:
         connection.exec_driver_sql(f"ALTER TABLE trials ADD COLUMN IF NOT EXISTS {name} {kind}")
 
 
+def add_callables(connection: "sa.Connection") -> None:
+    """The shapes of a callable's inputs."""
+    connection.exec_driver_sql("ALTER TABLE trials ADD COLUMN IF NOT EXISTS shape TEXT")
+
+
 # Append only. A later step that adds a column says IF NOT EXISTS, since a new file starts from today's tables.
 MIGRATIONS: "tuple[tuple[str, Callable[[sa.Connection], None]], ...]" = (
     ("0001_create_tables", create_tables),
@@ -101,6 +106,7 @@ MIGRATIONS: "tuple[tuple[str, Callable[[sa.Connection], None]], ...]" = (
     ("0007_add_collisions", add_collisions),
     ("0008_add_padding", add_padding),
     ("0009_add_memory_operators", add_memory_operators),
+    ("0010_add_callables", add_callables),
 )
 
 

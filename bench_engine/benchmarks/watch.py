@@ -47,6 +47,7 @@ LONG_NS = 1_000_000  # a call that is as long needs none before it
 PAIRING_S = 0.2  # for what is lacking of the pairs after the last turn
 GRADIENT_ELEMENTS = 2**14  # of each parameter, compared again in turns
 GRADIENT_NORM = 1e-3  # share that the norm of a gradient may be off from that of the same request before
+_MARKS = 1e20, 2e20
 _PART = 2**22  # elements whose bits are added up at once: torch makes int64 of them first
 
 Compare = Callable[[str, Tensor, Tensor, int], float]
@@ -72,8 +73,28 @@ class Subject(ABC):
         """The timed call's output, as the method gives it."""
 
     def tensors(self, output: Any) -> list[Tensor]:
-        """The output as tensors (B, n), which side by side are the whole."""
+        """The output as tensors, which side by side, as `flat` has them, are the whole."""
         return [output] if isinstance(output, Tensor) else list(output)
+
+    def fault(self, parts: Sequence[Tensor], bags: int) -> str:
+        """What is wrong with the tensors of an output for so many bags; empty where they are what they should be."""
+        for part in parts:
+            if type(part) is not Tensor or part.device.type != DEVICE or str(part.dtype) != f"torch.{DTYPE}":
+                found = f"{type(part).__name__} {str(getattr(part, 'dtype', '')).removeprefix('torch.')}".strip()
+                where = f" on {part.device}" if isinstance(part, Tensor) else ""
+                return f"is a {found}{where}, not a Tensor {DTYPE} on {DEVICE}"
+            if part.dim() != 2 or len(part) != bags:
+                return f"has shape {tuple(part.shape)} for {bags} bags"
+        return ""
+
+    def flat(self, parts: Sequence[Tensor]) -> list[Tensor]:
+        """The tensors of an output as (B, n), in the same memory where that can be."""
+        return list(parts)
+
+    @property
+    def most_kept(self) -> int:
+        """How many outputs are kept until they are compared; of more a random choice."""
+        return MOST_KEPT
 
     @abstractmethod
     def expected(self, request: Sequence[Tensor]) -> Tensor:
@@ -147,7 +168,7 @@ class Watch:
         self._subject, self._requests, self._ready = subject, [tuple(r) for r in requests], ready
         self._padding, self._flush = padding, flush
         self._rng = np.random.default_rng()
-        self._mark = float(np.float32(self._rng.uniform(1e20, 2e20)))  # what is written into outputs
+        self._mark = float(np.float32(self._rng.uniform(*_MARKS)))  # what is written into outputs
         self._sums = [self._sum(slot) for slot in range(len(ready))]
         self._kept: list[_Kept] = []
         self._last: tuple[int, _Kept] | None = None
@@ -264,9 +285,9 @@ class Watch:
         with torch.no_grad():
             self._hold(parts, None)
         self._last = slot, kept
-        if len(self._kept) < MOST_KEPT:
+        if len(self._kept) < (most := self._subject.most_kept):
             self._kept.append(kept)
-        elif (place := int(self._rng.integers(self.checks))) < MOST_KEPT:  # a uniform choice of all (reservoir)
+        elif (place := int(self._rng.integers(self.checks))) < most:  # a uniform choice of all (reservoir)
             self._kept[place] = kept
 
     def _timed(self, slot: int, times: list[int]) -> Any:
@@ -304,16 +325,9 @@ class Watch:
         if output is None:
             raise WrongResultError(f"is wrong: its output{when} is None.")
         parts = self._subject.tensors(output)
-        for part in parts:
-            if type(part) is not Tensor or part.device.type != DEVICE or str(part.dtype) != f"torch.{DTYPE}":
-                found = f"{type(part).__name__} {str(getattr(part, 'dtype', '')).removeprefix('torch.')}".strip()
-                where = f" on {part.device}" if isinstance(part, Tensor) else ""
-                raise WrongResultError(
-                    f"is wrong: its output{when} is a {found}{where}, not a Tensor {DTYPE} on {DEVICE}."
-                )
-            if part.dim() != 2 or len(part) != bags:
-                raise WrongResultError(f"is wrong: its output{when} has shape {tuple(part.shape)} for {bags} bags.")
-        return parts
+        if fault := self._subject.fault(parts, bags):
+            raise WrongResultError(f"is wrong: its output{when} {fault}.")
+        return self._subject.flat(parts)
 
     def _hold(self, parts: Sequence[Tensor], copies: Sequence[Tensor] | None) -> None:
         if copies is None and sum(part.nbytes for part in parts) > HELD_BYTES:
@@ -333,12 +347,18 @@ class Watch:
     def _spoil(self, parts: Sequence[Tensor]) -> None:
         """As a caller may: an output is the caller's."""
         for part in parts:
-            if part.is_contiguous():
-                part.detach().fill_(self._mark)
+            if part.is_contiguous() and (mark := self._mark_in(part.dtype)) is not None:
+                part.detach().fill_(mark)
+
+    def _mark_in(self, dtype: torch.dtype) -> float | None:
+        """The mark as numbers of a type have it; None where it would be nothing out of the common."""
+        if dtype.is_floating_point:
+            return min(self._mark, torch.finfo(dtype).max * self._mark / _MARKS[1])
+        return None if dtype.is_complex or dtype == torch.bool else torch.iinfo(dtype).max - 1
 
     def _same(self, parts: Sequence[Tensor], before: Sequence[Tensor], when: str) -> None:
         for part, copy in zip(parts, before, strict=True):
-            if (part == self._mark).any():
+            if (mark := self._mark_in(part.dtype)) is not None and (part == mark).any():
                 raise WrongResultError(
                     f"keeps outputs and gives them again: what a caller wrote into one came back{when.rstrip(',')}."
                 )
@@ -460,7 +480,7 @@ def _norm(tensor: Tensor) -> float:
 
 
 def _array(tensor: Tensor) -> np.ndarray:
-    array: np.ndarray = tensor.detach().numpy()
+    array: np.ndarray = (tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor).detach().numpy()
     return array
 
 

@@ -1,1 +1,4 @@
-"""The engine's command line: its arguments, what each command does, and doctor. From outside: build, cli."""
+"""The engine's command line: its arguments, what each command does, and doctor; and `bench` for Python and notebooks.
+
+From outside: build, cli, notebook.
+"""

@@ -21,7 +21,7 @@ from bench_engine.machine.lock import MachineBusyError
 from bench_engine.methods import packages
 from bench_engine.methods.rivals import RIVALS
 from bench_engine.plan import plan_text, planning
-from bench_engine.plugin import PluginError
+from bench_engine.plugin import PluginError, name_of
 from bench_engine.registry import (
     BENCHMARKS,
     DATA_SETS,
@@ -57,8 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     what --fail-on names, 4 where trials of `run` failed beside others that did not, 130 for Ctrl-C."""
     options = parser().parse_args(arguments)
     try:
-        if named := getattr(options, "plugins", ()):
-            with_plugins(*named)
+        _name_plugins(options)
         status = _COMMANDS[options.command](options)
         sys.stdout.flush()  # what a reader that went away did not get is noticed here, not after the end
         return status
@@ -70,6 +69,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _name_plugins(options: argparse.Namespace) -> None:
+    """Know the plug-ins of --plugin, and those that stand among methods: `-p methods=dense,my_bag.py:MyBag`."""
+    named = list(getattr(options, "plugins", ()))
+    for place, text in enumerate(overrides := getattr(options, "overrides", [])):
+        key, _, values = text.partition("=")
+        if key.strip() == "methods" and any(map(name_of, items := [v.strip() for v in values.split(",")])):
+            named += [item for item in items if name_of(item)]
+            overrides[place] = f"methods={','.join(name_of(item) or item for item in items)}"
+    if named:
+        with_plugins(*named)
 
 
 # -- commands ------------------------------------------------------------------------------------------------------
@@ -119,7 +130,8 @@ def _values(entry: object, *names: str) -> dict[str, Any]:
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
-    return {**asdict(axis), "type": getattr(axis.type, "__name__", "str")}
+    told = {name: value for name, value in asdict(axis).items() if name != "pattern"}  # its text says it in words
+    return {**told, "type": getattr(axis.type, "__name__", "str")}
 
 
 def _plan(options: argparse.Namespace) -> int:

@@ -106,8 +106,9 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="AXIS=V1,V2",
-        help="other values for an axis, for methods (methods=dense,hashed), seeds (seeds=3: three of them), run_cap, "
-        "random_seed, time_limit_s or memory_limit_gb; may be given several times (default: as the sweep says)",
+        help="other values for an axis, for methods (methods=dense,my_bag.py:MyBag), seeds (seeds=3: three of them), "
+        "run_cap, random_seed, time_limit_s or memory_limit_gb; may be given several times (default: as the sweep "
+        "says)",
     )
     _add_flag(parser, "--retry-failed", "run again what failed (default: leave it)")
     _add_flag(parser, "--force", "run everything again (default: what is left)")
@@ -190,7 +191,8 @@ def _add_plugin(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="a .py file or module with methods of your own; may be given several times (default: MIRROR_PLUGINS)",
+        help="a .py file or module with methods of your own, or one of its classes as FILE:CLASS; may be given several "
+        "times (default: MIRROR_PLUGINS)",
     )
 
 

@@ -22,7 +22,7 @@ def text(comparison: Comparison, width: int = 100, colour: bool = False, limit: 
     lines = [f"A  {comparison.a.text}", f"B  {comparison.b.text}", *textwrap.wrap(_legend(comparison), width, **_WRAP)]
     for benchmark in benchmarks:
         mine = [c for c in comparison.configurations if c.axes["benchmark"] == benchmark]
-        same = ", ".join(f"{name} {_plain(value)}" for name, value in fixed(mine).items())
+        same = ", ".join(f"{name} {plain(value)}" for name, value in fixed(mine).items())
         lines += ["", *_table(mine, comparison.metric, width, colour)]
         lines += ["", *textwrap.wrap(f"The same in all: {same}.", width, **_WRAP)]
     summary = [part for line in _summary(comparison, limit) for part in textwrap.wrap(line, width, **_WRAP)]
@@ -91,43 +91,44 @@ def _table(configurations: Sequence[Compared], metric: Metric, width: int, colou
         parts.setdefault(_heading(compared, above), []).append(i)
     height = max(len(c.head) for c in columns)
     heads = [[""] * (height - len(c.head)) + c.head for c in columns]
-    lines = [_line([head[i] for head in heads], columns, widths) for i in range(height)]
+    lines = [line([head[i] for head in heads], columns, widths) for i in range(height)]
     for heading, rows in parts.items():
         lines += [heading] if heading else []
         for i in rows:
             shade = _COLOURS.get(configurations[i].verdict) if colour else None
-            lines.append(_line([c.cells[i] for c in columns], columns, widths, shade))
+            lines.append(line([c.cells[i] for c in columns], columns, widths, shade))
     return lines
 
 
 def _heading(compared: Compared, above: Sequence[str]) -> str:
     given = [(name, compared.axes[name]) for name in above if name in compared.axes]
-    return ", ".join(
-        str(value) if name in ("method", "machine") else f"{name} {_plain(value)}" for name, value in given
-    )
+    return ", ".join(str(value) if name in ("method", "machine") else f"{name} {plain(value)}" for name, value in given)
 
 
 @dataclass(frozen=True)
-class _Column:
+class Column:
+    """A column of a table of text: its head in lines, and its cells."""
+
     head: list[str]
     cells: list[str]
     left: bool = False
 
 
-def _columns(axes: Sequence[str], configurations: Sequence[Compared], metric: Metric) -> list[_Column]:
-    found = [_Column(name.split("_"), [_plain(c.axes.get(name)) for c in configurations], left=True) for name in axes]
+def _columns(axes: Sequence[str], configurations: Sequence[Compared], metric: Metric) -> list[Column]:
+    found = [Column(name.split("_"), [plain(c.axes.get(name)) for c in configurations], left=True) for name in axes]
     if any(c.seeds > 1 for c in configurations):
-        found.append(_Column(["seeds"], [str(c.seeds) for c in configurations]))
-    found.append(_Column(["A"], [_amount(c.a, metric) for c in configurations]))
-    found.append(_Column(["B"], [_amount(c.b, metric) for c in configurations]))
-    found.append(_Column(["ratio"], [ratio_text(c.ratio, metric.places) for c in configurations]))
+        found.append(Column(["seeds"], [str(c.seeds) for c in configurations]))
+    found.append(Column(["A"], [amount(c.a, metric.unit) for c in configurations]))
+    found.append(Column(["B"], [amount(c.b, metric.unit) for c in configurations]))
+    found.append(Column(["ratio"], [ratio_text(c.ratio, metric.places) for c in configurations]))
     if any(c.relative for c in configurations):
         relative = [ratio_text(c.relative, metric.places) if c.relative else _NONE for c in configurations]
-        found.append(_Column(["vs", "baseline"], relative))
-    return [*found, _Column(["verdict"], [c.verdict for c in configurations], left=True)]
+        found.append(Column(["vs", "baseline"], relative))
+    return [*found, Column(["verdict"], [c.verdict for c in configurations], left=True)]
 
 
-def _line(cells: Sequence[str], columns: Sequence[_Column], widths: Sequence[int], shade: int | None = None) -> str:
+def line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int], shade: int | None = None) -> str:
+    """A line of a table; `shade` colours its last cell."""
     padded = [
         cell.ljust(width) if column.left else cell.rjust(width)
         for cell, column, width in zip(cells, columns, widths, strict=True)
@@ -204,10 +205,10 @@ def _factor(value: float, places: int) -> str:
     return f"{value:.{places}f}" if value >= 0.1 or value == 0 else f"{value:.2g}"
 
 
-def _amount(value: float, metric: Metric) -> str:
-    if not metric.unit:
+def amount(value: float, unit: str) -> str:
+    """`12.3 µs`, `1.20 s`, `0.7312`."""
+    if not unit:
         return f"{value:.4f}" if value >= 0.1 or value == 0 else f"{value:.3g}"
-    unit = metric.unit
     if unit == "µs":
         divisor, unit = next(((d, u) for d, u in ((1e6, "s"), (1e3, "ms")) if value >= d), (1.0, unit))
         value /= divisor
@@ -215,7 +216,8 @@ def _amount(value: float, metric: Metric) -> str:
     return f"{value:.{digits}f} {unit}" if value >= 0.1 or value == 0 else f"{value:.2g} {unit}"
 
 
-def _plain(value: Any) -> str:
+def plain(value: Any) -> str:
+    """A value of an axis."""
     return _NONE if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
 
 

@@ -57,6 +57,12 @@ def plain_hash(kernel_hash: str, torch: str) -> str:
     return _hash((kernel_hash, torch))
 
 
+def forget() -> None:
+    """Read files again: in a notebook they change while the process lives."""
+    kernel.cache_clear()
+    _content.cache_clear()
+
+
 @cache
 def torch_version() -> str:
     """Version of the torch that is installed; `no torch` where there is none."""

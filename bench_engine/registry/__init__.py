@@ -8,7 +8,10 @@ Plug-ins that are named bring methods of their own (bench_engine.plugin).
 From outside: the names here, readiness.
 """
 
+from pathlib import Path
+
 from bench_engine import plugin
+from bench_engine.methods import identity
 from bench_engine.methods.method import Method
 from bench_engine.registry.axes import Axis, limits
 from bench_engine.registry.benchmarks import BENCHMARKS, Benchmark, benchmark
@@ -33,6 +36,7 @@ __all__ = [
     "method",
     "missing",
     "nearest",
+    "with_own",
     "with_plugins",
 ]
 
@@ -41,6 +45,20 @@ def with_plugins(*plugins: str) -> None:
     """Know the methods of these plug-ins too, in this process and in those that it starts. Raises PluginError."""
     plugin.name_plugins(plugins)
     plugin.load(METHODS, BENCHMARKS)
+
+
+def with_own(implementation: object, name: str, folder: Path) -> str:
+    """Know a class or function as a method, in this process and in those that it starts, in the place of a former one
+    of that name. Returns its name.
+
+    `name` may be empty, `folder` is for code of a notebook (see bench_engine.plugin.written). Raises PluginError.
+    """
+    named = plugin.plugin_of(implementation, name, folder)
+    if named.method:
+        plugin.forget(named.method, METHODS)
+    with_plugins(f"{named.method}={named.target}:{named.attribute}" if named.attribute else str(named))
+    identity.forget()
+    return named.method or plugin.declared_by(named)
 
 
 plugin.load(METHODS, BENCHMARKS)

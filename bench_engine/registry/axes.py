@@ -1,5 +1,6 @@
 """What a configuration consists of: axes, and those that several benchmarks have."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ class Axis:
         choices: allowed values, or empty.
         low, high: allowed range for numbers, both ends included.
         methods: those that have it; empty for all. It is no part of the configuration of the others.
+        pattern: what a text must look like (a regular expression, with `text` as its description); empty for any.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Axis:
     low: float | None = None
     high: float | None = None
     methods: tuple[str, ...] = ()
+    pattern: str = ""
 
     def is_of(self, method_name: str) -> bool:
         """Whether a method has this axis."""
@@ -37,6 +40,8 @@ class Axis:
 
     def check(self, value: Any) -> Scalar:
         """The value in the axis's type. Raises ValueError with a sentence that says what is allowed."""
+        if self.pattern and type(value) is int:  # YAML takes the text 1024 for a number
+            value = str(value)
         try:
             if isinstance(value, bool):
                 raise ValueError
@@ -48,6 +53,8 @@ class Axis:
             raise ValueError(f"axis {self.name} takes {kind}, not {value!r}") from None
         if self.choices and converted not in self.choices:
             raise ValueError(f"axis {self.name} takes one of {', '.join(map(str, self.choices))}, not {value!r}")
+        if self.pattern and not re.fullmatch(self.pattern, str(converted)):
+            raise ValueError(f"axis {self.name} takes {self.text}, not {value!r}")
         if not isinstance(converted, str):
             low, high = self.low, self.high
             if (low is not None and converted < low) or (high is not None and converted > high):

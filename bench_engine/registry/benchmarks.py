@@ -131,6 +131,18 @@ _COLLISIONS = (
     Axis("num_rows", int, 100_000, "rows of the virtual table E", low=1, high=10_000_000),
     DIM, COMPRESSION, BLOCK, SEED,
 )  # fmt: skip
+_DTYPES = (
+    "float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16", "int32", "int64",
+)  # fmt: skip
+_SHAPE = r"[1-9]\d{0,11}(x[1-9]\d{0,11})*"
+_SHAPES = "shapes of the inputs, such as 512x1024, several joined by +"
+_CALLABLE = (
+    # What there is comes from plug-ins (bench_engine.plugin.load).
+    Axis("operator", str, "", "what is computed, as a plug-in declares it"),
+    Axis("shape", str, "512x512", _SHAPES, pattern=rf"{_SHAPE}(\+{_SHAPE})*"),
+    choice("dtype", "number type of the inputs", *_DTYPES),
+    CACHE, OUTPUT, THREADS, SEED,
+)  # fmt: skip
 _ANSWERING = (
     # No value is called "all": a question that says the word would mean it.
     choice("category", "kind of question", "all_categories", *_categories()),
@@ -182,6 +194,17 @@ BENCHMARKS: dict[str, Benchmark] = {
             measurement=1,
             seconds=8.0,
             methods=tuple(OF_BENCHMARK["memory_ops"]),
+        ),
+        Benchmark(
+            "callable",
+            "callable",
+            "any function or command that a plug-in declares: correctness, latency, bandwidth",
+            "bench_engine.benchmarks.callables",
+            _CALLABLE,
+            measurement=1,
+            seconds=6.0,
+            methods=(),
+            starts=3,
         ),
         Benchmark(
             "training",

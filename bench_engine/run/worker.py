@@ -3,9 +3,9 @@
 The runner calls `python -m bench_engine.run.worker FD PID`. FD is a socket: what is printed elsewhere can never be
 taken for an answer. PID is the runner, with which the worker ends. Both sides write lines:
 
-    runner: {"trial": ..., "memory_bytes": ...}    worker: {"state": "more" | "enough" | "ended"} when it has set up
-    runner: turn                                   worker: {"state": ...} after some samples
-    runner: finish                                 worker: {"result": ...}
+    runner: {"trial": ..., "kernel": ...}    worker: {"state": "more" | "enough" | "ended"} when it has set up
+    runner: turn                             worker: {"state": ...} after some samples
+    runner: finish                           worker: {"result": ...}
 
 The result comes in place of a state as soon as the trial fails or is skipped. With "several_starts" in the first line
 the process imports what the trial needs and forks one that does all of this, whose number stands in its states as
@@ -59,6 +59,7 @@ def _starts(order: Mapping[str, Any], lines: TextIO) -> None:
     trial, own = Trial.from_json(order["trial"]), os.getpid()
     with contextlib.suppress(Exception):  # a start meets it again, and says so
         benchmark(trial.benchmark).load()
+        method(trial.method, trial.benchmark).kernel()
     while True:
         if not (child := os.fork()):
             code = 1
@@ -89,7 +90,7 @@ def _starts(order: Mapping[str, Any], lines: TextIO) -> None:
 
 def _converse(order: Mapping[str, Any], lines: TextIO, told: Mapping[str, Any]) -> None:
     """Do what the runner says until there is a result; `told` goes with each state."""
-    steps = run(Trial.from_json(order["trial"]), order["memory_bytes"])
+    steps = run(Trial.from_json(order["trial"]), order["memory_bytes"], order.get("kernel", ""))
     own = os.getpid()
     try:
         state = next(steps)
@@ -107,13 +108,15 @@ def _converse(order: Mapping[str, Any], lines: TextIO, told: Mapping[str, Any]) 
         lines.flush()
 
 
-def run(trial: Trial, memory_bytes: int | None = None) -> Run:
+def run(trial: Trial, memory_bytes: int | None = None, kernel: str = "") -> Run:
     """The benchmark's own run with the result completed by peak memory and environment; whatever goes wrong is a
-    result too. `memory_bytes` is how much memory it may take."""
+    result too. `memory_bytes` is how much memory it may take, `kernel` which kernel the result will be filed under."""
     load_before = machine.load_now()
     peak_mb: float | None = None
     try:
         module = benchmark(trial.benchmark).load()
+        if kernel and method(trial.method, trial.benchmark).kernel() != kernel:
+            raise ValueError(f"The code of {trial.method} was changed after the run began: start the run again.")
         if torch := sys.modules.get("torch"):  # a benchmark without torch is not made to wait for it
             torch.set_num_threads(int(trial.config.get("threads", 1)))
         if memory_bytes:  # now, and not before: libraries reserve more than they use when they are loaded

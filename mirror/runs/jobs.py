@@ -115,6 +115,7 @@ def options() -> Options:
         tuple(
             BenchmarkOption(**_with_tuples({**b, "axes": [AxisOption(**_with_tuples(a)) for a in b["axes"]]}))
             for b in found["benchmarks"]
+            if b["methods"]  # what is callable comes with plug-ins
         ),
         tuple(DataSetOption(**d) for d in found["data_sets"]),
         tuple(SweepOption(**s) for s in found["sweeps"]),

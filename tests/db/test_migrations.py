@@ -99,6 +99,7 @@ def test_a_file_from_before_turns_is_brought_up_to_date(store: Store) -> None:
             "0009_add_memory_operators",
             "operator working_set bandwidth_share bytes_moved bytes_predicted model_regret model_rank_correlation",
         ),
+        ("0010_add_callables", "shape"),
     ],
 )
 def test_a_file_from_before_a_step_is_brought_up_to_date(store: Store, step: str, added: str) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, get_args
 
 from bench_engine.machine import memory
+from bench_engine.registry import method
 from bench_engine.run.executors.environment import interpreter, worker_environment
 from bench_engine.trial import State, Trial, TrialResult
 
@@ -67,7 +68,8 @@ class WorkerProcess:
             theirs.close()
             self._resources = stack.pop_all()
         self.pid = self._process.pid
-        order = {"trial": trial.to_json(), "memory_bytes": memory_bytes}
+        kernel = method(trial.method, trial.benchmark).kernel()
+        order = {"trial": trial.to_json(), "memory_bytes": memory_bytes, "kernel": kernel}
         self.tell(json.dumps({**order, "several_starts": True} if several_starts else order))
 
     def again(self) -> None:

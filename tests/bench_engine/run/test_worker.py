@@ -11,10 +11,12 @@ import time
 
 import psutil
 import pytest
+from alone import alone
 
 from bench_engine.kernels.native import extension
+from bench_engine.registry import method
 from bench_engine.run import worker
-from bench_engine.sweep.sweep import expand
+from bench_engine.sweep.sweep import expand, load
 from bench_engine.trial import Trial, TrialResult
 
 
@@ -165,10 +167,17 @@ def test_memory_that_was_not_to_be_had_is_said_in_one_sentence(error: Exception,
     assert (result.status, result.error) == ("oom", text)
 
 
+def test_code_that_was_changed_after_the_run_began_is_not_filed_under_the_old_one() -> None:
+    trial = expand(load("tiny"), ["methods=dense"])[0]
+    result = alone(worker.run(trial, kernel="0123456789abcdef"))
+    assert (result.status, result.samples_us) == ("failed", ())
+    assert result.error == "The code of dense was changed after the run began: start the run again."
+    assert alone(worker.run(trial, kernel=method("dense").kernel())).status == "ok"
+
+
 def test_torch_threads_come_from_the_trial(engine) -> None:
     """The real benchmark, in its own process: 3 threads asked for, 3 threads set."""
     from bench_engine.run.executors.local import LocalExecutor
-    from bench_engine.sweep.sweep import load
 
     trial = expand(load("tiny"), ["threads=3", "methods=dense"])[0]
     (result,) = LocalExecutor().execute([trial])

@@ -14,10 +14,9 @@ PAGE = (ROOT / "docs" / "plugins.md").read_text()
 DECLARED = '@method("{name}", "a text")\nclass Bag:\n    pass\n'
 
 
-def block(kind: str) -> str:
-    found = re.search(rf"^```{kind}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-    assert found
-    return found[1]
+def files() -> dict[str, str]:
+    """The files that the page shows, by their names."""
+    return dict(re.findall(r"`(my_\w+\.(?:py|yaml))`[^`]*:\n\n```\w+\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
 
 
 def command(line: list[str], folder: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -43,19 +42,33 @@ def plugin(folder: Path, file: str, text: str) -> str:
     return file
 
 
-def test_the_session_of_the_page(tmp_path: Path) -> None:
-    (tmp_path / "my_bag.py").write_text(block("python"))
-    (tmp_path / "my_sweep.yaml").write_text(block("yaml"))
-    lines = [line for line in PAGE.splitlines() if line.startswith("python -m ")]
+def typed(folder: Path, named: str) -> list[str]:
+    """What the page's commands tell that work on results of one of its sweeps, typed in a folder with its files."""
+    assert set(files()) == {"my_bag.py", "my_sweep.yaml", "my_softmax.py", "my_softmax.yaml"}
+    for name, text in files().items():
+        (folder / name).write_text(text)
+    lines = [line for line in PAGE.splitlines() if line.startswith("python -m ") and re.search(named, line)]
     told = []
     for line in lines:
         words = re.findall(r'"[^"]*"|\S+', line.removeprefix("python "))
-        done = command([word.strip('"') for word in words], tmp_path)
+        done = command([word.strip('"') for word in words], folder)
         assert done.returncode == 0, (line, done.stdout, done.stderr)
         told.append(done.stdout)
+    return told
+
+
+@pytest.mark.timeout(900)
+def test_the_session_of_the_page(tmp_path: Path) -> None:
+    told = typed(tmp_path, "my_sweep|half_table")
     assert len(told) == 4
     assert "half_table" in told[2]
     assert "half_table" in told[3]
+
+
+@pytest.mark.timeout(900)
+def test_the_callable_of_the_page(tmp_path: Path) -> None:
+    (told,) = typed(tmp_path, "my_softmax")
+    assert "2 trials have results" in told
 
 
 def test_a_plugin_is_named_by_the_environment_too(tmp_path: Path) -> None:
@@ -86,6 +99,27 @@ def test_what_cannot_be_used_is_one_sentence(tmp_path: Path, text: str, told: st
         assert len(done.stderr.splitlines()) == 1, done.stderr
 
 
+def test_a_class_is_named_where_methods_are(tmp_path: Path) -> None:
+    (tmp_path / "own_bag.py").write_text("class MyBag:\n    pass\n\nnumber = 3\n")
+    (tmp_path / "my_sweep.yaml").write_text("benchmark: lookup\nmethods: [dense]\nbaseline: dense\n")
+
+    def plan(methods: str) -> "subprocess.CompletedProcess[str]":
+        return command(["-m", "bench_engine", "plan", "my_sweep.yaml", "-p", f"methods={methods}"], tmp_path)
+
+    for named in ("own_bag.py:MyBag", "own_bag:MyBag"):
+        done = plan(f"dense,{named}")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert re.search(r"\bmy_bag\b", done.stdout)
+    for named, told in (
+        ("own_bag:MyBags", "has no MyBags; did you mean MyBag?"),
+        ("own_bag:number", "number of own_bag is no class and no function"),
+        ("nowhere:MyBag", "The plug-in nowhere cannot be imported"),
+    ):
+        done = plan(named)
+        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+        assert told in done.stderr
+
+
 def test_a_plugin_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     done = listed(tmp_path, "nowhere.py")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
@@ -98,8 +132,10 @@ def test_a_changed_plugin_is_another_kernel(tmp_path: Path) -> None:
         "print(METHODS['mine'].source_hash())\n"
     )
     hashes = []
-    for text in ("", "x = 1\n", "\n\n"):
-        plugin(tmp_path, "one.py", DECLARED.format(name="mine") + text)
+    for text, beside in (("", ""), ("x = 1\n", ""), ("\n\n", ""), ("", "x = 1\n")):
+        (tmp_path / "near.py").write_text(beside)
+        plugin(tmp_path, "one.py", "import near\n" + DECLARED.format(name="mine") + text)
         hashes.append(command(["-c", script], tmp_path).stdout.strip())
-    assert hashes[0] == hashes[2] != hashes[1]
+    assert hashes[0] == hashes[2]
+    assert len(set(hashes)) == 3
     assert all(hashes)

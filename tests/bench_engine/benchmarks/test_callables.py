@@ -1,0 +1,262 @@
+"""Anything callable: right functions and commands are measured, those that cheat or break are never stored as ok."""
+
+import re
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from alone import alone
+
+from bench_engine import plugin, registry
+from bench_engine.benchmarks import watch
+from bench_engine.measure import measure
+from bench_engine.plugin import PluginError, command, implements, operation
+from bench_engine.run import worker
+from bench_engine.sweep.part import SweepError
+from bench_engine.sweep.sweep import expand, parse
+from bench_engine.trial import Stop, Trial, TrialResult
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+LATER = 60  # calls; the checks before the clock starts and the warm-up are fewer
+STOP = Stop(min_samples=130, max_seconds=0.02, noise_target=0.5)
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check in every turn, a warm-up that is over at once, and declarations of one test alone."""
+    monkeypatch.setattr(measure, "PROBE_CHANCE", 1.0)
+    monkeypatch.setattr(watch, "PROBING_SHARE", 1.0)
+    monkeypatch.setattr(measure, "WARM_UP_NS", 100_000)
+    monkeypatch.setattr(measure, "LEAST_NS", 0)
+    for module, name in (
+        ("declared.known", "declared"),
+        ("callable_operations", "_operations"),
+        ("callable_operations", "_implementations"),
+    ):
+        monkeypatch.setattr(f"bench_engine.plugin.{module}.{name}", {})
+    monkeypatch.setattr(registry, "METHODS", dict(registry.METHODS))
+    monkeypatch.setattr("bench_engine.registry.methods.METHODS", registry.METHODS)
+    monkeypatch.setattr(registry, "BENCHMARKS", dict(registry.BENCHMARKS))
+    monkeypatch.setattr("bench_engine.registry.benchmarks.BENCHMARKS", registry.BENCHMARKS)
+
+
+def reference(x):
+    return torch.softmax(x, -1)
+
+
+def softmax(x):
+    return torch.softmax(x, -1)
+
+
+def run(
+    function, of=reference, takes="torch", prepare=None, made=None, exact=True, tolerance=None, **axes
+) -> TrialResult:
+    operation("row_softmax", inputs=made, exact=exact, tolerance=tolerance)(of)
+    implements(of, "mine", prepare=prepare, takes=takes)(function)
+    return measured(**axes)
+
+
+def measured(**axes) -> TrialResult:
+    plugin.load(registry.METHODS, registry.BENCHMARKS)
+    config = {a.name: a.default for a in registry.BENCHMARKS["callable"].axes} | {"shape": "16x24"}
+    return alone(worker.run(Trial("callable", "mine", {**config, **axes}, stop=STOP)))
+
+
+def later(change):
+    """A function that is right for LATER calls."""
+    calls = [0]
+
+    def function(x):
+        calls[0] += 1
+        return softmax(x) if calls[0] <= LATER else change(x)
+
+    return function
+
+
+def test_a_right_function_is_measured() -> None:
+    result = run(softmax)
+    assert (result.status, result.error) == ("ok", None)
+    assert result.metrics["latency_us"] > 0
+    assert result.metrics["bytes_moved"] == 2 * 16 * 24 * 4
+    assert result.metrics["max_abs_error"] < 1e-6
+    assert result.environment["checks_in_turns"] >= 1
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
+def test_of_every_number_type(dtype: str) -> None:
+    assert run(softmax, dtype=dtype).error is None
+
+
+def test_whole_numbers_must_be_exact() -> None:
+    result = run(lambda x: x.flip(-1).contiguous(), of=lambda x: x.flip(-1), dtype="int32", shape="7")
+    assert (result.status, result.metrics.get("max_abs_error")) == ("ok", 0.0)
+    assert "differs from the reference by 1" in run(lambda x: x + 1, of=lambda x: x.clone(), dtype="int64").error
+
+
+def test_several_inputs_and_outputs_of_numpy_with_a_set_up() -> None:
+    def wanted(a, b):
+        return a @ b, a.sum()
+
+    def own(a, packed):
+        return a @ packed.T, np.float32(a.sum())
+
+    result = run(own, of=wanted, takes="numpy", prepare=lambda a, b: (a, b.T.copy()), shape="8x12+12x5")
+    assert (result.status, result.error) == ("ok", None)
+
+
+def test_inputs_of_its_own() -> None:
+    def made(shapes, dtype, generator):
+        ids = torch.randint(10, shapes[1], generator=generator)
+        return torch.randn(shapes[0], generator=generator, dtype=dtype), ids
+
+    def rows(table, ids):
+        return table[ids]
+
+    assert run(rows, of=rows, made=made, shape="10x4+6").error is None
+
+
+class Cached:
+    def __init__(self, key, given=torch.clone) -> None:
+        self.key, self.given, self.known = key, given, {}
+
+    def __call__(self, x):
+        if (key := self.key(x)) not in self.known:
+            time.sleep(3e-4)
+            self.known[key] = softmax(x)
+        return self.given(self.known[key])
+
+
+BUFFER = torch.empty(16, 24)
+IN_TURN = r"mine is wrong: its output in turn \d+, after \d+ calls,"
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (lambda x: softmax(x) * 1.01, "mine is wrong: its output differs from the reference by"),
+        (lambda x: softmax(x)[:-1], r"its output has shape \(15, 24\), not \(16, 24\)"),
+        (lambda x: (softmax(x), x), r"its output has shape \(16, 24\) and \(16, 24\), not \(16, 24\)"),
+        (lambda x: "text", "its output is a str, not a tensor or array on cpu"),
+        (lambda x: None, "its output is None"),
+        (lambda x: softmax(x).to("meta"), "its output is a Tensor on meta"),
+        (lambda x: x.copy_(softmax(x)), "lies in the memory of its inputs"),
+        (lambda x: softmax(x) * (1 + 0.1 * torch.rand(())), "differs from the reference"),
+        (lambda x: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda x, y: x, "TypeError"),
+        (later(lambda x: softmax(x) * float("nan")), IN_TURN),
+        (later(lambda x: softmax(x) * 1.01), IN_TURN + " differs"),
+        (later(lambda x: softmax(x)[:, :-1]), IN_TURN + " has shape"),
+        (later(lambda x: None), IN_TURN + " is None"),
+        (later(lambda x: softmax(x) * 2 if torch.rand(()) < 0.5 else softmax(x)), "its output"),
+        (later(lambda x: softmax(x).add_(x.fill_(0))), "writes into its request|its output"),
+        (lambda x: BUFFER.copy_(softmax(x)), "gives its outputs in a buffer that later calls change"),
+        (Cached(lambda x: x.data_ptr()), "its output in turn"),
+        (Cached(lambda x: x.data_ptr(), lambda y: y), "gives them again|later calls change|its output"),
+        (Cached(lambda x: x.numpy().tobytes()), r"remembers outputs by their requests: .* \d+\.\d times as long"),
+    ],
+)
+def test_none_is_ok(function, told: str) -> None:
+    result = run(function)
+    assert result.status == "failed"
+    assert re.search(told, result.error), result.error
+    assert len(result.error.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (lambda x: torch.log(x), "The reference of row_softmax gives numbers that are not finite"),
+        (
+            lambda x: torch.softmax(x, -1) + torch.rand(()),
+            "The reference of row_softmax gives something else for the same",
+        ),
+        (lambda x: x.mul_(2), "The reference of row_softmax writes into its inputs"),
+        (lambda x: {"a": x}, "The reference of row_softmax gives no tensors but a dict"),
+        (lambda x: 1 / 0, "ZeroDivisionError"),
+    ],
+)
+def test_a_reference_that_cannot_be_relied_on_is_said(wrong, told: str) -> None:
+    result = run(softmax, of=wrong)
+    assert result.status == "failed"
+    assert told in result.error
+
+
+def test_inputs_that_cannot_be_drawn_again_are_said() -> None:
+    assert "differ from draw to draw" in run(softmax, made=lambda shapes, dtype, _: torch.randn(shapes[0])).error
+    assert "The inputs of row_softmax are no tensors but a str" in run(softmax, made=lambda *_: "x").error
+
+
+PROGRAM = f"""
+import sys
+sys.path += {sys.path!r}
+import numpy as np
+x = np.load(sys.argv[1])
+powers = np.exp(x - x.max(-1, keepdims=True))
+powers /= powers.sum(-1, keepdims=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("np.save(sys.argv[2], powers)", ""),
+        ("np.save(sys.argv[2], powers * 2)", "its output differs from the reference"),
+        ("open(sys.argv[2], 'w').write('x')", "that is no .npy file"),
+        ("", "ended with 0 and wrote no output_1.npy"),
+        ("sys.exit('out of luck')", "mine ended with exit status 1: out of luck"),
+    ],
+)
+def test_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, told: str) -> None:
+    monkeypatch.setattr(callable_benchmark(), "BATCHES", 2)
+    monkeypatch.setattr(watch, "LEAST_PAIRS", 1)
+    (tmp_path / "tool.py").write_text(PROGRAM + end)
+    operation("row_softmax")(reference)
+    words = [sys.executable, "-S", str(tmp_path / "tool.py"), "{inputs}", "{output}"]
+    command(reference, "mine", "a process", words)
+    plugin.load(registry.METHODS, registry.BENCHMARKS)
+    config = {a.name: a.default for a in registry.BENCHMARKS["callable"].axes} | {"shape": "4x4"}
+    stop = Stop(min_samples=2, max_seconds=0.01, noise_target=10)
+    result = alone(worker.run(Trial("callable", "mine", config, stop=stop)))
+    assert (result.status, result.error or "") == (("ok", "") if not told else ("failed", result.error))
+    assert told in (result.error or "")
+
+
+def callable_benchmark():
+    return registry.benchmark("callable").load()
+
+
+def test_what_cannot_be_declared_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    operation("row_softmax")(reference)
+    for declare, told in (
+        (lambda: operation("a b")(reference), "needs another name"),
+        (lambda: operation("a", tolerance=-1)(reference), "must be a share of 0 or more"),
+        (lambda: implements("nothing", "mine"), "mine implements nothing, which is no operation"),
+        (lambda: implements(reference, "mine", takes="jax"), "mine takes torch or numpy"),
+        (lambda: command(reference, "mine", "", ["true"]), "must be a list of words with {output} among them"),
+        (
+            lambda: command(reference, "mine", "", ["no_such_tool", "{output}"]),
+            "needs no_such_tool, which is not there",
+        ),
+    ):
+        with pytest.raises(PluginError, match=re.escape(told)):
+            (declare() or softmax)(softmax)
+    monkeypatch.setattr(plugin.declared.known, "loading", "another.py")
+    with pytest.raises(PluginError, match="Two plug-ins declare an operation row_softmax"):
+        operation("row_softmax")(lambda x: x + 1)
+
+
+def test_shapes_that_cannot_be_read_are_said_by_the_sweep() -> None:
+    operation("row_softmax")(reference)
+    implements(reference, "mine")(softmax)
+    plugin.load(registry.METHODS, registry.BENCHMARKS)
+    text = "benchmark: callable\nmethods: [mine]\nparameters: {{shape: {{value: {shape}}}}}\n"
+    assert parse(text.format(shape=7), "own").parts[0].values["shape"] == ("7",)
+    (trial,) = expand(parse(text.format(shape="3x4+5"), "own"))
+    assert (trial.config["shape"], trial.config["operator"]) == ("3x4+5", "row_softmax")
+    for shape in ("3x", "x3", "3*4", "0x4x5", "a", "-1"):
+        with pytest.raises(SweepError, match="axis shape takes shapes of the inputs, such as 512x1024"):
+            parse(text.format(shape=shape), "own")
