@@ -45,6 +45,7 @@ FLOORS = {
         "plan",
         "run",
         "compare",
+        "report",
         "selfcheck",
         "command",
     ),

@@ -103,6 +103,12 @@ class Plan:
         identity = identity_of(item.trial, machine_id)
         return identity, self.earlier.next_attempt(identity, machine_id)
 
+    def stands(self, item: Planned) -> str:
+        """Id of the attempt that a trial which does not run again counts by; empty for none."""
+        tries = self.earlier.before(item.identity).tries
+        number = max([n for n, status in tries.items() if status == "ok"] or tries, default=0)
+        return f"{item.identity}-{number}" if number else ""
+
     def error(self, item: Planned) -> str:
         """Why the last attempt at a trial has no result; empty where that is lost."""
         return self.earlier.before(item.identity).error()

@@ -49,12 +49,12 @@ OWN = {
 # Where this fails: does the change alter what a trial measures? Then raise `measurement` of the benchmark in the
 # registry. Put the new hash here in any case.
 KNOWN = {
-    ("lookup", 4): "af96ee905659",
-    ("grouped_lookup", 2): "cbcd317a4ea1",
-    ("embedding_step", 1): "8c9e20e12f04",
-    ("memory_ops", 1): "62eac6a36d18",
-    ("training", 3): "1ec9c0f76f94",
-    ("answering", 1): "778178e4c5db",
+    ("lookup", 4): "eaf633be0893",
+    ("grouped_lookup", 2): "1043a5a4f949",
+    ("embedding_step", 1): "75ad5e084ba5",
+    ("memory_ops", 1): "046852dc1eab",
+    ("training", 3): "1e598084c74c",
+    ("answering", 1): "079070631f2c",
 }
 
 
