@@ -46,6 +46,7 @@ FLOORS = {
         "run",
         "compare",
         "report",
+        "track",
         "selfcheck",
         "command",
     ),

@@ -1,6 +1,8 @@
-"""What follows a run: its results shown (`show`), kept as a baseline, and compared with one that was kept before."""
+"""What follows a run: its results shown (`show`), kept as a baseline, compared with one that was kept before, and
+followed over commits (`track`)."""
 
 import argparse
+import json
 import os
 import shutil
 import sys
@@ -12,6 +14,7 @@ from bench_engine.compare.compare import METRICS, Limit
 from bench_engine.compare.sides import CompareError, UsageError
 from bench_engine.machine.machine import code_version
 from bench_engine.report import reported, run_results
+from bench_engine.track import track_text, tracked
 from db import journal
 from db.runs import RunState, trials_of
 from db.settings import journal_dir
@@ -22,6 +25,27 @@ def show(options: argparse.Namespace) -> int:
     """The command `show`."""
     _show(options, run_results.of_run(Store(options.db), options.name))
     return 0
+
+
+def track(options: argparse.Namespace) -> int:
+    """The command `track`."""
+    limit = compare.limit(options.fail_on, METRICS["latency_us"]) if options.fail_on is not None else None
+    found = tracked.track(
+        Store(options.db),
+        options.sweep,
+        options.where,
+        options.relative,
+        options.probability,
+        options.least,
+        options.last,
+    )
+    if options.form == "json":
+        print(json.dumps(track_text.as_json(found, limit)))
+    elif options.form == "markdown":
+        sys.stdout.write(track_text.markdown(found, limit))
+    else:
+        print(track_text.text(found, *terminal(), limit))
+    return 3 if limit and found.exceeded(limit) else 0
 
 
 def terminal() -> tuple[int, bool]:

@@ -349,6 +349,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
     "show": after_run.show,
     "compare": _compare,
+    "track": after_run.track,
     "ingest": _ingest,
     "pack": _pack,
     "export": _export,

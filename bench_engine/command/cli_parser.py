@@ -11,8 +11,8 @@ from bench_engine.report.reported import FORMATS
 from db import export
 
 _DESCRIPTION = (
-    "The engine's command line: build, list, plan, run, show, compare, ingest, pack, export, data, rivals, doctor, "
-    "check-verdicts, check-intervals."
+    "The engine's command line: build, list, plan, run, show, compare, track, ingest, pack, export, data, rivals, "
+    "doctor, check-verdicts, check-intervals."
 )
 _RUN_STATUSES = (
     "Exit status: 0 all trials that can run have a result, 4 some of them failed, 1 none has a result or one sentence "
@@ -21,6 +21,10 @@ _RUN_STATUSES = (
 _COMPARE_STATUSES = (
     "Exit status: 0 compared, 3 a configuration is as --fail-on says, 1 one sentence says why nothing was compared, 2 "
     "wrong usage."
+)
+_TRACK_STATUSES = (
+    "Exit status: 0 no change that --fail-on names, 3 there is one and it lasts, 1 one sentence says why nothing was "
+    "followed, 2 wrong usage."
 )
 _CHECK_STATUSES = "Exit status: 0 the file is whole, 1 it is not, 2 wrong usage."
 
@@ -50,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     _add_show(command("show", shown))
     compared = "two sweeps, commits, machines, methods or times, configuration by configuration"
     _add_compare(command("compare", compared, _COMPARE_STATUSES))
+    _add_track(command("track", "where the times of a sweep have changed over commits", _TRACK_STATUSES))
     _add_ingest(command("ingest", "bring the journal into the database, and other journals into it first"))
     packer = command("pack", "write the whole journal into one file")
     _add_path(packer, "target", "TARGET", "the file, for instance results.jsonl or results.jsonl.gz")
@@ -146,6 +151,22 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
     _add_plugin(parser)
 
 
+def _add_track(parser: argparse.ArgumentParser) -> None:
+    _add_path(parser, "sweep", "SWEEP", "name of a sweep that has results of several commits")
+    _add_where(parser)
+    relative = "follow the time as a share of that of the baseline in turns (default: the time)"
+    _add_flag(parser, "--relative", relative)
+    chance = "tell changes that are at least so likely (default: 0.95)"
+    parser.add_argument("--probability", type=_share, default=0.95, metavar="P", help=chance)
+    least = "tell changes of at least so much (default: 2)"
+    parser.add_argument("--least", type=_percent, default=0.02, metavar="PERCENT", help=least)
+    last = "look at so many commits, the newest (default: 200)"
+    parser.add_argument("--last", type=_several, default=200, metavar="N", help=last)
+    _add_fail_on(parser)
+    form = "text, markdown or json (default: text)"
+    parser.add_argument("--format", dest="form", choices=["text", "markdown", "json"], default="text", help=form)
+
+
 def _add_compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "a",
@@ -155,14 +176,7 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("b", metavar="B", help="what is compared with it, in the same forms")
     parser.add_argument("--metric", default="latency_us", help=f"{', '.join(compare.METRICS)} (default: latency_us)")
-    parser.add_argument(
-        "--where",
-        action="append",
-        default=[],
-        metavar="AXIS=V1,V2",
-        help="only trials with these values, one with a comma in double quotes; may be given several times "
-        "(default: all)",
-    )
+    _add_where(parser)
     parser.add_argument("--benchmark", metavar="NAME", help="only trials of this benchmark (default: all)")
     _add_flag(
         parser,
@@ -172,6 +186,17 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     )
     _add_fail_on(parser)
     _add_flag(parser, "--json", "one JSON object (default: text)")
+
+
+def _add_where(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="AXIS=V1,V2",
+        help="only trials with these values, one with a comma in double quotes; may be given several times "
+        "(default: all)",
+    )
 
 
 def _add_fail_on(parser: argparse.ArgumentParser) -> None:
@@ -252,6 +277,25 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         print(f"mirror-bench {package_version()}, commit {code_version()}")
         parser.exit()
+
+
+def _share(text: str) -> float:
+    """A probability that something must have."""
+    if not 0.5 <= float(text) < 1:
+        raise argparse.ArgumentTypeError("a probability from 0.5 to below 1, such as 0.95")
+    return float(text)
+
+
+def _percent(text: str) -> float:
+    if not 0 <= float(text.removesuffix("%")) <= 1000:
+        raise argparse.ArgumentTypeError("a percentage such as 2")
+    return float(text.removesuffix("%")) / 100
+
+
+def _several(text: str) -> int:
+    if not 2 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError("a whole number from 2 to 1000")
+    return int(text)
 
 
 def _named(text: str) -> str:
