@@ -2,9 +2,12 @@
 
 import shutil
 import sys
+import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TextIO
+
+_LEAST_LEFT = 0.05  # of what a group was thought to take: one that takes longer is about to end
 
 
 def duration(seconds: float) -> str:
@@ -18,29 +21,53 @@ def duration(seconds: float) -> str:
 
 
 class TimeLeft:
-    """How long the rest takes: the estimates, scaled by how the trials of each benchmark have kept to theirs so far."""
+    """How long the rest takes: the estimates, scaled by how the trials of each benchmark have kept to theirs so far.
 
-    def __init__(self, estimates: Iterable[tuple[str, float]]) -> None:
-        """Takes (benchmark, estimate in seconds) of each trial that is to run."""
+    While a group runs, the time since it began is taken off what it was thought to take; one that takes longer than
+    that says so of the rest of its benchmark too.
+    """
+
+    def __init__(self, estimates: Iterable[tuple[str, float]], clock: Callable[[], float] = time.monotonic) -> None:
+        """Takes (benchmark, estimate in seconds) of each trial that is to run; `clock` gives seconds."""
+        self._clock = clock
         self._left: dict[str, float] = defaultdict(float)
         self._guessed: dict[str, float] = defaultdict(float)
         self._taken: dict[str, float] = defaultdict(float)
+        self._running: tuple[str, float, float] | None = None  # benchmark, estimate, when it began
         for benchmark, seconds in estimates:
             self._left[benchmark] += seconds
 
+    def began(self, benchmark: str, estimate: float) -> None:
+        """A group begins, whose trials of that benchmark were thought to take so many seconds together."""
+        self._running = benchmark, estimate, self._clock()
+
     def ended(self, benchmark: str, estimate: float, taken: float) -> None:
         """Take a trial off what is left; estimate and time taken are seconds."""
+        self._running = None
         self._left[benchmark] -= estimate
         self._guessed[benchmark] += estimate
         self._taken[benchmark] += taken
 
     def seconds(self) -> float:
         """Of the rest, from now on."""
+        own, estimate, since = self._running or ("", 0.0, 0.0)
+        elapsed = self._clock() - since if self._running else 0.0
         total = 0.0
         for benchmark, seconds in self._left.items():
-            guessed = self._guessed[benchmark]
-            total += seconds * (self._taken[benchmark] / guessed if guessed else 1.0)
+            pace = self._pace(benchmark)
+            if benchmark != own:
+                total += seconds * pace
+                continue
+            if elapsed > estimate * pace:
+                pace = (self._taken[benchmark] + elapsed) / (self._guessed[benchmark] + estimate) if estimate else pace
+            total += max(0.0, seconds - estimate) * pace
+            total += max(estimate * pace - elapsed, estimate * pace * _LEAST_LEFT)
         return max(0.0, total)
+
+    def _pace(self, benchmark: str) -> float:
+        """Seconds that a second of the estimates has taken."""
+        guessed = self._guessed[benchmark]
+        return self._taken[benchmark] / guessed if guessed else 1.0
 
 
 class Progress:
@@ -52,7 +79,7 @@ class Progress:
         self.terminal = self.stream.isatty()
 
     def running(self, done: int, label: str, seconds_left: float) -> None:
-        """A trial starts. Only a terminal shows it: in a log it would be a line that says nothing new."""
+        """A trial starts, or goes on. Only a terminal shows it: in a log it would be a line that says nothing new."""
         if self.terminal:
             self._rewrite(f"{self._bar(done)} {done}/{self.total}, {duration(seconds_left)} left: {label}")
 
@@ -65,6 +92,11 @@ class Progress:
         elif status != "ok":
             self._rewrite("")
             print(f"{status} {label}{trouble}", file=self.stream, flush=True)
+
+    def say(self, line: str) -> None:
+        """A line that stays, beside the one that is rewritten."""
+        self.close()
+        print(line, file=self.stream, flush=True)
 
     def close(self) -> None:
         """Clear the line, so that what follows starts on an empty one."""

@@ -5,12 +5,14 @@ import gzip
 import itertools
 import os
 import re
+import sys
 import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 from db.record import NewerFormatError, Record, RecordError, from_json
 from db.settings import examples_dir, journal_dir
@@ -19,6 +21,12 @@ from db.store import Store
 _PACKED = (".jsonl", ".jsonl.gz")
 # The raw timings of an entry as `to_json` writes them: nearly all of its text.
 _TIMINGS = re.compile(r'"(samples_us|turn_sizes)":\[[^\]]*\]')
+
+
+# No trial comes near it: of a line that says more, memory would be all that is used. As numbers it takes some 200 MB.
+MAX_ENTRY = 8 * 2**20
+_TOO_LONG = f"it is longer than {MAX_ENTRY >> 20} MiB, which no entry is"
+_MOST_AT_ONCE = 64 * 2**20  # bytes that a batch of records holds, about
 
 
 class JournalError(RuntimeError):
@@ -83,13 +91,29 @@ def attempts(folders: Iterable[Path]) -> dict[str, dict[int, str]]:
     """identity -> {number of the attempt: status}, oldest first. Loose files are read by name only: quick."""
     found: dict[str, dict[int, str]] = {}
     for folder in folders:
-        named = [path.name.removesuffix(".json").rpartition(".")[::2] for path in folder.glob("*.json")]
-        packed = [(r.trial_id, r.status) for path in _packed_files(folder) for r in _packed(path, [])]
-        for trial_id, status in named + packed:
+        named = (name[:-5].rpartition(".")[::2] for name in _entries(folder))
+        packed = ((r.trial_id, r.status) for path in _packed_files(folder) for r in _packed(path, []))
+        for trial_id, status in itertools.chain(named, packed):
             identity, _, attempt = trial_id.rpartition("-")
             if identity and attempt.isdecimal():
-                found.setdefault(identity, {})[int(attempt)] = status
-    return {identity: dict(sorted(tries.items())) for identity, tries in found.items()}
+                found.setdefault(identity, {})[int(attempt)] = sys.intern(status)
+    for identity, tries in found.items():
+        if len(tries) > 1:
+            found[identity] = dict(sorted(tries.items()))
+    return found
+
+
+def _entries(folder: Path) -> list[str]:
+    """Names of the loose entries of a journal."""
+    return [name for name in _names(folder) if name.endswith(".json")]
+
+
+def _names(folder: Path) -> list[str]:
+    """Names of what a folder holds. Of some hundred thousand no path each is made."""
+    try:
+        return os.listdir(folder)
+    except OSError:  # there is none, or it cannot be read
+        return []
 
 
 def read(folder: Path, trial_id: str, status: str) -> Record | None:
@@ -122,7 +146,7 @@ def ingest(store: Store, folders: Iterable[Path], untimed: Iterable[Path] = ()) 
     """
     report = IngestReport()
     store.ensure()
-    known = {row["trial_id"] for row in store.rows("SELECT trial_id FROM trials")}
+    known = set(store.trial_ids())
     timed = [*((folder, True) for folder in folders), *((folder, False) for folder in untimed)]
     fresh = (record for folder, whole in timed for record in _fresh(folder, known, report, rename=True, timed=whole))
     for batch in _batches(fresh, 2000):
@@ -163,10 +187,25 @@ def _of_source(source: Path, known: set[str], report: IngestReport) -> Iterator[
 
 
 def _batches(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
-    """Lists of at most so many: what is held at a time does not grow with the journal."""
-    each = iter(records)
-    while batch := list(itertools.islice(each, size)):
+    """Lists of at most so many, and of no more than some bytes: what is held at a time does not grow with the journal
+    or with what its entries hold."""
+    batch: list[Record] = []
+    held = 0
+    for record in records:
+        batch.append(record)
+        held += _weight(record)
+        if len(batch) == size or held > _MOST_AT_ONCE:
+            yield batch
+            batch, held = [], 0
+    if batch:
         yield batch
+
+
+def _weight(record: Record) -> int:
+    """Bytes that a record holds, about: of its numbers and its texts."""
+    texts = itertools.chain(record.trial.values(), record.machine.values(), record.sweep.values())
+    numbers = 32 * len(record.samples_us) + 200 * len(record.curves) + 32 * len(record.turn_sizes)
+    return numbers + sum(len(text) for text in texts if isinstance(text, str))
 
 
 def open_results(url: str | None = None) -> Store:
@@ -194,7 +233,8 @@ def bring_timings(store: Store) -> None:
     lacking = {
         row["trial_id"]
         for row in store.rows(
-            "SELECT trial_id FROM trials WHERE sample_count > 0 AND trial_id NOT IN (SELECT trial_id FROM samples)"
+            "SELECT trial_id FROM trials WHERE sample_count > 0 "
+            "AND trial_id NOT IN (SELECT DISTINCT trial_id FROM samples)"  # as it is, it holds all of that column
         )
     }
     if not lacking:
@@ -228,11 +268,14 @@ def _fresh(
 ) -> Iterator[Record]:
     """Records that are not known yet. The report says what cannot be used, which is renamed where that is wanted.
     `timed`: packed ones with their timings."""
-    for path in sorted(folder.glob("*.json")):
-        if path.name.removesuffix(".json").rpartition(".")[0] in known:
+    unknown = []
+    for name in _entries(folder):
+        if name[:-5].rpartition(".")[0] in known:
             report.known += 1
-            continue
-        yield from _unknown(_loose(path, report, rename), known, report)
+        else:
+            unknown.append(name)
+    for name in sorted(unknown):
+        yield from _unknown(_loose(folder / name, report, rename), known, report)
     for path in _packed_files(folder):
         yield from _unknown(_packed(path, report.set_aside, timed), known, report)
 
@@ -240,7 +283,11 @@ def _fresh(
 def _loose(path: Path, report: IngestReport, rename: bool = False) -> Iterator[Record]:
     """The record of one entry; nothing where it cannot be used, which the report then says."""
     try:
-        record = from_json(path.read_text(encoding="utf-8"))
+        with path.open(encoding="utf-8") as file:
+            text = file.read(MAX_ENTRY + 1)
+        if len(text) > MAX_ENTRY:
+            raise RecordError(_TOO_LONG)
+        record = from_json(text)
     except NewerFormatError as error:
         report.set_aside.append(f"{path.name} is left alone: {error}.")
     except (RecordError, UnicodeDecodeError) as error:
@@ -261,15 +308,29 @@ def _unknown(records: Iterable[Record], known: set[str], report: IngestReport) -
 
 
 def _packed_files(folder: Path) -> list[Path]:
-    return sorted(path for suffix in _PACKED for path in folder.glob(f"*{suffix}"))
+    return sorted(folder / name for name in _names(folder) if name.endswith(_PACKED))
+
+
+def _lines(file: TextIO) -> Iterator[str | None]:
+    """The lines of a file; None for one that is longer than an entry can be, which is passed over in pieces."""
+    while line := file.readline(MAX_ENTRY + 1):
+        if len(line) <= MAX_ENTRY:
+            yield line
+            continue
+        while line and not line.endswith("\n"):
+            line = file.readline(MAX_ENTRY)
+        yield None
 
 
 def _packed(path: Path, problems: list[str], timed: bool = True) -> Iterator[Record]:
     """Records of a packed journal: one entry per line, compressed where the name ends in .gz. `timed`: with timings."""
     opened = gzip.open if path.suffix == ".gz" else open
     try:
-        with opened(path, "rt", encoding="utf-8", errors="replace") as lines:
-            for number, line in enumerate(lines, start=1):
+        with opened(path, "rt", encoding="utf-8", errors="replace") as file:
+            for number, line in enumerate(_lines(file), start=1):
+                if line is None:
+                    problems.append(f"line {number} of {path.name}: {_TOO_LONG}.")
+                    continue
                 try:
                     yield from_json(line if timed else _TIMINGS.sub(r'"\1":[]', line))
                 except RecordError as error:

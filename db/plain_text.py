@@ -1,5 +1,6 @@
 """Text from anywhere, fit for a terminal: no control characters, and none that is invisible or turns text round."""
 
+import html
 import re
 
 # What is copied along unseen: soft hyphens, marks of direction, word joiners, byte order marks. Not the joiners of
@@ -25,3 +26,9 @@ def plain_text(value: object, longest: int = 60) -> str:
     """Text from data on one line: no control or invisible characters, cut at `longest`."""
     text = " ".join(printable(str(value)).split())
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def in_markdown(value: object, longest: int = 1200) -> str:
+    """Text on one line that Markdown, in a table too, shows as it stands."""
+    escaped = "".join(f"\\{c}" if c in "\\`*_{}[]#|~" else c for c in plain_text(value, longest))
+    return html.escape(escaped, quote=False)

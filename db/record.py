@@ -14,7 +14,7 @@ from db.plain_text import printable
 FORMAT = 1
 
 _HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
-_TRIAL_ID = re.compile(r"[A-Za-z0-9_]{1,64}-[0-9]{1,9}")  # it becomes the name of a file, and part of what is printed
+TRIAL_ID = re.compile(r"[A-Za-z0-9_]{1,64}-[0-9]{1,9}")  # it becomes the name of a file, and part of what is printed
 
 
 class RecordError(ValueError):
@@ -131,7 +131,7 @@ def _trial(trial: dict[str, Any]) -> dict[str, Any]:
     for key in ("trial_id", "identity", "status", "benchmark", "method", "configuration", "comparison"):
         if not isinstance(trial[key], str):
             raise RecordError(f"its {key} is not text")
-    if not _TRIAL_ID.fullmatch(trial["trial_id"]) or trial["trial_id"].rpartition("-")[0] != trial["identity"]:
+    if not TRIAL_ID.fullmatch(trial["trial_id"]) or trial["trial_id"].rpartition("-")[0] != trial["identity"]:
         raise RecordError(f"its trial_id {trial['trial_id']!r:.60} is no identity and attempt")
     if trial["status"] not in STATUSES:
         raise RecordError(f"its status {trial['status']!r} is none of {', '.join(STATUSES)}")

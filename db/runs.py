@@ -7,9 +7,12 @@ import re
 import secrets
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
+
+from db.record import TRIAL_ID
 
 RunStatus = Literal["waiting", "running", "done", "cancelled", "failed", "died"]
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -17,6 +20,10 @@ _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 class RunStateError(RuntimeError):
     """The state of a run cannot be written, or its id cannot be used; the message says what to do."""
+
+
+class RunIdError(RunStateError):
+    """A run id that no file can be named by."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +81,9 @@ def runs_dir(journal_dir: Path) -> Path:
 
 
 def path_of(journal_dir: Path, run_id: str, suffix: str = ".json") -> Path:
-    """Path of a run's file. Raises RunStateError for an id that is no plain name."""
+    """Path of a run's file. Raises RunIdError for an id that is no plain name."""
     if not _RUN_ID.fullmatch(run_id):
-        raise RunStateError(
+        raise RunIdError(
             f"The run id {run_id!r:.60} cannot be used: take letters, digits, dots, dashes and underscores, "
             "at most 100, the first a letter or a digit."
         )
@@ -125,6 +132,28 @@ def write(journal_dir: Path, state: RunState, new: bool = False) -> bool:
     finally:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+
+
+def add_trials(journal_dir: Path, run_id: str, trial_ids: Iterable[str]) -> None:
+    """Add to the list of the trials that a run is about: those that it found done, and those that it ran.
+
+    Raises RunStateError when the folder cannot be written.
+    """
+    path = path_of(journal_dir, run_id, ".trials")
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.writelines(f"{trial_id}\n" for trial_id in trial_ids)
+    except OSError as error:
+        raise RunStateError(f"The list {path.name} of a run's trials cannot be written: {error.strerror}.") from error
+
+
+def trials_of(journal_dir: Path, run_id: str) -> list[str]:
+    """The ids of the trials that a run is about; empty for a run from before there was such a list."""
+    try:
+        lines = path_of(journal_dir, run_id, ".trials").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    return list(dict.fromkeys(line for line in lines if TRIAL_ID.fullmatch(line)))
 
 
 def read(journal_dir: Path, run_id: str) -> RunState | None:

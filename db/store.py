@@ -173,6 +173,15 @@ class Store:
             names = tuple(result.keys())
             return [dict(zip(names, row, strict=True)) for row in result.all()]
 
+    def trial_ids(self, machine_id: str | None = None) -> list[str]:
+        """Ids of all trials, or of those of one machine; as one text from the database, since they may be many."""
+        sql = "SELECT string_agg(trial_id, ',') AS ids FROM trials"
+        if machine_id is None:
+            (row,) = self.rows(sql)
+        else:
+            (row,) = self.rows(f"{sql} WHERE machine_id = :machine", machine=machine_id)
+        return str(row["ids"]).split(",") if row["ids"] else []
+
     @contextlib.contextmanager
     def reader(self, view: str, columns: Sequence[str] = schema.EVERY) -> "Iterator[pa.RecordBatchReader]":
         """The rows of an exposed view in batches, read in one transaction that lasts as long as the context."""

@@ -45,6 +45,8 @@ FLOORS = {
         "plan",
         "run",
         "compare",
+        "report",
+        "track",
         "selfcheck",
         "command",
     ),

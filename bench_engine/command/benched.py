@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bench_engine.compare.comparison_table import Column, amount, line, plain, ratio_text
+from bench_engine.compare.text_table import Column, amount, line, plain, ratio_text
 from bench_engine.measure import means
 from bench_engine.measure.ratios import Ratio
 from bench_engine.trial import Trial

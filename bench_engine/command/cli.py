@@ -4,17 +4,17 @@ import argparse
 import contextlib
 import json
 import os
-import shutil
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench_engine.command import doctor
+from bench_engine.command import after_run, doctor
 from bench_engine.command.build import build
 from bench_engine.command.cli_parser import parser
-from bench_engine.compare import compare
+from bench_engine.compare import baselines, compare
 from bench_engine.compare import comparison_table as compare_table
 from bench_engine.compare.sides import CompareError, UsageError
 from bench_engine.machine.lock import MachineBusyError
@@ -34,27 +34,29 @@ from bench_engine.registry import (
     with_plugins,
 )
 from bench_engine.registry.readiness import SkipReasons, build_ahead
+from bench_engine.report.reported import ReportError
 from bench_engine.run import runner
 from bench_engine.run.executors import Executor, ExecutorError
 from bench_engine.run.executors.local import LocalExecutor
 from bench_engine.selfcheck import SelfCheckError
 from bench_engine.sweep import sweep
-from bench_engine.sweep.part import SweepError
+from bench_engine.sweep.part import SweepError, SweepUsageError
 from db import export, future, journal
-from db.runs import RunState, RunStateError
+from db.runs import RunIdError, RunState, RunStateError
 from db.settings import SettingsError, journal_dir, setting
 from db.store import Store, StoreError
 
 _USER_ERRORS = (
     SweepError, MachineBusyError, ExecutorError, StoreError, journal.JournalError, RunStateError, SettingsError,
     export.ExportError, packages.RivalError, SelfCheckError, CompareError,
-    PluginError,
+    PluginError, ReportError, baselines.BaselineError,
 )  # fmt: skip
+_WRONG_USAGE = (UsageError, SweepUsageError, RunIdError, UnknownNameError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command. Exit status: 0, 1 for an error told in one sentence, 2 for wrong usage, 3 where `compare` found
-    what --fail-on names, 4 where trials of `run` failed beside others that did not, 130 for Ctrl-C."""
+    """Run a command. Exit status: 0, 1 for an error told in one sentence, 2 for wrong usage, 3 where something is as
+    --fail-on says, 4 where trials of `run` failed beside others that did not, 130 for Ctrl-C."""
     options = parser().parse_args(arguments)
     try:
         _name_plugins(options)
@@ -63,7 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status
     except _USER_ERRORS as error:
         print(error, file=sys.stderr)
-        return 2 if isinstance(error, UsageError) else 1
+        if options.verbose:
+            traceback.print_exc()
+        return 2 if isinstance(error, _WRONG_USAGE) else 1
     except BrokenPipeError:  # `... | head`; the interpreter's own flush at the end must not complain either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -171,7 +175,9 @@ def _run(options: argparse.Namespace) -> int:
         quick=options.quick,
         wait=options.wait,
         run_id=options.run_id,
+        verbose=options.verbose,
     )
+    wanted = after_run.wanted(options)
 
     def say(sentence: str) -> None:
         print(sentence, file=sys.stderr, flush=True)
@@ -184,12 +190,13 @@ def _run(options: argparse.Namespace) -> int:
             runner.refuse(Path(options.sweep).stem, how, str(error))
         raise
     state = runner.run(loaded, how, executor, say)
-    print(_summary(state))
+    print(_summary(state), file=sys.stdout if options.form == "text" or options.out else sys.stderr)
     if state.status == "cancelled":
         return 130
     if not state.done:
         return 1
-    return 4 if state.failed else 0
+    slower = after_run.follow_up(options, state, wanted)
+    return 4 if state.failed else 3 if slower else 0
 
 
 def _executor(options: argparse.Namespace, loaded: sweep.Sweep, say: Callable[[str], None]) -> Executor:
@@ -230,8 +237,7 @@ def _compare(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(compare_table.as_json(found, limit)))
     else:
-        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        print(compare_table.text(found, shutil.get_terminal_size((100, 24)).columns, colour, limit))
+        print(compare_table.text(found, *after_run.terminal(), limit))
     return 3 if limit and limit.exceeded(found) else 0
 
 
@@ -353,7 +359,9 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "list": _list,
     "plan": _plan,
     "run": _run,
+    "show": after_run.show,
     "compare": _compare,
+    "track": after_run.track,
     "ingest": _ingest,
     "pack": _pack,
     "export": _export,

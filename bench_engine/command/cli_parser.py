@@ -2,22 +2,29 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from bench_engine.compare import compare
+from bench_engine.machine.machine import code_version, package_version
 from bench_engine.methods.rivals import RIVALS
+from bench_engine.report.reported import FORMATS
 from db import export
 
 _DESCRIPTION = (
-    "The engine's command line: build, list, plan, run, compare, ingest, pack, export, data, rivals, doctor, "
-    "check-verdicts, check-intervals."
+    "The engine's command line: build, list, plan, run, show, compare, track, ingest, pack, export, data, rivals, "
+    "doctor, check-verdicts, check-intervals."
 )
 _RUN_STATUSES = (
     "Exit status: 0 all trials that can run have a result, 4 some of them failed, 1 none has a result or one sentence "
-    "says what is wrong, 2 wrong usage, 130 cancelled."
+    "says what is wrong, 2 wrong usage or an unknown name, 3 a configuration is as --fail-on says, 130 cancelled."
 )
 _COMPARE_STATUSES = (
     "Exit status: 0 compared, 3 a configuration is as --fail-on says, 1 one sentence says why nothing was compared, 2 "
     "wrong usage."
+)
+_TRACK_STATUSES = (
+    "Exit status: 0 no change that --fail-on names, 3 there is one and it lasts, 1 one sentence says why nothing was "
+    "followed, 2 wrong usage."
 )
 _CHECK_STATUSES = "Exit status: 0 the file is whole, 1 it is not, 2 wrong usage."
 
@@ -26,11 +33,14 @@ def parser() -> argparse.ArgumentParser:
     """The parser; what it returns holds in `command` the words of the command that was given."""
     parser = argparse.ArgumentParser(prog="python -m bench_engine", description=_DESCRIPTION)
     _add_db(parser, default=None)
+    _add_verbose(parser, default=False)
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and the commit, and end")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, text: str, statuses: str = "", *former: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, aliases=former, help=text, description=text, epilog=statuses or None)
         _add_db(sub, default=argparse.SUPPRESS)  # or it would take away what stands before the command
+        _add_verbose(sub, default=argparse.SUPPRESS)
         sub.set_defaults(command=name)
         return sub
 
@@ -40,8 +50,11 @@ def parser() -> argparse.ArgumentParser:
     _add_plugin(listing)
     _add_plan(command("plan", "the trials of a sweep: what is done, what would be skipped, how long the rest takes"))
     _add_run(command("run", "run what is left of a sweep; stop it at any moment and run it again", _RUN_STATUSES))
+    shown = "the results of a run with speedups, intervals, verdicts and warnings, and what to do next"
+    _add_show(command("show", shown))
     compared = "two sweeps, commits, machines, methods or times, configuration by configuration"
     _add_compare(command("compare", compared, _COMPARE_STATUSES))
+    _add_track(command("track", "where the times of a sweep have changed over commits", _TRACK_STATUSES))
     _add_ingest(command("ingest", "bring the journal into the database, and other journals into it first"))
     packer = command("pack", "write the whole journal into one file")
     _add_path(packer, "target", "TARGET", "the file, for instance results.jsonl or results.jsonl.gz")
@@ -96,6 +109,28 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="head of the Ray cluster (default: RAY_ADDRESS, else the cluster that runs on this machine)",
     )
+    kept = "keep the results under this name, for --baseline and `compare baseline:NAME` (default: not)"
+    parser.add_argument("--save-baseline", metavar="NAME", help=kept)
+    parser.add_argument("--baseline", metavar="NAME", help="compare the results with those kept so (default: not)")
+    _add_fail_on(parser)
+    _add_report(parser)
+
+
+def _add_show(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name", metavar="RUN", nargs="?", default="last",
+        help="id of a run or its beginning, name of a sweep (its last run), or last (default: last)",
+    )  # fmt: skip
+    _add_report(parser)
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    """How results are shown; `html` is one file with charts."""
+    form = f"{', '.join(FORMATS)} (default: text)"
+    parser.add_argument("--format", dest="form", choices=FORMATS, default="text", metavar="FORMAT", help=form)
+    out = "write the results into this file (default: standard output)"
+    parser.add_argument("--out", type=Path, metavar="FILE", help=out)
+    _add_flag(parser, "--all", "list all trials (default: sum them up where there are many)")
 
 
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
@@ -117,15 +152,44 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
     _add_plugin(parser)
 
 
+def _add_track(parser: argparse.ArgumentParser) -> None:
+    _add_path(parser, "sweep", "SWEEP", "name of a sweep that has results of several commits")
+    _add_where(parser)
+    relative = "follow the time as a share of that of the baseline in turns (default: the time)"
+    _add_flag(parser, "--relative", relative)
+    chance = "tell changes that are at least so likely (default: 0.95)"
+    parser.add_argument("--probability", type=_share, default=0.95, metavar="P", help=chance)
+    least = "tell changes of at least so much (default: 2)"
+    parser.add_argument("--least", type=_percent, default=0.02, metavar="PERCENT", help=least)
+    last = "look at so many commits, the newest (default: 200)"
+    parser.add_argument("--last", type=_several, default=200, metavar="N", help=last)
+    _add_fail_on(parser)
+    form = "text, markdown or json (default: text)"
+    parser.add_argument("--format", dest="form", choices=["text", "markdown", "json"], default="text", help=form)
+
+
 def _add_compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "a",
         metavar="A",
         help="the baseline: name of a sweep, a commit or a machine, or sweep:NAME, commit:abc1234, machine:NAME, "
-        "method:NAME, before:DATE or since:DATE",
+        "method:NAME, run:ID, baseline:NAME, before:DATE or since:DATE",
     )
     parser.add_argument("b", metavar="B", help="what is compared with it, in the same forms")
     parser.add_argument("--metric", default="latency_us", help=f"{', '.join(compare.METRICS)} (default: latency_us)")
+    _add_where(parser)
+    parser.add_argument("--benchmark", metavar="NAME", help="only trials of this benchmark (default: all)")
+    _add_flag(
+        parser,
+        "--relative",
+        "judge the change against the baseline that took turns with each side, so that a machine that has become "
+        "slower is no slower method (default: judge the times)",
+    )
+    _add_fail_on(parser)
+    _add_flag(parser, "--json", "one JSON object (default: text)")
+
+
+def _add_where(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--where",
         action="append",
@@ -134,19 +198,14 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
         help="only trials with these values, one with a comma in double quotes; may be given several times "
         "(default: all)",
     )
-    parser.add_argument("--benchmark", metavar="NAME", help="only trials of this benchmark (default: all)")
-    _add_flag(
-        parser,
-        "--relative",
-        "judge the change against the baseline that took turns with each side, so that a machine that has become "
-        "slower is no slower method (default: judge the times)",
-    )
+
+
+def _add_fail_on(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         metavar="WORD:PERCENT",
         help="exit with status 3 where a configuration surely is, such as slower:5%% or larger:1%% (default: never)",
     )
-    _add_flag(parser, "--json", "one JSON object (default: text)")
 
 
 def _add_ingest(parser: argparse.ArgumentParser) -> None:
@@ -207,6 +266,38 @@ def _add_db(parser: argparse.ArgumentParser, default: str | None) -> None:
         default=default,
         help="the results: path of a DuckDB file or a SQLAlchemy URL (default: MIRROR_DB, else db/mirror.duckdb)",
     )
+
+
+def _add_verbose(parser: argparse.ArgumentParser, default: Any) -> None:
+    text = "tell what each trial measured, and where an error comes from (default: not)"
+    parser.add_argument("-v", "--verbose", action="store_true", default=default, help=text)
+
+
+class _Version(argparse.Action):
+    """Shows the version, which is looked up where it is asked for alone."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        print(f"mirror-bench {package_version()}, commit {code_version()}")
+        parser.exit()
+
+
+def _share(text: str) -> float:
+    """A probability that something must have."""
+    if not 0.5 <= float(text) < 1:
+        raise argparse.ArgumentTypeError("a probability from 0.5 to below 1, such as 0.95")
+    return float(text)
+
+
+def _percent(text: str) -> float:
+    if not 0 <= float(text.removesuffix("%")) <= 1000:
+        raise argparse.ArgumentTypeError("a percentage such as 2")
+    return float(text.removesuffix("%")) / 100
+
+
+def _several(text: str) -> int:
+    if not 2 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError("a whole number from 2 to 1000")
+    return int(text)
 
 
 def _named(text: str) -> str:

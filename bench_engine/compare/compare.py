@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from bench_engine.compare.axes_shown import order
 from bench_engine.compare.pairs import Joined, Row, filters, group_by, join, join_methods, newest, nothing_in_common
 from bench_engine.compare.sides import CompareError, Side, UsageError, resolve
 from bench_engine.measure import means, ratios, starts
@@ -27,7 +28,6 @@ from db.columns import AXES, BY_NAME, CHOICE_AXES
 from db.store import Store
 
 _SIZE_AXES = ("compression", "block_size")
-_FOLLOWING = ("op", "num_tables", "num_rows")  # from the benchmark and the data set, as a rule
 _Pair = tuple[Row, Row]
 _AxesOf = Callable[[Row, Row], dict[str, Any]]
 TRIALS_AT_ONCE = 100  # whose samples are in memory at the same time
@@ -166,24 +166,6 @@ class Comparison:
         return {method: means.random_effects(of_method) for method, of_method in found.items()}
 
 
-def varying(configurations: Sequence[Compared]) -> list[str]:
-    """Axes in which configurations differ, in the order of the columns, those left out that follow from others."""
-    names = sorted({name for c in configurations for name in c.axes}, key=_place)
-    found = [name for name in names if len({c.axes.get(name) for c in configurations}) > 1]
-    for name in _FOLLOWING:
-        others = [other for other in found if other != name]
-        told = {tuple(c.axes.get(other) for other in others) for c in configurations}
-        if name in found and len(told) == len({(*map(c.axes.get, others), c.axes.get(name)) for c in configurations}):
-            found = others
-    return found
-
-
-def fixed(configurations: Sequence[Compared]) -> dict[str, Any]:
-    """Axes that have one value in all configurations."""
-    first = configurations[0].axes
-    return {name: value for name, value in first.items() if all(c.axes.get(name) == value for c in configurations)}
-
-
 @dataclass(frozen=True)
 class Limit:
     """A verdict that is not to be: `slower:5%`."""
@@ -260,7 +242,7 @@ def compare(
         side_b,
         of,
         by_baseline,
-        tuple(sorted(found, key=_order)),
+        tuple(sorted(found, key=order)),
         only_a=joined.only_a,
         only_b=joined.only_b,
         same_trials=len(joined.pairs) - len(pairs),
@@ -417,12 +399,3 @@ def _axes(a: Row, b: Row, named: Sequence[str], machines: Mapping[str, str]) -> 
     if a["machine_id"] == b["machine_id"] and a["machine_id"]:
         axes["machine"] = machines.get(a["machine_id"], a["machine_id"])
     return axes
-
-
-def _place(name: str) -> int:
-    return ("method", *(axis for axis in AXES if axis != "method"), "compared_with", "machine").index(name)
-
-
-def _order(compared: Compared) -> list[tuple[int, bool, Any]]:
-    """Sorts by the axes in their order, numbers as numbers."""
-    return sorted((_place(name), isinstance(value, str), value) for name, value in compared.axes.items())

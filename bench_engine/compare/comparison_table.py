@@ -1,31 +1,28 @@
 """A comparison as people read it in a terminal, and as JSON."""
 
-import math
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-from bench_engine.compare.compare import Compared, Comparison, Limit, Metric, fixed, varying
-from bench_engine.measure.ratios import Ratio
+from bench_engine.compare.axes_shown import fixed
+from bench_engine.compare.compare import Compared, Comparison, Limit, Metric
+from bench_engine.compare.text_table import GAP, NONE, WRAP, Column, amount, interval, plain, ratio_text, table
 from bench_engine.sweep.search import counted
-
-_GAP = "  "
-_NONE = "–"
-_WRAP: dict[str, Any] = {"subsequent_indent": _GAP, "break_long_words": False}
-_COLOURS = {"faster": 32, "smaller": 32, "slower": 31, "larger": 31, "same": 2, "unclear": 33}
 
 
 def text(comparison: Comparison, width: int = 100, colour: bool = False, limit: Limit | None = None) -> str:
     """A table for each benchmark, and what all comes to."""
     benchmarks = dict.fromkeys(c.axes["benchmark"] for c in comparison.configurations)
-    lines = [f"A  {comparison.a.text}", f"B  {comparison.b.text}", *textwrap.wrap(_legend(comparison), width, **_WRAP)]
+    lines = [f"A  {comparison.a.text}", f"B  {comparison.b.text}", *textwrap.wrap(_legend(comparison), width, **WRAP)]
     for benchmark in benchmarks:
         mine = [c for c in comparison.configurations if c.axes["benchmark"] == benchmark]
         same = ", ".join(f"{name} {plain(value)}" for name, value in fixed(mine).items())
-        lines += ["", *_table(mine, comparison.metric, width, colour)]
-        lines += ["", *textwrap.wrap(f"The same in all: {same}.", width, **_WRAP)]
-    summary = [part for line in _summary(comparison, limit) for part in textwrap.wrap(line, width, **_WRAP)]
+        lines += [
+            "",
+            *table(mine, _columns(mine, comparison.metric), width, [c.verdict for c in mine] if colour else ()),
+        ]
+        lines += ["", *textwrap.wrap(f"The same in all: {same}.", width, **WRAP)]
+    summary = [part for line in _summary(comparison, limit) for part in textwrap.wrap(line, width, **WRAP)]
     return "\n".join([*lines, "", *summary])
 
 
@@ -40,8 +37,8 @@ def as_json(comparison: Comparison, limit: Limit | None = None) -> dict[str, Any
                 "axes": dict(c.axes),
                 "a": c.a,
                 "b": c.b,
-                "ratio": _interval(c.ratio),
-                "vs_baseline": _interval(c.relative) if c.relative else None,
+                "ratio": interval(c.ratio),
+                "vs_baseline": interval(c.relative) if c.relative else None,
                 "verdict": c.verdict,
                 "seeds": c.seeds,
                 "in_turns": c.in_turns,
@@ -53,7 +50,7 @@ def as_json(comparison: Comparison, limit: Limit | None = None) -> dict[str, Any
             "ratio_is": comparison.metric.formula,
             "judged": "vs_baseline" if comparison.by_baseline else "ratio",
             "counts": comparison.counts(),
-            "geometric_mean": {method or "all": _interval(mean) for method, mean in comparison.means().items()},
+            "geometric_mean": {method or "all": interval(mean) for method, mean in comparison.means().items()},
             "only_a": comparison.only_a,
             "only_b": comparison.only_b,
             "same_trials": comparison.same_trials,
@@ -74,68 +71,17 @@ def _legend(comparison: Comparison) -> str:
     return f"{metric.name}, ratio = {metric.formula}: above 1 B is {metric.words[0]}; [95 % interval]{judged}"
 
 
-def _table(configurations: Sequence[Compared], metric: Metric, width: int, colour: bool) -> list[str]:
-    """Lines of a table. Where it would be wider than `width`, an axis with few values becomes a heading over a part of
-    the table for each of them."""
-    axes = varying(configurations)
-    above = ["method"] if "method" in axes else []
-    while True:
-        columns = _columns([name for name in axes if name not in above], configurations, metric)
-        widths = [max(map(len, (*c.head, *c.cells))) for c in columns]
-        if sum(widths) + len(_GAP) * len(widths) <= width or len(above) == len(axes):
-            break
-        left = [name for name in axes if name not in above]
-        above.append(min(left, key=lambda name: len({c.axes.get(name) for c in configurations})))
-    parts: dict[str, list[int]] = {}
-    for i, compared in enumerate(configurations):
-        parts.setdefault(_heading(compared, above), []).append(i)
-    height = max(len(c.head) for c in columns)
-    heads = [[""] * (height - len(c.head)) + c.head for c in columns]
-    lines = [line([head[i] for head in heads], columns, widths) for i in range(height)]
-    for heading, rows in parts.items():
-        lines += [heading] if heading else []
-        for i in rows:
-            shade = _COLOURS.get(configurations[i].verdict) if colour else None
-            lines.append(line([c.cells[i] for c in columns], columns, widths, shade))
-    return lines
-
-
-def _heading(compared: Compared, above: Sequence[str]) -> str:
-    given = [(name, compared.axes[name]) for name in above if name in compared.axes]
-    return ", ".join(str(value) if name in ("method", "machine") else f"{name} {plain(value)}" for name, value in given)
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table of text: its head in lines, and its cells."""
-
-    head: list[str]
-    cells: list[str]
-    left: bool = False
-
-
-def _columns(axes: Sequence[str], configurations: Sequence[Compared], metric: Metric) -> list[Column]:
-    found = [Column(name.split("_"), [plain(c.axes.get(name)) for c in configurations], left=True) for name in axes]
+def _columns(configurations: Sequence[Compared], metric: Metric) -> list[Column]:
+    found = []
     if any(c.seeds > 1 for c in configurations):
         found.append(Column(["seeds"], [str(c.seeds) for c in configurations]))
     found.append(Column(["A"], [amount(c.a, metric.unit) for c in configurations]))
     found.append(Column(["B"], [amount(c.b, metric.unit) for c in configurations]))
     found.append(Column(["ratio"], [ratio_text(c.ratio, metric.places) for c in configurations]))
     if any(c.relative for c in configurations):
-        relative = [ratio_text(c.relative, metric.places) if c.relative else _NONE for c in configurations]
+        relative = [ratio_text(c.relative, metric.places) if c.relative else NONE for c in configurations]
         found.append(Column(["vs", "baseline"], relative))
     return [*found, Column(["verdict"], [c.verdict for c in configurations], left=True)]
-
-
-def line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int], shade: int | None = None) -> str:
-    """A line of a table; `shade` colours its last cell."""
-    padded = [
-        cell.ljust(width) if column.left else cell.rjust(width)
-        for cell, column, width in zip(cells, columns, widths, strict=True)
-    ]
-    if shade is not None:
-        padded[-1] = f"\x1b[{shade}m{cells[-1]}\x1b[0m"
-    return (_GAP + _GAP.join(padded)).rstrip()
 
 
 # -- what it comes to ----------------------------------------------------------------------------------------------
@@ -152,9 +98,7 @@ def _summary(comparison: Comparison, limit: Limit | None) -> list[str]:
         else:
             widest = max(len(method or "all") for method in means)
             lines.append(f"{title}:")
-            lines += [
-                f"{_GAP}{method or 'all':<{widest}}  {ratio_text(mean, places)}" for method, mean in means.items()
-            ]
+            lines += [f"{GAP}{method or 'all':<{widest}}  {ratio_text(mean, places)}" for method, mean in means.items()]
     if comparison.only_a or comparison.only_b:
         lines.append(f"Not compared: {comparison.only_a} only in A, {comparison.only_b} only in B.")
     if comparison.same_trials:
@@ -187,42 +131,3 @@ def _summary(comparison: Comparison, limit: Limit | None) -> list[str]:
     if limit:
         lines.append(f"--fail-on {limit.text}: {counted(len(limit.exceeded(comparison)), 'configuration')}.")
     return lines
-
-
-def ratio_text(ratio: Ratio, places: int = 2) -> str:
-    """`1.08x [1.05, 1.11]`; without the interval where nothing is known of it or it has no width."""
-    value = f"{_factor(ratio.value, places)}x"
-    if math.isinf(ratio.high) or ratio.low == ratio.high:
-        return value
-    return f"{value} [{_factor(ratio.low, places)}, {_factor(ratio.high, places)}]"
-
-
-def _factor(value: float, places: int) -> str:
-    if math.isinf(value):
-        return "∞"
-    if value >= 100:
-        return f"{value:.0f}"
-    return f"{value:.{places}f}" if value >= 0.1 or value == 0 else f"{value:.2g}"
-
-
-def amount(value: float, unit: str) -> str:
-    """`12.3 µs`, `1.20 s`, `0.7312`."""
-    if not unit:
-        return f"{value:.4f}" if value >= 0.1 or value == 0 else f"{value:.3g}"
-    if unit == "µs":
-        divisor, unit = next(((d, u) for d, u in ((1e6, "s"), (1e3, "ms")) if value >= d), (1.0, unit))
-        value /= divisor
-    digits = 0 if value >= 100 else 1 if value >= 10 else 2
-    return f"{value:.{digits}f} {unit}" if value >= 0.1 or value == 0 else f"{value:.2g} {unit}"
-
-
-def plain(value: Any) -> str:
-    """A value of an axis."""
-    return _NONE if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
-
-
-def _interval(ratio: Ratio) -> Mapping[str, float | None]:
-    ends = {"value": ratio.value, "low": ratio.low, "high": ratio.high}
-    if math.isinf(ratio.high):
-        ends["low"] = math.inf
-    return {name: end if math.isfinite(end) else None for name, end in ends.items()}

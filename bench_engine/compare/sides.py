@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
+from bench_engine.compare import baselines
 from bench_engine.registry import nearest
+from db import runs
+from db.settings import journal_dir
 from db.store import Store
 
-Kind = Literal["sweep", "commit", "machine", "method", "before", "since"]
+Kind = Literal["sweep", "commit", "machine", "method", "run", "baseline", "before", "since"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SHORTEST_PREFIX = 4  # of a commit or of a machine's id
+_LISTS = ("run", "baseline")  # kinds that are a list of trials
 LISTED = 12  # names that a sentence lists at most
 
 
@@ -28,7 +32,8 @@ class Side:
 
     Attributes:
         kind: what it is.
-        value: sweep, code_version, machine_id or method; the moment (naive UTC) for before and since.
+        value: sweep, code_version, machine_id or method; the moment (naive UTC) for before and since; the ids of the
+            trials, with commas between them, of a run and a baseline.
         name: how it is called in what people read.
     """
 
@@ -43,6 +48,8 @@ class Side:
 
     def condition(self, parameter: str) -> str:
         """SQL that is true of the side's rows of `trials AS t`; `parameter` is the name that the value is bound to."""
+        if self.kind in _LISTS:
+            return f"t.trial_id IN (SELECT unnest(string_to_array(:{parameter}, ',')))"
         column = {"commit": "code_version", "machine": "machine_id", "before": "started_at", "since": "started_at"}
         sign = {"before": "<", "since": ">="}.get(self.kind, "=")
         return f"t.{column.get(self.kind, self.kind)} {sign} :{parameter}"
@@ -59,8 +66,8 @@ class _Names:
 
 
 def resolve(store: Store, given: Sequence[str]) -> list[Side]:
-    """The sides that are meant by `sweep:NAME`, `commit:abc1234`, `machine:NAME`, `method:NAME`, `before:2026-11-13`,
-    `since:2026-11-13T08:00`, or by the bare name of a sweep, a commit or a machine.
+    """The sides that are meant by `sweep:NAME`, `commit:abc1234`, `machine:NAME`, `method:NAME`, `run:ID`,
+    `baseline:NAME`, `before:2026-11-13`, `since:2026-11-13T08:00`, or by the bare name of a sweep, commit or machine.
 
     A commit, and the id of a machine, may be shortened to four characters.
 
@@ -69,7 +76,26 @@ def resolve(store: Store, given: Sequence[str]) -> list[Side]:
     names = _names(store)
     if not names.sweep and not names.commit:
         raise CompareError(f"There is nothing to compare in {store.name}: it holds no trial that is ok.")
-    return [_side(text, names) for text in given]
+    return [_list_of_trials(text, store) or _side(text, names) for text in given]
+
+
+def _list_of_trials(given: str, store: Store) -> Side | None:
+    """The side that a run or a baseline is; None for what names neither."""
+    kind, _, value = given.partition(":")
+    if kind == "baseline":
+        try:
+            return Side("baseline", ",".join(baselines.load(journal_dir(store.url), value).trial_ids), value)
+        except baselines.BaselineError as error:
+            raise UsageError(str(error)) from error
+    if kind == "run":
+        try:
+            ids = runs.trials_of(journal_dir(store.url), value)
+        except runs.RunIdError as error:
+            raise UsageError(str(error)) from error
+        if not ids:
+            raise CompareError(f"There is no run {value!r} that has a list of its trials: `show` names the last one.")
+        return Side("run", ",".join(ids), value)
+    return None
 
 
 def _names(store: Store) -> _Names:

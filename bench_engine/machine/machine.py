@@ -270,6 +270,11 @@ def code_version() -> str:
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
             return done.stdout.strip()
+    return package_version()
+
+
+def package_version() -> str:
+    """Of this package."""
     try:
         return version("mirror-bench")
     except PackageNotFoundError:

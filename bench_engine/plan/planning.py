@@ -1,8 +1,9 @@
 """What a sweep still has to do: each trial with its identity, what became of it before, and how long it may take."""
 
+import bisect
 import contextlib
+import itertools
 import json
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -102,6 +103,12 @@ class Plan:
             return item.identity, item.attempt
         identity = identity_of(item.trial, machine_id)
         return identity, self.earlier.next_attempt(identity, machine_id)
+
+    def stands(self, item: Planned) -> str:
+        """Id of the attempt that a trial which does not run again counts by; empty for none."""
+        tries = self.earlier.before(item.identity).tries
+        number = max([n for n, status in tries.items() if status == "ok"] or tries, default=0)
+        return f"{item.identity}-{number}" if number else ""
 
     def error(self, item: Planned) -> str:
         """Why the last attempt at a trial has no result; empty where that is lost."""
@@ -226,6 +233,20 @@ def _fate(cannot: str, before: _Before, retry_failed: bool, force: bool) -> tupl
     return "todo", "", False
 
 
+# How long trials took, those of each method and data set together: what is asked for does not grow with the results.
+_DURATIONS = """SELECT benchmark, method, coalesce(dataset, '') AS dataset, count(*) AS trials,
+    percentile_cont(0.5) WITHIN GROUP (ORDER BY duration_s) AS usual FROM trials
+    WHERE machine_id = :machine AND status = 'ok' AND duration_s > 0
+    GROUP BY benchmark, method, coalesce(dataset, '')"""
+
+
+def _weighted_median(values: Sequence[tuple[float, int]]) -> float:
+    """The median of values that stand for so many trials each."""
+    ordered = sorted(values)
+    passed = list(itertools.accumulate(count for _, count in ordered))
+    return ordered[bisect.bisect_left(passed, passed[-1] / 2)][0]
+
+
 class _Earlier:
     """What the journal and the results know of earlier trials; the results nothing where they cannot be read now."""
 
@@ -233,38 +254,37 @@ class _Earlier:
         self._url = url
         self._folder = journal_dir(url)
         self._tries = journal.attempts([self._folder])
-        self._numbers: dict[str, dict[str, list[int]]] = {}  # machine -> identity -> attempts in the results
-        self._durations: dict[tuple[str, ...], list[float]] = {}
+        self._highest: dict[str, dict[str, int]] = {}  # machine -> identity -> its last attempt in the results
+        self._durations: dict[tuple[str, ...], list[tuple[float, int]]] = {}
         for machine_id in machine_ids:
             self._look(machine_id)
-        self._usual = {key: statistics.median(values) for key, values in self._durations.items()}
+        self._usual = {key: _weighted_median(values) for key, values in self._durations.items()}
 
-    def _look(self, machine_id: str) -> dict[str, list[int]]:
-        if machine_id in self._numbers:
-            return self._numbers[machine_id]
-        numbers = self._numbers[machine_id] = {}
-        sql = "SELECT trial_id, benchmark, method, dataset, status, duration_s FROM trials WHERE machine_id = :machine"
-        rows: list[dict[str, Any]] = []
+    def _look(self, machine_id: str) -> dict[str, int]:
+        if machine_id in self._highest:
+            return self._highest[machine_id]
+        highest = self._highest[machine_id] = {}
         store = Store(self._url, lock_wait_s=0.5)
         with contextlib.suppress(StoreError):  # an estimate is not worth an error
-            rows = store.rows(sql, machine=machine_id)
+            for trial_id in store.trial_ids(machine_id):
+                identity, _, number = trial_id.rpartition("-")
+                if number == "1":  # nearly all
+                    highest.setdefault(identity, 1)
+                elif number.isdecimal():
+                    highest[identity] = max(int(number), highest.get(identity, 0))
+            for row in store.rows(_DURATIONS, machine=machine_id):
+                measured = row["usual"], row["trials"]
+                for key in ((row["benchmark"], row["method"], row["dataset"]), (row["benchmark"],)):
+                    self._durations.setdefault(key, []).append(measured)
             journal.recover(store)
-        for row in rows:
-            identity, _, number = row["trial_id"].rpartition("-")
-            if number.isdecimal():
-                numbers.setdefault(identity, []).append(int(number))
-            if row["status"] == "ok" and row["duration_s"]:
-                for key in ((row["benchmark"], row["method"], row["dataset"] or ""), (row["benchmark"],)):
-                    self._durations.setdefault(key, []).append(row["duration_s"])
-        return numbers
+        return highest
 
     def before(self, identity: str) -> _Before:
         return _Before(self._tries.get(identity, {}), self._folder, identity)
 
     def next_attempt(self, identity: str, machine_id: str) -> int:
         """Number of the attempt that comes next."""
-        tries: list[int] = [*self._tries.get(identity, ()), *self._look(machine_id).get(identity, ())]
-        return 1 + max(tries, default=0)
+        return 1 + max(self._look(machine_id).get(identity, 0), *self._tries.get(identity, ()), 0)
 
     def thorough(self, trial: Trial, machine_id: str) -> str:
         """Identity of the trial, or of the same one with the default stop rule, that has a result; empty for none."""

@@ -38,6 +38,7 @@ class Options:
         quick: a first look (see bench_engine.plan.planning.plan).
         wait: wait for a run that holds the machine.
         run_id: name of the run's state; made up when empty.
+        verbose: tell what each trial has measured.
     """
 
     overrides: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class Options:
     quick: bool = False
     wait: bool = False
     run_id: str = ""
+    verbose: bool = False
 
 
 def run(
@@ -93,6 +95,7 @@ class _Run:
 
     time_left: TimeLeft
     progress: Progress
+    group: Group | None = None  # that runs now, where it is one alone
 
     def __init__(self, sweep: Sweep, options: Options, executor: Executor, say: Callable[[str], None]) -> None:
         self.sweep = sweep
@@ -184,6 +187,8 @@ class _Run:
         failed = [p for p in done if p.before != "ok"]
         self.time_left = TimeLeft((p.trial.benchmark, p.seconds) for p in todo)
         self.progress = Progress(len(planned.trials))
+        there = (planned.stands(p) for p in planned.trials if p.fate == "done" or p.recorded)
+        runs.add_trials(self.journal, self.state.run_id, filter(None, there))
         self.update(
             status="running",
             total=len(planned.trials),
@@ -197,13 +202,17 @@ class _Run:
             self.say(warning)
         return failed
 
-    def running(self, text: str) -> None:
-        self.update(current=text)
+    def running(self, text: str, group: Group | None) -> None:
+        if group is not None and group is not self.group:
+            self.time_left.began(group.members[0].trial.benchmark, sum(m.seconds for m in group.members))
+        self.group = group
+        self.update(current=text, seconds_left=self.left())
         self.progress.running(self.finished, text, self.left())
 
     def keep(self, found: GroupResult, planned: Plan, sweep_row: Mapping[str, Any]) -> None:
         """Write down what became of a group: into the journal first, then into the state and the results."""
         entries = []
+        guessed = sum(item.seconds for item in found.group.members)
         for item, result in zip(found.group.members, found.results, strict=True):
             identity, attempt = planned.numbered(item, found.machine["machine_id"])
             entry = recording.record(
@@ -218,9 +227,13 @@ class _Run:
             )
             journal.write(self.journal, entry)
             entries.append(entry)
-            self.time_left.ended(item.trial.benchmark, item.seconds, result.seconds)
+            taken = found.seconds * item.seconds / guessed if found.seconds and guessed else result.seconds
+            self.time_left.ended(item.trial.benchmark, item.seconds, taken)
             self.count(item, entry)
             self.progress.ended(self.finished, item.trial.label(), entry.status, entry.trial["error"], self.left())
+            if self.options.verbose:
+                self.progress.say(f"  {_measured(entry)}")
+        runs.add_trials(self.journal, self.state.run_id, [entry.trial_id for entry in entries])
         self.index(entries)
 
     def left(self) -> float:
@@ -271,6 +284,19 @@ class _Run:
         else:
             for line in report.set_aside:
                 self.say(f"Set aside: {line}")
+
+
+def _measured(entry: Record) -> str:
+    """What a trial has measured, and how, in a line."""
+    row = entry.trial
+    told = [f"{row['latency_us']:.4g} µs"] if row.get("latency_us") else []
+    if row.get("latency_us") and row.get("baseline_latency_us") and not row["is_baseline"]:
+        low, high = row.get("speedup_ci_low"), row.get("speedup_ci_high")
+        ends = f" [{low:.3g}, {high:.3g}]" if low and high else ""
+        told.append(f"{row['baseline_latency_us'] / row['latency_us']:.3g}x{ends} {row.get('verdict') or ''}".rstrip())
+    told += [f"{len(entry.samples_us)} samples in {len(entry.turn_sizes)} turns"] if entry.samples_us else []
+    told += [f"stopped by {row['stop_reason']}"] if row.get("stop_reason") else []
+    return ", ".join([*told, f"{row['duration_s']:.1f} s", f"trial {entry.trial_id}"])
 
 
 @contextlib.contextmanager

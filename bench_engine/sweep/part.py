@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench_engine.registry import Axis, Benchmark, benchmark, hint, method
+from bench_engine.registry import Axis, Benchmark, UnknownNameError, benchmark, hint, method
 from bench_engine.sweep.range import DISTRIBUTIONS, OF_VALUES, Range
 from bench_engine.trial import Scalar, Stop, Trial
 
@@ -25,6 +25,10 @@ _MAX_TEXT = 200
 
 class SweepError(ValueError):
     """A sweep that cannot be run; the message says where and why, and what is known instead."""
+
+
+class SweepUsageError(SweepError):
+    """A name that there is none of, or an override that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +82,9 @@ class PartReader:
         methods = self._methods(bench)
         baseline = self._text("baseline", self.document.get("baseline") or "")
         if baseline and baseline not in methods:
-            raise self._error(
-                f"the baseline {baseline!r} is not among the methods ({', '.join(methods)}){hint(baseline, methods)}"
-            )
+            known = ", ".join(methods)
+            sentence = f"the baseline {baseline!r} is not among the methods ({known}){hint(baseline, methods)}"
+            raise SweepUsageError(str(self._error(sentence)))
         values, ranges = self._parameters(bench, drawn)
         for axis in map(bench.axis, (*values, *ranges)):
             if not any(map(axis.is_of, methods)):
@@ -272,13 +276,16 @@ class PartReader:
         """What a registry look-up or an axis says of a value, with its complaint as ours."""
         try:
             return check(value)
+        except UnknownNameError as error:
+            raise SweepUsageError(str(self._error(str(error)))) from None
         except ValueError as error:
             raise self._error(str(error)) from None
 
     def _known_keys(self, given: Mapping[Any, Any], known: Sequence[str], what: str) -> None:
         for key in given:
             if key not in known:
-                raise self._error(f"unknown {what} {key!r:.60}{hint(key, known)} Known: {', '.join(known)}")
+                sentence = f"unknown {what} {key!r:.60}{hint(key, known)} Known: {', '.join(known)}"
+                raise SweepUsageError(str(self._error(sentence)))
 
     def _mapping(self, key: str, given: Any) -> dict[Any, Any]:
         if given is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench_engine.registry import hint
 from bench_engine.sweep import document as sweep_yaml
-from bench_engine.sweep.part import IN_FILE, MAX_TRIALS_EVER, SPECIAL, Part, PartReader, SweepError
+from bench_engine.sweep.part import IN_FILE, MAX_TRIALS_EVER, SPECIAL, Part, PartReader, SweepError, SweepUsageError
 from bench_engine.sweep.search import Chosen, choose, grid_size
 from bench_engine.trial import Stop, Trial
 from db import installation
@@ -55,7 +55,7 @@ def load(path_or_name: str) -> Sweep:
         except UnicodeDecodeError:
             raise SweepError("stdin is not UTF-8 text.") from None
     if not path_or_name.strip():
-        raise SweepError("No sweep was named: give a ready one by name, the path of a .yaml file, or - for stdin.")
+        raise SweepUsageError("No sweep was named: give a ready one by name, the path of a .yaml file, or - for stdin.")
     given = Path(path_or_name).expanduser()
     is_path = given.suffix in (".yaml", ".yml") or len(given.parts) != 1
     path = given if is_path else SWEEPS_DIR / f"{path_or_name}.yaml"
@@ -65,9 +65,9 @@ def load(path_or_name: str) -> Sweep:
         return parse(text, path.stem, path.name)
     except FileNotFoundError:
         if is_path:
-            raise SweepError(f"There is no sweep file {path_or_name}.") from None
+            raise SweepUsageError(f"There is no sweep file {path_or_name}.") from None
         known = names()
-        raise SweepError(
+        raise SweepUsageError(
             f"There is no sweep {path_or_name!r}{hint(path_or_name, known)} Ready ones: {', '.join(known)}; "
             "or give the path of a .yaml file."
         ) from None
@@ -155,18 +155,21 @@ def _overridden(parts: tuple[Part, ...], overrides: Sequence[str]) -> list[Part]
         key = key.strip()
         items = [v.strip() for v in values.split(",")]
         if not equals or not key or not all(items):
-            raise SweepError(f"-p {text!r} must look like axis=value or axis=value,value.")
+            raise SweepUsageError(f"-p {text!r} must look like axis=value or axis=value,value.")
         known = sorted({a.name for part in parts for a in part.benchmark.axes} | set(SPECIAL))
         drawn = any(part.drawn for part in parts)
         if not drawn:
             known.remove("random_seed")
         if key.partition(".")[0] in IN_FILE:
-            raise SweepError(f"-p {text}: {key} is set in the sweep's file. Known here: {', '.join(known)}.")
+            raise SweepUsageError(f"-p {text}: {key} is set in the sweep's file. Known here: {', '.join(known)}.")
         if key == "random_seed" and not drawn:
-            raise SweepError(f"-p {text}: random_seed needs method: random, for nothing of a grid is drawn.")
+            raise SweepUsageError(f"-p {text}: random_seed needs method: random, for nothing of a grid is drawn.")
         if key not in known:
-            raise SweepError(
+            raise SweepUsageError(
                 f"-p {text}: no part of this sweep has {key!r}{hint(key, known)} Known: {', '.join(known)}."
             )
-        changed = [PartReader({}, f"-p {text}").override(part, key, items) for part in changed]
+        try:
+            changed = [PartReader({}, f"-p {text}").override(part, key, items) for part in changed]
+        except SweepError as error:
+            raise SweepUsageError(str(error)) from error
     return changed

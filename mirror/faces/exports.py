@@ -5,7 +5,7 @@ import io
 import json
 from typing import Any
 
-from db.plain_text import plain_text, printable
+from db.plain_text import in_markdown, printable
 from mirror.answer.answer import Answer
 from mirror.answer.notebook import bundles, frame
 from mirror.table.numbers import format_value
@@ -13,7 +13,6 @@ from mirror.table.table import Table
 from mirror.table.wording import counted
 
 _MOST_ROWS = 30  # of a table in Markdown
-_LONGEST_CELL = 120
 
 
 def to_parquet(table: Table) -> bytes:
@@ -50,7 +49,9 @@ def to_notebook(answer: Answer, db: str | None, origin: str) -> str:
     lines = printable(answer.sql or "", keep="\n").splitlines(keepends=True)
     sql = "\n    ".join(map(repr, lines))
     cells = [
-        _cell("markdown", f"# {_line(answer.question)}\n\n{_line(answer.summary)}\n\n{_line(origin)}"),
+        _cell(
+            "markdown", "\n\n".join(["# " + in_markdown(answer.question), *map(in_markdown, (answer.summary, origin))])
+        ),
         _cell("code", f"from mirror import ask\nfrom mirror.answer.answering import run_sql\n\ndb = {source}"),
     ]
     if answer.engine != "sql":
@@ -64,33 +65,28 @@ def to_notebook(answer: Answer, db: str | None, origin: str) -> str:
 def to_markdown(answer: Answer, origin: str) -> str:
     """The answer for a pull request: the line that answers, how it was read, the first rows, the SQL."""
     told = answer.headline()
-    parts = [f"### {_line(answer.question)}", f"**{_line(told.text)}**", f"Read as: {_line(answer.read_as)}"]
+    question, line, read_as = map(in_markdown, (answer.question, told.text, answer.read_as))
+    parts = [f"### {question}", f"**{line}**", f"Read as: {read_as}"]
     if answer.table and answer.table.rows:
         parts.append(_table(answer.table))
     if answer.sql:
         sql = printable(answer.sql, keep="\n")
         fence = "`" * max(3, 1 + max(map(len, "".join(c if c == "`" else " " for c in sql).split()), default=0))
         parts.append(f"<details><summary>SQL</summary>\n\n{fence}sql\n{sql}\n{fence}\n\n</details>")
-    return "\n\n".join([*parts, f"<sub>{_line(origin)}</sub>"]) + "\n"
+    return "\n\n".join([*parts, f"<sub>{in_markdown(origin)}</sub>"]) + "\n"
 
 
 def _table(table: Table) -> str:
     head = [c.title for c in table.columns]
     align = ["---:" if c.numeric else "---" for c in table.columns]
     body = [
-        [_line("" if v is None else format_value(c, v)) for c, v in zip(table.columns, row, strict=True)]
+        [in_markdown("" if v is None else format_value(c, v)) for c, v in zip(table.columns, row, strict=True)]
         for row in table.rows[:_MOST_ROWS]
     ]
-    lines = [[_line(text) for text in head], align, *body]
+    lines = [[in_markdown(text) for text in head], align, *body]
     left = len(table.rows) - _MOST_ROWS
     more = f"\n\n{counted(left, 'row')} more." if left > 0 else ""
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + more
-
-
-def _line(text: str) -> str:
-    """Text on one line that Markdown shows as it stands."""
-    escaped = "".join(f"\\{c}" if c in "\\`*_{}[]#|~" else c for c in plain_text(text, 10 * _LONGEST_CELL))
-    return html.escape(escaped, quote=False)
 
 
 def _cell(kind: str, source: str) -> dict[str, Any]:

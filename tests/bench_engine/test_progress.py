@@ -1,6 +1,7 @@
 """Progress: one line on a terminal, a line per trial in a log, and the time left."""
 
 import io
+import random
 
 import pytest
 
@@ -51,3 +52,45 @@ def test_time_left_learns_per_benchmark() -> None:
     left.ended("quick", 1.0, 1.0)
     left.ended("quick", 1.0, 1.0)
     assert left.seconds() == 0.0
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_time_left_moves_while_a_group_runs() -> None:
+    clock = Clock()
+    left = TimeLeft([("lookup", 10.0)] * 4, clock)
+    left.began("lookup", 20.0)
+    clock.now = 5.0
+    assert left.seconds() == 35.0
+    clock.now = 40.0  # twice of what was thought: so will the others
+    assert left.seconds() == pytest.approx(20.0 * 2 + 20.0 * 2 * 0.05)
+    for _ in range(2):
+        left.ended("lookup", 10.0, 20.0)
+    assert left.seconds() == 40.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_time_left_is_right_within_a_quarter_after_a_fifth_of_a_sweep(seed: int) -> None:
+    """Groups of two to six trials whose times are nothing like the first guess, and scatter by a fifth."""
+    clock, chance = Clock(), random.Random(seed)
+    groups = [chance.randint(2, 6) for _ in range(30)]
+    times = [size * 17.0 * chance.lognormvariate(0, 0.2) for size in groups]
+    left = TimeLeft([("lookup", 5.0)] * sum(groups), clock)
+    for number, (size, taken) in enumerate(zip(groups, times, strict=True)):
+        left.began("lookup", 5.0 * size)
+        for share in (0.1, 0.5, 0.9):
+            clock.now = sum(times[:number]) + share * taken
+            truth = sum(times) - clock.now
+            if number >= len(groups) / 5 and truth > 0.2 * sum(times):
+                assert left.seconds() == pytest.approx(truth, rel=0.25)
+        clock.now = sum(times[: number + 1])
+        for _ in range(size):
+            left.ended("lookup", 5.0, taken / size)
+    assert left.seconds() == pytest.approx(0, abs=1e-6)

@@ -1,6 +1,7 @@
 """The journal: whole or absent whatever happens, and an ingest that no entry can stop."""
 
 import errno
+import gzip
 import os
 import resource
 import signal
@@ -436,3 +437,26 @@ def test_many_are_written_and_one_that_is_there_is_told(folder: Path) -> None:
         write_all(folder, [make_record(7), make_record(2), make_record(8)])
     assert sorted(os.listdir(folder)) == sorted([*(path.name for path in paths), "0007-1.ok.json"])
     assert write_all(folder, []) == []
+
+
+def test_an_entry_longer_than_any_can_be_is_passed_over(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("db.journal.MAX_ENTRY", 5000)
+    whole = [make_record(number).to_json() for number in (1, 2)]
+    with gzip.open(tmp_path / "all.jsonl.gz", "wt") as file:
+        file.writelines([whole[0] + "\n", "0," * 20_000 + "\n", whole[1] + "\n", "9" * 30_000])
+    (tmp_path / "aa-1.ok.json").write_text("[" * 30_000)
+    report = ingest(store, [tmp_path])
+    assert report.added == 2
+    assert [line.partition(":")[0] for line in report.set_aside] == [
+        "aa-1.ok.json.broken", "line 2 of all.jsonl.gz", "line 4 of all.jsonl.gz",
+    ]  # fmt: skip
+    assert all("it is longer than 8 MiB, which no entry is" in line for line in report.set_aside)
+
+
+def test_what_is_held_at_a_time_is_bounded_by_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [make_record(number, environment="x" * 10_000) for number in range(10)]
+    assert [len(batch) for batch in journal._batches(records, 4)] == [4, 4, 2]
+    monkeypatch.setattr(journal, "_MOST_AT_ONCE", 25_000)
+    assert [len(batch) for batch in journal._batches(records, 4)] == [3, 3, 3, 1]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from bench_engine.machine import machine
-from bench_engine.run.executors import GroupResult
+from bench_engine.run.executors import GroupResult, Running
 from bench_engine.run.executors.local import LocalExecutor
 from bench_engine.run.groups import recording
 from bench_engine.run.groups.group import Group
@@ -23,9 +23,9 @@ class FakeExecutor:
     holding = staticmethod(LocalExecutor.holding)
     sites = LocalExecutor().sites
 
-    def run(self, groups: Sequence[Group], running: Callable[[str], None]) -> Iterator[GroupResult]:
+    def run(self, groups: Sequence[Group], running: Running) -> Iterator[GroupResult]:
         for group in groups:
-            running(group.label())
+            running(group.label(), group)
             self.groups.append(group)
             self.asked += [m.trial for m in group.members]
             results = tuple(self.answer(m.trial) for m in group.members)

@@ -27,6 +27,7 @@ class GroupResult:
         started_at: naive UTC.
         machine: the machine that ran it, as a row of the table `machines`.
         code_version: see bench_engine.machine.machine.
+        seconds: from its start to its end; None where that is not known.
     """
 
     group: Group
@@ -34,6 +35,10 @@ class GroupResult:
     started_at: datetime
     machine: Mapping[str, Any]
     code_version: str
+    seconds: float | None = None
+
+
+Running = Callable[[str, Group | None], None]
 
 
 class Executor(Protocol):
@@ -51,11 +56,12 @@ class Executor(Protocol):
     def sites(self) -> Sequence[Site]:
         """The machines that groups may run on, to be asked for while they are held."""
 
-    def run(self, groups: Sequence[Group], running: Callable[[str], None]) -> Iterator[GroupResult]:
+    def run(self, groups: Sequence[Group], running: Running) -> Iterator[GroupResult]:
         """Run groups to their ends, in this order as far as machines are free, and yield each when it is over.
 
         A worker that fails, hangs or dies is a result, never an exception. `running` is told, as a short text, what
-        runs now. Raises ExecutorError when there is no machine left to run on.
+        runs now, with the group where it is one alone; then again from time to time, between turns, while that goes on.
+        Raises ExecutorError when there is no machine left to run on.
         """
 
     def kill(self) -> None:

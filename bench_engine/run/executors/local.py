@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 
 from bench_engine.machine import hardware, memory
 from bench_engine.machine import machine as this_machine
 from bench_engine.machine.lock import machine_lock
 from bench_engine.plan.planning import Site, this_site
 from bench_engine.registry import benchmark
-from bench_engine.run.executors import GroupResult
+from bench_engine.run.executors import GroupResult, Running
 from bench_engine.run.executors.pinning import pin, quietest_cores
 from bench_engine.run.executors.process import WorkerProcess, wait_for
 from bench_engine.run.groups import recording
@@ -20,6 +21,7 @@ from bench_engine.run.groups.group import Group, compared
 from bench_engine.run.groups.joined_starts import Spent, another, joined, share
 from bench_engine.trial import Trial, TrialResult
 
+_TELL_S = 1.0  # from one word on how far a group is to the next
 _SPARE = 0.95  # share of the free memory that a trial without a limit of its own may take
 
 
@@ -33,6 +35,7 @@ class LocalExecutor:
         self._prepare = prepare
         self._workers: list[WorkerProcess] = []
         self._killed = False
+        self._between: Callable[[], object] = bool
 
     @staticmethod
     def holding(
@@ -46,22 +49,23 @@ class LocalExecutor:
         self._prepare()
         return (this_site(),)
 
-    def run(self, groups: Sequence[Group], running: Callable[[str], None]) -> Iterator[GroupResult]:
+    def run(self, groups: Sequence[Group], running: Running) -> Iterator[GroupResult]:
         """Run the groups one after the other."""
         machine, code_version = this_machine.machine(), this_machine.code_version()
         useless: set[str] = set()  # references that failed: no other group is to wait for one again
         for group in groups:
             if group.reference and group.reference.configuration() in useless:
                 group = replace(group, reference=None)
-            running(group.label())
-            started_at = recording.now()
+            running(group.label(), group)
+            started_at, began = recording.now(), time.monotonic()
+            self._between = _now_and_then(partial(running, group.label(), group))
             results = self.execute(group.trials)
             if self._killed:
                 return
             if group.reference and results[0].status != "ok":
                 useless.add(group.reference.configuration())
             own = results if group.reference is None else results[1:]
-            yield GroupResult(group, tuple(own), started_at, machine, code_version)
+            yield GroupResult(group, tuple(own), started_at, machine, code_version, time.monotonic() - began)
             if self._killed:  # while its trials were written down
                 return
 
@@ -108,7 +112,7 @@ class LocalExecutor:
                     self._set_up(trials if least == 1 else [share(t) for t in trials], started, least > 1)
                 ready = time.monotonic()
                 self._pin(trials)
-                _take_turns(self._workers, order)
+                _take_turns(self._workers, order, self._between)
                 _finish(self._workers)
                 of_starts.append([s.outcome() if isinstance(s, WorkerProcess) else s for s in started])
                 spent.append(Spent(ready - begin, time.monotonic() - ready))
@@ -175,11 +179,26 @@ def _threads(trials: Sequence[Trial]) -> int:
     return max(int(t.config.get("threads", 1)) for t in trials)
 
 
-def _take_turns(workers: Sequence[WorkerProcess], order: random.Random) -> None:
+def _now_and_then(tell: Callable[[], object]) -> Callable[[], None]:
+    """What calls `tell` when it is called, but no more often than every _TELL_S seconds."""
+    told_at = time.monotonic()
+
+    def call() -> None:
+        nonlocal told_at
+        if time.monotonic() - told_at >= _TELL_S:
+            told_at = time.monotonic()
+            tell()
+
+    return call
+
+
+def _take_turns(workers: Sequence[WorkerProcess], order: random.Random, between: Callable[[], object]) -> None:
     """Give turns to all, round by round, as long as one needs more; those that have enough keep the others company, so
     that each turn has a partner. The order within a round is drawn anew, for nobody is always to follow the same one.
+    `between` is called between rounds, when nothing is timed.
     """
     while any(w.state == "more" for w in workers):
+        between()
         for worker in order.sample(workers, len(workers)):
             if worker.state != "ended":
                 worker.tell("turn")

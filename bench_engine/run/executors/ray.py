@@ -15,7 +15,7 @@ from bench_engine.machine import machine as this_machine
 from bench_engine.machine.lock import MachineBusyError
 from bench_engine.plan.planning import Site
 from bench_engine.registry import method
-from bench_engine.run.executors import ExecutorError, GroupResult
+from bench_engine.run.executors import ExecutorError, GroupResult, Running
 from bench_engine.run.executors.ray_cluster import Cluster
 from bench_engine.run.executors.ray_node import Answer, code
 from bench_engine.run.groups import recording
@@ -142,7 +142,7 @@ class RayExecutor:
             )
         return list(found.values())
 
-    def run(self, groups: Sequence[Group], running: Callable[[str], None]) -> Iterator[GroupResult]:
+    def run(self, groups: Sequence[Group], running: Running) -> Iterator[GroupResult]:
         """Hand the groups out to the nodes, and again where a node is lost."""
         waiting = [_Job(group) for group in groups]
         self._usable_at = time.monotonic()
@@ -274,7 +274,7 @@ class RayExecutor:
 
     # -- groups ----------------------------------------------------------------------------------------------------
 
-    def _hand_out(self, waiting: list[_Job], running: Callable[[str], None]) -> None:
+    def _hand_out(self, waiting: list[_Job], running: Running) -> None:
         """Give each node that is free the first group that it can run."""
         ready = {node.id for node in self._nodes.values() if node.ready}
         changed = False
@@ -291,7 +291,7 @@ class RayExecutor:
             node.ask("run", self._sweep, [t.to_json() for t in job.group.trials], anyhow)
             changed = True
         if changed:
-            running(self._current())
+            running(self._current(), None)
 
     def _current(self) -> str:
         work = [(node.name, node.job.group.label()) for node in self._nodes.values() if node.job]

@@ -89,19 +89,32 @@ def test_db_stands_before_or_after_the_command(engine, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "words", "status"),
     [
-        (["plan", "quik"], "did you mean quick?"),
-        (["run", "tiny", "-p", "batchsize=1"], "did you mean batch_size?"),
-        (["run", "tiny", "--run-id", "../x"], "run id '../x' cannot be used"),
-        (["pack", "/nowhere/at/all.jsonl"], "There are no trials in x.journal/: nothing was written."),
+        (["plan", "quik"], "did you mean quick?", 2),
+        (["run", "nowhere.yaml"], "There is no sweep file nowhere.yaml.", 2),
+        (["run", "tiny", "-p", "batchsize=1"], "did you mean batch_size?", 2),
+        (["run", "tiny", "-p", "methods=densse"], "did you mean dense?", 2),
+        (["run", "tiny", "-p", "batch_size=many"], "batch_size", 2),
+        (["run", "tiny", "--run-id", "../x"], "run id '../x' cannot be used", 2),
+        (["run", "tiny", "--baseline", "main"], "There is no baseline 'main'. There are none yet", 2),
+        (["run", "tiny", "--save-baseline", "../x"], "A baseline cannot be called '../x'", 2),
+        (["run", "tiny", "--fail-on", "slower:5%"], "name it with --baseline", 2),
+        (["show"], "There is no run yet", 2),
+        (["show", "nothing"], "There is no run or sweep 'nothing' in the results.", 2),
+        (["pack", "/nowhere/at/all.jsonl"], "There are no trials in x.journal/: nothing was written.", 1),
     ],
 )
-def test_user_errors_are_one_sentence_and_status_1(
-    engine, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_user_errors_are_one_sentence_and_wrong_names_have_status_2(
+    engine,
+    arguments: list[str],
+    words: str,
+    status: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(engine.folder)
-    assert main(arguments) == 1
+    assert main(arguments) == status
     complaint = capsys.readouterr().err
     assert words in complaint
     assert complaint.count("\n") == 1
@@ -267,3 +280,13 @@ def test_export_writes_a_view(engine, capsys: pytest.CaptureFixture[str]) -> Non
         assert pq.read_table(target).num_rows == 1
     assert main(["export", str(engine.folder / "x.csv")]) == 1
     assert "does not end in .parquet" in capsys.readouterr().err
+
+
+def test_the_version_and_where_an_error_comes_from(engine, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("mirror-bench ")
+    for arguments in (["-v", "plan", "quik"], ["plan", "quik", "-v"]):
+        assert main(arguments) == 2
+        assert "Traceback" in capsys.readouterr().err

@@ -17,6 +17,7 @@ from bench_engine.compare import comparison_table as compare_table
 from bench_engine.compare.compare import METRICS, Comparison, compare, limit, metric
 from bench_engine.compare.pairs import filters
 from bench_engine.compare.sides import CompareError
+from bench_engine.compare.text_table import ratio_text
 from bench_engine.measure import ratios
 from bench_engine.measure.ratios import Ratio
 from bench_engine.trial import Trial
@@ -604,4 +605,4 @@ def test_a_limit_needs_the_whole_interval_beyond_it() -> None:
     ],
 )
 def test_ratios_as_text(ratio: Ratio, text: str) -> None:
-    assert compare_table.ratio_text(ratio) == text
+    assert ratio_text(ratio) == text

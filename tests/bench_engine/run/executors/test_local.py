@@ -255,7 +255,7 @@ def test_a_reference_that_fails_does_not_run_along_again(engine) -> None:
         return run(trials)
 
     executor.execute = watched  # type: ignore[method-assign]
-    found = list(executor.run([Group((m,), bad) for m in members], lambda _label: None))
+    found = list(executor.run([Group((m,), bad) for m in members], lambda _label, _group: None))
     assert asked == [2, 1]
     assert [r.status for g in found for r in g.results] == ["ok", "ok"]
 
