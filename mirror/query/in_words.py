@@ -104,6 +104,8 @@ def question_of(spec: QuerySpec) -> str:
     said += ["and why"] if spec.explain else []
     said += [_order_said(spec)] if spec.order else []
     said += [f"as a {spec.chart.type} chart"] if spec.chart.type else []
+    said += [f"log {axis}" for axis, log in (("x", spec.chart.log_x), ("y", spec.chart.log_y)) if log]
+    said += ["linear axes"] if spec.chart.linear else []
     return ", ".join(filter(None, [" ".join(parts), *said]))
 
 

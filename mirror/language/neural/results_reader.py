@@ -1,7 +1,10 @@
 """Questions over the results read by a network alone: forms as they were asked, with what they leave unread."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from mirror.language.neural.action_language import Inexpressible
 from mirror.language.neural.items import KIND, RELATION, Items
@@ -16,6 +19,8 @@ from mirror.schema.profile import Profile
 RESULTS_WEIGHTS = Path(__file__).with_name("results.npz")
 # What tells that a negation of the question was read: "not dominated", "no more than", "without losing quality".
 _DENIED = frozenset(("not", "<>", "not in", "front", "within", "<=", ">=", "slower", "worse"))
+_SETS = ("in", "not in")
+_ALIKE = 2  # so many lines of actions more than readings are asked for: some say the same
 _BEFORE = RESULTS_FEATURES.index("before")
 _NAMING = frozenset(RELATION[name] for name in ("names", "part of", "like", "in literal"))
 
@@ -26,7 +31,7 @@ class ResultsReading:
 
     Attributes:
         asked: the form as it was asked.
-        score: logarithm of its probability.
+        score: logarithm of its probability, of all the ways in which the network says it.
         unread: numbers, times and negations that it leaves out.
     """
 
@@ -43,13 +48,22 @@ def network_readings(items: Items, profile: Profile, beam: int = BEAM) -> list[R
         return []
     before = int(items.features[: len(items.tokens), _BEFORE].sum())
     found: dict[QuerySpec, ResultsReading] = {}
-    for line in network.lines(items, beam):
+    for line in network.lines(items, beam + _ALIKE):
         try:
             asked = ResultsReader(line.actions, items, profile).asked()
         except (Inexpressible, KeyError):
             continue
-        found.setdefault(asked, ResultsReading(asked, line.score, unread(items, line.actions, _DENIED, before)))
-    return list(found.values())
+        one = found.setdefault(
+            _in_order(asked), ResultsReading(asked, -math.inf, unread(items, line.actions, _DENIED, before))
+        )
+        found[_in_order(asked)] = replace(one, score=float(np.logaddexp(one.score, line.score)))
+    return sorted(found.values(), key=lambda reading: -reading.score)[:beam]
+
+
+def _in_order(asked: QuerySpec) -> QuerySpec:
+    """The same for queries that differ in nothing but the order in which conditions and their values are said."""
+    named = (replace(f, values=tuple(sorted(f.values, key=repr))) if f.operator in _SETS else f for f in asked.filters)
+    return replace(asked, filters=tuple(sorted(named, key=repr)))
 
 
 def strange_words(items: Items) -> tuple[str, ...]:

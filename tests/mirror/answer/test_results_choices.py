@@ -105,7 +105,7 @@ def test_readings_are_shown_from_a_chance_on() -> None:
 
 
 def test_where_no_reading_has_rows_what_is_surely_said_is_answered(box: Sandbox) -> None:
-    answer = ask("fastest lookups at batch size 512 on 2 threads", box, now=NOW)
+    answer = ask("fastest lookup at batch size 512 on 2 threads", box, now=NOW)
     assert answer.status == "answered"
     assert answer.summary.startswith("No rows match")
     said = candidate(0.01, empty=True)
