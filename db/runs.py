@@ -147,6 +147,12 @@ def add_trials(journal_dir: Path, run_id: str, trial_ids: Iterable[str]) -> None
         raise RunStateError(f"The list {path.name} of a run's trials cannot be written: {error.strerror}.") from error
 
 
+def forget_trials(journal_dir: Path, run_id: str) -> None:
+    """Begin the list of a run's trials anew, where a run of this id was there before."""
+    with contextlib.suppress(OSError):
+        path_of(journal_dir, run_id, ".trials").unlink(missing_ok=True)
+
+
 def trials_of(journal_dir: Path, run_id: str) -> list[str]:
     """The ids of the trials that a run is about; empty for a run from before there was such a list."""
     try:

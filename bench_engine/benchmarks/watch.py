@@ -354,7 +354,8 @@ class Watch:
         """The mark as numbers of a type have it; None where it would be nothing out of the common."""
         if dtype.is_floating_point:
             return min(self._mark, torch.finfo(dtype).max * self._mark / _MARKS[1])
-        return None if dtype.is_complex or dtype == torch.bool else torch.iinfo(dtype).max - 1
+        # Of a byte no value is rare.
+        return None if dtype.is_complex or dtype.itemsize == 1 else torch.iinfo(dtype).max - 1
 
     def _same(self, parts: Sequence[Tensor], before: Sequence[Tensor], when: str) -> None:
         for part, copy in zip(parts, before, strict=True):
@@ -472,6 +473,8 @@ class Watch:
 
 def side_by_side(parts: Sequence[Tensor]) -> Tensor:
     """Tensors (B, n) as one."""
+    if len({part.dtype for part in parts}) > 1:  # whole numbers do not fit into half precision
+        parts = [part.double() for part in parts]
     return parts[0] if len(parts) == 1 else torch.cat(list(parts), 1)
 
 
@@ -487,7 +490,7 @@ def _array(tensor: Tensor) -> np.ndarray:
 def _arrays(prepared: Any) -> Iterator[np.ndarray]:
     """The arrays of numbers that a prepared request holds, as far as they can be looked into."""
     if isinstance(prepared, Tensor):
-        yield _array(prepared)
+        yield from (_array(prepared),) if prepared.layout == torch.strided else ()
     elif isinstance(prepared, np.ndarray):
         yield prepared
     elif isinstance(prepared, dict):

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from bench_engine.compare import baselines, compare, comparison_table
 from bench_engine.compare.compare import METRICS, Limit
-from bench_engine.compare.sides import CompareError, UsageError
+from bench_engine.compare.sides import CompareError, SameTrialsError, UsageError
 from bench_engine.machine.machine import code_version
 from bench_engine.report import reported, run_results
 from bench_engine.track import track_text, tracked
@@ -74,6 +74,8 @@ class Wanted:
 
 def wanted(options: argparse.Namespace) -> Wanted:
     """What is asked for beside the results, checked ahead of the run. Raises UsageError."""
+    if options.out is not None and (options.out.is_dir() or not options.out.parent.is_dir()):
+        raise UsageError(f"--out {options.out} is no file in a folder that is there.")
     folder = journal_dir(Store(options.db).url)
     try:
         if options.save_baseline is not None:
@@ -98,10 +100,14 @@ def follow_up(options: argparse.Namespace, state: RunState, wanted: Wanted) -> b
         found = run_results.of_run(store, state.run_id)
         if options.form == "text" and options.out is None:
             print()
-        _show(options, found)
-        if options.save_baseline is not None:
+        try:
+            _show(options, found)
+        except reported.ReportError as error:
+            print(f"{error} `show {state.run_id}` shows the results later.", file=sys.stderr)
+        is_worse = wanted.baseline is not None and _compared(store, wanted.baseline, state, wanted.limit, options)
+        if options.save_baseline is not None:  # only now: it may be the one that was compared with
             _keep(store, options.save_baseline, state)
-        return wanted.baseline is not None and _compared(store, wanted.baseline, state, wanted.limit, options)
+        return is_worse
     except StoreError as error:
         print(f"{error} `show {state.run_id}` shows the results later.", file=sys.stderr)
     return False
@@ -124,6 +130,8 @@ def _compared(
     try:
         found = compare.compare(store, f"baseline:{baseline.name}", f"run:{state.run_id}")
     except CompareError as error:
+        if limit and not isinstance(error, SameTrialsError):
+            raise
         print(f"\n{error} --force measures all anew.", file=out)
         return False
     print("", comparison_table.text(found, *terminal(), limit), sep="\n", file=out)

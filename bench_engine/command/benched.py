@@ -2,6 +2,7 @@
 
 import html as markup
 import math
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,7 +67,7 @@ class Benched:
         """One sentence for each method, and one for each failure."""
         said = []
         for name, mean in self.speedups().items():
-            own = [row for row in self.rows if row["method"] == name and row["status"] == "ok"]
+            own = [row for row in self.rows if row["method"] == name and _speedup(row)]
             counts = Counter(row["verdict"] or "unclear" for row in own)
             if len(own) == 1:
                 said.append(f"{name} against {self.baseline}: {ratio_text(mean)}, {next(iter(counts))}.")
@@ -96,7 +97,8 @@ class Benched:
         """What to type next in a terminal."""
         others = dict.fromkeys(row["method"] for row in self.rows if row["method"] != self.baseline)
         last = list(others)[-1:] if self.baseline else []
-        compared = [f"python -m bench_engine compare method:{self.baseline} method:{other}" for other in last]
+        sides = [" ".join(shlex.quote(f"method:{m}") for m in (self.baseline, other)) for other in last]
+        compared = [f"python -m bench_engine compare {of}" for of in sides]
         return [*compared, f'python -m mirror ask "latency by method in sweep {self.sweep}"']
 
     def __str__(self) -> str:

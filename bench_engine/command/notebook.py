@@ -75,7 +75,7 @@ def bench(
 
     baseline, *more = [known_as(other) for other in others] or [""]
     own = known_as(method, name)
-    if not benchmark and own in registry.BENCHMARKS["callable"].methods:
+    if benchmark in ("", "callable") and own in registry.BENCHMARKS["callable"].methods:
         benchmark = "callable"
         axes = {"operator": registry.method(own).supports["operator"][0], **axes}
     loaded = _sweep(own, baseline, more, benchmark or "lookup", seeds, stop, axes)

@@ -20,7 +20,7 @@ import numpy as np
 
 from bench_engine.compare.axes_shown import order
 from bench_engine.compare.pairs import Joined, Row, filters, group_by, join, join_methods, newest, nothing_in_common
-from bench_engine.compare.sides import CompareError, Side, UsageError, resolve
+from bench_engine.compare.sides import CompareError, SameTrialsError, Side, UsageError, resolve
 from bench_engine.measure import means, ratios, starts
 from bench_engine.measure.ratios import Ratio
 from bench_engine.registry import hint
@@ -229,7 +229,7 @@ def compare(
     joined = _joined(store, side_a, side_b, of, where)
     pairs = [pair for pair in joined.pairs if pair[0]["trial_id"] != pair[1]["trial_id"]]
     if not pairs:
-        raise CompareError(
+        raise SameTrialsError(
             f"A ({side_a.text}) and B ({side_b.text}) hold the very same trials: there is no change to see."
         )
     pairs.sort(key=lambda pair: (pair[0]["trial_id"], pair[1]["trial_id"]))

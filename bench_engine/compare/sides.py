@@ -22,6 +22,10 @@ class CompareError(ValueError):
     """What cannot be compared; the message is a sentence that says why and what there is."""
 
 
+class SameTrialsError(CompareError):
+    """Both sides hold the very same trials."""
+
+
 class UsageError(CompareError):
     """What was asked for cannot be read, whatever the results hold."""
 

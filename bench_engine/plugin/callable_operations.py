@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 from typing import Any, Literal, TypeVar
 
 from bench_engine.methods.method import Method
@@ -187,7 +188,10 @@ def operations() -> tuple[str, ...]:
 def _code(function: Callable[..., Any]) -> tuple[bytes, tuple[str, ...]]:
     """What a function does, wherever it stands: of a notebook it is written into each module that needs it."""
     code = getattr(function, "__code__", None)
-    return (code.co_code, code.co_names) if code else (b"", (repr(function),))
+    if code is None:
+        return b"", (repr(function),)
+    constants = (repr(constant) for constant in code.co_consts if not isinstance(constant, CodeType))
+    return code.co_code, (*code.co_names, *constants)
 
 
 def _known(what: str | Callable[..., Any], name: str) -> Operation:
@@ -202,3 +206,4 @@ def _add(name: str, text: str, place: str, of: Operation, sources: Sequence[str]
     files = dict.fromkeys((*declared.files_of(place.partition(":")[0], sources), *of.files))
     supports = {"operator": (of.name,)}
     declared.add(Method(name, text, place, sources=tuple(files), supports=supports, fixed=fixed), (CALLABLE,))
+    declared.known.itself[place] = name

@@ -42,6 +42,7 @@ class _Known:
 
     declared: dict[str, Declared] = field(default_factory=dict)
     loading: str = ""
+    itself: dict[str, str] = field(default_factory=dict)  # "module:name" -> the method that it has declared itself
 
 
 known = _Known()
@@ -96,6 +97,7 @@ def method(
             ),
             benchmarks,
         )
+        known.itself[f"{module}:{implementation.__qualname__}"] = name
         return implementation
 
     return declare

@@ -19,6 +19,7 @@ from bench_engine.plugin import callable_operations, declared
 from bench_engine.plugin.declared import PluginError
 
 VARIABLE, GROUP = "MIRROR_PLUGINS", "mirror_plugins"
+_PREFIX = "mirror_plugin_"  # of modules of files
 OF_FILE = "#"  # between a file and what is meant of it, where a colon parts files
 _loaded: dict[str, ModuleType] = {}
 _brought: dict[str, Method] = {}
@@ -103,9 +104,10 @@ def forget(name: str, methods: MutableMapping[str, Method]) -> None:
         raise PluginError(f"There is a method {name} already: give yours another name, as in name='my_{name}'.")
     del declared.known.declared[name]
     methods.pop(name, None)
-    left = [p for p in _named() if Named.of(p).method != name]
+    left = [p for p in _named() if Named.of(p).name != name]
     for gone in set(_named()) - set(left):
-        _loaded.pop(gone, None)
+        if (module := _loaded.pop(gone, None)) and module.__name__.startswith(_PREFIX):
+            sys.modules.pop(module.__name__, None)  # or it would not declare anything when it is named again
     os.environ[VARIABLE] = os.pathsep.join(left)
 
 
@@ -180,7 +182,7 @@ def _of_file(path: Path) -> ModuleType:
         sys.path.append(str(root))
     if root != path.parent:
         return importlib.import_module(".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"))
-    name = f"mirror_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    name = f"{_PREFIX}{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)

@@ -48,7 +48,7 @@ def plugin_of(implementation: object, name: str, folder: Path) -> Named:
     if not own.isidentifier():
         raise PluginError(f"{own} lies within other code, where no other process finds it: {_IN_A_FILE} it.")
     module = str(implementation.__module__)
-    itself = next((n for n, d in declared.known.declared.items() if d.entry.implementation == f"{module}:{own}"), "")
+    itself = declared.known.itself.get(f"{module}:{own}", "")
     file = "" if module == "__main__" else declared.file_of(module)
     if file.endswith(".py"):
         return Named(file) if itself else Named(file, own, name or Named("", own).name)

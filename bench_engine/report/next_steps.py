@@ -4,13 +4,14 @@ import shlex
 from collections import Counter
 
 from bench_engine.report.run_results import Measured, RunResults
+from bench_engine.sweep import sweep
 
 
 def next_steps(found: RunResults) -> list[tuple[str, str]]:
     """(what it is for, the command)."""
     steps = []
     failed = sum(n for (status, _), n in found.reasons.items() if status not in ("skipped", "cancelled"))
-    if failed and found.state:
+    if failed and found.state and found.sweep in sweep.names():  # a file's path is not kept
         given = "".join(f" -p {shlex.quote(text)}" for text in found.state.overrides)
         steps.append(
             ("try again what failed", f"python -m bench_engine run {shlex.quote(found.sweep)}{given} --retry-failed")
@@ -38,7 +39,7 @@ def _compared(trials: tuple[Measured, ...]) -> str:
     others = Counter(m.axes["method"] for m in trials if m.speedup and m.axes["method"] not in baselines)
     if not baselines or not others:
         return ""
-    return f"method:{baselines.most_common(1)[0][0]} method:{others.most_common(1)[0][0]}"
+    return " ".join(shlex.quote(f"method:{names.most_common(1)[0][0]}") for names in (baselines, others))
 
 
 def _questions(found: RunResults) -> list[str]:

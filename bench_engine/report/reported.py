@@ -39,12 +39,12 @@ def rendered(found: RunResults, form: str, width: int = 100, colour: bool = Fals
 
 def write(text: str, target: Path) -> None:
     """Write a file as a whole, or leave what is there as it was. Raises ReportError."""
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
+        part = target.with_name(f"{target.name}.{os.getpid()}.part")
         try:
             part.write_text(text, encoding="utf-8")
             os.replace(part, target)
         finally:
             part.unlink(missing_ok=True)
-    except OSError as error:
-        raise ReportError(f"{target.name} cannot be written: {error.strerror}.") from error
+    except (OSError, ValueError) as error:
+        raise ReportError(f"{target} cannot be written: {getattr(error, 'strerror', None) or error}.") from error

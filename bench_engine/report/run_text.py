@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -63,7 +64,7 @@ def text(found: RunResults, width: int = 100, colour: bool = False, every: bool 
 
 
 def _show(found: RunResults) -> str:
-    return f"python -m bench_engine show {found.name}"
+    return f"python -m bench_engine show {shlex.quote(found.name)}"
 
 
 def _wrapped(line: str, width: int) -> list[str]:
@@ -151,7 +152,7 @@ def markdown(found: RunResults, every: bool = False) -> str:
         cells = [[c.cells[i] for c in told] for i in range(len(shown))]
         parts.append(_markdown_table([" ".join(c.head) for c in told], cells))
         if len(shown) < len(trials):
-            parts.append(f"{counted(len(trials) - len(shown), 'trial')} more: `{_show(found)} --all`")
+            parts.append(f"{counted(len(trials) - len(shown), 'trial')} more: {in_markdown(_show(found))} --all")
     if told_care := [*found.warnings, *reasons(found)]:
         parts.append("\n".join(f"- {in_markdown(line)}" for line in told_care))
     if steps := next_steps(found):

@@ -188,6 +188,7 @@ class _Run:
         self.time_left = TimeLeft((p.trial.benchmark, p.seconds) for p in todo)
         self.progress = Progress(len(planned.trials))
         there = (planned.stands(p) for p in planned.trials if p.fate == "done" or p.recorded)
+        runs.forget_trials(self.journal, self.state.run_id)
         runs.add_trials(self.journal, self.state.run_id, filter(None, there))
         self.update(
             status="running",

@@ -43,6 +43,6 @@ def _git(*arguments: str) -> Sequence[str]:
     """Lines that git prints; none where there is no git, or it does not know."""
     with suppress(OSError, subprocess.SubprocessError):
         command = ["git", "-C", str(ROOT), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=20, check=True)
         return done.stdout.splitlines()
     return []

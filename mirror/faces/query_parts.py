@@ -72,8 +72,7 @@ class Parts:
 
     def values(self, column: str) -> tuple[Value, ...]:
         """The values of a column where they are few."""
-        found = {v: None for b in self.benchmarks for v in self.profile.values(column, b)}
-        return tuple(found) if len(self.benchmarks) > 1 else self.profile.values(column, self.benchmarks[0])
+        return tuple(dict.fromkeys(v for b in self.benchmarks for v in self.profile.values(column, b)))
 
     def _is_many(self, column: str) -> bool:
         """Whether it has too many values to be listed."""

@@ -102,7 +102,7 @@ def question_of(spec: QuerySpec) -> str:
     said += ["at the end of training"] if spec.last else []
     said += [f"averaged over {join([catalog.entry(a).label for a in spec.averaged])}"] if spec.averaged else []
     said += ["and why"] if spec.explain else []
-    said += [_order_said(spec)] if spec.order else []
+    said += [_order_said(spec)] if spec.order else [f"only the first {spec.limit}"] if spec.limit else []
     said += [f"as a {spec.chart.type} chart"] if spec.chart.type else []
     said += [f"log {axis}" for axis, log in (("x", spec.chart.log_x), ("y", spec.chart.log_y)) if log]
     said += ["linear axes"] if spec.chart.linear else []

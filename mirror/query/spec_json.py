@@ -255,7 +255,7 @@ class _Query(_Form):
     source: Literal[tuple(KNOWN_COLUMNS)] = "results"  # type: ignore[valid-type]
     split: _Time | None = None
     verdicts: StrictBool = False
-    within: Annotated[float, Field(ge=0, le=1, strict=True)] | None = None
+    within: Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False)] | None = None
     claim: Claim | None = None
     against: Annotated[_Filter, AfterValidator(_built)] | None = None
     inverse: StrictBool = False

@@ -17,7 +17,6 @@ from mirror.table.values import Value
 from mirror.table.wording import join
 
 MOST_COMPARED = 6  # side by side
-_MOST_LINES = 500  # of parallel coordinates
 _SAMPLE_CAP = 20_000
 _TIMED = "latency_us"
 
@@ -46,7 +45,8 @@ def compared(box: Sandbox, trial_ids: Sequence[str]) -> Comparison:
     shown = table.picked([*in_order(["method", *(n for n in differ if n != "method")]), "trial_id"])
     wanted = ", ".join(map(literal, trial_ids))
     samples = box.run(
-        f"SELECT trial_id, time_us AS {_TIMED} FROM samples WHERE trial_id IN ({wanted})", row_cap=_SAMPLE_CAP
+        f"SELECT trial_id, time_us AS {_TIMED} FROM samples WHERE trial_id IN ({wanted}) ORDER BY sample, trial_id",
+        row_cap=_SAMPLE_CAP,  # beyond it the last of each are left out
     )
     curves = box.run(
         f"SELECT trial_id, metric, step, value FROM curves WHERE trial_id IN ({wanted}) ORDER BY metric, step",
@@ -58,7 +58,7 @@ def compared(box: Sandbox, trial_ids: Sequence[str]) -> Comparison:
 
 def side_by_side(box: Sandbox, trial_ids: Sequence[str]) -> Table:
     """What parallel coordinates are drawn of: the metrics that all of these trials have, and their methods."""
-    table = _whole(box, trial_ids[:_MOST_LINES])
+    table = _whole(box, trial_ids)
     metrics = [c.name for c in table.columns if c.role == "metric" and len(table.values(c.name).numbers) > 1]
     full = [m for m in metrics if all(v is not None for v in table.values(m))]
     return table.picked(["method", *in_order(full)])

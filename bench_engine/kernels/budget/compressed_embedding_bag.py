@@ -20,7 +20,7 @@ from bench_engine.kernels.quantized import (
     QuantizedOptimizer,
     QuantizedQuotientRemainderEmbeddingBag,
 )
-from bench_engine.kernels.quantized.padded_pooling import bags_of, checked_dtype, checked_samples, pooled
+from bench_engine.kernels.quantized.padded_pooling import bags_of, checked_dtype, checked_samples, of_call, pooled
 from bench_engine.kernels.quantized.quantized_table import QuantizedTable, dense_of, retype
 
 
@@ -206,7 +206,8 @@ class CompressedEmbeddingBag(EmbeddingBagMethod):
         if bags.bag_size == 1 and samples is None and self.padding_idx is None:
             return vectors.to(self.anchor.dtype)
         samples = None if samples is None else samples.reshape(-1)[: bags.ids.numel()]
-        return pooled(vectors, bags, self.mode, samples, self.padding_idx).to(self.anchor.dtype)
+        found = pooled(vectors, bags, self.mode, samples, self.padding_idx)
+        return of_call(found, offsets, self.include_last_offset).to(self.anchor.dtype)
 
     def vectors(self, ids: Tensor) -> Tensor:
         """The vectors (N, D) of ids (N,) in range; their gradients are for the optimizer's step."""

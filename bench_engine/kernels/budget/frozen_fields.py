@@ -60,8 +60,8 @@ class FrozenFields(FrozenBag):
 
     def _pool(self, ids: Tensor, offsets: Tensor | None, samples: Tensor | None) -> Tensor:
         if self.padding_idx is not None:
-            there = (ids != self.padding_idx).float()
-            samples = there if samples is None else there * samples
+            there = ids != self.padding_idx
+            samples = there.float() if samples is None else samples.masked_fill(~there, 0.0)
         total = self._summed(ids, offsets, samples)
         return total if self.mode == "sum" else total / counts_of(ids, offsets, self.padding_idx).unsqueeze(1)
 
@@ -76,8 +76,8 @@ class FrozenFields(FrozenBag):
             if table is not None:
                 factors = (rows >= 0).float()
                 factors = factors if samples is None else factors * samples.reshape(-1)
-                # An id below 0 has no row of any kind, and stays what the kernel refuses.
-                rows = torch.where(flat < 0, flat, rows.clamp_min(0))
+                # An id out of range has no row of any kind, and stays what the kernel refuses.
+                rows = torch.where((flat < 0) | (flat >= self.num_embeddings), flat, rows.clamp_min(0))
                 found = found + table.summed(rows.view(ids.shape), offsets, factors)
         return found
 

@@ -9,6 +9,7 @@ tables are, a hash of the data, and one of all else in the header.
 import hashlib
 import json
 import os
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,9 @@ def save_frozen(path: str | os.PathLike[str], tables: Mapping[str, Table]) -> No
             raise TypeError(f"{name} must be a quantized or compressed table, not a {type(table).__name__}")
         frozen = table if isinstance(table, FrozenBag) else table.to_frozen()
         described[name] = _described(frozen)
-        tensors |= {f"{name}.{part}": tensor for part, tensor in frozen.named_buffers()}
+        for buffer, tensor in frozen.named_buffers():
+            if tensors.setdefault(f"{name}.{buffer}", tensor) is not tensor:
+                raise ValueError(f"two tables would be {name}.{buffer} in the file: give one of them another name")
     order = sorted(tensors, key=lambda name: -tensors[name].element_size())  # numbers of four bytes lie at fours
     header, end, digest = {}, 0, hashlib.sha256()
     for name in order:
@@ -58,7 +61,7 @@ def save_frozen(path: str | os.PathLike[str], tables: Mapping[str, Table]) -> No
     text = json.dumps({"__metadata__": {**metadata, "header": _hash_of(header, metadata)}, **header}).encode()
     text += b" " * (-(_LENGTH + len(text)) % _ALIGNED)
     target = Path(path)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    part = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
     try:
         with part.open("wb") as file:
             file.write(len(text).to_bytes(_LENGTH, "little") + text)
@@ -81,10 +84,11 @@ def open_frozen(path: str | os.PathLike[str], verify: bool = False) -> dict[str,
     in place, or cut short, meanwhile. Raises ValueError for a file of another kind, version or length, or whose hash is
     another one.
     """
-    size = os.path.getsize(path)
-    with open(path, "rb") as file:
+    with open(path, "rb") as file:  # opened once: another process may put a new file in its place
+        size = os.fstat(file.fileno()).st_size
         length = int.from_bytes(file.read(_LENGTH), "little")
         text = file.read(length) if length <= min(_MOST_HEADER, size) else b""
+        everything = np.memmap(file, np.uint8, "c") if size else np.zeros(0, np.uint8)  # private where it is written to
     header = _parsed(text) if len(text) == length else None
     metadata = header.pop("__metadata__", None) if header else None
     if header is None or not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
@@ -98,7 +102,7 @@ def open_frozen(path: str | os.PathLike[str], verify: bool = False) -> dict[str,
     if size != whole:
         told = "was cut short" if size < whole else "has more than was written"
         raise ValueError(f"{path} {told}: it has {size} bytes of {whole}; write the file anew")
-    data = np.memmap(path, np.uint8, "c")[first:]  # private where somebody writes to it
+    data = everything[first:]
     if verify and hashlib.sha256(data.data).hexdigest() != metadata["data"]:
         raise ValueError(f"the data of {path} are not what was written: write the file anew")
     quantized_ops.load()

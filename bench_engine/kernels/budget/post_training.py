@@ -63,7 +63,7 @@ def compress(model: nn.Module, budget_mb: float, ids: Tensor | Mapping[str, Tens
     """
     counted = {name: _count(name, table, _ids_of(name, ids)) for name, table in _tables_of(model, ids).items()}
     kept = _kept(list(counted.values()), _checked_budget(budget_mb, list(counted.values())))
-    made = {id(c.table): _made(c, n, seed) for c, n in zip(counted.values(), kept, strict=True)}
+    made = {id(c.table): _like(c.table, _made(c, n, seed)) for c, n in zip(counted.values(), kept, strict=True)}
     return copy.deepcopy(model, made)
 
 
@@ -104,7 +104,7 @@ def _ids_of(name: str, ids: Tensor | Mapping[str, Tensor]) -> Tensor:
 def _count(name: str, table: nn.EmbeddingBag, ids: Tensor) -> _Counted:
     if not isinstance(ids, Tensor):
         raise TypeError(f"ids of {name} must be a tensor, not {type(ids).__name__}")
-    counts = LookupCounts([table.num_embeddings])
+    counts = LookupCounts([table.num_embeddings], exact_rows=table.num_embeddings)  # smaller than its weights
     counts.add(ids)
     return _Counted(table, *counts.frequent(0))
 
@@ -149,6 +149,11 @@ def _by_lookups(tables: list[_Counted], budget: int, kept: list[int]) -> list[in
     taken = order[: int(np.searchsorted(np.cumsum(sizes[order]), left, side="right"))]
     found = np.bincount(taken, minlength=len(tables))
     return [int(found[t]) if t in parts else n for t, n in enumerate(kept)]
+
+
+def _like(table: nn.EmbeddingBag, made: nn.Module) -> nn.Module:
+    """With what is set of the module that it takes the place of."""
+    return made.requires_grad_(table.weight.requires_grad).train(table.training)
 
 
 def _made(counted: _Counted, kept: int, seed: int | None) -> nn.Module:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from bench_engine.kernels.bags import check_index_type
 from bench_engine.kernels.quantized import quantized_ops
-from bench_engine.kernels.quantized.padded_pooling import bags_of, checked_samples, pooled
+from bench_engine.kernels.quantized.padded_pooling import bags_of, checked_samples, of_call, pooled
 
 
 class FrozenBag(nn.Module, ABC):
@@ -38,8 +38,10 @@ class FrozenBag(nn.Module, ABC):
         ids = bags.ids.long().contiguous()
         samples = None if samples is None else samples.reshape(-1)[: ids.numel()].contiguous()
         if self.mode == "max":
-            return pooled(self.vectors(ids), bags, self.mode, padding=self.padding_idx).to(self.dtype)
-        return self._pool(ids, bags.offsets.long().contiguous(), samples).to(self.dtype)
+            found = pooled(self.vectors(ids), bags, self.mode, padding=self.padding_idx)
+        else:
+            found = self._pool(ids, bags.offsets.long().contiguous(), samples)
+        return of_call(found, offsets, self.include_last_offset).to(self.dtype)
 
     @abstractmethod
     def vectors(self, ids: Tensor) -> Tensor:

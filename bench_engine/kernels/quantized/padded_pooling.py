@@ -28,7 +28,14 @@ def bags_of(input: Tensor, offsets: Tensor | None, include_last_offset: bool) ->
         return bags
     if offsets.numel() == 0:
         raise ValueError("with include_last_offset, offsets hold at least the end of the last bag, and these are empty")
-    return Bags(bags.ids if recorded else bags.ids[: int(offsets[-1])], bags.offsets[:-1], None)
+    if recorded:  # what follows the end of the last bag is one bag more, which `of_call` leaves out
+        return bags
+    return Bags(bags.ids[: int(offsets[-1])], bags.offsets[:-1], None)
+
+
+def of_call(found: Tensor, offsets: Tensor | None, include_last_offset: bool) -> Tensor:
+    """The bags (B, D) of a call, without what a recorded graph pools behind the end of the last one."""
+    return found[: offsets.size(0) - 1] if include_last_offset and offsets is not None else found
 
 
 def checked_samples(input: Tensor, samples: Tensor | None, mode: str, dtype: torch.dtype) -> Tensor | None:

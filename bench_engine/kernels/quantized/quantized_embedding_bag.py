@@ -34,6 +34,9 @@ class QuantizedEmbeddingBag(QuantizedTable):
     @torch.no_grad()
     def write(self, embeddings: Tensor) -> None:
         """Take over all vectors (E, D), rounded at random. Raises ValueError."""
+        if embeddings.shape != (self.num_embeddings, self.embedding_dim):
+            wanted = (self.num_embeddings, self.embedding_dim)
+            raise ValueError(f"embeddings must be {wanted}, not {tuple(embeddings.shape)}")
         if not embeddings.isfinite().all():
             raise ValueError("embeddings hold NaN or infinity, which no scale reaches")
         self._write(0, embeddings.detach().float())

@@ -14,7 +14,7 @@ from bench_engine.kernels.fiited import arguments
 from bench_engine.kernels.fiited.table_optimizer import check_alone
 from bench_engine.kernels.quantized import quantized_ops
 from bench_engine.kernels.quantized.frozen_table import FrozenTable
-from bench_engine.kernels.quantized.padded_pooling import bags_of, checked_dtype, checked_samples, pooled
+from bench_engine.kernels.quantized.padded_pooling import bags_of, checked_dtype, checked_samples, of_call, pooled
 
 STORAGES = ("int8", "int4", "float16")
 SCALE_BYTES = {"int8": 2, "int4": 2, "float16": 0}  # of a row
@@ -168,8 +168,10 @@ class QuantizedTable(EmbeddingBagMethod):
         samples = None if samples is None else samples.reshape(-1)[: ids.numel()].contiguous()
         if self.mode == "max":
             each = self._looked_up(ids, torch.arange(len(ids)), None)
-            return pooled(each, bags, self.mode, padding=self.padding_idx).to(self.anchor.dtype)
-        return self._looked_up(ids, bags.offsets.long().contiguous(), samples).to(self.anchor.dtype)
+            found = pooled(each, bags, self.mode, padding=self.padding_idx)
+        else:
+            found = self._looked_up(ids, bags.offsets.long().contiguous(), samples)
+        return of_call(found, offsets, self.include_last_offset).to(self.anchor.dtype)
 
     def _looked_up(self, ids: Tensor, starts: Tensor, samples: Tensor | None) -> Tensor:
         """(B, D) float32, differentiable where gradients are wanted."""

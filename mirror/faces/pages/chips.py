@@ -37,7 +37,8 @@ def show(answer: Answer, box: Sandbox, can_change: bool) -> None:
     asked, spec = parts.asked, parts.spec
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="chips"):
         if spec.metrics:
-            editor = partial(_metrics, parts, box) if spec.shape in MEASURED else None
+            alike = len({m.aggregate for m in spec.metrics}) == 1  # of several kinds one choice would make one
+            editor = partial(_metrics, parts, box) if spec.shape in MEASURED and alike else None
             _chip("metrics", f"**{_of_metrics(spec.metrics)}**", editor, can_change)
         else:
             _chip("metrics", "**number of trials**" if spec.shape == "count" else "**trials**", None, can_change)
@@ -101,7 +102,7 @@ def _listed(columns: tuple[str, ...]) -> str:
     labels = [catalog.entry(c).label for c in columns]
     if len(labels) > _MOST_NAMED:
         return f"{', '.join(labels[:_MOST_NAMED])} and {len(labels) - _MOST_NAMED} more"
-    return join(labels) or "nothing"
+    return join(labels) if labels else "nothing"
 
 
 def _of_order(spec: QuerySpec) -> str:
@@ -129,8 +130,8 @@ def _metrics(parts: Parts, box: Sandbox, key: str) -> None:
         )  # fmt: skip
         if grouped:
             words = catalog.AGGREGATE_WORDS
-            at = AGGREGATES.index(now[0].aggregate) if now[0].aggregate in AGGREGATES else 0
-            st.selectbox("Of several trials", AGGREGATES, at, key=f"{key}_of", format_func=words.__getitem__)
+            kinds = tuple(dict.fromkeys((now[0].aggregate or "avg", *AGGREGATES)))  # what it is now comes first
+            st.selectbox("Of several trials", kinds, key=f"{key}_of", format_func=words.__getitem__)
         _apply(lambda: parts.with_metrics(state[f"{key}_names"], state.get(f"{key}_of") or "avg"), box)
 
 
@@ -173,6 +174,7 @@ def _values(parts: Parts, column: str, f: Filter | None, box: Sandbox, key: str)
     """Comparison and values of a filter."""
     state, entry = st.session_state, catalog.entry(column)
     numeric = entry.type in ("integer", "real", "timestamp")
+    typed = numeric or not parts.values(column)  # too many values to be listed
     operators = OPERATORS if numeric else OPERATORS[:2]
     now = operator_of(f) if f else (">=" if entry.role == "metric" else "=")
     held = f.values if f else ()
@@ -183,8 +185,8 @@ def _values(parts: Parts, column: str, f: Filter | None, box: Sandbox, key: str)
         )  # fmt: skip
         st.multiselect(
             "Values", list(dict.fromkeys((*parts.values(column), *held))), held, key=f"{key}_values",
-            format_func=lambda v: v if isinstance(v, str) else format_value(entry, v), accept_new_options=numeric,
-            placeholder="choose, or type a number" if numeric else "choose",
+            format_func=lambda v: v if isinstance(v, str) else format_value(entry, v), accept_new_options=typed,
+            placeholder="choose, or type a number" if numeric else "type a value" if typed else "choose",
         )  # fmt: skip
 
         def changed() -> QuerySpec:

@@ -118,7 +118,7 @@ def _compare(box: Sandbox, ids: list[str]) -> None:
         if len(ids) > MOST_COMPARED:
             st.caption(f"Up to {MOST_COMPARED} are compared in all that differs; of more only the metrics are drawn.")
         else:
-            _side_by_side(compared(box, ids), ids)
+            _side_by_side(compared(box, ids))
         metrics = side_by_side(box, ids)
         if len(metrics.columns) > _FEW_COLUMNS:
             st.caption("Their metrics, the better end up; a line for each trial")
@@ -126,13 +126,16 @@ def _compare(box: Sandbox, ids: list[str]) -> None:
             show_chart(metrics, ChartSpec("parallel", color="method", metrics=axes), key="compared_metrics")
 
 
-def _side_by_side(found: Comparison, ids: list[str]) -> None:
+def _side_by_side(found: Comparison) -> None:
     table = found.differing
     if found.told:
         st.markdown("  \n".join(map(plain, found.told)))
     left, right = st.columns([2, 3])
-    heads = [f"{plain(str(method))} :small[{plain(i)}]" for method, i in zip(table.values("method"), ids, strict=True)]
-    lines = [f"| | {' | '.join(heads)} |", f"|---|{'---|' * len(ids)}"]
+    heads = [
+        f"{plain(str(method))} :small[{plain(str(i))}]"
+        for method, i in zip(table.values("method"), table.values("trial_id"), strict=True)
+    ]
+    lines = [f"| | {' | '.join(heads)} |", f"|---|{'---|' * len(heads)}"]
     for column in table.columns:
         if column.name not in ("method", "trial_id"):
             cells = (plain(_in_table(column, v)) for v in table.values(column.name))
@@ -145,7 +148,7 @@ def _side_by_side(found: Comparison, ids: list[str]) -> None:
 def _drawn(found: Comparison) -> None:
     """The samples of trials as distributions, and their curves over each other."""
     if len(set(found.samples.values("trial"))) > 1:
-        st.caption("Every timed sample of each")
+        st.caption("The first timed samples of each" if found.samples.truncated else "Every timed sample of each")
         far = spans(found.samples, "latency_us", _FAR)
         show_chart(found.samples, ChartSpec("box", x="trial", y="latency_us", log_y=far), key="compared_samples")
     for metric in dict.fromkeys(found.curves.values("metric")):

@@ -6,12 +6,11 @@ tells more.
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from db.columns import BY_NAME
-from mirror.data.data_source import QueryError
+from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.complete import SeveralBenchmarks, complete
@@ -130,10 +129,14 @@ def which_have_rows(specs: Sequence[QuerySpec], sandbox: Sandbox) -> list[bool |
     """The same of several, asked at once where that goes; None for one that no statement can say."""
     statements = [compile_sql(spec) for spec in specs]
     if len(specs) > 1:
-        with suppress(QueryError, GuardError):  # one of them cannot be asked: which, is found out one by one
-            asked = ", ".join(f"EXISTS ({sql}) AS has_{i}" for i, sql in enumerate(statements))
+        asked = ", ".join(f"EXISTS ({sql}) AS has_{i}" for i, sql in enumerate(statements))
+        try:
             (told,) = sandbox.run(f"SELECT {asked}").rows
             return [bool(has) for has in told]
+        except QueryCancelled:
+            raise
+        except (QueryError, GuardError, QueryStopped):
+            pass  # which of them cannot be asked, or takes long, is found out one by one
     return [_has_rows_or_none(spec, sandbox) for spec in specs]
 
 

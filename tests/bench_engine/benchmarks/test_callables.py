@@ -34,6 +34,7 @@ def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "LEAST_NS", 0)
     for module, name in (
         ("declared.known", "declared"),
+        ("declared.known", "itself"),
         ("callable_operations", "_operations"),
         ("callable_operations", "_implementations"),
     ):
@@ -260,3 +261,30 @@ def test_shapes_that_cannot_be_read_are_said_by_the_sweep() -> None:
     for shape in ("3x", "x3", "3*4", "0x4x5", "a", "-1"):
         with pytest.raises(SweepError, match="axis shape takes shapes of the inputs, such as 512x1024"):
             parse(text.format(shape=shape), "own")
+
+
+def test_the_imaginary_part_is_looked_at() -> None:
+    assert run(lambda x: torch.fft.fft(x), of=lambda x: torch.fft.fft(x)).error is None
+    result = run(lambda x: torch.fft.fft(x).real.to(torch.complex64), of=lambda x: torch.fft.fft(x))
+    assert "differs from the reference" in result.error
+
+
+def test_each_of_several_outputs_has_a_tolerance_of_its_own() -> None:
+    def of(x):
+        return torch.softmax(x, -1), torch.full((3,), 1_000_000)
+
+    assert run(lambda x: (softmax(x), torch.full((3,), 1_000_000)), of=of).error is None
+    assert "differs from the reference" in run(lambda x: (0 * x, torch.full((3,), 1_000_000)), of=of).error
+    assert "differs from the reference" in run(lambda x: (softmax(x), torch.full((3,), 1_000_001)), of=of).error
+    assert run(lambda x: (softmax(x), torch.full((3,), 70_000)), of=lambda x: (softmax(x), torch.full((3,), 70_000)),
+               dtype="float16").error is None  # fmt: skip
+
+
+def test_bytes_have_no_rare_value() -> None:
+    assert run(torch.bitwise_not, of=torch.bitwise_not, dtype="uint8").error is None
+
+
+def test_arguments_of_other_layouts_are_taken() -> None:
+    made = run(lambda x: x.to_dense(), of=lambda x: x.clone(), prepare=lambda x: x.to_sparse_csr())
+    assert made.error is None
+    assert run(lambda x: x.copy(), of=lambda x: x.flip(0), takes="numpy", prepare=lambda x: x[::-1]).error is None

@@ -148,3 +148,10 @@ def test_what_cannot_be_written_is_named(tmp_path):
         save_frozen(tmp_path / "tables", {"it": torch.nn.Linear(2, 2)})
     with pytest.raises(FileNotFoundError):
         open_frozen(tmp_path / "tables")
+
+
+def test_tables_whose_parts_would_have_one_name_are_refused(tmp_path):
+    made = tables()
+    with pytest.raises(ValueError, match=r"two tables would be fields\.own\.rows in the file"):
+        save_frozen(tmp_path / "tables", {"fields": made["fields"], "fields.own": made["rows"]})
+    assert not list(tmp_path.iterdir())

@@ -195,3 +195,12 @@ def refusals():
 
 def test_copies_in_several_processes_are_refused():
     assert [ended.message for ended in run(2, refusals)] == ["", ""]
+
+
+@pytest.mark.parametrize(("kind", "mode"), [("rows", "max"), ("products", "mean"), ("fields", "sum")])
+def test_a_graph_leaves_out_what_follows_the_last_bag(kind, mode):
+    frozen = made(kind, mode=mode, include_last_offset=True).to_frozen()
+    ids, ends = torch.randint(200, (12,)), torch.tensor([0, 3, 5])
+    exported = torch.export.export(frozen, (ids, ends)).module()
+    assert torch.equal(exported(ids, ends), frozen(ids, ends))
+    assert frozen(ids, ends).shape == (2, 16)

@@ -8,6 +8,7 @@ from mirror.answer.answer import Answer
 from mirror.answer.answering import ask
 from mirror.answer.proposal import Proposal
 from mirror.data.process.sandbox import Sandbox
+from mirror.faces.pages import chips
 from mirror.faces.query_parts import Parts, filter_of, is_way, operator_of
 from mirror.query.check import SpecError, check
 from mirror.query.in_words import question_of
@@ -123,3 +124,8 @@ def test_typed_numbers_are_numbers() -> None:
     assert filter_of("batch_size", "=", ["1,024"]) == Filter("batch_size", "=", (1024,))
     assert filter_of("compression", "<>", ["0.1", 0.5]) == Filter("compression", "not in", (0.1, 0.5))
     assert operator_of(Filter("compression", "not in", (0.1, 0.5))) == "<>"
+
+
+def test_values_of_results_that_hold_nothing() -> None:
+    assert chips._listed(()) == "nothing"
+    assert chips._listed(("method", "dataset")) == "method and data set"

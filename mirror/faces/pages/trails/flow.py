@@ -21,10 +21,11 @@ from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
 from mirror.answer.answer import Answer
 from mirror.answer.answering import ask, run_sql
 from mirror.answer.proposal import Proposal
+from mirror.answer.subject import MAX_QUESTION
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages.trails.asking import Asking
 from mirror.faces.pages.trails.trail import CANCELLED, MOST_STEPS, Trail, begun
-from mirror.query.check import SpecError, check
+from mirror.query.check import SpecError
 from mirror.query.in_words import question_of
 from mirror.query.spec import QuerySpec
 
@@ -152,15 +153,17 @@ def change(changed: QuerySpec, box: Sandbox, rest: Address = NOTHING) -> None:
     before, state = trail(), st.session_state
     if before is None or (before.is_full and not before.step.form):
         return
+    from mirror.query.spec_json import from_json, to_short_json  # here, since it takes a while to load
+
     try:
-        check(changed)
+        changed = from_json(to_short_json(changed))  # as its link gives it back: checked, and without notes
+        form = json.dumps(to_short_json(changed), ensure_ascii=False, separators=(",", ":"))
+        if len(form) > _LONGEST_FORM:
+            raise SpecError("These are more parts than a link can hold: take some away.")
     except SpecError as error:
         state["not_changed"] = error
         return
-    from mirror.query.spec_json import to_short_json  # here, since it takes a while to load
-
-    question = question_of(changed)
-    form = json.dumps(to_short_json(changed), ensure_ascii=False, separators=(",", ":"))
+    question = question_of(changed)[:MAX_QUESTION]
     # It is a reading that is offered and chosen at once, by somebody who has chosen nothing of the question before.
     offering = replace(before.step.answer, proposals=(Proposal(question, None, asked=changed),), teaches=False)
     work = partial(ask, question, sandbox=box, after=offering)

@@ -1,5 +1,6 @@
 """Forms over the results as lines of actions, and back."""
 
+import math
 import random
 from dataclasses import replace
 
@@ -101,3 +102,16 @@ def test_the_network_that_ships_reads_plain_questions() -> None:
     for text in ("mean AUC of each method", "how many trials are there per data set", "memory against AUC"):
         readings = network_readings(results_items(text, PROFILE, NOW), PROFILE)
         assert bare_of(form_of(text)) in [bare_of(r.asked) for r in readings], text
+
+
+def test_readings_that_differ_in_order_alone_are_one() -> None:
+    items = results_items("hashed and dense, latency at dim 32 in lookup", PROFILE, NOW)
+    found = network_readings(items, PROFILE, 4)
+    said = {
+        (r.asked.shape, r.asked.metrics, r.asked.dimensions, r.asked.order,
+         frozenset((f.column, f.operator, frozenset(f.values)) for f in r.asked.filters))
+        for r in found
+    }  # fmt: skip
+    assert len(said) == len(found) > 1
+    assert [r.score for r in found] == sorted((r.score for r in found), reverse=True)
+    assert sum(math.exp(r.score) for r in found) < 1.0001
