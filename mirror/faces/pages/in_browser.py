@@ -67,8 +67,8 @@ _SCRIPT = """
     field.setAttribute('list', list.id);
     const text = field.value, said = text.toLowerCase(), last = /[^\\s,]{2,}$/.exec(said);
     const begins = (word) => last && word.toLowerCase().startsWith(last[0]) && word.length > last[0].length;
-    const words = JSON.parse(known.dataset.words).filter(begins).map((word) => text.slice(0, last.index) + word);
-    const whole = JSON.parse(known.dataset.questions).filter((q) => q.toLowerCase().includes(said) && q !== text);
+    const words = JSON.parse(known.dataset.words || '[]').filter(begins).map((word) => text.slice(0, last.index) + word);
+    const whole = JSON.parse(known.dataset.questions || '[]').filter((q) => q.toLowerCase().includes(said) && q !== text);
     const offered = [...words.slice(0, MOST), ...whole.slice(0, MOST)];
     list.replaceChildren(...offered.map((value) => new Option(value, value)));
   };
@@ -120,10 +120,14 @@ def show_way_to_sql() -> None:
 def suggest(questions: Sequence[str], words: Sequence[str]) -> None:
     """Have the box of the question suggest whole questions, and completions of the word that is being typed."""
     held = "".join(
-        f' data-{name}="{html.escape(json.dumps(texts))}"'
-        for name, texts in (("questions", questions), ("words", words))
+        f' data-{name}="{html.escape(_as_json(texts))}"' for name, texts in (("questions", questions), ("words", words))
     )
     st.html(f'<div class="mirror-suggest" hidden{held}></div>')
+
+
+def _as_json(texts: Sequence[str]) -> str:
+    """JSON without angle brackets: an attribute that seems to hold a tag is taken out of the page."""
+    return json.dumps(texts).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def point_at(selector: str) -> None:

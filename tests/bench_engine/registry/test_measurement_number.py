@@ -50,11 +50,11 @@ OWN = {
 # Where this fails: does the change alter what a trial measures? Then raise `measurement` of the benchmark in the
 # registry. Put the new hash here in any case.
 KNOWN = {
-    ("lookup", 4): "ea50d3a43fb2",
-    ("grouped_lookup", 2): "ef3f59bdc4e9",
-    ("embedding_step", 1): "c8bf1b6a1539",
+    ("lookup", 4): "a26d28520a2d",
+    ("grouped_lookup", 2): "94ab31ca32bd",
+    ("embedding_step", 1): "85d8601a4b00",
     ("memory_ops", 1): "37ffbab10a31",
-    ("callable", 1): "a8e750241ed0",
+    ("callable", 1): "313c3502fcff",
     ("training", 3): "81590a556e07",
     ("answering", 1): "ef6b340cf4d1",
 }

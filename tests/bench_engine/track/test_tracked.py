@@ -125,7 +125,10 @@ def test_a_change_that_was_taken_back_does_not_fail(store: Callable[..., Store])
     assert [c.word for c in track(results, "quick").changes] == ["slower", "faster"]
 
 
-def test_text_markdown_and_json(store: Callable[..., Store], capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_markdown_and_json(
+    store: Callable[..., Store], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     results = store(dense=[10.0] * 12, hashed=[5.0] * 7 + [5.5] * 5)
     results.add([run("small|dim", us, COMMITS[n], n) for n, us in enumerate([5.0] * 7 + [7.0] * 5)])
     how = ["track", "quick", "--db", results.url, "--fail-on", "slower:5%", "--format"]

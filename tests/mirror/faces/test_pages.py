@@ -111,13 +111,7 @@ def test_hostile_sql_is_refused_and_the_next_question_answers() -> None:
     assert app.metric[0].value == "1"
 
 
-_SHOWN = pytest.param(
-    "price per hour of hashed",
-    marks=pytest.mark.xfail(reason="the network shows four readings that say nothing of a price", strict=True),
-)
-
-
-@pytest.mark.parametrize("question", ["", _SHOWN, "x" * 10_000, "哪种方法最快"])
+@pytest.mark.parametrize("question", ["", "price per hour of hashed", "x" * 10_000, "哪种方法最快"])
 def test_a_refusal_offers_questions_to_click(question: str) -> None:
     app = ask(ask_page(), question)
     assert app.info

@@ -87,7 +87,8 @@ def check(engine, total: int) -> list[dict]:
 def test_a_sweep_is_shared_out_among_the_nodes(engine, nodes: Machines) -> None:
     path = sweep(engine, "log", batch_size=[1, 2, 3, 4])
     done = engine.command(*arguments(engine, nodes, path))
-    assert (done.returncode, done.stdout) == (0, "Sweep fakes: 8 trials have results.\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Sweep fakes: 8 trials have results.\n")
     told = [line for line in done.stderr.splitlines() if not line.startswith(("[", "Node ada: ", "Node bob: "))]
     assert len(told) == 1, "nothing but what a user must know"
     assert told[0].startswith("Node head is not used: its code, Python or torch is not the one here")
@@ -108,7 +109,8 @@ def test_a_node_that_is_lost_loses_nothing_and_one_that_comes_is_used(engine, no
     nodes.start("eve")
     out, said = run.communicate(timeout=120)
     nodes.kill("eve")
-    assert (run.returncode, out) == (0, "Sweep fakes: 10 trials have results.\n")
+    assert run.returncode == 0
+    assert out.startswith("Sweep fakes: 10 trials have results.\n")
     assert said.count("Node bob was lost while it ran fake fake_dense") == 1
     assert {row["node"] for row in check(engine, 10)} >= {"ada", "eve"}
 
@@ -132,7 +134,7 @@ def test_a_run_that_is_ended_ends_all_workers_and_is_taken_up_again(engine, node
     path.write_text(path.read_text().replace("ok, sleep", "ok"))
     # What is done on any node is done.
     done = engine.command(*arguments(engine, nodes, path, "-p", "batch_size=1,2,3", "-p", "methods=fake"))
-    assert done.stdout == "Sweep fakes: 3 trials have results.\n", done.stderr
+    assert done.stdout.startswith("Sweep fakes: 3 trials have results.\n"), done.stderr
     assert {row["trial_id"] for row in kept} < {row["trial_id"] for row in check(engine, 3)}
 
 
@@ -163,7 +165,7 @@ def test_a_busy_node_is_not_used_until_it_is_free(engine, nodes: Machines) -> No
         until(lambda: (s := state(engine)) and s.status == "running")
         fcntl.flock(bob, fcntl.LOCK_UN)
         out, said = waiting.communicate(timeout=30)
-        assert out == "Sweep fakes: 6 trials have results.\n"
+        assert out.startswith("Sweep fakes: 6 trials have results.\n")
         assert said.count("Node ada is not used until it is free: ") == 1
         assert {row["node"] for row in check(engine, 6)} == {"bob"}
 

@@ -101,7 +101,7 @@ def run(work: list[Group], said: list[str] | None = None) -> list[tuple[str, str
     executor = RayExecutor("x:1", (said if said is not None else []).append, patience_s=0.1)
     with executor.holding("s", False, print, lambda: False):
         executor.sites()
-        found = list(executor.run(work, lambda _text: None))
+        found = list(executor.run(work, lambda _text, _group: None))
     assert sorted(f.group.members[0].identity for f in found) == [str(i) for i in range(len(work))]
     found.sort(key=lambda f: f.group.members[0].identity)
     return [(f.machine["machine_id"], r.status, r.error) for f in found for r in f.results]
