@@ -67,8 +67,9 @@ _SCRIPT = """
     field.setAttribute('list', list.id);
     const text = field.value, said = text.toLowerCase(), last = /[^\\s,]{2,}$/.exec(said);
     const begins = (word) => last && word.toLowerCase().startsWith(last[0]) && word.length > last[0].length;
-    const words = JSON.parse(known.dataset.words || '[]').filter(begins).map((word) => text.slice(0, last.index) + word);
-    const whole = JSON.parse(known.dataset.questions || '[]').filter((q) => q.toLowerCase().includes(said) && q !== text);
+    const held = (name) => JSON.parse(known.dataset[name] || '[]');
+    const words = held('words').filter(begins).map((word) => text.slice(0, last.index) + word);
+    const whole = held('questions').filter((q) => q.toLowerCase().includes(said) && q !== text);
     const offered = [...words.slice(0, MOST), ...whole.slice(0, MOST)];
     list.replaceChildren(...offered.map((value) => new Option(value, value)));
   };

@@ -59,7 +59,7 @@ def typed(folder: Path, named: str) -> list[str]:
 
 @pytest.mark.timeout(900)
 def test_the_session_of_the_page(tmp_path: Path) -> None:
-    told = typed(tmp_path, "my_sweep|half_table")
+    told = typed(tmp_path, "my_sweep|half_table|by method")
     assert len(told) == 4
     assert "half_table" in told[2]
     assert "half_table" in told[3]
