@@ -169,7 +169,7 @@ def _state(states: Sequence[RunState], name: str) -> RunState | None:
     if name in ("", "last"):
         if not states:
             raise UsageError("There is no run yet: `python -m bench_engine run quick` makes one.")
-        return states[0]
+        return next((s for s in states if s.total), states[0])  # not one that waits, or ended before it began
     tests: tuple[Callable[[RunState], bool], ...] = (
         lambda s: s.run_id == name,
         lambda s: s.sweep == name,
