@@ -53,6 +53,7 @@ def test_sql_that_was_not_run_survives_other_pages_and_a_reload_and_a_failing_on
     editor.fill("SELECT 41 + 1 AS answer")
     page.reload()
     expect(editor).to_have_value("SELECT 41 + 1 AS answer")
+    settled(page)  # the keys do nothing before the form's button is there
     editor.press("Control+Enter")
     expect(page.get_by_test_id("stMetric")).to_contain_text("42")
 

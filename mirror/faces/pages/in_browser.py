@@ -73,10 +73,11 @@ _SCRIPT = """
     const offered = [...words.slice(0, MOST), ...whole.slice(0, MOST)];
     list.replaceChildren(...offered.map((value) => new Option(value, value)));
   };
+  const buttons = (part) => part.closest('[data-testid="stForm"]')?.querySelectorAll('button[kind$="FormSubmit"]') || [];
   const sent = (field) => { keep(field, null); bases.set(field, field.value); };
   document.addEventListener('keydown', (e) => {
     const sends = e.key === 'Enter' && (e.ctrlKey || e.metaKey || e.target.tagName === 'INPUT');
-    if (sends && isKept(e.target)) sent(e.target);
+    if (sends && isKept(e.target) && buttons(e.target).length) sent(e.target);  // a form without buttons sends nothing
   }, true);
   document.addEventListener('click', (e) => {
     const button = e.target.closest('button');
@@ -86,8 +87,7 @@ _SCRIPT = """
     }
     const form = button && button.closest('[data-testid="stForm"]');
     if (!form) return;
-    const sending = form.querySelectorAll('button[kind$="FormSubmit"]');
-    if (button === sending[0]) form.querySelectorAll('input, textarea').forEach((f) => isKept(f) && sent(f));
+    if (button === buttons(form)[0]) form.querySelectorAll('input, textarea').forEach((f) => isKept(f) && sent(f));
   }, true);
   let pointed = '';
   const point = () => {
