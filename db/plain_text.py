@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Iterable, Sequence
 
 # What is copied along unseen: soft hyphens, marks of direction, word joiners, byte order marks. Not the joiners of
 # Persian and emoji, which are part of words.
@@ -32,3 +33,14 @@ def in_markdown(value: object, longest: int = 1200) -> str:
     """Text on one line that Markdown, in a table too, shows as it stands."""
     escaped = "".join(f"\\{c}" if c in "\\`*_{}[]#|~" else c for c in plain_text(value, longest))
     return html.escape(escaped, quote=False)
+
+
+def markdown_table(head: Sequence[object], rows: Iterable[Sequence[object]], align: Sequence[str] = ()) -> str:
+    """A table in Markdown that shows all cells as they stand.
+
+    Args:
+        align: of each column, `---` or `---:`; to the left by default.
+    """
+    lines = [list(map(in_markdown, head)), list(align) or ["---"] * len(head)]
+    lines += [list(map(in_markdown, row)) for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -13,6 +13,7 @@ import math
 import shutil
 import subprocess
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +82,7 @@ def shapes_of(text: str) -> tuple[tuple[int, ...], ...]:
 
 @dataclass(frozen=True)
 class _Files:
-    """Inputs of a command, and where it writes its output."""
+    """A command line with the paths of its inputs, and where it writes its output; the files go when this does."""
 
     words: tuple[str, ...]
     output: Path
@@ -106,7 +107,6 @@ class _Callable(Subject):
         if self.command:
             self._folder = Path(tempfile.mkdtemp(prefix="mirror_command_"))
             stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
-            self._written = 0
 
     # -- inputs and the reference ----------------------------------------------------------------------------------
 
@@ -167,8 +167,8 @@ class _Callable(Subject):
         return self._run(prepared) if self.command else self._own.function(*prepared)  # type: ignore[misc]
 
     def tensors(self, output: Any) -> list[Tensor]:
-        if isinstance(output, Path):
-            output = _loaded(output)
+        if isinstance(output, _Files):
+            output = _loaded(output.output)
         try:
             return [_real(part) for part in _tensors(output, "it gives")]
         except ValueError:
@@ -239,11 +239,11 @@ class _Callable(Subject):
 
     def _files(self, inputs: Sequence[Tensor]) -> _Files:
         """Write the inputs down."""
-        self._written += 1
-        paths = [self._folder / f"input_{self._written}_{number}.npy" for number in range(len(inputs))]
+        folder = Path(tempfile.mkdtemp(dir=self._folder))
+        paths = [folder / f"input_{number}.npy" for number in range(len(inputs))]
         for path, part in zip(paths, inputs, strict=True):
             np.save(path, part.numpy())
-        output = self._folder / f"output_{self._written}.npy"
+        output = folder / "output.npy"
         axes = {"threads": str(self._threads), "shape": self._shape, "dtype": self._dtype_name}
         words: list[str] = []
         for word in self.command:
@@ -253,9 +253,11 @@ class _Callable(Subject):
                 for name, value in {**axes, "inputs": " ".join(map(str, paths)), "output": str(output)}.items():
                     word = word.replace("{" + name + "}", value)
                 words.append(word)
-        return _Files(tuple(words), output)
+        files = _Files(tuple(words), output)
+        weakref.finalize(files, shutil.rmtree, folder, ignore_errors=True)  # checks ask for inputs all the time
+        return files
 
-    def _run(self, files: _Files) -> Path:
+    def _run(self, files: _Files) -> _Files:
         """Run the command to its end. Raises WrongResultError where it fails."""
         files.output.unlink(missing_ok=True)
         done = subprocess.run(
@@ -265,7 +267,7 @@ class _Callable(Subject):
             last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
             said = f": {last[0][:_SHOWN_STDERR]}" if last else " and said nothing"
             raise WrongResultError(f"ended with exit status {done.returncode}{said}")
-        return files.output
+        return files
 
 
 def _loaded(path: Path) -> np.ndarray:

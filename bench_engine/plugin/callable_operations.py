@@ -148,7 +148,7 @@ def command(what: Callable[..., Any], name: str, text: str, words: Sequence[str]
         text: help, one line.
         words: of the command line, which runs in the folder of the plug-in. `{inputs}` becomes the paths of the inputs,
             .npy files, `{output}` that of the .npy file that it must write, {threads}, {shape} and {dtype} the axes.
-        sources: files that the command is made of, beside the program.
+        sources: files that the command is made of, beside the program and those that its words name.
 
     Raises PluginError.
     """
@@ -157,11 +157,12 @@ def command(what: Callable[..., Any], name: str, text: str, words: Sequence[str]
         raise PluginError(f"The command of {name} must be a list of words with {{output}} among them.")
     file = declared.file_of(what.__module__)
     folder = Path(file).parent if file else Path.cwd()
+    scripts = [str(folder / word) for word in words[1:] if (folder / word).is_file()]
     program = shutil.which(words[0], path=str(folder)) or shutil.which(words[0])
     if program is None:
         raise PluginError(f"The command of {name} needs {words[0]}, which is not there: name a program or its path.")
     content = hashlib.sha256(Path(program).read_bytes()).hexdigest()[:16]
-    _add(name, text, f"{what.__module__}:{name}", of, sources, {"program": content, "words": " ".join(words)})
+    _add(name, text, f"{what.__module__}:{name}", of, (*sources, *scripts), {"program": content, "words": " ".join(words)})
     run = (str(Path(program).absolute()), *words[1:])
     _implementations[name] = Implementation(of.name, None, command=run, folder=str(folder))
 

@@ -26,7 +26,7 @@ from bench_engine.report.next_steps import next_steps
 from bench_engine.report.run_results import Mean, Measured, RunResults
 from bench_engine.sweep.search import counted
 from db.columns import AXES, BY_NAME, CHOICE_AXES, METRICS
-from db.plain_text import in_markdown, printable
+from db.plain_text import in_markdown, markdown_table, printable
 
 MOST_ROWS = 60  # of a table that is not asked for as a whole
 _MOST_REASONS = 8
@@ -146,11 +146,11 @@ def markdown(found: RunResults, every: bool = False) -> str:
         parts.append(f"#### {in_markdown(benchmark)}")
         if means := found.means.get(benchmark):
             head = ["method", f"speedup over {means[0].over}", "verdicts"]
-            parts.append(_markdown_table(head, [[m.method, ratio_text(m.speedup), counts(m)] for m in means]))
+            parts.append(markdown_table(head, [[m.method, ratio_text(m.speedup), counts(m)] for m in means]))
         shown = trials if every else trials[:MOST_ROWS]
         told = [*axis_columns(varying(trials), trials), *columns(trials, found.notes)]
         cells = [[c.cells[i] for c in told] for i in range(len(shown))]
-        parts.append(_markdown_table([" ".join(c.head) for c in told], cells))
+        parts.append(markdown_table([" ".join(c.head) for c in told], cells))
         if len(shown) < len(trials):
             parts.append(f"{counted(len(trials) - len(shown), 'trial')} more: {in_markdown(_show(found))} --all")
     if told_care := [*found.warnings, *reasons(found)]:
@@ -158,12 +158,6 @@ def markdown(found: RunResults, every: bool = False) -> str:
     if steps := next_steps(found):
         parts.append("\n".join(["```", *(printable(command) for _, command in steps), "```"]))
     return "\n\n".join(parts) + "\n"
-
-
-def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [[in_markdown(cell) for cell in row] for row in (head, *rows)]
-    lines.insert(1, ["---"] * len(head))
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 _OF_TRIAL = ("trial_id", "status", "verdict", "is_baseline", "stop_reason", "started_at", "duration_s", "code_version")

@@ -20,7 +20,7 @@ from bench_engine.compare.text_table import (
 from bench_engine.sweep.search import counted
 from bench_engine.track.commit_order import subjects
 from bench_engine.track.tracked import Change, Series, Tracked
-from db.plain_text import in_markdown, plain_text, printable
+from db.plain_text import in_markdown, markdown_table, plain_text, printable
 
 _BARS = "▁▂▃▄▅▆▇█"
 _MOST_BARS = 40
@@ -53,10 +53,7 @@ def markdown(found: Tracked, limit: Limit | None = None) -> str:
         told = [*axis_columns(varying(found.changes), found.changes), *_columns(found)]
         told.append(Column(["history"], [spark(c.series) for c in found.changes]))
         rows = [[column.cells[i] for column in told] for i in range(len(found.changes))]
-        head = [" ".join(column.head) for column in told]
-        lines = [[in_markdown(cell) for cell in row] for row in (head, *rows)]
-        lines.insert(1, ["---"] * len(head))
-        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+        parts.append(markdown_table([" ".join(column.head) for column in told], rows))
         parts.append(f"The same in all: {in_markdown(_same(found))}.")
         for span, of_span in _spans(found.changes).items():
             listed = "".join(f"\n- {in_markdown(line)}" for line in _subjects(of_span))

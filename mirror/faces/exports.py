@@ -5,7 +5,7 @@ import io
 import json
 from typing import Any
 
-from db.plain_text import in_markdown, printable
+from db.plain_text import in_markdown, markdown_table, printable
 from mirror.answer.answer import Answer
 from mirror.answer.notebook import bundles, frame
 from mirror.table.numbers import format_value
@@ -80,13 +80,12 @@ def _table(table: Table) -> str:
     head = [c.title for c in table.columns]
     align = ["---:" if c.numeric else "---" for c in table.columns]
     body = [
-        [in_markdown("" if v is None else format_value(c, v)) for c, v in zip(table.columns, row, strict=True)]
+        ["" if v is None else format_value(c, v) for c, v in zip(table.columns, row, strict=True)]
         for row in table.rows[:_MOST_ROWS]
     ]
-    lines = [[in_markdown(text) for text in head], align, *body]
     left = len(table.rows) - _MOST_ROWS
     more = f"\n\n{counted(left, 'row')} more." if left > 0 else ""
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + more
+    return markdown_table(head, body, align) + more
 
 
 def _cell(kind: str, source: str) -> dict[str, Any]:

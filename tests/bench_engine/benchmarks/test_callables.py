@@ -2,6 +2,7 @@
 
 import re
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -207,7 +208,7 @@ powers /= powers.sum(-1, keepdims=True)
         ("np.save(sys.argv[2], powers)", ""),
         ("np.save(sys.argv[2], powers * 2)", "its output differs from the reference"),
         ("open(sys.argv[2], 'w').write('x')", "that is no .npy file"),
-        ("", "ended with 0 and wrote no output_1.npy"),
+        ("", "ended with 0 and wrote no output.npy"),
         ("sys.exit('out of luck')", "mine ended with exit status 1: out of luck"),
     ],
 )
@@ -221,7 +222,10 @@ def test_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, to
     plugin.load(registry.METHODS, registry.BENCHMARKS)
     config = {a.name: a.default for a in registry.BENCHMARKS["callable"].axes} | {"shape": "4x4"}
     stop = Stop(min_samples=2, max_seconds=0.01, noise_target=10)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     result = alone(worker.run(Trial("callable", "mine", config, stop=stop)))
+    assert not list(tmp_path.glob("mirror_command_*"))
+    assert str(tmp_path / "tool.py") in registry.METHODS["mine"].sources
     assert (result.status, result.error or "") == (("ok", "") if not told else ("failed", result.error))
     assert told in (result.error or "")
 
