@@ -109,22 +109,41 @@ void Choice::decide() {
   }
   if (fewest == kWarmUp + kFirst) {
     // By the shortest times: of so few calls a neighbour on the machine may have hit most.
-    drop([](const Times& times) { return *std::min_element(times.begin(), times.end()); },
-         kFarBehind);
+    drop(kFarBehind, [&](size_t way) {
+      const auto first = times_[way].begin() + kWarmUp;
+      return *std::min_element(first, times_[way].end());
+    });
   } else if (fewest == kWarmUp + kMeasured) {
-    drop(median, kBehind);
+    drop(kBehind, shares(fewest));
   }
   const bool alone = std::count(out_.begin(), out_.end(), false) == 1;
-  if (alone || fewest >= kWarmUp + kClose) chosen_ = drop(median, 1.0);
+  if (alone || fewest >= kWarmUp + kClose) chosen_ = drop(1.0, shares(fewest));
 }
 
-template <typename Statistic>
-int Choice::drop(const Statistic& statistic, double factor) {
+std::function<double(size_t)> Choice::shares(size_t rounds) const {
+  Times typical;
+  for (size_t round = kWarmUp; round < rounds; ++round) {
+    Times of_round;
+    for (size_t way = 0; way < ways_.size(); ++way) {
+      if (!out_[way]) of_round.push_back(times_[way][round]);
+    }
+    typical.push_back(median(std::move(of_round)));
+  }
+  return [this, typical](size_t way) {
+    Times shares;
+    for (size_t i = 0; i < typical.size(); ++i) {
+      shares.push_back(times_[way][kWarmUp + i] / typical[i]);
+    }
+    return median(std::move(shares));
+  };
+}
+
+int Choice::drop(double factor, const std::function<double(size_t)>& statistic) {
   std::vector<double> found(ways_.size());
   int best = -1;
   for (size_t way = 0; way < ways_.size(); ++way) {
     if (out_[way]) continue;
-    found[way] = statistic(Times(times_[way].begin() + kWarmUp, times_[way].end()));
+    found[way] = statistic(way);
     if (best < 0 || found[way] < found[best]) best = static_cast<int>(way);
   }
   for (size_t way = 0; way < ways_.size(); ++way) {

@@ -1,13 +1,16 @@
 // Keeps, for every kind of call, the way to run it that was measured as the fastest.
 //
 // The first calls of a kind take turns among the ways, each of which gives the right result; then
-// the one with the smallest median stays. A way that made the system find memory has another turn.
+// the one stays whose time is the smallest share, in the median over the rounds, of what the ways
+// of its round took: ways that follow one another have the same neighbours on the machine, calls
+// that lie far apart have not. A way that made the system find memory has another turn.
 // Choices are kept in a file, one line each, so that later processes replay them.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -30,9 +33,10 @@ class Choice {
 
  private:
   void decide();
+  // Of a way that is left: the median over the rounds of its time as a share of the ways' median.
+  std::function<double(size_t)> shares(size_t rounds) const;
   // Takes out the ways whose statistic is more than `factor` times the best; returns the best.
-  template <typename Statistic>
-  int drop(const Statistic& statistic, double factor);
+  int drop(double factor, const std::function<double(size_t)>& statistic);
 
   const std::string key_;
   const std::vector<std::string> ways_;

@@ -73,7 +73,8 @@ _SCRIPT = """
     const offered = [...words.slice(0, MOST), ...whole.slice(0, MOST)];
     list.replaceChildren(...offered.map((value) => new Option(value, value)));
   };
-  const buttons = (part) => part.closest('[data-testid="stForm"]')?.querySelectorAll('button[kind$="FormSubmit"]') || [];
+  const formOf = (part) => part.closest('[data-testid="stForm"]');
+  const buttons = (part) => formOf(part)?.querySelectorAll('button[kind$="FormSubmit"]') || [];
   const sent = (field) => { keep(field, null); bases.set(field, field.value); };
   document.addEventListener('keydown', (e) => {
     const sends = e.key === 'Enter' && (e.ctrlKey || e.metaKey || e.target.tagName === 'INPUT');
@@ -85,7 +86,7 @@ _SCRIPT = """
       const field = document.querySelector('textarea[aria-label="SQL"]');
       if (field) { field.focus(); field.scrollIntoView({block: 'center'}); }
     }
-    const form = button && button.closest('[data-testid="stForm"]');
+    const form = button && formOf(button);
     if (!form) return;
     if (button === buttons(form)[0]) form.querySelectorAll('input, textarea').forEach((f) => isKept(f) && sent(f));
   }, true);
