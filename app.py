@@ -4,6 +4,7 @@ import streamlit as st
 
 from mirror.faces.pages import ask, data, new_run, runs
 from mirror.faces.pages.common import NEW_RUN_PATH
+from mirror.faces.pages.settings import settings_page
 
 st.set_page_config(page_title="Mirror", page_icon="🪞", layout="wide")
 pages = [
@@ -11,6 +12,7 @@ pages = [
     st.Page(runs.page, title="Runs", icon=":material/list:", url_path="runs"),
     st.Page(new_run.page, title="New run", icon=":material/play_arrow:", url_path=NEW_RUN_PATH),
     st.Page(data.page, title="Data", icon=":material/database:", url_path="data"),
+    st.Page(settings_page.page, title="Settings", icon=":material/settings:", url_path="settings"),
 ]
 chosen = st.navigation(pages, position="top")
 with st.container(horizontal=True, gap="small", key="pages"):  # on a phone, where the list at the top is hidden

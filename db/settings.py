@@ -1,17 +1,24 @@
-"""Settings: environment variables that start with MIRROR_, then .streamlit/secrets.toml, then the default.
+"""Settings: environment variables that start with MIRROR_, then .streamlit/secrets.toml, then, of some, what the page
+Settings keeps, then the default.
 
 Of a clone all is kept in it. Installed, secrets.toml is that of the user's home folder, and results are kept in mirror/
 among the user's data (XDG).
 """
 
 import contextlib
+import json
 import os
 import tomllib
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from pathlib import Path
 
 from db import installation
 from db.installation import INSTALLED, ROOT
+
+# What the page Settings may keep: nothing secret, and no place of a file.
+KEPT = ("MIRROR_LLM_BASE_URL", "MIRROR_LLM_MODEL", "MIRROR_LLM_TIMEOUT_S", "MIRROR_LLM_ROWS", "MIRROR_LEARNT")
+_SECRETS, _PAGE = ".streamlit/secrets.toml", "this page"
 
 
 class SettingsError(ValueError):
@@ -27,20 +34,64 @@ def _secrets() -> dict[str, str]:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         why = getattr(error, "strerror", None) or error  # not the whole path
-        raise SettingsError(f".streamlit/{path.name} cannot be read ({why}): mend it or move it away.") from error
+        raise SettingsError(f"{_SECRETS} cannot be read ({why}): mend it or move it away.") from error
 
 
 def setting(name: str, default: str = "") -> str:
     """The value of a setting such as `MIRROR_DB` or `OPENAI_API_KEY`; an empty value counts as not set.
 
-    Raises SettingsError when secrets.toml cannot be read.
+    Raises SettingsError when secrets.toml or the file of what was kept cannot be read.
     """
-    return os.environ.get(name) or _secrets().get(name) or default
+    of_page = kept().get(name) if name in KEPT else None
+    return os.environ.get(name) or _secrets().get(name) or of_page or default
+
+
+def origin(name: str) -> str:
+    """Where a setting's value comes from, in words; empty where it is the default. Raises SettingsError."""
+    if os.environ.get(name):
+        return "the environment"
+    if _secrets().get(name):
+        return _SECRETS
+    return _PAGE if name in KEPT and kept().get(name) else ""
+
+
+def can_be_kept(name: str) -> bool:
+    """Whether what the page Settings keeps of a setting counts: nothing else says it. Raises SettingsError."""
+    return name in KEPT and origin(name) in ("", _PAGE)
 
 
 def check() -> None:
-    """Raise SettingsError when secrets.toml cannot be read."""
+    """Raise SettingsError when secrets.toml or the file of what was kept cannot be read."""
     _secrets()
+    kept()
+
+
+def kept_path() -> Path:
+    """The file of what the page Settings keeps: MIRROR_SETTINGS, else one in `home`. Raises SettingsError."""
+    given = os.environ.get("MIRROR_SETTINGS")
+    return Path(given).expanduser() if given else home() / "settings.json"
+
+
+def kept() -> Mapping[str, str]:
+    """What the page Settings keeps: name -> value. Raises SettingsError."""
+    try:
+        path = kept_path()
+        found = path.stat()
+    except (OSError, SettingsError):
+        return {}
+    return _kept_in(path, (found.st_mtime_ns, found.st_size, found.st_ino))
+
+
+@lru_cache(maxsize=4)
+def _kept_in(path: Path, _state: tuple[int, ...]) -> Mapping[str, str]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError("it holds no settings")
+    except (OSError, ValueError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or str(error)[:100]
+        raise SettingsError(f"{path.name} cannot be read ({why}): mend it or move it away.") from error
+    return {name: str(value) for name, value in found.items() if name in KEPT}
 
 
 def home() -> Path:

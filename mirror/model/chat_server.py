@@ -7,10 +7,10 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from db.settings import setting
@@ -25,6 +25,8 @@ MAX_DETAIL = 200  # characters of a server's own message that are passed on
 # How local servers name what they cannot take when they answer 500 to it, and not 400: Ollama "invalid JSON schema in
 # format", llama-cpp-python the path body.response_format, llama.cpp its grammar or samplers.
 _OF_FORMAT = re.compile(r"response_format|schema|grammar|sampler", re.IGNORECASE)
+
+_T = TypeVar("_T")
 
 
 class LlmError(Exception):
@@ -102,7 +104,13 @@ def server_settings() -> ServerSettings:
         raise LlmError(
             "No language model is set up: set MIRROR_LLM_MODEL, and MIRROR_LLM_BASE_URL or OPENAI_API_KEY, to use one."
         )
-    url = setting("MIRROR_LLM_BASE_URL", OPENAI_URL).strip()
+    limit = setting("MIRROR_LLM_TIMEOUT_S", str(DEFAULT_TIME_LIMIT_S))
+    return checked_settings(setting("MIRROR_LLM_BASE_URL", OPENAI_URL), setting("MIRROR_LLM_MODEL"), limit)
+
+
+def checked_settings(url: str, model: str, time_limit_s: str) -> ServerSettings:
+    """A server by its address as text, with the key of the settings. Raises LlmError that names the setting to mend."""
+    url = url.strip()
     try:
         parts = urlsplit(url)
         valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -113,14 +121,15 @@ def server_settings() -> ServerSettings:
     key = setting("OPENAI_API_KEY").strip()
     if not key.isascii() or not key.isprintable():
         raise LlmError("OPENAI_API_KEY holds a character that no key has: copy it again.")
-    text = setting("MIRROR_LLM_TIMEOUT_S", str(DEFAULT_TIME_LIMIT_S))
     try:
-        limit = float(text)
+        limit = float(time_limit_s)
     except ValueError:
         limit = math.nan
     if not 0 < limit <= MAX_TIME_LIMIT_S:
-        raise LlmError(f"MIRROR_LLM_TIMEOUT_S is a number of seconds up to {MAX_TIME_LIMIT_S:g}, not {text[:20]!r}.")
-    return ServerSettings(url, setting("MIRROR_LLM_MODEL").strip(), key, limit)
+        raise LlmError(
+            f"MIRROR_LLM_TIMEOUT_S is a number of seconds up to {MAX_TIME_LIMIT_S:g}, not {time_limit_s[:20]!r}."
+        )
+    return ServerSettings(url, model.strip(), key, limit)
 
 
 class ChatServer:
@@ -153,9 +162,30 @@ class ChatServer:
             RequestRefused: the server says that something in the request does not suit it.
             LlmError: any other failure, the time limit among them.
         """
+
+        def send(seconds: float) -> Completion:
+            raw = self._client.chat.completions.with_raw_response.create(**request, timeout=seconds)
+            return self._completion(raw.text, raw.headers.get("content-type", ""))
+
+        return self._in_time(send)
+
+    def models(self) -> list[str]:
+        """The names of the models that the server has, in order. Raises LlmError."""
+
+        def send(seconds: float) -> list[str]:
+            raw = self._client.models.with_raw_response.list(timeout=seconds)
+            data = self._json(raw.text, raw.headers.get("content-type", ""))
+            entries = data.get("data") if isinstance(data, dict) else None
+            names = [entry.get("id") for entry in entries or () if isinstance(entry, dict)]
+            return sorted(name for name in names if isinstance(name, str) and name)
+
+        return self._in_time(send)
+
+    def _in_time(self, send: Callable[[float], _T]) -> _T:
+        """What a request gives, within the time limit. Raises LlmError."""
         # A thread, since neither name look-up nor a server that sends a byte a second knows an overall limit.
-        outcome: queue.SimpleQueue[Completion | Exception] = queue.SimpleQueue()
-        threading.Thread(target=lambda: outcome.put(self._outcome(request)), daemon=True).start()
+        outcome: queue.SimpleQueue[_T | Exception] = queue.SimpleQueue()
+        threading.Thread(target=lambda: outcome.put(self._outcome(send)), daemon=True).start()
         try:
             result = outcome.get(timeout=max(0.0, self._remaining()))
         except queue.Empty:
@@ -177,15 +207,12 @@ class ChatServer:
     def _remaining(self) -> float:
         return self._deadline - time.monotonic()
 
-    def _outcome(self, request: Mapping[str, Any]) -> Completion | Exception:
+    def _outcome(self, send: Callable[[float], _T]) -> _T | Exception:
         import httpx2
         import openai
 
         try:
-            raw = self._client.chat.completions.with_raw_response.create(
-                **request, timeout=max(0.001, self._remaining())
-            )
-            return self._completion(raw.text, raw.headers.get("content-type", ""))
+            return send(max(0.001, self._remaining()))
         except LlmError as error:
             return error
         except openai.APITimeoutError:
@@ -228,7 +255,7 @@ class ChatServer:
             response.stream.close()
         response.stream = httpx2.ByteStream(bytes(body))
 
-    def _completion(self, text: str, content_type: str) -> Completion:
+    def _json(self, text: str, content_type: str) -> Any:
         try:
             data = json.loads(text)
         except (ValueError, RecursionError):
@@ -238,6 +265,10 @@ class ChatServer:
             ) from None
         if isinstance(data, dict) and data.get("error"):
             raise self._error(f"reports an error: {self._detail(data['error'])}")
+        return data
+
+    def _completion(self, text: str, content_type: str) -> Completion:
+        data = self._json(text, content_type)
         try:
             choice = data["choices"][0]
             message = choice["message"]

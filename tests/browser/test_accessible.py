@@ -104,6 +104,19 @@ def test_new_run_as_preset_and_form(page: Page, app: App) -> None:
     assert not found, "\n".join(found)
 
 
+def test_settings_and_a_model_that_does_not_answer(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/settings")
+    page.get_by_role("textbox", name="Address").fill("http://127.0.0.1:9/v1")
+    page.get_by_role("textbox", name="Model").fill("tiny")
+    settled(page)
+    found = complaints(page, "settings")
+    page.get_by_role("button", name="Test", exact=True).click()
+    expect(page.get_by_test_id("stAlert")).to_contain_text("could not be reached")
+    settled(page)
+    found += complaints(page, "no answer")
+    assert not found, "\n".join(found)
+
+
 def test_data_before_and_after_a_file_is_open(page: Page, app: App, tmp_path: Path) -> None:
     file = tmp_path / "sales.csv"
     file.write_text("city,amount\nOslo,3.5\nBergen,2\nOslo,8\n")

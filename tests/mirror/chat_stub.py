@@ -41,10 +41,13 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: Server
 
+    def do_GET(self) -> None:
+        self.do_POST()
+
     def do_POST(self) -> None:
-        sent = self.rfile.read(int(self.headers["Content-Length"]))
+        sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.heard += self.raw_requestline + self.headers.as_bytes() + sent
-        body = json.loads(sent)
+        body = json.loads(sent or b"{}")
         self.server.requests.append({"path": self.path, **body})
         self.server.headers.append({k.lower(): v for k, v in self.headers.items()})
         replies = self.server.replies

@@ -12,6 +12,11 @@ from mirror.query.kept.learnt_text import HeardWord, LearntContents, LearntError
 _OFF = ("0", "off", "no")
 
 
+def is_learning() -> bool:
+    """Whether the settings let Mirror learn from choices."""
+    return setting("MIRROR_LEARNT", "1").lower() not in _OFF
+
+
 @dataclass(frozen=True)
 class Habit:
     """Something learnt that bears on an answer: it can be told, and taken back.
@@ -70,7 +75,7 @@ class Habits:
             about: what to call the source, without a password.
             on: whether anything is read or learnt; never where MIRROR_LEARNT is 0.
         """
-        on = on and setting("MIRROR_LEARNT", "1").lower() not in _OFF
+        on = on and is_learning()
         self._file = Learnt(learnt_path(saved), about) if on else None
         self.note = ""
         self._contents = LearntContents()
