@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from bench_engine import plugin
-from bench_engine.benchmarks import caches
+from bench_engine.benchmarks import caches, memory_traffic
 from bench_engine.benchmarks.modules import DEVICE
 from bench_engine.benchmarks.watch import MOST_KEPT, Subject, Watch, WrongResultError
 from bench_engine.measure.measure import Sampler, summarize
@@ -61,14 +61,14 @@ def run(trial: Trial) -> Run:
             return TrialResult("failed", error=f"{trial.method} {error}")
         moved = None if subject.command else size + subject.output_bytes
     statistics = summarize(timing.samples_us, timing.turn_sizes, seed)
-    bandwidth = None if moved is None else moved / statistics["latency_us"] / 1e3
+    nothing = {"bytes_moved": None, "bandwidth_gb_s": None}
+    bandwidth = nothing if moved is None else memory_traffic.metrics(moved, statistics["latency_us"], config)
     return timing.result(
         {
             **statistics,
             "device": DEVICE,
             "max_abs_error": max(errors),
-            "bytes_moved": moved,
-            "bandwidth_gb_s": bandwidth,
+            **bandwidth,
         },
         {"request_batches": count, **watch.told()},
     )

@@ -1,6 +1,6 @@
 """Executors: what carries groups of trials to the processes that run them.
 
-From outside: the names here, environment, local, ray.
+From outside: the names here, bandwidth_ahead, environment, local, ray.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

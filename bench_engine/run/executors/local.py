@@ -14,6 +14,7 @@ from bench_engine.machine.lock import machine_lock
 from bench_engine.plan.planning import Site, this_site
 from bench_engine.registry import benchmark
 from bench_engine.run.executors import GroupResult, Running
+from bench_engine.run.executors.bandwidth_ahead import BandwidthAhead
 from bench_engine.run.executors.pinning import pin, quietest_cores
 from bench_engine.run.executors.process import WorkerProcess, wait_for
 from bench_engine.run.groups import recording
@@ -34,6 +35,7 @@ class LocalExecutor:
         """`prepare` is called ahead of all trials, once the machine is held."""
         self._prepare = prepare
         self._workers: list[WorkerProcess] = []
+        self._bandwidth = BandwidthAhead()
         self._killed = False
         self._between: Callable[[], object] = bool
 
@@ -72,6 +74,7 @@ class LocalExecutor:
     def kill(self) -> None:
         """End all workers; none is started any more."""
         self._killed = True
+        self._bandwidth.kill()
         for worker in self._workers:
             worker.kill()
 
@@ -80,6 +83,8 @@ class LocalExecutor:
 
         One that ran out of memory beside others is tried again beside the baseline only, and then alone.
         """
+        if benchmark(trials[0].benchmark).beside_memory:
+            self._bandwidth.known(_threads(trials))
         results = self._turns(trials)
         company = trials[:1] if trials[0].is_baseline and results[0].status == "ok" else []
         for index, trial in enumerate(trials):

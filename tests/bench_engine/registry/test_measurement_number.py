@@ -38,6 +38,7 @@ OWN = {
     ),
     "memory_ops": (
         "benchmarks/memory_ops.py",
+        "measure/streams.py",  # the copy
         "methods/operators/memory_operators.py",
         "methods/operators/operator_methods.py",
         _LOOKUP,
@@ -50,13 +51,13 @@ OWN = {
 # Where this fails: does the change alter what a trial measures? Then raise `measurement` of the benchmark in the
 # registry. Put the new hash here in any case.
 KNOWN = {
-    ("lookup", 4): "a26d28520a2d",
-    ("grouped_lookup", 2): "94ab31ca32bd",
-    ("embedding_step", 1): "85d8601a4b00",
-    ("memory_ops", 1): "37ffbab10a31",
-    ("callable", 1): "313c3502fcff",
-    ("training", 3): "81590a556e07",
-    ("answering", 1): "ef6b340cf4d1",
+    ("lookup", 4): "ebadf036c309",
+    ("grouped_lookup", 2): "6bd6d01911c9",
+    ("embedding_step", 1): "e73d4a60959c",
+    ("memory_ops", 1): "14da78db64c0",
+    ("callable", 1): "8f85979cb281",
+    ("training", 3): "f9f49bcf17d3",
+    ("answering", 1): "4fa8174a12b2",
 }
 
 

@@ -1,0 +1,57 @@
+"""Has what the memory of this machine gives measured ahead of trials that are told beside it, once."""
+
+import contextlib
+import subprocess
+import sys
+
+from bench_engine.machine import bandwidth
+from bench_engine.machine.bandwidth import Bandwidth
+from bench_engine.run.executors import environment
+from bench_engine.run.executors.pinning import pin, quietest_cores
+
+_LIMIT_S = 120.0
+
+
+class BandwidthAhead:
+    """Measures in a process of its own, as trials do, and tries once for each number of threads."""
+
+    def __init__(self) -> None:
+        self._tried: set[int] = set()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._killed = False
+
+    def known(self, threads: int) -> Bandwidth | None:
+        """What was kept, or is measured now; None where that failed, for which no trial waits again."""
+        if not (found := bandwidth.kept(threads)) and threads not in self._tried and not self._killed:
+            self._tried.add(threads)
+            with contextlib.suppress(OSError, subprocess.SubprocessError):
+                self._measure(threads)
+            found = bandwidth.kept(threads)
+        return found
+
+    def kill(self) -> None:
+        """End what is being measured."""
+        self._killed = True
+        if self._process:
+            self._process.kill()
+
+    def _measure(self, threads: int) -> None:
+        command = [sys.executable, "-P", "-m", "bench_engine.measure.streams", str(threads)]
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment.of_threads(threads),
+            start_new_session=True,
+        ) as self._process:
+            try:
+                if cores := quietest_cores(threads):
+                    pin([self._process.pid], cores)
+                if self._killed:  # the signal came while it was being started
+                    self._process.kill()
+                self._process.wait(_LIMIT_S)
+            finally:
+                self._process.kill()
+                self._process.wait()
+                self._process = None
