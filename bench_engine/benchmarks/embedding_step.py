@@ -127,7 +127,7 @@ def run(trial: Trial) -> Run:
             watch = Watch(_Bag(bag, config), requests, batches, flush=flush if direction == "forward" else None)
             watch.before()
             if events:
-                sampler = Sampler(events.event, trial.stop, events.prepare)
+                sampler = Sampler(events.event, trial.stop, events.prepare, counting=False)
             elif direction == "forward":
                 sampler = Sampler(forward, trial.stop, flush, period=len(batches), probe=watch.probe)
             else:

@@ -81,8 +81,10 @@ def run(trial: Trial) -> Run:
     statistics = summarize(timing.samples_us, timing.turn_sizes, seed)
     seconds = statistics["latency_us"] / 1e6
     moved = bytes_moved(batch_size, bag_size, dim)
-    bandwidth = {"bandwidth_gb_s": None} if backward else memory_traffic.metrics(moved, statistics["latency_us"], config)
-    facts = {} if backward else memory_traffic.facts(trial, [(batch_size, bag_size)], dim)
+    bandwidth, facts = {"bandwidth_gb_s": None}, {}
+    if not backward:
+        bandwidth = memory_traffic.metrics(moved, statistics["latency_us"], config)
+        facts = memory_traffic.facts(trial, [(batch_size, bag_size)], dim)
     return timing.result(
         {
             **statistics,

@@ -103,6 +103,7 @@ def turns(own: Sampler, copy: Sampler) -> Generator[State, bool, Timing]:
         if taken % COPY_EVERY == 0:
             copy.turn()
         taken += 1
+    own.count()
     return own.timing
 
 

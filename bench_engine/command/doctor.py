@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_engine.kernels.native import extension
-from bench_engine.machine import bandwidth, hardware, machine, probe
+from bench_engine.machine import bandwidth, counters, hardware, machine, probe
 from bench_engine.machine.lock import MachineBusyError, machine_lock
 from bench_engine.machine.system_files import fields
 from bench_engine.measure.measure import SAMPLE_NS
@@ -130,6 +130,8 @@ def _state() -> _Section:
         **machine.conditions(),
         "clock_step_ns": clock.step_ns,
         "clock_cost_ns": clock.cost_ns,
+        "counted": ", ".join(counters.available()) or "nothing",
+        "energy": "package" if counters.energy_uj() else "none",
         "steal_boot_pct": _percent(boot),
         "steal_now_pct": _percent(now),
         "busiest": f"{busy.name} (process {busy.pid}), {100 * busy.cores:.0f} % of a core" if busy else None,

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from bench_engine import registry
-from bench_engine.benchmarks import memory_traffic
+from bench_engine.benchmarks.memory_traffic import facts, metrics, touched_bytes
 from bench_engine.benchmarks.modules import build
 from bench_engine.machine import bandwidth
 from bench_engine.methods.method import Reads
@@ -61,21 +61,21 @@ def test_a_method_reads_as_many_bytes_as_it_declares(method):
 
 
 def test_bytes_touched_are_lines_ids_and_outputs():
-    assert memory_traffic.touched_bytes(Reads(1, 64), [(32, 5)], 16) == 160 * (8 + 64) + 32 * 64
-    assert memory_traffic.touched_bytes(Reads(16, 4), [(32, 5), (32, 1)], 16) == 192 * (8 + 1024) + 64 * 64
+    assert touched_bytes(Reads(1, 64), [(32, 5)], 16) == 160 * (8 + 64) + 32 * 64
+    assert touched_bytes(Reads(16, 4), [(32, 5), (32, 1)], 16) == 192 * (8 + 1024) + 64 * 64
 
 
 def test_a_share_is_told_where_the_machine_s_copy_is_known(monkeypatch):
     monkeypatch.setattr(bandwidth, "kept", lambda threads: GIVEN if threads == 3 else None)
-    found = memory_traffic.metrics(8000, 2.0, {"threads": 3})
+    found = metrics(8000, 2.0, {"threads": 3})
     assert found == {"bytes_moved": 8000, "bandwidth_gb_s": 4.0, "bandwidth_share": 0.4}
-    assert "bandwidth_share" not in memory_traffic.metrics(8000, 2.0, {"threads": 1})
+    assert "bandwidth_share" not in metrics(8000, 2.0, {"threads": 1})
 
 
 def test_facts_hold_what_is_declared_and_what_is_known(monkeypatch):
     monkeypatch.setattr(bandwidth, "kept", lambda threads: None)
-    assert memory_traffic.facts(of("dense", embedding_dim=16), [(32, 5)], 16) == {"flops": 32 * 4 * 16, "touched_bytes": 13568}
+    assert facts(of("dense", embedding_dim=16), [(32, 5)], 16) == {"flops": 32 * 4 * 16, "touched_bytes": 13568}
     monkeypatch.setattr(bandwidth, "kept", lambda threads: GIVEN)
-    found = memory_traffic.facts(of("dense", embedding_dim=32), [(32, 5)], 32)
+    found = facts(of("dense", embedding_dim=32), [(32, 5)], 32)
     assert (found["copy_gb_s"], found["gather_gb_s"], found["peak_gflops"]) == (10.0, 4.0, 100.0)
-    assert memory_traffic.facts(of("hashed", embedding_dim=32), [(32, 5)], 32)["gather_gb_s"] == 2.0  # its pieces are small
+    assert facts(of("hashed", embedding_dim=32), [(32, 5)], 32)["gather_gb_s"] == 2.0  # its pieces are small
