@@ -30,6 +30,7 @@ class Bandwidth:
         peak_gflops: floating-point operations in 1e9 a second of a product of float32 matrices.
         table_mb: size of the table that rows were gathered from / 1e6.
         measured_at: UTC, to the minute.
+        load: of the machine before it, processes that want a core.
     """
 
     threads: int
@@ -39,6 +40,12 @@ class Bandwidth:
     peak_gflops: float
     table_mb: float
     measured_at: str
+    load: float
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether others wanted all cores, so that memory gives more than was found."""
+        return self.load > hardware.cores()
 
     def gather_gb_s(self, row_bytes: float) -> float:
         """Of rows of a size: that of the measured size that is next to it."""
@@ -46,9 +53,10 @@ class Bandwidth:
 
     def text(self) -> str:
         """In one line."""
+        busy = f", at a load of {self.load:.3g}" if self.disturbed else ""
         return (
             f"copy {self.copy_gb_s:.3g} GB/s, random rows of 64 bytes {self.gather_64_gb_s:.3g} GB/s, of 128 bytes "
-            f"{self.gather_128_gb_s:.3g} GB/s, {self.peak_gflops:.3g} GFLOP/s ({self.measured_at})"
+            f"{self.gather_128_gb_s:.3g} GB/s, {self.peak_gflops:.3g} GFLOP/s ({self.measured_at}{busy})"
         )
 
 

@@ -35,6 +35,7 @@ def copier(moved: int) -> Callable[[int], object]:
 def measure(threads: int, size: int | None = None) -> Bandwidth:
     """Some seconds; `size` is that of the table in bytes."""
     torch.set_num_threads(threads)
+    load = machine.load_now() or 0.0
     size = size or table_bytes()
     copy_gb_s = size / _ns(copier(size))
     a, b, product = (torch.rand(SIDE, SIDE) for _ in range(3))
@@ -43,7 +44,7 @@ def measure(threads: int, size: int | None = None) -> Bandwidth:
     gathered = [_gathered_gb_s(table.view(-1, row // 4)) for row in (64, 128)]
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     copying, of_64, of_128, peak = (round(value, 3) for value in (copy_gb_s, *gathered, peak_gflops))
-    return Bandwidth(threads, copying, of_64, of_128, peak, table.nbytes / 1e6, now)
+    return Bandwidth(threads, copying, of_64, of_128, peak, table.nbytes / 1e6, now, load)
 
 
 def table_bytes() -> int:

@@ -4,7 +4,7 @@ import contextlib
 import subprocess
 import sys
 
-from bench_engine.machine import bandwidth
+from bench_engine.machine import bandwidth, hardware, machine
 from bench_engine.machine.bandwidth import Bandwidth
 from bench_engine.run.executors import environment
 from bench_engine.run.executors.pinning import pin, quietest_cores
@@ -21,8 +21,13 @@ class BandwidthAhead:
         self._killed = False
 
     def known(self, threads: int) -> Bandwidth | None:
-        """What was kept, or is measured now; None where that failed, for which no trial waits again."""
-        if not (found := bandwidth.kept(threads)) and threads not in self._tried and not self._killed:
+        """What was kept, or is measured now; None where that failed, for which no trial waits again.
+
+        What was found on a machine that was busy is measured again when it is not.
+        """
+        found = bandwidth.kept(threads)
+        wanted = not found or (found.disturbed and (machine.load_now() or 0.0) <= hardware.cores())
+        if wanted and threads not in self._tried and not self._killed:
             self._tried.add(threads)
             with contextlib.suppress(OSError, subprocess.SubprocessError):
                 self._measure(threads)

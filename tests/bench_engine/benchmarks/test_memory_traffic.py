@@ -11,7 +11,7 @@ from bench_engine.methods.method import Reads
 from bench_engine.methods.rivals import LOOKUP_RIVALS
 from bench_engine.trial import Trial
 
-GIVEN = bandwidth.Bandwidth(1, 10.0, 2.0, 4.0, 100.0, 1e3, "")
+GIVEN = bandwidth.Bandwidth(1, 10.0, 2.0, 4.0, 100.0, 1e3, "", 0.0)
 CONFIG = {"num_rows": 1000, "embedding_dim": 32, "compression": 0.5, "threads": 1, "seed": 0}
 RIVAL_NAMES = {m.name for m in LOOKUP_RIVALS}
 DECLARING = [m for m in registry.BENCHMARKS["lookup"].methods if registry.method(m).reads]

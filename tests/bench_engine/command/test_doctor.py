@@ -15,7 +15,7 @@ from bench_engine.machine.lock import MachineBusyError, machine_lock
 from bench_engine.selfcheck import overhead
 
 SECTIONS = ["machine", "state", "software", "engine", "overhead", "bandwidth", "data", "results"]
-GIVEN = bandwidth.Bandwidth(1, 12.8, 3.29, 5.6, 166.0, 1073.7, "2026-11-27 18:34 UTC")
+GIVEN = bandwidth.Bandwidth(1, 12.8, 3.29, 5.6, 166.0, 1073.7, "2026-11-27 18:34 UTC", 0.5)
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import pytest
 from bench_engine.machine import bandwidth, hardware
 from bench_engine.machine.bandwidth import Bandwidth
 
-FOUND = Bandwidth(2, 12.5, 3.25, 5.5, 160.0, 1073.7, "2026-11-27 18:34 UTC")
+FOUND = Bandwidth(2, 12.5, 3.25, 5.5, 160.0, 1073.7, "2026-11-27 18:34 UTC", 0.5)
 
 
 @pytest.fixture(autouse=True)

@@ -54,7 +54,7 @@ KNOWN = {
     ("lookup", 4): "a1e101b2e2ec",
     ("grouped_lookup", 2): "aeaf08d435ab",
     ("embedding_step", 1): "b244a7d613f9",
-    ("memory_ops", 1): "2a4ce9f270f8",
+    ("memory_ops", 1): "c555e67d5a58",
     ("callable", 1): "c65dfc6ec82d",
     ("training", 3): "dd3c6c0d3e03",
     ("answering", 1): "52e74a3c2411",

@@ -4,14 +4,15 @@ import sys
 
 import pytest
 
-from bench_engine.machine import bandwidth
+from bench_engine.machine import bandwidth, hardware, machine
+from bench_engine.machine.bandwidth import Bandwidth
 from bench_engine.run.executors import bandwidth_ahead
 from bench_engine.run.executors.bandwidth_ahead import BandwidthAhead
 
 KEEPS = """
 from bench_engine.machine.bandwidth import Bandwidth, keep
 import os
-keep(Bandwidth(int(os.environ["OMP_NUM_THREADS"]), 1.0, 1.0, 1.0, 1.0, 1.0, ""))
+keep(Bandwidth(int(os.environ["OMP_NUM_THREADS"]), 1.0, 1.0, 1.0, 1.0, 1.0, "", 0.0))
 """
 
 
@@ -38,6 +39,16 @@ def test_it_is_measured_once_and_kept(started):
     assert BandwidthAhead().known(1).threads == 1
     assert BandwidthAhead().known(1) == bandwidth.kept(1)
     assert [command[-2:] for command in started] == [["bench_engine.measure.streams", "1"]]
+
+
+def test_what_was_found_on_a_busy_machine_is_measured_again_on_a_quiet_one(started, monkeypatch):
+    bandwidth.keep(Bandwidth(1, 0.5, 0.5, 0.5, 0.5, 0.5, "", 9.0))
+    monkeypatch.setattr(hardware, "cores", lambda: 2)
+    monkeypatch.setattr(machine, "load_now", lambda: 2.5)
+    assert BandwidthAhead().known(1).copy_gb_s == 0.5
+    monkeypatch.setattr(machine, "load_now", lambda: 1.0)
+    assert BandwidthAhead().known(1).copy_gb_s == 1.0
+    assert len(started) == 1
 
 
 def test_what_fails_is_not_tried_again(started):
