@@ -3,13 +3,15 @@
 import contextlib
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 
 from bench_engine.machine import bandwidth, hardware, machine
 from bench_engine.machine.bandwidth import Bandwidth
 from bench_engine.run.executors import environment
 from bench_engine.run.executors.pinning import pin, quietest_cores
 
-_LIMIT_S = 120.0
+_LIMIT_S, _LOOK_S = 120.0, 0.5
 
 
 class BandwidthAhead:
@@ -20,17 +22,17 @@ class BandwidthAhead:
         self._process: subprocess.Popen[bytes] | None = None
         self._killed = False
 
-    def known(self, threads: int) -> Bandwidth | None:
+    def known(self, threads: int, meanwhile: Callable[[], object] = bool) -> Bandwidth | None:
         """What was kept, or is measured now; None where that failed, for which no trial waits again.
 
-        What was found on a machine that was busy is measured again when it is not.
+        What was found on a machine that was busy is measured again when it is not. `meanwhile` is called now and then.
         """
         found = bandwidth.kept(threads)
         wanted = not found or (found.disturbed and (machine.load_now() or 0.0) <= hardware.cores())
         if wanted and threads not in self._tried and not self._killed:
             self._tried.add(threads)
             with contextlib.suppress(OSError, subprocess.SubprocessError):
-                self._measure(threads)
+                self._measure(threads, meanwhile)
             found = bandwidth.kept(threads)
         return found
 
@@ -40,7 +42,7 @@ class BandwidthAhead:
         if self._process:
             self._process.kill()
 
-    def _measure(self, threads: int) -> None:
+    def _measure(self, threads: int, meanwhile: Callable[[], object]) -> None:
         command = [sys.executable, "-P", "-m", "bench_engine.measure.streams", str(threads)]
         with subprocess.Popen(
             command,
@@ -55,7 +57,11 @@ class BandwidthAhead:
                     pin([self._process.pid], cores)
                 if self._killed:  # the signal came while it was being started
                     self._process.kill()
-                self._process.wait(_LIMIT_S)
+                until = time.monotonic() + _LIMIT_S
+                while self._process.poll() is None and time.monotonic() < until:
+                    meanwhile()
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        self._process.wait(min(_LOOK_S, _LIMIT_S))
             finally:
                 self._process.kill()
                 self._process.wait()

@@ -36,7 +36,9 @@ def started(tmp_path, monkeypatch):
 
 
 def test_it_is_measured_once_and_kept(started):
-    assert BandwidthAhead().known(1).threads == 1
+    told = []
+    assert BandwidthAhead().known(1, lambda: told.append(1)).threads == 1
+    assert told
     assert BandwidthAhead().known(1) == bandwidth.kept(1)
     assert [command[-2:] for command in started] == [["bench_engine.measure.streams", "1"]]
 
