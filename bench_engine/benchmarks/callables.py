@@ -70,7 +70,7 @@ def run(trial: Trial) -> Run:
             "max_abs_error": max(errors),
             **bandwidth,
         },
-        {"request_batches": count, **watch.told()},
+        {"request_batches": count, **watch.told(), **subject.told()},
     )
 
 
@@ -122,6 +122,18 @@ class _Callable(Subject):
         if self._dtype.is_floating_point:
             return torch.randn(shape, generator=generator).to(self._dtype)
         return torch.randint(_MOST_WHOLE, shape, generator=generator).to(self._dtype)
+
+    def told(self) -> dict[str, float]:
+        """For a trial's environment: the flops that the operation declares, beside what this machine gives.
+
+        Raises ValueError where they are no number of 0 or more.
+        """
+        if self._operation.flops is None:
+            return {}
+        flops = self._operation.flops(self._shapes)
+        if not isinstance(flops, int | float) or not 0 <= flops < math.inf:
+            raise ValueError(f"The flops of {self._operation.name} are {flops!r:.40}: give a number of 0 or more.")
+        return {"flops": flops, **memory_traffic.roofs({"threads": self._threads})}
 
     def check_reference(self, seed: int) -> int:
         """Bytes of the inputs. Raises ValueError with a sentence where reference or inputs cannot be relied on."""

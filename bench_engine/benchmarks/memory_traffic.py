@@ -35,19 +35,21 @@ def facts(trial: Trial, bags: Sequence[tuple[int, int]], dim: int, reads: Reads 
         dim: numbers of a vector.
         reads: what all methods read for an id, where the entry of none says it.
     """
-    found: dict[str, Any] = {"flops": sum(count * max(0, size - 1) * dim for count, size in bags)}
     declared = registry.method(trial.method, trial.benchmark).reads
     reads = declared(trial.config) if declared else reads
-    known = bandwidth.kept(int(trial.config.get("threads", 1)))
-    if reads:
-        found["touched_bytes"] = touched_bytes(reads, bags, dim)
-    if known:
-        found |= {
-            "copy_gb_s": known.copy_gb_s,
-            "gather_gb_s": known.gather_gb_s(reads.size if reads else dim * NUMBER_BYTES),
-            "peak_gflops": known.peak_gflops,
-        }
-    return found
+    return {
+        "flops": sum(count * max(0, size - 1) * dim for count, size in bags),
+        **({"touched_bytes": touched_bytes(reads, bags, dim)} if reads else {}),
+        **roofs(trial.config, reads.size if reads else dim * NUMBER_BYTES),
+    }
+
+
+def roofs(config: Mapping[str, Scalar], row_bytes: int = 0) -> dict[str, float]:
+    """What the memory of this machine gives, where that is known; of random rows where they have a size."""
+    if not (known := bandwidth.kept(int(config.get("threads", 1)))):
+        return {}
+    gathered = {"gather_gb_s": known.gather_gb_s(row_bytes)} if row_bytes else {}
+    return {"copy_gb_s": known.copy_gb_s, **gathered, "peak_gflops": known.peak_gflops}
 
 
 def touched_bytes(reads: Reads, bags: Sequence[tuple[int, int]], dim: int) -> int:

@@ -32,7 +32,7 @@ class Cost:
     Attributes:
         bytes: that a call touches, or moves where its method declares no more.
         share: of the roof's bandwidth.
-        roof: what that is the bandwidth of.
+        roof: what that is the bandwidth of: gather, or copy.
         flops: of a call; 0 where they are not declared.
         counts: event of the processor -> number per call.
         energy_j: per call; None where it is not known.

@@ -11,7 +11,7 @@ from typing import Any
 
 from bench_engine.compare.axes_shown import fixed, varying
 from bench_engine.compare.text_table import axis_columns, plain, ratio_text
-from bench_engine.compare.why import ROOFS, Cost, cost
+from bench_engine.compare.why import Cost, cost
 from bench_engine.measure.ratios import Ratio
 from bench_engine.report.next_steps import next_steps
 from bench_engine.report.run_results import Measured, RunResults
@@ -184,19 +184,19 @@ def _scatter(trials: Sequence[Measured], points: Mapping[int, tuple[float, float
 
 
 def _rooflines(trials: Sequence[Measured]) -> Iterator[dict[str, Any]]:
-    """Flops a second over flops a byte touched, below what memory and cores give (Williams et al. 2009): a chart for
+    """Flops a second over flops a byte, below what memory and cores give (Williams et al. 2009): a chart for
     each machine and number of threads whose roofs are known, of the trials that declare both."""
     charts: dict[tuple[Any, Any], list[tuple[Measured, Cost]]] = defaultdict(list)
     for measured in trials:
         found = cost(measured.row)
-        if found.touches and min(found.bytes, found.flops, found.latency_us) > 0 and len(found.roofs) == len(ROOFS):
+        if min(found.bytes, found.flops, found.latency_us) > 0 and {"copy_gb_s", "peak_gflops"} <= found.roofs.keys():
             charts[measured.axes.get("machine"), measured.axes.get("threads")].append((measured, found))
     for (machine, threads), own in charts.items():
         points = {id(m): (c.flops / c.bytes, c.flops / c.latency_us / 1e3) for m, c in own}
         traces = _scatter([m for m, _ in own], points, "%{x:.3g} flops a byte, %{y:.3g} GFLOP/s")
         title = "Roofline" + (f", threads {_safe(threads)}, {_safe(machine)}" if len(charts) > 1 else "")
         traces += _roofs([c.roofs for _, c in own], [x for x, _ in points.values()])
-        figure = _figure(traces, title, "flops a byte touched, logarithmic", "GFLOP/s, logarithmic", 460, log=True)
+        figure = _figure(traces, title, "flops a byte, logarithmic", "GFLOP/s, logarithmic", 460, log=True)
         figure["layout"]["yaxis"]["type"] = "log"
         yield figure
 
@@ -207,7 +207,7 @@ def _roofs(given: Sequence[Mapping[str, float]], intensities: Sequence[float]) -
     lines = [
         (what, gb_s)
         for what, name in (("copy", "copy_gb_s"), ("random rows", "gather_gb_s"))
-        for gb_s in sorted({roofs[name] for roofs in given})
+        for gb_s in sorted({roofs[name] for roofs in given if name in roofs})
     ]
     first = min(intensities) / 2
     last = 2 * max(peak / min(gb_s for _, gb_s in lines), *intensities)
