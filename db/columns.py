@@ -196,22 +196,23 @@ COLUMNS: tuple[Column, ...] = (
     _metric("samples_per_s", "examples of the batch per second", "examples/s", "higher"),
     _metric(
         "bandwidth_gb_s",
-        "bytes of the uncompressed lookup (ids, vectors, output), of memory_ops and callable bytes_moved, the same for "
-        "all methods, per second / 1e9",
+        "bytes_moved per second / 1e9; of lookups those of the uncompressed one (ids, vectors, output), the same for "
+        "all methods",
         "GB/s",
         "higher",
     ),
     _metric(
         "bandwidth_share",
         "bandwidth of a memory-bound operator over that of torch's copy of as many bytes into memory that is there, in "
-        "turns beside it, at the same threads; above 1 where an operator writes less than it reads",
+        "turns beside it, at the same threads; above 1 where an operator writes less than it reads; of lookups over "
+        "that of the machine's copy beyond its caches",
         "",
         "higher",
     ),
     _metric(
         "bytes_moved",
         "bytes that no way of computing an operator can save: its inputs and outputs once, of tables the rows that are "
-        "named; counted from shapes, not by the processor",
+        "named; of lookups ids, a float32 vector for each, and the output; counted from shapes, not by the processor",
         "bytes",
         "lower",
         "integer",

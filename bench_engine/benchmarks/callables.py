@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from bench_engine import plugin
-from bench_engine.benchmarks import caches
+from bench_engine.benchmarks import caches, memory_traffic
 from bench_engine.benchmarks.modules import DEVICE
 from bench_engine.benchmarks.watch import MOST_KEPT, Subject, Watch, WrongResultError
 from bench_engine.measure.measure import Sampler, summarize
@@ -62,16 +62,16 @@ def run(trial: Trial) -> Run:
             return TrialResult("failed", error=f"{trial.method} {error}")
         moved = None if subject.command else size + subject.output_bytes
     statistics = summarize(timing.samples_us, timing.turn_sizes, seed)
-    bandwidth = None if moved is None else moved / statistics["latency_us"] / 1e3
+    nothing = {"bytes_moved": None, "bandwidth_gb_s": None}
+    bandwidth = nothing if moved is None else memory_traffic.metrics(moved, statistics["latency_us"], config)
     return timing.result(
         {
             **statistics,
             "device": DEVICE,
             "max_abs_error": max(errors),
-            "bytes_moved": moved,
-            "bandwidth_gb_s": bandwidth,
+            **bandwidth,
         },
-        {"request_batches": count, **watch.told()},
+        {"request_batches": count, **watch.told(), **subject.told()},
     )
 
 
@@ -122,6 +122,18 @@ class _Callable(Subject):
         if self._dtype.is_floating_point:
             return torch.randn(shape, generator=generator).to(self._dtype)
         return torch.randint(_MOST_WHOLE, shape, generator=generator).to(self._dtype)
+
+    def told(self) -> dict[str, float]:
+        """For a trial's environment: the flops that the operation declares, beside what this machine gives.
+
+        Raises ValueError where they are no number of 0 or more.
+        """
+        if self._operation.flops is None:
+            return {}
+        flops = self._operation.flops(self._shapes)
+        if not isinstance(flops, int | float) or not 0 <= flops < math.inf:
+            raise ValueError(f"The flops of {self._operation.name} are {flops!r:.40}: give a number of 0 or more.")
+        return {"flops": flops, **memory_traffic.roofs({"threads": self._threads})}
 
     def check_reference(self, seed: int) -> int:
         """Bytes of the inputs. Raises ValueError with a sentence where reference or inputs cannot be relied on."""

@@ -24,7 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench_engine.benchmarks import caches
+from bench_engine.benchmarks import caches, memory_traffic
 from bench_engine.benchmarks.lookup import bytes_moved, difference
 from bench_engine.benchmarks.modules import DEVICE, DTYPE, OutOfReachError
 from bench_engine.benchmarks.step_methods import PrunedBag, StepBag, build
@@ -127,7 +127,7 @@ def run(trial: Trial) -> Run:
             watch = Watch(_Bag(bag, config), requests, batches, flush=flush if direction == "forward" else None)
             watch.before()
             if events:
-                sampler = Sampler(events.event, trial.stop, events.prepare)
+                sampler = Sampler(events.event, trial.stop, events.prepare, counting=False)
             elif direction == "forward":
                 sampler = Sampler(forward, trial.stop, flush, period=len(batches), probe=watch.probe)
             else:
@@ -158,7 +158,8 @@ def run(trial: Trial) -> Run:
     else:
         metrics["samples_per_s"] = batch_size / seconds
     if direction == "forward":
-        metrics["bandwidth_gb_s"] = bytes_moved(batch_size, bag_size, dim) / seconds / 1e9
+        metrics |= memory_traffic.metrics(bytes_moved(batch_size, bag_size, dim), times["latency_us"], config)
+        environment |= memory_traffic.facts(trial, [(batch_size, bag_size)], dim)
     return timing.result(metrics, environment)
 
 

@@ -19,6 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bench_engine import registry
+from bench_engine.benchmarks import memory_traffic
 from bench_engine.benchmarks.lookup import bytes_moved, difference
 from bench_engine.benchmarks.modules import DEVICE, DTYPE
 from bench_engine.benchmarks.watch import Subject, Watch, WrongResultError
@@ -26,6 +27,7 @@ from bench_engine.data.requests import BATCHES
 from bench_engine.measure.measure import Sampler, summarize
 from bench_engine.methods.grouped_methods import GroupedMethod, gradient_of
 from bench_engine.methods.grouped_models import GroupedModel, Request, Shape, requests
+from bench_engine.methods.method import Reads
 from bench_engine.trial import Run, Trial, TrialResult
 
 # Share of the norm that the gradients of a whole model may be off: a hidden value next to 0 may be on the other side of
@@ -67,6 +69,11 @@ def run(trial: Trial) -> Run:
     statistics = summarize(timing.samples_us, timing.turn_sizes, seed)
     seconds = statistics["latency_us"] / 1e6
     moved = sum(bytes_moved(shape.batch_size, size, shape.dim) for size in shape.bag_sizes)
+    bandwidth, facts = {"bandwidth_gb_s": None}, {}
+    if shape.model == "op" and not backward:
+        bandwidth = memory_traffic.metrics(moved, statistics["latency_us"], config)
+        rows = Reads(1, shape.dim * memory_traffic.NUMBER_BYTES)  # all keep the tables as they are
+        facts = memory_traffic.facts(trial, [(shape.batch_size, size) for size in shape.bag_sizes], shape.dim, rows)
     return timing.result(
         {
             **statistics,
@@ -75,9 +82,9 @@ def run(trial: Trial) -> Run:
             "memory_mb": sum(tensor.nbytes for tensor in method.kept()) / 1e6,
             "max_abs_error": max(errors),
             "samples_per_s": shape.batch_size / seconds,
-            "bandwidth_gb_s": None if backward or shape.model != "op" else moved / seconds / 1e9,
+            **bandwidth,
         },
-        {"request_batches": BATCHES, **watch.told(), **environment},
+        {"request_batches": BATCHES, **watch.told(), **environment, **facts},
     )
 
 

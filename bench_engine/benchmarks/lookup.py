@@ -22,7 +22,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bench_engine.benchmarks import caches
+from bench_engine.benchmarks import caches, memory_traffic
 from bench_engine.benchmarks.modules import DEVICE, DTYPE, NO_PADDING, OutOfReachError, build, megabytes
 from bench_engine.benchmarks.watch import Subject, Watch
 from bench_engine.benchmarks.watch import WrongResultError as WrongResultError
@@ -81,6 +81,10 @@ def run(trial: Trial) -> Run:
     statistics = summarize(timing.samples_us, timing.turn_sizes, seed)
     seconds = statistics["latency_us"] / 1e6
     moved = bytes_moved(batch_size, bag_size, dim)
+    bandwidth, facts = {"bandwidth_gb_s": None}, {}
+    if not backward:
+        bandwidth = memory_traffic.metrics(moved, statistics["latency_us"], config)
+        facts = memory_traffic.facts(trial, [(batch_size, bag_size)], dim)
     return timing.result(
         {
             **statistics,
@@ -90,9 +94,9 @@ def run(trial: Trial) -> Run:
             "memory_mb": megabytes(module),
             "max_abs_error": max(errors),
             "samples_per_s": batch_size / seconds,
-            "bandwidth_gb_s": None if backward else moved / seconds / 1e9,
+            **bandwidth,
         },
-        {"request_batches": BATCHES, **watch.told()},
+        {"request_batches": BATCHES, **watch.told(), **facts},
     )
 
 

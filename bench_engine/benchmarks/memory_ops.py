@@ -22,6 +22,7 @@ from bench_engine import registry
 from bench_engine.benchmarks.lookup import WrongResultError, difference
 from bench_engine.benchmarks.modules import DEVICE, DTYPE
 from bench_engine.measure.measure import Sampler, Timing, summarize
+from bench_engine.measure.streams import copier
 from bench_engine.methods.operators.memory_operators import OPERATORS, Inputs, Operator
 from bench_engine.methods.operators.operator_methods import OperatorMethod
 from bench_engine.trial import Run, State, Trial, TrialResult
@@ -94,13 +95,6 @@ def timed(method: OperatorMethod, prepared: Any, inputs: Inputs, gradient: Tenso
     return forward_backward
 
 
-def copier(moved: int) -> Callable[[int], object]:
-    """A call that copies so many bytes, half of them read."""
-    source = torch.ones(max(1, moved // 8))
-    target = torch.zeros_like(source)
-    return lambda index: target.copy_(source)
-
-
 def turns(own: Sampler, copy: Sampler) -> Generator[State, bool, Timing]:
     """A turn of the method each time it is sent True, and after some of them, the first too, one of the copy."""
     taken = 0
@@ -109,6 +103,7 @@ def turns(own: Sampler, copy: Sampler) -> Generator[State, bool, Timing]:
         if taken % COPY_EVERY == 0:
             copy.turn()
         taken += 1
+    own.count()
     return own.timing
 
 

@@ -346,7 +346,7 @@ def _check_intervals(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    findings = doctor.examine(options.db)
+    findings = doctor.examine(options.db, options.again)
     if options.json:
         print(json.dumps(asdict(findings)))
         return 0

@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from bench_engine.kernels.native import extension
-from bench_engine.machine import hardware, machine, probe
-from bench_engine.machine.lock import MachineBusyError
+from bench_engine.machine import bandwidth, counters, hardware, machine, probe
+from bench_engine.machine.lock import MachineBusyError, machine_lock
 from bench_engine.machine.system_files import fields
 from bench_engine.measure.measure import SAMPLE_NS
 from bench_engine.progress import duration
 from bench_engine.registry import DATA_SETS, missing
 from bench_engine.run.executors import environment
+from bench_engine.run.executors.bandwidth_ahead import BandwidthAhead
 from bench_engine.selfcheck import overhead
+from bench_engine.sweep.search import counted
 from db import journal
 from db.installation import INSTALLED, ROOT
 from db.runs import RunStateError
@@ -59,8 +61,11 @@ class Findings:
     warnings: tuple[str, ...]
 
 
-def examine(url: str | None = None) -> Findings:
-    """Look at this machine and at the results of a URL, and measure the engine's overhead; takes some seconds."""
+def examine(url: str | None = None, again: bool = False) -> Findings:
+    """Look at this machine and at the results of a URL, and measure the engine's overhead; takes some seconds.
+
+    `again`: measure anew what memory gives, which is kept else.
+    """
     store = Store(url)
     sections = {
         "machine": _machine(),
@@ -68,6 +73,7 @@ def examine(url: str | None = None) -> Findings:
         "software": _software(),
         "engine": _engine(),
         "overhead": _overhead(),
+        "bandwidth": _bandwidth(again),
         "data": _data(),
         "results": _results(store),
     }
@@ -124,6 +130,8 @@ def _state() -> _Section:
         **machine.conditions(),
         "clock_step_ns": clock.step_ns,
         "clock_cost_ns": clock.cost_ns,
+        "counted": ", ".join(counters.available()) or "nothing",
+        "energy": "package" if counters.energy_uj() else "none",
         "steal_boot_pct": _percent(boot),
         "steal_now_pct": _percent(now),
         "busiest": f"{busy.name} (process {busy.pid}), {100 * busy.cores:.0f} % of a core" if busy else None,
@@ -204,6 +212,24 @@ def _overhead() -> _Section:
         "in a sample": f"{found.sample_ns:.0f} ns, {found.sample_share:.2%} of one of {SAMPLE_NS / 1000:.0f} µs",
         "between samples": f"{found.between_ns:.0f} ns, {found.between_share:.2%} of one of {SAMPLE_NS / 1000:.0f} µs",
     }, []
+
+
+def _bandwidth(again: bool) -> _Section:
+    counts = dict.fromkeys((1, hardware.cores()))
+    if again:
+        for threads in counts:
+            bandwidth.forget(threads)
+    try:
+        with machine_lock("bandwidths", kind="Measuring of"):
+            ahead = BandwidthAhead()
+            found = {threads: ahead.known(threads) for threads in counts}
+    except MachineBusyError as error:
+        found = {threads: bandwidth.kept(threads) for threads in counts}
+        if not any(found.values()):
+            return {"measured": "no"}, [f"What memory gives was not measured: {_small(str(error))}"]
+    facts = {counted(threads, "thread"): known.text() for threads, known in found.items() if known}
+    lacking = [counted(threads, "thread") for threads, known in found.items() if not known]
+    return facts, [f"What memory gives with {threads} could not be measured." for threads in lacking]
 
 
 def _data() -> _Section:

@@ -12,7 +12,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 from bench_engine.compare.axes_shown import order
 from bench_engine.compare.pairs import Joined, Row, filters, group_by, join, join_methods, newest, nothing_in_common
 from bench_engine.compare.sides import CompareError, SameTrialsError, Side, UsageError, resolve
+from bench_engine.compare.why import why
 from bench_engine.measure import means, ratios, starts
 from bench_engine.measure.ratios import Ratio
 from bench_engine.registry import hint
@@ -131,6 +132,7 @@ class Comparison:
         same_trials: number of configurations whose newest trial is the very same on both sides, left out.
         other_machines: number of configurations that were compared across machines.
         left_out: number of common configurations left out since a side lacks the metric, or its baseline.
+        why: benchmark -> what B does otherwise than A, a text for each of its methods that is faster or slower.
     """
 
     a: Side
@@ -143,6 +145,7 @@ class Comparison:
     same_trials: int
     other_machines: int
     left_out: int
+    why: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def judged(self, compared: Compared) -> Ratio:
         """The ratio that the verdict is about."""
@@ -236,7 +239,11 @@ def compare(
     usable, speedups = _usable(store, pairs, of, by_baseline)
     names = {row["machine_id"]: row["name"] for row in store.rows("SELECT machine_id, name FROM machines")}
     axes = partial(_axes, named=_named(usable), machines=names)
-    found = _by_samples(store, usable, of, speedups, by_baseline, axes) if of.sampled else _by_values(usable, of, axes)
+    if of.sampled:
+        found = list(_by_samples(store, usable, of, speedups, by_baseline, axes))
+        told = _why(usable, [c.verdict for c in found])
+    else:
+        found, told = list(_by_values(usable, of, axes)), {}
     return Comparison(
         side_a,
         side_b,
@@ -248,6 +255,7 @@ def compare(
         same_trials=len(joined.pairs) - len(pairs),
         other_machines=sum(x["machine_id"] != y["machine_id"] for x, y in usable),
         left_out=len(pairs) - len(usable),
+        why=told,
     )
 
 
@@ -279,6 +287,24 @@ def _usable(
         lack = "a baseline that took turns with it on both sides" if by_baseline else f"{of.name} on both sides"
         raise CompareError(f"None of the {len(pairs)} configurations in common has {lack}.")
     return usable, speedups
+
+
+def _why(pairs: Sequence[_Pair], verdicts: Sequence[str]) -> dict[str, list[str]]:
+    """See `Comparison.why`; pairs of two machines tell of machines, and are left out."""
+    clear: set[tuple[str, str, str]] = set()
+    grouped: dict[tuple[str, str, str], list[_Pair]] = defaultdict(list)
+    for (a, b), verdict in zip(pairs, verdicts, strict=True):
+        key = str(b["benchmark"]), str(a["method"]), str(b["method"])
+        if a["machine_id"] == b["machine_id"]:
+            grouped[key].append((a, b))
+            clear |= {key} if verdict in METRICS["latency_us"].words else set()
+    found: dict[str, list[str]] = defaultdict(list)
+    for key in sorted(clear):
+        benchmark, method_a, method_b = key
+        same = method_a == method_b
+        told = why(grouped[key], f"{method_a} in A" if same else method_a, f"{method_b} in B" if same else method_b)
+        found[benchmark] += [told] if told else []
+    return {benchmark: told for benchmark, told in found.items() if told}
 
 
 # -- ratios --------------------------------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ def text(comparison: Comparison, width: int = 100, colour: bool = False, limit: 
             *table(mine, _columns(mine, comparison.metric), width, [c.verdict for c in mine] if colour else ()),
         ]
         lines += ["", *textwrap.wrap(f"The same in all: {same}.", width, **WRAP)]
+        for told in comparison.why.get(benchmark, ()):
+            lines += textwrap.wrap(f"Why: {told}", width, **WRAP)
     summary = [part for line in _summary(comparison, limit) for part in textwrap.wrap(line, width, **WRAP)]
     return "\n".join([*lines, "", *summary])
 
@@ -57,6 +59,7 @@ def as_json(comparison: Comparison, limit: Limit | None = None) -> dict[str, Any
             "other_machines": comparison.other_machines,
             "left_out": comparison.left_out,
             "fixed": fixed(comparison.configurations),
+            "why": {benchmark: list(told) for benchmark, told in comparison.why.items()},
             "fail_on": {"limit": limit.text, "exceeded": len(limit.exceeded(comparison))} if limit else None,
         },
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench_engine.compare.sides import CompareError, Side, UsageError
+from bench_engine.compare.why import COLUMNS as TOLD
 from bench_engine.registry import hint
 from db.columns import AXES, BY_NAME
 from db.schema import with_implied
@@ -16,7 +17,7 @@ Row = Mapping[str, Any]
 
 _COLUMNS = (
     "trial_id", "configuration", "comparison", "machine_id", "group_id", "is_baseline", "started_at",
-    "baseline_latency_us", "speedup_ci_low", "speedup_ci_high", "environment", *AXES,
+    "baseline_latency_us", "speedup_ci_low", "speedup_ci_high", *AXES, *TOLD,
 )  # fmt: skip
 
 
@@ -85,7 +86,7 @@ def newest(store: Store, letter: str, side: Side, metric: str, wanted: Filters) 
 
     Raises CompareError where there is none; `letter` says of which side.
     """
-    names = ", ".join(f"{with_implied(name)} AS {name}" for name in (*_COLUMNS, metric))
+    names = ", ".join(f"{with_implied(name)} AS {name}" for name in dict.fromkeys((*_COLUMNS, metric)))
     sql = f"""SELECT {names} FROM (SELECT t.*, row_number() OVER (PARTITION BY t.configuration, t.machine_id
         ORDER BY t.started_at DESC, t.trial_id DESC) AS age FROM trials AS t
         WHERE t.status = 'ok' AND {side.condition("side")}{wanted.sql}) AS t WHERE age = 1"""

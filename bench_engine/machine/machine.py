@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from bench_engine.machine import cgroup, hardware, memory
+from bench_engine.machine import cgroup, counters, hardware, memory
 from bench_engine.machine.hardware import cores, cpu_folder, cpuinfo, first_core
 from bench_engine.machine.system_files import number, text
 from db.installation import ROOT
@@ -170,10 +170,12 @@ def clock_source() -> str | None:
 
 
 def warnings() -> list[str]:
-    """What makes timings on this machine unsure now, and what to do about each: whole sentences."""
+    """What makes timings on this machine unsure now or cannot be told beside them, and what to do about each: whole
+    sentences."""
     found = (
         _high_load(), _few_cores(), _little_time(), _changing_clock(), _turbo_on(), _battery_in_use(), _slow_clock(),
         _little_memory(), _swap_in_use(), _debug_build(),
+        counters.lacking(),
     )  # fmt: skip
     return [sentence for sentence in found if sentence]
 

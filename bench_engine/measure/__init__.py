@@ -1,1 +1,4 @@
-"""Times calls, and says what the timings allow to be said. From outside: every module."""
+"""Times calls, and says what the timings allow to be said.
+
+From outside: change_points, means, measure, ratios, starts, streams.
+"""

@@ -15,12 +15,12 @@ import math
 import random
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
-from bench_engine.measure import ratios, starts
+from bench_engine.measure import counted, ratios, starts
 from bench_engine.trial import State, Stop, TrialResult
 
 StopReason = Literal["noise_target", "noise_stable", "time_cap", "fixed_count"]
@@ -52,12 +52,14 @@ class Timing:
         stop_reason: noise_target, noise_stable, time_cap, or fixed_count (the number of samples was given, or that of
             the turns reached MAX_TURNS).
         calls_per_sample: calls whose mean is one sample.
+        counts: what the processor counted in further calls, which were not timed (see `counted`).
     """
 
     samples_us: tuple[float, ...]
     turn_sizes: tuple[int, ...]
     stop_reason: StopReason
     calls_per_sample: int = 1
+    counts: Mapping[str, Any] = field(default_factory=dict)
 
     def result(self, metrics: Mapping[str, Any], environment: Mapping[str, Any]) -> TrialResult:
         """The result of a trial with these timings."""
@@ -69,6 +71,7 @@ class Timing:
             stop_reason=self.stop_reason,
             environment={
                 **environment,
+                **self.counts,
                 "calls_per_sample": self.calls_per_sample,
                 "outliers": outliers(self.samples_us),
             },
@@ -96,6 +99,7 @@ class Sampler:
         period: int = 1,
         clock: Callable[[], int] = time.perf_counter_ns,
         probe: Callable[[int, int], object] | None = None,
+        counting: bool = True,
     ) -> None:
         """Warms up.
 
@@ -107,6 +111,7 @@ class Sampler:
             clock: time in ns.
             probe: looks at the call outside the clock, between two samples of turns drawn by chance; its arguments are
                 the turn, from 1 on, and how many calls there were. What it raises ends the turn.
+            counting: whether further calls may follow the last turn, of which the processor counts what it does.
         """
         self._call = call
         self._stop = stop
@@ -114,6 +119,7 @@ class Sampler:
         self._period = period
         self._clock = clock
         self._probe = probe
+        self._counting = counting
         self._chance = random.SystemRandom()  # no seed that the call could know
         self._done = 0
         self._samples: list[float] = []
@@ -123,6 +129,7 @@ class Sampler:
         self._timed_ns = 0
         self._least_ns = min(LEAST_NS, max(SHORTEST_NS, stop.max_seconds * 1e9 * LEAST_SHARE))
         self._reason: StopReason | None = None
+        self._counts: Mapping[str, Any] = {}
         self._calls_per_sample, self._turn_samples = self._warm_up()
 
     @property
@@ -133,13 +140,22 @@ class Sampler:
     @property
     def timing(self) -> Timing:
         """What was measured so far; `time_cap` where it was ended before its stop rule was met."""
-        return Timing(tuple(self._samples), tuple(self._turn_sizes), self._reason or "time_cap", self._calls_per_sample)
+        reason = self._reason or "time_cap"
+        return Timing(tuple(self._samples), tuple(self._turn_sizes), reason, self._calls_per_sample, self._counts)
 
     def turns(self) -> Generator[State, bool, Timing]:
         """A turn each time it is sent True; returns what was measured."""
         while (yield self.state):
             self.turn()
+        self.count()
         return self.timing
+
+    def count(self) -> None:
+        """After the last turn: some calls that are not timed, of which the processor counts what it does."""
+        if self._samples and self._counting:
+            calls = counted.calls_for(1e3 * float(np.median(self._samples)), self._period)
+            self._counts = counted.counted(self._call, self._done, calls, self._flush)
+            self._done += calls
 
     def turn(self) -> None:
         """Take some samples, and look at the stop rule."""

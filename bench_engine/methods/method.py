@@ -4,12 +4,41 @@ Loads without torch; the worker imports what an entry names.
 """
 
 import importlib
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from bench_engine.methods import identity, packages, sources
 from bench_engine.trial import Scalar
+
+_LINE = 64  # bytes of a cache line
+
+
+@dataclass(frozen=True)
+class Reads:
+    """What the lookup of one id reads of a method's tables.
+
+    Attributes:
+        pieces: places that lie apart.
+        size: bytes of each.
+        grain: bytes of which a piece's address is a multiple; unless given, that of rows that lie behind one another.
+    """
+
+    pieces: int
+    size: int
+    grain: int = 0
+
+    @property
+    def line_bytes(self) -> float:
+        """Bytes of the cache lines that an id touches, the mean over all places where a piece may lie."""
+        grain = self.grain or math.gcd(self.size, _LINE)
+        return self.pieces * _LINE * (1 + (self.size - grain) / _LINE)
+
+
+def whole_rows(rows: int = 1, number_bytes: int = 4, beside: int = 0) -> Callable[[Mapping[str, Scalar]], Reads]:
+    """Reads of a method that takes so many rows of D numbers, `beside` bytes with each."""
+    return lambda config: Reads(rows, int(config["embedding_dim"]) * number_bytes + beside)
 
 
 @dataclass(frozen=True)
@@ -31,6 +60,8 @@ class Method:
         variables: environment variables of its worker; `{threads}` in a value becomes the trial's threads.
         arguments: axis -> keyword under which the constructor takes its value.
         fixed: keyword -> value that the constructor always takes.
+        reads: what a configuration reads of its tables for an id, index included, temporaries not; None where nobody
+            has said so. It explains times and is no part of the kernel.
     """
 
     name: str
@@ -45,6 +76,7 @@ class Method:
     variables: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, Scalar] = field(default_factory=dict)
+    reads: Callable[[Mapping[str, Scalar]], Reads] | None = None
 
     def load(self) -> Any:
         """The class behind the entry (imports torch)."""

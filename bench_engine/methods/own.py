@@ -6,18 +6,34 @@ collisions, QUANTIZED with lookup and training, TRAINED with training, STEPS wit
 axis (`arguments`) has that axis.
 """
 
+import math
+from collections.abc import Mapping
 from functools import partial
 
-from bench_engine.methods.method import Method, by_name
+from bench_engine.methods.method import Method, Reads, by_name, whole_rows
+from bench_engine.trial import Scalar
 
 # What torch has in the benchmark embedding_step: no prune events, and no Adagrad with one slot per row.
 _TORCH_STEP = {
     "direction": ("forward", "forward_backward", "forward_backward_update"),
     "optimizer": ("sgd", "adagrad", "adam"),
 }
+
+
+def _blocks(config: Mapping[str, Scalar]) -> Reads:
+    """Elements that share a hash lie behind one another, at any slot."""
+    dim, block = int(config["embedding_dim"]), int(config.get("block_size", 1))
+    return Reads(math.ceil(dim / block), 4 * min(dim, block), grain=4)
+
+
+def _short_rows(config: Mapping[str, Scalar]) -> Reads:
+    return Reads(1, 4 * math.floor(int(config["embedding_dim"]) * float(config["compression"]) + 0.5))
+
+
 _hashed = partial(
     Method,
     implementation="bench_engine.kernels.hashed.hashed_embedding_bag:HashedEmbeddingBag",
+    reads=_blocks,
     sources=("csrc/hashed",),
     needs_build=True,
 )
@@ -30,17 +46,20 @@ BAGS = by_name(
         _DENSE,
         compressible=False,
         supports=_TORCH_STEP,
+        reads=whole_rows(),
     ),
     Method(
         "small_dim",
         "every row with fewer dimensions, brought back to D by a learned matrix",
         "bench_engine.kernels.compressed.small_dim:SmallDimEmbeddingBag",
+        reads=_short_rows,
     ),
     _hashed("hashed", "elements of a virtual table hashed into one small buffer, C++ kernel"),
     Method(
         "hashed_reference",
         "the hashed embedding bag in plain PyTorch: the baseline everyone would write",
         "bench_engine.kernels.hashed.hashed_reference:HashedEmbeddingBagReference",
+        reads=_blocks,
     ),
     Method(
         "hashed_original",
@@ -48,6 +67,7 @@ BAGS = by_name(
         "bench_engine.kernels.hashed.hashed_original:HashedEmbeddingBagOriginal",
         sources=("csrc/hashed_original",),
         needs_build=True,
+        reads=_blocks,
     ),
     _hashed(
         "hashed_mix64",
@@ -69,16 +89,19 @@ BAGS = by_name(
         "row_modulo",
         "whole rows shared: row id mod R (Weinberger et al. 2009)",
         "bench_engine.kernels.compressed.row_hashing:RowModuloEmbeddingBag",
+        reads=whole_rows(),
     ),
     Method(
         "double_hash",
         "the sum of two rows, by two hashes of the id (Zhang et al. 2020)",
         "bench_engine.kernels.compressed.row_hashing:DoubleHashEmbeddingBag",
+        reads=whole_rows(2),
     ),
     Method(
         "quotient_remainder",
         "product of a remainder row and a quotient row (Shi et al. 2020)",
         "bench_engine.kernels.compressed.quotient_remainder:QuotientRemainderEmbeddingBag",
+        reads=whole_rows(2),
     ),
 )
 
@@ -90,6 +113,7 @@ _quantized = partial(
     needs_build=True,
     supports={"direction": ("forward",), "pooling_mode": ("sum", "mean")},
 )
+_SCALE = 2  # bytes
 _QUANTIZED = "bench_engine.kernels.quantized.quantized_embedding_bag"
 
 QUANTIZED = by_name(
@@ -98,11 +122,13 @@ QUANTIZED = by_name(
         "every row in a byte a number and a scale, trained with stochastic rounding, C++ kernel",
         f"{_QUANTIZED}:QuantizedEmbeddingBag",
         compressible=False,
+        reads=whole_rows(number_bytes=1, beside=_SCALE),
     ),
     _quantized(
         "int8_qr",
         "quotient_remainder with rows of a byte a number and a scale, trained with stochastic rounding, C++ kernel",
         f"{_QUANTIZED}:QuantizedQuotientRemainderEmbeddingBag",
+        reads=whole_rows(2, number_bytes=1, beside=_SCALE),
     ),
 )
 

@@ -38,6 +38,7 @@ class Operation:
             allows.
         exact: whether the reference gets its floats in float64.
         files: what it is made of.
+        flops: says how many floating-point operations a call takes: flops(shapes); None where nobody has said so.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Operation:
     tolerance: float | None
     exact: bool
     files: tuple[str, ...]
+    flops: Callable[..., float] | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ def operation(
     inputs: Callable[..., Any] | None = None,
     tolerance: float | None = None,
     exact: bool = True,
+    flops: Callable[..., float] | None = None,
 ) -> Callable[[_T], _T]:
     """Declare a function as the reference of an operation; see `Operation` for the arguments.
 
@@ -97,7 +100,7 @@ def operation(
             raise PluginError(f"Two plug-ins declare an operation {name}: give one of them another name.")
         files = declared.files_of(reference.__module__)
         told = text or (reference.__doc__ or name).strip().splitlines()[0]
-        _operations[name] = Operation(name, told, reference, inputs, tolerance, exact, files)
+        _operations[name] = Operation(name, told, reference, inputs, tolerance, exact, files, flops)
         return reference
 
     return declare

@@ -11,6 +11,7 @@ from typing import Any
 
 from bench_engine.compare.axes_shown import fixed, varying
 from bench_engine.compare.text_table import axis_columns, plain, ratio_text
+from bench_engine.compare.why import Cost, cost
 from bench_engine.measure.ratios import Ratio
 from bench_engine.report.next_steps import next_steps
 from bench_engine.report.run_results import Measured, RunResults
@@ -40,12 +41,14 @@ def page(found: RunResults) -> str:
     library = True
     for benchmark, trials in found.benchmarks.items():
         parts.append(f"<h2>{_text(benchmark)}</h2>")
-        for figure in _figures(trials):
+        for figure in (*_figures(trials), *_rooflines(trials)):
             parts.append(_drawn(figure, library))
             library = False
         if means := found.means.get(benchmark):
             rows = [[m.method, ratio_text(m.speedup), counts(m)] for m in means]
             parts.append(_table(["method", f"speedup over {means[0].over}", "verdicts"], rows, (0, 2)))
+        if told := found.why.get(benchmark):
+            parts.append(f"<ul>{''.join(f'<li>{_text(line)}</li>' for line in told)}</ul>")
         parts.append(_trials(trials, found.notes))
     for heading, lines in (("To take care with", found.warnings), ("Without a result", list(reasons(found)))):
         if lines:
@@ -112,7 +115,8 @@ def _figures(trials: Sequence[Measured]) -> Iterator[dict[str, Any]]:
             scored[measured.axes.get("dataset")].append(measured)
     for dataset, own in scored.items():
         title = "AUC over memory" + (f", {_safe(dataset)}" if len(scored) > 1 else "")
-        yield _figure(_scatter(own), title, "memory in MB", "AUC", 420, log=True)
+        points = {id(m): (m.metrics["memory_mb"], m.metrics["auc"]) for m in own}
+        yield _figure(_scatter(own, points, "%{x:.4g} MB, AUC %{y:.5f}"), title, "memory in MB", "AUC", 420, log=True)
     compared = [m for m in trials if m.speedup]
     if compared:
         yield _dots(
@@ -158,7 +162,8 @@ def _dots(
     return figure
 
 
-def _scatter(trials: Sequence[Measured]) -> list[dict[str, Any]]:
+def _scatter(trials: Sequence[Measured], points: Mapping[int, tuple[float, float]], told: str) -> list[dict[str, Any]]:
+    """A point for each trial, by its id; `told` is what is said of its x and y."""
     by_method: dict[str, list[Measured]] = defaultdict(list)
     for measured in trials:
         by_method[str(measured.axes["method"])].append(measured)
@@ -168,13 +173,55 @@ def _scatter(trials: Sequence[Measured]) -> list[dict[str, Any]]:
             "type": "scatter",
             "mode": "markers",
             "name": _safe(method),
-            "x": [m.metrics["memory_mb"] for m in own],
-            "y": [m.metrics["auc"] for m in own],
+            "x": [points[id(m)][0] for m in own],
+            "y": [points[id(m)][1] for m in own],
             "text": [_label(m, names) for m in own],
-            "hovertemplate": "%{text}<br>%{x:.4g} MB, AUC %{y:.5f}<extra>%{fullData.name}</extra>",
+            "hovertemplate": f"%{{text}}<br>{told}<extra>%{{fullData.name}}</extra>",
             "marker": _marker(number),
         }
         for number, (method, own) in enumerate(by_method.items())
+    ]
+
+
+def _rooflines(trials: Sequence[Measured]) -> Iterator[dict[str, Any]]:
+    """Flops a second over flops a byte, below what memory and cores give (Williams et al. 2009): a chart for
+    each machine and number of threads whose roofs are known, of the trials that declare both."""
+    charts: dict[tuple[Any, Any], list[tuple[Measured, Cost]]] = defaultdict(list)
+    for measured in trials:
+        found = cost(measured.row)
+        if min(found.bytes, found.flops, found.latency_us) > 0 and {"copy_gb_s", "peak_gflops"} <= found.roofs.keys():
+            charts[measured.axes.get("machine"), measured.axes.get("threads")].append((measured, found))
+    for (machine, threads), own in charts.items():
+        points = {id(m): (c.flops / c.bytes, c.flops / c.latency_us / 1e3) for m, c in own}
+        traces = _scatter([m for m, _ in own], points, "%{x:.3g} flops a byte, %{y:.3g} GFLOP/s")
+        title = "Roofline" + (f", threads {_safe(threads)}, {_safe(machine)}" if len(charts) > 1 else "")
+        traces += _roofs([c.roofs for _, c in own], [x for x, _ in points.values()])
+        figure = _figure(traces, title, "flops a byte, logarithmic", "GFLOP/s, logarithmic", 460, log=True)
+        figure["layout"]["yaxis"]["type"] = "log"
+        yield figure
+
+
+def _roofs(given: Sequence[Mapping[str, float]], intensities: Sequence[float]) -> list[dict[str, Any]]:
+    """A line for each bandwidth, up to what the cores compute."""
+    peak = max(roofs["peak_gflops"] for roofs in given)
+    lines = [
+        (what, gb_s)
+        for what, name in (("copy", "copy_gb_s"), ("random rows", "gather_gb_s"))
+        for gb_s in sorted({roofs[name] for roofs in given if name in roofs})
+    ]
+    first = min(intensities) / 2
+    last = 2 * max(peak / min(gb_s for _, gb_s in lines), *intensities)
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": f"{what} {gb_s:.3g} GB/s",
+            "x": [first, peak / gb_s, last],
+            "y": [first * gb_s, peak, peak],
+            "hovertemplate": "%{y:.3g} GFLOP/s<extra>%{fullData.name}</extra>",
+            "line": {"color": "#595959", "width": 1.2, "dash": "solid" if what == "copy" else "dot"},
+        }
+        for what, gb_s in lines
     ]
 
 

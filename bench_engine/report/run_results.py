@@ -4,7 +4,6 @@ A run keeps the list of its trials (db.runs), those that were done before it amo
 taken with the baseline; what did not take turns has none here.
 """
 
-import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 from bench_engine.compare.axes_shown import order
 from bench_engine.compare.compare import start_turns
 from bench_engine.compare.sides import UsageError
+from bench_engine.compare.why import environment, why
 from bench_engine.measure import means
 from bench_engine.measure.ratios import Ratio
 from bench_engine.registry import hint
@@ -31,7 +31,7 @@ _MOST_NAMED = 8
 _STORED = tuple(name for name in METRICS if name != "speedup")
 _INFO = (
     "trial_id", "status", "error", "is_baseline", "verdict", "stop_reason", "baseline_latency_us", "environment",
-    "started_at", "duration_s", "code_version", "sweep", "machine_id",
+    "started_at", "duration_s", "code_version", "sweep", "machine_id", "comparison",
 )  # fmt: skip
 
 
@@ -111,6 +111,11 @@ class RunResults:
     def means(self) -> dict[str, list[Mean]]:
         """Benchmark -> what its methods come to, the fastest first."""
         return {name: found for name, trials in self.benchmarks.items() if (found := _means(trials))}
+
+    @cached_property
+    def why(self) -> dict[str, list[str]]:
+        """Benchmark -> what its methods do otherwise than the baseline, those that are faster or slower and tell it."""
+        return {name: found for name, trials in self.benchmarks.items() if (found := _why(trials))}
 
     @cached_property
     def notes(self) -> dict[str, str]:
@@ -243,9 +248,8 @@ def _measured(row: Mapping[str, Any], with_baseline: bool) -> Measured:
     if latency and row["baseline_latency_us"] and not row["is_baseline"]:
         low, high = row["speedup_ci_low"] or 0.0, row["speedup_ci_high"] or math.inf
         speedup = Ratio(row["baseline_latency_us"] / time_us, low, high)
-    environment = _environment(row)
     starts = max(1, len(start_turns(row)))
-    facts = {**row, "environment": environment, "speedup": speedup, "compared": with_baseline, "starts": starts}
+    facts = {**row, "environment": environment(row), "speedup": speedup, "compared": with_baseline, "starts": starts}
     notes = tuple(sentence for sentence, applies in NOTES if latency and applies(facts))
     metrics = {name: row[name] for name in _STORED if row[name] is not None}
     if speedup:
@@ -254,14 +258,6 @@ def _measured(row: Mapping[str, Any], with_baseline: bool) -> Measured:
         _axes(row), metrics, latency, speedup, row["verdict"] or "" if speedup else "", bool(row["is_baseline"]), notes,
         starts, row,
     )  # fmt: skip
-
-
-def _environment(row: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        found = json.loads(row["environment"] or "{}")
-    except ValueError:  # what is in a journal may be anything
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _busy(facts: Mapping[str, Any]) -> bool:
@@ -316,3 +312,18 @@ def _means(trials: Sequence[Measured]) -> list[Mean]:
         for method, of_method in found.items()
     ]
     return sorted(results, key=lambda mean: -mean.speedup.value)
+
+
+def _why(trials: Sequence[Measured]) -> list[str]:
+    """Of each method beside the baseline of the same work, in the order in which the methods come."""
+
+    def work(measured: Measured) -> tuple[Any, ...]:
+        return measured.row["comparison"], measured.row["machine_id"], measured.axes.get("seed")
+
+    baselines = {work(m): m for m in trials if m.is_baseline}
+    pairs: dict[tuple[str, str], list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = defaultdict(list)
+    clear = {m.axes["method"] for m in trials if m.verdict in VERDICTS[:2]}
+    for measured in trials:
+        if measured.speedup and measured.axes["method"] in clear and (baseline := baselines.get(work(measured))):
+            pairs[baseline.axes["method"], measured.axes["method"]].append((baseline.row, measured.row))
+    return [told for (a, b), of_both in pairs.items() if (told := why(of_both, a, b))]

@@ -55,6 +55,8 @@ def text(found: RunResults, width: int = 100, colour: bool = False, every: bool 
         else:
             lines.append(f"{GAP}{counted(len(trials), 'trial')}; --all lists them: {_show(found)} --all")
         lines += _means(found.means.get(benchmark, []))
+        if told := found.why.get(benchmark):
+            lines += ["", "Why:", *(part for line in told for part in _wrapped(line, width))]
     for title, told in (("To take care with", found.warnings), ("Without a result", list(reasons(found)))):
         if told:
             lines += ["", f"{title}:", *(part for line in told for part in _wrapped(line, width))]
@@ -147,6 +149,8 @@ def markdown(found: RunResults, every: bool = False) -> str:
         if means := found.means.get(benchmark):
             head = ["method", f"speedup over {means[0].over}", "verdicts"]
             parts.append(markdown_table(head, [[m.method, ratio_text(m.speedup), counts(m)] for m in means]))
+        if told_why := found.why.get(benchmark):
+            parts.append("\n".join(f"- {in_markdown(line)}" for line in told_why))
         shown = trials if every else trials[:MOST_ROWS]
         told = [*axis_columns(varying(trials), trials), *columns(trials, found.notes)]
         cells = [[c.cells[i] for c in told] for i in range(len(shown))]
@@ -190,7 +194,7 @@ def _cell(value: Any) -> Any:
 
 
 def as_json(found: RunResults) -> str:
-    """`{title, run, sweep, origin, results, means, warnings, without_result, next}` of plain values."""
+    """`{title, run, sweep, origin, results, means, why, warnings, without_result, next}` of plain values."""
     entries = [
         {
             "axes": dict(m.axes),
@@ -216,6 +220,7 @@ def as_json(found: RunResults) -> str:
         "origin": found.origin,
         "results": entries,
         "means": means,
+        "why": found.why,
         "warnings": {letter: note for note, letter in found.notes.items()},
         "without_result": [{"axes": dict(m.axes), "status": m.status, "error": m.error} for m in found.missing],
         "next": [command for _, command in next_steps(found)],

@@ -10,7 +10,7 @@ From outside: the names here.
 from functools import partial
 
 from bench_engine.methods.grouped import GROUPED_SOURCES, INDUCTOR, OP_ONLY
-from bench_engine.methods.method import Method
+from bench_engine.methods.method import Method, whole_rows
 from bench_engine.methods.operators import OPERATOR_SOURCES
 from bench_engine.trial import Scalar
 
@@ -25,36 +25,38 @@ _rival = partial(Method, compressible=False)
 _grouped = partial(_rival, sources=GROUPED_SOURCES)
 _operator = partial(_rival, sources=OPERATOR_SOURCES)
 
+_table = partial(_rival, reads=whole_rows())
+
 LOOKUP_RIVALS: tuple[Method, ...] = (
-    _rival(
+    _table(
         "inductor",
         "torch.compile (Inductor) of torch's own embedding bag",
         "bench_engine.methods.rivals.inductor:InductorEmbeddingBag",
         needs_compiler=True,
         variables=INDUCTOR,
     ),
-    _rival(
+    _table(
         "fbgemm_tbe",
         "FBGEMM's table-batched embedding with one table, dense gradients",
         "bench_engine.methods.rivals.fbgemm_tbe:FbgemmTbe",
         packages=_FBGEMM,
         supports={"pooling_mode": ("sum", "mean")},
     ),
-    _rival(
+    _table(
         "zentorch",
         "the embedding bag of zentorch, AMD's kernels for PyTorch on EPYC",
         "bench_engine.methods.rivals.zentorch:ZentorchEmbeddingBag",
         packages=_ZENTORCH,
         supports=_INFERENCE,
     ),
-    _rival(
+    _table(
         "onnxruntime",
         "ONNX Runtime: Gather, then a reduction",
         "bench_engine.methods.rivals.onnxruntime:OnnxRuntimeEmbeddingBag",
         packages=_ONNX,
         supports=_INFERENCE,
     ),
-    _rival(
+    _table(
         "jax",
         "JAX: gathers and their reduction fused by XLA",
         "bench_engine.methods.rivals.jax:JaxEmbeddingBag",

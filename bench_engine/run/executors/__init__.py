@@ -1,6 +1,6 @@
 """Executors: what carries groups of trials to the processes that run them.
 
-From outside: the names here, environment, local, ray.
+From outside: the names here, bandwidth_ahead, environment, local, ray.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,7 +60,8 @@ class Executor(Protocol):
         """Run groups to their ends, in this order as far as machines are free, and yield each when it is over.
 
         A worker that fails, hangs or dies is a result, never an exception. `running` is told, as a short text, what
-        runs now, with the group where it is one alone; then again from time to time, between turns, while that goes on.
+        runs now, with the group where it is one alone; then again from time to time while that goes on, never in a
+        turn.
         Raises ExecutorError when there is no machine left to run on.
         """
 

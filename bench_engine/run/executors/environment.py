@@ -35,6 +35,15 @@ def same_addresses() -> list[str]:
 def worker_environment(trial: Trial) -> dict[str, str]:
     """Variables of a worker: threads pinned before any library reads them."""
     threads = int(trial.config.get("threads", 1))
+    return {
+        **of_threads(threads),
+        **method(trial.method, trial.benchmark).environ(threads),
+        **(_KEEP_MEMORY if trial.config.get("output") == "preallocated" else {}),
+    }
+
+
+def of_threads(threads: int) -> dict[str, str]:
+    """Variables of whatever is measured with so many threads."""
     # Whoever switched Parallel OP on for all, or set it: a method says by itself how it wants it.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MIRROR_PARALLEL_OP")}
     return {
@@ -45,6 +54,4 @@ def worker_environment(trial: Trial) -> dict[str, str]:
         "PYTHONHASHSEED": "0",  # the order of sets and the collisions in dicts, for the same reason
         # Spinning threads on a busy machine slow one another down by orders of magnitude.
         "OMP_WAIT_POLICY": "PASSIVE",
-        **method(trial.method, trial.benchmark).environ(threads),
-        **(_KEEP_MEMORY if trial.config.get("output") == "preallocated" else {}),
     }

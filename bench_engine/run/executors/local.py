@@ -14,6 +14,7 @@ from bench_engine.machine.lock import machine_lock
 from bench_engine.plan.planning import Site, this_site
 from bench_engine.registry import benchmark
 from bench_engine.run.executors import GroupResult, Running
+from bench_engine.run.executors.bandwidth_ahead import BandwidthAhead
 from bench_engine.run.executors.pinning import pin, quietest_cores
 from bench_engine.run.executors.process import WorkerProcess, wait_for
 from bench_engine.run.groups import recording
@@ -34,6 +35,7 @@ class LocalExecutor:
         """`prepare` is called ahead of all trials, once the machine is held."""
         self._prepare = prepare
         self._workers: list[WorkerProcess] = []
+        self._bandwidth = BandwidthAhead()
         self._killed = False
         self._between: Callable[[], object] = bool
 
@@ -72,6 +74,7 @@ class LocalExecutor:
     def kill(self) -> None:
         """End all workers; none is started any more."""
         self._killed = True
+        self._bandwidth.kill()
         for worker in self._workers:
             worker.kill()
 
@@ -80,6 +83,8 @@ class LocalExecutor:
 
         One that ran out of memory beside others is tried again beside the baseline only, and then alone.
         """
+        if benchmark(trials[0].benchmark).beside_memory:
+            self._bandwidth.known(_threads(trials), self._between)
         results = self._turns(trials)
         company = trials[:1] if trials[0].is_baseline and results[0].status == "ok" else []
         for index, trial in enumerate(trials):
@@ -113,7 +118,7 @@ class LocalExecutor:
                 ready = time.monotonic()
                 self._pin(trials)
                 _take_turns(self._workers, order, self._between)
-                _finish(self._workers)
+                _finish(self._workers, self._between)
                 of_starts.append([s.outcome() if isinstance(s, WorkerProcess) else s for s in started])
                 spent.append(Spent(ready - begin, time.monotonic() - ready))
                 results = [joined(of_trial) for of_trial in zip(*of_starts, strict=True)]
@@ -141,7 +146,7 @@ class LocalExecutor:
             for trial in trials[first : first + at_once]:
                 limit = trial.memory_limit_gb
                 started.append(self._started(trial, free if limit is None else int(limit * 1e9), several_starts))
-            wait_for([s for s in started[first:] if isinstance(s, WorkerProcess)])
+            wait_for([s for s in started[first:] if isinstance(s, WorkerProcess)], self._between)
 
     def _begin_again(self, trials: Sequence[Trial]) -> None:
         """Start those anew that have a result."""
@@ -150,7 +155,7 @@ class LocalExecutor:
         for first in range(0, len(able), at_once):
             for worker in able[first : first + at_once]:
                 worker.again()
-            wait_for(able[first : first + at_once])
+            wait_for(able[first : first + at_once], self._between)
 
     def _started(self, trial: Trial, memory_bytes: int, several_starts: bool) -> WorkerProcess | TrialResult:
         if self._killed:
@@ -205,10 +210,10 @@ def _take_turns(workers: Sequence[WorkerProcess], order: random.Random, between:
                 wait_for([worker])
 
 
-def _finish(workers: Sequence[WorkerProcess]) -> None:
+def _finish(workers: Sequence[WorkerProcess], between: Callable[[], object]) -> None:
     for worker in workers:
         if worker.result is None:
             worker.tell("finish")
-            wait_for([worker])
+            wait_for([worker], between)
             if worker.result is None:
                 worker.end_with(TrialResult("failed", error="The benchmark gave no result when it was told to finish."))

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, get_args
@@ -191,10 +191,11 @@ class WorkerProcess:
         return self._printed.read().decode(errors="replace")
 
 
-def wait_for(workers: Sequence[WorkerProcess]) -> None:
-    """Wait until each of these has answered what it was told, or has ended."""
+def wait_for(workers: Sequence[WorkerProcess], meanwhile: Callable[[], object] = bool) -> None:
+    """Wait until each of these has answered what it was told, or has ended; `meanwhile` is called now and then."""
     open_ones = list(workers)
     while open_ones:
+        meanwhile()
         pause = min(_LOOK_S, *(max(0.0, w.deadline - time.monotonic()) for w in open_ones))
         readable, _, _ = select.select(open_ones, [], [], pause)
         open_ones = [w for w in open_ones if not w.receive(w in readable)]

@@ -14,6 +14,7 @@ from db.columns import BY_NAME
 USUAL, MOST = 5, 10
 EXTRA = 1.3
 SURE = 0.02  # a speedup known to so much of itself asks for no further start
+_RATES = ("bandwidth_share",)  # beside the columns of something per second
 _LARGEST = ("max_abs_error", "peak_rss_mb")
 _SUMS = ("checks_in_turns", "checks_s")
 
@@ -65,7 +66,7 @@ def joined(results: Sequence[TrialResult], seed: int = 0) -> TrialResult:
     start_turns = tuple(len(result.turn_sizes) for result in results)
     metrics = {**first.metrics, **summarize(samples, sizes, seed, start_turns)}
     for name, value in first.metrics.items():
-        if name in BY_NAME and BY_NAME[name].unit.endswith("/s") and value:  # one over the time of a call
+        if value and name in BY_NAME and (BY_NAME[name].unit.endswith("/s") or name in _RATES):  # one over the time
             metrics[name] = value * first.metrics["latency_us"] / metrics["latency_us"]
         elif name in _LARGEST:
             metrics[name] = max((r.metrics[name] for r in results if r.metrics.get(name) is not None), default=None)

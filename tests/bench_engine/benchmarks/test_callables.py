@@ -13,6 +13,7 @@ from alone import alone
 
 from bench_engine import plugin, registry
 from bench_engine.benchmarks import watch
+from bench_engine.machine import bandwidth
 from bench_engine.measure import measure
 from bench_engine.plugin import PluginError, command, implements, operation
 from bench_engine.run import worker
@@ -55,9 +56,9 @@ def softmax(x):
 
 
 def run(
-    function, of=reference, takes="torch", prepare=None, made=None, exact=True, tolerance=None, **axes
+    function, of=reference, takes="torch", prepare=None, made=None, exact=True, tolerance=None, flops=None, **axes
 ) -> TrialResult:
-    operation("row_softmax", inputs=made, exact=exact, tolerance=tolerance)(of)
+    operation("row_softmax", inputs=made, exact=exact, tolerance=tolerance, flops=flops)(of)
     implements(of, "mine", prepare=prepare, takes=takes)(function)
     return measured(**axes)
 
@@ -77,6 +78,20 @@ def later(change):
         return softmax(x) if calls[0] <= LATER else change(x)
 
     return function
+
+
+def test_flops_that_are_declared_are_kept_with_what_the_machine_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = bandwidth.Bandwidth(1, 8.0, 2.0, 3.0, 100.0, 1e3, "", 0.0)
+    monkeypatch.setattr(bandwidth, "kept", lambda threads: given)
+    environment = run(softmax, flops=lambda shapes: 5 * shapes[0][0] * shapes[0][1]).environment
+    told = {name: environment.get(name) for name in ("flops", "copy_gb_s", "peak_gflops", "gather_gb_s")}
+    assert told == {"flops": 5 * 16 * 24, "copy_gb_s": 8.0, "peak_gflops": 100.0, "gather_gb_s": None}
+    assert "flops" not in run(softmax).environment
+    failed = run(softmax, flops=lambda shapes: -1)
+    assert (failed.status, failed.error) == (
+        "failed",
+        "The flops of row_softmax are -1: give a number of 0 or more.",
+    )
 
 
 def test_a_right_function_is_measured() -> None:

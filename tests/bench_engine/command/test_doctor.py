@@ -10,11 +10,12 @@ import pytest
 from bench_engine.command import doctor
 from bench_engine.command.cli import main
 from bench_engine.kernels.native import extension
-from bench_engine.machine import machine, probe
-from bench_engine.machine.lock import MachineBusyError
+from bench_engine.machine import bandwidth, hardware, machine, probe
+from bench_engine.machine.lock import MachineBusyError, machine_lock
 from bench_engine.selfcheck import overhead
 
-SECTIONS = ["machine", "state", "software", "engine", "overhead", "data", "results"]
+SECTIONS = ["machine", "state", "software", "engine", "overhead", "bandwidth", "data", "results"]
+GIVEN = bandwidth.Bandwidth(1, 12.8, 3.29, 5.6, 166.0, 1073.7, "2026-11-27 18:34 UTC", 0.5)
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +26,7 @@ def quiet(examples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "steal_since_boot", lambda: 0.001)
     monkeypatch.setattr(probe, "steal_now", lambda: 0.0)
     monkeypatch.setattr(overhead, "measure", lambda: overhead.Overhead(1.5, 110.0, 0.0022, 250.0, 0.005))
+    monkeypatch.setattr(bandwidth, "kept", lambda threads: GIVEN)
 
 
 def with_word(word: str) -> list[str]:
@@ -66,6 +68,31 @@ def test_overhead_is_not_measured_beside_a_run(engine, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(overhead, "measure", busy)
     assert with_word("overhead") == ["The engine's own overhead was not measured: sweep x is running."]
+
+
+def test_what_memory_gives_is_said_for_one_thread_and_for_all_cores(engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hardware, "cores", lambda: 6)
+    found = doctor.examine()
+    assert list(found.facts["bandwidth"]) == ["1 thread", "6 threads"]
+    assert found.facts["bandwidth"]["1 thread"] == (
+        "copy 12.8 GB/s, random rows of 64 bytes 3.29 GB/s, of 128 bytes 5.6 GB/s, 166 GFLOP/s (2026-11-27 18:34 UTC)"
+    )
+
+
+def test_what_memory_gives_is_measured_anew_where_asked_and_not_beside_a_run(
+    engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forgotten = []
+    monkeypatch.setattr(hardware, "cores", lambda: 1)
+    monkeypatch.setattr(bandwidth, "forget", forgotten.append)
+    doctor.examine()
+    assert forgotten == []
+    doctor.examine(again=True)
+    assert forgotten == [1]
+    monkeypatch.setattr(bandwidth, "kept", lambda threads: None)
+    with machine_lock("x"):
+        (sentence,) = with_word("What memory gives")
+    assert sentence.startswith("What memory gives was not measured: sweep x (process ")
 
 
 def test_text_of_findings() -> None:

@@ -588,6 +588,37 @@ def test_json_is_one_object_of_plain_values(store: Store, capsys: pytest.Capture
     assert found["summary"]["fixed"]["batch_size"] == 64
 
 
+def test_why_a_method_is_slower_is_told_of_what_was_stored(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    def told(touched: float) -> str:
+        return json.dumps({"touched_bytes": touched, "gather_gb_s": 2.0})
+
+    store.add([record(us=100, environment=told(160_000)), record(method="hashed", us=400, environment=told(320_000))])
+    sentence = "hashed touches 2x the bytes at 0.4x the bandwidth of random rows; dense: 0.8x."
+    command = ["compare", "--db", store.url, "method:dense", "method:hashed"]
+    assert main(command) == 0
+    assert f"\nWhy: {sentence}\n" in capsys.readouterr().out
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["summary"]["why"] == {"lookup": [sentence]}
+    assert main([*command, "--metric", "latency_p99_us"]) == 1  # which these have not
+
+
+def test_nothing_is_explained_where_times_are_the_same_or_trials_tell_nothing(store: Store) -> None:
+    told = json.dumps({"touched_bytes": 1000, "gather_gb_s": 2.0})
+    found = compared(store, [record("old", environment=told), record("new", environment=told)])
+    assert found.configurations[0].verdict == "same"
+    assert found.why == {}
+
+
+def test_of_one_method_on_both_sides_the_sides_are_named(store: Store) -> None:
+    def told(touched: float) -> str:
+        return json.dumps({"touched_bytes": touched, "gather_gb_s": 2.0})
+
+    records = [record("old", us=100, environment=told(160_000)), record("new", us=200, environment=told(320_000))]
+    assert compared(store, records).why == {
+        "lookup": ["dense in B touches 2x the bytes at 0.8x the bandwidth of random rows; dense in A: 0.8x."]
+    }
+
+
 def test_a_limit_needs_the_whole_interval_beyond_it() -> None:
     assert metric("latency_us") is METRICS["latency_us"]
     assert limit("slower:5 %", METRICS["latency_us"]).factor == pytest.approx(1.05)

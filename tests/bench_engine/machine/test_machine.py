@@ -124,6 +124,7 @@ def quiet(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(machine, "swap_gb", lambda: 0.0)
     monkeypatch.setattr(machine, "on_battery", lambda: None)
     monkeypatch.setattr(machine, "cores", lambda: 8)
+    monkeypatch.setattr(machine.counters, "lacking", str)
     monkeypatch.setattr(machine.os, "cpu_count", lambda: 8)
     monkeypatch.setattr(machine, "sys", type("release", (), {}))
     write(tree, {f"{CPU}/cpu2/cpufreq/scaling_governor": "performance", f"{CPU}/intel_pstate/no_turbo": "1"})

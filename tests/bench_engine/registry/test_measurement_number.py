@@ -38,6 +38,7 @@ OWN = {
     ),
     "memory_ops": (
         "benchmarks/memory_ops.py",
+        "measure/streams.py",  # the copy
         "methods/operators/memory_operators.py",
         "methods/operators/operator_methods.py",
         _LOOKUP,
@@ -50,13 +51,13 @@ OWN = {
 # Where this fails: does the change alter what a trial measures? Then raise `measurement` of the benchmark in the
 # registry. Put the new hash here in any case.
 KNOWN = {
-    ("lookup", 4): "a26d28520a2d",
-    ("grouped_lookup", 2): "94ab31ca32bd",
-    ("embedding_step", 1): "85d8601a4b00",
-    ("memory_ops", 1): "37ffbab10a31",
-    ("callable", 1): "313c3502fcff",
-    ("training", 3): "81590a556e07",
-    ("answering", 1): "ef6b340cf4d1",
+    ("lookup", 4): "38136cc7e836",
+    ("grouped_lookup", 2): "a590abb43779",
+    ("embedding_step", 1): "612da7e64aa7",
+    ("memory_ops", 1): "8d7932fc40ca",
+    ("callable", 1): "45a64236cd4c",
+    ("training", 3): "0b4c4e3abed6",
+    ("answering", 1): "867a4f56e515",
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from bench_engine.command.cli import main
 from bench_engine.compare.sides import UsageError
-from bench_engine.report import reported
+from bench_engine.report import reported, run_page
 from bench_engine.report.next_steps import next_steps
 from bench_engine.report.run_results import RunResults, of_run
 from bench_engine.trial import Trial
@@ -130,6 +130,50 @@ def test_json_is_whole(found: Callable[..., RunResults]) -> None:
     assert entry["results"][1]["speedup"] == pytest.approx({"value": 2.0, "low": 1.96, "high": 2.04})
     assert entry["results"][1]["metrics"]["memory_mb"] == 1.0
     assert entry["means"][0]["faster"] == 1
+
+
+def touching(touched: float, **more: float) -> dict[str, str]:
+    told = {"touched_bytes": touched, "gather_gb_s": 2.0, "flops": 1000, "start_turns": [3, 3, 3], **more}
+    return {"environment": json.dumps(told)}
+
+
+def test_why_a_method_is_slower_is_said_in_every_form(found: Callable[..., RunResults]) -> None:
+    results = found(
+        record("dense", **touching(16_000)),
+        record("hashed", **against(40.0, 0.25, "slower"), **touching(32_000)),
+        record("small_dim", **against(20.0, 0.5, "slower")),
+    )
+    sentence = "hashed touches 2x the bytes at 0.4x the bandwidth of random rows; dense: 0.8x."
+    assert results.why == {"lookup": [sentence]}
+    assert f"Why:\n  {sentence}\n" in reported.rendered(results, "text")
+    assert json.loads(reported.rendered(results, "json"))["why"] == results.why
+    assert f"\n- {sentence}\n" in reported.rendered(results, "markdown")
+    page = reported.rendered(results, "html")
+    assert f"<li>{sentence}</li>" in page
+    assert "Roofline" not in page.split("</script>", 1)[1]  # where the roofs are not known
+
+
+def test_what_is_not_clearly_slower_is_not_explained(found: Callable[..., RunResults]) -> None:
+    results = found(
+        record("dense", **touching(16_000)), record("hashed", **against(10.0, 1.0, "same"), **touching(32_000))
+    )
+    assert results.why == {}
+
+
+def test_a_roofline_is_drawn_of_trials_that_declare_bytes_and_flops(found: Callable[..., RunResults]) -> None:
+    roofs = {"copy_gb_s": 8.0, "peak_gflops": 100.0}
+    results = found(
+        record("dense", **touching(16_000, **roofs)),
+        record("hashed", **against(40.0, 0.25, "slower"), **touching(32_000, **roofs)),
+        record("small_dim", **touching(8_000)),
+    )
+    (figure,) = run_page._rooflines(results.measured)
+    traces = {trace["name"]: trace for trace in figure["data"]}
+    assert list(traces) == ["dense", "hashed", "copy 8 GB/s", "random rows 2 GB/s"]
+    assert (traces["dense"]["x"], traces["dense"]["y"]) == ([1000 / 16_000], [0.1])
+    assert traces["copy 8 GB/s"]["x"][1:2] + traces["copy 8 GB/s"]["y"][1:] == [12.5, 100.0, 100.0]
+    assert figure["layout"]["yaxis"]["type"] == figure["layout"]["xaxis"]["type"] == "log"
+    assert "Roofline" in reported.rendered(results, "html")
 
 
 def test_hostile_text_stays_text(found: Callable[..., RunResults]) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from bench_engine import registry
 from bench_engine.plan.planning import Planned
-from bench_engine.run.executors import process
+from bench_engine.run.executors import local, process
 from bench_engine.run.executors.environment import worker_environment
 from bench_engine.run.executors.local import LocalExecutor
 from bench_engine.run.groups import joined_starts
@@ -258,6 +258,16 @@ def test_a_reference_that_fails_does_not_run_along_again(engine) -> None:
     found = list(executor.run([Group((m,), bad) for m in members], lambda _label, _group: None))
     assert asked == [2, 1]
     assert [r.status for g in found for r in g.results] == ["ok", "ok"]
+
+
+def test_how_far_a_group_is_is_told_while_it_sets_up(engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_TELL_S", 0.0)
+    told: list[str] = []
+    group = Group((planned(trial(engine, "sleep", time_limit_s=0.6)),))
+    (found,) = LocalExecutor().run([group], lambda label, _group: told.append(label))
+    assert found.results[0].status == "timeout"
+    assert len(told) > 3
+    assert len(set(told)) == 1
 
 
 def planned(one: Trial) -> Planned:

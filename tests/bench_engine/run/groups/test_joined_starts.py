@@ -8,7 +8,8 @@ from bench_engine.trial import Paired, Stop, Trial, TrialResult
 
 
 def start(us: float, turns: int = 4, **more: object) -> TrialResult:
-    metrics = {"latency_us": us, "samples_per_s": 1e6 / us, "memory_mb": 3.0, "max_abs_error": us / 1e9}
+    rates = {"samples_per_s": 1e6 / us, "bandwidth_share": 9 / us}
+    metrics = {"latency_us": us, **rates, "memory_mb": 3.0, "max_abs_error": us / 1e9}
     samples = tuple(us * (1 + 0.001 * i) for i in range(-turns, turns))
     environment = {"checks_in_turns": 2, "checks_s": 0.25}
     return TrialResult(
@@ -24,6 +25,7 @@ def test_numbers_are_of_all_starts() -> None:
     whole = joined([start(100), start(121)])
     assert whole.metrics["latency_us"] == pytest.approx(110, rel=1e-2)
     assert whole.metrics["samples_per_s"] == pytest.approx(1e6 / whole.metrics["latency_us"])
+    assert whole.metrics["bandwidth_share"] == pytest.approx(9 / whole.metrics["latency_us"])
     assert whole.metrics["max_abs_error"] == 121 / 1e9
     assert whole.metrics["memory_mb"] == 3.0
     assert whole.metrics["latency_ci_low_us"] < 100 < 121 < whole.metrics["latency_ci_high_us"]
