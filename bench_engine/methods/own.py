@@ -112,6 +112,8 @@ _fiited = partial(
 _PRUNE_ARGUMENTS = {"prune_interval": "interval", "decay": "decay", "prune_scope": "scope", "layout": "layout"}
 _CHUNK_ARGUMENTS = {"num_chunks": "num_chunks", **_PRUNE_ARGUMENTS}
 
+_CAFE = "bench_engine.kernels.compressed.cafe:CafeEmbeddingBag"
+
 # Those that training decides what they keep.
 TRAINED = by_name(
     _fiited(
@@ -137,6 +139,12 @@ TRAINED = by_name(
         arguments=_PRUNE_ARGUMENTS,
         fixed={"num_chunks": 1, "score": "frequency"},
     ),
+    Method(
+        "cafe",
+        "rows of their own for the ids of the largest gradients, moved while it trains, shared ones for others (CAFE)",
+        _CAFE,
+    ),
+    Method("cafe_ml", "cafe with a second shared table for ids of middling gradients", _CAFE, fixed={"levels": 2}),
     Method(
         "field_budget",
         "all fields under one budget in bytes: int8 rows whole, shared or for frequent ids alone, by their lookups",
