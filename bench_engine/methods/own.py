@@ -2,8 +2,8 @@
 
 To add one, write its module in bench_engine/kernels and add its entry here: it then shows up in sweeps, on the New run
 page, in `list` and in questions. A method goes with the benchmarks that can run it: BAGS with lookup, training and
-collisions, QUANTIZED with lookup and training, TRAINED with training, STEPS with embedding_step. A method that takes an
-axis (`arguments`) has that axis.
+collisions, PLAIN and QUANTIZED with lookup and training, TRAINED with training, STEPS with embedding_step. A method
+that takes an axis (`arguments`) has that axis.
 """
 
 from functools import partial
@@ -103,6 +103,20 @@ QUANTIZED = by_name(
         "int8_qr",
         "quotient_remainder with rows of a byte a number and a scale, trained with stochastic rounding, C++ kernel",
         f"{_QUANTIZED}:QuantizedQuotientRemainderEmbeddingBag",
+    ),
+)
+
+# A network in the place of a table, and factors that all start at 1: what they share at the start is no collision.
+PLAIN = by_name(
+    Method(
+        "memcom",
+        "shared rows, row id mod R, each id with a factor of its own (MEmCom, Pansare et al. 2022)",
+        "bench_engine.kernels.compressed.memcom:MemcomEmbeddingBag",
+    ),
+    Method(
+        "dhe",
+        "no table: a small network makes vectors from hashes of the id (DHE, Kang et al. 2021)",
+        "bench_engine.kernels.compressed.deep_hash:DeepHashEmbeddingBag",
     ),
 )
 
