@@ -2,8 +2,8 @@
 
 To add one, write its module in bench_engine/kernels and add its entry here: it then shows up in sweeps, on the New run
 page, in `list` and in questions. A method goes with the benchmarks that can run it: BAGS with lookup, training and
-collisions, QUANTIZED with lookup and training, TRAINED with training, STEPS with embedding_step. A method that takes an
-axis (`arguments`) has that axis.
+collisions, PLAIN and QUANTIZED with lookup and training, TRAINED with training, STEPS with embedding_step. A method
+that takes an axis (`arguments`) has that axis.
 """
 
 import math
@@ -132,11 +132,27 @@ QUANTIZED = by_name(
     ),
 )
 
+# A network in the place of a table, and factors that all start at 1: what they share at the start is no collision.
+PLAIN = by_name(
+    Method(
+        "memcom",
+        "shared rows, row id mod R, each id with a factor of its own (MEmCom, Pansare et al. 2022)",
+        "bench_engine.kernels.compressed.memcom:MemcomEmbeddingBag",
+    ),
+    Method(
+        "dhe",
+        "no table: a small network makes vectors from hashes of the id (DHE, Kang et al. 2021)",
+        "bench_engine.kernels.compressed.deep_hash:DeepHashEmbeddingBag",
+    ),
+)
+
 _fiited = partial(
     Method, implementation="bench_engine.methods.fiited_method:FIITEDMethod", sources=("csrc/fiited",), needs_build=True
 )
 _PRUNE_ARGUMENTS = {"prune_interval": "interval", "decay": "decay", "prune_scope": "scope", "layout": "layout"}
 _CHUNK_ARGUMENTS = {"num_chunks": "num_chunks", **_PRUNE_ARGUMENTS}
+
+_CAFE = "bench_engine.kernels.compressed.cafe:CafeEmbeddingBag"
 
 # Those that training decides what they keep.
 TRAINED = by_name(
@@ -163,6 +179,12 @@ TRAINED = by_name(
         arguments=_PRUNE_ARGUMENTS,
         fixed={"num_chunks": 1, "score": "frequency"},
     ),
+    Method(
+        "cafe",
+        "rows of their own for the ids of the largest gradients, moved while it trains, shared ones for others (CAFE)",
+        _CAFE,
+    ),
+    Method("cafe_ml", "cafe with a second shared table for ids of middling gradients", _CAFE, fixed={"levels": 2}),
     Method(
         "field_budget",
         "all fields under one budget in bytes: int8 rows whole, shared or for frequent ids alone, by their lookups",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench_engine.methods.grouped import GROUPED
-from bench_engine.methods.own import BAGS, QUANTIZED, STEPS, TRAINED
+from bench_engine.methods.own import BAGS, PLAIN, QUANTIZED, STEPS, TRAINED
 from bench_engine.methods.readers import READERS
 from bench_engine.methods.rivals import GROUPED_RIVALS, LOOKUP_RIVALS
 from bench_engine.registry.axes import (
@@ -163,7 +163,7 @@ BENCHMARKS: dict[str, Benchmark] = {
             _LOOKUP,
             measurement=4,
             seconds=6.0,
-            methods=(*BAGS, *QUANTIZED, *(m.name for m in LOOKUP_RIVALS)),
+            methods=(*BAGS, *PLAIN, *QUANTIZED, *(m.name for m in LOOKUP_RIVALS)),
             starts=3,
             beside_memory=True,
         ),
@@ -220,7 +220,7 @@ BENCHMARKS: dict[str, Benchmark] = {
             _TRAINING,
             measurement=3,
             seconds=8.0,
-            methods=(*BAGS, *QUANTIZED, *TRAINED),  # rivals run lookups only
+            methods=(*BAGS, *PLAIN, *QUANTIZED, *TRAINED),  # rivals run lookups only
         ),
         Benchmark(
             "collisions",

@@ -17,6 +17,9 @@ from bench_engine.kernels import (
     SmallDimEmbeddingBag,
 )
 from bench_engine.kernels.bags import as_bags, at_least, pool
+from bench_engine.kernels.compressed.cafe import CafeEmbeddingBag
+from bench_engine.kernels.compressed.deep_hash import DeepHashEmbeddingBag
+from bench_engine.kernels.compressed.memcom import MemcomEmbeddingBag
 from bench_engine.kernels.compressed.row_hashing import DoubleHashEmbeddingBag, RowModuloEmbeddingBag
 
 pytestmark = pytest.mark.usefixtures("built_kernels")
@@ -30,6 +33,9 @@ METHODS = {
     QuotientRemainderEmbeddingBag: 0.2,
     RowModuloEmbeddingBag: 0.2,
     DoubleHashEmbeddingBag: 0.2,
+    CafeEmbeddingBag: 0.3,
+    MemcomEmbeddingBag: 0.3,
+    DeepHashEmbeddingBag: 0.3,
 }
 CHECKING = [m for m in METHODS if m is not DenseEmbeddingBag]  # a dense table leaves checks to torch
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -247,6 +253,9 @@ def test_a_dense_table_runs_nothing_but_what_torchs_own_module_runs(mode):
         (QuotientRemainderEmbeddingBag, 1),
         (RowModuloEmbeddingBag, 1),
         (DoubleHashEmbeddingBag, 1),
+        (CafeEmbeddingBag, 1),
+        (MemcomEmbeddingBag, 1),
+        (DeepHashEmbeddingBag, 1),
     ],
 )
 def test_ids_are_checked_once(method, mode, checks):
