@@ -53,7 +53,7 @@ from db.store import Store, StoreError
 _USER_ERRORS = (
     SweepError, MachineBusyError, ExecutorError, StoreError, journal.JournalError, RunStateError, SettingsError,
     export.ExportError, packages.RivalError, SelfCheckError, CompareError,
-    PluginError, ReportError, baselines.BaselineError, SuggestError, DataFileError, DataMissingError,
+    PluginError, ReportError, baselines.BaselineError, UnknownNameError, SuggestError, DataFileError, DataMissingError,
 )  # fmt: skip
 _WRONG_USAGE = (UsageError, SweepUsageError, RunIdError, UnknownNameError)
 

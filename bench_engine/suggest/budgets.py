@@ -29,11 +29,13 @@ class Sizes:
         data: name of the data set.
         field_rows: rows of each field.
         embedding_dim: dimension D.
+        train_rows: examples that it trains on.
     """
 
     data: str
     field_rows: tuple[int, ...]
     embedding_dim: int
+    train_rows: int = 0
 
     @property
     def rows(self) -> int:
@@ -69,25 +71,35 @@ def sweep(budget_mb: float, sizes: Sizes, methods: Sequence[str], seeds: int) ->
     """
     parts = []
     for factors in (AROUND[:1], AROUND[1:]):
-        of_parts = methods if factors == AROUND[:1] else [name for name in methods if _compressible(name)]
-        for index_bytes in dict.fromkeys(_INDEX_BYTES.get(name, 0) for name in of_parts):
-            of_part = [name for name in of_parts if _INDEX_BYTES.get(name, 0) == index_bytes]
-            shares = [_share(budget_mb * factor * 1e6, index_bytes, sizes) for factor in factors]
-            if tried := [share for share in shares if 0 < share < 1]:
-                parts.append(_part(of_part, tried, sizes, seeds))
+        together: dict[tuple[float, ...], list[str]] = {}
+        for name in methods:
+            shares = [share_of(name, budget_mb * factor, sizes) for factor in factors]
+            if tried := tuple(dict.fromkeys(share for share in shares if 0 < share < 1)):
+                together.setdefault(tried, []).append(name)
+        if factors == AROUND[:1] and (of_one_size := [name for name in methods if not method(name).compressible]):
+            together.setdefault(next(iter(together), (1.0,)), []).extend(of_one_size)
+        parts += [_part(names, tried, sizes, seeds) for tried, names in together.items()]
     head = (
         f"# What to use for {budget_mb:g} MB on {sizes.data}: chosen on the validation part, never on the test part\n"
     )
     return sweeps.parse(head + yaml.safe_dump_all(parts, sort_keys=False), f"suggest_{sizes.data}")
 
 
-def asked_share(name: str, budget_mb: float, sizes: Sizes) -> float:
-    """The compression of a method that stands for the budget that was asked for; 0 where it leaves no weights."""
-    return _share(budget_mb * 1e6, _INDEX_BYTES.get(name, 0), sizes) if _compressible(name) else 1.0
-
-
-def _compressible(name: str) -> bool:
-    return method(name).compressible
+def share_of(name: str, budget_mb: float, sizes: Sizes) -> float:
+    """The largest compression at which a method keeps a budget, as far as its constructor tells; 0 where there is none,
+    1 for a method of one size."""
+    if not method(name).compressible:
+        return 1.0
+    if budget_mb * 1e6 < sizes.least_bytes:
+        return 0.0
+    if name == "small_dim":  # whole dimensions, and a matrix beside the rows
+        kept = int(budget_mb * 1e6 / (4 * (sizes.rows + sizes.embedding_dim)))
+        return min(kept, sizes.embedding_dim) / sizes.embedding_dim
+    left = (budget_mb * 1e6 - _INDEX_BYTES.get(name, 0) * sizes.rows) / sizes.dense_bytes
+    if left <= 0:
+        return 0.0
+    unit = 10.0 ** (math.floor(math.log10(left)) + 1 - _DIGITS)
+    return min(1.0, float(f"{math.floor(left / unit * (1 + 1e-12)) * unit:.{_DIGITS}g}"))
 
 
 def _part(methods: Sequence[str], shares: Sequence[float], sizes: Sizes, seeds: int) -> dict[str, object]:
@@ -98,23 +110,14 @@ def _part(methods: Sequence[str], shares: Sequence[float], sizes: Sizes, seeds: 
             "dataset": {"value": sizes.data},
             "split": {"value": "validation"},
             "embedding_dim": {"value": sizes.embedding_dim},
-            "compression": {"values": list(dict.fromkeys(shares))},
+            "compression": {"values": list(shares)},
             "threads": {"value": THREADS},
         },
         "seeds": seeds,
     }
 
 
-def _share(budget: float, index_bytes: int, sizes: Sizes) -> float:
-    """What a budget leaves beside an index, as a share of the dense bytes, rounded down; 0 where that is nothing."""
-    left = (budget - index_bytes * sizes.rows) / sizes.dense_bytes
-    if budget < sizes.least_bytes or left <= 0:
-        return 0.0
-    unit = 10.0 ** (math.floor(math.log10(left)) + 1 - _DIGITS)
-    return float(f"{math.floor(left / unit * (1 + 1e-12)) * unit:.{_DIGITS}g}")
-
-
 def _up(value: float) -> str:
     """A number with three digits, rounded up."""
     digits = 2 - math.floor(math.log10(value))
-    return f"{math.ceil(value * 10**digits) / 10**digits:g}"
+    return f"{math.ceil(value * 10**digits - 1e-6) / 10**digits:g}"

@@ -8,7 +8,7 @@ _QUANTIZED = "bench_engine.kernels.quantized"
 
 
 def code(table: Table, budget_mb: float, sizes: Sizes) -> str:
-    """The lines, which run as they are."""
+    """The lines, which run as they are; `ids`, where they count some, are those of the training data."""
     rows, dim = sizes.rows, sizes.embedding_dim
     if table.method == "dense":
         return f'import torch\n\ntable = torch.nn.EmbeddingBag({rows}, {dim}, mode="sum")'
@@ -30,7 +30,7 @@ def code(table: Table, budget_mb: float, sizes: Sizes) -> str:
     if table.method == "static_frequency":
         return (
             f"import torch\nfrom {module} import {name}\n\n"
-            f"counts = torch.zeros({rows}, dtype=torch.int64)  # lookups of each row, counted over your training data\n"
+            f"counts = torch.bincount(ids.flatten(), minlength={rows})  # ids of your training data, numbered through\n"
             f"table = {name}({rows}, {dim}{size}, counts=counts)"
         )
     return f"from {module} import {name}\n\ntable = {name}({rows}, {dim}{size}{told})"
@@ -42,7 +42,8 @@ def _field_budget(budget_mb: float, sizes: Sizes) -> str:
         "from bench_engine.kernels.budget import CompressedEmbeddingBag, LookupCounts\n"
         f"from {_QUANTIZED} import QuantizedOptimizer\n\n"
         f"fields = {fields}\n"
-        "counts = LookupCounts(fields)  # counts.add(ids) for each batch of one pass over your training data\n"
+        "counts = LookupCounts(fields)\n"
+        "counts.add(ids)  # (n, fields) of your training data, numbered through; batch by batch where they are many\n"
         f"table = CompressedEmbeddingBag(fields, {sizes.embedding_dim}, budget_mb={budget_mb:.6g}, counts=counts)\n"
         "optimizer = QuantizedOptimizer(table, lr=0.2, eps=3e-3)  # beside that of the rest of the model"
     )

@@ -30,6 +30,8 @@ from bench_engine.sweep.sweep import Sweep
 from db.store import Store
 
 _MEASURED = ("auc", "memory_mb", "metadata_mb", "latency_us")
+_BATCH = int(registry.benchmark("training").axis("batch_size").default)
+_FEW_STEPS = 20  # in a pass
 _NO_TIME = "it was not trained within the time limit; the same command goes on from here."
 
 
@@ -127,6 +129,8 @@ def carried_out(
     """Run what is left of a search, and tell what it found. Raises KeyboardInterrupt where it was stopped."""
     if search.sweep is None:
         return _of_dense(search)
+    if (steps := search.sizes.train_rows // _BATCH) < _FEW_STEPS:
+        say(f"A pass has {search.sizes.train_rows:,} rows, {steps} steps: AUCs of so few tell little, more rows more.")
     names = {name for part in search.sweep.parts for name in part.methods}
     executor = OneByOne(lambda: build_ahead(names, say), time_limit_s)
     state = runner.run(search.sweep, runner.Options(url=db, retry_failed=retry_failed), executor, say)
@@ -196,7 +200,7 @@ def _sizes(asked: Asked) -> Sizes:
             raise SuggestError(
                 f"{name} has clicks alone or none in its {part} part, which tells nothing of tables: give more rows."
             )
-    return Sizes(name, data.field_rows, asked.embedding_dim)
+    return Sizes(name, data.field_rows, asked.embedding_dim, len(cut.train_labels))
 
 
 def _data_name(asked: Asked) -> str:
@@ -261,8 +265,8 @@ def _left_out(search: Search, tables: Sequence[Table], rows: Sequence[Row]) -> I
     """What was tried for the budget and is no choice: too large, without a result, or not reached."""
     asked, sizes = search.asked, search.sizes
     for name in asked.methods:
-        if not (share := budgets.asked_share(name, asked.budget_mb, sizes)):
-            yield LeftOut(name, None, f"{asked.budget_mb:g} MB do not hold its index of ids.")
+        if not (share := budgets.share_of(name, asked.budget_mb, sizes)):
+            yield LeftOut(name, None, f"{asked.budget_mb:g} MB do not hold the least that it takes.")
         for table in tables:
             if (table.method, table.compression) == (name, share) and table.memory_mb > asked.budget_mb:
                 why = f"it holds {table.memory_mb:.4g} MB, more than {asked.budget_mb:g} MB."

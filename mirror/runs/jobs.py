@@ -24,6 +24,7 @@ from db.installation import python_path
 from db.runs import RunState
 from db.settings import db_url, journal_dir
 from mirror.runs.run_plan import RunPlan, Scalar
+from mirror.table.wording import join
 
 _LIMIT_S = 60.0  # of a command that only reads
 _LOG_BYTES = 20_000
@@ -139,7 +140,8 @@ def suggestion(data: str, budget_mb: float) -> RunPlan:
     parameters["compression"] = tuple(v for part in same for v in part["parameters"]["compression"]["values"])
     others = sorted({name for part in more for name in part["methods"]} - set(first["methods"]))
     notes = ["chosen on the validation part, never on the test part"]
-    notes += [f"the line in a terminal also trains {name}, at sizes of its own" for name in others]
+    if others:
+        notes.append(f"the line in a terminal also trains {join(others)}, at sizes of their own, and makes the choice")
     return RunPlan(
         benchmark=first["benchmark"],
         methods=tuple(first["methods"]),
