@@ -146,6 +146,7 @@ def _add_suggest(parser: argparse.ArgumentParser) -> None:
     tried = "what is tried, of the methods of the benchmark training (default: those that are ahead at equal bytes)"
     parser.add_argument("--methods", type=_names, default=(), metavar="A,B", help=tried)
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="trainings of each table (default: 1)")
+    _add_flag(parser, "--lookups", "time lookups at the budget asked for too (default: not)")
     limit = "begin no training that would end after so many seconds (default: run all)"
     parser.add_argument("--time-limit", type=float, metavar="S", help=limit)
     _add_flag(parser, "--plan", "say what would run and how long, and run nothing (default: run it)")

@@ -21,6 +21,7 @@ def suggest_table(options: argparse.Namespace) -> int:
         options.dim,
         options.methods or suggest.Asked.methods,
         options.seeds,
+        options.lookups,
     )
     search = suggest.planned(asked, options.db, options.retry_failed)
     if options.plan:

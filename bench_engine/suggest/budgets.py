@@ -1,12 +1,12 @@
 """What a search tries: methods that can keep a budget, and budgets around it, as a sweep of validation trainings."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import yaml
 
-from bench_engine.registry import method
+from bench_engine.registry import benchmark, method
 from bench_engine.suggest.suggestion import SuggestError
 from bench_engine.sweep import sweep as sweeps
 
@@ -15,7 +15,7 @@ METHODS = (
     "int8_qr", "field_budget", "small_dim", "int8", "static_frequency", "quotient_remainder", "hashed_block", "hashed",
     "dense",
 )  # fmt: skip
-AROUND = (1.0, 0.5, 2.0)  # times the budget that was asked for
+AROUND = (0.5, 2.0)  # times the budget that was asked for
 THREADS = 1
 _INDEX_BYTES = {"static_frequency": 4}  # of each row of the whole table, beside what `compression` counts
 _DIGITS = 4  # of a share, rounded down: it is an axis that people read
@@ -69,20 +69,42 @@ def sweep(budget_mb: float, sizes: Sizes, methods: Sequence[str], seeds: int) ->
 
     Raises SweepError for a method that the benchmark does not run.
     """
-    parts = []
-    for factors in (AROUND[:1], AROUND[1:]):
-        together: dict[tuple[float, ...], list[str]] = {}
-        for name in methods:
-            shares = [share_of(name, budget_mb * factor, sizes) for factor in factors]
-            if tried := tuple(dict.fromkeys(share for share in shares if 0 < share < 1)):
-                together.setdefault(tried, []).append(name)
-        if factors == AROUND[:1] and (of_one_size := [name for name in methods if not method(name).compressible]):
-            together.setdefault(next(iter(together), (1.0,)), []).extend(of_one_size)
-        parts += [_part(names, tried, sizes, seeds) for tried, names in together.items()]
+    asked = _by_share(methods, [budget_mb], sizes)
+    _with_one_size(asked, methods)
+    around = _by_share(methods, [budget_mb * factor for factor in AROUND], sizes)
+    parts = [_training(names, tried, sizes, seeds) for tried, names in (*asked.items(), *around.items())]
     head = (
         f"# What to use for {budget_mb:g} MB on {sizes.data}: chosen on the validation part, never on the test part\n"
     )
     return sweeps.parse(head + yaml.safe_dump_all(parts, sort_keys=False), f"suggest_{sizes.data}")
+
+
+def lookups(budget_mb: float, sizes: Sizes, methods: Sequence[str]) -> sweeps.Sweep | None:
+    """The sweep that times lookups of one id at the budget that was asked for; None where no method has it."""
+    timed = [name for name in methods if name in benchmark("lookup").methods]
+    asked = _by_share(timed, [budget_mb], sizes)
+    _with_one_size(asked, timed)
+    if not asked:
+        return None
+    parts = [_lookup(names, tried, sizes) for tried, names in asked.items()]
+    head = f"# How fast is a lookup of what keeps {budget_mb:g} MB at the size of {sizes.data}?\n"
+    return sweeps.parse(head + yaml.safe_dump_all(parts, sort_keys=False), f"suggest_{sizes.data}_lookups")
+
+
+def _by_share(methods: Sequence[str], budgets_mb: Sequence[float], sizes: Sizes) -> dict[tuple[float, ...], list[str]]:
+    """The methods that have the same compressions at some budgets, by those."""
+    found: dict[tuple[float, ...], list[str]] = {}
+    for name in methods:
+        shares = (share_of(name, budget_mb, sizes) for budget_mb in budgets_mb)
+        if tried := tuple(dict.fromkeys(share for share in shares if 0 < share < 1)):
+            found.setdefault(tried, []).append(name)
+    return found
+
+
+def _with_one_size(found: dict[tuple[float, ...], list[str]], methods: Sequence[str]) -> None:
+    """Add the methods of one size to the first part, where each runs once."""
+    if of_one_size := [name for name in methods if not method(name).compressible]:
+        found.setdefault(next(iter(found), (1.0,)), []).extend(of_one_size)
 
 
 def share_of(name: str, budget_mb: float, sizes: Sizes) -> float:
@@ -102,19 +124,20 @@ def share_of(name: str, budget_mb: float, sizes: Sizes) -> float:
     return min(1.0, float(f"{math.floor(left / unit * (1 + 1e-12)) * unit:.{_DIGITS}g}"))
 
 
-def _part(methods: Sequence[str], shares: Sequence[float], sizes: Sizes, seeds: int) -> dict[str, object]:
-    return {
-        "benchmark": "training",
-        "methods": list(methods),
-        "parameters": {
-            "dataset": {"value": sizes.data},
-            "split": {"value": "validation"},
-            "embedding_dim": {"value": sizes.embedding_dim},
-            "compression": {"values": list(shares)},
-            "threads": {"value": THREADS},
-        },
-        "seeds": seeds,
-    }
+def _training(methods: Sequence[str], shares: Sequence[float], sizes: Sizes, seeds: int) -> dict[str, object]:
+    axes = {"dataset": sizes.data, "split": "validation", "embedding_dim": sizes.embedding_dim}
+    return {"benchmark": "training", "methods": list(methods), "parameters": _axes(axes, shares), "seeds": seeds}
+
+
+def _lookup(methods: Sequence[str], shares: Sequence[float], sizes: Sizes) -> dict[str, object]:
+    axes = {"num_rows": sizes.rows, "embedding_dim": sizes.embedding_dim, "bag_size": 1}
+    baseline = {"baseline": "dense"} if "dense" in methods else {}
+    return {"benchmark": "lookup", "methods": list(methods), **baseline, "parameters": _axes(axes, shares)}
+
+
+def _axes(axes: Mapping[str, object], shares: Sequence[float]) -> dict[str, object]:
+    values = {axis: {"value": value} for axis, value in {**axes, "threads": THREADS}.items()}
+    return {**values, "compression": {"values": list(shares)}}
 
 
 def _up(value: float) -> str:

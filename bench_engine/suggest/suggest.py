@@ -8,7 +8,7 @@ import math
 import statistics
 import sys
 import time as clock
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +46,7 @@ class Asked:
         embedding_dim: dimension D.
         methods: what is tried; those of bench_engine.suggest.budgets unless given.
         seeds: trainings of each table.
+        lookups: whether their lookups are timed too.
     """
 
     budget_mb: float
@@ -57,16 +58,25 @@ class Asked:
     embedding_dim: int = 16
     methods: tuple[str, ...] = budgets.METHODS
     seeds: int = 1
+    lookups: bool = False
 
 
 @dataclass(frozen=True)
 class Search:
-    """What would be run: None of the sweep and the plan where a dense table fits."""
+    """What would be run.
+
+    Attributes:
+        asked: what it is for.
+        sizes: of the data.
+        sweep, plan: the trainings; None where a dense table fits.
+        lookups: the sweep that times lookups, run where that is asked for; None where there is none.
+    """
 
     asked: Asked
     sizes: Sizes
     sweep: Sweep | None = None
     plan: planning.Plan | None = None
+    lookups: Sweep | None = None
 
     @property
     def dense_fits(self) -> bool:
@@ -85,6 +95,7 @@ def suggest(
     embedding_dim: int = 16,
     methods: Sequence[str] = budgets.METHODS,
     seeds: int = 1,
+    lookups: bool = False,
     time_limit_s: float | None = None,
     db: str | None = None,
     say: Callable[[str], None] | None = None,
@@ -95,14 +106,14 @@ def suggest(
         time_limit_s: no training is begun that would end later, by those before it; None for no limit.
         db: the results; those of MIRROR_DB where it is None.
         say: is told how it goes; standard error unless given.
-        Others are told at Asked.
+        methods, seeds, lookups, embedding_dim, label, fields, liked, time: see Asked.
 
     Must be called from the main thread, for Ctrl-C ends the trials. Raises SuggestError, UnknownNameError,
     DataFileError or DataMissingError for what is asked; SweepError, MachineBusyError, JournalError, StoreError or
     RunStateError as any run.
     """
     asked = Asked(
-        budget_mb, str(data), label, tuple(fields), liked, time, embedding_dim, tuple(dict.fromkeys(methods)), seeds
+        budget_mb, str(data), label, tuple(fields), liked, time, embedding_dim, tuple(methods), seeds, lookups
     )
     return carried_out(planned(asked, db), time_limit_s, db, say or _say)
 
@@ -116,7 +127,8 @@ def planned(asked: Asked, db: str | None = None, retry_failed: bool = False) -> 
     if asked.budget_mb * 1e6 >= sizes.dense_bytes:
         return Search(asked, sizes)
     sweep = budgets.sweep(asked.budget_mb, sizes, asked.methods, asked.seeds)
-    return Search(asked, sizes, sweep, planning.plan(sweep, (), db, retry_failed))
+    timed = budgets.lookups(asked.budget_mb, sizes, asked.methods)
+    return Search(asked, sizes, sweep, planning.plan(sweep, (), db, retry_failed), timed)
 
 
 def carried_out(
@@ -132,21 +144,32 @@ def carried_out(
     if (steps := search.sizes.train_rows // _BATCH) < _FEW_STEPS:
         say(f"A pass has {search.sizes.train_rows:,} rows, {steps} steps: AUCs of so few tell little, more rows more.")
     names = {name for part in search.sweep.parts for name in part.methods}
-    executor = OneByOne(lambda: build_ahead(names, say), time_limit_s)
-    state = runner.run(search.sweep, runner.Options(url=db, retry_failed=retry_failed), executor, say)
+    how, began = runner.Options(url=db, retry_failed=retry_failed), clock.monotonic()
+    _run(search.sweep, how, OneByOne(lambda: build_ahead(names, say), time_limit_s), say)
+    if search.asked.lookups and search.lookups:
+        left_s = math.inf if time_limit_s is None else time_limit_s - (clock.monotonic() - began)
+        if planning.plan(search.lookups, (), db, retry_failed).seconds <= left_s:
+            _run(search.lookups, how, LocalExecutor(), say)
+        else:
+            say("There is no time left to time lookups; the same command goes on from here.")
+    return found(search, db)
+
+
+def _run(sweep: Sweep, how: runner.Options, executor: LocalExecutor, say: Callable[[str], None]) -> None:
+    state = runner.run(sweep, how, executor, say)
     if state.status == "cancelled":
         raise KeyboardInterrupt(state.message)
-    return found(search, db)
 
 
 def found(search: Search, db: str | None = None) -> Suggestion:
     """What the results hold of a search."""
     if search.sweep is None:
         return _of_dense(search)
-    trials = [(p.identity, p.trial) for p in planning.plan(search.sweep, (), db).trials]
-    rows = rows_of(Store(db), trials, _MEASURED)
     asked, sizes = search.asked, search.sizes
-    tables = tuple(sorted(_tables(rows), key=lambda t: (t.memory_mb, t.method)))
+    rows = _rows(search.sweep, db)
+    timed = _rows(search.lookups, db) if search.lookups else ()
+    lookup_us = {(row["method"], row["compression"]): row["latency_us"] for row in timed if row["status"] == "ok"}
+    tables = tuple(sorted(_tables(rows, lookup_us), key=lambda t: (t.memory_mb, t.method)))
     best = chosen(tables, asked.budget_mb)
     return Suggestion(
         sizes.data,
@@ -245,7 +268,11 @@ def _of_dense(search: Search) -> Suggestion:
     )  # fmt: skip
 
 
-def _tables(rows: Sequence[Row]) -> Iterator[Table]:
+def _rows(sweep: Sweep, db: str | None) -> tuple[Row, ...]:
+    return rows_of(Store(db), [(p.identity, p.trial) for p in planning.plan(sweep, (), db).trials], _MEASURED)
+
+
+def _tables(rows: Sequence[Row], lookup_us: Mapping[tuple[str, float], float]) -> Iterator[Table]:
     by_table: dict[tuple[str, float], list[Row]] = {}
     for row in rows:
         if row["status"] == "ok" and row["auc"] is not None:
@@ -258,6 +285,7 @@ def _tables(rows: Sequence[Row]) -> Iterator[Table]:
             max(row["metadata_mb"] or 0.0 for row in of_table),
             tuple(sorted((row["seed"], row["auc"]) for row in of_table)),
             statistics.median(row["latency_us"] for row in of_table),
+            lookup_us.get((method, compression)),
         )
 
 

@@ -50,7 +50,10 @@ def plan_lines(search: Search, time_limit_s: float | None = None) -> list[str]:
     if search.plan is None:
         return [_fits(search)]
     limit = f" At most {duration(time_limit_s)} of them are run (--time-limit)." if time_limit_s is not None else ""
-    lines = [*plan_text.lines(search.plan), f"Chosen on the validation part; nothing has been started.{limit}"]
+    timed = search.lookups.parts if search.lookups and search.asked.lookups else ()
+    methods = ", ".join(name for part in timed for name in part.methods)
+    lines = [*plan_text.lines(search.plan), *([f"Then lookups of {methods} are timed."] if timed else [])]
+    lines += [f"Chosen on the validation part; nothing has been started.{limit}"]
     return [line for line in lines if "plan --all" not in line]
 
 
@@ -84,6 +87,7 @@ def _values(found: Suggestion, table: Table) -> dict[str, Any]:
         "validation_auc": table.auc,
         "seeds": len(table.aucs),
         "step_us": table.step_us,
+        "lookup_us": table.lookup_us,
         "fits": found.fits(table),
         "front": table in found.front,
     }
@@ -138,16 +142,22 @@ def _title(found: Suggestion) -> str:
 def _columns(found: Suggestion) -> list[Column]:
     tables, front = found.tables, found.front
     marks = ["chosen" if t == found.chosen else "fits" if found.fits(t) else "" for t in tables]
+    timed = [Column(["lookup"], [_time(t.lookup_us) for t in tables])] if any(t.lookup_us for t in tables) else []
     return [
         Column(["method"], [t.method for t in tables], left=True),
         Column(["compression"], [plain(t.compression) for t in tables]),
         Column(["MB"], [f"{t.memory_mb:.4g}" for t in tables]),
         Column(["metadata"], [f"{t.metadata_mb:.4g}" if t.metadata_mb else "" for t in tables]),
         Column(["validation AUC"], [_auc(t) for t in tables]),
-        Column(["step"], [amount(t.step_us, "µs") for t in tables]),
+        Column(["step"], [_time(t.step_us) for t in tables]),
+        *timed,
         Column(["front"], ["*" if t in front else "" for t in tables], left=True),
         Column([f"{found.budget_mb:g} MB"], marks, left=True),
     ]
+
+
+def _time(time_us: float | None) -> str:
+    return amount(time_us, "µs") if time_us is not None else ""
 
 
 def _auc(table: Table) -> str:

@@ -21,6 +21,7 @@ class Table:
         memory_mb: MB (1e6 bytes) that it holds, metadata included; metadata_mb: what of that are no weights.
         aucs: (seed, AUC on the validation part), by seed.
         step_us: µs of a training step, the median over seeds.
+        lookup_us: µs of a lookup of 512 ids in a table of this size; None where it was not timed.
     """
 
     method: str
@@ -29,6 +30,7 @@ class Table:
     metadata_mb: float
     aucs: tuple[tuple[int, float], ...]
     step_us: float
+    lookup_us: float | None = None
 
     @property
     def auc(self) -> float:

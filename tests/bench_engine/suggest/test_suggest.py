@@ -41,7 +41,7 @@ def clicks(engine) -> Path:
 
 
 def test_a_search_is_kept_and_goes_on(engine, clicks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budgets, "AROUND", (1.0,))
+    monkeypatch.setattr(budgets, "AROUND", ())
     said: list[str] = []
     asked = {"label": "click", "embedding_dim": 4, "methods": ("small_dim",), "say": said.append}
     first = suggest.suggest(0.0012, clicks, time_limit_s=0.0, **asked)
@@ -157,7 +157,7 @@ def test_no_trial_is_begun_that_would_end_too_late(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_is_no_choice_is_left_out_with_its_reason(engine, clicks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budgets, "AROUND", (1.0,))
+    monkeypatch.setattr(budgets, "AROUND", ())
     methods = ("static_frequency", "hashed", "int8", "dense")
     search = suggest.planned(suggest.Asked(0.0003, str(clicks), "click", methods=methods, seeds=2))
     share = budgets.share_of("hashed", 0.0003, search.sizes)
@@ -167,13 +167,17 @@ def test_what_is_no_choice_is_left_out_with_its_reason(engine, clicks: Path, mon
         axes = {"method": method, "compression": compression, "seed": seed}
         return {**axes, "status": status, "error": error, **measured}
 
+    def of_lookups(trials) -> bool:
+        return trials[0][1].benchmark == "lookup"
+
     rows = (
         row("hashed", share, 0, memory_mb=0.0003),
         row("hashed", share, 1, "failed", error="the loss is nan."),
         row("int8", 1.0, 0, memory_mb=0.0018),
         row("int8", 1.0, 1, memory_mb=0.0018),
     )
-    monkeypatch.setattr(suggest, "rows_of", lambda *_: rows)
+    timed = ({"method": "int8", "compression": 1.0, "status": "ok", "latency_us": 7.5},)
+    monkeypatch.setattr(suggest, "rows_of", lambda _store, trials, _columns: timed if of_lookups(trials) else rows)
     found = suggest.found(search)
     assert found.chosen
     assert (found.chosen.method, found.chosen.auc) == ("hashed", 0.6)
@@ -183,4 +187,5 @@ def test_what_is_no_choice_is_left_out_with_its_reason(engine, clicks: Path, mon
         "hashed": "the loss is nan.",
         "dense": "it was not trained within the time limit; the same command goes on from here.",
     }
+    assert [table.lookup_us for table in found.tables] == [None, 7.5]
     assert found.front == (found.chosen, found.tables[1])

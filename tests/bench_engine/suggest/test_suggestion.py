@@ -87,6 +87,18 @@ def test_the_budget_asked_for_comes_first_and_shares_fit_it() -> None:
     assert around.values["compression"] == (0.15, 0.6)
 
 
+def test_lookups_are_timed_at_the_budget_alone() -> None:
+    timed = budgets.lookups(0.0096, SIZES, ("field_budget", "int8_qr", "small_dim", "dense"))
+    assert timed
+    assert [(part.methods, part.baseline) for part in timed.parts] == [
+        (("int8_qr", "dense"), "dense"),
+        (("small_dim",), ""),
+    ]
+    assert timed.parts[0].values["num_rows"] == (1000,)
+    assert timed.parts[0].values["compression"] == (0.3,)
+    assert budgets.lookups(0.0096, SIZES, ("field_budget",)) is None
+
+
 def test_a_share_is_rounded_down_and_never_above_what_is_left() -> None:
     for budget_mb in (0.0012345, 0.0098765, 0.03199):
         share = budgets.share_of("hashed", budget_mb, SIZES)
