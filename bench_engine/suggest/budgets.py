@@ -17,6 +17,8 @@ METHODS = (
 )  # fmt: skip
 AROUND = (0.5, 2.0)  # times the budget that was asked for
 THREADS = 1
+STEPS = 20  # in a pass at least: data of few rows are trained on in smaller batches
+_SMALLEST_BATCH = 32
 _INDEX_BYTES = {"static_frequency": 4}  # of each row of the whole table, beside what `compression` counts
 _DIGITS = 4  # of a share, rounded down: it is an axis that people read
 
@@ -46,6 +48,13 @@ class Sizes:
     def dense_bytes(self) -> int:
         """Bytes of a dense float32 table."""
         return self.rows * self.embedding_dim * 4
+
+    @property
+    def batch_size(self) -> int:
+        """Examples in a step: the usual number, or of few rows a smaller power of two."""
+        usual = int(benchmark("training").axis("batch_size").default)
+        rows = max(_SMALLEST_BATCH, self.train_rows // STEPS)
+        return usual if rows >= usual else 2 ** (rows.bit_length() - 1)
 
     @property
     def least_bytes(self) -> int:
@@ -125,7 +134,8 @@ def share_of(name: str, budget_mb: float, sizes: Sizes) -> float:
 
 
 def _training(methods: Sequence[str], shares: Sequence[float], sizes: Sizes, seeds: int) -> dict[str, object]:
-    axes = {"dataset": sizes.data, "split": "validation", "embedding_dim": sizes.embedding_dim}
+    axes: dict[str, object] = {"dataset": sizes.data, "split": "validation", "embedding_dim": sizes.embedding_dim}
+    axes["batch_size"] = sizes.batch_size
     return {"benchmark": "training", "methods": list(methods), "parameters": _axes(axes, shares), "seeds": seeds}
 
 

@@ -30,8 +30,6 @@ from bench_engine.sweep.sweep import Sweep
 from db.store import Store
 
 _MEASURED = ("auc", "memory_mb", "metadata_mb", "latency_us")
-_BATCH = int(registry.benchmark("training").axis("batch_size").default)
-_FEW_STEPS = 20  # in a pass
 _NO_TIME = "it was not trained within the time limit; the same command goes on from here."
 
 
@@ -141,8 +139,8 @@ def carried_out(
     """Run what is left of a search, and tell what it found. Raises KeyboardInterrupt where it was stopped."""
     if search.sweep is None:
         return _of_dense(search)
-    if (steps := search.sizes.train_rows // _BATCH) < _FEW_STEPS:
-        say(f"A pass has {search.sizes.train_rows:,} rows, {steps} steps: AUCs of so few tell little, more rows more.")
+    if (rows := search.sizes.train_rows) < budgets.STEPS * search.sizes.batch_size:
+        say(f"There are {rows:,} rows to train on: AUCs of so few tell little, give more.")
     names = {name for part in search.sweep.parts for name in part.methods}
     how, began = runner.Options(url=db, retry_failed=retry_failed), clock.monotonic()
     _run(search.sweep, how, OneByOne(lambda: build_ahead(names, say), time_limit_s), say)

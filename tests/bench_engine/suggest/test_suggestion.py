@@ -107,6 +107,11 @@ def test_a_share_is_rounded_down_and_never_above_what_is_left() -> None:
     assert budgets.share_of("int8", 0.003, SIZES) == 1.0
 
 
+@pytest.mark.parametrize(("rows", "batch"), [(1_000_000, 1024), (20_480, 1024), (20_479, 512), (700, 32), (10, 32)])
+def test_few_rows_are_trained_on_in_smaller_batches(rows: int, batch: int) -> None:
+    assert replace(SIZES, train_rows=rows).batch_size == batch
+
+
 @pytest.mark.parametrize("budget_mb", [float("nan"), float("inf"), 0.0, -1.0])
 def test_a_budget_is_a_number_above_nothing(budget_mb: float) -> None:
     with pytest.raises(SuggestError, match="The budget must be a number of MB above 0"):
