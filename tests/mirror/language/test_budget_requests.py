@@ -2,7 +2,6 @@
 
 import json
 import shlex
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -128,5 +127,6 @@ def test_the_engine_plans_it(box: Sandbox) -> None:
     parameters = dict(answer.plan.parameters)
     assert parameters["split"] == ("validation",)
     assert parameters["compression"] == (0.2604, 0.1302, 0.5208)
+    form, unknown = jobs.form_of(answer.plan, jobs.options())
+    assert (form["form_training_split"], unknown) == (["validation"], ())
     assert answer.suggestions == (), "no trial of these results was chosen on a validation part"
-    assert replace(answer.plan, budget=None).sweep_text()
