@@ -8,7 +8,6 @@ from bench_engine.compare import compare
 from bench_engine.machine.machine import code_version, package_version
 from bench_engine.methods.rivals import RIVALS
 from bench_engine.report.reported import FORMATS
-from bench_engine.suggest.suggest_text import FORMATS as SUGGEST_FORMATS
 from db import export
 
 _DESCRIPTION = (
@@ -151,19 +150,21 @@ def _add_suggest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--time-limit", type=float, metavar="S", help=limit)
     _add_flag(parser, "--plan", "say what would run and how long, and run nothing (default: run it)")
     _add_flag(parser, "--retry-failed", "run again what failed (default: leave it)")
-    form = f"{', '.join(SUGGEST_FORMATS)} (default: text)"
-    parser.add_argument("--format", dest="form", choices=SUGGEST_FORMATS, default="text", metavar="FORMAT", help=form)
-    out = "write the suggestion into this file (default: standard output)"
-    parser.add_argument("--out", type=Path, metavar="FILE", help=out)
+    _add_flag(parser, "--wait", "wait for a run that holds this machine (default: say so and end)")
+    _add_form(parser)
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
+    _add_form(parser)
+    _add_flag(parser, "--all", "list all trials (default: sum them up where there are many)")
+
+
+def _add_form(parser: argparse.ArgumentParser) -> None:
     """How results are shown; `html` is one file with charts."""
     form = f"{', '.join(FORMATS)} (default: text)"
     parser.add_argument("--format", dest="form", choices=FORMATS, default="text", metavar="FORMAT", help=form)
     out = "write the results into this file (default: standard output)"
     parser.add_argument("--out", type=Path, metavar="FILE", help=out)
-    _add_flag(parser, "--all", "list all trials (default: sum them up where there are many)")
 
 
 def _add_sweep(parser: argparse.ArgumentParser) -> None:

@@ -6,11 +6,12 @@ import sys
 
 from bench_engine.command import after_run
 from bench_engine.report import reported
+from bench_engine.run import runner
 from bench_engine.suggest import suggest, suggest_text
 
 
 def suggest_table(options: argparse.Namespace) -> int:
-    """Returns the exit status: 0 something is suggested, 1 nothing was measured that keeps the budget."""
+    """Returns the exit status: 0 something is suggested, 1 nothing was measured that keeps the budget, 130 stopped."""
     asked = suggest.Asked(
         options.budget_mb,
         options.data,
@@ -23,7 +24,9 @@ def suggest_table(options: argparse.Namespace) -> int:
         options.seeds,
         options.lookups,
     )
-    search = suggest.planned(asked, options.db, options.retry_failed)
+    after_run.check_out(options.out)
+    how = runner.Options(url=options.db, retry_failed=options.retry_failed, wait=options.wait)
+    search = suggest.planned(asked, how)
     if options.plan:
         if options.form == "json":
             print(json.dumps(suggest_text.plan_json(search)))
@@ -34,7 +37,11 @@ def suggest_table(options: argparse.Namespace) -> int:
     def say(sentence: str) -> None:
         print(sentence, file=sys.stderr, flush=True)
 
-    found = suggest.carried_out(search, options.time_limit, options.db, say, options.retry_failed)
+    try:
+        found = suggest.carried_out(search, options.time_limit, how, say)
+    except KeyboardInterrupt as stopped:
+        print(f"Cancelled: {stopped}", file=sys.stderr)
+        return 130
     text = suggest_text.rendered(found, options.form, after_run.terminal()[0])
     if options.out is None:
         sys.stdout.write(text)

@@ -113,11 +113,16 @@ def suggest(
     asked = Asked(
         budget_mb, str(data), label, tuple(fields), liked, time, embedding_dim, tuple(methods), seeds, lookups
     )
-    return carried_out(planned(asked, db), time_limit_s, db, say or _say)
+    how = runner.Options(url=db)
+    return carried_out(planned(asked, how), time_limit_s, how, say or _say)
 
 
-def planned(asked: Asked, db: str | None = None, retry_failed: bool = False) -> Search:
-    """What would be run. Reads the data, and raises what `suggest` raises of what is asked."""
+def planned(asked: Asked, how: runner.Options | None = None) -> Search:
+    """What would be run. Reads the data, and raises what `suggest` raises of what is asked.
+
+    Args:
+        how: url and retry_failed of it.
+    """
     if asked.embedding_dim < 1 or asked.seeds < 1:
         raise SuggestError("The dimension and the number of seeds must be 1 or more.")
     sizes = _sizes(asked)
@@ -126,34 +131,47 @@ def planned(asked: Asked, db: str | None = None, retry_failed: bool = False) -> 
         return Search(asked, sizes)
     sweep = budgets.sweep(asked.budget_mb, sizes, asked.methods, asked.seeds)
     timed = budgets.lookups(asked.budget_mb, sizes, asked.methods)
-    return Search(asked, sizes, sweep, planning.plan(sweep, (), db, retry_failed), timed)
+    return Search(asked, sizes, sweep, _plan(sweep, how or runner.Options()), timed)
 
 
 def carried_out(
     search: Search,
     time_limit_s: float | None = None,
-    db: str | None = None,
+    how: runner.Options | None = None,
     say: Callable[[str], None] = print,
-    retry_failed: bool = False,
 ) -> Suggestion:
-    """Run what is left of a search, and tell what it found. Raises KeyboardInterrupt where it was stopped."""
+    """Run what is left of a search, and tell what it found. Raises KeyboardInterrupt where it was stopped.
+
+    Args:
+        how: url, retry_failed and wait of it.
+    """
+    how, began = how or runner.Options(), clock.monotonic()
+    if time_limit_s is not None and not time_limit_s >= 0:
+        raise SuggestError(f"The time limit must be a number of seconds, 0 or more, not {time_limit_s:g}.")
     if search.sweep is None:
         return _of_dense(search)
     if (rows := search.sizes.train_rows) < budgets.STEPS * search.sizes.batch_size:
         say(f"There are {rows:,} rows to train on: AUCs of so few tell little, give more.")
     names = {name for part in search.sweep.parts for name in part.methods}
-    how, began = runner.Options(url=db, retry_failed=retry_failed), clock.monotonic()
     _run(search.sweep, how, OneByOne(lambda: build_ahead(names, say), time_limit_s), say)
     if search.asked.lookups and search.lookups:
         left_s = math.inf if time_limit_s is None else time_limit_s - (clock.monotonic() - began)
-        if planning.plan(search.lookups, (), db, retry_failed).seconds <= left_s:
+        if _plan(search.lookups, how).seconds <= left_s:
             _run(search.lookups, how, LocalExecutor(), say)
         else:
             say("There is no time left to time lookups; the same command goes on from here.")
-    return found(search, db)
+    return found(search, how.url)
+
+
+def _plan(sweep: Sweep, how: runner.Options) -> planning.Plan:
+    return planning.plan(sweep, (), how.url, how.retry_failed)
 
 
 def _run(sweep: Sweep, how: runner.Options, executor: LocalExecutor, say: Callable[[str], None]) -> None:
+    """Run what is left, where there is anything: else another run may hold the machine."""
+    plan = _plan(sweep, how)
+    if not plan.of("todo") and all(item.recorded for item in plan.of("skip")):
+        return
     state = runner.run(sweep, how, executor, say)
     if state.status == "cancelled":
         raise KeyboardInterrupt(state.message)

@@ -1,4 +1,4 @@
-"""A suggestion as people read it: in a terminal, in Markdown, as CSV, as JSON for programs; and its plan."""
+"""A suggestion as people read it: in a terminal, in Markdown, as CSV, JSON or a page; and its plan."""
 
 import csv
 import io
@@ -11,20 +11,30 @@ from typing import Any
 from bench_engine.compare.text_table import GAP, WRAP, Column, amount, line, plain
 from bench_engine.plan import plan_text
 from bench_engine.progress import duration
+from bench_engine.report.reported import ReportError
+from bench_engine.suggest import suggest_page
 from bench_engine.suggest.suggest import Search
 from bench_engine.suggest.suggestion import Suggestion, Table
+from db import installation
 from db.plain_text import in_markdown
 
-FORMATS = ("text", "markdown", "csv", "json")
 _MOST_TOLD = 6  # tables that are left out for one reason, named
 
 
 def rendered(found: Suggestion, form: str, width: int = 100) -> str:
-    """The suggestion in one of FORMATS, with a newline at its end; `width` is of the terminal."""
+    """The suggestion in one of the formats of reports, with a newline at its end; `width` is of the terminal.
+
+    Raises ReportError where what it needs is not installed.
+    """
     if form == "json":
         return json.dumps(as_json(found)) + "\n"
     if form == "csv":
         return _csv(found)
+    if form == "html":
+        try:
+            return suggest_page.page(found, _title(found), _columns(found), _reasons(found))
+        except ModuleNotFoundError as error:
+            raise ReportError(installation.missing(error, "--format html", "app")) from error
     return _markdown(found) if form == "markdown" else _text(found, width)
 
 

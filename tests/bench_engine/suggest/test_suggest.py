@@ -63,6 +63,7 @@ def test_a_search_is_kept_and_goes_on(engine, clicks: Path, monkeypatch: pytest.
 
     entries = engine.entries()
     assert len(entries) == 1
+    monkeypatch.setattr(suggest.runner, "run", lambda *_: pytest.fail("nothing is left to run"))
     assert suggest.suggest(0.0012, clicks, **asked) == found
     assert engine.entries() == entries
 
@@ -101,6 +102,11 @@ WRONG = [
         1,
         "3e-05 MB do not hold one row for each of the 2 fields ",
     ),
+    (
+        ["CLICKS", "--label", "click", "--out", "no/such/folder"],
+        2,
+        "--out no/such/folder is no file in a folder that is ",
+    ),
     (["CLICKS", "--label", "click", "--dim", "0"], 1, "The dimension and the number of seeds must be 1 or more."),
     (["CLICKS", "--label", "click", "--methods", "eager"], 1, "suggest_clicks_"),
     (
@@ -121,6 +127,21 @@ def test_what_is_wrong_is_one_sentence(
     assert said.out == ""
     assert said.err.startswith(sentence)
     assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("limit_s", [-1.0, float("nan")])
+def test_a_time_limit_is_a_number_of_seconds(clicks: Path, limit_s: float) -> None:
+    with pytest.raises(SuggestError, match="The time limit must be a number of seconds, 0 or more"):
+        suggest.suggest(0.002, clicks, label="click", time_limit_s=limit_s)
+
+
+def test_a_stopped_search_says_so(clicks: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt("1 of 5 done; the same command goes on from here.")
+
+    monkeypatch.setattr(suggest, "carried_out", stopped)
+    assert main(["suggest", str(clicks), "--label", "click", "--budget-mb", "0.002"]) == 130
+    assert capsys.readouterr().err == "Cancelled: 1 of 5 done; the same command goes on from here.\n"
 
 
 def test_a_validation_part_of_one_kind_is_refused(engine) -> None:

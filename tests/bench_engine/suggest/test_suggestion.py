@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from bench_engine.report import reported
 from bench_engine.suggest import budgets, construction, suggest_text
 from bench_engine.suggest.budgets import Sizes
 from bench_engine.suggest.suggestion import LeftOut, SuggestError, Suggestion, Table, chosen, reason
@@ -53,7 +54,7 @@ def test_over_seeds_the_difference_has_students_interval() -> None:
     assert "0.0033 ± 0.0517 ahead, not told from chance, over 3 seeds of" in reason(best, [best, close], 0.2)
 
 
-@pytest.mark.parametrize("form", suggest_text.FORMATS)
+@pytest.mark.parametrize("form", reported.FORMATS)
 def test_every_format_holds_the_tables_and_the_choice(form: str) -> None:
     text = suggest_text.rendered(FOUND, form)
     assert text.endswith("\n")
@@ -65,6 +66,10 @@ def test_every_format_holds_the_tables_and_the_choice(form: str) -> None:
         assert len(found["left_out"]) == 9
     elif form == "csv":
         assert len(text.splitlines()) == 5
+    elif form == "html":
+        assert "Validation AUC over memory" in text
+        assert "<li>d: it is too large.</li>" in text
+        assert "<pre>table = B()</pre>" in text
     else:
         assert "b is best." in text
         assert "d: it is too large." in text

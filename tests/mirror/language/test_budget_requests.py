@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench_engine.command.cli import parser
+from mirror.answer import results
 from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.requests import actions, budget_words
@@ -116,6 +117,15 @@ def test_a_budget_that_dense_keeps_needs_no_search(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(jobs, "_ask", lambda _arguments: {**FITS, "dense_fits": True, "sweep": ""})
     with pytest.raises(Refusal, match=r"a dense float32 table of frappe takes 0.3444 of 2 MB at dimension 16"):
         actions.read("what should I use for 2 MB on frappe", Profile(), NOTHING)
+
+
+def test_what_a_search_has_measured_is_offered() -> None:
+    plan = RunPlan(budget=("frappe", 0.03))
+    measured = Profile(distinct={"split": ("test", "validation"), "dataset": ("frappe",)})
+    assert results._measured(plan, measured) == ("memory vs AUC on frappe for split validation",)
+    assert results._measured(RunPlan("quick"), measured) == ()
+    assert results._measured(RunPlan(budget=("anime", 0.03)), measured) == ()
+    assert results._measured(plan, Profile(distinct={"split": ("test",), "dataset": ("frappe",)})) == ()
 
 
 def test_the_engine_plans_it(box: Sandbox) -> None:
