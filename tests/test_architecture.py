@@ -48,6 +48,7 @@ FLOORS = {
         "report",
         "track",
         "selfcheck",
+        "suggest",
         "command",
     ),
 }

@@ -8,6 +8,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from bench_engine.compare import baselines, compare, comparison_table
 from bench_engine.compare.compare import METRICS, Limit
@@ -74,8 +75,7 @@ class Wanted:
 
 def wanted(options: argparse.Namespace) -> Wanted:
     """What is asked for beside the results, checked ahead of the run. Raises UsageError."""
-    if options.out is not None and (options.out.is_dir() or not options.out.parent.is_dir()):
-        raise UsageError(f"--out {options.out} is no file in a folder that is there.")
+    check_out(options.out)
     folder = journal_dir(Store(options.db).url)
     try:
         if options.save_baseline is not None:
@@ -88,6 +88,12 @@ def wanted(options: argparse.Namespace) -> Wanted:
     if baseline is None:
         raise UsageError("--fail-on needs something to compare with: name it with --baseline.")
     return Wanted(baseline, compare.limit(options.fail_on, METRICS["latency_us"]))
+
+
+def check_out(out: Path | None) -> None:
+    """Raises UsageError for a file that results cannot be written to."""
+    if out is not None and (out.is_dir() or not out.parent.is_dir()):
+        raise UsageError(f"--out {out} is no file in a folder that is there.")
 
 
 def follow_up(options: argparse.Namespace, state: RunState, wanted: Wanted) -> bool:

@@ -4,21 +4,18 @@ import html as markup
 import math
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bench_engine.compare.text_table import Column, amount, line, plain, ratio_text
 from bench_engine.measure import means
 from bench_engine.measure.ratios import Ratio
-from bench_engine.trial import Trial
-from db.store import Store
+from bench_engine.report.trial_rows import Row
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Row = Mapping[str, Any]
-_MEASURED = (
+MEASURED = (
     "latency_us", "latency_ci_low_us", "latency_ci_high_us", "speedup", "speedup_ci_low", "speedup_ci_high", "verdict",
     "memory_mb", "max_abs_error", "sample_count", "started_at",
 )  # fmt: skip
@@ -123,35 +120,6 @@ class Benched:
             for i in range(len(columns[0].cells))
         )
         return f"{said}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def rows_of(store: Store, trials: Sequence[tuple[str, Trial]]) -> tuple[Row, ...]:
-    """What the results hold of trials, by their identities: of each the newest result, else the newest failure."""
-    if not trials:
-        return ()
-    places = {f"identity_{number}": identity for number, (identity, _) in enumerate(trials)}
-    of_these = f"identity IN ({', '.join(f':{place}' for place in places)})"
-    said = store.rows(f"SELECT identity, trial_id, status, error FROM trials WHERE {of_these}", **places)
-    newest: dict[str, Row] = {}
-    for row in sorted(said, key=lambda r: (r["status"] == "ok", int(r["trial_id"].rpartition("-")[2]))):
-        newest[row["identity"]] = row
-    ids = {f"id_{number}": row["trial_id"] for number, row in enumerate(newest.values())}
-    if not ids:
-        return ()
-    columns = ", ".join(("trial_id", *_MEASURED))
-    sql = f"SELECT {columns} FROM history WHERE trial_id IN ({', '.join(f':{name}' for name in ids)})"
-    measured = {row["trial_id"]: row for row in store.rows(sql, **ids)}
-    nothing = dict.fromkeys(_MEASURED)
-    return tuple(
-        {
-            "method": trial.method,
-            **trial.config,
-            **newest[identity],
-            **measured.get(newest[identity]["trial_id"], nothing),
-        }
-        for identity, trial in trials
-        if identity in newest
-    )
 
 
 def _speedup(row: Row) -> Ratio | None:

@@ -14,9 +14,12 @@ from typing import Any
 from bench_engine.command import after_run, doctor
 from bench_engine.command.build import build
 from bench_engine.command.cli_parser import parser
+from bench_engine.command.suggested import suggest_table
 from bench_engine.compare import baselines, compare
 from bench_engine.compare import comparison_table as compare_table
 from bench_engine.compare.sides import CompareError, UsageError
+from bench_engine.data.files import DataMissingError
+from bench_engine.data.problems import DataFileError
 from bench_engine.machine.lock import MachineBusyError
 from bench_engine.methods import packages
 from bench_engine.methods.rivals import RIVALS
@@ -39,6 +42,7 @@ from bench_engine.run import runner
 from bench_engine.run.executors import Executor, ExecutorError
 from bench_engine.run.executors.local import LocalExecutor
 from bench_engine.selfcheck import SelfCheckError
+from bench_engine.suggest.suggestion import SuggestError
 from bench_engine.sweep import sweep
 from bench_engine.sweep.part import SweepError, SweepUsageError
 from db import export, future, journal
@@ -49,7 +53,7 @@ from db.store import Store, StoreError
 _USER_ERRORS = (
     SweepError, MachineBusyError, ExecutorError, StoreError, journal.JournalError, RunStateError, SettingsError,
     export.ExportError, packages.RivalError, SelfCheckError, CompareError,
-    PluginError, ReportError, baselines.BaselineError,
+    PluginError, ReportError, baselines.BaselineError, UnknownNameError, SuggestError, DataFileError, DataMissingError,
 )  # fmt: skip
 _WRONG_USAGE = (UsageError, SweepUsageError, RunIdError, UnknownNameError)
 
@@ -360,6 +364,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "plan": _plan,
     "run": _run,
     "show": after_run.show,
+    "suggest": suggest_table,
     "compare": _compare,
     "track": after_run.track,
     "ingest": _ingest,

@@ -11,8 +11,8 @@ from bench_engine.report.reported import FORMATS
 from db import export
 
 _DESCRIPTION = (
-    "The engine's command line: build, list, plan, run, show, compare, track, ingest, pack, export, data, rivals, "
-    "doctor, check-verdicts, check-intervals."
+    "The engine's command line: build, list, plan, run, show, suggest, compare, track, ingest, pack, export, data, "
+    "rivals, doctor, check-verdicts, check-intervals."
 )
 _RUN_STATUSES = (
     "Exit status: 0 all trials that can run have a result, 4 some of them failed, 1 none has a result or one sentence "
@@ -25,6 +25,10 @@ _COMPARE_STATUSES = (
 _TRACK_STATUSES = (
     "Exit status: 0 no change that --fail-on names, 3 there is one and it lasts, 1 one sentence says why nothing was "
     "followed, 2 wrong usage."
+)
+_SUGGEST_STATUSES = (
+    "Exit status: 0 something is suggested, 1 nothing was measured that keeps the budget or one sentence says what is "
+    "wrong, 2 wrong usage or an unknown name, 130 cancelled."
 )
 _CHECK_STATUSES = "Exit status: 0 the file is whole, 1 it is not, 2 wrong usage."
 
@@ -52,6 +56,8 @@ def parser() -> argparse.ArgumentParser:
     _add_run(command("run", "run what is left of a sweep; stop it at any moment and run it again", _RUN_STATUSES))
     shown = "the results of a run with speedups, intervals, verdicts and warnings, and what to do next"
     _add_show(command("show", shown))
+    suggested = "what to use for a budget in MB on some data: a small search, chosen on the validation part"
+    _add_suggest(command("suggest", suggested, _SUGGEST_STATUSES))
     compared = "two sweeps, commits, machines, methods or times, configuration by configuration"
     _add_compare(command("compare", compared, _COMPARE_STATUSES))
     _add_track(command("track", "where the times of a sweep have changed over commits", _TRACK_STATUSES))
@@ -125,13 +131,41 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
     _add_report(parser)
 
 
+def _add_suggest(parser: argparse.ArgumentParser) -> None:
+    _add_path(parser, "data", "DATA", "a data set by name (see `data list`), or a CSV or Parquet file of your own")
+    budget = "MB (1e6 bytes) that the table may hold, metadata included"
+    parser.add_argument("--budget-mb", type=float, required=True, metavar="MB", help=budget)
+    parser.add_argument("--label", default="", metavar="COLUMN", help="of a file: the column that tells clicks")
+    fields = "of a file: the columns of ids (default: all but label and time)"
+    parser.add_argument("--fields", type=_names, default=(), metavar="A,B", help=fields)
+    liked = "of a file: from this value of the label on it is a click (default: labels are 0 and 1)"
+    parser.add_argument("--liked", type=float, metavar="VALUE", help=liked)
+    split = "of a file: split by this column, the latest rows last (default: at random)"
+    parser.add_argument("--time", default="", metavar="COLUMN", help=split)
+    parser.add_argument("--dim", type=int, default=16, metavar="D", help="dimension of the vectors (default: 16)")
+    tried = "what is tried, of the methods of the benchmark training (default: those that are ahead at equal bytes)"
+    parser.add_argument("--methods", type=_names, default=(), metavar="A,B", help=tried)
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="trainings of each table (default: 1)")
+    _add_flag(parser, "--lookups", "time lookups at the budget asked for too (default: not)")
+    limit = "begin no training that would end after so many seconds (default: run all)"
+    parser.add_argument("--time-limit", type=float, metavar="S", help=limit)
+    _add_flag(parser, "--plan", "say what would run and how long, and run nothing (default: run it)")
+    _add_flag(parser, "--retry-failed", "run again what failed (default: leave it)")
+    _add_flag(parser, "--wait", "wait for a run that holds this machine (default: say so and end)")
+    _add_form(parser)
+
+
 def _add_report(parser: argparse.ArgumentParser) -> None:
+    _add_form(parser)
+    _add_flag(parser, "--all", "list all trials (default: sum them up where there are many)")
+
+
+def _add_form(parser: argparse.ArgumentParser) -> None:
     """How results are shown; `html` is one file with charts."""
     form = f"{', '.join(FORMATS)} (default: text)"
     parser.add_argument("--format", dest="form", choices=FORMATS, default="text", metavar="FORMAT", help=form)
     out = "write the results into this file (default: standard output)"
     parser.add_argument("--out", type=Path, metavar="FILE", help=out)
-    _add_flag(parser, "--all", "list all trials (default: sum them up where there are many)")
 
 
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
@@ -280,6 +314,14 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         print(f"mirror-bench {package_version()}, commit {code_version()}")
         parser.exit()
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Names with commas between them."""
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError("names with commas between them, such as user,item")
+    return names
 
 
 def _share(text: str) -> float:

@@ -12,10 +12,11 @@ from typing import Any
 import yaml
 
 from bench_engine import registry
-from bench_engine.command.benched import Benched, rows_of
+from bench_engine.command.benched import MEASURED, Benched
 from bench_engine.plan import planning
 from bench_engine.plugin import loading_now
 from bench_engine.registry.readiness import build_ahead
+from bench_engine.report.trial_rows import rows_of
 from bench_engine.run import runner
 from bench_engine.run.executors.local import LocalExecutor
 from bench_engine.sweep import sweep as sweeps
@@ -85,7 +86,7 @@ def bench(
     if state.status == "cancelled":
         raise KeyboardInterrupt(state.message)
     made = planning.plan(loaded, (), db, quick=quick)
-    rows = rows_of(store, [(p.identity, p.trial) for p in made.trials])
+    rows = rows_of(store, [(p.identity, p.trial) for p in made.trials], MEASURED)
     found = {axis.name: {row[axis.name] for row in rows if axis.name in row} for axis in loaded.parts[0].benchmark.axes}
     varied = [axis for axis, values in found.items() if len(values) > 1]
     return Benched(loaded.name, baseline, tuple(varied), rows, _sentence(state, store))

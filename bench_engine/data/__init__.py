@@ -1,6 +1,6 @@
 """Data sets for click models: the form they are handed over in. Light: neither torch nor numpy is imported here.
 
-From outside: the names here, files, quality, requests, validation; rooms below say their own.
+From outside: the names here, files, problems, quality, requests, validation; rooms below say their own.
 """
 
 from collections.abc import Sequence

@@ -8,6 +8,7 @@ Plug-ins that are named bring methods of their own (bench_engine.plugin).
 From outside: the names here, readiness.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from bench_engine import plugin
@@ -18,6 +19,7 @@ from bench_engine.registry.benchmarks import BENCHMARKS, Benchmark, benchmark
 from bench_engine.registry.datasets import DATA_SETS, DataSet, data_set, missing
 from bench_engine.registry.methods import METHODS, SELF_CHECK_METHODS, method
 from bench_engine.registry.names import UnknownNameError, hint, nearest
+from bench_engine.registry.own_data import OwnTable, name_table, named_tables, own_table
 
 __all__ = [
     "BENCHMARKS",
@@ -28,6 +30,7 @@ __all__ = [
     "Benchmark",
     "DataSet",
     "Method",
+    "OwnTable",
     "UnknownNameError",
     "benchmark",
     "data_set",
@@ -36,8 +39,10 @@ __all__ = [
     "method",
     "missing",
     "nearest",
+    "own_table",
     "with_own",
     "with_plugins",
+    "with_table",
 ]
 
 
@@ -61,4 +66,18 @@ def with_own(implementation: object, name: str, folder: Path) -> str:
     return named.method or plugin.declared_by(named)
 
 
+def with_table(table: OwnTable) -> None:
+    """Know a file as a data set, in this process and in those that it starts."""
+    name_table(table)
+    _know_tables()
+
+
+def _know_tables() -> None:
+    DATA_SETS.update({table.name: table for table in named_tables()})
+    training = BENCHMARKS["training"]
+    axes = (replace(a, choices=tuple(DATA_SETS)) if a.name == "dataset" else a for a in training.axes)
+    BENCHMARKS["training"] = replace(training, axes=tuple(axes))
+
+
 plugin.load(METHODS, BENCHMARKS)
+_know_tables()

@@ -24,6 +24,11 @@ class DataSet:
     module: str
     files: tuple[str, ...] = ()
 
+    @property
+    def absent(self) -> str:
+        """One sentence about the first file that it lacks; empty when it can be loaded."""
+        return missing_of(self.files)
+
     def load(self) -> Any:
         """The module behind the entry."""
         return importlib.import_module(self.module)
@@ -107,4 +112,4 @@ def data_set(name: str) -> DataSet:
 
 def missing(dataset: str) -> str:
     """One sentence about the first file that a data set lacks; empty when it can be loaded. Raises UnknownNameError."""
-    return missing_of(data_set(dataset).files)
+    return data_set(dataset).absent

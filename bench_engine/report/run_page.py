@@ -1,10 +1,5 @@
-"""What a run found, as one page of HTML with charts, which needs no network and nothing beside it.
+"""What a run found, as one page of HTML with charts (see bench_engine.report.page_parts)."""
 
-All that comes from results is escaped, also what Plotly is given, which takes text for a kind of HTML. A policy in the
-page keeps it from loading anything.
-"""
-
-import html
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,58 +9,37 @@ from bench_engine.compare.text_table import axis_columns, plain, ratio_text
 from bench_engine.compare.why import Cost, cost
 from bench_engine.measure.ratios import Ratio
 from bench_engine.report.next_steps import next_steps
+from bench_engine.report.page_parts import document, drawn, figure, marker, table, text
 from bench_engine.report.run_results import Measured, RunResults
 from bench_engine.report.run_text import columns, counts, reasons
 from db.columns import CHOICE_AXES
-from db.plain_text import printable
 
 MOST_LABELS = 40  # configurations that have a line of their own in a chart; of more a method has one line
-_PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5d5d5d", "#8c510a")  # Okabe and Ito
-_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
-_POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
-)
-_STYLE = """body{font:15px/1.5 system-ui,sans-serif;color:#1d1d1d;background:#fff}main{max-width:76rem;margin:2rem auto}
-h1{font-size:1.5rem;margin-bottom:0}h2{font-size:1.2rem;margin-top:2.2rem}small,.origin{color:#595959}
-.wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.6rem 0}
-th,td{padding:.2rem .7rem;text-align:right;border-bottom:1px solid #ddd;white-space:nowrap}
-th{text-align:left;vertical-align:bottom}
-td.l{text-align:left}.faster{color:#00643f}.slower{color:#a32900}.unclear{color:#7a5200}
-pre{background:#f5f5f5;padding:.7rem;overflow-x:auto}"""
 
 
 def page(found: RunResults) -> str:
     """The page. Raises ModuleNotFoundError where Plotly is not installed."""
-    title = _text(found.title)
-    parts = [f"<h1>{title}</h1>", f'<p class="origin">{_text(found.origin)}</p>']
+    title = text(found.title)
+    parts = [f"<h1>{title}</h1>", f'<p class="origin">{text(found.origin)}</p>']
     library = True
     for benchmark, trials in found.benchmarks.items():
-        parts.append(f"<h2>{_text(benchmark)}</h2>")
-        for figure in (*_figures(trials), *_rooflines(trials)):
-            parts.append(_drawn(figure, library))
+        parts.append(f"<h2>{text(benchmark)}</h2>")
+        for chart in (*_figures(trials), *_rooflines(trials)):
+            parts.append(drawn(chart, library))
             library = False
         if means := found.means.get(benchmark):
             rows = [[m.method, ratio_text(m.speedup), counts(m)] for m in means]
-            parts.append(_table(["method", f"speedup over {means[0].over}", "verdicts"], rows, (0, 2)))
+            parts.append(table(["method", f"speedup over {means[0].over}", "verdicts"], rows, (0, 2)))
         if told := found.why.get(benchmark):
-            parts.append(f"<ul>{''.join(f'<li>{_text(line)}</li>' for line in told)}</ul>")
+            parts.append(f"<ul>{''.join(f'<li>{text(line)}</li>' for line in told)}</ul>")
         parts.append(_trials(trials, found.notes))
     for heading, lines in (("To take care with", found.warnings), ("Without a result", list(reasons(found)))):
         if lines:
-            parts.append(f"<h2>{heading}</h2><ul>{''.join(f'<li>{_text(line)}</li>' for line in lines)}</ul>")
+            parts.append(f"<h2>{heading}</h2><ul>{''.join(f'<li>{text(line)}</li>' for line in lines)}</ul>")
     if steps := next_steps(found):
-        commands = "\n".join(_text(command) for _, command in steps)
+        commands = "\n".join(text(command) for _, command in steps)
         parts.append(f"<h2>Next</h2><pre>{commands}</pre>")
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head>\n'
-        f"<body><main>{''.join(parts)}</main></body></html>\n"
-    )
-
-
-def _text(value: object) -> str:
-    return html.escape(printable(str(value)))
+    return document(found.title, parts)
 
 
 # -- tables ----------------------------------------------------------------------------------------------------------
@@ -77,34 +51,11 @@ def _trials(trials: Sequence[Measured], letters: dict[str, str]) -> str:
     left = [i for i, column in enumerate(told) if column.left]
     rows = [[column.cells[i] for column in told] for i in range(len(trials))]
     same = ", ".join(f"{name} {plain(value)}" for name, value in fixed(trials).items() if name != "benchmark")
-    shown = _table([" ".join(column.head) for column in told], rows, left)
-    return f"{shown}<p><small>The same in all: {_text(same)}. Intervals are 95 %.</small></p>"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:
-    def cell(number: int, value: str) -> str:
-        names = [*(["l"] if number in left else []), *([value] if value in ("faster", "slower", "unclear") else [])]
-        return f"<td{' class=' + chr(34) + ' '.join(names) + chr(34) if names else ''}>{_text(value)}</td>"
-
-    heads = "".join(f'<th scope="col">{_text(name)}</th>' for name in head)
-    body = "".join(f"<tr>{''.join(cell(i, value) for i, value in enumerate(row))}</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+    shown = table([" ".join(column.head) for column in told], rows, left)
+    return f"{shown}<p><small>The same in all: {text(same)}. Intervals are 95 %.</small></p>"
 
 
 # -- charts ----------------------------------------------------------------------------------------------------------
-
-
-def _drawn(figure: Mapping[str, Any], library: bool) -> str:
-    import plotly.io as pio  # slow to load, and not needed for anything else
-
-    drawn = pio.to_html(
-        figure,
-        include_plotlyjs=library,
-        full_html=False,
-        validate=False,
-        config={"displaylogo": False, "responsive": True},
-    )
-    return str(drawn)
 
 
 def _figures(trials: Sequence[Measured]) -> Iterator[dict[str, Any]]:
@@ -116,7 +67,7 @@ def _figures(trials: Sequence[Measured]) -> Iterator[dict[str, Any]]:
     for dataset, own in scored.items():
         title = "AUC over memory" + (f", {_safe(dataset)}" if len(scored) > 1 else "")
         points = {id(m): (m.metrics["memory_mb"], m.metrics["auc"]) for m in own}
-        yield _figure(_scatter(own, points, "%{x:.4g} MB, AUC %{y:.5f}"), title, "memory in MB", "AUC", 420, log=True)
+        yield figure(_scatter(own, points, "%{x:.4g} MB, AUC %{y:.5f}"), title, "memory in MB", "AUC", 420, log=True)
     compared = [m for m in trials if m.speedup]
     if compared:
         yield _dots(
@@ -149,17 +100,17 @@ def _dots(
             "error_x": _error_bars([values[id(m)] for m in own]),
             "text": [_label(m, names) for m in own],
             "hovertemplate": f"%{{text}}<br>%{{x:.4g}} {unit}<extra>%{{fullData.name}}</extra>",
-            "marker": _marker(number),
+            "marker": marker(number),
         }
         for number, (method, own) in enumerate(by_method.items())
     ]
     height = 150 + 24 * len(set(labels.values()))
-    figure = _figure(traces, title, f"{unit}, logarithmic", "", height, log=True)
-    figure["layout"]["yaxis"] |= {"autorange": "reversed", "type": "category"}
+    chart = figure(traces, title, f"{unit}, logarithmic", "", height, log=True)
+    chart["layout"]["yaxis"] |= {"autorange": "reversed", "type": "category"}
     if line is not None:
         mark = {"type": "line", "x0": line, "x1": line, "yref": "paper", "y0": 0, "y1": 1}
-        figure["layout"]["shapes"] = [{**mark, "line": {"dash": "dot", "color": "#595959"}}]
-    return figure
+        chart["layout"]["shapes"] = [{**mark, "line": {"dash": "dot", "color": "#595959"}}]
+    return chart
 
 
 def _scatter(trials: Sequence[Measured], points: Mapping[int, tuple[float, float]], told: str) -> list[dict[str, Any]]:
@@ -177,7 +128,7 @@ def _scatter(trials: Sequence[Measured], points: Mapping[int, tuple[float, float
             "y": [points[id(m)][1] for m in own],
             "text": [_label(m, names) for m in own],
             "hovertemplate": f"%{{text}}<br>{told}<extra>%{{fullData.name}}</extra>",
-            "marker": _marker(number),
+            "marker": marker(number),
         }
         for number, (method, own) in enumerate(by_method.items())
     ]
@@ -196,9 +147,9 @@ def _rooflines(trials: Sequence[Measured]) -> Iterator[dict[str, Any]]:
         traces = _scatter([m for m, _ in own], points, "%{x:.3g} flops a byte, %{y:.3g} GFLOP/s")
         title = "Roofline" + (f", threads {_safe(threads)}, {_safe(machine)}" if len(charts) > 1 else "")
         traces += _roofs([c.roofs for _, c in own], [x for x, _ in points.values()])
-        figure = _figure(traces, title, "flops a byte, logarithmic", "GFLOP/s, logarithmic", 460, log=True)
-        figure["layout"]["yaxis"]["type"] = "log"
-        yield figure
+        chart = figure(traces, title, "flops a byte, logarithmic", "GFLOP/s, logarithmic", 460, log=True)
+        chart["layout"]["yaxis"]["type"] = "log"
+        yield chart
 
 
 def _roofs(given: Sequence[Mapping[str, float]], intensities: Sequence[float]) -> list[dict[str, Any]]:
@@ -225,35 +176,10 @@ def _roofs(given: Sequence[Mapping[str, float]], intensities: Sequence[float]) -
     ]
 
 
-def _marker(number: int) -> dict[str, Any]:
-    return {
-        "color": _PALETTE[number % len(_PALETTE)],
-        "symbol": _SYMBOLS[number // len(_PALETTE) % len(_SYMBOLS)],
-        "size": 9,
-    }
-
-
 def _error_bars(values: Sequence[Ratio]) -> dict[str, Any]:
     up = [v.high - v.value if v.known else 0.0 for v in values]
     down = [v.value - v.low if v.known else 0.0 for v in values]
     return {"type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1.2, "width": 3}
-
-
-def _figure(traces: list[dict[str, Any]], title: str, x: str, y: str, height: int, log: bool) -> dict[str, Any]:
-    axis = {"gridcolor": "#e5e5e5", "automargin": True}
-    layout = {
-        "title": {"text": title, "x": 0, "xref": "paper", "font": {"size": 15}},
-        "height": height,
-        "margin": {"l": 10, "r": 10, "t": 50, "b": 50},
-        "paper_bgcolor": "#fff",
-        "plot_bgcolor": "#fff",
-        "font": {"family": "system-ui, sans-serif", "color": "#1d1d1d"},
-        "xaxis": {**axis, "title": {"text": x}, "type": "log" if log else "linear"},
-        "yaxis": {**axis, "title": {"text": y}},
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 1, "xanchor": "right"},
-    }
-    return {"data": traces, "layout": layout}
 
 
 def _label(measured: Measured, names: Sequence[str]) -> str:
@@ -263,4 +189,4 @@ def _label(measured: Measured, names: Sequence[str]) -> str:
 
 def _safe(value: object) -> str:
     """Text as Plotly shows it letter by letter."""
-    return _text(value)
+    return text(value)

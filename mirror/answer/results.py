@@ -26,8 +26,10 @@ from mirror.query.kept.habits import Habits
 from mirror.query.saved import saved_path
 from mirror.query.spec import Filter, QuerySpec
 from mirror.query.sql import compile_sql
+from mirror.runs.run_plan import RunPlan
 from mirror.schema import catalog
 from mirror.schema.own_words import OwnWord
+from mirror.schema.profile import Profile
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.sentence.summary import summarize
 
@@ -89,7 +91,8 @@ class Results:
         sandbox = self._worded
         if plan := actions.read(question, sandbox.schema()):
             told = f"{plan.words} Nothing runs until you press Start on the page New run."
-            return Answer("action", question, " · ".join(plan.notes), summary=told, plan=plan)
+            there = _measured(plan, sandbox.schema())
+            return Answer("action", question, " · ".join(plan.notes), summary=told, plan=plan, suggestions=there)
         answer = self._read(question, sandbox, use_model, now, after)
         used = self.habits.of_words({w.word: w.name for w in said_words(question, self._words)})
         note = " ".join(filter(None, (self.habits.note, answer.note)))
@@ -164,6 +167,14 @@ class Results:
             return replace(blank, status="answered", table=table, chart=chart, summary=summary)
 
         return ran(blank, run)
+
+
+def _measured(plan: RunPlan, profile: Profile) -> tuple[str, ...]:
+    """The question that shows what a search has measured already, where it has."""
+    if not plan.budget or "validation" not in profile.values("split"):
+        return ()
+    data = plan.budget[0]
+    return (f"memory vs AUC on {data} for split validation",) if data in profile.values("dataset") else ()
 
 
 def _with_reading(answer: Answer, reading: Reading) -> Answer:

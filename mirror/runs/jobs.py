@@ -24,6 +24,7 @@ from db.installation import python_path
 from db.runs import RunState
 from db.settings import db_url, journal_dir
 from mirror.runs.run_plan import RunPlan, Scalar
+from mirror.table.wording import join
 
 _LIMIT_S = 60.0  # of a command that only reads
 _LOG_BYTES = 20_000
@@ -119,6 +120,35 @@ def options() -> Options:
         ),
         tuple(DataSetOption(**d) for d in found["data_sets"]),
         tuple(SweepOption(**s) for s in found["sweeps"]),
+    )
+
+
+def suggestion(data: str, budget_mb: float) -> RunPlan:
+    """The search of what to use for a budget on a data set, which nobody has started.
+
+    Raises JobError, also with the sentence for a budget that is too small, or that a dense table keeps.
+    """
+    found = _ask(["suggest", data, "--budget-mb", f"{budget_mb:g}", "--plan", "--format", "json"])
+    if found["dense_fits"]:
+        raise JobError(
+            f"Nothing needs to be searched: a dense float32 table of {data} takes {found['dense_mb']:.4g} of "
+            f"{budget_mb:g} MB at dimension {found['embedding_dim']}."
+        )
+    first, *more = yaml.safe_load_all(found["sweep"])
+    same = [part for part in (first, *more) if set(part["methods"]) <= set(first["methods"])]
+    parameters = {axis: (entry["value"],) for axis, entry in first["parameters"].items() if "value" in entry}
+    parameters["compression"] = tuple(v for part in same for v in part["parameters"]["compression"]["values"])
+    others = sorted({name for part in more for name in part["methods"]} - set(first["methods"]))
+    notes = ["chosen on the validation part, never on the test part"]
+    if others:
+        notes.append(f"the line in a terminal also trains {join(others)}, at sizes of their own, and makes the choice")
+    return RunPlan(
+        benchmark=first["benchmark"],
+        methods=tuple(first["methods"]),
+        parameters=tuple(parameters.items()),
+        seeds=first["seeds"],
+        notes=tuple(notes),
+        budget=(data, budget_mb),
     )
 
 

@@ -28,6 +28,7 @@ class RunPlan:
         again: run what is done already once more.
         retry_failed: run what failed before once more.
         quick: a first look, with fewer samples.
+        budget: (data set, MB) of a search of what to use; the rest then says what it trains.
         notes: what was assumed, one phrase each.
     """
 
@@ -41,6 +42,7 @@ class RunPlan:
     retry_failed: bool = False
     quick: bool = False
     notes: tuple[str, ...] = ()
+    budget: tuple[str, float] | None = None
 
     @property
     def overrides(self) -> tuple[str, ...]:
@@ -54,6 +56,9 @@ class RunPlan:
     @property
     def command(self) -> str:
         """The line that runs it in a terminal (bash, zsh)."""
+        if self.budget:
+            data, budget_mb = self.budget
+            return f"python -m bench_engine suggest {shlex.quote(data)} --budget-mb {budget_mb:g}"
         flags = (("--retry-failed", self.retry_failed), ("--force", self.again), ("--quick", self.quick))
         words = ["python -m bench_engine run", shlex.quote(self.sweep) if self.sweep else "-"]
         words += [f"-p {shlex.quote(text)}" for text in self.overrides]
@@ -77,6 +82,8 @@ class RunPlan:
             ("once more where it failed", self.retry_failed),
         )
         extra = [words for words, wanted in flags if wanted]
+        if self.budget:
+            what = f"{what}, to see what to use for {self.budget[1]:g} MB on {self.budget[0]}"
         return "; ".join(["Run " + ", ".join([what, *at]), *extra]) + "."
 
     def sweep_text(self) -> str:

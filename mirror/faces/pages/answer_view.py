@@ -191,6 +191,9 @@ def no_rows(answer: Answer, ask: Callable[[str], None], key: str) -> None:
     """A plan to run, a question back, a refusal or an error."""
     if answer.plan:
         _plan(answer.plan, key)
+        if answer.suggestions:
+            st.markdown("What is measured already:")
+            question_buttons(answer.suggestions, ask, key)
         return
     if answer.summary == CANCELLED:
         st.info(plain(answer.summary), icon=":material/cancel:")

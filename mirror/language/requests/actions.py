@@ -8,8 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from mirror.language.requests import action_words
+from mirror.language.requests import action_words, budget_words
 from mirror.language.requests.action_words import Request
+from mirror.language.requests.budget_words import Budget
 from mirror.language.requests.named import Named, named
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.runs import jobs
@@ -47,6 +48,8 @@ def read(question: str, profile: Profile, options: Options | None = None) -> Run
         Refusal: it cannot be run, or the engine does not answer; the sentence names what can.
         Ambiguity: a number could be of several axes.
     """
+    if budget := budget_words.read(question):
+        return _of_budget(budget, options)
     request = action_words.read(question)
     if request is None or (request.needs_method and not _names_a_method(request.text)):
         return None
@@ -55,6 +58,21 @@ def read(question: str, profile: Profile, options: Options | None = None) -> Run
     except JobError as error:
         raise Refusal(f"What can be run is not known: {error}") from error
     return _Planner(request, options, profile).plan()
+
+
+def _of_budget(budget: Budget, options: Options | None) -> RunPlan | None:
+    """The search of what to use for a budget; None where the data are none that can be trained on. Raises Refusal."""
+    if budget.data in budget_words.OWN:
+        raise Refusal(
+            "Data of your own are a file here: `python -m bench_engine suggest FILE --label COLUMN --budget-mb "
+            f"{budget.budget_mb:g}` tells what to use for them."
+        )
+    try:
+        options = options or jobs.options()
+        name = next((d.name for d in options.data_sets if d.name.lower() == budget.data), "")
+        return jobs.suggestion(name, budget.budget_mb) if name else None
+    except JobError as error:
+        raise Refusal(str(error)) from error
 
 
 def _names_a_method(text: str) -> bool:

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
 from db.installation import ROOT
+from mirror.answer import results
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages.trails import flow
@@ -23,6 +24,7 @@ from mirror.query.agreement import Agreement
 from mirror.query.saved import Saved
 from mirror.query.spec import Metric, Order, QuerySpec
 from mirror.runs import jobs
+from mirror.runs.run_plan import RunPlan
 
 QUESTION = "memory vs AUC at compression 0.1"
 SLOW = "SELECT count(*) AS n FROM range(1000000) a, range(1000000) b WHERE hash(a.range + b.range) % 7 = 1"
@@ -269,6 +271,18 @@ def test_a_plan_fills_new_run_and_starts_nothing(monkeypatch: pytest.MonkeyPatch
     assert app.multiselect(key="form_methods_lookup").value == ["hashed", "dense"]
     assert app.text_input(key="form_lookup_batch_size").value == "64"
     assert not jobs.runs()
+
+
+def test_a_budget_leads_to_a_plan_and_to_what_is_measured_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = (("dataset", ("frappe",)), ("split", ("validation",)), ("compression", (0.1, 0.05)))
+    plan = RunPlan(benchmark="training", methods=("int8_qr",), parameters=parameters, seeds=1, budget=("frappe", 0.03))
+    monkeypatch.setattr(jobs, "suggestion", lambda data, budget_mb: plan)
+    monkeypatch.setattr(results, "_measured", lambda _plan, _profile: ("memory vs AUC on frappe",))
+    app = ask(ask_page(), "what should I use for 0.03 MB on frappe?")
+    assert "to see what to use for 0.03 MB on frappe" in texts(app)
+    assert [c.value for c in app.code] == ["python -m bench_engine suggest frappe --budget-mb 0.03"]
+    press(app, "memory vs AUC on frappe")
+    assert "frappe" in app.text_area(key="sql").value
 
 
 # -- saved questions ---------------------------------------------------------------------------------------------------
