@@ -13,6 +13,8 @@ from pathlib import Path
 from db import installation
 from db.installation import INSTALLED, ROOT
 
+PASSWORDS = ("MIRROR_PASSWORD", "MIRROR_READER_PASSWORD")
+
 
 class SettingsError(ValueError):
     """The settings cannot be read; the message is a sentence that says what to mend."""
@@ -41,6 +43,17 @@ def setting(name: str, default: str = "") -> str:
 def check() -> None:
     """Raise SettingsError when secrets.toml cannot be read."""
     _secrets()
+
+
+def is_blank(name: str) -> bool:
+    """Whether a setting is given without a value: of a password that is a mistake, and not "none"."""
+    return not setting(name) and (name in os.environ or name in _secrets())
+
+
+def environment() -> dict[str, str]:
+    """This process's environment for the programs that it starts: without the passwords of the app, of which they know
+    nothing."""
+    return {name: value for name, value in os.environ.items() if name not in PASSWORDS}
 
 
 def home() -> Path:
