@@ -68,7 +68,7 @@ def test_nothing_is_shown_or_computed_before_the_password(monkeypatch: pytest.Mo
         assert is_shut(app.run())
     passwords.throttle = Throttle()
     give(app, PASSWORD)
-    assert app.query_params["q"] == ["memory vs AUC at compression 0.1"]
+    assert app.query_params["q"] == "memory vs AUC at compression 0.1"
     assert "Read as: metrics memory (MB), AUC" in texts(app)  # the link is opened now
     assert "Password" not in [w.label for w in app.text_input]
     ask(app, "how many trials failed?")  # for the rest of the session

@@ -3,6 +3,7 @@
 Who came in is kept in the session, on the server; what was typed is kept nowhere.
 """
 
+import math
 from contextlib import suppress
 
 import streamlit as st
@@ -116,6 +117,6 @@ def _try() -> None:
     if role:
         state[_ROLE] = role
     elif wait:
-        state[_SAID] = f"Not looked at, after wrong passwords before: try again in {wait:.0f} s."
+        state[_SAID] = f"Not looked at, after wrong passwords before: try again in {math.ceil(wait)} s."
     else:
         state[_SAID] = "This is not the password."
