@@ -104,7 +104,7 @@ def _show_password() -> None:
     st.title("Mirror", anchor=False)
     with st.form("entry", border=False, width=420):
         st.text_input("Password", type="password", key=_TYPED, autocomplete="current-password")
-        st.form_submit_button("Enter", type="primary", on_click=_try)
+        st.form_submit_button("Enter", on_click=_try)
     if said := st.session_state.pop(_SAID, ""):
         st.error(plain(said), icon=":material/lock:")
 
