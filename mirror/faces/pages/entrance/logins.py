@@ -25,8 +25,8 @@ def who() -> Person | None:
     if not st.user.get("is_logged_in"):
         return None
     mail = _mail()
-    name = next((str(st.user[key]) for key in ("name", "sub") if st.user.get(key)), "somebody")
-    return Person(mail or name, may_run=bool(mail) and is_listed(mail, setting("MIRROR_MAY_RUN")))
+    name = mail or f"login {st.user.get('sub', '')}"  # not the name that people give themselves
+    return Person(name, may_run=bool(mail) and is_listed(mail, setting("MIRROR_MAY_RUN")))
 
 
 def may_ask() -> bool:
