@@ -3,6 +3,7 @@ nothing."""
 
 import logging
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import streamlit as st
@@ -163,6 +164,22 @@ def test_wrong_tries_of_one_network_count_together_and_are_forgotten() -> None:
     now[0] = 1_000.0
     throttle.attempt("this machine", lambda: None)
     assert list(throttle._wrong) == ["this machine"]
+
+
+@pytest.mark.parametrize(
+    ("cookie", "same_as"),
+    [
+        ("2|00000000|6d6972726f72|1", "6d6972726f72"),
+        ("2|01020304|6c6b71766e70|1", "6d6972726f72"),  # the same token behind another mask
+        ("2||6c6b|1", ""),
+        ("2|zz|6c6b|1", ""),
+        ("2|01", ""),
+        ("", ""),
+    ],
+)
+def test_the_tabs_of_a_browser_are_one_person(cookie: str, same_as: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry.st, "context", SimpleNamespace(cookies={"_streamlit_xsrf": cookie}))
+    assert entry.whose() == same_as
 
 
 # -- who only asks -----------------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def _visitor() -> Person | None:
 
 def _browser() -> str:
     """What Streamlit's cookie has for one browser: its token, which is masked anew whenever the cookie is written."""
-    with suppress(ValueError, IndexError):
+    with suppress(ValueError, ZeroDivisionError):  # a browser may send anything
         _, mask, masked, *_ = st.context.cookies.get(_COOKIE, "").split("|")
         key = bytes.fromhex(mask)
         return bytes(byte ^ key[i % len(key)] for i, byte in enumerate(bytes.fromhex(masked))).hex()
