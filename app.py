@@ -1,9 +1,11 @@
-"""The Streamlit entry: page list and theme, nothing else."""
+"""The Streamlit entry: page list and theme, and the door that all pages lie behind."""
 
 import streamlit as st
 
+from mirror.data.process.turns import asked_by
 from mirror.faces.pages import ask, data, new_run, runs
 from mirror.faces.pages.common import NEW_RUN_PATH
+from mirror.faces.pages.entrance import entry
 from mirror.faces.pages.settings import settings_page
 
 st.set_page_config(page_title="Mirror", page_icon="🪞", layout="wide")
@@ -14,8 +16,12 @@ pages = [
     st.Page(data.page, title="Data", icon=":material/database:", url_path="data"),
     st.Page(settings_page.page, title="Settings", icon=":material/settings:", url_path="settings"),
 ]
-chosen = st.navigation(pages, position="top")
+is_open = entry.is_open()
+chosen = st.navigation(pages, position="top" if is_open else "hidden")
+if not is_open:
+    st.stop()
 with st.container(horizontal=True, gap="small", key="pages"):  # on a phone, where the list at the top is hidden
     for page in pages:
         st.page_link(page)
-chosen.run()
+with asked_by(entry.whose()):
+    chosen.run()

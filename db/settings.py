@@ -19,6 +19,7 @@ from db.installation import INSTALLED, ROOT
 # What the page Settings may keep: nothing secret, and no place of a file.
 KEPT = ("MIRROR_LLM_BASE_URL", "MIRROR_LLM_MODEL", "MIRROR_LLM_TIMEOUT_S", "MIRROR_LLM_ROWS", "MIRROR_LEARNT")
 _SECRETS, _PAGE = ".streamlit/secrets.toml", "this page"
+PASSWORDS = ("MIRROR_PASSWORD", "MIRROR_READER_PASSWORD")
 
 
 class SettingsError(ValueError):
@@ -92,6 +93,17 @@ def _kept_in(path: Path, _state: tuple[int, ...]) -> Mapping[str, str]:
         why = getattr(error, "strerror", None) or str(error)[:100]
         raise SettingsError(f"{path.name} cannot be read ({why}): mend it or move it away.") from error
     return {name: str(value) for name, value in found.items() if name in KEPT}
+
+
+def is_blank(name: str) -> bool:
+    """Whether a setting is given without a value: of a password that is a mistake, and not "none"."""
+    return not setting(name) and (name in os.environ or name in _secrets())
+
+
+def environment() -> dict[str, str]:
+    """This process's environment for the programs that it starts: without the passwords of the app, of which they know
+    nothing."""
+    return {name: value for name, value in os.environ.items() if name not in PASSWORDS}
 
 
 def home() -> Path:

@@ -5,11 +5,13 @@ is found again by its state file.
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,13 +24,17 @@ import yaml
 from db import runs as run_states
 from db.installation import python_path
 from db.runs import RunState
-from db.settings import db_url, journal_dir
+from db.settings import db_url, environment, journal_dir
+from mirror.runs import audit, starters
+from mirror.runs.person import ONLY_ASKS, Person
 from mirror.runs.run_plan import RunPlan, Scalar
 from mirror.table.wording import join
 
 _LIMIT_S = 60.0  # of a command that only reads
 _LOG_BYTES = 20_000
 _FAILED = ("failed", "timeout", "oom")
+_BROKEN_OFF = ("cancelled", "failed", "died")
+_starting = threading.Lock()  # two clicks at once must not both pass a limit that has room for one
 
 
 class JobError(RuntimeError):
@@ -250,6 +256,8 @@ def start(
     retry_failed: bool = False,
     force: bool = False,
     quick: bool = False,
+    *,
+    by: Person,
 ) -> str:
     """Start a run that outlives this process, and return its run_id. It waits for a run that holds the machine.
 
@@ -260,19 +268,36 @@ def start(
         retry_failed: run again what failed.
         force: run again what is done.
         quick: a first look, with fewer samples.
+        by: who starts it.
 
-    Raises JobError when it cannot be started.
+    Raises JobError when it cannot be started, or not by this person.
     """
-    folder = journal_dir(db_url(url))
+    if not by.may_run:
+        raise JobError(ONLY_ASKS)
+    with _starting:
+        folder = journal_dir(db_url(url))
+        if full := starters.no_room(folder, by):
+            raise JobError(full)
+        goes_on = not force and _was_broken_off(folder, sweep, tuple(overrides))
+        options = _as_options(overrides, retry_failed, force, quick)
+        run_id = _start(folder, sweep, overrides, url, options, by)
+    what = {"sweep": _sweep_name(sweep), "options": options, "sha256": hashlib.sha256(sweep.encode()).hexdigest()}
+    audit.note(folder, by, "resumed" if goes_on else "started", run_id, **what)
+    return run_id
+
+
+def _start(
+    folder: Path, sweep: str, overrides: Sequence[str], url: str | None, options: Sequence[str], by: Person
+) -> str:
     run_id = run_states.new_run_id(_sweep_name(sweep))
     given = run_states.path_of(folder, run_id, ".yaml")
     log = run_states.path_of(folder, run_id, ".log")
     try:
         given.parent.mkdir(parents=True, exist_ok=True)
+        starters.note(folder, run_id, by)
         if "\n" in sweep:
             given.write_text(sweep, encoding="utf-8")
         target = str(given) if "\n" in sweep else sweep
-        options = _as_options(overrides, retry_failed, force, quick)
         command = ["run", *options, "--run-id", run_id, "--wait", "--", target]
         with log.open("wb") as output:
             process = subprocess.Popen(
@@ -298,6 +323,22 @@ def start(
     except run_states.RunStateError as error:
         raise JobError(str(error)) from error
     return run_id
+
+
+def _was_broken_off(folder: Path, sweep: str, overrides: tuple[str, ...]) -> bool:
+    """Whether the newest run of the same sweep ended before its end: the next one goes on from there."""
+    wanted = sweep if "\n" in sweep else _sweep_name(sweep)
+    for state in run_states.read_all(folder):
+        text = run_states.path_of(folder, state.run_id, ".yaml")
+        given = text.read_text(encoding="utf-8") if text.is_file() else state.sweep
+        if (given, state.overrides) == (wanted, overrides):
+            return state.status in _BROKEN_OFF
+    return False
+
+
+def started_by(run_id: str, url: str | None = None) -> str:
+    """Who started a run from the pages; empty for one of a terminal."""
+    return starters.of(journal_dir(db_url(url)), run_id)
 
 
 def runs(url: str | None = None) -> list[RunState]:
@@ -335,10 +376,16 @@ def seconds_left(state: RunState, now: datetime | None = None) -> float | None:
     return max(0.0, state.seconds_left - max(0.0, since))
 
 
-def cancel(run_id: str, url: str | None = None) -> bool:
-    """Ask a run to stop; what is finished is kept. Returns False when it is over already. Raises JobError."""
+def cancel(run_id: str, url: str | None = None, *, by: Person) -> bool:
+    """Ask a run to stop; what is finished is kept. Returns False when it is over already.
+
+    Raises JobError when it cannot be cancelled, or not by this person.
+    """
+    if not by.may_run:
+        raise JobError(ONLY_ASKS)
     try:
-        state = run_states.read(journal_dir(db_url(url)), run_id)
+        folder = journal_dir(db_url(url))
+        state = run_states.read(folder, run_id)
         if state is None or not state.active:  # `read` has compared the start of the process: it is no stranger
             return False
         os.kill(state.pid, signal.SIGINT)
@@ -348,6 +395,7 @@ def cancel(run_id: str, url: str | None = None) -> bool:
         raise JobError("This run belongs to another user, who must cancel it.") from error
     except run_states.RunStateError as error:
         raise JobError(str(error)) from error
+    audit.note(folder, by, "cancelled", run_id, sweep=state.sweep)
     return True
 
 
@@ -360,7 +408,7 @@ def _engine(arguments: Sequence[str]) -> list[str]:
 
 def _environment(url: str | None) -> dict[str, str]:
     """The URL goes by environment: an argument, and a password in it, would show in the list of processes."""
-    return {**os.environ, "PYTHONPATH": python_path(), "MIRROR_DB": db_url(url)}
+    return {**environment(), "PYTHONPATH": python_path(), "MIRROR_DB": db_url(url)}
 
 
 def _as_options(overrides: Sequence[str], retry_failed: bool, force: bool, quick: bool) -> list[str]:

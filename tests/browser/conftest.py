@@ -1,5 +1,6 @@
 """The real app on a copy of the example results, and a real browser; skipped, saying so, where there is none."""
 
+import contextlib
 import os
 import shutil
 import socket
@@ -28,11 +29,25 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     folder = tmp_path_factory.mktemp("app")
     db = folder / "copy.duckdb"
     ingest(Store(str(db)), example_folders())
+    with served(folder, db) as found:
+        yield found
+
+
+@pytest.fixture
+def locked_app(app: App, tmp_path: Path) -> Iterator[App]:
+    """The same results behind two passwords."""
+    with served(tmp_path, app.db, MIRROR_PASSWORD="Zürich 🔑", MIRROR_READER_PASSWORD="looking") as found:
+        yield found
+
+
+@contextlib.contextmanager
+def served(folder: Path, db: Path, **settings: str) -> Iterator[App]:
+    """The app over some results, in a process of its own."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("MIRROR_", "OPENAI_"))}
-    environment |= {"MIRROR_DB": str(db), "MIRROR_LOCK": str(folder / "lock")}
+    environment |= {"MIRROR_DB": str(db), "MIRROR_LOCK": str(folder / "lock"), **settings}
     command = [
         sys.executable,
         "-m",

@@ -1,4 +1,4 @@
 """Processes that hold data and run one statement at a time.
 
-From outside: sandbox, other_data_process, worded_sandbox.
+From outside: sandbox, other_data_process, turns, worded_sandbox.
 """

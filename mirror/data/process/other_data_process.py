@@ -6,7 +6,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from mirror.data.data_source import QueryStopped
-from mirror.data.process.sql_process import ProcessSource, SqlProcess, Turn, error_of, with_password
+from mirror.data.process.sql_process import ProcessSource, SqlProcess, error_of, with_password
+from mirror.data.process.turns import Turn
 from mirror.data.sources.location import Location, SourceError
 from mirror.data.sources.reader import ROW_CAP, TIME_LIMIT_S
 from mirror.schema.database import Database

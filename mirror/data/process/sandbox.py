@@ -13,7 +13,8 @@ from db.settings import SettingsError, db_url
 from db.store import Store, StoreBusyError, StoreError
 from mirror.data.data_source import QueryCancelled, QueryStopped
 from mirror.data.guard.guard_errors import check_text
-from mirror.data.process.sql_process import ProcessSource, SqlProcess, Turn, error_of, with_password
+from mirror.data.process.sql_process import ProcessSource, SqlProcess, error_of, with_password
+from mirror.data.process.turns import Turn
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
 from mirror.schema.result_columns import result_table
@@ -43,8 +44,8 @@ class Limits:
 class Sandbox(ProcessSource["_Child"]):
     """One warm process with a snapshot of the results at a SQLAlchemy URL. Safe to share between threads.
 
-    Queries take turns, in the order in which they come. When the results have changed, the next query starts a process
-    with a new snapshot.
+    People take turns, each with their queries in the order in which they come. When the results have changed, the next
+    query starts a process with a new snapshot.
     """
 
     def __init__(self, url: str | None = None, limits: Limits = Limits()) -> None:

@@ -14,13 +14,13 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
 from db.installation import python_path
 from mirror.data.data_source import OUT_OF_MEMORY, QueryCancelled, QueryError, QueryStopped, UnreadableError
 from mirror.data.guard.guard_errors import GuardError
+from mirror.data.process.turns import RoundRobin, Turn
 
 INTERRUPT_S = 0.5
 _TICK_S = 0.05  # between two looks at a query that runs
@@ -39,22 +39,15 @@ _log = logging.getLogger(__name__)
 # -- turns -------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(eq=False)
-class Turn:
-    """One call that needs the process. `thread` is the caller's, None for what nobody may cancel."""
-
-    thread: int | None
-    cancelled: bool = False
-
-
 Process = TypeVar("Process", bound="SqlProcess")
 
 
 class ProcessSource(Generic[Process]):
-    """A source whose statements run in one process, in the order in which they come. Safe to share between threads."""
+    """A source whose statements run in one process, one after the other; people take turns. Safe to share between
+    threads."""
 
     def __init__(self) -> None:
-        self._turns: list[Turn] = []  # the first one has the process
+        self._order = RoundRobin()
         self._changed = threading.Condition()
         self._child: Process | None = None
         self._version = ""
@@ -70,8 +63,8 @@ class ProcessSource(Generic[Process]):
                 a source may be shared between people.
         """
         with self._changed:
-            for turn in self._turns:
-                chosen = turn is self._turns[0] if thread is None else turn.thread == thread
+            for turn in self._order.turns:
+                chosen = turn is self._order.running if thread is None else turn.thread == thread
                 if chosen and turn.thread is not None:
                     turn.cancelled = True
             self._changed.notify_all()
@@ -86,16 +79,18 @@ class ProcessSource(Generic[Process]):
         """Wait until the process is free, and have it for the context. Raises QueryCancelled."""
         turn = Turn(thread)
         with self._changed:
-            self._turns.append(turn)
+            self._order.turns.append(turn)
+            self._changed.notify_all()
         try:
             with self._changed:
-                self._changed.wait_for(lambda: turn.cancelled or self._turns[0] is turn)
+                self._changed.wait_for(lambda: turn.cancelled or self._order.is_next(turn))
                 if turn.cancelled:
                     raise QueryCancelled
+                self._order.begin(turn)
             yield turn
         finally:
             with self._changed:
-                self._turns.remove(turn)
+                self._order.end(turn)
                 self._changed.notify_all()
 
     def _end(self) -> None:

@@ -21,6 +21,8 @@ from mirror.data.data_source import QueryStopped
 from mirror.data.process.sandbox import Sandbox, shared
 from mirror.data.sources.kind import find_other_data
 from mirror.data.sources.location import SourceError
+from mirror.faces.markdown import plain as plain  # for all pages
+from mirror.faces.markdown import prose as prose
 from mirror.faces.pages import in_browser
 from mirror.runs import building
 from mirror.schema import catalog
@@ -213,17 +215,6 @@ def _on_the_readers_clock(iso: str) -> str:
 def is_phone() -> bool:
     """Whether the browser says it is a phone."""
     return "Mobi" in st.context.headers.get("User-Agent", "")
-
-
-def plain(text: str) -> str:
-    """Text that Markdown shows as it stands: all that came from data, a model or a person goes through here."""
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text).replace("\n", "  \n")
-
-
-def prose(text: str) -> str:
-    """`plain`, but for what stands between backticks: it is set as code."""
-    parts = re.split(r"`([^`\n]+)`", text)
-    return "".join(f"`{part}`" if i % 2 else plain(part) for i, part in enumerate(parts))
 
 
 def show_table(table: Table, key: str, selectable: bool = False) -> list[int]:

@@ -10,10 +10,12 @@ from mirror.answer.answer import Answer
 from mirror.answer.answering import MAX_QUESTION, ask, run_sql, subject_of
 from mirror.answer.subject import FAILURES
 from mirror.data.process.other_data_process import shared
+from mirror.data.process.turns import asked_by
 from mirror.data.sources.location import READABLE, SourceError, find
 from mirror.faces.pages import learnt_view
 from mirror.faces.pages.answer_view import badges, no_rows, question_buttons, show_agreement, show_sent
 from mirror.faces.pages.common import heading, is_phone, plain
+from mirror.faces.pages.entrance import entry
 from mirror.faces.pages.result_view import (
     Origin,
     rows_in_words,
@@ -22,6 +24,7 @@ from mirror.faces.pages.result_view import (
     show_headline,
     show_rows,
 )
+from mirror.faces.pages.trails.asking import taken_from
 from mirror.schema.database import Column, Database, Relation, shown
 from mirror.table.wording import counted
 
@@ -30,6 +33,10 @@ _SUFFIXES = (
 )  # fmt: skip
 _MOST_VALUES = 6
 _MOST_UPLOADED_MB = 200
+_ONLY_UPLOADS = (
+    "You may ask about files that you upload. Files of this machine, and databases that it reaches, are opened by "
+    "those who may start runs here."
+)
 
 
 def page() -> None:
@@ -124,12 +131,15 @@ def _open_typed() -> None:
     _open(typed)
 
 
-def _open(url: str) -> None:
+def _open(url: str, uploaded: bool = False) -> None:
     """Take a source, and show its name in place of what was typed: a password is never shown back."""
     state = st.session_state
     _forget_answer()
     for key in ("data_url", "data_name", "data_link", "data_error"):
         state.pop(key, None)
+    if not (uploaded or entry.person().may_run):
+        state["data_error"] = _ONLY_UPLOADS
+        return
     try:
         source = find(url)
     except SourceError as error:
@@ -151,7 +161,7 @@ def _open_uploaded() -> None:
     for file in files:
         (Path(folder.name) / Path(file.name).name).write_bytes(file.getbuffer())
     only = Path(folder.name) / Path(files[0].name).name
-    _open(str(only) if len(files) == 1 else folder.name)
+    _open(str(only) if len(files) == 1 else folder.name, uploaded=True)
     if "data_url" in state:
         state["data_folder"], state["data_link"] = folder, None
         state["data_name"] = state["data_source"] = shown(Path(f.name).name for f in files)
@@ -207,7 +217,8 @@ def _holds(column: Column) -> str:
 def _ask(question: str) -> None:
     """Answer a question and put it and its SQL where the widgets find them."""
     state = st.session_state
-    answer = ask(question, db=state["data_url"], after=state.get("data_original"))
+    with asked_by(entry.whose()):
+        answer = ask(question, db=state["data_url"], after=taken_from(state.get("data_original")))
     state.update(data_asked=question, data_question=question, data_answer=answer, data_original=answer)
     state["data_sql"] = answer.sql or ""
     state["data_generation"] = state.get("data_generation", 0) + 1  # new widgets for the chart of a new answer
@@ -283,7 +294,8 @@ def _run_edited() -> None:
     if original.sql == state["data_sql"]:
         state["data_answer"] = original
     else:
-        state["data_answer"] = run_sql(state["data_sql"], db=state["data_url"], question=original.question)
+        with asked_by(entry.whose()):
+            state["data_answer"] = run_sql(state["data_sql"], db=state["data_url"], question=original.question)
     state["data_generation"] += 1
 
 

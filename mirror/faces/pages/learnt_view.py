@@ -6,9 +6,11 @@ import streamlit as st
 
 from mirror.answer.answer import Answer
 from mirror.faces.pages.common import plain
+from mirror.faces.pages.entrance import entry
 from mirror.query.kept.habits import Habit
 from mirror.query.kept.learnt_file import Learnt
 from mirror.query.kept.learnt_text import LearntError
+from mirror.runs.person import ONLY_ASKS
 
 _SHOWN = 12
 _ERROR = "learnt_error"
@@ -27,6 +29,8 @@ def show(answer: Answer, again: Callable[[str], None], key: str) -> None:
     for i, habit in enumerate(filter(None, map(_current, answer.learnt))):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(plain(habit.said), width="content")
+            if not entry.person().may_run:
+                continue
             if habit.kind == "heard":
                 label = f"Always read “{plain(habit.text)}” so"
                 st.button(label, key=f"{key}_keep_{i}", on_click=_keep, args=(habit,), type="tertiary")
@@ -42,8 +46,15 @@ def _current(habit: Habit) -> Habit | None:
         return None
 
 
+def _check() -> None:
+    """Raise LearntError for who may change nothing."""
+    if not entry.person().may_run:
+        raise LearntError(ONLY_ASKS)
+
+
 def _keep(habit: Habit) -> None:
     try:
+        _check()
         habit.keep()
         st.toast(plain(f"From now on “{habit.text}” is read as {habit.means}."), icon=":material/school:")
     except LearntError as error:
@@ -53,6 +64,7 @@ def _keep(habit: Habit) -> None:
 def _forget(habit: Habit, answer: Answer, again: Callable[[str], None]) -> None:
     """Take it back; an answer that came of it is asked for anew."""
     try:
+        _check()
         habit.forget()
     except LearntError as error:
         st.session_state[_ERROR] = str(error)
@@ -83,13 +95,15 @@ def show_list(learnt: Learnt | None, key: str) -> None:
         for i, (text, said) in enumerate(lines[:_SHOWN]):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(plain(said), width="content")
-                st.button("Forget", key=f"{key}_{i}", on_click=_remove, args=(learnt, text), type="tertiary")
+                if entry.person().may_run:
+                    st.button("Forget", key=f"{key}_{i}", on_click=_remove, args=(learnt, text), type="tertiary")
         if len(lines) > _SHOWN:
             st.caption(f"{len(lines) - _SHOWN:,} more stand in the file.")
 
 
 def _remove(learnt: Learnt, text: str) -> None:
     try:
+        _check()
         learnt.forget(text)
     except LearntError as error:
         st.session_state[_ERROR] = str(error)

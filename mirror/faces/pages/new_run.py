@@ -15,8 +15,10 @@ from db.store import StoreError
 from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages.common import heading, plain, prose, sandbox, show_status, show_table, utc_time
+from mirror.faces.pages.entrance import entry
 from mirror.runs import building, jobs
 from mirror.runs.listing import filled, newest
+from mirror.runs.person import LOCAL, ONLY_ASKS
 from mirror.runs.run_plan import RunPlan, Scalar
 from mirror.schema import catalog
 from mirror.table.numbers import format_value
@@ -45,13 +47,16 @@ def page() -> None:
         jobs.options.cache_clear()
         _planned.clear()
     show_status(status, box, measuring=any(state.active for state in jobs.runs()))
-    left, right = st.columns([2, 3], gap="large")
-    chosen = None
-    with left, _errors_shown():
-        chosen = _choose()
-    if chosen:
-        with right, _errors_shown():
-            _plan(*chosen)
+    if entry.person().may_run:
+        left, right = st.columns([2, 3], gap="large")
+        chosen = None
+        with left, _errors_shown():
+            chosen = _choose()
+        if chosen:
+            with right, _errors_shown():
+                _plan(*chosen)
+    else:  # nor is anything planned: a plan may load a file of methods
+        st.info(plain(ONLY_ASKS), icon=":material/lock:")
     _runs(box)
 
 
@@ -196,7 +201,7 @@ def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
             numbers.metric(name, f"{count:,}", width="content")
     numbers.metric("estimate", format_value(catalog.entry("duration_s"), plan.seconds), width="content")
     if st.button("Start", type="primary", disabled=todo == 0, icon=":material/play_arrow:"):
-        jobs.start(sweep, overrides, retry_failed=retry, force=again, quick=quick)
+        jobs.start(sweep, overrides, retry_failed=retry, force=again, quick=quick, by=entry.person())
         st.session_state.pop("planned", None)
         _planned.clear()
         st.toast("Started. It goes on when this page is closed.")
@@ -257,7 +262,7 @@ def _newest(latest: RunState, box: Sandbox, active: bool) -> None:
 
 def _cancel(state: RunState) -> None:
     try:
-        if jobs.cancel(state.run_id):
+        if jobs.cancel(state.run_id, by=entry.person()):
             st.session_state.setdefault("cancelling", set()).add(state.run_id)
         else:
             st.toast("The run is over already.")
@@ -273,10 +278,12 @@ def _run(state: RunState) -> None:
         counts = f"{finished} of {counted(state.total, 'trial')}"
         extra = [f"{n} {word}" for n, word in ((state.failed, "failed"), (state.skipped, "cannot run")) if n]
         stopping = state.active and state.run_id in st.session_state.get("cancelling", ())
-        title = " · ".join(["being cancelled" if stopping else state.status, counts, *extra, f"started {started}"])
+        by = jobs.started_by(state.run_id)
+        begun = f"started {started}" + (f" by {by}" if by not in ("", LOCAL.name) else "")
+        title = " · ".join(["being cancelled" if stopping else state.status, counts, *extra, begun])
         left.markdown(f"{_ICONS[state.status]} **{plain(state.sweep)}** {plain(title)}")
         if state.active:
-            if not stopping:
+            if not stopping and entry.person().may_run:
                 right.button("Cancel", key=f"cancel_{state.run_id}", on_click=_cancel, args=(state,))
             over = finished / state.total if state.total else 0.0
             parts = ["stopping; what is finished is kept" if stopping else state.current or "starting"]

@@ -6,9 +6,11 @@ import streamlit as st
 
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages.common import plain
+from mirror.faces.pages.entrance import entry
 from mirror.faces.pages.trails import flow
 from mirror.faces.pages.trails.trail import Trail
 from mirror.query.saved import Saved, SavedError, SavedQuestion, saved_path
+from mirror.runs.person import ONLY_ASKS
 
 _SHOWN = 12
 
@@ -23,6 +25,13 @@ class _Draft:
 
 def _store(box: Sandbox) -> Saved:
     return Saved(saved_path(box.url))
+
+
+def _changed(box: Sandbox) -> Saved:
+    """The store for who may change it. Raises SavedError for all others."""
+    if not entry.person().may_run:
+        raise SavedError(ONLY_ASKS)
+    return _store(box)
 
 
 # -- saving ------------------------------------------------------------------------------------------------------------
@@ -59,7 +68,7 @@ def _dialog(draft: _Draft, box: Sandbox) -> None:
     if not pressed:
         return
     try:
-        saved = _store(box).add(question, draft.sql, note)
+        saved = _changed(box).add(question, draft.sql, note)
     except SavedError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
@@ -117,14 +126,15 @@ def _searched(saved: tuple[SavedQuestion, ...]) -> list[SavedQuestion]:
 def _line(i: int, saved: SavedQuestion, box: Sandbox) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(plain(saved.question), key=f"saved_{i}", on_click=flow.ask_anew, args=(saved.question, box))
-        st.button("Remove", key=f"remove_{i}", on_click=_remove, args=(saved, box), type="tertiary")
+        if entry.person().may_run:
+            st.button("Remove", key=f"remove_{i}", on_click=_remove, args=(saved, box), type="tertiary")
     if saved.note:
         st.caption(plain(saved.note))
 
 
 def _remove(saved: SavedQuestion, box: Sandbox) -> None:
     try:
-        _store(box).remove(saved.question)
+        _changed(box).remove(saved.question)
         st.session_state["removed"] = saved
     except SavedError as error:
         st.session_state["saved_error"] = str(error)
@@ -132,7 +142,7 @@ def _remove(saved: SavedQuestion, box: Sandbox) -> None:
 
 def _undo(removed: SavedQuestion, box: Sandbox) -> None:
     try:
-        _store(box).add(removed.question, removed.sql, removed.note)
+        _changed(box).add(removed.question, removed.sql, removed.note)
         st.session_state.pop("removed", None)
     except SavedError as error:
         st.session_state["saved_error"] = str(error)

@@ -8,6 +8,7 @@ from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import saved_view
 from mirror.faces.pages.common import plain
+from mirror.faces.pages.entrance import entry
 from mirror.faces.pages.result_view import rows_in_words
 from mirror.faces.pages.trails import flow
 from mirror.faces.pages.trails.trail import Trail
@@ -28,7 +29,8 @@ def show_editor(trail: Trail, box: Sandbox) -> None:
             )
             st.form_submit_button("Format", width="stretch", on_click=_format)
             # A button of the form, since text that is typed in a form comes with the form's own buttons alone.
-            st.form_submit_button("Save …", width="stretch", on_click=saved_view.begin, args=(trail,))
+            if entry.person().may_run:
+                st.form_submit_button("Save …", width="stretch", on_click=saved_view.begin, args=(trail,))
     if trail.step.edited:
         st.button("Back to the original", on_click=flow.restore, icon=":material/undo:")
     if table := trail.step.shown.table:

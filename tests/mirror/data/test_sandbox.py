@@ -440,9 +440,9 @@ def test_cancels_at_any_moment_stop_only_what_runs(small):
 
 def test_one_thread_cancels_its_own_query_and_no_other(small):
     first = Asking(small, ENDLESS)
-    until(lambda: len(small._turns) == 1)
+    until(lambda: len(small._order.turns) == 1)
     second, third = (Asking(small, f"SELECT {i}") for i in (2, 3))
-    until(lambda: len(small._turns) == 3)
+    until(lambda: len(small._order.turns) == 3)
     small.cancel(second.ident)  # waits for its turn, and need not wait on
     assert isinstance(second.ended(), QueryCancelled)
     assert first.is_alive()
@@ -450,7 +450,7 @@ def test_one_thread_cancels_its_own_query_and_no_other(small):
     small.cancel(first.ident)
     assert isinstance(first.ended(), QueryCancelled)
     assert third.ended() == ((3,),)
-    assert small._turns == []
+    assert small._order.turns == []
 
 
 def test_a_load_can_be_cancelled(tmp_path, monkeypatch):
@@ -458,7 +458,7 @@ def test_a_load_can_be_cancelled(tmp_path, monkeypatch):
     store = store_at(tmp_path / "results.duckdb", record(1))
     with Sandbox(store.url) as box:
         asking = Asking(box, "SELECT count(*) FROM results")
-        until(lambda: box._turns)
+        until(lambda: box._order.turns)
         box.cancel()
         assert isinstance(asking.ended(), QueryCancelled)
         assert box.run("SELECT count(*) FROM results").rows == ((1,),)
@@ -467,10 +467,10 @@ def test_a_load_can_be_cancelled(tmp_path, monkeypatch):
 def test_closing_is_not_cancelled(tmp_path):
     with Sandbox(store_at(tmp_path / "results.duckdb", record(1)).url) as box:
         asking = Asking(box, ENDLESS)
-        until(lambda: box._turns)
+        until(lambda: box._order.turns)
         closing = threading.Thread(target=box.close)
         closing.start()
-        until(lambda: len(box._turns) == 2)
+        until(lambda: len(box._order.turns) == 2)
         box.cancel()
         assert isinstance(asking.ended(), QueryCancelled)
         box.cancel()

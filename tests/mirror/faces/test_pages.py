@@ -23,6 +23,7 @@ from mirror.faces.pages import welcome
 from mirror.faces.pages.common import prose
 from mirror.model.llm import Declined, LlmFrontEnd
 from mirror.runs import jobs
+from mirror.runs.person import LOCAL
 from mirror.schema.profile import Profile
 
 
@@ -389,7 +390,7 @@ def test_what_failed_before_is_no_result_and_can_be_retried(journal: Path, monke
     app.checkbox(key="quick").check().run()
     assert {m.label: m.value for m in app.metric} == {**shown, "to run": "3", "estimate": "3 s"}
     press(app, "Start")
-    assert started == [{"retry_failed": True, "force": False, "quick": True}]
+    assert started == [{"retry_failed": True, "force": False, "quick": True, "by": LOCAL}]
 
 
 def test_no_results_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -135,3 +135,15 @@ def test_the_models_of_a_server_are_listed(server: Server) -> None:
     server.replies = [raw(200, json.dumps({"data": [{"id": "b"}, {"id": "a"}, {"id": 3}, "odd"]}))]
     app = pressed(filled(shown(), f"http://{server.name}/v1", ""), "List its models")
     assert app.code[0].value == "a\nb"
+
+
+def test_who_may_only_ask_sees_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mirror.faces.pages.entrance import entry
+    from mirror.runs.person import Person
+
+    app = shown()
+    monkeypatch.setattr(entry, "person", lambda: Person("reader", may_run=False))
+    pressed(filled(app, "http://127.0.0.1:9/v1", "tiny"), "Keep")
+    assert not settings.kept()
+    assert not app.text_input
+    assert "may start runs" in app.info[0].value

@@ -361,7 +361,7 @@ def test_a_query_is_cancelled_from_another_thread_and_the_next_one_answers(sqlit
 
     def cancel() -> None:
         deadline = time.monotonic() + 10
-        while not source._turns and time.monotonic() < deadline:
+        while not source._order.turns and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(0.3)
         source.cancel(asking)
@@ -371,7 +371,7 @@ def test_a_query_is_cancelled_from_another_thread_and_the_next_one_answers(sqlit
     with pytest.raises(QueryCancelled):
         source.run(ENDLESS.replace("FROM t)", "FROM t WHERE n > 0)"), time_limit_s=60)
     canceller.join()
-    assert source._turns == []
+    assert source._order.turns == []
     assert rows(ask("how many customers", db=sqlite_shop.url)) == ((12,),)
 
 

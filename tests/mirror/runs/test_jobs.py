@@ -1,20 +1,23 @@
 """Runs from the pages: planned, started, watched and cancelled through the engine's command line."""
 
 import dataclasses
+import hashlib
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
 from db import runs as run_states
 from db.runs import RunState
-from mirror.runs import jobs
+from mirror.runs import audit, jobs
 from mirror.runs.jobs import JobError
+from mirror.runs.person import LOCAL, Person
 from mirror.runs.run_plan import RunPlan
 
 
@@ -140,7 +143,7 @@ def test_what_an_old_plan_names_and_is_gone_is_left_out(engine, plan: RunPlan, u
 
 def test_a_run_that_is_started_ends_and_its_results_are_there(engine) -> None:
     asked = RunPlan(benchmark="fake", methods=("fake",), parameters=(("pooling_mode", ("ok", "raise")),))
-    run_id = jobs.start(asked.sweep_text(), ["seeds=1"])
+    run_id = jobs.start(asked.sweep_text(), ["seeds=1"], by=LOCAL)
     assert state_of(run_id).status in ("waiting", "running", "done")
     wait_for(lambda: not state_of(run_id).active)
     state = state_of(run_id)
@@ -151,18 +154,18 @@ def test_a_run_that_is_started_ends_and_its_results_are_there(engine) -> None:
     assert "1 trials have results, 1 failed" in jobs.log(run_id)
     assert [row["sweep"] for row in engine.stored()] == ["custom"] * 2
     assert "name: custom" in run_states.path_of(engine.journal, run_id, ".yaml").read_text()
-    assert not jobs.cancel(run_id)
+    assert not jobs.cancel(run_id, by=LOCAL)
 
 
 def test_a_plan_tells_what_failed_and_what_a_retry_would_do(engine) -> None:
     sweep = engine.text("ok", "raise")
-    run_id = jobs.start(sweep)
+    run_id = jobs.start(sweep, by=LOCAL)
     wait_for(lambda: not state_of(run_id).active)
     plan = jobs.plan(sweep)
     assert [(t.fate, t.before, t.failed) for t in plan.trials] == [("done", "ok", False), ("done", "failed", True)]
     assert [t.fate for t in jobs.plan(sweep, retry_failed=True).trials] == ["done", "todo"]
     assert [t.fate for t in jobs.plan(sweep, force=True).trials] == ["todo", "todo"]
-    retried = jobs.start(sweep, retry_failed=True)
+    retried = jobs.start(sweep, retry_failed=True, by=LOCAL)
     wait_for(lambda: not state_of(retried).active)
     assert [name for name in engine.entries() if "-2." in name]
 
@@ -173,7 +176,7 @@ def test_a_quick_look_is_planned_and_run_as_one(engine, monkeypatch: pytest.Monk
     whole = jobs._engine
     monkeypatch.setattr(jobs, "_engine", lambda arguments: given.append(list(arguments)) or whole(arguments))
     assert jobs.plan(sweep, quick=True).count("todo") == 1
-    run_id = jobs.start(sweep, quick=True)
+    run_id = jobs.start(sweep, quick=True, by=LOCAL)
     wait_for(lambda: not state_of(run_id).active)
     assert state_of(run_id).status == "done", jobs.log(run_id)
     assert all("--quick" in arguments for arguments in given)
@@ -181,13 +184,16 @@ def test_a_quick_look_is_planned_and_run_as_one(engine, monkeypatch: pytest.Monk
 
 def test_a_run_outlives_who_started_it_and_is_cancelled_by_another(engine) -> None:
     """The page's process is gone; another finds the run and stops it."""
-    code = "import sys; from mirror.runs import jobs; print(jobs.start(sys.argv[1]))"
+    code = (
+        "import sys; from mirror.runs import jobs; from mirror.runs.person import LOCAL; "
+        "print(jobs.start(sys.argv[1], by=LOCAL))"
+    )
     page = subprocess.run(
         [sys.executable, "-c", code, engine.text("ok", "sleep")], capture_output=True, text=True, timeout=60, check=True
     )
     run_id = page.stdout.strip()
     wait_for(lambda: state_of(run_id).done == 1 and state_of(run_id).current)
-    assert jobs.cancel(run_id)
+    assert jobs.cancel(run_id, by=LOCAL)
     wait_for(lambda: not state_of(run_id).active)
     assert state_of(run_id).status == "cancelled"
     assert state_of(run_id).message == "1 of 2 done; the same command goes on from here."
@@ -195,18 +201,18 @@ def test_a_run_outlives_who_started_it_and_is_cancelled_by_another(engine) -> No
 
 
 def test_a_second_run_waits_for_the_first(engine) -> None:
-    first = jobs.start(engine.text("sleep"))
+    first = jobs.start(engine.text("sleep"), by=LOCAL)
     wait_for(lambda: state_of(first).current)
-    second = jobs.start(engine.text("ok"))
+    second = jobs.start(engine.text("ok"), by=LOCAL)
     wait_for(lambda: "is running on this machine" in state_of(second).message)
     assert state_of(second).status == "waiting"
-    assert jobs.cancel(first)
+    assert jobs.cancel(first, by=LOCAL)
     wait_for(lambda: state_of(second).status == "done")
     assert {s.run_id for s in jobs.runs()} == {first, second}
 
 
 def test_a_sweep_that_cannot_run_says_so_in_its_state(engine) -> None:
-    run_id = jobs.start("benchmark: lokup\nmethods: [dense]\n")
+    run_id = jobs.start("benchmark: lokup\nmethods: [dense]\n", by=LOCAL)
     wait_for(lambda: not state_of(run_id).active)
     state = state_of(run_id)
     assert state.status == "failed"
@@ -214,23 +220,23 @@ def test_a_sweep_that_cannot_run_says_so_in_its_state(engine) -> None:
 
 
 def test_a_run_that_was_killed_has_died_and_is_no_target(engine) -> None:
-    run_id = jobs.start(engine.text("sleep"))
+    run_id = jobs.start(engine.text("sleep"), by=LOCAL)
     wait_for(lambda: state_of(run_id).current)
     os.kill(state_of(run_id).pid, signal.SIGKILL)
     wait_for(lambda: state_of(run_id).status == "died")
-    assert not jobs.cancel(run_id)
+    assert not jobs.cancel(run_id, by=LOCAL)
 
 
 def test_a_stranger_with_the_pid_of_a_dead_run_is_left_alone(engine) -> None:
     stranger = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     state = RunState("mine", "s", pid=stranger.pid, pid_start=1.0, status="running")
     run_states.write(engine.journal, state)
-    assert not jobs.cancel("mine")
+    assert not jobs.cancel("mine", by=LOCAL)
     assert stranger.poll() is None
     run_states.write(
         engine.journal, dataclasses.replace(state, pid_start=run_states.process_start(stranger.pid) or 0.0)
     )
-    assert jobs.cancel("mine")
+    assert jobs.cancel("mine", by=LOCAL)
     stranger.wait(timeout=10)
 
 
@@ -245,7 +251,7 @@ def test_a_password_is_in_no_command_line_and_no_file(engine, monkeypatch: pytes
     monkeypatch.setenv("MIRROR_JOURNAL", str(engine.folder / "team.journal"))
     monkeypatch.setattr(subprocess, "Popen", watched)
     url = "postgresql://me:secret@127.0.0.1:1/d"
-    run_id = jobs.start(engine.text("ok"), url=url)
+    run_id = jobs.start(engine.text("ok"), url=url, by=LOCAL)
     wait_for(lambda: not next(s for s in jobs.runs(url) if s.run_id == run_id).active)
     assert commands
     assert "secret" not in str(commands)
@@ -256,18 +262,90 @@ def test_a_password_is_in_no_command_line_and_no_file(engine, monkeypatch: pytes
 @pytest.mark.parametrize("run_id", ["../x", "", "a/b"])
 def test_ids_that_are_no_names(engine, run_id: str) -> None:
     with pytest.raises(JobError, match="cannot be used"):
-        jobs.cancel(run_id)
+        jobs.cancel(run_id, by=LOCAL)
     with pytest.raises(JobError, match="cannot be used"):
         jobs.log(run_id)
 
 
 def test_an_unknown_run(engine) -> None:
     assert jobs.runs() == []
-    assert not jobs.cancel("none")
+    assert not jobs.cancel("none", by=LOCAL)
     assert jobs.log("none") == ""
 
 
 def test_a_place_that_cannot_be_written(engine) -> None:
     engine.journal.write_text("")
     with pytest.raises(JobError, match="cannot be started"):
-        jobs.start("tiny")
+        jobs.start("tiny", by=LOCAL)
+
+
+# -- who may, how many, and what is noted down -------------------------------------------------------------------------
+
+
+READER = Person("reader", may_run=False)
+ANNA, BEN = Person("anna@example.org"), Person("ben@example.org")
+
+
+def noted(engine) -> list[dict]:
+    return [json.loads(line) for line in audit.path_of(engine.journal).read_text().splitlines()]
+
+
+def test_who_only_asks_starts_and_cancels_nothing(engine) -> None:
+    with pytest.raises(JobError, match="You may ask here"):
+        jobs.start(engine.text("ok"), by=READER)
+    assert not engine.journal.exists()
+    run_id = jobs.start(engine.text("sleep"), by=LOCAL)
+    with pytest.raises(JobError, match="You may ask here"):
+        jobs.cancel(run_id, by=READER)
+    assert state_of(run_id).active
+    assert jobs.cancel(run_id, by=LOCAL)
+    assert {line["who"] for line in noted(engine)} == {"local"}
+
+
+def test_runs_of_one_person_are_limited_and_those_of_another_are_not(engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MIRROR_RUNS_PER_PERSON", "1")
+    first = jobs.start(engine.text("sleep"), by=ANNA)
+    with pytest.raises(JobError, match=r"^You have 1 of at most 1 runs waiting or running: wait .*, or cancel one\.$"):
+        jobs.start(engine.text("ok"), by=ANNA)
+    second = jobs.start(engine.text("ok"), by=BEN)
+    assert (jobs.started_by(first), jobs.started_by(second)) == (ANNA.name, BEN.name)
+    assert jobs.cancel(first, by=BEN)
+    wait_for(lambda: not state_of(first).active)
+    assert jobs.start(engine.text("ok"), by=ANNA)
+    wait_for(lambda: not any(s.active for s in jobs.runs()))
+
+
+@pytest.mark.parametrize("limit", ["0", "many", "-1", "1.5"])
+def test_a_limit_that_is_no_number_starts_nothing(engine, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MIRROR_RUNS_PER_PERSON", limit)
+    with pytest.raises(JobError, match="a whole number, 1 or more"):
+        jobs.start(engine.text("ok"), by=ANNA)
+
+
+def test_starts_cancels_and_resumes_are_noted_with_who_and_what(engine) -> None:
+    sweep = engine.text("ok", "sleep")
+    first = jobs.start(sweep, ["seeds=1"], by=ANNA)
+    wait_for(lambda: state_of(first).current)
+    jobs.cancel(first, by=BEN)
+    wait_for(lambda: not state_of(first).active)
+    second = jobs.start(sweep, ["seeds=1"], by=BEN)
+    other = jobs.start(sweep, by=BEN)
+    lines = noted(engine)
+    assert [(n["who"], n["did"], n["run_id"]) for n in lines] == [
+        (ANNA.name, "started", first),
+        (BEN.name, "cancelled", first),
+        (BEN.name, "resumed", second),
+        (BEN.name, "started", other),
+    ]
+    assert all(datetime.fromisoformat(line["at"]).utcoffset() == timedelta(0) for line in lines)
+    assert lines[0]["sha256"] == hashlib.sha256(sweep.encode()).hexdigest()
+    assert run_states.path_of(engine.journal, first, ".yaml").read_text() == sweep
+    for run_id in (other, second):
+        jobs.cancel(run_id, by=BEN)
+    wait_for(lambda: not any(s.active for s in jobs.runs()))
+
+
+def test_the_app_s_passwords_are_no_business_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MIRROR_PASSWORD", "one")
+    monkeypatch.setenv("MIRROR_READER_PASSWORD", "two")
+    assert not {"MIRROR_PASSWORD", "MIRROR_READER_PASSWORD"} & jobs._environment(None).keys()

@@ -11,6 +11,7 @@ from db import settings
 from db.settings import SettingsError, can_be_kept, db_url, journal_dir, origin, setting
 from mirror.faces.pages.answer_view import show_sent
 from mirror.faces.pages.common import heading, plain
+from mirror.faces.pages.entrance import entry
 from mirror.faces.pages.settings import model_form
 from mirror.faces.pages.trails import flow
 from mirror.query.kept.habits import is_learning
@@ -48,6 +49,7 @@ _PLACES = (
     _Place("MIRROR_DATA_DIR", "real data sets", lambda: setting("MIRROR_DATA_DIR", "the default")),
     _Place("MIRROR_MACHINE", "name of this machine in the results", lambda: setting("MIRROR_MACHINE", "the default")),
     _Place("OPENAI_API_KEY", "key of the language model", lambda: "set" if setting("OPENAI_API_KEY") else "none"),
+    _Place("MIRROR_PASSWORD", "a password for these pages", lambda: "set" if setting("MIRROR_PASSWORD") else "none"),
     _Place("MIRROR_SETTINGS", "what this page keeps", lambda: str(settings.kept_path())),
 )
 
@@ -55,6 +57,9 @@ _PLACES = (
 def page() -> None:
     """Draw the page."""
     heading("Settings")
+    if not entry.person().may_run:
+        st.info("Settings are seen and changed by those who may start runs here.")
+        return
     try:
         settings.check()
         catalog.words()

@@ -4,12 +4,19 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 
 from mirror.answer.answer import Answer
 from mirror.data.data_source import Source
+from mirror.faces.pages.entrance import entry
 
 _PATIENCE_S = 2.0  # the source stops a query in less; a language model may stay silent for a minute
 _TICK_S = 0.05
+
+
+def taken_from(before: Answer | None) -> Answer | None:
+    """An answer that offered what is asked now: who may change nothing here teaches nothing by a choice either."""
+    return replace(before, teaches=False) if before and not entry.person().may_run else before
 
 
 class Asking:

@@ -23,7 +23,9 @@ from mirror.answer.answering import ask, run_sql
 from mirror.answer.proposal import Proposal
 from mirror.answer.subject import MAX_QUESTION
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages.trails.asking import Asking
+from mirror.data.process.turns import asked_by
+from mirror.faces.pages.entrance import entry
+from mirror.faces.pages.trails.asking import Asking, taken_from
 from mirror.faces.pages.trails.trail import CANCELLED, MOST_STEPS, Trail, begun
 from mirror.query.check import SpecError
 from mirror.query.in_words import question_of
@@ -119,7 +121,7 @@ def ask_anew(
     `after` is the answer that offered it, if any.
     """
     st.session_state["question"] = question
-    work = partial(ask, question, sandbox=box, use_model=use_model, after=after)
+    work = partial(ask, question, sandbox=box, use_model=use_model, after=taken_from(after))
     _start(work, box, Answer("error", question, summary=CANCELLED), partial(begun, question), rest)
 
 
@@ -144,7 +146,7 @@ def follow_up(question: str, box: Sandbox, rest: Address = NOTHING, rest_of_link
     after = reply if chosen else before.step.answer
     if rest_of_link and after is not None:
         after = replace(after, teaches=False)  # whoever opens a link has chosen nothing
-    work = partial(ask, question, sandbox=box, after=after)
+    work = partial(ask, question, sandbox=box, after=taken_from(after))
     _start(work, box, Answer("error", question, summary=CANCELLED), partial(before.followed, question), rest)
 
 
@@ -280,6 +282,7 @@ def _start(
 ) -> None:
     if before := st.session_state.pop("pending", None):
         before.asking.cancel()  # nobody waits for it any more
+    work = asked_by(entry.whose())(work)
     st.session_state["pending"] = _Pending(Asking(work, box, given_up), changed, rest)
 
 
