@@ -3,12 +3,12 @@
 import streamlit as st
 
 from mirror.faces.pages import ask, data, new_run, runs
-from mirror.faces.pages.common import NEW_RUN_PATH
+from mirror.faces.pages.common import ASK_PATH, NEW_RUN_PATH, RUNS_PATH
 
 st.set_page_config(page_title="Mirror", page_icon="🪞", layout="wide")
 pages = [
-    st.Page(ask.page, title="Ask", icon=":material/search:", url_path="ask", default=True),
-    st.Page(runs.page, title="Runs", icon=":material/list:", url_path="runs"),
+    st.Page(ask.page, title="Ask", icon=":material/search:", url_path=ASK_PATH, default=True),
+    st.Page(runs.page, title="Runs", icon=":material/list:", url_path=RUNS_PATH),
     st.Page(new_run.page, title="New run", icon=":material/play_arrow:", url_path=NEW_RUN_PATH),
     st.Page(data.page, title="Data", icon=":material/database:", url_path="data"),
 ]

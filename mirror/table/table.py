@@ -131,6 +131,7 @@ class Table:
         domain: whose data they are.
         whole: where the row cap cut the result, all of its rows: see mirror.answer.whole. None where nobody has them.
         evenly: where it did, the columns over whose values the rows are sampled evenly; empty for the first rows.
+        places: of a part of a result, where its rows stand in the whole; empty for a result itself.
     """
 
     columns: tuple[Column, ...]
@@ -140,6 +141,7 @@ class Table:
     domain: Domain = PLAIN
     whole: "Table | None" = None
     evenly: tuple[str, ...] = ()
+    places: tuple[int, ...] = field(default=(), compare=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -181,7 +183,12 @@ class Table:
 
     def kept(self, keep: Iterable[bool]) -> "Table":
         """The table with only the rows for which it is true."""
-        return replace(self, rows=tuple(compress(self.rows, keep)))
+        kept = tuple(compress(range(len(self.rows)), keep))
+        return replace(self, rows=tuple(self.rows[i] for i in kept), places=tuple(map(self.place, kept)))
+
+    def place(self, row: int) -> int:
+        """Where a row stands in the result that the table is a part of."""
+        return self.places[row] if self.places else row
 
     @cached_property
     def _by_column(self) -> tuple[Values, ...]:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from mirror.answer.answer import Answer
 from mirror.answer.answering import MAX_QUESTION, ask, run_sql, subject_of
-from mirror.answer.subject import FAILURES
+from mirror.answer.subject import FAILURES, Subject
 from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import READABLE, SourceError, find
 from mirror.faces.pages import learnt_view
@@ -62,7 +62,7 @@ def page() -> None:
     if answer is None:
         question_buttons(examples, _ask, "data_example")
         return
-    _show(answer)
+    _show(answer, subject)
 
 
 # -- where the data are ------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def _question_form(example: str) -> None:
 # -- the answer ----------------------------------------------------------------------------------------------------
 
 
-def _show(answer: Answer) -> None:
+def _show(answer: Answer, subject: Subject) -> None:
     if answer.note:
         st.warning(plain(answer.note), icon=":material/info:")
     if answer.sql is None:
@@ -262,7 +262,8 @@ def _show(answer: Answer) -> None:
             generation = st.session_state.get("data_generation", 0)
             name = st.session_state["data_name"]
             origin = Origin(f"Mirror · {name}", name)
-            show_answer_chart(answer, answer.wanted or answer.spec, f"data_{generation}", "data_chart", origin)
+            spec = answer.wanted or answer.spec
+            show_answer_chart(answer, spec, f"data_{generation}", "data_chart", origin, subject)
         else:
             st.error(plain(answer.summary), icon=":material/error:")
     with right:

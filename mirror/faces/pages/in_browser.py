@@ -73,7 +73,8 @@ _SCRIPT = """
     const offered = [...words.slice(0, MOST), ...whole.slice(0, MOST)];
     list.replaceChildren(...offered.map((value) => new Option(value, value)));
   };
-  const buttons = (part) => part.closest('[data-testid="stForm"]')?.querySelectorAll('button[kind$="FormSubmit"]') || [];
+  const buttons = (part) =>
+    part.closest('[data-testid="stForm"]')?.querySelectorAll('button[kind$="FormSubmit"]') || [];
   const sent = (field) => { keep(field, null); bases.set(field, field.value); };
   document.addEventListener('keydown', (e) => {
     const sends = e.key === 'Enter' && (e.ctrlKey || e.metaKey || e.target.tagName === 'INPUT');

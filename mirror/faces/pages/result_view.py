@@ -7,10 +7,12 @@ from functools import partial
 import streamlit as st
 
 from mirror.answer.answer import Answer
+from mirror.answer.subject import Subject
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import redrawn
 from mirror.chart.drawable import fits
 from mirror.faces import exports
+from mirror.faces.pages import points_view
 from mirror.faces.pages.common import file_name, plain, show_chart, show_table
 from mirror.query.spec import ChartType, Question
 from mirror.runs.listing import filled
@@ -56,16 +58,33 @@ class Origin:
     db: str | None = None
 
 
-def show_answer_chart(answer: Answer, spec: Question | None, generation: object, key: str, origin: Origin) -> None:
-    """The chart of an answer, titled with its question, and below it what can be changed of it, and files of it all."""
+@st.fragment  # what is selected or changed here draws nothing else anew
+def show_answer_chart(
+    answer: Answer,
+    spec: Question | None,
+    generation: object,
+    key: str,
+    origin: Origin,
+    subject: Subject,
+    back: points_view.Parameters | None = None,
+) -> None:
+    """The chart of an answer, titled with its question; below it what can be changed of it, and files of it all, and
+    what is behind the points that are selected (see `points_view.show` for `subject` and `back`)."""
     assert answer.table
     assert answer.chart
-    place = st.container()
-    with st.container(horizontal=True, gap="small"):
+    place, behind = st.container(), st.container()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         chart = chart_options(answer.table, answer.chart, spec, generation)
         picture = _exports(replace(answer, chart=chart), origin, key)
+        if chart.type not in ("tiles", "table"):
+            st.caption("Select points of the chart to see what is behind them.", width="content")
     with place:
-        show_chart(answer.table, chart, key=key, title=answer.question, note=origin.text, picture=picture)
+        show_chart(
+            answer.table, chart, key=points_view.chart_key(key), title=answer.question, note=origin.text,
+            picture=picture, select=partial(points_view.select, key, answer.table),
+        )  # fmt: skip
+    with behind:
+        points_view.show(answer, key, subject, back)
 
 
 def _exports(answer: Answer, origin: Origin, key: str) -> str:
