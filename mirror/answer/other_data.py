@@ -8,9 +8,10 @@ import contextlib
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 from mirror.answer import model_reading, policy
 from mirror.answer.answer import Answer
@@ -143,6 +144,10 @@ class OtherData:
             return True
         except Refusal:
             return False
+
+    def of_form(self, question: str, form: Mapping[str, Any]) -> Answer:
+        """The answer of a question whose reading was kept."""
+        return self._of_form(question, self._still(asked_of_learnt(form, self._database)))
 
     def behind(self, answer: Answer, places: Sequence[int]) -> Behind:
         """The rows that some rows of an answer were made from."""

@@ -1,10 +1,11 @@
 """The results as what is asked about: words become a spec, SQL, rows, chart and sentence."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from db.journal import open_results
 from mirror.answer.answer import Answer
@@ -21,6 +22,7 @@ from mirror.data.rows_behind import UntracedError, rows_behind
 from mirror.language.learning.of_results import holds_later, taught_word
 from mirror.language.learning.own_words_text import said_words, words_of_results
 from mirror.language.ranking.results_readings import results_readings
+from mirror.language.ranking.settled_benchmark import settle
 from mirror.language.requests import actions
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.in_words import read_back
@@ -123,6 +125,14 @@ class Results:
             read_as = f"{answer.read_as} (you chose this before)"
             answer = replace(answer, read_as=read_as, learnt=(self.habits.of_question(learnt),))
         return _reworded(_with_reading(answer, reading))
+
+    def of_form(self, question: str, form: Mapping[str, Any]) -> Answer:
+        """The answer of a question whose reading was kept."""
+        from mirror.query.spec_json import from_json  # here, since it takes a while to load
+
+        asked = from_json(dict(form))
+        spec = settle(asked, question, self.source).spec
+        return replace(self.run_sql(compile_sql(spec), question, spec), asked=asked)
 
     def behind(self, answer: Answer, places: Sequence[int]) -> Behind:
         """The trials that some rows of an answer were made from."""

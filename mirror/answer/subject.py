@@ -96,6 +96,10 @@ class Subject(Protocol):
     def run_sql(self, sql: str, question: str = "") -> Answer:
         """The answer of a statement, which is known by its columns alone. Never raises."""
 
+    def of_form(self, question: str, form: Mapping[str, Any]) -> Answer:
+        """The answer of a question whose reading was kept as a form. Raises Refusal, Ambiguity, ValueError (no form, or
+        none any more) or one of FAILURES."""
+
     def behind(self, answer: Answer, places: Sequence[int]) -> Behind:
         """What the rows at some places of an answer were made from; the first MOST_ROWS of them, where there are more.
 
@@ -128,6 +132,20 @@ def ask_about(
             return refused(question, why, subject)
         answer = _in_words(subject, question, use_model, now, after)
         return _learnt(subject, after, answer, now) if after and is_choice(question, after, answer) else answer
+    except FAILURES as error:
+        return failed(question, error)
+
+
+def ask_kept(subject: Subject, question: str, sql: str, form: Mapping[str, Any] | None) -> Answer:
+    """Ask a question anew that was kept with its SQL, and with its reading where that was no SQL. Never raises.
+
+    A reading that the data leave no longer clear, or that is of another version, leaves the SQL.
+    """
+    try:
+        if form is not None:
+            with contextlib.suppress(Refusal, Ambiguity, ValueError, KeyError, TypeError, RecursionError):
+                return subject.of_form(question, form)
+        return subject.run_sql(sql, question)
     except FAILURES as error:
         return failed(question, error)
 

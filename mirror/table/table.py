@@ -1,5 +1,6 @@
 """A result: its rows, and columns that say what they are for. Whoever makes the SQL fills them; all others ask."""
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -166,6 +167,19 @@ class Table:
         """How many rows of the statement each row stands for."""
         tally = next((c.name for c in self.columns if c.role == "tally"), None)
         return tuple(int(n or 0) for n in self.values(tally)) if tally else (1,) * len(self.rows)
+
+    @cached_property
+    def mark(self) -> str:
+        """How many rows there are and a hash of them, in whatever order they come: `36-1f0c9a2b`.
+
+        Numbers count to six digits: the last ones of a mean are not the same twice. Where the rows were cut, and nobody
+        has all of them, it is their number alone.
+        """
+        if self.truncated and self.whole is None:
+            return f"{len(self.rows)}-"
+        rows = sorted(repr([f"{v:.6g}" if isinstance(v, float) else v for v in r]) for r in self.everything.rows)
+        digest = hashlib.sha256("\n".join([*self.names, *rows]).encode(errors="surrogatepass")).hexdigest()
+        return f"{sum(self.everything.tallies)}-{digest[:8]}"
 
     def spread_column(self, metric: str, role: Role) -> str | None:
         """The column that tells how a metric spreads, if there is one."""

@@ -83,6 +83,8 @@ def _rows(trail: Trail, box: Sandbox) -> None:
     answer = trail.step.shown
     with st.container():
         show_headline(answer)
+        if told := flow.told_of_link():
+            st.caption(told)
         _reading(trail, box)
     with st.container():
         learnt_view.show(answer, partial(flow.ask_anew, box=box), "learnt")
@@ -90,9 +92,8 @@ def _rows(trail: Trail, box: Sandbox) -> None:
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
             generation = st.session_state.get("generation", 0)
-            origin = Origin(origin_of_results(box))
-            back = Address.of(trail).said
-            show_answer_chart(answer, answer.spec, generation, "chart", origin, subject_of(box), back)
+            origin = Origin(origin_of_results(box), address=Address.of(trail).said)
+            show_answer_chart(answer, answer.spec, generation, "chart", origin, subject_of(box))
         elif answer.summary == CANCELLED:
             st.info(plain(answer.summary), icon=":material/cancel:")
         else:

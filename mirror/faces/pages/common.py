@@ -33,7 +33,7 @@ from mirror.table.table import Column, Table
 from mirror.table.wording import counted, join
 from mirror.words import glossary
 
-ASK_PATH, RUNS_PATH, NEW_RUN_PATH = "ask", "runs", "new-run"
+ASK_PATH, BOARDS_PATH, RUNS_PATH, NEW_RUN_PATH, DATA_PATH = "ask", "boards", "runs", "new-run", "data"
 HOME = "Mirror"  # title of the page Ask
 _POLL_S = 2.0
 _MOST_MACHINES = 2  # that are named one by one
@@ -72,6 +72,8 @@ _STYLE = """
 .st-key-compared table {font-size: 0.9rem;}
 .st-key-compared :is(td, th) {padding: 0.2rem 0.5rem;}
 .st-key-trail p {font-size: 0.92rem;}
+/* Links to the page that is shown, with another address, would all look chosen. */
+[class*="st-key-links-"] a:not(:hover, :focus-visible) {background: none;}
 [class*="st-key-choices-"] button p {white-space: normal; overflow-wrap: anywhere; text-align: left;}
 [class*="st-key-choices-"] button {height: auto;}
 .mirror-status {font-size: 0.85rem; text-align: right;}

@@ -53,6 +53,8 @@ def page() -> None:
         return
     _found(database)
     learnt_view.show_list(learnt, "data_forget")
+    if linked := str(st.query_params.pop("q", "")).strip():  # of a board; a server waits for its click first
+        _ask_anew(linked)
     answer: Answer | None = state.get("data_answer")
     if answer is not None:
         # Streamlit forgets what is typed in a widget while another page is shown.
@@ -261,7 +263,8 @@ def _show(answer: Answer, subject: Subject) -> None:
         if answer.status == "answered" and answer.table and answer.chart:
             generation = st.session_state.get("data_generation", 0)
             name = st.session_state["data_name"]
-            origin = Origin(f"Mirror · {name}", name)
+            link = st.session_state.get("data_link")
+            origin = Origin(f"Mirror · {name}", name, {"source": [link], "q": [answer.question]} if link else None)
             spec = answer.wanted or answer.spec
             show_answer_chart(answer, spec, f"data_{generation}", "data_chart", origin, subject)
         else:

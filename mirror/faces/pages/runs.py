@@ -67,7 +67,7 @@ def page() -> None:
 
 def _linked(box: Sandbox, ids: list[str]) -> None:
     """The trials that the address names, and the way back to the answer that led to them."""
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="small", key="links-trial"):
         if answer := Address.now().said:
             st.page_link(
                 page_at(ASK_PATH), label="Back to the answer", icon=":material/arrow_back:", query_params=answer

@@ -4,7 +4,7 @@ All of it is in the session's state: `trail` (the questions and their answers), 
 `generation` (rises with every answer, so that its chart gets new widgets), the texts of the widgets `question`,
 `followup` and `sql`, `changing` (the words of a change of parts), `not_changed` (why there is none), `past` and
 `future` (trails to undo and redo), and of the address `address` (as the page wrote it last) and `visited` (the trails
-of the addresses before: Back and Forward show them without asking anew).
+of the addresses before: Back and Forward show them without asking anew) and `linked` (the last that was a link).
 """
 
 import json
@@ -255,7 +255,15 @@ def open_link(box: Sandbox) -> None:
         state["question"] = known.steps[0].question
         _show(known)
     else:
+        state["linked"] = there
         ask_anew(there.questions[0], box, rest=there.rest)
+
+
+def told_of_link() -> str:
+    """Whether the rows behind the answer that a link leads to are others than when it was made; nothing otherwise."""
+    linked, shown = st.session_state.get("linked", NOTHING), trail()
+    here = Address.of(shown) if shown else NOTHING
+    return str(linked.told_since(here.seen)) if here == linked else ""
 
 
 def remember() -> None:
