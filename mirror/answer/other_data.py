@@ -8,14 +8,16 @@ import contextlib
 import logging
 import re
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 from mirror.answer import model_reading, policy
 from mirror.answer.answer import Answer
 from mirror.answer.explained import reading_in_words
 from mirror.answer.proposal import Proposal, chosen
-from mirror.answer.subject import FAILURES, GONE, Lesson, asked_back, known_alike, ran, refused
+from mirror.answer.subject import FAILURES, GONE, Behind, Lesson, asked_back, known_alike, ran, refused, rows_at
 from mirror.answer.whole import with_whole
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
@@ -23,6 +25,7 @@ from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped
 from mirror.data.guard import sqlglot_tree as guard
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.other_data_process import shared
+from mirror.data.rows_behind import rows_behind
 from mirror.data.sources.location import Location
 from mirror.language.edit.edited import SeveralEdits, edited
 from mirror.language.edit.still_there import missing
@@ -50,6 +53,7 @@ from mirror.table.table import Table
 from mirror.table.wording import counted, in_words
 
 _log = logging.getLogger(__name__)
+_MOST_BEHIND = 100  # rows behind a point that are shown
 _COMPARED_S = 3.0  # how long the readings of a question may run that are only compared with one another
 
 
@@ -140,6 +144,16 @@ class OtherData:
             return True
         except Refusal:
             return False
+
+    def of_form(self, question: str, form: Mapping[str, Any]) -> Answer:
+        """The answer of a question whose reading was kept."""
+        return self._of_form(question, self._still(asked_of_learnt(form, self._database)))
+
+    def behind(self, answer: Answer, places: Sequence[int]) -> Behind:
+        """The rows that some rows of an answer were made from."""
+        sql = rows_behind(answer.sql or "", self._database.dialect, rows_at(answer, places))
+        table = self.source.run(sql, row_cap=_MOST_BEHIND)
+        return Behind(table, None if table.truncated else len(table.rows))
 
     def lesson(self, back: Answer, taken: Answer, now: datetime) -> Lesson | None:
         """What a choice teaches; None for nothing."""

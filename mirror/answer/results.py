@@ -1,24 +1,28 @@
 """The results as what is asked about: words become a spec, SQL, rows, chart and sentence."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from db.journal import open_results
 from mirror.answer.answer import Answer
 from mirror.answer.readers import Reading, Unread, read
 from mirror.answer.results_policy import Shown
-from mirror.answer.subject import Lesson, asked_back, known_alike, ran, refused
+from mirror.answer.subject import Behind, Lesson, asked_back, known_alike, ran, refused, rows_at
 from mirror.answer.whole import sampled, with_whole
 from mirror.chart.choose import choose
 from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox, shared
 from mirror.data.process.worded_sandbox import WordedSandbox
+from mirror.data.rows_behind import UntracedError, rows_behind
 from mirror.language.learning.of_results import holds_later, taught_word
 from mirror.language.learning.own_words_text import said_words, words_of_results
 from mirror.language.ranking.results_readings import results_readings
+from mirror.language.ranking.settled_benchmark import settle
 from mirror.language.requests import actions
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.in_words import read_back
@@ -26,6 +30,7 @@ from mirror.query.kept.habits import Habits
 from mirror.query.saved import saved_path
 from mirror.query.spec import Filter, QuerySpec
 from mirror.query.sql import compile_sql
+from mirror.runs.listing import filled, listed
 from mirror.runs.run_plan import RunPlan
 from mirror.schema import catalog
 from mirror.schema.own_words import OwnWord
@@ -34,6 +39,7 @@ from mirror.schema.views import KNOWN_COLUMNS
 from mirror.sentence.summary import summarize
 
 _CURVE_CAP = 10_000
+_MOST_TRIALS = 500  # behind a point: their ids are listed in SQL
 
 
 class Results:
@@ -122,6 +128,25 @@ class Results:
             read_as = f"{answer.read_as} (you chose this before)"
             answer = replace(answer, read_as=read_as, learnt=(self.habits.of_question(learnt),))
         return _reworded(_with_reading(answer, reading))
+
+    def of_form(self, question: str, form: Mapping[str, Any]) -> Answer:
+        """The answer of a question whose reading was kept."""
+        from mirror.query.spec_json import from_json  # here, since it takes a while to load
+
+        asked = from_json(dict(form))
+        spec = settle(asked, question, self.source).spec
+        return replace(self.run_sql(compile_sql(spec), question, spec), asked=asked)
+
+    def behind(self, answer: Answer, places: Sequence[int]) -> Behind:
+        """The trials that some rows of an answer were made from."""
+        sql = rows_behind(answer.sql or "", "duckdb", rows_at(answer, places), "trial_id")
+        traced = self.source.run(sql, row_cap=_MOST_TRIALS)
+        ids = [str(row[0]) for row in traced.rows]
+        if not ids:
+            raise UntracedError("No trial is behind it.")
+        asked = [column.source for column in answer.table.columns] if answer.table else []
+        found = listed(self.source, {"trial_id": ids}, wanted=asked)
+        return Behind(filled(found.table), None if traced.truncated else found.total, trials=True)
 
     def lesson(self, back: Answer, taken: Answer, now: datetime) -> Lesson | None:
         """What a choice teaches; None for nothing."""

@@ -21,6 +21,8 @@ from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.kept.habits import Habits
 from mirror.query.kept.same_question import same_words
 from mirror.query.saved import Saved, SavedError, most_alike
+from mirror.table.table import Table
+from mirror.table.values import Value
 
 _log = logging.getLogger(__name__)
 
@@ -45,6 +47,21 @@ class Lesson:
     form: Mapping[str, Any] | None = None
     word: tuple[str, str] | None = None
     whole: bool = True
+
+
+@dataclass(frozen=True)
+class Behind:
+    """What some rows of an answer were made from.
+
+    Attributes:
+        table: the trials, newest first, with the columns that differ and trial_id last; or the rows of other data.
+        total: how many there are; None where there are more than anybody counted.
+        trials: whether they are trials.
+    """
+
+    table: Table
+    total: int | None
+    trials: bool = False
 
 
 class Subject(Protocol):
@@ -79,6 +96,16 @@ class Subject(Protocol):
     def run_sql(self, sql: str, question: str = "") -> Answer:
         """The answer of a statement, which is known by its columns alone. Never raises."""
 
+    def of_form(self, question: str, form: Mapping[str, Any]) -> Answer:
+        """The answer of a question whose reading was kept as a form. Raises Refusal, Ambiguity, ValueError (no form, or
+        none any more) or one of FAILURES."""
+
+    def behind(self, answer: Answer, places: Sequence[int]) -> Behind:
+        """What the rows at some places of an answer were made from; the first MOST_ROWS of them, where there are more.
+
+        Raises UntracedError, GuardError or one of FAILURES.
+        """
+
     def lesson(self, back: Answer, taken: Answer, now: datetime) -> Lesson | None:
         """What a choice teaches that `back` offered and `taken` answers; None for nothing. May raise anything."""
 
@@ -105,6 +132,20 @@ def ask_about(
             return refused(question, why, subject)
         answer = _in_words(subject, question, use_model, now, after)
         return _learnt(subject, after, answer, now) if after and is_choice(question, after, answer) else answer
+    except FAILURES as error:
+        return failed(question, error)
+
+
+def ask_kept(subject: Subject, question: str, sql: str, form: Mapping[str, Any] | None) -> Answer:
+    """Ask a question anew that was kept with its SQL, and with its reading where that was no SQL. Never raises.
+
+    A reading that the data leave no longer clear, or that is of another version, leaves the SQL.
+    """
+    try:
+        if form is not None:
+            with contextlib.suppress(Refusal, Ambiguity, ValueError, KeyError, TypeError, RecursionError):
+                return subject.of_form(question, form)
+        return subject.run_sql(sql, question)
     except FAILURES as error:
         return failed(question, error)
 
@@ -158,6 +199,13 @@ def known_alike(question: str, saved: Path, learnt: Sequence[str]) -> tuple[str,
         others = [q for q in known if same_words(q) != same_words(question)]
         return tuple(others[i] for i in most_alike(question, others, _NEAR))
     return ()
+
+
+def rows_at(answer: Answer, places: Sequence[int]) -> list[dict[str, Value | None]]:
+    """The rows at some places of an answer, by the names of its columns."""
+    table = answer.table
+    there = [i for i in places if table and i < len(table.rows)]
+    return [dict(zip(table.names, table.rows[i], strict=True)) for i in there] if table else []
 
 
 def ran(blank: Answer, run: Callable[[], Result]) -> Result | Answer:

@@ -94,16 +94,16 @@ def crowded(chart: ChartSpec, part: Table) -> list[str]:
 def complete_part(chart: ChartSpec, table: Table) -> Table:
     """The rows with a value in every place of the chart (above zero on a logarithmic axis)."""
     table = narrowed(table, chart.only)
-    rows = list(table.rows)
+    keep = [True] * len(table.rows)
     for c in axes(chart, table) if chart.type == "parallel" else placed(chart):
-        at = table.names.index(c)
-        if table.values(c).numeric:
-            positive = c in _log_columns(chart)
-            rows = [r for r in rows if is_number(v := r[at]) and (v > 0 or not positive)]
+        values, positive = table.values(c), c in _log_columns(chart)
+        if values.numeric:
+            keep = [k and is_number(v) and (v > 0 or not positive) for k, v in zip(keep, values, strict=True)]
         else:
-            rows = [r for r in rows if r[at] is not None]
+            keep = [k and v is not None for k, v in zip(keep, values, strict=True)]
+    part = table.kept(keep)
     # NaN differs from itself: as the name of a group it would never be found again.
-    return replace(table, rows=tuple(tuple(None if v != v else v for v in r) for r in rows))
+    return replace(part, rows=tuple(tuple(None if v != v else v for v in r) for r in part.rows))
 
 
 def spans(table: Table, column: str | None, ratio: float, facet: str | None = None) -> bool:

@@ -1,7 +1,6 @@
 """Saved questions with the SQL that answers them: one small file, a JSON object a line, that people add to by hand."""
 
 import hashlib
-import json
 import math
 import re
 from collections import Counter
@@ -9,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from db.plain_text import printable
 from db.settings import home, setting
+from mirror.query.kept.json_lines import read_lines, written_lines
 from mirror.query.kept.same_question import same_question
 from mirror.query.kept.whole_file import WholeFile
 
@@ -128,18 +127,11 @@ class Saved:
     # -- the file ------------------------------------------------------------------------------------------------------
 
     def _contents(self) -> "_Contents":
-        saved: dict[str, SavedQuestion] = {}
-        unread = []
-        for line in (self._file.read(MAX_BYTES) or b"").split(b"\n"):
-            if found := _from_line(line):
-                saved[same_question(found.question)] = found
-            elif line.strip():
-                unread.append(line)
-        return _Contents(saved, tuple(unread))
+        found, unread = read_lines(self._file.read(MAX_BYTES) or b"", lambda held: _checked(SavedQuestion(**held)))
+        return _Contents({same_question(saved.question): saved for saved in found}, unread)
 
     def _write(self, contents: "_Contents") -> None:
-        lines = [json.dumps(asdict(s)).encode() for s in contents.saved.values()]
-        data = b"".join(line + b"\n" for line in (*contents.unread, *lines))
+        data = written_lines(contents.unread, map(asdict, contents.saved.values()))
         if len(data) > MAX_BYTES:
             raise SavedError(
                 f"{self._file.path.name} would grow beyond {MAX_BYTES // 1_000_000} MB: remove a question first."
@@ -153,14 +145,6 @@ class _Contents:
 
     saved: dict[str, SavedQuestion] = field(default_factory=dict)
     unread: tuple[bytes, ...] = ()
-
-
-def _from_line(line: bytes) -> SavedQuestion | None:
-    try:
-        data: Any = json.loads(line)
-        return _checked(SavedQuestion(**data))
-    except (ValueError, TypeError, RecursionError):
-        return None
 
 
 def _checked(saved: SavedQuestion) -> SavedQuestion:

@@ -1,5 +1,6 @@
 """The list of all trials and the story of one: SQL for the page Runs, through the same sandbox as every question."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from mirror.data.process.sandbox import Sandbox
@@ -57,12 +58,13 @@ def choices(box: Sandbox) -> dict[str, list[str]]:
     return found
 
 
-def listed(box: Sandbox, chosen: dict[str, list[str]], page: int = 1) -> Listing:
+def listed(box: Sandbox, chosen: dict[str, list[str]], page: int = 1, wanted: Collection[str] = ()) -> Listing:
     """A page of the trials that pass the filters, newest first, with the columns that differ among all of those.
 
-    DuckDB filters, counts and pages; `page` counts from 1. Results stand before settings, and trial_id is last.
+    DuckDB filters, counts and pages; `page` counts from 1. Results stand before settings, and trial_id is last. What is
+    `wanted` is among the columns where it is one, whether it differs or not.
     """
-    total, without, columns = _differing(box, chosen)
+    total, without, columns = _differing(box, chosen, wanted)
     if not total:
         return Listing(box.run(f"SELECT trial_id FROM {ALL_TRIALS} AS t LIMIT 0"), 0, 0)
     sql = f"SELECT {', '.join(columns)} FROM {ALL_TRIALS} AS t{where(chosen)}\nORDER BY started_at DESC, trial_id"
@@ -77,13 +79,15 @@ def trials(box: Sandbox, chosen: dict[str, list[str]]) -> Table:
     return box.run(sql, row_cap=_ROW_CAP)
 
 
-def _differing(box: Sandbox, chosen: dict[str, list[str]]) -> tuple[int, int, list[str]]:
+def _differing(box: Sandbox, chosen: dict[str, list[str]], wanted: Collection[str] = ()) -> tuple[int, int, list[str]]:
     """(trials that pass, those of them without a result, the columns to show) of some filters."""
     names = [n for n in box.run(f"SELECT * FROM {ALL_TRIALS} AS t LIMIT 0").names if n not in NEVER_SHOWN]
     kinds = ", ".join(f"count(DISTINCT {n}) + CAST(count(*) > count({n}) AS INTEGER) AS {n}" for n in names)
     counted = f"SELECT count(*) AS trials, count(*) FILTER (WHERE status <> 'ok') AS without_result, {kinds}"
     total, without, *several = box.run(f"{counted} FROM {ALL_TRIALS} AS t{where(chosen)}").rows[0]
-    always = (*_ALWAYS, "error") if without else _ALWAYS  # the reason of a failure stands in its line
+    always = (
+        (*_ALWAYS, *wanted, "error") if without else (*_ALWAYS, *wanted)
+    )  # the reason of a failure stands in its line
     keep = [n for n, kind in zip(names, several, strict=True) if n in always or int(kind or 0) > 1]
     return int(total or 0), int(without or 0), [*in_order(keep), "trial_id"]
 

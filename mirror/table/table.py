@@ -1,5 +1,6 @@
 """A result: its rows, and columns that say what they are for. Whoever makes the SQL fills them; all others ask."""
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -131,6 +132,7 @@ class Table:
         domain: whose data they are.
         whole: where the row cap cut the result, all of its rows: see mirror.answer.whole. None where nobody has them.
         evenly: where it did, the columns over whose values the rows are sampled evenly; empty for the first rows.
+        places: of a part of a result, where its rows stand in the whole; empty for a result itself.
     """
 
     columns: tuple[Column, ...]
@@ -140,6 +142,7 @@ class Table:
     domain: Domain = PLAIN
     whole: "Table | None" = None
     evenly: tuple[str, ...] = ()
+    places: tuple[int, ...] = field(default=(), compare=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -165,6 +168,19 @@ class Table:
         tally = next((c.name for c in self.columns if c.role == "tally"), None)
         return tuple(int(n or 0) for n in self.values(tally)) if tally else (1,) * len(self.rows)
 
+    @cached_property
+    def mark(self) -> str:
+        """How many rows there are and a hash of them, in whatever order they come: `36-1f0c9a2b`.
+
+        Numbers count to six digits: the last ones of a mean are not the same twice. Where the rows were cut, and nobody
+        has all of them, it is their number alone.
+        """
+        if self.truncated and self.whole is None:
+            return f"{len(self.rows)}-"
+        rows = sorted(repr([f"{v:.6g}" if isinstance(v, float) else v for v in r]) for r in self.everything.rows)
+        digest = hashlib.sha256("\n".join([*self.names, *rows]).encode(errors="surrogatepass")).hexdigest()
+        return f"{sum(self.everything.tallies)}-{digest[:8]}"
+
     def spread_column(self, metric: str, role: Role) -> str | None:
         """The column that tells how a metric spreads, if there is one."""
         return next((c.name for c in self.columns if c.of == metric and c.role == role), None)
@@ -181,7 +197,12 @@ class Table:
 
     def kept(self, keep: Iterable[bool]) -> "Table":
         """The table with only the rows for which it is true."""
-        return replace(self, rows=tuple(compress(self.rows, keep)))
+        kept = tuple(compress(range(len(self.rows)), keep))
+        return replace(self, rows=tuple(self.rows[i] for i in kept), places=tuple(map(self.place, kept)))
+
+    def place(self, row: int) -> int:
+        """Where a row stands in the result that the table is a part of."""
+        return self.places[row] if self.places else row
 
     @cached_property
     def _by_column(self) -> tuple[Values, ...]:

@@ -1,7 +1,7 @@
 """The marks that fill an area, for one panel: bars, boxes, histograms and heatmaps, as Plotly traces."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -9,7 +9,17 @@ import plotly.graph_objects as go
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.draw import bins
 from mirror.chart.draw.palette import Look
-from mirror.chart.draw.panel import Panel, Style, category_axis, hover, is_ordered, safe, title, value_axis
+from mirror.chart.draw.panel import (
+    Panel,
+    Style,
+    category_axis,
+    hover,
+    is_ordered,
+    rows_behind,
+    safe,
+    title,
+    value_axis,
+)
 from mirror.chart.draw.traces import HOVER, OUTLINE, groups, like_the_baseline, whiskers
 from mirror.chart.drawable import MOST_BARS, hardly_differ
 from mirror.query.roles import spread
@@ -18,7 +28,7 @@ from mirror.table.table import Table
 from mirror.table.values import is_number
 
 _MOST_VALUE_LABELS = 30
-_DOT = 10
+_DOT, _RING = 10, 22
 _BEYOND = 0.04  # of the range, between the last mark and its end
 _MOST_LABELLED_ROWS = 25
 _PIXELS_OF_A_DIGIT = 9
@@ -47,6 +57,7 @@ def bar(table: Table, chart: ChartSpec, style: Style) -> Panel:
             "text": [texts[i] for i in group] if few else None,
             "cliponaxis": False,
             "hovertext": [hover(table, i) for i in group],
+            "customdata": rows_behind(table, ([i] for i in group)),
             "error_y" if upright else "error_x": whiskers(table, chart.y, group),
             **HOVER,
             **style.legend(color),
@@ -148,6 +159,7 @@ def box(table: Table, chart: ChartSpec, style: Style) -> Panel:
                 marker={"color": look.color, "symbol": look.symbol, "size": 5, "opacity": 0.7},
                 offsetgroup=style.slot(color) if mode == "group" else None,
                 hovertext=[hover(table, i) for i in group],
+                customdata=rows_behind(table, ([i] for i in group)),
                 hoveron="points",
                 **HOVER,
                 **style.legend(color),
@@ -172,16 +184,17 @@ def histogram(table: Table, chart: ChartSpec, style: Style) -> Panel:
     series = groups(table, range(len(table.rows)), chart.color)
     traces = []
     for (color,), rows in series.items():
-        found = bins.counts([x[i] for i in rows], ends)
+        found = [[rows[k] for k in within] for within in bins.members([x[i] for i in rows], ends)]
         traces.append(
             go.Bar(
                 x=ends[:-1],
-                y=found,
+                y=list(map(len, found)),
                 width=[high - low for low, high in pairs],
                 offset=0,
                 marker={"color": style.look(color).color, "line": OUTLINE},
                 opacity=1.0 if len(series) == 1 else 0.6,
-                hovertext=[f"{span}: <b>{n:,}</b>" for span, n in zip(spans, found, strict=True)],
+                hovertext=[f"{span}: <b>{len(within):,}</b>" for span, within in zip(spans, found, strict=True)],
+                customdata=rows_behind(table, found),
                 **HOVER,
                 **style.legend(color),
             )
@@ -215,10 +228,28 @@ def heatmap(table: Table, chart: ChartSpec, style: Style) -> Panel:
             ygap=1,
             showlegend=False,
             **HOVER,
-        )
+        ),
+        _clickable(table, {(across.index(a), down.index(b)): i for (a, b), i in cells.items()}),
     ]
     x_axis, y_axis = (category_axis(table, c or "", v, style.letters) for c, v in ((chart.x, across), (chart.y, down)))
     return Panel(traces, x_axis, y_axis)
+
+
+def _clickable(table: Table, cells: Mapping[tuple[int, int], int]) -> go.Scatter:
+    """Points over the cells, since cells themselves cannot be selected: seen where they are, and not before."""
+    rows = list(cells.values())
+    return go.Scatter(
+        x=[column for column, _ in cells],
+        y=[line for _, line in cells],
+        mode="markers",
+        marker={"symbol": "circle-open", "size": _RING, "color": "white", "opacity": 0},
+        selected={"marker": {"opacity": 1}},
+        unselected={"marker": {"opacity": 0}},
+        hovertext=[hover(table, i) for i in rows],
+        customdata=rows_behind(table, ([i] for i in rows)),
+        showlegend=False,
+        **HOVER,
+    )
 
 
 def _in_order(table: Table, column: str) -> list[int]:

@@ -32,11 +32,11 @@ def is_log(values: Sequence[float]) -> bool:
     return min(values) > 0 and max(values) / min(values) >= _DECADES
 
 
-def counts(values: Sequence[float], ends: Sequence[float]) -> list[int]:
-    """The number of values in each interval."""
-    found = [0] * (len(ends) - 1)
-    for v in values:
-        found[min(bisect.bisect_right(ends, v), len(found)) - 1] += 1
+def members(values: Sequence[float], ends: Sequence[float]) -> list[list[int]]:
+    """The places of the values in each interval."""
+    found: list[list[int]] = [[] for _ in ends[1:]]
+    for i, v in enumerate(values):
+        found[min(bisect.bisect_right(ends, v), len(found)) - 1].append(i)
     return found
 
 

@@ -116,6 +116,7 @@ def draw(
         barmode=drawn[0].mode,
         boxmode=drawn[0].mode,
         hovermode="closest",
+        dragmode="zoom",
         # A value that does not fit its bar is in the hover text and the table, not shrunk to nothing.
         uniformtext={"minsize": 9, "mode": "hide"},
         hoverlabel={"align": "left", "font_size": 12},

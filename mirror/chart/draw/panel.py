@@ -4,7 +4,7 @@ import html
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -170,6 +170,11 @@ def hover(table: Table, row: int) -> str:
     ]
     more = [f"and {len(lines) - _MOST_HOVER_LINES} more"] if len(lines) > _MOST_HOVER_LINES else []
     return "<br>".join(lines[:_MOST_HOVER_LINES] + more)
+
+
+def rows_behind(table: Table, points: Iterable[Sequence[int]]) -> list[list[int]]:
+    """What points carry: of each the places of its rows in the result that is drawn."""
+    return [[table.place(i) for i in rows] for rows in points]
 
 
 def title(column: Column) -> str:

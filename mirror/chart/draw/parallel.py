@@ -6,7 +6,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from mirror.chart.chart_spec import ChartSpec
-from mirror.chart.draw.panel import GREY, Panel, Style, hover, safe, title
+from mirror.chart.draw.panel import GREY, Panel, Style, hover, rows_behind, safe, title
 from mirror.chart.draw.traces import HOVER, SILENT, groups
 from mirror.chart.drawable import TWO_DECADES, spans
 from mirror.table.numbers import format_value
@@ -40,6 +40,7 @@ def parallel(table: Table, chart: ChartSpec, style: Style) -> Panel:
                 line={"color": look.color, "width": 1 if style.is_other(color) or len(table.rows) > _MANY else 2},
                 marker={"color": look.color, "symbol": look.symbol, "size": 5},
                 hovertext=texts,
+                customdata=rows_behind(table, ([i] for i in rows for _ in range(len(columns) + 1))),
                 **HOVER,
                 **style.legend(color),
             )

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.configurations import badness, by, configurations, pareto_front
 from mirror.chart.draw.palette import Look, faint
-from mirror.chart.draw.panel import GREY, Panel, Style, hover, safe, value_axis
+from mirror.chart.draw.panel import GREY, Panel, Style, hover, rows_behind, safe, value_axis
 from mirror.chart.drawable import MOST_BANDS, MOST_WHISKERS
 from mirror.chart.scaling import has_ideal, ideal
 from mirror.query.roles import spread
@@ -19,6 +19,7 @@ from mirror.table.table import Column, Table
 _POINT = 9
 _RIM, _MOST_RIMS = 5, 3  # pixels by which a point is larger than the one on it, and how often
 _RING = 15
+_MOST_UNSEEN = 200  # points of a line
 _MOST_COUNTS = 20  # of places with several equal points: more numbers beside them would hide points in turn
 OUTLINE = {"width": 1, "color": "white"}
 HOVER = {"hoverinfo": "text"}
@@ -35,15 +36,17 @@ def scatter(table: Table, chart: ChartSpec, style: Style) -> Panel:
     sizes = _sizes(places, list(series.values()))
     for (color, symbol), rows in series.items():
         look = style.look(color, symbol)
-        here = Counter(places[i] for i in rows)
-        equal = 0 < sum(n > 1 for n in here.values()) <= _MOST_COUNTS
+        here: dict[Any, list[int]] = defaultdict(list)
+        for i in rows:
+            here[places[i]].append(i)
+        equal = 0 < sum(len(same) > 1 for same in here.values()) <= _MOST_COUNTS
         last = {places[i]: i for i in rows}  # drawn last, it bears the count of those that it hides
         traces.append(
             go.Scatter(
                 x=[x[i] for i in rows],
                 y=[y[i] for i in rows],
                 mode="markers+text" if equal else "markers",
-                text=[f"×{n}" if (n := here[places[i]]) > 1 and last[places[i]] == i else "" for i in rows]
+                text=[f"×{n}" if (n := len(here[places[i]])) > 1 and last[places[i]] == i else "" for i in rows]
                 if equal
                 else None,
                 textposition="middle right",
@@ -56,7 +59,8 @@ def scatter(table: Table, chart: ChartSpec, style: Style) -> Panel:
                 },
                 error_x=whiskers(table, chart.x, rows),
                 error_y=whiskers(table, chart.y, rows),
-                hovertext=[_hover_of_equals(table, i, here[places[i]]) for i in rows],
+                hovertext=[_hover_of_equals(table, i, len(here[places[i]])) for i in rows],
+                customdata=rows_behind(table, (here[places[i]] for i in rows)),
                 **HOVER,
                 **style.legend(color, symbol),
             )
@@ -116,20 +120,24 @@ def line(table: Table, chart: ChartSpec, style: Style) -> Panel:
                     marker={**marker, "size": _POINT - 3},
                     opacity=0.55,
                     hovertext=[hover(table, i) for i in rows],
+                    customdata=rows_behind(table, ([i] for i in rows)),
                     **HOVER,
                     **legend,
                 )
             )
         plain = len(at) > 1 and (repeated or long)
+        # Points that are not seen can be clicked; very many would slow the page down.
+        unseen = long and len(at) <= _MOST_UNSEEN
         traces.append(
             go.Scatter(
                 x=list(at),
                 y=means,
-                mode="lines" if plain else "lines+markers",
+                mode="lines" if plain and not unseen else "lines+markers",
                 line={"color": look.color, "width": 1 if style.is_other(color) else 2, "dash": style.dash(symbol)},
-                marker=marker,
+                marker={**marker, "opacity": 0} if unseen else marker,
                 error_y=None if repeated or long else whiskers(table, chart.y, [same[0] for same in at.values()]),
                 hovertext=[_hover_of_mean(table, chart, same, m) for same, m in zip(at.values(), means, strict=True)],
+                customdata=rows_behind(table, at.values()),
                 **HOVER,
                 **legend,
             )

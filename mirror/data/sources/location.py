@@ -29,8 +29,8 @@ _SERVERS: dict[str, tuple[Kind, str]] = {
 }  # fmt: skip
 _TABLES = re.compile(r"\.(csv|tsv|parquet|pq|jsonl|ndjson|xlsx|xlsm)$|\.(csv|tsv)\.gz$", re.IGNORECASE)
 _OTHER_WORKBOOK = re.compile(r"\.(xls|xlsb|ods|numbers)$", re.IGNORECASE)
-# What lies in a folder beside its tables: questions that were saved, and what an open workbook leaves.
-_ASIDE = re.compile(r"\.saved\.jsonl$|^[.~]", re.IGNORECASE)
+# What lies in a folder beside its tables: questions that were saved, boards, and what an open workbook leaves.
+_ASIDE = re.compile(r"\.(saved|boards)\.jsonl$|^[.~]", re.IGNORECASE)
 _SQLITE = re.compile(r"\.(sqlite3?|s3db|db3)$", re.IGNORECASE)
 _DUCKDB = re.compile(r"\.(duckdb|ddb)$", re.IGNORECASE)
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)

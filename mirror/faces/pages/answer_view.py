@@ -6,12 +6,14 @@ from functools import partial
 import streamlit as st
 
 from mirror.answer.answer import Answer
+from mirror.answer.answering import subject_of
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import chips, learnt_view, new_run
 from mirror.faces.pages.common import NEW_RUN_PATH, is_phone, origin_of_results, plain, prose
 from mirror.faces.pages.result_view import Origin, show_answer_chart, show_facts, show_headline, show_rows
 from mirror.faces.pages.sql_editor import show_editor, show_error
 from mirror.faces.pages.trails import flow
+from mirror.faces.pages.trails.address import Address
 from mirror.faces.pages.trails.trail import CANCELLED, MOST_STEPS, Trail
 from mirror.query.filter_words import filter_in_words
 from mirror.runs.run_plan import RunPlan
@@ -81,6 +83,8 @@ def _rows(trail: Trail, box: Sandbox) -> None:
     answer = trail.step.shown
     with st.container():
         show_headline(answer)
+        if told := flow.told_of_link():
+            st.caption(told)
         _reading(trail, box)
     with st.container():
         learnt_view.show(answer, partial(flow.ask_anew, box=box), "learnt")
@@ -88,8 +92,8 @@ def _rows(trail: Trail, box: Sandbox) -> None:
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
             generation = st.session_state.get("generation", 0)
-            origin = Origin(origin_of_results(box))
-            show_answer_chart(answer, answer.spec, generation, "chart", origin)
+            origin = Origin(origin_of_results(box), address=Address.of(trail).said)
+            show_answer_chart(answer, answer.spec, generation, "chart", origin, subject_of(box))
         elif answer.summary == CANCELLED:
             st.info(plain(answer.summary), icon=":material/cancel:")
         else:

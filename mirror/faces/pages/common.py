@@ -1,13 +1,16 @@
 """What every page shares: the sandbox, the head, the glossary, tables and figures."""
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NoReturn
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.navigation.page import Page as StreamlitPage
 
 from db import settings
 from db.journal import open_results
@@ -32,12 +35,12 @@ from mirror.table.table import Column, Table
 from mirror.table.wording import counted, join
 from mirror.words import glossary
 
-NEW_RUN_PATH = "new-run"
+ASK_PATH, BOARDS_PATH, RUNS_PATH, NEW_RUN_PATH, DATA_PATH = "ask", "boards", "runs", "new-run", "data"
 HOME = "Mirror"  # title of the page Ask
 _POLL_S = 2.0
 _MOST_MACHINES = 2  # that are named one by one
 _HEIGHT_OF_A_SMALL_CHART = 260  # pixels
-_PLOTLY: dict[str, Any] = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
+_PLOTLY: dict[str, Any] = {"displaylogo": False}
 _PLOTLY_PHONE = {"displayModeBar": False}  # without a mouse it would always lie over the legend
 # All of the style that is no option of Streamlit's; colours and radii are in .streamlit/config.toml.
 _STYLE = """
@@ -71,6 +74,8 @@ _STYLE = """
 .st-key-compared table {font-size: 0.9rem;}
 .st-key-compared :is(td, th) {padding: 0.2rem 0.5rem;}
 .st-key-trail p {font-size: 0.92rem;}
+/* Links to the page that is shown, with another address, would all look chosen. */
+[class*="st-key-links-"] a:not(:hover, :focus-visible) {background: none;}
 [class*="st-key-choices-"] button p {white-space: normal; overflow-wrap: anywhere; text-align: left;}
 [class*="st-key-choices-"] button {height: auto;}
 .mirror-status {font-size: 0.85rem; text-align: right;}
@@ -139,6 +144,11 @@ def _compiling() -> None:
         "them waits until they are ready.",
         icon=":material/hourglass_top:",
     )
+
+
+def page_at(path: str) -> StreamlitPage:
+    """A page to link to, by its path: app.py alone knows what draws it."""
+    return st.Page(lambda: None, title=path, url_path=path, default=path == ASK_PATH)
 
 
 def show_glossary(*texts: str) -> None:
@@ -262,6 +272,7 @@ def show_chart(
     title: str = "",
     note: str = "",
     picture: str = "png",
+    select: Callable[[str], None] | None = None,
 ) -> None:
     """The chart of a result, number tiles, or why there is none.
 
@@ -273,6 +284,7 @@ def show_chart(
         title: what stands over it, also in a picture of it, whose file is called after it.
         note: where the numbers are from, below the title.
         picture: png or svg, as which the camera on the chart saves it.
+        select: is called with the key of a widget when points of it are selected.
     """
     if chart.type == "tiles" and table.rows:
         _show_tiles(table)
@@ -294,15 +306,21 @@ def show_chart(
         if is_phone()
         else {**_PLOTLY, "toImageButtonOptions": _picture(title, drawn.layout.height, picture)}
     )
+
+    def plot(figure: Any, name: str) -> None:
+        own: dict[str, Any] = {"config": config, "theme": None, "alt": alt}
+        if select:
+            own |= {"on_select": partial(select, name), "selection_mode": ("points", "box")}
+        st.plotly_chart(figure, key=name, **own)
+
     if chart.facet is None or narrow:
-        st.plotly_chart(drawn, key=key, config=config, theme=None, alt=alt)
+        plot(drawn, key)
     else:
         # The server does not know how wide the page is: the style sheet shows one of the two.
         with st.container(key=f"wide-{key}"):
-            st.plotly_chart(drawn, key=f"{key}_wide", config=config, theme=None, alt=alt)
+            plot(drawn, f"{key}_wide")
         with st.container(key=f"narrow-{key}"):
-            below = draw(table, chart, columns=1, **look)
-            st.plotly_chart(below, key=f"{key}_narrow", config=config, theme=None, alt=alt)
+            plot(draw(table, chart, columns=1, **look), f"{key}_narrow")
     if chart.reason:
         st.caption(plain(chart.reason))
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from mirror.answer.answer import Answer
 from mirror.answer.answering import MAX_QUESTION, ask, run_sql, subject_of
-from mirror.answer.subject import FAILURES
+from mirror.answer.subject import FAILURES, Subject
 from mirror.data.process.other_data_process import shared
 from mirror.data.process.turns import asked_by
 from mirror.data.sources.location import READABLE, SourceError, find
@@ -60,6 +60,8 @@ def page() -> None:
         return
     _found(database)
     learnt_view.show_list(learnt, "data_forget")
+    if linked := str(st.query_params.pop("q", "")).strip():  # of a board; a server waits for its click first
+        _ask_anew(linked)
     answer: Answer | None = state.get("data_answer")
     if answer is not None:
         # Streamlit forgets what is typed in a widget while another page is shown.
@@ -69,7 +71,7 @@ def page() -> None:
     if answer is None:
         question_buttons(examples, _ask, "data_example")
         return
-    _show(answer)
+    _show(answer, subject)
 
 
 # -- where the data are ------------------------------------------------------------------------------------------------
@@ -250,7 +252,7 @@ def _question_form(example: str) -> None:
 # -- the answer ----------------------------------------------------------------------------------------------------
 
 
-def _show(answer: Answer) -> None:
+def _show(answer: Answer, subject: Subject) -> None:
     if answer.note:
         st.warning(plain(answer.note), icon=":material/info:")
     if answer.sql is None:
@@ -272,8 +274,10 @@ def _show(answer: Answer) -> None:
         if answer.status == "answered" and answer.table and answer.chart:
             generation = st.session_state.get("data_generation", 0)
             name = st.session_state["data_name"]
-            origin = Origin(f"Mirror · {name}", name)
-            show_answer_chart(answer, answer.wanted or answer.spec, f"data_{generation}", "data_chart", origin)
+            link = st.session_state.get("data_link")
+            origin = Origin(f"Mirror · {name}", name, {"source": [link], "q": [answer.question]} if link else None)
+            spec = answer.wanted or answer.spec
+            show_answer_chart(answer, spec, f"data_{generation}", "data_chart", origin, subject)
         else:
             st.error(plain(answer.summary), icon=":material/error:")
     with right:

@@ -6,12 +6,18 @@ from functools import partial
 
 import streamlit as st
 
+from db.settings import SettingsError
 from mirror.answer.answer import Answer
+from mirror.answer.subject import Subject
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import redrawn
 from mirror.chart.drawable import fits
+from mirror.data.sources.location import SourceError
 from mirror.faces import exports
-from mirror.faces.pages.common import file_name, plain, show_chart, show_table
+from mirror.faces.kept_answers import item_of, open_boards
+from mirror.faces.pages import points_view
+from mirror.faces.pages.common import BOARDS_PATH, file_name, page_at, plain, show_chart, show_table
+from mirror.query.kept.board_file import BoardError
 from mirror.query.spec import ChartType, Question
 from mirror.runs.listing import filled
 from mirror.table.csv_export import to_csv
@@ -50,22 +56,46 @@ def show_facts(answer: Answer) -> None:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an answer is from: in words, and as what `ask` takes as `db`, None for the configured results."""
+    """Where an answer is from.
+
+    Attributes:
+        text: in words.
+        db: what `ask` takes as `db`, without a password; None for the configured results.
+        address: the parameters of the address that leads to it; None where it has none, as files that were uploaded.
+    """
 
     text: str
     db: str | None = None
+    address: points_view.Parameters | None = None
 
 
-def show_answer_chart(answer: Answer, spec: Question | None, generation: object, key: str, origin: Origin) -> None:
-    """The chart of an answer, titled with its question, and below it what can be changed of it, and files of it all."""
+@st.fragment  # what is selected or changed here draws nothing else anew
+def show_answer_chart(
+    answer: Answer,
+    spec: Question | None,
+    generation: object,
+    key: str,
+    origin: Origin,
+    subject: Subject,
+) -> None:
+    """The chart of an answer, titled with its question; below it what is behind the points that are selected, what can
+    be changed of it, files of it all, and boards to keep it on. `subject` is what the answer is about."""
     assert answer.table
     assert answer.chart
-    place = st.container()
-    with st.container(horizontal=True, gap="small"):
+    place, behind = st.container(), st.container()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         chart = chart_options(answer.table, answer.chart, spec, generation)
         picture = _exports(replace(answer, chart=chart), origin, key)
+        _boards(answer, chart, origin, key)
+        if chart.type not in ("tiles", "table"):
+            st.caption("Select points of the chart to see what is behind them.", width="content")
     with place:
-        show_chart(answer.table, chart, key=key, title=answer.question, note=origin.text, picture=picture)
+        show_chart(
+            answer.table, chart, key=points_view.chart_key(key), title=answer.question, note=origin.text,
+            picture=picture, select=partial(points_view.select, key, answer.table),
+        )  # fmt: skip
+    with behind:
+        points_view.show(answer, key, subject, origin.address if origin.db is None else None)
 
 
 def _exports(answer: Answer, origin: Origin, key: str) -> str:
@@ -90,6 +120,38 @@ def _exports(answer: Answer, origin: Origin, key: str) -> str:
             help="The camera on the chart saves it, with its title, units, machine and date.",
         )  # fmt: skip
     return str(kind).lower()
+
+
+def _boards(answer: Answer, chart: ChartSpec, origin: Origin, key: str) -> None:
+    """A button that keeps the answer on a board, to be asked anew there."""
+    with st.popover("Add to board", icon=":material/dashboard_customize:"):
+        if origin.address is None:
+            st.caption("A board asks anew, and uploaded files have no address: open them by their path.")
+            return
+        if kept := st.session_state.pop(f"{key}_kept", ""):
+            st.toast(plain(f"It is on the board {kept}."), icon=":material/dashboard:")
+        try:
+            names = [board.name for board in open_boards().all()]
+        except (BoardError, SettingsError, SourceError) as error:
+            st.error(plain(str(error)))
+            return
+        st.selectbox(
+            "Board", names, index=0 if names else None, key=f"{key}_board", accept_new_options=True,
+            placeholder="type a name", help="One that is there, or the name of a new one.",
+        )  # fmt: skip
+        st.button("Add", key=f"{key}_add", type="primary", on_click=_keep, args=(answer, chart, origin, key))
+        if failed := st.session_state.pop(f"{key}_not_kept", ""):
+            st.error(plain(failed))
+        st.page_link(page_at(BOARDS_PATH), label="All boards", icon=":material/dashboard:")
+
+
+def _keep(answer: Answer, chart: ChartSpec, origin: Origin, key: str) -> None:
+    state = st.session_state
+    try:
+        item = item_of(answer, chart, origin.db or "", origin.address or {})
+        state[f"{key}_kept"] = open_boards().add(state[f"{key}_board"] or "", item).name
+    except (BoardError, SettingsError, SourceError) as error:
+        state[f"{key}_not_kept"] = str(error)
 
 
 def chart_options(table: Table, chart: ChartSpec, spec: Question | None, key: object) -> ChartSpec:

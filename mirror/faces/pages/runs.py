@@ -13,7 +13,19 @@ from mirror.chart.drawable import MOST_METRICS, spans
 from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages.common import heading, plain, sandbox, show_chart, show_status, show_table, utc_time
+from mirror.faces.pages.common import (
+    ASK_PATH,
+    RUNS_PATH,
+    heading,
+    page_at,
+    plain,
+    sandbox,
+    show_chart,
+    show_status,
+    show_table,
+    utc_time,
+)
+from mirror.faces.pages.trails.address import Address
 from mirror.runs.comparing import MOST_COMPARED, Comparison, compared, reasons, side_by_side
 from mirror.runs.listing import (
     FILTERS,
@@ -30,9 +42,10 @@ from mirror.table.csv_export import to_csv
 from mirror.table.numbers import format_value
 from mirror.table.table import Column
 from mirror.table.values import Value
-from mirror.table.wording import counted
+from mirror.table.wording import counted, join
 
 _LONGEST_VALUE = 120
+_LINKED = "trial"  # of an address, once for each
 _FAR = 20  # times the smallest sample: boxes then have a logarithmic axis
 _FEW_COLUMNS = 3  # columns, the method among them: fewer are read in a table
 
@@ -42,10 +55,33 @@ def page() -> None:
     status = heading("Runs")
     box = sandbox()
     show_status(status, box)
+    linked = list(dict.fromkeys(t for t in st.query_params.get_all(_LINKED) if t))[:MOST_COMPARED]
     try:
-        _list(box)
+        if linked:
+            _linked(box, linked)
+        else:
+            _list(box)
     except (QueryError, QueryStopped, GuardError, StoreError) as error:
         st.error(plain(str(error)), icon=":material/error:")
+
+
+def _linked(box: Sandbox, ids: list[str]) -> None:
+    """The trials that the address names, and the way back to the answer that led to them."""
+    with st.container(horizontal=True, gap="small", key="links-trial"):
+        if answer := Address.now().said:
+            st.page_link(
+                page_at(ASK_PATH), label="Back to the answer", icon=":material/arrow_back:", query_params=answer
+            )
+        st.page_link(page_at(RUNS_PATH), label="All trials", icon=":material/list:")
+    known = listed(box, {"trial_id": ids}).table
+    there = [i for i in ids if i in (known.values("trial_id") if known.rows else ())]
+    if gone := [i for i in ids if i not in there]:
+        named = join(f"“{i}”" for i in gone)
+        st.info(plain(f"These results have no trial {named}: they may be in another database."))
+    if len(there) == 1:
+        show_trial(box, there[0])
+    elif there:
+        _compare(box, there)
 
 
 def _list(box: Sandbox) -> None:

@@ -306,7 +306,8 @@ def test_a_long_line_has_a_band_that_is_not_in_the_legend():
     assert not any(t.showlegend for t in bands)
     assert (bands[0].y[0], bands[0].y[-1]) == (2.5, 1.5)
     assert all(t.error_y.array is None for t in figure.data)
-    assert {t.mode for t in figure.data if t.showlegend} == {"lines"}
+    assert {t.mode for t in figure.data if t.showlegend} == {"lines+markers"}
+    assert all(t.marker.opacity == 0 for t in figure.data if t.showlegend)  # to be clicked, not seen
 
 
 def test_a_short_line_has_whiskers_and_no_band():

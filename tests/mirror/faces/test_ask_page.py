@@ -558,3 +558,25 @@ def test_whoever_opens_a_link_chooses_nothing(monkeypatch: pytest.MonkeyPatch, t
     assert "Read as: mean latency" in texts(app)
     assert "answered so at once" not in texts(app)
     assert not (tmp_path / "my.learnt.yaml").exists()
+
+
+# -- links -------------------------------------------------------------------------------------------------------------
+
+
+def opened_again(seen: str) -> str:
+    app = app_test()
+    app.query_params.update({"q": QUESTION, "seen": seen})
+    app.run()
+    assert not app.exception
+    return texts(app)
+
+
+def test_a_link_tells_when_the_results_behind_it_have_changed() -> None:
+    address = ask(ask_page(), QUESTION).query_params["seen"]
+    seen = address if isinstance(address, str) else address[0]
+    assert seen.startswith("36-")
+    told = "The results behind this answer have changed since the link was made"
+    assert told not in opened_again(seen)
+    assert f"{told}: 30 rows then, 36 now." in opened_again("30-0123abcd")
+    assert f"{told}." in opened_again("36-0123abcd")
+    assert f"{told}." in opened_again("a_mark_of_some_other_kind")

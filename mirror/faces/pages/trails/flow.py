@@ -4,7 +4,7 @@ All of it is in the session's state: `trail` (the questions and their answers), 
 `generation` (rises with every answer, so that its chart gets new widgets), the texts of the widgets `question`,
 `followup` and `sql`, `changing` (the words of a change of parts), `not_changed` (why there is none), `past` and
 `future` (trails to undo and redo), and of the address `address` (as the page wrote it last) and `visited` (the trails
-of the addresses before: Back and Forward show them without asking anew).
+of the addresses before: Back and Forward show them without asking anew) and `linked` (the last that was a link).
 """
 
 import json
@@ -25,6 +25,7 @@ from mirror.answer.subject import MAX_QUESTION
 from mirror.data.process.sandbox import Sandbox
 from mirror.data.process.turns import asked_by
 from mirror.faces.pages.entrance import entry
+from mirror.faces.pages.trails.address import LONGEST_FORM, NOTHING, PARAMETERS, Address
 from mirror.faces.pages.trails.asking import Asking, taken_from
 from mirror.faces.pages.trails.trail import CANCELLED, MOST_STEPS, Trail, begun
 from mirror.query.check import SpecError
@@ -35,9 +36,6 @@ _QUICK_S = 0.5  # an answer that is there by then comes without a word
 _TICK_S = 0.2
 _MOST_VISITED = 50
 _MOST_UNDONE = 50
-_LONGEST_SQL = 4_000  # characters of edited SQL in an address: some browsers and proxies cut longer ones
-_LONGEST_FORM = 2_000
-_PARAMETERS = ("q", "sql", "form")
 _GONE_S = 0.5  # a browser that loads the page anew is another one
 
 
@@ -47,52 +45,7 @@ class _Pending:
 
     asking: Asking
     changed: Callable[[Answer], Trail]
-    rest: "Address"
-
-
-@dataclass(frozen=True)
-class Address:
-    """What an address says: questions, the first and its follow-ups, and the SQL of the last as it was edited.
-
-    `forms` has as many texts: the query of a question that was made by changing parts, empty for those of words alone.
-    """
-
-    questions: tuple[str, ...] = ()
-    sql: str = ""
-    forms: tuple[str, ...] = ()
-
-    @classmethod
-    def now(cls) -> "Address":
-        """The address as the browser has it."""
-        linked = tuple(q for q in st.query_params.get_all("q") if q.strip())[:MOST_STEPS]
-        if not linked:
-            return cls()
-        given = (text.partition(":") for text in st.query_params.get_all("form"))
-        known = {place: form for place, _, form in given if len(form) <= _LONGEST_FORM}
-        forms = tuple(known.get(str(i), "") for i in range(len(linked)))
-        return cls(linked, str(st.query_params.get("sql", ""))[:_LONGEST_SQL], forms)
-
-    @classmethod
-    def of(cls, shown: Trail) -> "Address":
-        """The address that leads to what is shown."""
-        sql = shown.step.shown.sql or ""
-        kept = shown.step.edited and shown.questions and len(sql) <= _LONGEST_SQL
-        return cls(shown.questions, sql if kept else "", shown.forms)
-
-    @property
-    def rest(self) -> "Address":
-        """The same without its first question."""
-        return Address(self.questions[1:], self.sql, self.forms[1:])
-
-    @property
-    def said(self) -> dict[str, list[str]]:
-        """As parameters of an address; nothing for what it does not say."""
-        forms = [f"{i}:{form}" for i, form in enumerate(self.forms) if form]
-        said = {"q": list(self.questions), "sql": [self.sql] if self.sql else [], "form": forms}
-        return {name: texts for name, texts in said.items() if texts}
-
-
-NOTHING = Address()
+    rest: Address
 
 
 def trail() -> Trail | None:
@@ -160,7 +113,7 @@ def change(changed: QuerySpec, box: Sandbox, rest: Address = NOTHING) -> None:
     try:
         changed = from_json(to_short_json(changed))  # as its link gives it back: checked, and without notes
         form = json.dumps(to_short_json(changed), ensure_ascii=False, separators=(",", ":"))
-        if len(form) > _LONGEST_FORM:
+        if len(form) > LONGEST_FORM:
             raise SpecError("These are more parts than a link can hold: take some away.")
     except SpecError as error:
         state["not_changed"] = error
@@ -225,7 +178,7 @@ def go_home() -> None:
     for name in ("trail", "past", "future"):
         state.pop(name, None)
     state.update(question="", followup="", sql="", address=NOTHING)
-    for name in _PARAMETERS:
+    for name in PARAMETERS:
         st.query_params.pop(name, None)
 
 
@@ -305,7 +258,15 @@ def open_link(box: Sandbox) -> None:
         state["question"] = known.steps[0].question
         _show(known)
     else:
+        state["linked"] = there
         ask_anew(there.questions[0], box, rest=there.rest)
+
+
+def told_of_link() -> str:
+    """Whether the rows behind the answer that a link leads to are others than when it was made; nothing otherwise."""
+    linked, shown = st.session_state.get("linked", NOTHING), trail()
+    here = Address.of(shown) if shown else NOTHING
+    return str(linked.told_since(here.seen)) if here == linked else ""
 
 
 def remember() -> None:
@@ -322,7 +283,7 @@ def show_link() -> None:
         return
     here = Address.of(shown)
     if here != Address.now() or len(st.query_params.get_all("q")) > MOST_STEPS:
-        others = {k: st.query_params.get_all(k) for k in st.query_params if k not in _PARAMETERS}
+        others = {k: st.query_params.get_all(k) for k in st.query_params if k not in PARAMETERS}
         st.query_params.from_dict({**others, **here.said})
     visited = {a: t for a, t in state.get("visited", {}).items() if a != here}
     state.update(address=here, visited=dict([*visited.items(), (here, shown)][-_MOST_VISITED:]))

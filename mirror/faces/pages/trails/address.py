@@ -1,0 +1,73 @@
+"""What the address of the page Ask says: the questions, what was changed of them, edited SQL."""
+
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from mirror.faces.pages.trails.trail import MOST_STEPS, Trail
+from mirror.table.wording import counted
+
+LONGEST_FORM = 2_000
+PARAMETERS = ("q", "sql", "form", "seen")
+_LONGEST_MARK = 40
+_LONGEST_SQL = 4_000  # characters of edited SQL in an address: some browsers and proxies cut longer ones
+
+
+@dataclass(frozen=True)
+class Address:
+    """What an address says: questions, the first and its follow-ups, and the SQL of the last as it was edited.
+
+    Two are the same that lead to the same answer, whatever was seen of it.
+
+    `forms` has as many texts: the query of a question that was made by changing parts, empty for those of words alone.
+    `seen` is the mark of the rows of its answer when the address was made (`Table.mark`).
+    """
+
+    questions: tuple[str, ...] = ()
+    sql: str = ""
+    forms: tuple[str, ...] = ()
+    seen: str = field(default="", compare=False)
+
+    @classmethod
+    def now(cls) -> "Address":
+        """The address as the browser has it."""
+        linked = tuple(q for q in st.query_params.get_all("q") if q.strip())[:MOST_STEPS]
+        if not linked:
+            return cls()
+        given = (text.partition(":") for text in st.query_params.get_all("form"))
+        known = {place: form for place, _, form in given if len(form) <= LONGEST_FORM}
+        forms = tuple(known.get(str(i), "") for i in range(len(linked)))
+        seen = str(st.query_params.get("seen", ""))[:_LONGEST_MARK]
+        return cls(linked, str(st.query_params.get("sql", ""))[:_LONGEST_SQL], forms, seen)
+
+    @classmethod
+    def of(cls, shown: Trail) -> "Address":
+        """The address that leads to what is shown."""
+        sql = shown.step.shown.sql or ""
+        kept = shown.step.edited and shown.questions and len(sql) <= _LONGEST_SQL
+        table = shown.step.shown.table
+        return cls(shown.questions, sql if kept else "", shown.forms, table.mark if table else "")
+
+    @property
+    def rest(self) -> "Address":
+        """The same without its first question."""
+        return Address(self.questions[1:], self.sql, self.forms[1:])
+
+    @property
+    def said(self) -> dict[str, list[str]]:
+        """As parameters of an address; nothing for what it does not say."""
+        forms = [f"{i}:{form}" for i, form in enumerate(self.forms) if form]
+        said = {"q": list(self.questions), "sql": [self.sql], "form": forms, "seen": [self.seen]}
+        return {name: texts for name, texts in said.items() if any(texts)}
+
+    def told_since(self, now: str) -> str:
+        """A sentence where the rows behind its answer are others now, by their mark; else nothing."""
+        if not self.seen or not now or self.seen == now:
+            return ""
+        then, rows = self.seen.partition("-")[0], now.partition("-")[0]
+        told = "The results behind this answer have changed since the link was made"
+        counts = f": {counted(int(then), 'row')} then, {int(rows):,} now" if then.isdecimal() and then != rows else ""
+        return f"{told}{counts}."
+
+
+NOTHING = Address()
