@@ -17,9 +17,11 @@ from mirror.faces import exports
 from mirror.faces.kept_answers import item_of, open_boards
 from mirror.faces.pages import points_view
 from mirror.faces.pages.common import BOARDS_PATH, file_name, page_at, plain, show_chart, show_table
+from mirror.faces.pages.entrance import entry
 from mirror.query.kept.board_file import BoardError
 from mirror.query.spec import ChartType, Question
 from mirror.runs.listing import filled
+from mirror.runs.person import ONLY_ASKS
 from mirror.table.csv_export import to_csv
 from mirror.table.table import Table
 from mirror.table.wording import counted, join
@@ -148,6 +150,8 @@ def _boards(answer: Answer, chart: ChartSpec, origin: Origin, key: str) -> None:
 def _keep(answer: Answer, chart: ChartSpec, origin: Origin, key: str) -> None:
     state = st.session_state
     try:
+        if not entry.person().may_run:
+            raise BoardError(ONLY_ASKS)
         item = item_of(answer, chart, origin.db or "", origin.address or {})
         state[f"{key}_kept"] = open_boards().add(state[f"{key}_board"] or "", item).name
     except (BoardError, SettingsError, SourceError) as error:

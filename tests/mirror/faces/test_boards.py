@@ -10,7 +10,9 @@ from streamlit.testing.v1 import AppTest
 from mirror.answer.answering import ask as ask_about
 from mirror.data.process.sandbox import Sandbox
 from mirror.faces.kept_answers import ask_item, item_of, open_boards
+from mirror.faces.pages.entrance import entry
 from mirror.query.kept.board_file import BoardItem
+from mirror.runs.person import Person
 
 QUESTION = "average auc by method and dataset"
 
@@ -123,3 +125,18 @@ def test_items_are_ordered_entitled_removed_and_brought_back() -> None:
     press(app, "Rename")
     assert app.query_params["board"] in ("two", ["two"])
     assert "There is no board “three”" in texts(opened("three"))
+
+
+def test_who_may_only_ask_changes_no_board(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_boards()
+    store.add("Weekly look", BoardItem("one", "SELECT 1 AS one"))
+    store.add("Weekly look", BoardItem("two", "SELECT 2 AS two"))
+    app, kept = opened(), titles()
+    monkeypatch.setattr(entry, "person", lambda: Person("reader", may_run=False))
+    press(app, "Remove")
+    assert "You may ask here" in texts(app)
+    assert titles() == kept
+    app = ask(ask_page(), QUESTION)
+    app.button(key="chart_add").click().run()
+    assert "You may ask here" in texts(app)
+    assert titles() == kept

@@ -21,7 +21,9 @@ from mirror.faces.pages.common import (
     show_glossary,
     show_table,
 )
+from mirror.faces.pages.entrance import entry
 from mirror.query.kept.board_file import Board, BoardError, BoardItem, Boards
+from mirror.runs.person import ONLY_ASKS
 from mirror.table.wording import counted
 
 _ACROSS = 2
@@ -164,6 +166,8 @@ def _order(store: Boards, board: Board, item: BoardItem, label: str, by: int, di
 def _tried(change: Callable[..., object], *given: object) -> bool:
     """Change the boards; whether that could be done: else the page says why not. All changes go through here."""
     try:
+        if not entry.person().may_run:
+            raise BoardError(ONLY_ASKS)
         change(*given)
     except BoardError as error:
         st.session_state[_FAILED] = str(error)
