@@ -88,7 +88,7 @@ def test_an_event_that_is_not_counted_in_all_threads_is_left_out(kernel):
     assert set(EVENTS) - set(counting.read()) == {"cycles"}
     assert "cycles" not in {
         name for name, _ in kernel.opened.values()
-    }  # its descriptor is another's now: it was closed
+    }  # it was closed: another has its descriptor
     counting.close()
 
 
