@@ -86,9 +86,7 @@ def test_an_event_that_is_not_counted_in_all_threads_is_left_out(kernel):
     kernel.refused = {("cycles", 8): errno.EMFILE}
     counting = Counters()
     assert set(EVENTS) - set(counting.read()) == {"cycles"}
-    assert "cycles" not in {
-        name for name, _ in kernel.opened.values()
-    }  # it was closed: another has its descriptor
+    assert "cycles" not in {name for name, _ in kernel.opened.values()}  # it was closed: another has its descriptor
     counting.close()
 
 
