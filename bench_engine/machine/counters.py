@@ -60,16 +60,24 @@ class Counters:
     """Counters of this process from now on; `close` them."""
 
     def __init__(self) -> None:
-        """Opens those of EVENTS that can be had."""
+        """Opens those of EVENTS that can be had for all threads."""
         self._open: list[tuple[str, int]] = []
         threads = sorted(int(path.name) for path in _TASKS.iterdir()) if _TASKS.is_dir() else [os.getpid()]
-        for name, (kind, event) in EVENTS.items():
-            for thread in threads:
-                try:
-                    self._open.append((name, perf_event_open(kind, event, thread)))
-                except OSError as error:
-                    if error.errno != errno.ESRCH:  # a thread that has ended
-                        break
+        for name in EVENTS:
+            try:
+                for thread in threads:
+                    self._add(name, thread)
+            except OSError:  # a part of the threads would look like all of them
+                of_others = [pair for pair in self._open if pair[0] != name]
+                self._open = [pair for pair in self._open if pair[0] == name]
+                self.close()
+                self._open = of_others
+
+    def _add(self, name: str, thread: int) -> None:
+        try:
+            self._open.append((name, perf_event_open(*EVENTS[name], thread)))
+        except ProcessLookupError:  # it has ended
+            return
 
     def __bool__(self) -> bool:
         """Whether anything is counted."""

@@ -155,6 +155,7 @@ def test_every_fourth_turn_is_followed_by_one_of_the_copy():
 
         def __init__(self, name: str) -> None:
             self.turn = lambda: order.append(name)
+            self.count = lambda: order.append(f"{name} counted")
 
     steps = memory_ops.turns(Turns("own"), Turns("copy"))
     next(steps)
@@ -164,6 +165,7 @@ def test_every_fourth_turn_is_followed_by_one_of_the_copy():
     with pytest.raises(StopIteration) as ended:
         steps.send(False)
     assert ended.value.value == "what was measured"
+    assert order[7:] == ["own counted"]
 
 
 def test_a_copy_reads_half_of_the_bytes():

@@ -22,7 +22,7 @@ class Kernel:
 
     def perf_event_open(self, kind, event, thread):
         (name,) = [name for name, numbers in EVENTS.items() if numbers == (kind, event)]
-        if code := self.refused.get(name):
+        if code := self.refused.get(name, self.refused.get((name, thread))):
             raise OSError(code, os.strerror(code))
         descriptor = os.open(self.folder, os.O_RDONLY)
         self.opened[descriptor] = name, thread
@@ -79,6 +79,15 @@ def test_an_event_that_is_not_there_is_left_out(kernel):
     assert set(EVENTS) - set(counting.read()) == {"cycles", "instructions"}
     counting.close()
     assert counters.available() == ("cache_misses", "tlb_misses", "branch_misses", "page_faults")
+
+
+def test_an_event_that_is_not_counted_in_all_threads_is_left_out(kernel):
+    (kernel.folder / "task/8").mkdir()
+    kernel.refused = {("cycles", 8): errno.EMFILE}
+    counting = Counters()
+    assert set(EVENTS) - set(counting.read()) == {"cycles"}
+    assert "cycles" not in {name for name, _ in kernel.opened.values()}  # it was closed: another has its descriptor
+    counting.close()
 
 
 SENTENCES = [
