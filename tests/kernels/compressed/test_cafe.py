@@ -92,6 +92,7 @@ def test_an_id_takes_its_vector_along_and_its_row_starts_anew():
     moved = 0
     for step in batches(12):
         train(module, optimizer, [step])
+        optimizer.state[module.weight]["sum"].add_(1)
         live = module.live_mask(torch.arange(ROWS)).squeeze(1)
         table, sums = module.materialize(), optimizer.state[module.weight]["sum"].clone()
         with torch.no_grad():  # a step that changes nothing but who is hot
