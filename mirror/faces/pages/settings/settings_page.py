@@ -17,6 +17,7 @@ from mirror.faces.pages.trails import flow
 from mirror.query.kept.habits import is_learning
 from mirror.query.kept.kept_settings import keep
 from mirror.query.saved import saved_path
+from mirror.runs.person import ONLY_ASKS
 from mirror.schema import catalog
 
 _LEARNT, _FAILED = "MIRROR_LEARNT", "settings_failed"
@@ -57,11 +58,11 @@ _PLACES = (
 def page() -> None:
     """Draw the page."""
     heading("Settings")
-    if not entry.person().may_run:
-        st.info("Settings are seen and changed by those who may start runs here.")
-        return
     try:
         settings.check()
+        if not entry.person().may_run:
+            st.info("Settings are seen and changed by those who may start runs here.")
+            return
         catalog.words()
         model_form.show()
         if (trail := flow.trail()) and trail.step.answer.sent:
@@ -86,6 +87,8 @@ def _reading() -> None:
 
 def _learn() -> None:
     try:
+        if not entry.person().may_run:
+            raise SettingsError(ONLY_ASKS)
         keep({_LEARNT: "" if st.session_state["learn"] else "0"})
     except SettingsError as error:
         st.session_state[_FAILED] = str(error)
