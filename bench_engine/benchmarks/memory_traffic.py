@@ -18,7 +18,7 @@ ID_BYTES, NUMBER_BYTES = 8, 4
 def metrics(moved: int, latency_us: float, config: Mapping[str, Scalar]) -> dict[str, Any]:
     """`bytes_moved`, `bandwidth_gb_s`, and `bandwidth_share` where this machine's copy is known."""
     rate = moved / latency_us / 1e3
-    known = bandwidth.kept(int(config.get("threads", 1)))
+    known = bandwidth.undisturbed(int(config.get("threads", 1)))
     return {
         "bytes_moved": moved,
         "bandwidth_gb_s": rate,
@@ -46,7 +46,7 @@ def facts(trial: Trial, bags: Sequence[tuple[int, int]], dim: int, reads: Reads 
 
 def roofs(config: Mapping[str, Scalar], row_bytes: int = 0) -> dict[str, float]:
     """What the memory of this machine gives, where that is known; of random rows where they have a size."""
-    if not (known := bandwidth.kept(int(config.get("threads", 1)))):
+    if not (known := bandwidth.undisturbed(int(config.get("threads", 1)))):
         return {}
     gathered = {"gather_gb_s": known.gather_gb_s(row_bytes)} if row_bytes else {}
     return {"copy_gb_s": known.copy_gb_s, **gathered, "peak_gflops": known.peak_gflops}

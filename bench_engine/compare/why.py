@@ -89,8 +89,11 @@ def why(pairs: Sequence[tuple[Row, Row]], a: str, b: str) -> str:
 
 def _moving(costs: Sequence[tuple[Cost, Cost]], a: str, b: str) -> str:
     known = [(x, y) for x, y in costs if x.roof == y.roof and min(x.bytes, y.bytes, x.share, y.share) > 0]
+    if any(x.touches for x, _ in known):
+        known = [pair for pair in known if pair[0].touches]
     if not known:
-        return ""
+        ratios = [y.bytes / x.bytes for x, y in costs if x.touches and y.touches and x.bytes and y.bytes]
+        return f"{b} touches {_times(ratios, 'the bytes')} of {a}." if ratios and _differ(_mean(ratios)) else ""
     ratios = [y.bytes / x.bytes for x, y in known]
     bytes_text = _times(ratios, "the bytes") if any(_differ(r) for r in ratios) else "the same bytes"
     share_a, share_b = (_mean([pair[side].share for pair in known]) for side in (0, 1))

@@ -45,7 +45,7 @@ class Bandwidth:
     @property
     def disturbed(self) -> bool:
         """Whether others wanted all cores, so that memory gives more than was found."""
-        return self.load > hardware.cores()
+        return busy(self.load)
 
     def gather_gb_s(self, row_bytes: float) -> float:
         """Of rows of a size: that of the measured size that is next to it."""
@@ -73,6 +73,17 @@ def kept(threads: int) -> Bandwidth | None:
         if usable and found.threads == threads and cache.trusted(folder):
             return found
     return None
+
+
+def undisturbed(threads: int) -> Bandwidth | None:
+    """What was kept, unless others wanted all cores meanwhile: trials are told beside nothing else."""
+    found = kept(threads)
+    return None if found is None or found.disturbed else found
+
+
+def busy(load: float | None) -> bool:
+    """Whether so many processes want more cores than the machine has; those a worker is kept on are not asked."""
+    return (load or 0.0) > (os.cpu_count() or 1)
 
 
 def keep(found: Bandwidth) -> None:

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from bench_engine.machine import bandwidth, hardware, machine
+from bench_engine.machine import bandwidth, machine
 from bench_engine.machine.bandwidth import Bandwidth
 from bench_engine.run.executors import environment
 from bench_engine.run.executors.pinning import pin, quietest_cores
@@ -28,7 +28,7 @@ class BandwidthAhead:
         What was found on a machine that was busy is measured again when it is not. `meanwhile` is called now and then.
         """
         found = bandwidth.kept(threads)
-        wanted = not found or (found.disturbed and (machine.load_now() or 0.0) <= hardware.cores())
+        wanted = not found or (found.disturbed and not bandwidth.busy(machine.load_now()))
         if wanted and threads not in self._tried and not self._killed:
             self._tried.add(threads)
             with contextlib.suppress(OSError, subprocess.SubprocessError):

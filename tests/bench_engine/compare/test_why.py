@@ -35,6 +35,11 @@ def test_several_configurations_are_a_mean_and_its_ends():
     assert why(pairs, "a", "b").startswith("b touches 4x the bytes (2x to 8x) at 3.2x the bandwidth")
 
 
+def test_bytes_are_told_alone_where_the_machine_s_bandwidth_is_not_known():
+    assert why([(row(10.0, 16_000, 0), row(10.0, 32_000, 0))], "a", "b") == "b touches 2x the bytes of a."
+    assert why([(row(10.0, 16_000, 0), row(20.0, 16_000, 0))], "a", "b") == ""
+
+
 def test_equal_bytes_are_the_same_bytes():
     assert why([(row(10.0, 16_000), row(20.0, 16_100))], "a", "b").startswith("b touches the same bytes at 0.4x the")
 
@@ -67,8 +72,8 @@ def test_counts_that_differ_are_told():
         {"environment": "no JSON"},
         {"environment": "[]"},
         {"environment": '{"touched_bytes": "many", "gather_gb_s": true, "counts": [1], "energy_j": -1}'},
-        {"environment": '{"touched_bytes": 1e3, "gather_gb_s": 0, "counts": {"instructions": NaN}}'},
-        {"environment": '{"touched_bytes": 1e3, "gather_gb_s": 2}', "latency_us": None},
+        {"environment": '{"touched_bytes": 0, "gather_gb_s": 2, "counts": {"instructions": NaN}}'},
+        {"environment": '{"touched_bytes": Infinity, "gather_gb_s": 2}', "latency_us": None},
     ],
 )
 def test_what_is_missing_or_broken_says_nothing(given):

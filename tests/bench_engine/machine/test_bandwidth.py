@@ -62,5 +62,15 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path, monkeypatch):
     assert bandwidth.kept(2) is None
 
 
+def test_trials_are_told_beside_nothing_that_was_found_on_a_busy_machine(monkeypatch):
+    monkeypatch.setattr(bandwidth.os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(hardware, "cores", lambda: 1)  # of a worker that is kept on one
+    assert bandwidth.undisturbed(2) is None
+    for load, told in ((4.0, True), (4.5, False)):
+        bandwidth.keep(replace(FOUND, load=load))
+        assert (bandwidth.undisturbed(2) is not None) is told
+    assert "at a load of 4.5" in bandwidth.kept(2).text()
+
+
 def test_rows_have_the_bandwidth_of_the_size_next_to_theirs():
     assert [FOUND.gather_gb_s(size) for size in (4, 64, 66, 256)] == [3.25, 3.25, 5.5, 5.5]

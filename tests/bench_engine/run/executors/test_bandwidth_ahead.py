@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from bench_engine.machine import bandwidth, hardware, machine
+from bench_engine.machine import bandwidth, machine
 from bench_engine.machine.bandwidth import Bandwidth
 from bench_engine.run.executors import bandwidth_ahead
 from bench_engine.run.executors.bandwidth_ahead import BandwidthAhead
@@ -45,7 +45,7 @@ def test_it_is_measured_once_and_kept(started):
 
 def test_what_was_found_on_a_busy_machine_is_measured_again_on_a_quiet_one(started, monkeypatch):
     bandwidth.keep(Bandwidth(1, 0.5, 0.5, 0.5, 0.5, 0.5, "", 9.0))
-    monkeypatch.setattr(hardware, "cores", lambda: 2)
+    monkeypatch.setattr(bandwidth.os, "cpu_count", lambda: 2)
     monkeypatch.setattr(machine, "load_now", lambda: 2.5)
     assert BandwidthAhead().known(1).copy_gb_s == 0.5
     monkeypatch.setattr(machine, "load_now", lambda: 1.0)
