@@ -55,7 +55,7 @@ KNOWN = {
     ("grouped_lookup", 2): "a590abb43779",
     ("embedding_step", 1): "612da7e64aa7",
     ("memory_ops", 1): "8d7932fc40ca",
-    ("callable", 1): "45a64236cd4c",
+    ("callable", 1): "9d945efb9dad",
     ("training", 3): "0b4c4e3abed6",
     ("answering", 1): "867a4f56e515",
 }
