@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from db.settings import db_url
+from db.settings import db_url, setting
 from mirror.answer.answer import Answer
 from mirror.answer.answering import subject_of
 from mirror.answer.subject import FAILURES, ask_kept, failed
@@ -21,8 +23,14 @@ _CHANGED = ("type", "x", "y", "color", "facet", "log_x", "log_y")  # what can be
 
 def open_boards() -> Boards:
     """The boards beside the saved questions of what MIRROR_DB names. Raises SettingsError or SourceError."""
+    return Boards(_path(setting("MIRROR_DB"), setting("MIRROR_SAVED")))
+
+
+@lru_cache(maxsize=4)  # a DuckDB file is opened to see whose data it holds
+def _path(*settings: str) -> Path:
+    del settings
     other = find_other_data()
-    return Boards(boards_path(saved_path_of(other.where) if other else saved_path(db_url())))
+    return boards_path(saved_path_of(other.where) if other else saved_path(db_url()))
 
 
 def item_of(answer: Answer, chart: ChartSpec, source: str, address: Mapping[str, Sequence[str]]) -> BoardItem:

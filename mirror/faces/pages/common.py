@@ -310,6 +310,7 @@ def show_chart(
     def plot(figure: Any, name: str) -> None:
         own: dict[str, Any] = {"config": config, "theme": None, "alt": alt}
         if select:
+            figure.update_layout(clickmode="event+select")  # set by the browser, it would be drawn twice
             own |= {"on_select": partial(select, name), "selection_mode": ("points", "box")}
         st.plotly_chart(figure, key=name, **own)
 

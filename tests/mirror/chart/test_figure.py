@@ -171,7 +171,7 @@ def test_a_box_shows_every_row():
 
 def test_a_heatmap_leaves_cells_without_a_row_empty():
     table = result_table(("batch_size", "method", "latency_us"), ((1, "a", 5.0), (2, "a", 6.0), (2, "b", 7.0)))
-    (heat,) = draw(table, ChartSpec("heatmap", x="batch_size", y="method", color="latency_us")).data
+    heat, _ = draw(table, ChartSpec("heatmap", x="batch_size", y="method", color="latency_us")).data
     assert [list(line) for line in heat.z] == [[5.0, 6.0], [None, 7.0]]
     assert heat.colorbar.title.text == "Latency (µs)"
 
