@@ -18,7 +18,6 @@ from mirror.data.data_source import QueryError, QueryStopped, UnreadableError
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox, shared
 from mirror.data.process.worded_sandbox import WordedSandbox
-from mirror.data.rows_behind import UntracedError, rows_behind
 from mirror.language.learning.of_results import holds_later, taught_word
 from mirror.language.learning.own_words_text import said_words, words_of_results
 from mirror.language.ranking.results_readings import results_readings
@@ -139,6 +138,8 @@ class Results:
 
     def behind(self, answer: Answer, places: Sequence[int]) -> Behind:
         """The trials that some rows of an answer were made from."""
+        from mirror.data.rows_behind import UntracedError, rows_behind  # sqlglot takes a while to load
+
         sql = rows_behind(answer.sql or "", "duckdb", rows_at(answer, places), "trial_id")
         traced = self.source.run(sql, row_cap=_MOST_TRIALS)
         ids = [str(row[0]) for row in traced.rows]

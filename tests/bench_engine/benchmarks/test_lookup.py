@@ -228,7 +228,8 @@ def test_a_cold_call_finds_its_caches_flushed_before_every_sample(monkeypatch):
     monkeypatch.setattr(watch, "PAIRING_S", 0.0)
     result = run(cache="cold")
     assert result.status == "ok"
-    assert len(flushes) == len(result.samples_us)
+    counted = result.environment.get("counted_calls", 0)  # calls that are not timed, where the processor counts
+    assert len(flushes) == len(result.samples_us) + counted
     assert result.environment["calls_per_sample"] == 1
     flushes.clear()
     assert run(cache="warm").status == "ok"
