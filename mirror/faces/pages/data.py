@@ -61,7 +61,7 @@ def page() -> None:
     _found(database)
     learnt_view.show_list(learnt, "data_forget")
     if linked := str(st.query_params.pop("q", "")).strip():  # of a board; a server waits for its click first
-        _ask_anew(linked)
+        _ask_anew(linked, use_model=False)  # nobody has asked: a link starts no language model
     answer: Answer | None = state.get("data_answer")
     if answer is not None:
         # Streamlit forgets what is typed in a widget while another page is shown.
@@ -216,20 +216,21 @@ def _holds(column: Column) -> str:
 # -- asking --------------------------------------------------------------------------------------------------------
 
 
-def _ask(question: str) -> None:
+def _ask(question: str, use_model: bool = True) -> None:
     """Answer a question and put it and its SQL where the widgets find them."""
     state = st.session_state
     with asked_by(entry.whose()):
-        answer = ask(question, db=state["data_url"], after=taken_from(state.get("data_original")))
+        before = taken_from(state.get("data_original"))
+        answer = ask(question, db=state["data_url"], use_model=use_model, after=before)
     state.update(data_asked=question, data_question=question, data_answer=answer, data_original=answer)
     state["data_sql"] = answer.sql or ""
     state["data_generation"] = state.get("data_generation", 0) + 1  # new widgets for the chart of a new answer
 
 
-def _ask_anew(question: str) -> None:
+def _ask_anew(question: str, use_model: bool = True) -> None:
     """Answer a question by itself."""
     st.session_state.pop("data_original", None)
-    _ask(question)
+    _ask(question, use_model)
 
 
 def _ask_typed() -> None:

@@ -227,3 +227,16 @@ def test_what_was_learnt_is_listed_to_remove(
     assert "answered so at once" not in texts(app)
     asked(app, "how many punters per country")
     assert "meant?" in texts(app)
+
+
+def test_a_link_with_a_question_is_answered_without_the_language_model(
+    monkeypatch: pytest.MonkeyPatch, csv_shop: sales_data.Shop
+) -> None:
+    app = AppTest.from_function(data_page, default_timeout=LIMIT_S)
+    app.query_params.update({"source": csv_shop.url, "q": "how many products"})
+    with running(monkeypatch) as server:
+        server.replies = [says("{}")]
+        app.run()
+    assert not app.exception
+    assert app.text_input(key="data_question").value == "how many products"
+    assert server.requests == []
