@@ -39,6 +39,8 @@ def show(trail: Trail, box: Sandbox) -> None:
     with st.container():
         if answer.note:
             st.warning(plain(answer.note), icon=":material/info:")
+        if flow.spared_model():
+            _spared_model(trail, box)
     if answer.sql is None:
         # What was offered is known by the answer before.
         ask = flow.follow_up if answer.proposals else partial(flow.choose, trail.reply or answer)
@@ -47,6 +49,14 @@ def show(trail: Trail, box: Sandbox) -> None:
     else:
         _rows(trail, box)
     show_sent(trail.step.answer)
+
+
+def _spared_model(trail: Trail, box: Sandbox) -> None:
+    """What a link did not start, one click away; what costs money is started by a person."""
+    st.caption("A link starts no language model: the question was read by the built-in reader.")
+    if len(trail.questions) == 1:
+        asked = (trail.questions[0], box)
+        st.button("Ask the language model", key="by_model", on_click=flow.ask_anew, args=asked, icon=":material/send:")
 
 
 def _beside(answer: Answer, box: Sandbox) -> None:

@@ -580,3 +580,25 @@ def test_a_link_tells_when_the_results_behind_it_have_changed() -> None:
     assert f"{told}: 30 rows then, 36 now." in opened_again("30-0123abcd")
     assert f"{told}." in opened_again("36-0123abcd")
     assert f"{told}." in opened_again("a_mark_of_some_other_kind")
+
+
+def test_a_link_starts_no_language_model_and_keeps_what_it_said(server: Server) -> None:
+    app = read_by_model(server, "which wombats rock hardest")
+    shown, asked = app.dataframe[0].value, len(server.requests)
+    opened = app_test()
+    opened.query_params.update({name: app.query_params[name] for name in ("q", "sql", "seen")})
+    opened.run()
+    assert not opened.exception
+    assert opened.dataframe[0].value.equals(shown)
+    assert "A link starts no language model" in texts(opened)
+    assert len(server.requests) == asked
+    press(opened, "Ask the language model")
+    assert "[language model]" in texts(opened)
+    assert "A link starts no language model" not in texts(opened)
+    assert len(server.requests) > asked
+
+
+def test_the_follow_ups_of_a_link_start_no_language_model(server: Server) -> None:
+    assert "A link starts no language model" in texts(ask_page(QUESTION, "and for 0.5?"))
+    assert "wombats" in texts(ask_page(QUESTION, "and for wombats?"))
+    assert not server.requests

@@ -15,9 +15,10 @@ _LONGEST_SQL = 4_000  # characters of edited SQL in an address: some browsers an
 
 @dataclass(frozen=True)
 class Address:
-    """What an address says: questions, the first and its follow-ups, and the SQL of the last as it was edited.
+    """What an address says: questions, the first and its follow-ups, and the SQL of the last.
 
-    Two are the same that lead to the same answer, whatever was seen of it.
+    The SQL is there where it was edited or is a language model's, which a link does not start again. Two are the same
+    that lead to the same answer, whatever was seen of it.
 
     `forms` has as many texts: the query of a question that was made by changing parts, empty for those of words alone.
     `seen` is the mark of the rows of its answer when the address was made (`Table.mark`).
@@ -43,9 +44,10 @@ class Address:
     @classmethod
     def of(cls, shown: Trail) -> "Address":
         """The address that leads to what is shown."""
-        sql = shown.step.shown.sql or ""
-        kept = shown.step.edited and shown.questions and len(sql) <= _LONGEST_SQL
-        table = shown.step.shown.table
+        answer = shown.step.shown
+        sql, table = answer.sql or "", answer.table
+        not_of_words = shown.step.edited or answer.engine == "llm"
+        kept = not_of_words and shown.questions and len(sql) <= _LONGEST_SQL
         return cls(shown.questions, sql if kept else "", shown.forms, table.mark if table else "")
 
     @property

@@ -28,6 +28,7 @@ from mirror.faces.pages.entrance import entry
 from mirror.faces.pages.trails.address import LONGEST_FORM, NOTHING, PARAMETERS, Address
 from mirror.faces.pages.trails.asking import Asking, taken_from
 from mirror.faces.pages.trails.trail import CANCELLED, MOST_STEPS, Trail, begun
+from mirror.model.model_setting import configured
 from mirror.query.check import SpecError
 from mirror.query.in_words import question_of
 from mirror.query.spec import QuerySpec
@@ -99,7 +100,7 @@ def follow_up(question: str, box: Sandbox, rest: Address = NOTHING, rest_of_link
     after = reply if chosen else before.step.answer
     if rest_of_link and after is not None:
         after = replace(after, teaches=False)  # whoever opens a link has chosen nothing
-    work = partial(ask, question, sandbox=box, after=taken_from(after))
+    work = partial(ask, question, sandbox=box, use_model=not rest_of_link, after=taken_from(after))
     _start(work, box, Answer("error", question, summary=CANCELLED), partial(before.followed, question), rest)
 
 
@@ -259,14 +260,25 @@ def open_link(box: Sandbox) -> None:
         _show(known)
     else:
         state["linked"] = there
-        ask_anew(there.questions[0], box, rest=there.rest)
+        ask_anew(there.questions[0], box, use_model=False, rest=there.rest)  # nobody has asked yet
 
 
 def told_of_link() -> str:
     """Whether the rows behind the answer that a link leads to are others than when it was made; nothing otherwise."""
-    linked, shown = st.session_state.get("linked", NOTHING), trail()
-    here = Address.of(shown) if shown else NOTHING
+    linked, here = _linked()
     return str(linked.told_since(here.seen)) if here == linked else ""
+
+
+def spared_model() -> bool:
+    """Whether a link leads to what is shown, which a language model would have read had it been asked here."""
+    (linked, here), shown = _linked(), trail()
+    return configured() and shown is not None and here.questions == linked.questions and not shown.step.answer.sent
+
+
+def _linked() -> tuple[Address, Address]:
+    """The last link that was opened, and the address of what is shown."""
+    shown = trail()
+    return st.session_state.get("linked", NOTHING), Address.of(shown) if shown else NOTHING
 
 
 def remember() -> None:
@@ -305,7 +317,7 @@ def wait(slot: DeltaGenerator, box: Sandbox) -> None:
             continue
         if pending.rest.questions and _goes_on(shown.step.answer):
             _follow_link(pending.rest, box)
-        elif pending.rest.sql and not pending.rest.questions and shown.step.answer.sql:
+        elif pending.rest.sql:  # also where words that a language model read lead nowhere now
             st.session_state["sql"] = pending.rest.sql
             run_edited(box)
 
