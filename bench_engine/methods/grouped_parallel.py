@@ -96,8 +96,13 @@ class GroupedEmbedding(_Settling, OpMethod):
     def __init__(self, model: GroupedModel) -> None:
         super().__init__(model)
         self._weights = [table.weight for table in model.bags.tables]  # type: ignore[union-attr]
-        apart = self.shape.structure in ("plain", "split_in")
-        self._op = GroupedEmbeddingBag(self._weights, self.shape.mode, output="separate" if apart else "cat")
+        shape = self.shape
+        self._op = GroupedEmbeddingBag(
+            self._weights,
+            shape.mode,
+            output="separate" if shape.structure in ("plain", "split_in") else "cat",
+            bag_sizes=shape.bag_sizes if shape.structure == "split_in" else None,
+        )
 
     def prepare(self, request: Request) -> list[Tensor] | Tensor:
         """The ids of each table (B, L), or those of all side by side."""
@@ -105,8 +110,6 @@ class GroupedEmbedding(_Settling, OpMethod):
 
     def lookup(self, prepared: list[Tensor] | Tensor) -> list[Tensor] | Tensor:
         """The vectors of all tables, by the grouped module."""
-        if isinstance(prepared, Tensor):
-            prepared = list(prepared.split(list(self.shape.bag_sizes), 1))
         return self._op(prepared)
 
     def tables(self) -> list[Tensor]:

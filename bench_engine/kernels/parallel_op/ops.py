@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bench_engine.kernels.native import extension
 from bench_engine.kernels.parallel_op.plan import Extra, Output, Plan, Source, Table
-from bench_engine.kernels.parallel_op.settings import Settings
+from bench_engine.kernels.parallel_op.settings import Settings, active_settings
 
 _ready = False
 _direct: Callable[..., list[Tensor] | None] | None = None
@@ -66,6 +66,16 @@ def configure(settings: Settings) -> None:
             return
         torch.ops.mirror.parallel_op_configure(*how, _choices_file(settings))
         _configured = wanted
+
+
+def use_huge_pages(weights: Sequence[Tensor]) -> int:
+    """Put large tables into huge pages where they lie, unless the settings say no; returns the bytes that are now.
+
+    They are to be on the CPU and filled: memory that was never touched stays as it is.
+    """
+    if not (active_settings() or Settings.from_environment()).huge_pages:
+        return 0
+    return torch.ops.mirror.use_huge_pages([weight.detach() for weight in weights])
 
 
 def choices() -> str:

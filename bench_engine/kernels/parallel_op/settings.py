@@ -21,7 +21,8 @@ KNOWN_OPS = DEFAULT_OPS | {
 }
 _OTHER_NAMES = {"aten.native_layer_norm": "aten.layer_norm"}
 VARIABLES = tuple(
-    f"{SWITCH}_{name}" for name in ("CACHE", "MIN_GROUP", "NESTED", "OPS", "REPORT", "SCHEDULE", "THREADS")
+    f"{SWITCH}_{name}"
+    for name in ("CACHE", "HUGE_PAGES", "MIN_GROUP", "NESTED", "OPS", "REPORT", "SCHEDULE", "THREADS")
 )
 _ON, _OFF = ("1", "true", "on"), ("", "0", "false", "off")
 _MOST_THREADS = 1024
@@ -48,7 +49,8 @@ class Settings:
     ops: the whitelist, of KNOWN_OPS. asked: those of them that were added with "+" (Inductor, which fuses plain
     embedding well, groups it only then). threads: 0 is as many as torch uses. schedule: of SCHEDULES. nested: whether
     an op may start threads inside a branch. report: 1 tells when the process ends, 2 tells all. min_group:
-    fewest ops that make a group. cache_dir: None keeps nothing.
+    fewest ops that make a group. cache_dir: None keeps nothing. huge_pages: whether a GroupedEmbeddingBag may have large
+    tables put into huge pages.
     """
 
     ops: frozenset[str] = DEFAULT_OPS
@@ -59,6 +61,7 @@ class Settings:
     report: int = 0
     min_group: int = 2
     cache_dir: Path | None = None
+    huge_pages: bool = True
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> "Settings":
@@ -87,6 +90,7 @@ class Settings:
             report=2 if value("REPORT") == "2" else int(switch(f"{SWITCH}_REPORT", value("REPORT"))),
             min_group=_number("MIN_GROUP", value("MIN_GROUP"), default=2, least=2, most=None),
             cache_dir=Path(value("CACHE")).expanduser() if value("CACHE") else default_cache_dir(environ),
+            huge_pages=switch(f"{SWITCH}_HUGE_PAGES", value("HUGE_PAGES") or "1"),
         )
 
 

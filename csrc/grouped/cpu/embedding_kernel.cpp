@@ -1,14 +1,15 @@
 // CPU kernel of the grouped embedding: all tables in one parallel region.
 #include <ATen/Dispatch.h>
 
+#include "grouped/cpu/fetch.h"
 #include "grouped/cpu/ids.h"
+#include "grouped/cpu/row_copy.h"
 #include "grouped/cpu/rows.h"
 #include "grouped/cpu/work.h"
 
 namespace mirror {
 namespace {
 
-constexpr int64_t kCacheLine = 64;
 // Ids of bags that do not follow one another in memory are copied, so many at a time.
 constexpr int64_t kCopiedIds = 512;
 
@@ -23,6 +24,7 @@ struct Stream {
   int64_t last;        // the last position that may be read
   int64_t begin, end;  // bags
   int64_t first_bag;   // the bag that begins at position 0, where all have one size
+  bool fetched;        // whether its first rows are on their way into the cache
 
   int64_t id(int64_t position) const { return ids[position * id_stride]; }
 };
@@ -45,8 +47,7 @@ template <typename scalar_t, typename index_t, int kVectors, Pooling kPooling, b
 void pool_vectors(const Stream<index_t>& stream, int64_t first, int ahead) {
   using vector = typename Sum<scalar_t>::vector;
   using scalar = typename Sum<scalar_t>::scalar;
-  constexpr int64_t kLines =
-      (kVectors * kLanes * static_cast<int64_t>(sizeof(scalar_t)) + kCacheLine - 1) / kCacheLine;
+  constexpr int64_t kBytes = kVectors * kLanes * sizeof(scalar_t);
   const TableCall& table = stream.table;
   const Ids<index_t> ids(table);
   const scalar_t* const weight = static_cast<const scalar_t*>(table.weight) + first;
@@ -56,15 +57,11 @@ void pool_vectors(const Stream<index_t>& stream, int64_t first, int ahead) {
   const bool mean = table.plan->mode == GroupedMode::kMean;
   // Of plain rows padding has no gradient but is read like any other.
   const int64_t padding = table.plan->mode == GroupedMode::kRow ? -1 : table.plan->padding;
-  // Inlined by force: GCC 12 takes a function that only prefetches for one without effect, and
-  // drops its calls.
   const auto fetch = [&](int64_t position) __attribute__((always_inline)) {
-    const char* const row =
-        reinterpret_cast<const char*>(weight + stream.id(std::min(position, last)) * row_stride);
-#pragma GCC unroll 8
-    for (int64_t line = 0; line < kLines; ++line) __builtin_prefetch(row + line * kCacheLine);
+    const scalar_t* const row = weight + stream.id(std::min(position, last)) * row_stride;
+    fetch_lines(reinterpret_cast<const char*>(row), kBytes);
   };
-  if (ahead && last >= 0) {
+  if (ahead && last >= 0 && !(stream.fetched && first == 0)) {
     const int64_t start = bag_of<kUniform>(stream, ids, stream.begin).first;
     for (int64_t i = 0; i < ahead; ++i) fetch(start + i);
   }
@@ -182,13 +179,16 @@ void pool(const TableCall& table, int64_t begin, int64_t end, int ahead) {
   const int64_t size = table.bag_size;
   if (size < 0) {
     pool_stream<scalar_t, index_t, kPooling, false>(
-        Stream<index_t>{table, ids, table.id_stride, table.num_ids - 1, begin, end, 0}, ahead);
+        Stream<index_t>{table, ids, table.id_stride, table.num_ids - 1, begin, end, 0, true},
+        ahead);
   } else if (size <= 1) {  // one id per bag: the distance between bags is the only one
     pool_stream<scalar_t, index_t, kPooling, true>(
-        Stream<index_t>{table, ids, table.bag_stride, table.num_ids - 1, begin, end, 0}, ahead);
+        Stream<index_t>{table, ids, table.bag_stride, table.num_ids - 1, begin, end, 0, true},
+        ahead);
   } else if (table.bag_stride == size * table.id_stride) {
     pool_stream<scalar_t, index_t, kPooling, true>(
-        Stream<index_t>{table, ids, table.id_stride, table.num_ids - 1, begin, end, 0}, ahead);
+        Stream<index_t>{table, ids, table.id_stride, table.num_ids - 1, begin, end, 0, true},
+        ahead);
   } else {
     const int64_t bags = std::max<int64_t>(1, kCopiedIds / size);
     std::vector<index_t> copy(bags * size);
@@ -200,7 +200,8 @@ void pool(const TableCall& table, int64_t begin, int64_t end, int ahead) {
         }
       }
       pool_stream<scalar_t, index_t, kPooling, true>(
-          Stream<index_t>{table, copy.data(), 1, (stop - bag) * size - 1, bag, stop, bag}, ahead);
+          Stream<index_t>{table, copy.data(), 1, (stop - bag) * size - 1, bag, stop, bag, false},
+          ahead);
     }
   }
 }
@@ -214,6 +215,29 @@ void pool_bags(const TableCall& table, int64_t begin, int64_t end, int ahead) {
   } else {
     pool<scalar_t, index_t, Pooling::kSum>(table, begin, end, ahead);
   }
+}
+
+int64_t fetch_range(const GroupedCall& call, const Range& range, int ahead) {
+  const TableCall& table = call.tables[range.table];
+  return table.long_ids ? fetch_first<int64_t>(table, range.begin, range.end, ahead)
+                        : fetch_first<int32_t>(table, range.begin, range.end, ahead);
+}
+
+// The first `ahead` rows have been fetched.
+template <typename index_t>
+void run_bags(const TableCall& table, const Range& range, int ahead) {
+  if (copies_rows(table)) {
+    copy_rows<index_t>(table, range.begin, range.end, ahead);
+    return;
+  }
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kBFloat16, at::kHalf, table.dtype, "grouped_embedding", [&] {
+    pool_bags<scalar_t, index_t>(table, range.begin, range.end, ahead);
+  });
+}
+
+void run_range(const GroupedCall& call, const Range& range, int ahead) {
+  const TableCall& table = call.tables[range.table];
+  table.long_ids ? run_bags<int64_t>(table, range, ahead) : run_bags<int32_t>(table, range, ahead);
 }
 
 template <typename index_t>
@@ -232,14 +256,20 @@ void check_ids(const TableCall& table) {
 void grouped_embedding_cpu(const GroupedCall& call, GroupedWay way) {
   const Pieces pieces(call, way.schedule, way.threads);
   share_out(pieces.pieces(), way.threads, [&](int64_t number) {
-    pieces.piece(number, [&](int64_t t, int64_t begin, int64_t end) {
-      const TableCall& table = call.tables[t];
-      AT_DISPATCH_FLOATING_TYPES_AND2(
-          at::kBFloat16, at::kHalf, table.dtype, "grouped_embedding", [&] {
-            table.long_ids ? pool_bags<scalar_t, int64_t>(table, begin, end, way.prefetch)
-                           : pool_bags<scalar_t, int32_t>(table, begin, end, way.prefetch);
-          });
-    });
+    const std::vector<Range> ranges = pieces.piece(number);
+    std::vector<int64_t> fetched(ranges.size());
+    // A small table ends before its own rows have come: while it is looked up the first rows of
+    // those after it are on their way, `under_way` in all.
+    int64_t under_way = 0;
+    size_t next = 0;
+    for (size_t r = 0; r < ranges.size(); ++r) {
+      under_way -= fetched[r];
+      for (; next < ranges.size() && (next <= r || under_way < way.prefetch); ++next) {
+        fetched[next] = fetch_range(call, ranges[next], way.prefetch);
+        if (next > r) under_way += fetched[next];
+      }
+      run_range(call, ranges[r], way.prefetch);
+    }
   });
 }
 

@@ -22,6 +22,12 @@ inline int64_t total_cost(const GroupedCall& call) {
   return cost;
 }
 
+// Bags of one table, from `begin` to `end`.
+struct Range {
+  size_t table;
+  int64_t begin, end;
+};
+
 // The work of a call in `pieces()` pieces, each some ranges of bags of some tables.
 class Pieces {
  public:
@@ -31,8 +37,7 @@ class Pieces {
     const bool equal = std::all_of(call.tables.begin(), call.tables.end(),
                                    [&](const TableCall& table) { return table.bags == bags; });
     if (threads == 1) {
-      pieces_ = tables;
-      schedule_ = Schedule::kTable;
+      pieces_ = 1;
     } else if (schedule == Schedule::kTable) {
       pieces_ = tables;
       schedule_ = schedule;
@@ -50,27 +55,31 @@ class Pieces {
 
   int64_t pieces() const { return pieces_; }
 
-  // Calls run(table number, first bag, last bag + 1) for every range of a piece.
-  template <typename Run>
-  void piece(int64_t number, const Run& run) const {
-    if (schedule_ == Schedule::kTable) {
-      run(number, 0, call_.tables[number].bags);
+  // The ranges of a piece.
+  std::vector<Range> piece(int64_t number) const {
+    const size_t tables = call_.tables.size();
+    std::vector<Range> ranges;
+    if (pieces_ == 1) {
+      ranges.reserve(tables);
+      for (size_t t = 0; t < tables; ++t) ranges.push_back({t, 0, call_.tables[t].bags});
+    } else if (schedule_ == Schedule::kTable) {
+      ranges.push_back({static_cast<size_t>(number), 0, call_.tables[number].bags});
     } else if (schedule_ == Schedule::kBatch) {
       const int64_t bags = call_.tables[0].bags;
       const int64_t begin = bags * number / pieces_, end = bags * (number + 1) / pieces_;
-      if (begin == end) return;
-      for (size_t t = 0; t < call_.tables.size(); ++t) run(t, begin, end);
+      ranges.reserve(tables);
+      for (size_t t = 0; t < tables && begin < end; ++t) ranges.push_back({t, begin, end});
     } else {
-      flat(number, run);
+      flat(number, ranges);
     }
+    return ranges;
   }
 
  private:
   // More pieces than threads, since threads of a shared machine are not equally fast.
   static constexpr int64_t kPiecesPerThread = 4;
 
-  template <typename Run>
-  void flat(int64_t number, const Run& run) const {
+  void flat(int64_t number, std::vector<Range>& ranges) const {
     const int64_t low = total_ * number / pieces_, high = total_ * (number + 1) / pieces_;
     size_t t = std::upper_bound(ends_.begin(), ends_.end(), low) - ends_.begin();
     for (; t < ends_.size(); ++t) {
@@ -80,12 +89,12 @@ class Pieces {
       // A bag belongs to the piece in which it starts.
       const int64_t begin = std::max<int64_t>(0, (low - start + cost - 1) / cost);
       const int64_t end = std::min(table.bags, (high - start + cost - 1) / cost);
-      if (begin < end) run(t, begin, end);
+      if (begin < end) ranges.push_back({t, begin, end});
     }
   }
 
   const GroupedCall& call_;
-  Schedule schedule_;
+  Schedule schedule_ = Schedule::kTable;
   int64_t pieces_, total_ = 0;
   std::vector<int64_t> ends_;  // of the tables' costs laid end to end
 };
