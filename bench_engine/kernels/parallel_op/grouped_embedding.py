@@ -22,8 +22,8 @@ class GroupedEmbeddingBag(nn.Module):
         output: cat gives one tensor whose last dimension is the sum of all dims, separate gives a list of T tensors.
         bag_sizes: ids per bag of each table, where the ids of all tables come side by side in one tensor.
 
-    Where the tables are large together, their memory is put into huge pages when the module is made (Linux 6.1 and newer;
-    MIRROR_PARALLEL_OP_HUGE_PAGES=0 leaves it as it is). Values and addresses stay the same.
+    Where the tables are large together, their memory is put into huge pages when the module is made (Linux 6.1 and
+    newer; MIRROR_PARALLEL_OP_HUGE_PAGES=0 leaves it as it is). Values and addresses stay the same.
 
     Raises ValueError for arguments that do not fit one another, KernelsNotBuiltError without the compiled kernels,
     SettingsError.

@@ -49,8 +49,8 @@ class Settings:
     ops: the whitelist, of KNOWN_OPS. asked: those of them that were added with "+" (Inductor, which fuses plain
     embedding well, groups it only then). threads: 0 is as many as torch uses. schedule: of SCHEDULES. nested: whether
     an op may start threads inside a branch. report: 1 tells when the process ends, 2 tells all. min_group:
-    fewest ops that make a group. cache_dir: None keeps nothing. huge_pages: whether a GroupedEmbeddingBag may have large
-    tables put into huge pages.
+    fewest ops that make a group. cache_dir: None keeps nothing. huge_pages: whether a GroupedEmbeddingBag
+    may have large tables put into huge pages.
     """
 
     ops: frozenset[str] = DEFAULT_OPS

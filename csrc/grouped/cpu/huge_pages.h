@@ -7,9 +7,9 @@
 namespace mirror {
 
 // Has the system put the memory of these tables, as it is and where it is, into huge pages (Linux
-// 6.1 and newer). Left alone are small tables, memory that is mapped from files or by few pages
-// only, and all where the system's administrator wants no huge pages. Returns how many bytes lie in
-// blocks that are huge pages now.
+// 6.1 and newer). It stays as it is where the tables are small together, where pages are not in
+// memory, which a huge page would take, and where whoever runs the system wants no huge pages.
+// Returns how many bytes lie in huge pages now.
 int64_t use_huge_pages(at::TensorList tables);
 
 }  // namespace mirror

@@ -12,6 +12,7 @@ from torch import Tensor
 from bench_engine import registry
 from bench_engine.benchmarks import grouped_lookup
 from bench_engine.data.requests import BATCHES
+from bench_engine.machine import bandwidth
 from bench_engine.methods import grouped_parallel
 from bench_engine.methods.grouped_methods import Eager
 from bench_engine.methods.grouped_models import MLPERF, GroupedModel, Shape, requests
@@ -159,6 +160,16 @@ def test_metrics_are_columns_and_fit_together():
     whole = run(model="dlrm").metrics
     assert whole["bandwidth_gb_s"] is None
     assert whole["memory_mb"] > metrics["memory_mb"]
+
+
+def test_bandwidth_is_told_as_a_share_of_what_the_memory_gives(monkeypatch):
+    given = bandwidth.Bandwidth(1, 8.0, 2.0, 3.0, 100.0, 1e3, "", 0.0)
+    monkeypatch.setattr(bandwidth, "kept", lambda threads: given)
+    result = run()
+    assert result.metrics["bandwidth_share"] == pytest.approx(result.metrics["bandwidth_gb_s"] / 8.0)
+    assert result.environment["gather_gb_s"] == 2.0
+    assert result.environment["touched_bytes"] == 4 * (18 * (8 + 64) + 6 * 32)
+    assert "bandwidth_share" not in run(**BACKWARD).metrics
 
 
 @pytest.mark.parametrize("kind", [WrongOutput, NoNumbers, WrongShape])

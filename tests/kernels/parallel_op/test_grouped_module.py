@@ -66,3 +66,23 @@ except IndexError as error:
     print(error)
 """)
     assert "item: index 99" in done.stdout
+
+
+@pytest.mark.parametrize("sizes", [(3, 2), (1, 1), (0, 4)])
+def test_ids_of_all_tables_in_one_tensor(sizes):
+    tables = [torch.randn(50, dim) for dim in (4, 8)]
+    joined = torch.randint(0, 50, (6, sum(sizes)))
+    found = GroupedEmbeddingBag(tables, bag_sizes=sizes)(joined)
+    assert torch.equal(found, GroupedEmbeddingBag(tables)(list(joined.split(sizes, 1))))
+    assert torch.equal(copy.deepcopy(GroupedEmbeddingBag(tables, bag_sizes=sizes))(joined), found)
+
+
+def test_one_tensor_of_ids_that_does_not_fit():
+    tables = [torch.randn(50, 4), torch.randn(50, 4)]
+    with pytest.raises(ValueError, match="bag_sizes must hold a size for each of 2 tables"):
+        GroupedEmbeddingBag(tables, bag_sizes=(1, 2, 3))
+    bags = GroupedEmbeddingBag(tables, bag_sizes=(1, 2))
+    with pytest.raises(ValueError, match=r"ids must be \(bags, 3\), all bag_sizes together, not \(5, 4\)"):
+        bags(torch.zeros(5, 4, dtype=torch.int64))
+    with pytest.raises(ValueError, match="one tensor, without offsets"):
+        bags([torch.zeros(5, 1, dtype=torch.int64), torch.zeros(5, 2, dtype=torch.int64)])

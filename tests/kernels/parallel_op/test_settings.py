@@ -17,12 +17,21 @@ def test_nothing_set(monkeypatch):
     monkeypatch.setenv("HOME", "/home/someone")
     expected = Settings(cache_dir=Path("/home/someone/.cache/mirror/parallel_op"))
     assert Settings.from_environment({}) == expected
-    assert read(OPS="", THREADS=" ", SCHEDULE="", NESTED="", REPORT="", MIN_GROUP="", CACHE="") == expected
+    assert (
+        read(OPS="", THREADS=" ", SCHEDULE="", NESTED="", REPORT="", MIN_GROUP="", CACHE="", HUGE_PAGES="") == expected
+    )
 
 
 def test_everything_set():
     assert read(
-        OPS="+aten.linear", THREADS="4", SCHEDULE="flat", NESTED="on", REPORT="1", MIN_GROUP="8", CACHE="/c"
+        OPS="+aten.linear",
+        THREADS="4",
+        SCHEDULE="flat",
+        NESTED="on",
+        REPORT="1",
+        MIN_GROUP="8",
+        CACHE="/c",
+        HUGE_PAGES="0",
     ) == Settings(
         ops=DEFAULT_OPS | {"aten.linear"},
         asked=frozenset({"aten.linear"}),
@@ -32,6 +41,7 @@ def test_everything_set():
         report=True,
         min_group=8,
         cache_dir=Path("/c"),
+        huge_pages=False,
     )
 
 
@@ -90,7 +100,7 @@ def test_every_variable_is_documented():
     with pytest.raises(SettingsError) as known:
         read(NOTHING="")
     names = str(known.value).partition("known: ")[2].rstrip(".").split(", ")
-    assert len(names) == 7
+    assert len(names) == 8
     assert [name for name in (*names, "MIRROR_PARALLEL_OP") if f"`{name}`" not in text] == []
 
 
