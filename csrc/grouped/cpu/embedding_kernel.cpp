@@ -67,10 +67,7 @@ void pool_vectors(const Stream<index_t>& stream, int64_t first, int ahead) {
   }
   for (int64_t bag = stream.begin; bag < stream.end; ++bag) {
     const auto [from, to] = bag_of<kUniform>(stream, ids, bag);
-    vector sum[kVectors];
-    // Minus zero, since adding to it changes nothing, not even the sign of a zero.
-#pragma GCC unroll 16
-    for (int v = 0; v < kVectors; ++v) sum[v] = -vector{};
+    vector sum[kVectors] = {};  // plus zero, as torch's sums begin: minus zeros add up to it
     int64_t count = 0;
     for (int64_t i = from; i < to; ++i) {
       const int64_t id = stream.id(i);
@@ -97,10 +94,7 @@ void pool_vectors(const Stream<index_t>& stream, int64_t first, int ahead) {
       }
       ++count;
     }
-    if (count == 0) {
-#pragma GCC unroll 16
-      for (int v = 0; v < kVectors; ++v) sum[v] = vector{};
-    } else if (mean && count > 1) {
+    if (mean && count > 1) {
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) sum[v] /= static_cast<scalar>(count);
     }
@@ -133,10 +127,8 @@ void pool_rest(const TableCall& table, int64_t begin, int64_t end, int64_t first
                  : scalar(1);
       for (int64_t d = 0; d < rest; ++d) {
         const scalar value = scale * static_cast<scalar>(row[d]);
-        if (count == 0) {
-          sum[d] = value;
-        } else if (mode == GroupedMode::kMax) {
-          sum[d] = value > sum[d] ? value : sum[d];
+        if (mode == GroupedMode::kMax) {
+          sum[d] = count == 0 || value > sum[d] ? value : sum[d];
         } else {
           sum[d] += value;
         }

@@ -23,6 +23,19 @@ def test_a_bag_of_one_id_is_its_row(dim: int, dtype: torch.dtype, index: torch.d
             assert torch.equal(found, weight[ids[:, 0].long()])
 
 
+@pytest.mark.parametrize("dim", [3, 8, 16, 20])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_zeros_have_the_signs_that_torch_gives_them(mode: str, size: int, dtype: torch.dtype, dim: int) -> None:
+    weight = torch.tensor([[-0.0] * dim, [0.0] * dim]).to(dtype)
+    ids = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 1]])[:, :size]
+    expected = F.embedding_bag(ids, weight, mode=mode)
+    for _ in range(6):
+        (found,) = grouped(*one_table(weight, ids, mode=mode))
+        assert torch.equal(found.signbit(), expected.signbit())
+
+
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 def test_a_bag_of_padding_alone_is_zeros(mode: str) -> None:
     weight, ids = torch.randn(5, 16), torch.tensor([[2], [3], [2]])
