@@ -16,6 +16,7 @@
 #include "common/choices.h"
 #include "common/threads.h"
 #include "grouped/aten.h"
+#include "grouped/cpu/touched_rows.h"
 #include "grouped/cpu/work.h"
 #include "grouped/cpu/zero_pages.h"
 
@@ -180,6 +181,19 @@ Tensors forward_cpu(TensorList weights, TensorList ids, TensorList offsets,
   return outputs;
 }
 
+// A list of rows pays where it is this many times shorter than the table.
+constexpr int64_t kFewRows = 4;
+
+// Notes the rows of dense gradients, for an update that need not go through all of them.
+void note_rows(const GroupedCall& call, const Tensors& dense, int threads) {
+  if (!touched_rows_wanted()) return;
+  share_out(static_cast<int64_t>(call.tables.size()), threads, [&](int64_t t) {
+    const TableCall& table = call.tables[t];
+    if (!dense[t].defined() || table.num_ids * kFewRows > table.rows) return;
+    note_touched_rows(dense[t], named_rows_cpu(table));
+  });
+}
+
 // Gradients of the tables and of per_sample_weights that are wanted, in this order.
 Tensors backward_cpu(TensorList grads, TensorList weights, at::IntArrayRef rows, TensorList ids,
                      TensorList offsets, TensorList sample_weights, std::string_view text,
@@ -208,6 +222,7 @@ Tensors backward_cpu(TensorList grads, TensorList weights, at::IntArrayRef rows,
   }
   const int threads = threads_for(total_cost(call) + to_fill, settings);
   grouped_embedding_backward_cpu(call, dense, zero, samples, threads);
+  note_rows(call, dense, threads);
   std::vector<size_t> sparse;
   for (size_t t = 0; t < dense.size(); ++t) {
     if (wanted[t] && plan.tables[t].sparse) sparse.push_back(t);

@@ -95,6 +95,9 @@ void grouped_embedding_backward_cpu(const GroupedCall& call, const std::vector<a
                                     const std::vector<bool>& zero,
                                     const std::vector<at::Tensor>& sample_weights, int threads);
 
+// The rows that the ids of a table name, each once, without padding.
+std::vector<int64_t> named_rows_cpu(const TableCall& table);
+
 // The gradient of one table as rows (nnz,) int64 and values (nnz, dim), one per id that is not
 // padding.
 std::pair<at::Tensor, at::Tensor> sparse_gradient_cpu(const TableCall& table);

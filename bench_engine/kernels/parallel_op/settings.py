@@ -8,7 +8,8 @@ from pathlib import Path
 
 SWITCH = "MIRROR_PARALLEL_OP"
 SCHEDULES = ("auto", "table", "batch", "flat")
-DEFAULT_OPS = frozenset({"aten.embedding_bag", "aten.embedding"})
+OPTIMIZERS = frozenset({"optim.adagrad", "optim.sgd", "optim.sparse_adam"})
+DEFAULT_OPS = frozenset({"aten.embedding_bag", "aten.embedding"}) | OPTIMIZERS
 # The others are thread-safe too, but seldom worth a region of their own: off until they are asked for.
 KNOWN_OPS = DEFAULT_OPS | {
     "aten.gelu",

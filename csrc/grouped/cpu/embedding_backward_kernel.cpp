@@ -183,6 +183,17 @@ void grouped_embedding_backward_cpu(const GroupedCall& call, const std::vector<a
   });
 }
 
+std::vector<int64_t> named_rows_cpu(const TableCall& table) {
+  std::vector<int64_t> rows;
+  std::vector<bool> seen(table.rows);
+  const auto visit = [&](int64_t, int64_t, int64_t, int64_t id) {
+    if (!seen[id]) rows.push_back(id);
+    seen[id] = true;
+  };
+  table.long_ids ? visit_ids<int64_t>(table, visit) : visit_ids<int32_t>(table, visit);
+  return rows;
+}
+
 std::pair<at::Tensor, at::Tensor> sparse_gradient_cpu(const TableCall& table) {
   at::Tensor rows = at::empty({table.num_ids}, at::kLong);
   at::Tensor values = at::empty({table.num_ids, table.dim}, at::TensorOptions(table.dtype));

@@ -6,6 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <mutex>
+#include <unordered_map>
+
 namespace mirror {
 namespace {
 
@@ -18,6 +21,29 @@ constexpr int64_t kPagesPerTouch = 16;
 // Of memory of which less than a fourth is touched, single pages are mapped; of other memory huge
 // ones, which take a tenth of the time for the whole.
 constexpr int64_t kSparse = 4;
+
+// Sizes of what is mapped. The context of a tensor's memory is the memory itself, so that torch can
+// make it copy-on-write (touched_rows.h), and says no more.
+struct Mapped {
+  std::mutex mutex;
+  std::unordered_map<void*, int64_t> bytes;
+};
+
+Mapped& mapped() {
+  static Mapped* const one = new Mapped;  // never destroyed: tensors may outlive static objects
+  return *one;
+}
+
+void unmap(void* memory) {
+  int64_t bytes = 0;
+  {
+    const std::lock_guard lock(mapped().mutex);
+    const auto found = mapped().bytes.find(memory);
+    bytes = found->second;
+    mapped().bytes.erase(found);
+  }
+  munmap(memory, bytes);
+}
 
 }  // namespace
 
@@ -34,8 +60,14 @@ at::Tensor zeros_or_empty(int64_t rows, int64_t columns, const at::TensorOptions
     if (memory != MAP_FAILED) {
       if (touched * kSparse >= pages)
         madvise(memory, bytes, MADV_HUGEPAGE);  // no harm where there are none
-      const auto unmap = [bytes](void* start) { munmap(start, bytes); };
-      return at::from_blob(memory, {rows, columns}, unmap, options);
+      {
+        const std::lock_guard lock(mapped().mutex);
+        mapped().bytes[memory] = bytes;
+      }
+      return at::for_blob(memory, {rows, columns})
+          .context(memory, unmap)
+          .options(options)
+          .make_tensor();
     }
     filled = false;  // the system has no room for another mapping
   }

@@ -51,7 +51,7 @@ def install(settings: Settings) -> None:
     ignored = list(getattr(nn.Module, "__jit_ignored_attributes__", ()))
     if "_compiled_call_impl" not in ignored:
         nn.Module.__jit_ignored_attributes__ = [*ignored, "_compiled_call_impl"]  # type: ignore[attr-defined]
-    for kind in (_CLASSES[name] for name in settings.ops):
+    for kind in (kind for name, kind in _CLASSES.items() if name in settings.ops):
         # Creating, copying and unpickling all come through here, and through nothing else.
         if "__new__" not in kind.__dict__:
             # A replica's is looked up on the module.

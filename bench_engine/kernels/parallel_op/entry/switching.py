@@ -27,7 +27,7 @@ def enable(settings: Settings | None = None) -> None:
     """
     import torch
 
-    from bench_engine.kernels.parallel_op.entry import eager
+    from bench_engine.kernels.parallel_op.entry import eager, optimizer_step
     from bench_engine.kernels.parallel_op.entry import inductor_install as inductor
 
     settings = settings or Settings.from_environment()
@@ -45,6 +45,7 @@ def enable(settings: Settings | None = None) -> None:
         put_in_force(settings)
         inductor.install(settings)
         eager.install(settings)
+        optimizer_step.install(settings)
         if settings.report:
             atexit.unregister(_print_report)
             atexit.register(_print_report)
@@ -70,11 +71,15 @@ def _print_report() -> None:
 
 
 def disable() -> None:
-    """Group nothing more, and give untouched scripts their models back. Graphs compiled before stay as they are."""
-    from bench_engine.kernels.parallel_op.entry import eager
+    """Group nothing more, and give untouched scripts their models and optimizers back.
+
+    Graphs compiled before stay as they are.
+    """
+    from bench_engine.kernels.parallel_op.entry import eager, optimizer_step
     from bench_engine.kernels.parallel_op.entry import inductor_install as inductor
 
     with _switching:
         put_in_force(None)
         inductor.uninstall()
         eager.uninstall()
+        optimizer_step.uninstall()

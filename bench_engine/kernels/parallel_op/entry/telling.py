@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 
 from bench_engine.kernels.parallel_op import ops
-from bench_engine.kernels.parallel_op.entry import eager
+from bench_engine.kernels.parallel_op.entry import eager, optimizer_step
 from bench_engine.kernels.parallel_op.graph import report
 
 
@@ -16,6 +16,7 @@ def report_text(details: bool = True) -> str:
     """
     models = [summary.text(details) for summary in eager.summaries()]
     lines = [*models, report.report()] if report.reports() or not models else models
+    lines += optimizer_step.report_lines()
     if not details:
         return "\n".join(lines)
     breaks = _graph_breaks()
