@@ -117,7 +117,7 @@ class Serving:
             read = {number for number, *_ in found[3]}
             self.summary.served = tuple(self._tables[number][0] for number, *_ in found[3])
             self.summary.left = {
-                name: "its ids are no argument of the call, nor a slice of one"
+                name: "its ids are computed in the forward"
                 for number, (name, _) in enumerate(self._tables)
                 if number not in read
             }
