@@ -75,7 +75,9 @@ def command_of(name: str, steps: int, dlrm: str | None) -> list[str]:
     if name != "dlrm":
         return [sys.executable, str(SCRIPT), name, str(steps)]
     rows = "-".join(["1000"] * 26)
-    shape = f"--arch-sparse-feature-size=16 --arch-embedding-size={rows} --arch-mlp-bot=13-64-16 --arch-mlp-top=367-64-1"
+    shape = (
+        f"--arch-sparse-feature-size=16 --arch-embedding-size={rows} --arch-mlp-bot=13-64-16 --arch-mlp-top=367-64-1"
+    )
     run = f"--mini-batch-size=128 --num-indices-per-lookup=10 --num-batches={steps} --print-freq={steps // 20}"
     return [sys.executable, str(dlrm), *shape.split(), *run.split(), "--data-generation=random"]
 

@@ -158,8 +158,10 @@ def rechub_batches() -> Iterator[Batch]:
 
 
 _MLP = {"dims": [256, 128], "dropout": 0.0, "activation": "relu"}
+_NO_DIMS = {"dropout": 0.0, "activation": "relu"}
+_SMALL = {"dims": [64]}
 _TASKS = {"task_types": ["classification"] * 2}
-_TOWERS = {"tower_params_list": [{"dims": [64]}] * 2}
+_TOWERS = {"tower_params_list": [_SMALL] * 2}
 
 
 # torchrec: sparse features in a KeyedJaggedTensor.
@@ -238,8 +240,26 @@ MODELS: dict[str, Callable[..., Made]] = {
     **{
         f"deepctr-torch {kind}": partial(deepctr, kind)
         for kind in (
-            "DeepFM", "xDeepFM", "WDL", "DCN", "DCNMix", "AutoInt", "AFM", "AFN", "CCPM", "DIFM", "IFM", "NFM", "ONN",
-            "PNN", "MLR", "FiBiNET", "SharedBottom", "MMOE", "PLE", "ESMM",
+            "DeepFM",
+            "xDeepFM",
+            "WDL",
+            "DCN",
+            "DCNMix",
+            "AutoInt",
+            "AFM",
+            "AFN",
+            "CCPM",
+            "DIFM",
+            "IFM",
+            "NFM",
+            "ONN",
+            "PNN",
+            "MLR",
+            "FiBiNET",
+            "SharedBottom",
+            "MMOE",
+            "PLE",
+            "ESMM",
         )
     },
     **{f"deepctr-torch {kind}": partial(deepctr_sequences, kind) for kind in ("DIN", "DIEN")},
@@ -247,27 +267,32 @@ MODELS: dict[str, Callable[..., Made]] = {
     "torch-rechub WideDeep": partial(rechub, "WideDeep", "dense", "sparse", mlp_params=_MLP),
     "torch-rechub DCN": partial(rechub, "DCN", "all", n_cross_layers=3, mlp_params=_MLP),
     "torch-rechub DCNv2": partial(rechub, "DCNv2", "all", n_cross_layers=3, mlp_params=_MLP),
-    "torch-rechub EDCN": partial(rechub, "EDCN", "all", n_cross_layers=3, mlp_params={"dropout": 0.0, "activation": "relu"}),
+    "torch-rechub EDCN": partial(rechub, "EDCN", "all", n_cross_layers=3, mlp_params=_NO_DIMS),
     "torch-rechub AutoInt": partial(rechub, "AutoInt", "sparse", "dense", mlp_params=_MLP),
     "torch-rechub AFM": partial(rechub, "AFM", "sparse", embed_dim=DIM),
     "torch-rechub FiBiNet": partial(rechub, "FiBiNet", "sparse", mlp_params=_MLP),
     "torch-rechub DIN": partial(
-        rechub, "DIN", "rest", "history", "targets", mlp_params={"dims": [256, 128]},
+        rechub,
+        "DIN",
+        "rest",
+        "history",
+        "targets",
+        mlp_params={"dims": [256, 128]},
         attention_mlp_params={"dims": [64, 32]},
-    ),  # fmt: skip
+    ),
     "torch-rechub BST": partial(rechub, "BST", "rest", "history", "targets", mlp_params=_MLP, dropout=0.0),
     "torch-rechub DSSM": partial(rechub, "DSSM", "users", "items", user_params=_MLP, item_params=_MLP),
     "torch-rechub FaceBookDSSM": partial(
         rechub, "FaceBookDSSM", "users", "items", "others", user_params=_MLP, item_params=_MLP
     ),
-    "torch-rechub ESMM": partial(rechub, "ESMM", "users", "items", cvr_params={"dims": [64]}, ctr_params={"dims": [64]}),
-    "torch-rechub MMOE": partial(rechub, "MMOE", "all", n_expert=4, expert_params={"dims": [64]}, **_TASKS, **_TOWERS),
-    "torch-rechub SharedBottom": partial(rechub, "SharedBottom", "all", bottom_params={"dims": [64]}, **_TASKS, **_TOWERS),
-    "torch-rechub AITM": partial(rechub, "AITM", "all", n_task=2, bottom_params={"dims": [64]}, **_TOWERS),
+    "torch-rechub ESMM": partial(rechub, "ESMM", "users", "items", cvr_params=_SMALL, ctr_params=_SMALL),
+    "torch-rechub MMOE": partial(rechub, "MMOE", "all", n_expert=4, expert_params=_SMALL, **_TASKS, **_TOWERS),
+    "torch-rechub SharedBottom": partial(rechub, "SharedBottom", "all", bottom_params=_SMALL, **_TASKS, **_TOWERS),
+    "torch-rechub AITM": partial(rechub, "AITM", "all", n_task=2, bottom_params=_SMALL, **_TOWERS),
     "torchrec DLRM": torchrec_dlrm,
     "torchrec EmbeddingBagCollection": torchrec_bags,
     **{f"transformers {kind}": partial(transformer, kind) for kind in ("Bert", "Roberta", "GPT2", "T5Encoder")},
-}  # fmt: skip
+}
 
 
 if __name__ == "__main__":

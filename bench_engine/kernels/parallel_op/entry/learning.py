@@ -178,9 +178,10 @@ def _views(whole: torch.Size, part: torch.Size) -> Iterator[View | None]:
         yield None
         return
     for dim, size in enumerate(whole):
-        if whole[:dim] + whole[dim + 1 :] == part:
+        others = whole[:dim] + whole[dim + 1 :]
+        if others == part:
             yield from (View(dim, start) for start in range(size))
-        elif len(whole) == len(part) and part[dim] < size and whole[:dim] + whole[dim + 1 :] == part[:dim] + part[dim + 1 :]:
+        elif len(whole) == len(part) and others == part[:dim] + part[dim + 1 :] and part[dim] < size:
             yield from (View(dim, start, part[dim]) for start in range(size - part[dim] + 1))
 
 
