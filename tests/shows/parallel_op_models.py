@@ -25,6 +25,7 @@ from tests.shows.tables import table
 
 SHORT, LONG = 100, 2_000
 SCRIPT = Path(__file__).with_name("public_models.py")
+ROOT = Path(__file__).resolve().parents[2]
 # Without their dependencies, which would bring another torch.
 PACKAGES = (
     "deepctr-torch==0.3.0",
@@ -59,7 +60,8 @@ def ran(command: Sequence[str], packages: str, **variables: str) -> Ran:
     """The command in a fresh process with these variables of Parallel OP and no others, and no choices kept."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MIRROR_PARALLEL_OP")}
     with tempfile.TemporaryDirectory() as choices:
-        environment |= {"PYTHONPATH": packages, "MIRROR_PARALLEL_OP_CACHE": choices, "OMP_NUM_THREADS": "1"}
+        paths = os.pathsep.join([str(ROOT), packages])
+        environment |= {"PYTHONPATH": paths, "MIRROR_PARALLEL_OP_CACHE": choices, "OMP_NUM_THREADS": "1"}
         before, start = os.times(), time.perf_counter()
         done = subprocess.run(
             command, cwd=choices, env=environment | variables, capture_output=True, text=True, check=False

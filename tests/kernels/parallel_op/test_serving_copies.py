@@ -38,7 +38,6 @@ COPIES = {
     "squeezed": lambda x, k: x[:, 2 + k : 3 + k].long().squeeze(1),
     "to": lambda x, k: x[:, 2 + k].to(torch.int64),
     "cast first": lambda x, k: x.long()[:, 2 + k],
-    "numpy": lambda x, k: torch.from_numpy(x[:, 2 + k].numpy().astype("int64")),
 }
 
 
@@ -133,9 +132,14 @@ def negative(x):
     return x
 
 
+def to_meta(x):
+    return x.to("meta")
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex")
 @pytest.mark.parametrize(
     "change",
-    [numbers_that_are_none, out_of_range, negative, lambda x: x[:0], lambda x: x.to("meta"), lambda x: x.double(),
+    [numbers_that_are_none, out_of_range, negative, lambda x: x[:0], to_meta, lambda x: x.double(),
      lambda x: x.to(torch.complex64), lambda x: x.requires_grad_(), lambda x: x.t().contiguous().t(),
      lambda x: x.repeat(2, 1)[::2], lambda x: x[:, :4], lambda x: x.to_sparse().to_dense()],
 )  # fmt: skip
@@ -146,7 +150,9 @@ def test_arguments_of_other_kinds(change):
         serve(model, features(seed=seed))
 
     def kept(result):
-        return result if isinstance(result, list) and not result[0].is_meta else str(result)
+        if isinstance(result, list) and change is to_meta:
+            return str([rows.shape for rows in result])  # torch computes nothing there
+        return result if isinstance(result, list) else str(result)
 
     expected, found = (
         outcome(lambda c=call: c(change(features()))) for call in (model.forward, lambda x: serve(model, x))

@@ -140,7 +140,8 @@ def a_lookup_of_a_later_table(model, ids):
 BETWEEN = [
     weights_in_place, weights_through_data, weights_through_data_once, weights_of_many, weights_by_out, ids_in_place,
     ids_through_data, ids_elsewhere, another_storage, another_parameter, another_table, another_mode, a_hook,
-    a_hook_of_all, another_table_every_time, a_list_of_tables_every_time, no_gradients, a_patch, a_call_of_itself, an_error, a_lookup_of_a_later_table,
+    a_hook_of_all, another_table_every_time, a_list_of_tables_every_time,
+    no_gradients, a_patch, a_call_of_itself, an_error, a_lookup_of_a_later_table,
 ]  # fmt: skip
 
 
