@@ -184,7 +184,7 @@ bool ServedCall::take_inputs() {
     if (!is_plain(tensor) || (state_->grad && tensor.is_inference())) return false;
     if (learnt.copied) {
       if (!holds_numbers(tensor)) return false;
-      // The model goes back through copies of its own: what becomes of the argument is all the same.
+      // The model goes back through copies of its own, whatever becomes of the argument.
       tensor = tensor.detach().to(at::kLong, /*non_blocking=*/false, /*copy=*/true);
     }
     inputs_.emplace_back(tensor);

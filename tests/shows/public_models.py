@@ -116,8 +116,8 @@ def deepctr_batches(with_history: Any) -> Iterator[Batch]:
 
 def without_asking_for_a_newer_version() -> None:
     """The package asks the network for one when it is imported, and prints what it hears."""
-    utilities: Any = types.ModuleType("deepctr_torch.utils")
-    utilities.check_version = lambda version: None
+    utilities = types.ModuleType("deepctr_torch.utils")
+    vars(utilities)["check_version"] = lambda version: None
     sys.modules["deepctr_torch.utils"] = utilities
 
 

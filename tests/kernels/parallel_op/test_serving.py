@@ -300,13 +300,9 @@ def test_no_tables_or_none_that_can_be_served():
 
 
 def test_why_a_table_is_left():
-    class Mostly(Lists):
-        def __init__(self) -> None:
-            super().__init__()
-            self.renormed = nn.Embedding(ROWS, 4, max_norm=1.0)
-            self.by_frequency = nn.Embedding(ROWS, 4, scale_grad_by_freq=True)
-
-    model = Mostly()
+    model = Lists()
+    model.add_module("renormed", nn.Embedding(ROWS, 4, max_norm=1.0))
+    model.add_module("by_frequency", nn.Embedding(ROWS, 4, scale_grad_by_freq=True))
     serve = served(model)
     serve(model, torch.tensor([0, 2]).repeat(3, 1), list(torch.randint(0, ROWS, (3, 3))))
     assert serve.summary.left == {
