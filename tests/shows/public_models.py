@@ -209,7 +209,7 @@ def torchrec_batches() -> Iterator[Batch]:
         random = partial(torch.randint, generator=generator)
         lengths = random(0, 4, (FIELDS, BATCH))
         values = torch.cat([random(0, ROWS[k], (int(lengths[k].sum()),)) for k in range(FIELDS)])
-        sparse = KeyedJaggedTensor([f"c{k}" for k in range(FIELDS)], values, lengths.flatten())
+        sparse = KeyedJaggedTensor([f"c{k}" for k in range(FIELDS)], values, lengths=lengths.flatten())
         yield (torch.rand(BATCH, DENSE, generator=generator), sparse), random(0, 2, (BATCH,)).float()
 
 
