@@ -3,6 +3,10 @@
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include <algorithm>
+
+#include "python/plain_tensor.h"
+
 namespace mirror {
 namespace {
 
@@ -24,6 +28,32 @@ PyObject* step_into(PyObject* object, PyObject* step) {
   if (!sequence || !PyLong_CheckExact(step)) return nullptr;
   const Py_ssize_t at = PyLong_AsSsize_t(step);
   return at < PySequence_Fast_GET_SIZE(object) ? PySequence_Fast_GET_ITEM(object, at) : nullptr;
+}
+
+// A tensor, or a view of one, as rows of numbers.
+struct Rows {
+  int64_t sizes[2] = {1, 1}, strides[2] = {0, 0};
+  int dims = 0;
+
+  void add(int64_t size, int64_t stride) {
+    if (dims < 2) {
+      sizes[dims] = size;
+      strides[dims] = stride;
+    }
+    ++dims;
+  }
+};
+
+template <typename Number>
+bool equal(const Number* one, const Rows& rows, const int64_t* other, const Rows& others) {
+  bool different = false;
+  for (int64_t i = 0; i < rows.sizes[0]; ++i) {
+    const Number* const row = one + i * rows.strides[0];
+    const int64_t* const row_of_other = other + i * others.strides[0];
+    for (int64_t j = 0; j < rows.sizes[1]; ++j)
+      different |= row[j * rows.strides[1]] != row_of_other[j * others.strides[1]];
+  }
+  return !different;
 }
 
 }  // namespace
@@ -56,6 +86,24 @@ bool InputView::is(const at::Tensor& tensor, const at::Tensor& base) const {
   return at == tensor.dim();
 }
 
+bool InputView::equals(const at::Tensor& tensor, const at::Tensor& base) const {
+  if (dim >= base.dim() || !is_plain(tensor)) return false;
+  Rows given, own;
+  for (int64_t d = 0; d < tensor.dim(); ++d) given.add(tensor.size(d), tensor.stride(d));
+  for (int64_t d = 0; d < base.dim(); ++d) {
+    if (d != dim || length >= 0) own.add(d == dim ? length : base.size(d), base.stride(d));
+  }
+  if (given.dims != own.dims || given.dims > 2) return false;
+  if (!std::equal(given.sizes, given.sizes + 2, own.sizes)) return false;
+  const int64_t ahead = dim < 0 ? 0 : start * base.stride(dim);
+  if (dim >= 0 && start + std::max<int64_t>(length, 1) > base.size(dim)) return false;
+  const int64_t* const numbers = base.const_data_ptr<int64_t>() + ahead;
+  if (tensor.scalar_type() == at::kLong)
+    return equal(tensor.const_data_ptr<int64_t>(), given, numbers, own);
+  return tensor.scalar_type() == at::kInt &&
+         equal(tensor.const_data_ptr<int32_t>(), given, numbers, own);
+}
+
 Learnt::Learnt(PyObject* told, size_t tables) : of_table(tables) {
   const char* text;
   PyObject *paths, *roles, *found;
@@ -66,10 +114,14 @@ Learnt::Learnt(PyObject* told, size_t tables) : of_table(tables) {
   plan = text;
   writes = wrote;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(paths); ++i) {
-    PyObject* const path = PyTuple_GET_ITEM(paths, i);
-    InputPath& input = inputs.emplace_back().path;
+    PyObject* path;
+    int copied;
+    if (!PyArg_ParseTuple(PyTuple_GET_ITEM(paths, i), "O!p", &PyTuple_Type, &path, &copied))
+      throw python_error();
+    LearntInput& input = inputs.emplace_back();
+    input.copied = copied != 0;
     for (Py_ssize_t s = 0; s < PyTuple_GET_SIZE(path); ++s)
-      input.steps.emplace_back(Py_NewRef(PyTuple_GET_ITEM(path, s)));
+      input.path.steps.emplace_back(Py_NewRef(PyTuple_GET_ITEM(path, s)));
   }
   for (size_t role = 0; role < lists.size(); ++role) {
     PyObject* const list = PyTuple_GetItem(roles, static_cast<Py_ssize_t>(role));

@@ -24,6 +24,7 @@ struct InputPath {
 
 struct LearntInput {
   InputPath path;
+  bool copied;  // lookups read values that are equal to its own, not its memory
   std::vector<std::pair<size_t, size_t>> places;  // role and place in its list, at least one
 };
 
@@ -34,6 +35,9 @@ struct InputView {
 
   // Whether `tensor` is this view of `base`: same memory, sizes and strides.
   bool is(const at::Tensor& tensor, const at::Tensor& base) const;
+  // Whether `tensor` holds the numbers of this view of `base`, which are int64, in the same sizes;
+  // false where it has more than two dimensions.
+  bool equals(const at::Tensor& tensor, const at::Tensor& base) const;
 };
 
 struct Lookup {
@@ -51,7 +55,8 @@ struct Learnt {
   std::vector<std::vector<size_t>> of_table;
   bool writes;  // the call writes to memory between its lookups
 
-  // From (plan, inputs, lists, lookups, writes), tuples as the members here. Raises python_error.
+  // From (plan, ((path, copied), ...), lists, lookups, writes), tuples as the members here. Raises
+  // python_error.
   Learnt(PyObject* told, size_t tables);
 };
 

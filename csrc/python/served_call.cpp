@@ -36,11 +36,9 @@ uint32_t version_of(const Tensor& tensor) {
 
 bool given(PyObject* argument) { return argument && argument != Py_None; }
 
-// Whether an argument is what was expected of it: the view of a base, or nothing.
-bool is_view(PyObject* argument, const InputView& view, const Tensor* base) {
-  if (view.input < 0) return !given(argument);
-  return given(argument) && THPVariable_CheckExact(argument) &&
-         view.is(THPVariable_Unpack(argument), *base);
+// Whether a tensor that is an argument can be copied as ids: it may hold numbers of any real type.
+bool holds_numbers(const Tensor& tensor) {
+  return !at::isComplexType(tensor.scalar_type()) && !at::isQIntType(tensor.scalar_type());
 }
 
 int64_t sliced_dim(const InputView& view, const Tensor& base) {
@@ -148,8 +146,9 @@ void ServedCall::learn(size_t table, const LookupArguments& arguments) {
 
 bool ServedCall::compute() {
   state_ = thread_state();
-  if (!state_ || !model_->pins.hold_with_code() || !take_inputs() || !take_weights()) return false;
+  if (!state_ || !model_->pins.hold_with_code()) return false;
   try {
+    if (!take_inputs() || !take_weights()) return false;
     outputs_ = call_grouped_embedding(given_, learnt_->plan);
   } catch (const std::exception&) {
     return false;  // an id out of range, say: torch's own op has its own error
@@ -180,9 +179,14 @@ bool ServedCall::take_inputs() {
   for (const LearntInput& learnt : learnt_->inputs) {
     PyObject* const found = learnt.path.follow(args_, kwargs_);
     if (!found) return false;
-    const Tensor& tensor = THPVariable_Unpack(found);
+    Tensor tensor = THPVariable_Unpack(found);
     // Autograd refuses to save an inference tensor, and torch's own op says so.
     if (!is_plain(tensor) || (state_->grad && tensor.is_inference())) return false;
+    if (learnt.copied) {
+      if (!holds_numbers(tensor)) return false;
+      // The model goes back through copies of its own, whatever becomes of the argument.
+      tensor = tensor.detach().to(at::kLong, /*non_blocking=*/false, /*copy=*/true);
+    }
     inputs_.emplace_back(tensor);
     for (const auto& [role, place] : learnt.places) given_[1 + role][place] = tensor;
   }
@@ -229,12 +233,17 @@ bool ServedCall::can_be_served(const Lookup& lookup, const Tensor& weight) const
 }
 
 bool ServedCall::reads(const Lookup& lookup, const LookupArguments& arguments) const {
-  const auto base = [&](const InputView& view) {
-    return view.input < 0 ? nullptr : &input(view.input);
-  };
-  return is_view(arguments.input, lookup.ids, base(lookup.ids)) &&
-         is_view(arguments.offsets, lookup.offsets, base(lookup.offsets)) &&
-         is_view(arguments.sample_weights, lookup.sample_weights, base(lookup.sample_weights));
+  return reads(lookup.ids, arguments.input) && reads(lookup.offsets, arguments.offsets) &&
+         reads(lookup.sample_weights, arguments.sample_weights);
+}
+
+// Whether an argument is what was expected of it: the view of an input, or nothing.
+bool ServedCall::reads(const InputView& view, PyObject* argument) const {
+  if (view.input < 0) return !given(argument);
+  if (!given(argument) || !THPVariable_CheckExact(argument)) return false;
+  const Tensor& tensor = THPVariable_Unpack(argument);
+  return learnt_->inputs[view.input].copied ? view.equals(tensor, input(view.input))
+                                            : view.is(tensor, input(view.input));
 }
 
 // Whether a lookup would give now what it gave when all were computed.

@@ -72,6 +72,7 @@ class ServedCall {
   const at::Tensor& input(size_t number) const;
   bool can_be_served(const Lookup& lookup, const at::Tensor& weight) const;
   bool reads(const Lookup& lookup, const LookupArguments& arguments) const;
+  bool reads(const InputView& view, PyObject* argument) const;
   bool unchanged(size_t number);
   bool watched(const c10::StorageImpl* storage) const;
 

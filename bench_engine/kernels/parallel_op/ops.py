@@ -99,11 +99,12 @@ def _choices_file(settings: Settings) -> str:
         if not os.access(path if path.exists() else settings.cache_dir, os.W_OK):
             raise PermissionError(13, os.strerror(13), str(path))
     except OSError as error:
-        print(
-            f"Parallel OP keeps its choices for this process only, since {settings.cache_dir} cannot be written "
-            f"({error.strerror}): name another folder with MIRROR_PARALLEL_OP_CACHE.",
-            file=sys.stderr,
-        )
+        if settings.report:
+            print(
+                f"Parallel OP keeps its choices for this process only, since {settings.cache_dir} cannot be written "
+                f"({error.strerror}): name another folder with MIRROR_PARALLEL_OP_CACHE.",
+                file=sys.stderr,
+            )
         return ""
     return os.fspath(Path(path).absolute())
 

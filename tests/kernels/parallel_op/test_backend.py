@@ -8,7 +8,7 @@ from torch import nn
 from torch._dynamo.utils import counters
 
 from bench_engine.kernels.parallel_op import ops
-from bench_engine.kernels.parallel_op.entry import telling
+from bench_engine.kernels.parallel_op.entry import backend, telling
 from bench_engine.kernels.parallel_op.graph import report
 from bench_engine.kernels.parallel_op.settings import Settings
 from tests.kernels.parallel_op.wide_and_deep import WideAndDeep, ids
@@ -93,16 +93,21 @@ def test_options_are_refused():
         torch.compile(WideAndDeep(), backend="parallel_op", options={"max_autotune": True})(ids(5))
 
 
-def test_a_cache_folder_that_cannot_be_written_is_one_line(monkeypatch, tmp_path, capsys):
+@pytest.mark.parametrize("asked", [0, 1])
+def test_a_cache_folder_that_cannot_be_written_is_one_line_of_the_report(monkeypatch, tmp_path, capsys, asked):
     (tmp_path / "file").touch()
     monkeypatch.setenv("MIRROR_PARALLEL_OP_CACHE", str(tmp_path / "file" / "folder"))
+    monkeypatch.setenv("MIRROR_PARALLEL_OP_REPORT", str(asked))
+    at_exit = []
+    monkeypatch.setattr(backend, "tell_at_exit", lambda: at_exit.append("told"))
     model = WideAndDeep()
     for _ in range(2):
         torch._dynamo.reset()
         torch.testing.assert_close(torch.compile(model, backend="parallel_op")(ids(5)), model(ids(5)))
     said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "MIRROR_PARALLEL_OP_CACHE" in said
+    assert said.count("\n") == asked
+    assert ("MIRROR_PARALLEL_OP_CACHE" in said) == bool(asked)
+    assert set(at_exit) == ({"told"} if asked else set())
 
 
 def test_only_what_the_ops_heed_makes_them_forget(grouped_ops, tmp_path):

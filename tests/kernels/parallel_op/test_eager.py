@@ -3,6 +3,7 @@
 import copy
 import gc
 import inspect
+import logging
 import pickle
 import threading
 import warnings
@@ -13,7 +14,7 @@ import torch
 from torch import fx, nn
 from torch.utils.checkpoint import checkpoint
 
-from bench_engine.kernels.parallel_op.entry import backend, dynamo_call, eager, switching, turns, ways
+from bench_engine.kernels.parallel_op.entry import backend, dynamo_call, eager, silence, switching, turns, ways
 from bench_engine.kernels.parallel_op.entry.turns import Turns
 from bench_engine.kernels.parallel_op.entry.ways import Waiting
 from bench_engine.kernels.parallel_op.graph import report
@@ -537,3 +538,35 @@ def test_tables_of_a_served_model_have_their_own_calls_again():
     switching.disable()
     assert not any("_compiled_call_impl" in vars(bag) for bag in model.bags)
     torch.testing.assert_close(model(ids(5)), model.forward(ids(5)))
+
+
+@compiled_alone
+@pytest.mark.usefixtures("grouped_is_faster")
+def test_a_compiled_model_says_nothing_that_it_would_not_say_by_itself(capfd, recwarn):
+    """One that reads a number out of a tensor, of which Dynamo logs and warns; its own warnings are heard."""
+
+    class Reading(WideAndDeep):
+        def forward(self, given: torch.Tensor) -> torch.Tensor:
+            result = super().forward(given)
+            warnings.warn("its own", UserWarning, stacklevel=1)
+            return result * result.sum().item() + super().forward(given)
+
+    torch._dynamo.variables.tensor.TensorVariable._warn_capture_scalar_outputs.cache_clear()
+    model = Reading()
+    before = warnings.showwarning
+    for length in range(2, 12):
+        torch.testing.assert_close(model(ids(length)), model.forward(ids(length)))
+    assert warnings.showwarning is before
+    assert stand_in(model).grouped_something
+    assert capfd.readouterr() == ("", "")
+    assert {str(one.message) for one in recwarn} == {"its own"}
+
+
+@compiled_alone
+def test_a_script_that_asks_for_the_logs_of_dynamo_gets_them(caplog):
+    log = logging.getLogger("torch._dynamo")
+    assert log.getEffectiveLevel() >= logging.WARNING
+    with silence.in_silence():
+        assert silence._thread.silent
+    with caplog.at_level(logging.DEBUG, logger="torch._dynamo"), silence.in_silence():
+        assert not silence._thread.silent

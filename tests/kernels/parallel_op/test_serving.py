@@ -276,3 +276,36 @@ def test_tables_get_their_calls_back():
 def test_functions_that_were_replaced_before_are_not_taken_for_torchs_own(monkeypatch):
     monkeypatch.setattr(torch.nn.functional, "embedding_bag", lambda *_, **__: torch.ones(1))
     assert not serving._Original().complete()
+
+
+@pytest.mark.parametrize("bad", [ROWS, -1, 2**40])
+def test_an_id_out_of_range_in_one_table_of_26(bad):
+    model = Lists(tables=26)
+    serve = served(model)
+    ids = list(torch.randint(0, ROWS, (26, 3)))
+    offsets = torch.tensor([0, 2]).repeat(26, 1)
+    for _ in range(2):
+        serve(model, offsets, ids)
+    wrong = [*ids[:17], torch.tensor([1, bad, 2]), *ids[18:]]
+    kind, said = outcome(lambda: serve(model, offsets, wrong))
+    assert (kind, said) == outcome(lambda: model.forward(offsets, wrong))
+    assert issubclass(kind, Exception)
+    assert alike(serve(model, offsets, ids), model.forward(offsets, ids))
+
+
+def test_no_tables_or_none_that_can_be_served():
+    for model in (nn.Linear(2, 2), nn.ModuleList([nn.Embedding(4, 2, max_norm=1.0), nn.Embedding(4, 2, max_norm=1.0)])):
+        with pytest.raises(ValueError, match="nothing can be served"):
+            served(model)
+
+
+def test_why_a_table_is_left():
+    model = Lists()
+    model.add_module("renormed", nn.Embedding(ROWS, 4, max_norm=1.0))
+    model.add_module("by_frequency", nn.Embedding(ROWS, 4, scale_grad_by_freq=True))
+    serve = served(model)
+    serve(model, torch.tensor([0, 2]).repeat(3, 1), list(torch.randint(0, ROWS, (3, 3))))
+    assert serve.summary.left == {
+        "renormed": "max_norm changes its table",
+        "by_frequency": "scale_grad_by_freq has no grouped gradient",
+    }

@@ -115,6 +115,14 @@ def a_patch(model, ids):
         model.patch = patch
 
 
+def another_table_every_time(model, ids):
+    model.tables[1] = nn.EmbeddingBag.from_pretrained(torch.full((ROWS, 4), float(model.calls)), mode="sum")
+
+
+def a_list_of_tables_every_time(model, ids):
+    model.tables = nn.ModuleList([model.tables[0], model.tables[2], model.tables[1]])
+
+
 def a_call_of_itself(model, ids):
     if model.calls < 3:
         model.inner = model(torch.flip(ids, (0,)))
@@ -132,7 +140,8 @@ def a_lookup_of_a_later_table(model, ids):
 BETWEEN = [
     weights_in_place, weights_through_data, weights_through_data_once, weights_of_many, weights_by_out, ids_in_place,
     ids_through_data, ids_elsewhere, another_storage, another_parameter, another_table, another_mode, a_hook,
-    a_hook_of_all, no_gradients, a_patch, a_call_of_itself, an_error, a_lookup_of_a_later_table,
+    a_hook_of_all, another_table_every_time, a_list_of_tables_every_time,
+    no_gradients, a_patch, a_call_of_itself, an_error, a_lookup_of_a_later_table,
 ]  # fmt: skip
 
 
@@ -156,7 +165,8 @@ def test_between_two_lookups(something, grad):
         results.append(found)
     for expected, found in zip(*results, strict=True):
         assert found == expected if isinstance(expected, tuple) else alike(found, expected)
-    assert something in (weights_in_place, weights_through_data, ids_in_place, no_gradients) or serve.compiled.calls > 0
+    every_time = (weights_in_place, weights_through_data, ids_in_place, no_gradients, another_table_every_time)
+    assert something in (*every_time, a_list_of_tables_every_time) or serve.compiled.calls > 0
 
 
 def test_writes_to_other_memory_leave_lookups_served():

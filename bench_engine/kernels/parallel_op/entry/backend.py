@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from bench_engine.kernels.parallel_op import ops
+from bench_engine.kernels.parallel_op.entry.telling import tell_at_exit
 from bench_engine.kernels.parallel_op.graph.graph_pass import group_graph
 from bench_engine.kernels.parallel_op.graph.report import GraphReport
 from bench_engine.kernels.parallel_op.settings import Settings, active_settings
@@ -22,6 +23,8 @@ def parallel_op(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], **optio
     if options:
         raise TypeError("the backend parallel_op takes no options or mode: set MIRROR_PARALLEL_OP_* instead.")
     settings = active_settings() or Settings.from_environment()
+    if settings.report:
+        tell_at_exit()
     call, _ = grouped(gm, settings)
     return call
 

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from bench_engine.kernels.parallel_op import ops
+from bench_engine.kernels.parallel_op.entry.silence import in_silence
 from bench_engine.kernels.parallel_op.entry.turns import Turns
 from bench_engine.kernels.parallel_op.settings import Settings
 
@@ -53,6 +54,7 @@ def _backend(settings: Settings, turns: "weakref.ref[Turns]") -> Callable[..., A
         calling = turns()
         if calling is not None:
             calling.grouped_something |= bool(report.groups)
+            calling.summary.graphs.append(report)
         return call
 
     return parallel_op_in_place
@@ -80,7 +82,7 @@ class _Frames:
                 return untouched
         try:
             # Dynamo takes hooks for constants unless told otherwise; a script may add one at any time.
-            with config.patch(skip_nnmodule_hook_guards=False):
+            with in_silence(), config.patch(skip_nnmodule_hook_guards=False):
                 return self._torchdynamo_orig_backend(frame, *rest)
         except Exception as error:
             # The model's own error meets Dynamo first; the frame then runs untouched and raises it by itself.

@@ -1,5 +1,10 @@
-"""Learns from the lookups of one call which argument of the model each of them reads: the plan to serve them by."""
+"""Learns from the lookups of one call which argument of the model each of them reads: the plan to serve them by.
 
+Ids that are no slice of an argument may hold the same numbers as one: `x[:, 3:4].long()` of a model that takes all its
+features as one tensor of floats. They are told by these numbers, here and in every call that is served.
+"""
+
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,24 +14,27 @@ from torch import Tensor, nn
 
 from bench_engine.kernels.parallel_op.plan import Mode, Output, Plan, Source, Table, View
 
-# How deep collections within the arguments are looked into, and how many tensors are remembered.
-_DEPTH, _MOST_TENSORS = 3, 10_000
+# How deep collections within the arguments are looked into, how many tensors are remembered, and how many slices of
+# them are compared with ids by their numbers.
+_DEPTH, _MOST_TENSORS, _MOST_SLICES = 3, 10_000, 10_000
+_NUMBERS = {torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16}
 
 Path = tuple[Any, ...]
 # Input, dimension, start and length, as csrc/python/learnt.h has them; -1 where there is none.
 CompiledView = tuple[int, int, int, int]
 CompiledLookup = tuple[int, bool, int, CompiledView, CompiledView | None, CompiledView | None]
-Lesson = tuple[str, tuple[Path, ...], tuple[tuple[int, ...], ...], tuple[CompiledLookup, ...], bool]
+Lesson = tuple[str, tuple[tuple[Path, bool], ...], tuple[tuple[int, ...], ...], tuple[CompiledLookup, ...], bool]
 # A lookup as it was seen: place of its table, input, offsets, per_sample_weights.
 Seen = tuple[int, Tensor, Tensor | None, Tensor | None]
 
 
 @dataclass(frozen=True)
 class _Read:
-    """An argument of the model, by its path, and the slice of it that a lookup reads."""
+    """An argument of the model, by its path, and the slice of it that a lookup reads, or copied numbers of."""
 
     path: Path
     view: View | None
+    copied: bool = False
 
 
 def lesson(
@@ -45,13 +53,13 @@ def lesson(
     reads = [(at, module_reads) for at, *tensors in seen if at in tables and (module_reads := found.reads(tensors))]
     if len(reads) < fewest:
         return None
-    inputs: dict[Path, int] = {}
+    inputs: dict[tuple[Path, bool], int] = {}
     roles: tuple[dict[int, int], ...] = ({}, {}, {})
 
     def compiled(role: int, read: _Read | None) -> tuple[Source | None, CompiledView | None]:
         if read is None:
             return None, None
-        number = inputs.setdefault(read.path, len(inputs))
+        number = inputs.setdefault((read.path, read.copied), len(inputs))
         source = Source(roles[role].setdefault(number, len(roles[role])), read.view)
         view = read.view
         if view is None:
@@ -86,15 +94,19 @@ class _Arguments:
     def __init__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         self._paths: dict[int, Path] = {}
         self._in_memory: dict[int, list[tuple[Tensor, Path]]] = {}
+        self._copies = _Copies()
         tensors = [*_tensors(tuple(args), ()), *_tensors(dict(kwargs), ())]
         for tensor, path in tensors[:_MOST_TENSORS]:
             if id(tensor) not in self._paths:
                 self._paths[id(tensor)] = path
                 self._in_memory.setdefault(tensor.untyped_storage()._cdata, []).append((tensor, path))
+                self._copies.add(tensor, path)
 
     def reads(self, tensors: Sequence[Tensor | None]) -> tuple[_Read | None, ...] | None:
-        """Where each tensor of a lookup is found; None where one is no argument, nor a slice of one."""
+        """Where each tensor of a lookup is found; None where one is no argument, no slice of one, nor ids like one."""
         reads = [None if tensor is None else self._read(tensor) for tensor in tensors]
+        if reads[0] is None:
+            reads[0] = self._copies.read(tensors[0])
         if any(tensor is not None and read is None for tensor, read in zip(tensors, reads, strict=True)):
             return None
         return tuple(reads)
@@ -115,6 +127,67 @@ class _Arguments:
             if view is not None:
                 return _Read(path, view)
         return None
+
+
+class _Copies:
+    """Slices of the arguments by the numbers in them."""
+
+    def __init__(self) -> None:
+        self._bases: list[tuple[Tensor, Path]] = []
+        self._slices: dict[torch.Size, dict[bytes, list[tuple[int, _Read]]]] = {}
+        self._left = _MOST_SLICES
+        self._last = -1
+
+    def add(self, tensor: Tensor, path: Path) -> None:
+        if tensor.dtype in _NUMBERS and tensor.device.type == "cpu" and tensor.dim() > 0 and tensor.numel() > 0:
+            self._bases.append((tensor, path))
+
+    def read(self, ids: Any) -> _Read | None:
+        """The slice that holds the same numbers; of several the next after the last one, as models go through them."""
+        if type(ids) is not Tensor or ids.dtype not in (torch.int64, torch.int32) or ids.device.type != "cpu":
+            return None
+        if not 1 <= ids.dim() <= 2:  # as the compiled code compares them
+            return None
+        if ids.shape not in self._slices:
+            self._slices[ids.shape] = self._all_of(ids.shape)
+        found = self._slices[ids.shape].get(_digest(ids), ())
+        for place, read in (*(one for one in found if one[0] > self._last), *found):
+            self._last = place
+            return read
+        return None
+
+    def _all_of(self, shape: torch.Size) -> dict[bytes, list[tuple[int, _Read]]]:
+        known: dict[bytes, list[tuple[int, _Read]]] = {}
+        first = 0  # place of a slice: where it starts, over all arguments
+        for base, path in self._bases:
+            whole = base.detach().to(torch.int64)
+            for view in _views(base.shape, shape):
+                if self._left == 0:
+                    return known
+                self._left -= 1
+                taken = whole if view is None else _taken(whole, view)
+                place = first + (0 if view is None else view.start)
+                known.setdefault(_digest(taken), []).append((place, _Read(path, view, copied=True)))
+            first += max(base.shape)
+        return known
+
+
+def _views(whole: torch.Size, part: torch.Size) -> Iterator[View | None]:
+    """How a slice along one dimension of a tensor of one shape can be of another shape."""
+    if whole == part:
+        yield None
+        return
+    for dim, size in enumerate(whole):
+        others = whole[:dim] + whole[dim + 1 :]
+        if others == part:
+            yield from (View(dim, start) for start in range(size))
+        elif len(whole) == len(part) and others == part[:dim] + part[dim + 1 :] and part[dim] < size:
+            yield from (View(dim, start, part[dim]) for start in range(size - part[dim] + 1))
+
+
+def _digest(ids: Tensor) -> bytes:
+    """The same for the same numbers in the same order, as int64."""
+    return hashlib.blake2b(ids.detach().to(torch.int64).contiguous().numpy().tobytes(), digest_size=16).digest()
 
 
 def _tensors(value: Any, path: Path) -> Iterator[tuple[Tensor, Path]]:

@@ -35,17 +35,27 @@ _ATTRIBUTES: dict[type[nn.Module], tuple[str, ...]] = {
 
 def can_be_served(module: nn.Module, whitelist: frozenset[str]) -> bool:
     """Whether a module is a table of torch's, of a kind that the op knows: on the CPU, without max_norm or the like."""
-    known: Any = module
-    if type(module) not in _ATTRIBUTES or _OPS[type(module)] not in whitelist:
-        return False
-    if known.max_norm is not None or known.scale_grad_by_freq:
-        return False
-    if isinstance(module, nn.EmbeddingBag) and module.mode not in ("sum", "mean", "max"):
-        return False
-    if not all(name in module.__dict__ for name in _ATTRIBUTES[type(module)]):
-        return False
+    return type(module) in _ATTRIBUTES and not obstacle(module, whitelist)
+
+
+def obstacle(table: nn.Module, whitelist: frozenset[str]) -> str:
+    """Why the lookups of a table cannot be served; empty where they can."""
+    known: Any = table
+    if type(table) not in _ATTRIBUTES:
+        return "its class is not torch's own"
+    if _OPS[type(table)] not in whitelist:
+        return f"{_OPS[type(table)]} is not in the whitelist"
+    if not all(name in table.__dict__ for name in _ATTRIBUTES[type(table)]):
+        return "an attribute of it is computed"
     padding = known.padding_idx
-    return (padding is None or padding >= 0) and known.weight.device.type == "cpu"
+    reasons = {
+        "max_norm changes its table": known.max_norm is not None,
+        "scale_grad_by_freq has no grouped gradient": known.scale_grad_by_freq,
+        "its mode is unknown": getattr(known, "mode", "sum") not in ("sum", "mean", "max"),
+        "padding_idx is negative": padding is not None and padding < 0,
+        f"it is on {known.weight.device}": known.weight.device.type != "cpu",
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 class Serving:
@@ -64,6 +74,11 @@ class Serving:
             raise ValueError("nothing can be served")
         self.found = False
         self.summary = Summary(type(root).__name__)
+        self._refused = {
+            name: reason
+            for name, module in root.named_modules()
+            if isinstance(module, nn.Embedding | nn.EmbeddingBag) and (reason := obstacle(module, settings.ops))
+        }
         self._lessons = 0
         self._fewest, self._whitelist = settings.min_group, settings.ops
         self._tables = [(name, weakref.ref(module)) for name, module in tables.items()]
@@ -116,8 +131,8 @@ class Serving:
             self.found = True
             read = {number for number, *_ in found[3]}
             self.summary.served = tuple(self._tables[number][0] for number, *_ in found[3])
-            self.summary.left = {
-                name: "its ids are no argument of the call, nor a slice of one"
+            self.summary.left = self._refused | {
+                name: "its ids are computed in the forward"
                 for number, (name, _) in enumerate(self._tables)
                 if number not in read
             }

@@ -1,10 +1,13 @@
 """What was done with one model, as the report tells it."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-_NAMES_SHOWN, _CALLS_SHOWN = 4, 6
+from bench_engine.kernels.parallel_op.graph.report import GraphReport
+
+_NAMES_SHOWN, _MODES_SHOWN, _GRAPHS_SHOWN = 4, 6, 3
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,11 @@ class Choice:
     grouped_us: float | None = None
     reason: str = ""
 
+    @property
+    def mode(self) -> str:
+        """What its calls have in common but for their sizes."""
+        return self.bucket.partition(", sizes ")[0]
+
     def text(self) -> str:
         """What was kept, the times, and why."""
         times = ""
@@ -28,28 +36,58 @@ class Choice:
 
 @dataclass
 class Summary:
-    """One model: what became one op without a compiler, what was left and why, and what was kept for which calls.
+    """One model: what became one op, what was left and why, and what was kept for which calls.
 
-    served: names of tables. left: reasons by name. choices: by bucket.
+    served: names of tables whose lookups became one op without a compiler. left: reasons by name. graphs: of a model
+    that was compiled. choices: by bucket.
     """
 
     model: str
     served: tuple[str, ...] = ()
     left: dict[str, str] = field(default_factory=dict)
     choices: dict[Any, Choice] = field(default_factory=dict)
+    graphs: list[GraphReport] = field(default_factory=list)
 
     def text(self, details: bool = False) -> str:
-        """A line of what was grouped and left, and one for each kind of calls: some of them, unless `details`."""
-        first = f"Parallel OP, {self.model}:"
+        """What became one op, what was left, the times: a line for each mode of calls, with `details` for each size."""
+        lines = []
         if self.served:
-            first += f" {len(self.served)} lookups became one op, served to its own forward ({_some(self.served)})."
+            lines.append(f"{len(self.served)} lookups became one op, served to its own forward ({_some(self.served)}).")
+        told = dict.fromkeys(graph.text(details) for graph in self.graphs if not graph.empty)
+        lines += [f"compiled: {graph}" for graph in told][: None if details else _GRAPHS_SHOWN]
         for reason in dict.fromkeys(self.left.values()):
             names = [name for name, why in self.left.items() if why == reason]
-            first += f" Left as it was: {_some(names)}, {reason}."
-        told = [f"  {choice.text()}" for choice in self.choices.values()]
-        if not details and len(told) > _CALLS_SHOWN:
-            told[_CALLS_SHOWN:] = [f"  and {len(told) - _CALLS_SHOWN} more kinds of calls."]
-        return "\n".join([first, *told])
+            lines.append(f"left as it was: {_some(names)}, {reason}.")
+        choices = list(self.choices.values())
+        modes = list(dict.fromkeys(choice.mode for choice in choices))
+        if details:
+            lines += [choice.text() for choice in choices]
+        else:
+            lines += [_of_mode([one for one in choices if one.mode == mode]) for mode in modes[:_MODES_SHOWN]]
+            if len(modes) > _MODES_SHOWN:
+                lines.append(f"and {len(modes) - _MODES_SHOWN} more kinds of calls.")
+        return "\n".join([f"Parallel OP, {self.model}:", *(f"  {line}" for line in lines)])
+
+
+def _of_mode(choices: Sequence[Choice]) -> str:
+    """Calls that differ in their sizes alone, in a line: what was kept for how many, and from which times to which."""
+    if len(choices) == 1:
+        one = choices[0]
+        return Choice(one.model, one.mode, one.kept, one.untouched_us, one.grouped_us, one.reason).text()
+    kept = Counter(choice.kept for choice in choices)
+    told = ", ".join(f"{what} for {count}" for what, count in kept.most_common())
+    line = f"{choices[0].mode}, {len(choices)} sizes: {told}"
+    timed = [one for one in choices if one.untouched_us is not None and one.grouped_us is not None]
+    if timed:
+        line += f"; untouched {_span([one.untouched_us for one in timed])}"
+        line += f", grouped {_span([one.grouped_us for one in timed])}"
+    reasons = dict.fromkeys(choice.reason for choice in choices if choice.reason)
+    return "; ".join([line, *reasons]) + "."
+
+
+def _span(times: Sequence[Any]) -> str:
+    low, high = f"{min(times):.0f}", f"{max(times):.0f}"
+    return f"{low} µs" if low == high else f"{low} to {high} µs"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -1,8 +1,6 @@
 """Parallel OP on and off for this process: what it needs is checked, then its ways in are opened."""
 
-import atexit
 import re
-import sys
 import threading
 
 from bench_engine.kernels.native import extension
@@ -29,6 +27,7 @@ def enable(settings: Settings | None = None) -> None:
 
     from bench_engine.kernels.parallel_op.entry import eager, optimizer_step
     from bench_engine.kernels.parallel_op.entry import inductor_install as inductor
+    from bench_engine.kernels.parallel_op.entry.telling import tell_at_exit
 
     settings = settings or Settings.from_environment()
     found = re.match(r"(\d+)\.(\d+)", torch.__version__)
@@ -47,8 +46,7 @@ def enable(settings: Settings | None = None) -> None:
         eager.install(settings)
         optimizer_step.install(settings)
         if settings.report:
-            atexit.unregister(_print_report)
-            atexit.register(_print_report)
+            tell_at_exit()
 
 
 def load() -> None:
@@ -61,13 +59,6 @@ def load() -> None:
 
     ops.load()
     ops.configure(active_settings() or Settings.from_environment())
-
-
-def _print_report() -> None:
-    from bench_engine.kernels.parallel_op.entry.telling import report_text
-
-    settings = active_settings()
-    print(report_text(details=settings is None or settings.report > 1), file=sys.stderr)
 
 
 def disable() -> None:

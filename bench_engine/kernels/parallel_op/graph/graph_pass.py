@@ -43,7 +43,7 @@ def group_graph(
         try:
             parts.append(_group_one(part, settings, for_inductor, dict(names or {})))
         except Exception as error:
-            _log.warning("Parallel OP left a graph as it was: %s", error, exc_info=True)
+            _log.info("Parallel OP left a graph as it was: %s", error, exc_info=True)  # the report says so as well
             parts.append(GraphReport(error=f"{type(error).__name__}: {error}"))
     report = joined(parts)
     if not report.empty:

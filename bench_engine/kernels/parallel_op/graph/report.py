@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 # A process that recompiles for ever must not grow for ever.
 _KEPT = 1000
-_NAMES_SHOWN = 4
+_NAMES_SHOWN, _FOLDED_SHOWN = 4, 2
 
 _reports: deque["GraphReport"] = deque(maxlen=_KEPT)
 _changing = threading.Lock()
@@ -30,10 +30,14 @@ class GroupSummary:
     views: int = 0
     shared: int = 0
 
-    def text(self) -> str:
+    def text(self, details: bool = True) -> str:
         """One sentence."""
-        what = f"{len(self.names)} {'embeddings' if self.kind == 'embedding' else self.kind} at level {self.level}"
+        what = f"{len(self.names)} {'embeddings' if self.kind == 'embedding' else self.kind}"
         extras = [f"written straight into {folded}" for folded in self.folded]
+        if not details:
+            more = "".join(f", {extra}" for extra in extras[:_FOLDED_SHOWN])
+            return f"{what} became one op{more} ({_some(self.names)})."
+        what += f" at level {self.level}"
         if self.views:
             extras.append(f"slicing {_count(self.views, 'input')} by itself")
         if self.shared:
@@ -70,9 +74,9 @@ class GraphReport:
         """There was no whitelisted call."""
         return self == GraphReport()
 
-    def text(self) -> str:
+    def text(self, details: bool = True) -> str:
         """One paragraph."""
-        sentences = [group.text() for group in self.groups]
+        sentences = [group.text(details) for group in self.groups]
         if not self.groups and not self.error:
             sentences.append("Nothing was grouped." if not self.empty else "No op of the whitelist was found.")
         sentences += _by_reason("Not grouped", self.refused)
@@ -112,12 +116,12 @@ def clear() -> None:
         _reports.clear()
 
 
-def report() -> str:
-    """All reports, a paragraph per graph; graphs told in the same words share one."""
-    known = reports()
+def report(known: Sequence[GraphReport] | None = None, details: bool = True) -> str:
+    """These reports, else all of them, a paragraph per graph; graphs told in the same words share one."""
+    known = reports() if known is None else known
     if not known:
         return "Parallel OP saw no new graph with an op of its whitelist."
-    alike = Counter(one.text() for one in known)  # a graph is compiled anew for other sizes and modes
+    alike = Counter(one.text(details) for one in known)  # a graph is compiled anew for other sizes and modes
     return "\n".join(
         f"Parallel OP, graph {number}{f' ({count} times)' if count > 1 else ''}: {text}"
         for number, (text, count) in enumerate(alike.items(), start=1)
