@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from bench_engine.kernels.parallel_op import ops
-from bench_engine.kernels.parallel_op.entry.turns import Turns
+from bench_engine.kernels.parallel_op.entry import captured, quiet, serving
+from bench_engine.kernels.parallel_op.entry.turns import Turns, own_hooks
 from bench_engine.kernels.parallel_op.settings import Settings
 
 # Dynamo's own limit is 8 graphs for one code object; past it, it warns and looks through all of them in every call.
@@ -22,10 +23,11 @@ Mode = tuple[bool, ...]
 
 def turns_of(module: nn.Module, settings: Settings) -> Turns:
     """What takes turns between the module as it is and its calls as Dynamo and the light backend give them."""
-    return Turns(module, partial(_compiled, settings), ops.unsettled)
+    door = serving.door(own_hooks) if captured.can_capture() else None
+    return Turns(module, partial(compiled, settings), ops.unsettled, door=door)
 
 
-def _compiled(settings: Settings, turns: Turns, mode: Mode) -> Callable[..., Any]:
+def compiled(settings: Settings, turns: Turns, mode: Mode) -> Callable[..., Any]:
     """The call of a module, compiled apart for each model and mode so that none uses up another's graphs."""
     import torch._dynamo
     from torch._dynamo.eval_frame import reset_code
@@ -38,7 +40,10 @@ def _compiled(settings: Settings, turns: Turns, mode: Mode) -> Callable[..., Any
     context.callback = _Frames(context.callback, own.__code__, here, mode)
     # Nor does it ever drop a code object that it compiled, with all its graphs.
     weakref.finalize(turns, reset_code, own.__code__).atexit = False
-    return context(own)
+    call = context(own)
+    if not captured.can_capture():
+        return call
+    return captured.entry(call, own.__code__, own.__globals__, serving.hooks(own_hooks))
 
 
 def _model_call(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
@@ -80,7 +85,7 @@ class _Frames:
                 return untouched
         try:
             # Dynamo takes hooks for constants unless told otherwise; a script may add one at any time.
-            with config.patch(skip_nnmodule_hook_guards=False):
+            with config.patch(skip_nnmodule_hook_guards=False), quiet.here():
                 return self._torchdynamo_orig_backend(frame, *rest)
         except Exception as error:
             # The model's own error meets Dynamo first; the frame then runs untouched and raises it by itself.

@@ -16,7 +16,7 @@ from torch import nn
 from bench_engine.kernels.parallel_op import ops
 from bench_engine.kernels.parallel_op.entry.serving import Serving
 from bench_engine.kernels.parallel_op.entry.summary import Choice, Summary
-from bench_engine.kernels.parallel_op.entry.turns import Turns, own_hooks
+from bench_engine.kernels.parallel_op.entry.turns import Compiling, Turns, own_hooks
 from bench_engine.kernels.parallel_op.settings import DEFAULT_OPS, Settings
 
 # Seconds: the import of torch._dynamo, and what a graph takes for each op that may be grouped.
@@ -43,12 +43,24 @@ def put_under(
 
         return turns_of(module, settings)
 
+    def compile_served(turns: Turns, mode: tuple[bool, ...]) -> Callable[..., Any]:
+        from bench_engine.kernels.parallel_op.entry import dynamo_call
+
+        return dynamo_call.compiled(settings, turns, mode)
+
     def waiting(module: nn.Module) -> Waiting:
         return Waiting(module, price(number_of_ops), lambda: stand_in(compiled))
 
     def served(module: nn.Module) -> Turns:
         serving = Serving(module, settings, own_hooks)
-        return Turns(module, lambda _, mode: serving, ops.unsettled, serving, otherwise=lambda: stand_in(waiting))
+        return Turns(
+            module,
+            lambda _, mode: serving,
+            ops.unsettled,
+            serving,
+            otherwise=lambda: stand_in(waiting),
+            compiling=Compiling(compile_served, lambda: seconds_to_compile(number_of_ops)),
+        )
 
     if _compiles_at_once(settings):
         stand_in(compiled)
@@ -66,8 +78,13 @@ def _compiles_at_once(settings: Settings) -> bool:
 
 def price(number_of_ops: int) -> float:
     """Seconds that the calls of a model take before it is compiled."""
+    return _RENT * seconds_to_compile(number_of_ops)
+
+
+def seconds_to_compile(number_of_ops: int) -> float:
+    """What the first graph of a model is expected to take."""
     loading = 0.0 if "torch._dynamo" in sys.modules else _IMPORT_SECONDS
-    return _RENT * (loading + _SECONDS_PER_OP * number_of_ops)
+    return loading + _SECONDS_PER_OP * number_of_ops
 
 
 class Waiting:

@@ -1,0 +1,239 @@
+"""Graphs that Dynamo captured, entered from C++: version stamps in the place of hundreds of guards.
+
+A call goes through Dynamo first. Where its code does nothing but call one graph, and its guards look at nothing that
+stamps and pins could not stand for, calls like it are given by the graph itself as long as nothing has changed
+(csrc/python/captured_call.cpp). Where anything has, Dynamo is asked again, by its own guards.
+"""
+
+import dis
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from bench_engine.kernels.native import extension
+from bench_engine.kernels.parallel_op.entry.guard_sources import CannotBeStampedError, pins
+
+# Dynamo is asked again about a call this often for nothing; then once for each of the second that went past it.
+_CREDIT, _PAYS = 20, 4
+_COMPILED, _UTILS = "__compiled_fn", "__import_torch_dot__dynamo_dot_utils"
+# What code may do that does nothing but call a graph; calls are counted apart.
+_HARMLESS = {
+    "RESUME", "NOP", "CACHE", "PRECALL", "CALL", "KW_NAMES", "LOAD_GLOBAL", "LOAD_FAST", "LOAD_CONST", "LOAD_ATTR",
+    "STORE_FAST", "DELETE_FAST", "COPY", "SWAP", "POP_TOP", "BINARY_SUBSCR", "BUILD_LIST", "BUILD_TUPLE", "BUILD_MAP",
+    "BUILD_CONST_KEY_MAP", "LIST_EXTEND", "LIST_TO_TUPLE", "UNPACK_SEQUENCE", "RETURN_VALUE", "EXTENDED_ARG",
+}  # fmt: skip
+
+Told = tuple[Any, ...]  # a source or result, as csrc/python/captured_call.cpp has them
+
+
+def can_capture() -> bool:
+    """Whether this Python tells of changed dictionaries and classes, and the compiled code is there."""
+    return sys.version_info < (3, 12) and extension.python_module() is not None
+
+
+def entry(
+    call: Callable[..., Any], code: types.CodeType, global_scope: dict[str, Any], hooks: tuple[Any, ...]
+) -> Callable[..., Any]:
+    """What is called as `call` is, with the module and its arguments.
+
+    call: Dynamo's, of the function whose code and globals these are. hooks: of all modules (csrc/python/pins.h).
+    """
+    compiled: Any = extension.python_module()
+    made: Callable[..., Any] = compiled.CapturedCall(_Captured(call, code, global_scope, hooks).otherwise)
+    return made
+
+
+@dataclass
+class _Graph:
+    """A graph that was taken over: its number there, Dynamo's guards, and where it finds tensors of the modules."""
+
+    number: int
+    guards: Any
+    held: tuple[tuple[str, str, str], ...]
+
+    def tensors(self, root: nn.Module) -> tuple[Tensor, ...]:
+        """Raises AttributeError and KeyError where one is gone."""
+        return tuple(root.get_submodule(path).__dict__[where][name] for path, where, name in self.held)
+
+
+class _Captured:
+    def __init__(
+        self, call: Callable[..., Any], code: types.CodeType, global_scope: dict[str, Any], hooks: tuple[Any, ...]
+    ) -> None:
+        self._call, self._code, self._globals, self._hooks = call, code, global_scope, hooks
+        self._graphs: dict[types.CodeType, _Graph | None] = {}
+        self._asked = 0
+        self.reasons: list[str] = []
+
+    def otherwise(self, entry: Any, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that no graph is known for: Dynamo's, and what it took may be taken the next time."""
+        result = self._call(module, *args, **kwargs)
+        if self._asked < _CREDIT + entry.calls // _PAYS:
+            self._asked += 1
+            self._vouch(entry, module, args, kwargs)
+        return result
+
+    def _vouch(self, entry: Any, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+
+        scope = {"module": module, "args": args, "kwargs": kwargs}
+        for cached in _debug_get_cache_entry_list(self._code):
+            if cached.code not in self._graphs:
+                if not cached.guard_manager.check(scope):
+                    continue
+                self._graphs[cached.code] = self._taken_over(entry, cached, scope)
+            graph = self._graphs[cached.code]
+            if graph is None:
+                continue
+            try:
+                held = graph.tensors(module)
+            except (AttributeError, KeyError):
+                continue
+            if entry.vouch(graph.number, module, args, kwargs, held, lambda g=graph: g.guards.check(scope)):
+                return
+
+    def _taken_over(self, entry: Any, cached: Any, scope: Mapping[str, Any]) -> _Graph | None:
+        try:
+            found = _recorded(cached.code, self._globals, scope)
+            pinned = pins(cached.guard_manager, scope, self._globals, scope["module"])
+        except CannotBeStampedError as error:
+            self.reasons.append(str(error))
+            return None
+        number = entry.add(found.call, found.inputs, found.result, pinned, self._hooks)
+        return _Graph(number, cached.guard_manager, found.held)
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """What Dynamo's code does: the graph that it calls, with what, and what it makes of the outputs."""
+
+    call: Callable[..., Any]
+    inputs: tuple[Told, ...]
+    result: Told
+    held: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class _Size:
+    tensor: Any
+    dim: int
+
+
+class _Output:
+    """Stands for an output of a graph."""
+
+
+def _recorded(code: types.CodeType, global_scope: dict[str, Any], scope: Mapping[str, Any]) -> _Recorded:
+    """Run Dynamo's code for a call with a graph that only notes what it is given. Raises CannotBeStampedError."""
+    name = _only_graph(code)
+    given: list[tuple[Any, ...]] = []
+    outputs = [_Output() for _ in range(1000)]
+
+    def graph(*inputs: Any) -> list[_Output]:
+        given.append(inputs)
+        return outputs
+
+    beside = types.SimpleNamespace(
+        call_size=_Size,
+        record_pregraph_bytecode_enter=lambda: None,
+        record_pregraph_bytecode_exit=lambda _: None,
+    )
+    try:
+        replayed = types.FunctionType(code, {**global_scope, name: graph, _UTILS: beside})
+        result = replayed(scope["module"], *scope["args"], **scope["kwargs"])
+    except Exception as error:
+        raise CannotBeStampedError(f"its code: {error}") from None
+    if len(given) != 1:
+        raise CannotBeStampedError(f"its code calls {len(given)} graphs")
+    places = _Places(scope, outputs)
+    inputs = tuple(map(places.told, given[0]))
+    made = places.result(result)
+    from torch._dynamo.eval_frame import innermost_fn
+
+    return _Recorded(innermost_fn(global_scope[name]), inputs, made, tuple(places.held))
+
+
+def _only_graph(code: types.CodeType) -> str:
+    """The name of the one graph that code calls, where it does nothing besides. Raises CannotBeStampedError."""
+    instructions = list(dis.get_instructions(code))
+    unknown = {i.opname for i in instructions} - _HARMLESS
+    graphs, calls, loaded = set(), 0, 0
+    for instruction in instructions:
+        calls += instruction.opname == "CALL"
+        if instruction.opname != "LOAD_GLOBAL":
+            continue
+        loaded += (instruction.arg or 0) & 1  # as what is called next
+        if instruction.argval.startswith(_COMPILED):
+            graphs.add(instruction.argval)
+        elif instruction.argval != _UTILS:
+            unknown.add(instruction.argval)
+    if unknown or len(graphs) != 1 or calls != loaded:
+        raise CannotBeStampedError(f"its code does more than call a graph: {', '.join(sorted(unknown)) or len(graphs)}")
+    return str(graphs.pop())
+
+
+class _Places:
+    """Where the values of one call are found in the calls to come."""
+
+    def __init__(self, scope: Mapping[str, Any], outputs: list[_Output]) -> None:
+        self.held: list[tuple[str, str, str]] = []
+        self._arguments: dict[int, int] = {}
+        for place, tensor in enumerate(_flat((scope["args"], scope["kwargs"]))):
+            self._arguments.setdefault(id(tensor), place)
+        self._collections = set(map(id, _collections((scope["args"], scope["kwargs"]))))
+        self._outputs = {id(output): place for place, output in enumerate(outputs)}
+        self._named = {
+            id(tensor): (path, where, name)
+            for path, module in scope["module"].named_modules()
+            for where in ("_parameters", "_buffers")
+            for name, tensor in module.__dict__[where].items()
+        }
+
+    def told(self, value: Any) -> Told:
+        """A source, as the compiled code has it."""
+        if isinstance(value, _Size) and id(value.tensor) in self._arguments:
+            return ("size", self._arguments[id(value.tensor)], value.dim)
+        if id(value) in self._arguments:
+            return ("argument", self._arguments[id(value)], 0)
+        if isinstance(value, _Output):
+            return ("output", self._outputs[id(value)], 0)
+        if isinstance(value, Tensor) and id(value) in self._named:
+            self.held.append(self._named[id(value)])
+            return ("held", len(self.held) - 1, 0)
+        if value is None or type(value) in (bool, int, float, str, torch.dtype, torch.device):
+            return ("constant", value, 0)
+        raise CannotBeStampedError(f"a {type(value).__name__} that is no argument")
+
+    def result(self, value: Any) -> Told:
+        """A source, or a collection of these."""
+        if id(value) in self._collections:  # a copy would be another object
+            raise CannotBeStampedError("it returns an argument")
+        if type(value) in (list, tuple):
+            return (type(value).__name__, tuple(map(self.result, value)))
+        if type(value) is dict:
+            return ("dict", tuple(map(self.result, value.values())), tuple(value))
+        return self.told(value)
+
+
+def _flat(value: Any) -> Iterator[Tensor]:
+    """Tensors in the order of csrc/python/call_signature.cpp."""
+    if type(value) is Tensor:
+        yield value
+    elif type(value) in (list, tuple):
+        for item in value:
+            yield from _flat(item)
+    elif type(value) is dict:
+        for item in value.values():
+            yield from _flat(item)
+
+
+def _collections(value: Any) -> Iterator[Any]:
+    if type(value) in (list, tuple, dict) and value:
+        yield value
+        for item in value.values() if type(value) is dict else value:
+            yield from _collections(item)
