@@ -45,7 +45,8 @@ bool CallSignature::take(PyObject* args, PyObject* kwargs) {
   words.push_back(8 * static_cast<uint64_t>(c10::get_default_dtype_as_scalartype()) +
                   2 * context.deterministicAlgorithms() +
                   context.deterministicAlgorithmsWarnOnly());
-  if (!add(args, 0) || (kwargs && !add(kwargs, 0))) return false;
+  const bool named = kwargs && PyDict_GET_SIZE(kwargs) > 0;
+  if (!add(args, 0) || (named && !add(kwargs, 0))) return false;
   add_duplicates();
   return true;
 }

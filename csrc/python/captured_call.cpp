@@ -234,7 +234,7 @@ PyObject* captured_vouch(PyObject* object, PyObject* arguments) {
     tensors.push_back(PyTuple_GET_ITEM(held, i));
     TORCH_CHECK_TYPE(THPVariable_Check(tensors.back()), "what is held is a tensor");
   }
-  if (!call.take(args, PyDict_GET_SIZE(kwargs) ? kwargs : nullptr) || !stamps.take(module) ||
+  if (!call.take(args, kwargs) || !stamps.take(module) ||
       !graph->pins.hold_with_code() || !Graph::words_of(tensors, held_words)) {
     Py_RETURN_FALSE;
   }

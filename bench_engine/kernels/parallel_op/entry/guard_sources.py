@@ -72,6 +72,7 @@ class _Sources:
         self._scope, self._globals = scope, global_scope
         self._modules = {id(module) for module in root.modules()}
         self._hooks = [getattr(module_hooks, name) for name in dir(module_hooks) if _is_hooks_of_all(name)]
+        self._classes = {kind for module in root.modules() for kind in type(module).__mro__}
         self._stamped = {id(module.__dict__) for module in root.modules()}
         for module in root.modules():
             self._stamped.update(id(module.__dict__[name]) for name in _STAMPED)
@@ -80,7 +81,10 @@ class _Sources:
 
     def follow(self, source: str) -> None:
         try:
-            value = self._value(ast.parse(source, mode="eval").body)
+            node = ast.parse(source, mode="eval").body
+            if isinstance(node, ast.Call) and self._class_of(node) in self._classes:
+                return  # what a class has is stamped with the modules that are of it
+            value = self._value(node)
         except (AttributeError, KeyError, IndexError, SyntaxError, TypeError) as error:
             raise CannotBeStampedError(f"{source}: {error}") from None
         if not self._stays(value):
@@ -114,6 +118,14 @@ class _Sources:
                 return self._value(argument).keys()
         raise CannotBeStampedError(ast.unparse(node))
 
+    def _class_of(self, node: ast.expr) -> type | None:
+        """The class whose dictionary is copied there."""
+        match node:
+            case ast.Call(ast.Name("dict"), [ast.Attribute(of, "__dict__")], []):
+                kind = self._value(of)
+                return kind if isinstance(kind, type) else None
+        return None
+
     def _attribute(self, owner: Any, name: str) -> Any:
         value = getattr(owner, name)
         if isinstance(owner, types.ModuleType):
@@ -136,22 +148,22 @@ class _Sources:
     def _item(self, node: ast.expr, key: Any) -> Any:
         owner = self._value(node)
         value = owner[key]
-        match node:
-            case ast.Call(ast.Name("dict"), [ast.Attribute(of, "__dict__")], []):
-                kind = self._value(of)
-                if isinstance(kind, type):
-                    self._pin_in_class(kind, key, value)
-                return value
+        if owner is self._scope:
+            return value
+        kind = self._class_of(node)
+        if kind is not None:
+            self._pin_in_class(kind, key, value)
+            return value
         if owner is self._globals or owner is _BUILTINS:
             self._pin(owner, key, value)
         elif isinstance(owner, dict) and id(owner) not in self._stamped:
             raise CannotBeStampedError(f"{key!r} of {ast.unparse(node)}")
-        elif not isinstance(owner, dict | tuple) and not isinstance(node, ast.Call) and owner is not self._scope:
+        elif not isinstance(owner, dict | tuple) and not isinstance(node, ast.Call):
             raise CannotBeStampedError(f"{key!r} of {ast.unparse(node)}, a {type(owner).__name__}")
         return value
 
     def _pin_in_class(self, kind: type, name: str, value: Any) -> None:
-        if not isinstance(value, types.FunctionType | staticmethod | classmethod | _CONSTANTS):
+        if not isinstance(value, (*_CONSTANTS, staticmethod, classmethod)):
             raise CannotBeStampedError(f"{name} of the class {kind.__name__}, a {type(value).__name__}")
         if _looked_up(kind, name) is not value:
             raise CannotBeStampedError(f"{name} of the class {kind.__name__}")
