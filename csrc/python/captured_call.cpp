@@ -252,7 +252,17 @@ PyObject* captured_vouch(PyObject* object, PyObject* arguments) {
   END_HANDLE_TH_ERRORS
 }
 
-PyObject* captured_vectorcall(PyObject* object, PyObject* args, PyObject* kwargs) {
+// unchanged(module): whether a graph was vouched for, and only the arguments may have changed since.
+PyObject* captured_unchanged(PyObject* object, PyObject* module) {
+  HANDLE_TH_ERRORS
+  const auto& graphs = state_of(object).graphs;
+  return PyBool_FromLong(std::any_of(graphs.begin(), graphs.end(), [&](const auto& graph) {
+    return !graph->calls.empty() && graph->holds(module);
+  }));
+  END_HANDLE_TH_ERRORS
+}
+
+PyObject* captured_call(PyObject* object, PyObject* args, PyObject* kwargs) {
   HANDLE_TH_ERRORS
   PyObject* const module = PyTuple_GetItem(args, 0);
   if (!module) return nullptr;
@@ -298,6 +308,7 @@ void captured_free(PyObject* object) {
 }
 
 PyMethodDef captured_methods[] = {{"add", captured_add, METH_VARARGS, nullptr},
+                                  {"unchanged", captured_unchanged, METH_O, nullptr},
                                   {"vouch", captured_vouch, METH_VARARGS, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
 PyMemberDef captured_members[] = {
@@ -307,7 +318,7 @@ PyType_Slot captured_slots[] = {{Py_tp_new, reinterpret_cast<void*>(captured_new
                                 {Py_tp_dealloc, reinterpret_cast<void*>(captured_free)},
                                 {Py_tp_traverse, reinterpret_cast<void*>(captured_traverse)},
                                 {Py_tp_clear, reinterpret_cast<void*>(captured_clear)},
-                                {Py_tp_call, reinterpret_cast<void*>(captured_vectorcall)},
+                                {Py_tp_call, reinterpret_cast<void*>(captured_call)},
                                 {Py_tp_methods, captured_methods},
                                 {Py_tp_members, captured_members},
                                 {0, nullptr}};
@@ -323,8 +334,15 @@ PyObject* call_captured(PyObject* captured, PyObject* module, PyObject* args, Py
     for (const std::shared_ptr<Graph>& known : self->state->graphs) {
       if (!known->knows(call) || !known->holds(module)) continue;
       const std::shared_ptr<Graph> graph = known;  // the graph may call whom it likes
-      ++self->calls;
-      return graph->run(call);
+      PyObject* const result = graph->run(call);
+      if (result) {
+        ++self->calls;
+        return result;
+      }
+      // An id out of range, say: who is asked otherwise has an error of his own for that.
+      if (!PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
+      PyErr_Clear();
+      break;
     }
   }
   const THPObjectPtr otherwise(Py_NewRef(self->state->otherwise.get()));

@@ -28,9 +28,8 @@ def _fresh():
 
 def entered(model: nn.Module):
     """Its calls compiled, without turns."""
-    way = dynamo_call.compiled(Settings(), Turns(model, lambda *_: None), (False, False, True))
-    with torch.no_grad():
-        return way, lambda *args, **kwargs: way(model, *args, **kwargs)
+    way = dynamo_call.compiled(Settings(), Turns(model, lambda *_: None), (False, False, True)).call
+    return way, lambda *args, **kwargs: way(model, *args, **kwargs)
 
 
 def ids(batch: int = 4, tables: int = 3) -> list[torch.Tensor]:

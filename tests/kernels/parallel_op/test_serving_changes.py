@@ -3,7 +3,6 @@
 import copy
 import threading
 from contextlib import nullcontext
-from functools import partial
 
 import pytest
 import torch
@@ -14,8 +13,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.checkpoint import checkpoint
 from torch.utils.flop_counter import FlopCounterMode
 
-from bench_engine.kernels.parallel_op.entry import captured, dynamo_call, eager, turns
-from bench_engine.kernels.parallel_op.entry.turns import Compiling, Turns
+from bench_engine.kernels.parallel_op.entry import captured, eager, turns, ways
+from bench_engine.kernels.parallel_op.entry.turns import Turns
 from bench_engine.kernels.parallel_op.settings import Settings
 from tests.kernels.parallel_op.served_models import ROWS, Mixed, alike, mixed_ids, outcome, served
 
@@ -388,13 +387,14 @@ def stand_in(monkeypatch, request):
     if compiled and not captured.can_capture():
         pytest.skip("this Python does not tell of changed dictionaries")
     monkeypatch.setattr(turns, "_CALLS_BETWEEN_TRIALS", 1)
-    compiling = Compiling(partial(dynamo_call.compiled, Settings()), lambda: 0.0) if compiled else None
+    monkeypatch.setattr(ways, "seconds_to_compile", lambda _: 0.0)
     monkeypatch.setattr(turns, "_undisturbed", lambda times: 1000.0)
     replicate = nn.Module._replicate_for_data_parallel
     monkeypatch.setattr(nn.Module, "_replicate_for_data_parallel", eager._replica_by(replicate))
 
     def put_under(model: nn.Module) -> Turns:
         serve = served(model)
+        compiling = ways.compiling(serve, Settings(), 5) if compiled else None
         stand_in = Turns(model, lambda _, mode: serve, serving=serve, compiling=compiling)
         model._compiled_call_impl = stand_in
         return stand_in

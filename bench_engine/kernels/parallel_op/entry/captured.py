@@ -20,6 +20,8 @@ from bench_engine.kernels.parallel_op.entry.guard_sources import CannotBeStamped
 
 # Dynamo is asked again about a call this often for nothing; then once for each of the second that went past it.
 _CREDIT, _PAYS = 20, 4
+# Graphs that may follow the first, for arguments of other sizes, where calls can be given without.
+_MORE_GRAPHS = 3
 _COMPILED, _UTILS = "__compiled_fn", "__import_torch_dot__dynamo_dot_utils"
 # What code may do that does nothing but call a graph; calls are counted apart.
 _HARMLESS = {
@@ -36,16 +38,36 @@ def can_capture() -> bool:
     return sys.version_info < (3, 12) and extension.python_module() is not None
 
 
-def entry(
-    call: Callable[..., Any], code: types.CodeType, global_scope: dict[str, Any], hooks: tuple[Any, ...]
-) -> Callable[..., Any]:
-    """What is called as `call` is, with the module and its arguments.
+@dataclass(frozen=True)
+class Entered:
+    """A model's calls as Dynamo captured them; both are called with the module and its arguments.
 
-    call: Dynamo's, of the function whose code and globals these are. hooks: of all modules (csrc/python/pins.h).
+    call: by a graph where one is known to give it. learn: Dynamo's own, which may compile; what it took is known after.
+    """
+
+    call: Callable[..., Any]
+    learn: Callable[..., Any]
+
+
+def entered(
+    dynamo: Callable[..., Any],
+    function: types.FunctionType,
+    hooks: tuple[Any, ...],
+    rest: Callable[..., Any] | None = None,
+) -> Entered:
+    """Calls of a model that go past Dynamo where they can.
+
+    dynamo: what Dynamo made of the function. hooks: of all modules (csrc/python/pins.h). rest: called as `dynamo` is,
+    gives calls that no graph is known for, and takes those that fail, without compiling anything; None: Dynamo does.
     """
     compiled: Any = extension.python_module()
-    made: Callable[..., Any] = compiled.CapturedCall(_Captured(call, code, global_scope, hooks).otherwise)
-    return made
+    behind = _Captured(dynamo, function.__code__, function.__globals__, hooks, rest)
+    call = compiled.CapturedCall(behind.otherwise)
+
+    def learn(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
+        return behind.learn(call, module, args, kwargs)
+
+    return Entered(call, learn)
 
 
 @dataclass
@@ -63,22 +85,44 @@ class _Graph:
 
 class _Captured:
     def __init__(
-        self, call: Callable[..., Any], code: types.CodeType, global_scope: dict[str, Any], hooks: tuple[Any, ...]
+        self,
+        dynamo: Callable[..., Any],
+        code: types.CodeType,
+        global_scope: dict[str, Any],
+        hooks: tuple[Any, ...],
+        rest: Callable[..., Any] | None,
     ) -> None:
-        self._call, self._code, self._globals, self._hooks = call, code, global_scope, hooks
+        self._dynamo, self._code, self._globals, self._hooks = dynamo, code, global_scope, hooks
+        self._rest, self._more = rest, _MORE_GRAPHS
         self._graphs: dict[types.CodeType, _Graph | None] = {}
         self._asked = 0
         self.reasons: list[str] = []
 
     def otherwise(self, entry: Any, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that no graph is known for: Dynamo's, and what it took may be taken the next time."""
-        result = self._call(module, *args, **kwargs)
-        if self._asked < _CREDIT + entry.calls // _PAYS:
-            self._asked += 1
+        """A call that no graph is known for; where Dynamo has one, that is taken the next time."""
+        if self._rest is None:
+            return self.learn(entry, module, args, kwargs)
+        asks = self._asked < _CREDIT + entry.calls // _PAYS
+        if asks and self._more and entry.unchanged(module) and not _of_inference((args, kwargs)):
+            if not self._vouch(entry, module, args, kwargs):  # sizes that are new: a graph for all of them
+                self._more -= 1
+                return self.learn(entry, module, args, kwargs)
+            asks = False
+        result = self._rest(module, *args, **kwargs)
+        if asks:
             self._vouch(entry, module, args, kwargs)
         return result
 
-    def _vouch(self, entry: Any, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def learn(self, entry: Any, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Dynamo's call; what it took may be taken the next time."""
+        result = self._dynamo(module, *args, **kwargs)
+        if self._asked < _CREDIT + entry.calls // _PAYS:
+            self._vouch(entry, module, args, kwargs)
+        return result
+
+    def _vouch(self, entry: Any, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether calls like this one are a graph's from now on."""
+        self._asked += 1
         from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
         scope = {"module": module, "args": args, "kwargs": kwargs}
@@ -95,7 +139,8 @@ class _Captured:
             except (AttributeError, KeyError):
                 continue
             if entry.vouch(graph.number, module, args, kwargs, held, lambda g=graph: g.guards.check(scope)):
-                return
+                return True
+        return False
 
     def _taken_over(self, entry: Any, cached: Any, scope: Mapping[str, Any]) -> _Graph | None:
         try:
@@ -230,6 +275,11 @@ def _flat(value: Any) -> Iterator[Tensor]:
     elif type(value) is dict:
         for item in value.values():
             yield from _flat(item)
+
+
+def _of_inference(arguments: Any) -> bool:
+    """Whether autograd would refuse one of the tensors, which a graph may not notice."""
+    return any(tensor.is_inference() for tensor in _flat(arguments))
 
 
 def _collections(value: Any) -> Iterator[Any]:

@@ -3,7 +3,6 @@
 import types
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -24,11 +23,16 @@ Mode = tuple[bool, ...]
 def turns_of(module: nn.Module, settings: Settings) -> Turns:
     """What takes turns between the module as it is and its calls as Dynamo and the light backend give them."""
     door = serving.door(own_hooks) if captured.can_capture() else None
-    return Turns(module, partial(compiled, settings), ops.unsettled, door=door)
+    return Turns(module, lambda turns, mode: compiled(settings, turns, mode).call, ops.unsettled, door=door)
 
 
-def compiled(settings: Settings, turns: Turns, mode: Mode) -> Callable[..., Any]:
-    """The call of a module, compiled apart for each model and mode so that none uses up another's graphs."""
+def compiled(
+    settings: Settings, turns: Turns, mode: Mode, rest: Callable[..., Any] | None = None
+) -> captured.Entered:
+    """The call of a module, compiled apart for each model and mode so that none uses up another's graphs.
+
+    `rest` gives the calls that there is no graph for, where Dynamo is not to compile them.
+    """
     import torch._dynamo
     from torch._dynamo.eval_frame import reset_code
 
@@ -42,8 +46,8 @@ def compiled(settings: Settings, turns: Turns, mode: Mode) -> Callable[..., Any]
     weakref.finalize(turns, reset_code, own.__code__).atexit = False
     call = context(own)
     if not captured.can_capture():
-        return call
-    return captured.entry(call, own.__code__, own.__globals__, serving.hooks(own_hooks))
+        return captured.Entered(call, call)
+    return captured.entered(call, own, serving.hooks(own_hooks), rest)
 
 
 def _model_call(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:

@@ -22,6 +22,7 @@ from bench_engine.kernels.parallel_op.entry.memory import Remembered
 from bench_engine.kernels.parallel_op.entry.summary import Choice, Summary
 
 if TYPE_CHECKING:
+    from bench_engine.kernels.parallel_op.entry.captured import Entered
     from bench_engine.kernels.parallel_op.entry.serving import Serving
 
 # Before the turns: grouped compiles in its first call, and the op measures its own ways until it has settled on one.
@@ -93,9 +94,10 @@ class _Trial:
 
 @dataclass(frozen=True)
 class Compiling:
-    """How a served model is compiled once that pays: `call(turns, mode)` gives what is called as the module is."""
+    """How a served model is compiled once that pays: `call(turns, mode)` gives what is called as the module is, and
+    how it is called first."""
 
-    call: Callable[["Turns", tuple[bool, ...]], Callable[..., Any]]
+    call: Callable[["Turns", tuple[bool, ...]], "Entered"]
     seconds: Callable[[], float]  # that the first graph is expected to take
 
 
@@ -122,6 +124,7 @@ class Turns:
         "_enter",
         "_grouped",
         "_kept",
+        "_learn",
         "_modes",
         "_module",
         "_numbers",
@@ -163,6 +166,7 @@ class Turns:
         self._enter = self._door.enter if self._door is not None else None
         self._compiling = compiling
         self._compiled: dict[Any, Callable[..., Any] | None] = {}  # by mode; None: it cannot be
+        self._learn: dict[Any, Callable[..., Any]] = {}  # how it is called first
         self._rented: dict[Any, int] = {}  # calls until it is compiled
         self._numbers: dict[Any, int] = {}  # what the compiled code calls a bucket
 
@@ -246,7 +250,7 @@ class Turns:
         trial = self._trials.setdefault(bucket, _Trial())
         compiled = self._compiled.get(mode) or _untouched
         if not trial.settled:
-            first = grouped if trial.before is None else compiled
+            first = grouped if trial.before is None else self._learn[mode]
             return self._warm_up(bucket, trial, first, module, args, kwargs)
         if _deterministic():
             self._keep(bucket, 1, reason="deterministic algorithms are asked for")
@@ -361,7 +365,8 @@ class Turns:
         del self._rented[bucket]
         mode = bucket[:3]
         if mode not in self._compiled and self._compiling is not None:
-            self._compiled[mode] = self._compiling.call(self, mode)
+            entered = self._compiling.call(self, mode)
+            self._compiled[mode], self._learn[mode] = entered.call, entered.learn
         if self._compiled.get(mode) is not None and self._modes[mode] is not _untouched:
             self._trials[bucket] = _Trial(before=self._kept.pop(bucket))
 

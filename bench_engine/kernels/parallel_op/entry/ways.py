@@ -7,8 +7,9 @@ taken twice as long: a script of a few calls never pays for it, and one of many 
 import sys
 import weakref
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -18,6 +19,9 @@ from bench_engine.kernels.parallel_op.entry.serving import Serving
 from bench_engine.kernels.parallel_op.entry.summary import Choice, Summary
 from bench_engine.kernels.parallel_op.entry.turns import Compiling, Turns, own_hooks
 from bench_engine.kernels.parallel_op.settings import DEFAULT_OPS, Settings
+
+if TYPE_CHECKING:
+    from bench_engine.kernels.parallel_op.entry.captured import Entered
 
 # Seconds: the import of torch._dynamo, and what a graph takes for each op that may be grouped.
 _IMPORT_SECONDS, _SECONDS_PER_OP = 1.5, 0.1
@@ -43,11 +47,6 @@ def put_under(
 
         return turns_of(module, settings)
 
-    def compile_served(turns: Turns, mode: tuple[bool, ...]) -> Callable[..., Any]:
-        from bench_engine.kernels.parallel_op.entry import dynamo_call
-
-        return dynamo_call.compiled(settings, turns, mode)
-
     def waiting(module: nn.Module) -> Waiting:
         return Waiting(module, price(number_of_ops), lambda: stand_in(compiled))
 
@@ -59,7 +58,7 @@ def put_under(
             ops.unsettled,
             serving,
             otherwise=lambda: stand_in(waiting),
-            compiling=Compiling(compile_served, lambda: seconds_to_compile(number_of_ops)),
+            compiling=compiling(serving, settings, number_of_ops),
         )
 
     if _compiles_at_once(settings):
@@ -69,6 +68,23 @@ def put_under(
         stand_in(served)
     except ValueError:
         stand_in(waiting)
+
+
+def compiling(serving: Serving, settings: Settings, number_of_ops: int) -> Compiling:
+    """How a model that is served is compiled; calls that there is no graph for stay served."""
+
+    here = weakref.ref(serving)  # whose compiled code will hold what is compiled
+
+    def rest(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
+        found = here()
+        return (module._call_impl if found is None else partial(found, module))(*args, **kwargs)
+
+    def call(turns: Turns, mode: tuple[bool, ...]) -> "Entered":
+        from bench_engine.kernels.parallel_op.entry import dynamo_call
+
+        return dynamo_call.compiled(settings, turns, mode, rest)
+
+    return Compiling(call, lambda: seconds_to_compile(number_of_ops))
 
 
 def _compiles_at_once(settings: Settings) -> bool:
