@@ -12,6 +12,17 @@ constexpr const char* kDicts[] = {"_parameters",        "_buffers",        "_mod
                                   "_backward_pre_hooks"};
 constexpr int kChildren = 2;
 
+// Whether an attribute stands in front of what a module has under its name elsewhere, which the
+// guards of compilers do not see.
+bool hides_one(PyObject* own, PyObject* dict) {
+  Py_ssize_t at = 0;
+  PyObject* name;
+  while (PyDict_Next(dict, &at, &name, nullptr)) {
+    if (PyDict_Contains(own, name) != 0) return true;
+  }
+  return false;
+}
+
 PyObject* own_dict(PyObject* object) {
   PyObject** const place = _PyObject_GetDictPtr(object);
   return place ? *place : nullptr;
@@ -53,6 +64,10 @@ bool ModuleStamps::add(PyObject* module, std::unordered_set<PyObject*>& seen) {
   for (size_t i = 0; i < std::size(names); ++i) {
     PyObject* const dict = PyDict_GetItemWithError(own, names[i]);
     if (!dict || !(PyDict_CheckExact(dict) || PyODict_CheckExact(dict)) || !dict_version(dict)) {
+      PyErr_Clear();
+      return false;
+    }
+    if (i <= kChildren && hides_one(own, dict)) {
       PyErr_Clear();
       return false;
     }

@@ -13,7 +13,8 @@ namespace mirror {
 // again hangs on a dictionary that was found unchanged before, and in the end on the root.
 class ModuleStamps {
  public:
-  // False where this Python has no versions, or something in the tree has none.
+  // False where this Python has no versions, or something in the tree has none, or a parameter,
+  // buffer or child is hidden by an attribute of its name.
   bool take(PyObject* root);
   bool hold(PyObject* root) const;
   bool operator==(const ModuleStamps&) const = default;
