@@ -12,8 +12,8 @@ namespace mirror {
 
 using Words = c10::SmallVector<uint64_t, 512>;
 
-// Appends type, keys, device, offset, sizes and strides. False for a tensor that has no strides, or symbolic
-// ones.
+// Appends type, keys, device, offset, sizes and strides. False for a tensor that has no strides, or
+// symbolic ones.
 bool append_tensor(Words& words, const at::Tensor& tensor);
 
 struct CallSignature {

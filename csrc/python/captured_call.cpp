@@ -95,6 +95,7 @@ struct KnownCall {
 
 struct Graph {
   THPObjectPtr call;
+  bool repeatable;  // who fails has done nothing yet
   std::vector<Source> inputs;
   Result result;
   Pins pins;
@@ -192,18 +193,20 @@ Result result_of(PyObject* told) {
   return result;
 }
 
-// add(call, inputs, result, pins, hooks): the graph's number.
+// add(call, repeatable, inputs, result, pins, hooks): the graph's number.
 PyObject* captured_add(PyObject* object, PyObject* args) {
   HANDLE_TH_ERRORS
+  int repeatable;
   PyObject *call, *inputs, *result, *functions, *hooks;
-  if (!PyArg_ParseTuple(args, "OO!O!O!O!", &call, &PyTuple_Type, &inputs, &PyTuple_Type, &result,
-                        &PyTuple_Type, &functions, &PyTuple_Type, &hooks))
+  if (!PyArg_ParseTuple(args, "OpO!O!O!O!", &call, &repeatable, &PyTuple_Type, &inputs,
+                        &PyTuple_Type, &result, &PyTuple_Type, &functions, &PyTuple_Type, &hooks))
     return nullptr;
   std::vector<Source> sources;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i)
     sources.push_back(source_of(PyTuple_GET_ITEM(inputs, i)));
   State& state = state_of(object);
   state.graphs.push_back(std::make_shared<Graph>(Graph{.call = THPObjectPtr(Py_NewRef(call)),
+                                                       .repeatable = repeatable != 0,
                                                        .inputs = std::move(sources),
                                                        .result = result_of(result),
                                                        .pins = Pins(functions, hooks),
@@ -215,8 +218,8 @@ PyObject* captured_add(PyObject* object, PyObject* args) {
   END_HANDLE_TH_ERRORS
 }
 
-// vouch(graph, module, args, kwargs, held, check): whether the graph gives this call, and calls like
-// it as long as nothing changes: `check()` asks the compiler's guards.
+// vouch(graph, module, args, kwargs, held, check): whether the graph gives this call, and calls
+// like it as long as nothing changes: `check()` asks the compiler's guards.
 PyObject* captured_vouch(PyObject* object, PyObject* arguments) {
   HANDLE_TH_ERRORS
   Py_ssize_t number;
@@ -234,8 +237,8 @@ PyObject* captured_vouch(PyObject* object, PyObject* arguments) {
     tensors.push_back(PyTuple_GET_ITEM(held, i));
     TORCH_CHECK_TYPE(THPVariable_Check(tensors.back()), "what is held is a tensor");
   }
-  if (!call.take(args, kwargs) || !stamps.take(module) ||
-      !graph->pins.hold_with_code() || !Graph::words_of(tensors, held_words)) {
+  if (!call.take(args, kwargs) || !stamps.take(module) || !graph->pins.hold_with_code() ||
+      !Graph::words_of(tensors, held_words)) {
     Py_RETURN_FALSE;
   }
   THPObjectPtr right(PyObject_CallNoArgs(check));
@@ -252,7 +255,8 @@ PyObject* captured_vouch(PyObject* object, PyObject* arguments) {
   END_HANDLE_TH_ERRORS
 }
 
-// unchanged(module): whether a graph was vouched for, and only the arguments may have changed since.
+// unchanged(module): whether a graph was vouched for, and only the arguments may have changed
+// since.
 PyObject* captured_unchanged(PyObject* object, PyObject* module) {
   HANDLE_TH_ERRORS
   const auto& graphs = state_of(object).graphs;
@@ -271,7 +275,8 @@ PyObject* captured_call(PyObject* object, PyObject* args, PyObject* kwargs) {
   END_HANDLE_TH_ERRORS
 }
 
-// CapturedCall(otherwise): otherwise(self, module, args, kwargs) gives a call that no graph is known for.
+// CapturedCall(otherwise): otherwise(self, module, args, kwargs) gives a call that no graph is
+// known for.
 PyObject* captured_new(PyTypeObject* type, PyObject* args, PyObject*) {
   PyObject* otherwise;
   if (!PyArg_ParseTuple(args, "O", &otherwise)) return nullptr;
@@ -340,7 +345,7 @@ PyObject* call_captured(PyObject* captured, PyObject* module, PyObject* args, Py
         return result;
       }
       // An id out of range, say: who is asked otherwise has an error of his own for that.
-      if (!PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
+      if (!graph->repeatable || !PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
       PyErr_Clear();
       break;
     }
@@ -348,8 +353,8 @@ PyObject* call_captured(PyObject* captured, PyObject* module, PyObject* args, Py
   const THPObjectPtr otherwise(Py_NewRef(self->state->otherwise.get()));
   THPObjectPtr empty(kwargs ? nullptr : PyDict_New());
   if (!kwargs && !empty) return nullptr;
-  return PyObject_CallFunctionObjArgs(const_cast<PyObject*>(otherwise.get()), captured, module, args,
-                                      kwargs ? kwargs : empty.get(), nullptr);
+  return PyObject_CallFunctionObjArgs(const_cast<PyObject*>(otherwise.get()), captured, module,
+                                      args, kwargs ? kwargs : empty.get(), nullptr);
 }
 
 bool is_captured_call(PyObject* object) { return Py_TYPE(object) == captured_type; }

@@ -27,9 +27,9 @@ PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
 
 PyMODINIT_FUNC PyInit_mirror_python() {
   PyObject* const module = PyModule_Create(&definition);
-  if (module && !(mirror::add_serving_types(module) && mirror::add_region_type(module) &&
-                  mirror::add_compiled_function_type(module) &&
-                  mirror::add_captured_call_type(module))) {
+  if (module &&
+      !(mirror::add_serving_types(module) && mirror::add_region_type(module) &&
+        mirror::add_compiled_function_type(module) && mirror::add_captured_call_type(module))) {
     Py_DECREF(module);
     return nullptr;
   }

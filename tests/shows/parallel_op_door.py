@@ -2,8 +2,9 @@
 
 26 tables of 100,000 rows, dim 16, one id in a bag, forward, one thread. The layers take turns of a few calls in one
 process: torch's own loop, the op called with lists that are ready, what is served without choosing a way, a model as a
-script calls it that is served, and one that is compiled. A time is the lower decile over the rounds, since neighbours only ever make calls longer; what is
-above the op is the median over rounds, with a 95 % interval of it by resampling rounds.
+script calls it that is served, and one that is compiled. A time is the lower decile over the rounds, since neighbours
+only ever make calls longer; what is above the op is the median over rounds, with a 95 % interval of it by resampling
+rounds.
 """
 
 import sys

@@ -96,10 +96,10 @@ CHANGES = {
     "a function": lambda model, patch: patch.setattr(F, "relu", torch.neg),
     "code": lambda model, patch: patch.setattr(helper, "__code__", (lambda x, times=2.0: x - times).__code__),
     "a default": lambda model, patch: patch.setattr(helper, "__defaults__", (7.0,)),
-    "a method": lambda model, patch: patch.setattr(nn.EmbeddingBag, "forward", lambda self, ids: self.weight[ids[:, 0]]),
-    "another parameter": lambda model, patch: setattr(
-        model.tables[1], "weight", nn.Parameter(torch.ones(ROWS, 4))
+    "a method": lambda model, patch: patch.setattr(
+        nn.EmbeddingBag, "forward", lambda self, ids: self.weight[ids[:, 0]]
     ),
+    "another parameter": lambda model, patch: setattr(model.tables[1], "weight", nn.Parameter(torch.ones(ROWS, 4))),
     "another size": lambda model, patch: setattr(model.tables[1].weight, "data", torch.ones(ROWS, 6)),
     "a class": lambda model, patch: setattr(model.tables[1], "__class__", Louder),
     "a dictionary": lambda model, patch: setattr(
@@ -189,7 +189,7 @@ def test_a_replaced_parameter_is_let_go_of():
 
 def test_errors_are_torchs_own():
     model = Bags()
-    way, call = entered(model)
+    _, call = entered(model)
     given = ids()
     for _ in range(4):
         call(given)
@@ -221,3 +221,28 @@ def test_several_threads():
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_a_call_that_fails_does_nothing_twice():
+    class Writing(Bags):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("runs", torch.zeros((), dtype=torch.int64))
+
+        def forward(self, ids):
+            self.runs.add_(1)
+            return super().forward(ids)
+
+    model = Writing()
+    way = dynamo_call.compiled(
+        Settings(), Turns(model, lambda *_: None), (True, False, True), lambda model, *args: model.forward(*args)
+    )
+    given = ids()
+    for _ in range(3):
+        way.learn(model, given)
+    way.call(model, given)
+    assert way.call.calls == 1
+    wrong = [one + ROWS for one in given]
+    with pytest.raises(IndexError):
+        way.call(model, wrong)
+    assert int(model.runs) == 5

@@ -16,7 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from bench_engine.kernels.native import extension
+from bench_engine.kernels.parallel_op import ops
 from bench_engine.kernels.parallel_op.entry.guard_sources import CannotBeStampedError, pins
+from bench_engine.kernels.parallel_op.graph.effects import PURE, RANDOM, effect_of
 
 # Dynamo is asked again about a call this often for nothing; then once for each of the second that went past it.
 _CREDIT, _PAYS = 20, 4
@@ -149,7 +151,9 @@ class _Captured:
         except CannotBeStampedError as error:
             self.reasons.append(str(error))
             return None
-        number = entry.add(found.call, found.inputs, found.result, pinned, self._hooks)
+        # Who fails is asked again elsewhere, for torch's own error; not where that would do something twice.
+        repeatable = self._rest is not None and _does_nothing_else(found.call)
+        number = entry.add(found.call, repeatable, found.inputs, found.result, pinned, self._hooks)
         return _Graph(number, cached.guard_manager, found.held)
 
 
@@ -275,6 +279,14 @@ def _flat(value: Any) -> Iterator[Tensor]:
     elif type(value) is dict:
         for item in value.values():
             yield from _flat(item)
+
+
+def _does_nothing_else(call: Any) -> bool:
+    """Whether a graph's function computes results and writes nowhere."""
+    graph = getattr(getattr(call, "__self__", None), "graph", None)
+    return graph is not None and all(
+        node.target is ops.grouped_embedding or effect_of(node) in (PURE, RANDOM) for node in graph.nodes
+    )
 
 
 def _of_inference(arguments: Any) -> bool:

@@ -26,9 +26,7 @@ def turns_of(module: nn.Module, settings: Settings) -> Turns:
     return Turns(module, lambda turns, mode: compiled(settings, turns, mode).call, ops.unsettled, door=door)
 
 
-def compiled(
-    settings: Settings, turns: Turns, mode: Mode, rest: Callable[..., Any] | None = None
-) -> captured.Entered:
+def compiled(settings: Settings, turns: Turns, mode: Mode, rest: Callable[..., Any] | None = None) -> captured.Entered:
     """The call of a module, compiled apart for each model and mode so that none uses up another's graphs.
 
     `rest` gives the calls that there is no graph for, where Dynamo is not to compile them.

@@ -98,7 +98,7 @@ class _Sources:
             return id(value) in self._stamped or any(value is hooks for hooks in self._hooks) or value is _BUILTINS
         if isinstance(value, tuple):
             return all(map(self._stays, value))
-        return isinstance(value, _CONSTANTS) or (isinstance(value, types.MappingProxyType))
+        return isinstance(value, (*_CONSTANTS, types.MappingProxyType))
 
     def _value(self, node: ast.expr) -> Any:
         match node:

@@ -28,7 +28,9 @@ def _heard(record: logging.LogRecord) -> bool:
 def _put_on() -> None:
     """On every logger of torch, for a filter of a logger does not see the records of those below it."""
     with _lock:
-        loggers = [logging.getLogger(name) for name in [*logging.root.manager.loggerDict] if name.split(".")[0] == "torch"]
+        loggers = [
+            logging.getLogger(name) for name in [*logging.root.manager.loggerDict] if name.split(".")[0] == "torch"
+        ]
         for logger in loggers:
             if _heard not in logger.filters:
                 logger.addFilter(_heard)

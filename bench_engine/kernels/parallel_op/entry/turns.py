@@ -79,7 +79,8 @@ class _Trial:
     last: tuple[int, int, int] | None = None  # side, start, thread
 
     def __post_init__(self) -> None:
-        self.calls, self.steps = ([[] for _ in range(self.sides)] for _ in range(2))
+        self.calls = [[] for _ in range(self.sides)]
+        self.steps = [[] for _ in range(self.sides)]
 
     @property
     def sides(self) -> int:
@@ -308,7 +309,7 @@ class Turns:
         self._keep(bucket, int(found.side != "untouched"), untouched, served, "kept by an earlier process")
         return True
 
-    def _remember(self, bucket: tuple[Any, ...], side: int, times: list[int]) -> None:
+    def _remember(self, bucket: tuple[Any, ...], side: int, times: list[float]) -> None:
         if self._serving is not None:
             untouched, served, compiled = (time / 1e3 for time in (*times, 0)[:3])
             found = Remembered(_SIDES[side], (untouched, served, compiled))
@@ -320,9 +321,9 @@ class Turns:
             served = trial.before is not None and trial.before is not _untouched
             self._keep(bucket, int(served), reason="a side never returned")
             return
-        times = list(map(_undisturbed, trial.calls))
+        times: list[float] = [_undisturbed(calls) for calls in trial.calls]
         if bucket[0] and all(trial.steps):
-            steps = [_undisturbed(times) for times in trial.steps]
+            steps: list[float] = [_undisturbed(taken) for taken in trial.steps]
             if max(steps) > min(steps) * _STEPS_DIFFER:
                 times = steps
         if trial.before is not None:
@@ -339,7 +340,7 @@ class Turns:
             self._kept[bucket] = self._untouched_for_now(bucket)
             self._tell(bucket)
 
-    def _decide_of_three(self, bucket: tuple[Any, ...], times: list[int]) -> None:
+    def _decide_of_three(self, bucket: tuple[Any, ...], times: list[float]) -> None:
         untouched, served, compiled = (time / 1e3 for time in times)
         side = min((2, 1, 0), key=lambda side: times[side])
         self._remember(bucket, side, times)

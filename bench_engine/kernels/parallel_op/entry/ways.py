@@ -72,7 +72,6 @@ def put_under(
 
 def compiling(serving: Serving, settings: Settings, number_of_ops: int) -> Compiling:
     """How a model that is served is compiled; calls that there is no graph for stay served."""
-
     here = weakref.ref(serving)  # whose compiled code will hold what is compiled
 
     def rest(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
