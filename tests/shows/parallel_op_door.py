@@ -72,9 +72,10 @@ def measured(ways: dict[str, Callable[[list[Tensor]], Any]], batch: int, rounds:
         for number in range(WARM_UP):
             call(requests[number % REQUESTS])
     taken: dict[str, list[float]] = {name: [] for name in ways}
+    names, random = list(ways), np.random.default_rng(batch)
     for number in range(rounds):
-        for name, call in ways.items():
-            times = []
+        for name in random.permutation(names):  # what ran before leaves its rows in the caches
+            call, times = ways[name], []
             for turn in range(CALLS):
                 request = requests[(number + turn) % REQUESTS]
                 start = perf_counter_ns()

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from bench_engine.kernels.parallel_op.entry.memory import Memory, Remembered
+from bench_engine.kernels.parallel_op.entry.kept_sides import Memory, Remembered
 
 FOUND = Remembered("grouped", (30.0, 10.0, 0.0))
 

@@ -17,19 +17,23 @@ from torch import Tensor, nn
 
 from bench_engine.kernels.native import extension
 from bench_engine.kernels.parallel_op import ops
-from bench_engine.kernels.parallel_op.entry.guard_sources import CannotBeStampedError, pins
 from bench_engine.kernels.parallel_op.graph.effects import PURE, RANDOM, effect_of
+from bench_engine.kernels.parallel_op.graph.guard_sources import CannotBeStampedError, pins
 
 # Dynamo is asked again about a call this often for nothing; then once for each of the second that went past it.
 _CREDIT, _PAYS = 20, 4
 # Graphs that may follow the first, for arguments of other sizes, where calls can be given without.
 _MORE_GRAPHS = 3
 _COMPILED, _UTILS = "__compiled_fn", "__import_torch_dot__dynamo_dot_utils"
-# What code may do that does nothing but call a graph; calls are counted apart.
+# What code may do, and read of objects, that does nothing but call a graph.
 _HARMLESS = {
-    "RESUME", "NOP", "CACHE", "PRECALL", "CALL", "KW_NAMES", "LOAD_GLOBAL", "LOAD_FAST", "LOAD_CONST", "LOAD_ATTR",
+    "RESUME", "NOP", "CACHE", "PUSH_NULL", "PRECALL", "CALL", "KW_NAMES", "LOAD_FAST", "LOAD_CONST",
     "STORE_FAST", "DELETE_FAST", "COPY", "SWAP", "POP_TOP", "BINARY_SUBSCR", "BUILD_LIST", "BUILD_TUPLE", "BUILD_MAP",
     "BUILD_CONST_KEY_MAP", "LIST_EXTEND", "LIST_TO_TUPLE", "UNPACK_SEQUENCE", "RETURN_VALUE", "EXTENDED_ARG",
+}  # fmt: skip
+_READ = {
+    "_modules", "_parameters", "_buffers", "__dict__", "call_size", "record_pregraph_bytecode_enter",
+    "record_pregraph_bytecode_exit",
 }  # fmt: skip
 
 Told = tuple[Any, ...]  # a source or result, as csrc/python/captured_call.cpp has them
@@ -208,20 +212,22 @@ def _recorded(code: types.CodeType, global_scope: dict[str, Any], scope: Mapping
 
 
 def _only_graph(code: types.CodeType) -> str:
-    """The name of the one graph that code calls, where it does nothing besides. Raises CannotBeStampedError."""
-    instructions = list(dis.get_instructions(code))
-    unknown = {i.opname for i in instructions} - _HARMLESS
-    graphs, calls, loaded = set(), 0, 0
-    for instruction in instructions:
-        calls += instruction.opname == "CALL"
-        if instruction.opname != "LOAD_GLOBAL":
-            continue
-        loaded += (instruction.arg or 0) & 1  # as what is called next
-        if instruction.argval.startswith(_COMPILED):
-            graphs.add(instruction.argval)
-        elif instruction.argval != _UTILS:
-            unknown.add(instruction.argval)
-    if unknown or len(graphs) != 1 or calls != loaded:
+    """The name of the one graph that code calls, where it does nothing besides. Raises CannotBeStampedError.
+
+    All that it can call is the graph and what it finds in Dynamo's utils, for it reads nothing else of an object.
+    """
+    unknown, graphs = set(), set()
+    for instruction in dis.get_instructions(code):
+        name, value = instruction.opname, instruction.argval
+        if name == "LOAD_GLOBAL" and value.startswith(_COMPILED):
+            graphs.add(value)
+        elif name == "LOAD_GLOBAL":
+            unknown |= {value} - {_UTILS}
+        elif name == "LOAD_ATTR":
+            unknown |= {value} - _READ
+        else:
+            unknown |= {name} - _HARMLESS
+    if unknown or len(graphs) != 1:
         raise CannotBeStampedError(f"its code does more than call a graph: {', '.join(sorted(unknown)) or len(graphs)}")
     return str(graphs.pop())
 

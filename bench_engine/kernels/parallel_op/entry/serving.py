@@ -19,7 +19,7 @@ from torch.nn.modules import module as module_hooks
 from bench_engine.kernels.native import extension
 from bench_engine.kernels.parallel_op import ops
 from bench_engine.kernels.parallel_op.entry import learning
-from bench_engine.kernels.parallel_op.entry.memory import Memory
+from bench_engine.kernels.parallel_op.entry.kept_sides import Memory
 from bench_engine.kernels.parallel_op.entry.summary import Summary
 from bench_engine.kernels.parallel_op.settings import Settings
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.fx import _symbolic_trace
 from torch.nn.modules import module as module_hooks
 
-from bench_engine.kernels.parallel_op.entry.memory import Remembered
+from bench_engine.kernels.parallel_op.entry.kept_sides import Remembered
 from bench_engine.kernels.parallel_op.entry.summary import Choice, Summary
 
 if TYPE_CHECKING:
