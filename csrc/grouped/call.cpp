@@ -7,6 +7,7 @@
 #include <c10/util/SmallVector.h>
 
 #include "grouped/embedding.h"
+#include "grouped/output_block.h"
 
 namespace mirror {
 namespace {
@@ -294,14 +295,14 @@ std::vector<Tensor> allocate(const std::vector<Shape>& shapes) {
       if (bytes + shapes[end].padded_bytes() > kSharedBytes) break;
       bytes += shapes[end].padded_bytes();
     }
-    if (end == first + 1) {
+    if (end == first + 1 && !(shapes[first].like->is_cpu() && is_kept(bytes))) {
       outputs.push_back(allocate_alone(shapes[first]));
       continue;
     }
-    const Tensor block = Tensor(at::detail::empty_cpu({bytes}, at::kByte));
+    const c10::Storage block = output_block(bytes);
     int64_t offset = 0;
     for (size_t i = first; i < end; ++i) {
-      outputs.push_back(part_of(block.storage(), offset, shapes[i]));
+      outputs.push_back(part_of(block, offset, shapes[i]));
       offset += shapes[i].padded_bytes();
     }
   }

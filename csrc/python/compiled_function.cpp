@@ -3,7 +3,6 @@
 #include <ATen/core/DimVector.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/DefaultDtype.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <structmember.h>
 #include <torch/csrc/Dtype.h>
 #include <torch/csrc/Exceptions.h>
@@ -87,14 +86,6 @@ struct CompiledFunction {
 };
 
 State* state_of(PyObject* object) { return reinterpret_cast<CompiledFunction*>(object)->state; }
-
-// Whether an op of this thread does what its name says: not in autocast, and nobody looks on.
-std::optional<ThreadState> usual_state() {
-  const auto state = thread_state();
-  const bool autocast =
-      !c10::impl::tls_local_dispatch_key_set().excluded_.has_all(c10::autocast_dispatch_keyset);
-  return autocast ? std::nullopt : state;
-}
 
 bool plain_arguments(PyObject* const* arguments, size_t count, bool grad) {
   return std::all_of(arguments, arguments + count, [&](PyObject* argument) {

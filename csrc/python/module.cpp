@@ -1,4 +1,5 @@
 // What Python finds under `mirror_python`: functions and types over the ops.
+#include "python/captured_call.h"
 #include "python/compiled_function.h"
 #include "python/direct_calls.h"
 #include "python/region.h"
@@ -26,8 +27,9 @@ PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
 
 PyMODINIT_FUNC PyInit_mirror_python() {
   PyObject* const module = PyModule_Create(&definition);
-  if (module && !(mirror::add_serving_types(module) && mirror::add_region_type(module) &&
-                  mirror::add_compiled_function_type(module))) {
+  if (module &&
+      !(mirror::add_serving_types(module) && mirror::add_region_type(module) &&
+        mirror::add_compiled_function_type(module) && mirror::add_captured_call_type(module))) {
     Py_DECREF(module);
     return nullptr;
   }

@@ -13,6 +13,14 @@ PyObject* code_of(PyObject* function) {
   return PyFunction_Check(function) ? PyFunction_GET_CODE(function) : nullptr;
 }
 
+PyObject* defaults_of(PyObject* function) {
+  return PyFunction_Check(function) ? PyFunction_GET_DEFAULTS(function) : nullptr;
+}
+
+PyObject* keyword_defaults_of(PyObject* function) {
+  return PyFunction_Check(function) ? PyFunction_GET_KW_DEFAULTS(function) : nullptr;
+}
+
 // Changes with every change of a class, its bases or a dictionary; 0 where this is not known.
 uint64_t version_of(PyObject* owner) {
   if (PyCell_Check(owner)) return 0;
@@ -41,7 +49,9 @@ Pins::Pins(PyObject* functions, PyObject* hooks) {
       throw python_error();
     owner_of(owner).pins.push_back({THPObjectPtr(Py_NewRef(name)),
                                     THPObjectPtr(Py_NewRef(function)),
-                                    THPObjectPtr(Py_XNewRef(code_of(function)))});
+                                    THPObjectPtr(Py_XNewRef(code_of(function))),
+                                    THPObjectPtr(Py_XNewRef(defaults_of(function))),
+                                    THPObjectPtr(Py_XNewRef(keyword_defaults_of(function)))});
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(hooks); ++i) {
     PyObject *dict, *own;
@@ -59,7 +69,7 @@ void Pins::pin_all(PyObject* dict) {
   PyObject *name, *value;
   while (PyDict_Next(dict, &at, &name, &value)) {
     owner.pins.push_back(
-        {THPObjectPtr(Py_NewRef(name)), THPObjectPtr(Py_NewRef(value)), THPObjectPtr()});
+        {THPObjectPtr(Py_NewRef(name)), THPObjectPtr(Py_NewRef(value)), {}, {}, {}});
   }
 }
 
@@ -86,7 +96,10 @@ Pins::Owner& Pins::owner_of(PyObject* object) {
 bool Pins::hold_with_code() {
   return hold() && std::all_of(owners_.begin(), owners_.end(), [](Owner& owner) {
            return std::all_of(owner.pins.begin(), owner.pins.end(), [](Pin& pin) {
-             return code_of(pin.function.get()) == pin.code.get();
+             PyObject* const function = pin.function.get();
+             return code_of(function) == pin.code.get() &&
+                    defaults_of(function) == pin.defaults.get() &&
+                    keyword_defaults_of(function) == pin.keyword_defaults.get();
            });
          });
 }
@@ -98,6 +111,8 @@ int Pins::visit(visitproc visit, void* arg) const {
       Py_VISIT(const_cast<PyObject*>(pin.name.get()));
       Py_VISIT(const_cast<PyObject*>(pin.function.get()));
       Py_VISIT(const_cast<PyObject*>(pin.code.get()));
+      Py_VISIT(const_cast<PyObject*>(pin.defaults.get()));
+      Py_VISIT(const_cast<PyObject*>(pin.keyword_defaults.get()));
     }
   }
   for (const Hooks& hooks : hooks_) {

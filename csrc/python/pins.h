@@ -23,7 +23,7 @@ class Pins {
 
   // Whether all functions are in their places, and no hook of all modules is to see a lookup.
   bool hold();
-  // Whether they have their own code too.
+  // Whether they have their own code and defaults too.
   bool hold_with_code();
 
   // For Python's garbage collector.
@@ -31,7 +31,8 @@ class Pins {
 
  private:
   struct Pin {
-    THPObjectPtr name, function, code;
+    THPObjectPtr name, function;
+    THPObjectPtr code, defaults, keyword_defaults;  // of a Python function
   };
   struct Owner {
     THPObjectPtr object;

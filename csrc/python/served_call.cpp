@@ -160,10 +160,9 @@ bool ServedCall::compute() {
 
 // What lookups are handed out by was in the caches before the op ran, and comes back sooner all at
 // once than one lookup after another.
-void ServedCall::prefetch() const {
-  size_t bytes = 0;
-  for (const Tensor& output : outputs_) bytes += output.nbytes();
-  if (bytes < kEvicting) return;
+void ServedCall::prefetch() {
+  for (const Tensor& output : outputs_) bytes_ += output.nbytes();
+  if (bytes_ < kEvicting) return;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     model_->tables[learnt_->lookups[i].table].prefetch();
     prefetch_tensor(given_[0][i]);

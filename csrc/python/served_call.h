@@ -50,6 +50,7 @@ class ServedCall {
   PyObject* hand_out(size_t table, const LookupArguments& arguments);
 
   size_t handed_out() const { return handed_out_; }
+  size_t bytes() const { return bytes_; }  // of all results
   // Lookups, in their order, of a call that is learnt from: (table, input, offsets, weights).
   PyObject* record() { return record_.get(); }
   bool writes() const { return writes_; }
@@ -66,7 +67,7 @@ class ServedCall {
 
   void learn(size_t table, const LookupArguments& arguments);
   bool compute();
-  void prefetch() const;
+  void prefetch();
   bool take_inputs();
   bool take_weights();
   const at::Tensor& input(size_t number) const;
@@ -87,7 +88,7 @@ class ServedCall {
   TensorLists given_;                   // to the op
   std::vector<Seen> inputs_, weights_;  // weights: of each lookup
   std::vector<at::Tensor> outputs_;     // undefined once handed out
-  size_t handed_out_ = 0;
+  size_t handed_out_ = 0, bytes_ = 0;
   MutationWatch watch_;
 };
 

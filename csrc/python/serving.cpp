@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "python/call_kind.h"
+#include "python/captured_call.h"
 #include "python/served_call.h"
 
 namespace mirror {
@@ -26,6 +27,7 @@ struct Form {
 struct Kept {
   bool served;
   int64_t calls;
+  THPObjectPtr captured;  // the CapturedCall that was kept, if any
 };
 
 struct Serving {
@@ -34,6 +36,7 @@ struct Serving {
   std::unordered_map<uint64_t, Kept> kept;
   std::unordered_map<uint64_t, Form> forms;
   Py_ssize_t calls, lookups;  // served so far
+  Py_ssize_t bytes;           // of the results of the last call
 };
 
 struct Table {
@@ -91,6 +94,7 @@ PyObject* serve(Serving* self, PyObject* module, bool training, PyObject* args, 
   }
   const bool all = call.handed_out() == learnt->lookups.size();
   self->calls += all;
+  self->bytes = static_cast<Py_ssize_t>(call.bytes());
   self->lookups += static_cast<Py_ssize_t>(call.handed_out());
   Form& form = self->forms[number];
   form.misses = all ? 0 : form.misses + 1;
@@ -122,6 +126,10 @@ PyObject* serving_enter(PyObject* object, PyObject* const* arguments, Py_ssize_t
   const uint64_t kind = self->model->pins.hold() ? call_kind(training, args, kwargs) : 0;
   if (!kind) return call_module(module, args, kwargs);
   if (const Kept* const kept = kept_way(self, kind)) {
+    if (kept->captured) {
+      const THPObjectPtr captured(Py_NewRef(const_cast<PyObject*>(kept->captured.get())));
+      return call_captured(const_cast<PyObject*>(captured.get()), module, args, kwargs);
+    }
     return kept->served ? serve(self, module, training, args, kwargs)
                         : call_module(module, args, kwargs);
   }
@@ -146,8 +154,11 @@ PyObject* serving_keep(PyObject* object, PyObject* args) {
   unsigned long long kind;
   int served;
   Py_ssize_t calls;
-  if (!PyArg_ParseTuple(args, "Kpn", &kind, &served, &calls)) return nullptr;
-  reinterpret_cast<Serving*>(object)->kept[kind] = {served != 0, calls};
+  PyObject* captured = nullptr;
+  if (!PyArg_ParseTuple(args, "Kpn|O", &kind, &served, &calls, &captured)) return nullptr;
+  const bool other = captured && is_captured_call(captured);
+  reinterpret_cast<Serving*>(object)->kept[kind] = {
+      served != 0, calls, THPObjectPtr(other ? Py_NewRef(captured) : nullptr)};
   Py_RETURN_NONE;
 }
 
@@ -256,6 +267,7 @@ PyMethodDef serving_methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 PyMemberDef serving_members[] = {
     {"calls", T_PYSSIZET, offsetof(Serving, calls), READONLY, nullptr},
+    {"bytes", T_PYSSIZET, offsetof(Serving, bytes), READONLY, nullptr},
     {"lookups", T_PYSSIZET, offsetof(Serving, lookups), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 PyType_Slot serving_slots[] = {{Py_tp_new, reinterpret_cast<void*>(serving_new)},

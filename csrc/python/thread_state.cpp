@@ -23,4 +23,11 @@ std::optional<ThreadState> thread_state() {
                      keys.included_.raw_repr(), keys.excluded_.raw_repr()};
 }
 
+std::optional<ThreadState> usual_state() {
+  const auto state = thread_state();
+  const bool autocast =
+      !c10::impl::tls_local_dispatch_key_set().excluded_.has_all(c10::autocast_dispatch_keyset);
+  return autocast ? std::nullopt : state;
+}
+
 }  // namespace mirror

@@ -17,4 +17,7 @@ struct ThreadState {
 // tracing, functorch, a torch function or dispatch mode, hooks of saved tensors.
 std::optional<ThreadState> thread_state();
 
+// Nothing in autocast either, where an op does not do what its name says.
+std::optional<ThreadState> usual_state();
+
 }  // namespace mirror

@@ -1,9 +1,10 @@
 """Shows what lies between the op and an untouched script, by layers: python -m tests.shows.parallel_op_door [ROUNDS]
 
 26 tables of 100,000 rows, dim 16, one id in a bag, forward, one thread. The layers take turns of a few calls in one
-process: torch's own loop, the op called with lists that are ready, what is served without choosing a way, and the model
-as a script calls it. A time is the lower decile over the rounds, since neighbours only ever make calls longer; what is
-above the op is the median over rounds, with a 95 % interval of it by resampling rounds.
+process: torch's own loop, the op called with lists that are ready, what is served without choosing a way, a model as a
+script calls it that is served, and one that is compiled. A time is the lower decile over the rounds, since neighbours
+only ever make calls longer; what is above the op is the median over rounds, with a 95 % interval of it by resampling
+rounds.
 """
 
 import sys
@@ -16,12 +17,12 @@ import torch
 from torch import Tensor, nn
 
 from bench_engine.kernels.parallel_op import GroupedEmbeddingBag, enable
-from bench_engine.kernels.parallel_op.entry import eager
+from bench_engine.kernels.parallel_op.entry import dynamo_call, eager
 from bench_engine.kernels.parallel_op.settings import Settings
 
 TABLES, ROWS, DIM, BATCHES = 26, 100_000, 16, (1, 64, 1024)
 REQUESTS, CALLS, WARM_UP = 8, 5, 400
-TARGET_US = 15.0  # above the op, batch 1
+TARGETS_US = {"script": 15.0, "entry": 5.0}  # above the op, batch 1
 
 
 class Bags(nn.Module):
@@ -36,7 +37,7 @@ class Bags(nn.Module):
 
 
 def layers() -> dict[str, Callable[[list[Tensor]], Any]]:
-    """The same lookups, by each layer; the last is the model itself."""
+    """The same lookups, by each layer; the last are models as scripts call them."""
     model = Bags()
     weights = [table.weight for table in model.tables]
     untouched = Bags()
@@ -44,13 +45,21 @@ def layers() -> dict[str, Callable[[list[Tensor]], Any]]:
         table.weight = weight
     op = GroupedEmbeddingBag(weights, "sum", output="separate")
     enable(Settings(cache_dir=None))
-    served = Bags()
-    for table, weight in zip(served.tables, weights, strict=True):
-        table.weight = weight
-    request = [torch.zeros(1, 1, dtype=torch.int64)] * TABLES
-    served(request)
+    served, compiled = Bags(), Bags()
+    for model in (served, compiled):
+        for table, weight in zip(model.tables, weights, strict=True):
+            table.weight = weight
+        model([torch.zeros(1, 1, dtype=torch.int64)] * TABLES)
     serving = served._compiled_call_impl._serving
-    return {"eager": untouched.forward, "op": op, "served": lambda ids: serving(served, ids), "script": served}
+    compiled._compiled_call_impl.take_off()
+    compiled._compiled_call_impl = dynamo_call.turns_of(compiled, Settings(cache_dir=None))
+    return {
+        "eager": untouched.forward,
+        "op": op,
+        "served": lambda ids: serving(served, ids),
+        "script": served,
+        "entry": compiled,
+    }
 
 
 def measured(ways: dict[str, Callable[[list[Tensor]], Any]], batch: int, rounds: int) -> dict[str, np.ndarray]:
@@ -63,9 +72,10 @@ def measured(ways: dict[str, Callable[[list[Tensor]], Any]], batch: int, rounds:
         for number in range(WARM_UP):
             call(requests[number % REQUESTS])
     taken: dict[str, list[float]] = {name: [] for name in ways}
+    names, random = list(ways), np.random.default_rng(batch)
     for number in range(rounds):
-        for name, call in ways.items():
-            times = []
+        for name in random.permutation(names):  # what ran before leaves its rows in the caches
+            call, times = ways[name], []
             for turn in range(CALLS):
                 request = requests[(number + turn) % REQUESTS]
                 start = perf_counter_ns()
@@ -94,9 +104,9 @@ def main(rounds: int) -> None:
                 print(f"| {batch} | {name} | {row} |")
     for choice in eager.choices():
         print(choice.text())
-    late = above[1, "script"] > TARGET_US
-    print(f"script above op, batch 1: {above[1, 'script']:.1f} µs, at most {TARGET_US:.0f} wanted")
-    sys.exit(int(late))
+    for name, most in TARGETS_US.items():
+        print(f"{name} above op, batch 1: {above[1, name]:.1f} µs, at most {most:.0f} wanted")
+    sys.exit(int(any(above[1, name] > most for name, most in TARGETS_US.items())))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,16 @@ import torch
 from torch import fx, nn
 from torch.utils.checkpoint import checkpoint
 
-from bench_engine.kernels.parallel_op.entry import backend, dynamo_call, eager, silence, switching, turns, ways
+from bench_engine.kernels.parallel_op.entry import (
+    backend,
+    captured,
+    dynamo_call,
+    eager,
+    silence,
+    switching,
+    turns,
+    ways,
+)
 from bench_engine.kernels.parallel_op.entry.turns import Turns
 from bench_engine.kernels.parallel_op.entry.ways import Waiting
 from bench_engine.kernels.parallel_op.graph import report
@@ -414,7 +423,11 @@ def test_a_model_that_nobody_holds_is_gone_with_its_graphs(training, way):
 @compiled_alone
 def test_choices_of_models_that_are_gone_are_not_kept_for_ever(monkeypatch):
     monkeypatch.setattr(eager, "_KEPT", 2)
-    monkeypatch.setattr(dynamo_call, "_compiled", lambda settings, turns, mode: lambda model, x: model.forward(x))
+
+    def plain(model, x):
+        return model.forward(x)
+
+    monkeypatch.setattr(dynamo_call, "compiled", lambda settings, turns, mode: captured.Entered(plain, plain))
     switching.enable(Settings())
     for tables in range(2, 6):
         model = WideAndDeep(tables)

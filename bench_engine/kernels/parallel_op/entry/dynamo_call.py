@@ -3,15 +3,15 @@
 import types
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import torch
 from torch import nn
 
 from bench_engine.kernels.parallel_op import ops
+from bench_engine.kernels.parallel_op.entry import captured, serving
 from bench_engine.kernels.parallel_op.entry.silence import in_silence
-from bench_engine.kernels.parallel_op.entry.turns import Turns
+from bench_engine.kernels.parallel_op.entry.turns import Turns, own_hooks
 from bench_engine.kernels.parallel_op.settings import Settings
 
 # Dynamo's own limit is 8 graphs for one code object; past it, it warns and looks through all of them in every call.
@@ -23,11 +23,15 @@ Mode = tuple[bool, ...]
 
 def turns_of(module: nn.Module, settings: Settings) -> Turns:
     """What takes turns between the module as it is and its calls as Dynamo and the light backend give them."""
-    return Turns(module, partial(_compiled, settings), ops.unsettled)
+    door = serving.door(own_hooks) if captured.can_capture() else None
+    return Turns(module, lambda turns, mode: compiled(settings, turns, mode).call, ops.unsettled, door=door)
 
 
-def _compiled(settings: Settings, turns: Turns, mode: Mode) -> Callable[..., Any]:
-    """The call of a module, compiled apart for each model and mode so that none uses up another's graphs."""
+def compiled(settings: Settings, turns: Turns, mode: Mode, rest: Callable[..., Any] | None = None) -> captured.Entered:
+    """The call of a module, compiled apart for each model and mode so that none uses up another's graphs.
+
+    `rest` gives the calls that there is no graph for, where Dynamo is not to compile them.
+    """
     import torch._dynamo
     from torch._dynamo.eval_frame import reset_code
 
@@ -39,7 +43,10 @@ def _compiled(settings: Settings, turns: Turns, mode: Mode) -> Callable[..., Any
     context.callback = _Frames(context.callback, own.__code__, here, mode)
     # Nor does it ever drop a code object that it compiled, with all its graphs.
     weakref.finalize(turns, reset_code, own.__code__).atexit = False
-    return context(own)
+    call = context(own)
+    if not captured.can_capture():
+        return captured.Entered(call, call)
+    return captured.entered(call, own, serving.hooks(own_hooks), rest)
 
 
 def _model_call(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:

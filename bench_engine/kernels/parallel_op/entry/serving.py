@@ -19,6 +19,7 @@ from torch.nn.modules import module as module_hooks
 from bench_engine.kernels.native import extension
 from bench_engine.kernels.parallel_op import ops
 from bench_engine.kernels.parallel_op.entry import learning
+from bench_engine.kernels.parallel_op.entry.kept_sides import Memory
 from bench_engine.kernels.parallel_op.entry.summary import Summary
 from bench_engine.kernels.parallel_op.settings import Settings
 
@@ -80,6 +81,13 @@ class Serving:
             if isinstance(module, nn.Embedding | nn.EmbeddingBag) and (reason := obstacle(module, settings.ops))
         }
         self._lessons = 0
+        self.lesson = ""  # what was learnt last
+        self.memory = Memory(
+            settings.cache_dir,
+            f"{type(root).__module__}.{type(root).__qualname__}",
+            [_identified(name, module) for name, module in tables.items()],
+            extension.provenance().get("kernels_build", ""),
+        )
         self._fewest, self._whitelist = settings.min_group, settings.ops
         self._tables = [(name, weakref.ref(module)) for name, module in tables.items()]
         # What is compiled leads to no model and not to this object, which would never be freed.
@@ -92,7 +100,7 @@ class Serving:
             except Exception:
                 return None  # the script has its result already: what cannot be learnt is left untouched
 
-        self.compiled = compiled.Serving(learn, _ORIGINAL.functions, _hooks(own_hooks))
+        self.compiled = compiled.Serving(learn, _ORIGINAL.functions, hooks(own_hooks))
         pairs = []
         for number, module in enumerate(tables.values()):
             stand_in = _stand_in_type()(self.compiled, number, module)
@@ -129,6 +137,7 @@ class Serving:
         found = learning.lesson(seen, writes, args, kwargs, tables, self._fewest)
         if found is not None:
             self.found = True
+            self.lesson = repr(found)
             read = {number for number, *_ in found[3]}
             self.summary.served = tuple(self._tables[number][0] for number, *_ in found[3])
             self.summary.left = self._refused | {
@@ -137,6 +146,11 @@ class Serving:
                 if number not in read
             }
         return found
+
+
+def _identified(name: str, module: Any) -> str:
+    attributes = [module.__dict__[attribute] for attribute in _ATTRIBUTES[type(module)]]
+    return f"{name} {type(module).__name__} {tuple(module.weight.shape)} {module.weight.dtype} {attributes}"
 
 
 def _give_back(pairs: Sequence[tuple["weakref.ref[nn.Module]", Any]]) -> None:
@@ -167,7 +181,18 @@ class _Original:
 _ORIGINAL = _Original()
 
 
-def _hooks(own: set[int]) -> tuple[tuple[Any, set[int]], ...]:
+def door(own_hooks: set[int]) -> Any:
+    """The compiled code that looks at calls and takes the way that was kept, for a model without tables to serve.
+
+    None where it is missing, or functions of torch had been replaced before.
+    """
+    compiled = extension.python_module()
+    if compiled is None or not _ORIGINAL.complete():
+        return None
+    return compiled.Serving(lambda *_: None, _ORIGINAL.functions, hooks(own_hooks))
+
+
+def hooks(own: set[int]) -> tuple[tuple[Any, set[int]], ...]:
     """Hooks of all modules, with the numbers of those that need not see a lookup."""
     nobody: set[int] = set()
     return (

@@ -18,20 +18,26 @@ from torch import Tensor, nn
 from torch.fx import _symbolic_trace
 from torch.nn.modules import module as module_hooks
 
+from bench_engine.kernels.parallel_op.entry.kept_sides import Remembered
 from bench_engine.kernels.parallel_op.entry.summary import Choice, Summary
 
 if TYPE_CHECKING:
+    from bench_engine.kernels.parallel_op.entry.captured import Entered
     from bench_engine.kernels.parallel_op.entry.serving import Serving
 
 # Before the turns: grouped compiles in its first call, and the op measures its own ways until it has settled on one.
 _SHORTEST_WARM_UP, _LONGEST_WARM_UP = 2, 200
 # Two calls that do not count, then Thue and Morse's order: neither side always has the first call of a step.
-_UNCOUNTED = 2
 _ORDER = (0, 1, *(0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 1))
+# Three sides: a call of each that does not count, then all orders of the three, and those in reverse.
+_ORDER_OF_THREE = (0, 1, 2, *(0, 1, 2, 1, 2, 0, 2, 0, 1, 0, 2, 1, 1, 0, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0))
 # Whole steps decide where the worse side's take so much longer; else they cannot be told apart, but calls can.
 _STEPS_DIFFER = 1.05
 _CALLS_BETWEEN_TRIALS = 500
-_SIDES = ("untouched", "grouped")
+_SIDES = ("untouched", "grouped", "compiled")
+# What to be served costs above a compiled call, at least: µs of a call and of a lookup, and bytes a µs of the vectors
+# that are copied where they are concatenated. Seconds that the first graph takes are told by who compiles.
+_SERVED_US, _LOOKUP_US, _COPIED_BYTES = 5.0, 0.3, 8000.0
 
 _is_grad_enabled = torch.is_grad_enabled
 _is_inference = torch.is_inference_mode_enabled
@@ -58,15 +64,42 @@ own_hooks: set[int] = set()
 
 @dataclass
 class _Trial:
-    """What the turns of one bucket took, in ns: the call, and the time from its start to the start of the next."""
+    """What the turns of one bucket took, in ns: the call, and the time from its start to the start of the next.
 
+    before: what was kept when a third side joined.
+    """
+
+    before: Callable[..., Any] | None = None
     warmed_up: int = 0
     settled: bool = False
     more: int = 2  # trials that may follow
     turns: int = 0
-    calls: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
-    steps: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+    calls: list[list[int]] = field(default_factory=list)
+    steps: list[list[int]] = field(default_factory=list)
     last: tuple[int, int, int] | None = None  # side, start, thread
+
+    def __post_init__(self) -> None:
+        self.calls = [[] for _ in range(self.sides)]
+        self.steps = [[] for _ in range(self.sides)]
+
+    @property
+    def sides(self) -> int:
+        """Two; or three, the last of which is the compiled one."""
+        return 2 if self.before is None else 3
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The side of each turn; the first turn of each side does not count."""
+        return _ORDER if self.before is None else _ORDER_OF_THREE
+
+
+@dataclass(frozen=True)
+class Compiling:
+    """How a served model is compiled once that pays: `call(turns, mode)` gives what is called as the module is, and
+    how it is called first."""
+
+    call: Callable[["Turns", tuple[bool, ...]], "Entered"]
+    seconds: Callable[[], float]  # that the first graph is expected to take
 
 
 class Turns:
@@ -77,7 +110,8 @@ class Turns:
     `grouped_something` is still False. `unsettled` gives the numbers of calls of ops that still measure their own ways.
 
     With `serving` its compiled code looks at each call first, takes the way that was kept, and comes here by `turn`
-    with those it has none for.
+    with those it has none for; so does a `door` without. `compiling` is a third side, for calls of which there were so
+    many that to compile would have paid.
     """
 
     stands_in = True
@@ -85,13 +119,18 @@ class Turns:
     __slots__ = (
         "__weakref__",
         "_again",
+        "_compiled",
+        "_compiling",
+        "_door",
         "_enter",
         "_grouped",
         "_kept",
+        "_learn",
         "_modes",
         "_module",
         "_numbers",
         "_otherwise",
+        "_rented",
         "_serving",
         "_trials",
         "_unsettled",
@@ -107,6 +146,9 @@ class Turns:
         unsettled: Callable[[], dict[str, int]] = dict,
         serving: "Serving | None" = None,
         otherwise: Callable[[], None] | None = None,
+        *,
+        door: Any = None,
+        compiling: Compiling | None = None,
     ) -> None:
         """`otherwise` is called where no way groups anything and the model got its own call back."""
         # Weak, since what Dynamo keeps for ever may lead here.
@@ -121,7 +163,12 @@ class Turns:
         self._trials: dict[Any, _Trial] = {}
         self._again: dict[Any, int] = {}  # more trials of those that are untouched for now
         self._serving, self._otherwise = serving, otherwise
-        self._enter = serving.compiled.enter if serving is not None else None
+        self._door = serving.compiled if serving is not None else door
+        self._enter = self._door.enter if self._door is not None else None
+        self._compiling = compiling
+        self._compiled: dict[Any, Callable[..., Any] | None] = {}  # by mode; None: it cannot be
+        self._learn: dict[Any, Callable[..., Any]] = {}  # how it is called first
+        self._rented: dict[Any, int] = {}  # calls until it is compiled
         self._numbers: dict[Any, int] = {}  # what the compiled code calls a bucket
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -160,6 +207,8 @@ class Turns:
         bucket = _bucket(module, args, kwargs)
         if bucket in self._again:
             self._try_again(bucket)
+        elif bucket in self._rented and self._numbers.get(bucket) == number:
+            self._try_compiled(bucket)
         self._numbers[bucket] = number
         kept = self._kept.get(bucket)
         if kept is not None:  # its number was forgotten
@@ -168,7 +217,10 @@ class Turns:
         return self._turn(bucket, module, args, kwargs)
 
     def give_up(self, mode: tuple[bool, ...], reason: str) -> None:
-        """Leave all calls of this mode untouched from now on."""
+        """Leave all calls of this mode untouched from now on; or as they were before they were compiled."""
+        if self._compiled.get(mode) is not None:
+            self._give_up_compiled(mode)
+            return
         self._modes[mode] = _untouched
         for bucket in [bucket for bucket in (*self._kept, *self._trials) if bucket[:3] == mode]:
             self._keep(bucket, 0, reason=reason)
@@ -197,32 +249,34 @@ class Turns:
             self._kept[bucket] = _untouched
             return _untouched(module, *args, **kwargs)
         trial = self._trials.setdefault(bucket, _Trial())
+        compiled = self._compiled.get(mode) or _untouched
         if not trial.settled:
-            return self._warm_up(mode, trial, grouped, module, args, kwargs)
+            first = grouped if trial.before is None else self._learn[mode]
+            return self._warm_up(bucket, trial, first, module, args, kwargs)
         if _deterministic():
             self._keep(bucket, 1, reason="deterministic algorithms are asked for")
             return grouped(module, *args, **kwargs)
         turn, trial.turns = trial.turns, trial.turns + 1
-        if turn >= len(_ORDER):
+        if turn >= len(trial.order):
             self._decide(bucket, trial)
             return self._kept.get(bucket, _untouched)(module, *args, **kwargs)
-        side = _ORDER[turn]
-        call = grouped if side else _untouched
+        side = trial.order[turn]
+        call = (_untouched, grouped, compiled)[side]
         _finish_device_work()
         start, thread = perf_counter_ns(), threading.get_ident()
-        if trial.last is not None and trial.last[2] == thread and turn > _UNCOUNTED:
+        if trial.last is not None and trial.last[2] == thread and turn > trial.sides:
             trial.steps[trial.last[0]].append(start - trial.last[1])
         trial.last = (side, start, thread)
         result = call(module, *args, **kwargs)
         _finish_device_work()
-        if turn >= _UNCOUNTED:
+        if turn >= trial.sides:
             trial.calls[side].append(perf_counter_ns() - start)
         return result
 
     def _warm_up(
-        self, mode: Any, trial: _Trial, grouped: Callable[..., Any], module: nn.Module, args: Any, kwargs: Any
+        self, bucket: Any, trial: _Trial, grouped: Callable[..., Any], module: nn.Module, args: Any, kwargs: Any
     ) -> Any:
-        before = self._unsettled()
+        before, mode = self._unsettled(), bucket[:3]
         result = grouped(module, *args, **kwargs)
         if self._modes[mode] is _untouched:  # given up during the call
             return result
@@ -232,26 +286,100 @@ class Turns:
             if self._serving is None or self._serving.hopeless:
                 self.give_up(mode, "no group found")
             return result
+        if trial.before is None and self._remembers(bucket):
+            return result
         trial.warmed_up += 1
         settled = all(before.get(kind) == calls for kind, calls in self._unsettled().items())
         trial.settled = trial.warmed_up >= (_SHORTEST_WARM_UP if settled else _LONGEST_WARM_UP)
         return result
 
+    def _remembers(self, bucket: tuple[Any, ...]) -> bool:
+        """Keep what an earlier process kept for such calls, if it had learnt the same of the model.
+
+        What it compiled is served until that has paid in this process too.
+        """
+        if self._serving is None or _deterministic():
+            return False
+        found = self._serving.memory.side(self._serving.lesson, _told(bucket))
+        if found is None:
+            return False
+        untouched, served, compiled = found.times
+        if calls := self._calls_until_compiling(bucket, served - compiled if compiled else None):
+            self._rented[bucket] = calls
+        self._keep(bucket, int(found.side != "untouched"), untouched, served, "kept by an earlier process")
+        return True
+
+    def _remember(self, bucket: tuple[Any, ...], side: int, times: list[float]) -> None:
+        if self._serving is not None:
+            untouched, served, compiled = (time / 1e3 for time in (*times, 0)[:3])
+            found = Remembered(_SIDES[side], (untouched, served, compiled))
+            self._serving.memory.keep(self._serving.lesson, _told(bucket), found)
+
     def _decide(self, bucket: tuple[Any, ...], trial: _Trial) -> None:
         """Keep the side whose calls took less; while gradients are on, whose whole steps did, if those differ."""
         if not all(trial.calls):  # every call of a side raised
-            self._keep(bucket, 0, reason="a side never returned")
+            served = trial.before is not None and trial.before is not _untouched
+            self._keep(bucket, int(served), reason="a side never returned")
             return
-        before, after = map(_undisturbed, trial.calls)
+        times: list[float] = [_undisturbed(calls) for calls in trial.calls]
         if bucket[0] and all(trial.steps):
-            steps = [_undisturbed(times) for times in trial.steps]
+            steps: list[float] = [_undisturbed(taken) for taken in trial.steps]
             if max(steps) > min(steps) * _STEPS_DIFFER:
-                before, after = steps
+                times = steps
+        if trial.before is not None:
+            self._decide_of_three(bucket, times)
+            return
+        before, after = times
+        if calls := self._calls_until_compiling(bucket):
+            self._rented[bucket] = calls
         self._keep(bucket, int(after <= before), before / 1e3, after / 1e3)
-        if after > before and trial.more:
+        if after <= before or not trial.more:
+            self._remember(bucket, int(after <= before), times)
+        else:
             self._again[bucket] = trial.more - 1
             self._kept[bucket] = self._untouched_for_now(bucket)
             self._tell(bucket)
+
+    def _decide_of_three(self, bucket: tuple[Any, ...], times: list[float]) -> None:
+        untouched, served, compiled = (time / 1e3 for time in times)
+        side = min((2, 1, 0), key=lambda side: times[side])
+        self._remember(bucket, side, times)
+        other = f"served to its own forward {served:.0f} µs" if side == 2 else f"compiled {compiled:.0f} µs"
+        self._keep(bucket, side, untouched, compiled if side == 2 else served, other)
+
+    def _calls_until_compiling(self, bucket: tuple[Any, ...], lost: float | None = None) -> int:
+        """Rent or buy: calls until what was lost by being served has paid for a graph; 0 where none is to be made.
+
+        lost: µs of a call, where that was measured.
+        """
+        if self._compiling is None or self._serving is None or self._compiled.get(bucket[:3], self) is None:
+            return 0
+        if bucket[:3] in self._compiled:
+            return _CALLS_BETWEEN_TRIALS
+        if lost is not None and lost <= 0:
+            return 0
+        lost = lost or _SERVED_US + _LOOKUP_US * len(self.summary.served) + self._serving.compiled.bytes / _COPIED_BYTES
+        return max(_CALLS_BETWEEN_TRIALS, int(self._compiling.seconds() * 1e6 / lost))
+
+    def _try_compiled(self, bucket: tuple[Any, ...]) -> None:
+        """Have the compiled call take turns with the others, from the next call on."""
+        del self._rented[bucket]
+        mode = bucket[:3]
+        if mode not in self._compiled and self._compiling is not None:
+            entered = self._compiling.call(self, mode)
+            self._compiled[mode], self._learn[mode] = entered.call, entered.learn
+        if self._compiled.get(mode) is not None and self._modes[mode] is not _untouched:
+            self._trials[bucket] = _Trial(before=self._kept.pop(bucket))
+
+    def _give_up_compiled(self, mode: tuple[bool, ...]) -> None:
+        compiled, self._compiled[mode] = self._compiled[mode], None
+        for bucket, trial in [*self._trials.items()]:
+            if bucket[:3] == mode and trial.before is not None:
+                del self._trials[bucket]
+                self._kept[bucket] = trial.before
+                self._tell(bucket)
+        for bucket in [bucket for bucket, kept in self._kept.items() if kept is compiled]:
+            self._keep(bucket, 1, reason="it cannot be compiled for good")
 
     def _untouched_for_now(self, bucket: tuple[Any, ...]) -> Callable[..., Any]:
         """Untouched for some calls; then the turns are taken again, since a neighbour may have hit the first ones."""
@@ -274,10 +402,15 @@ class Turns:
 
     def _tell(self, bucket: tuple[Any, ...]) -> None:
         """Have the compiled code take what was kept, for good or until the next trial."""
-        if self._serving is not None and bucket in self._numbers:
-            served = self._kept[bucket] is self._modes[bucket[:3]] and self._kept[bucket] is not _untouched
-            calls = _CALLS_BETWEEN_TRIALS if bucket in self._again else 0
-            self._serving.compiled.keep(self._numbers[bucket], served, calls)
+        if self._door is None or bucket not in self._numbers:
+            return
+        kept, mode = self._kept[bucket], bucket[:3]
+        calls = _CALLS_BETWEEN_TRIALS if bucket in self._again else self._rented.get(bucket, 0)
+        compiled = self._compiled.get(mode) if self._serving is not None else self._modes[mode]
+        if kept is not _untouched and kept is compiled:
+            self._door.keep(self._numbers[bucket], True, calls, kept)
+        else:
+            self._door.keep(self._numbers[bucket], kept is self._modes[mode] and kept is not _untouched, calls)
 
     def _keep(
         self,
@@ -289,7 +422,7 @@ class Turns:
     ) -> None:
         self._trials.pop(bucket, None)
         self._again.pop(bucket, None)
-        self._kept[bucket] = self._modes[bucket[:3]] if side else _untouched
+        self._kept[bucket] = (_untouched, self._modes[bucket[:3]], self._compiled.get(bucket[:3]) or _untouched)[side]
         self.choices[bucket] = Choice(self.summary.model, _told(bucket), _SIDES[side], untouched_us, grouped_us, reason)
         self._tell(bucket)
 

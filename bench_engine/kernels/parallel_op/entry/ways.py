@@ -7,8 +7,9 @@ taken twice as long: a script of a few calls never pays for it, and one of many 
 import sys
 import weakref
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -16,8 +17,11 @@ from torch import nn
 from bench_engine.kernels.parallel_op import ops
 from bench_engine.kernels.parallel_op.entry.serving import Serving
 from bench_engine.kernels.parallel_op.entry.summary import Choice, Summary
-from bench_engine.kernels.parallel_op.entry.turns import Turns, own_hooks
+from bench_engine.kernels.parallel_op.entry.turns import Compiling, Turns, own_hooks
 from bench_engine.kernels.parallel_op.settings import DEFAULT_OPS, Settings
+
+if TYPE_CHECKING:
+    from bench_engine.kernels.parallel_op.entry.captured import Entered
 
 # Seconds: the import of torch._dynamo, and what a graph takes for each op that may be grouped.
 _IMPORT_SECONDS, _SECONDS_PER_OP = 1.5, 0.1
@@ -48,7 +52,14 @@ def put_under(
 
     def served(module: nn.Module) -> Turns:
         serving = Serving(module, settings, own_hooks)
-        return Turns(module, lambda _, mode: serving, ops.unsettled, serving, otherwise=lambda: stand_in(waiting))
+        return Turns(
+            module,
+            lambda _, mode: serving,
+            ops.unsettled,
+            serving,
+            otherwise=lambda: stand_in(waiting),
+            compiling=compiling(serving, settings, number_of_ops),
+        )
 
     if _compiles_at_once(settings):
         stand_in(compiled)
@@ -59,6 +70,22 @@ def put_under(
         stand_in(waiting)
 
 
+def compiling(serving: Serving, settings: Settings, number_of_ops: int) -> Compiling:
+    """How a model that is served is compiled; calls that there is no graph for stay served."""
+    here = weakref.ref(serving)  # whose compiled code will hold what is compiled
+
+    def rest(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
+        found = here()
+        return (module._call_impl if found is None else partial(found, module))(*args, **kwargs)
+
+    def call(turns: Turns, mode: tuple[bool, ...]) -> "Entered":
+        from bench_engine.kernels.parallel_op.entry import dynamo_call
+
+        return dynamo_call.compiled(settings, turns, mode, rest)
+
+    return Compiling(call, lambda: seconds_to_compile(number_of_ops))
+
+
 def _compiles_at_once(settings: Settings) -> bool:
     """Whether ops were asked for by name that a compiler alone can see."""
     return bool(settings.ops - DEFAULT_OPS)
@@ -66,8 +93,13 @@ def _compiles_at_once(settings: Settings) -> bool:
 
 def price(number_of_ops: int) -> float:
     """Seconds that the calls of a model take before it is compiled."""
+    return _RENT * seconds_to_compile(number_of_ops)
+
+
+def seconds_to_compile(number_of_ops: int) -> float:
+    """What the first graph of a model is expected to take."""
     loading = 0.0 if "torch._dynamo" in sys.modules else _IMPORT_SECONDS
-    return _RENT * (loading + _SECONDS_PER_OP * number_of_ops)
+    return loading + _SECONDS_PER_OP * number_of_ops
 
 
 class Waiting:

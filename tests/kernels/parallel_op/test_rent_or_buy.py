@@ -1,0 +1,105 @@
+"""When a served model is compiled, and what the next process does with what this one kept."""
+
+import pytest
+import torch
+
+from bench_engine.kernels.parallel_op.entry import captured, serving, turns, ways
+from bench_engine.kernels.parallel_op.entry.turns import Turns
+from bench_engine.kernels.parallel_op.settings import Settings
+from tests.kernels.parallel_op.served_models import Mixed, alike, mixed_ids
+
+pytestmark = [pytest.mark.usefixtures("grouped_ops", "compiled_for_python"), pytest.mark.timeout(120)]
+
+
+@pytest.fixture(autouse=True)
+def _alike_in_time(monkeypatch):
+    if not captured.can_capture():
+        pytest.skip("this Python does not tell of changed dictionaries")
+    torch._dynamo.reset()
+    monkeypatch.setattr(turns, "_undisturbed", lambda times: 1000.0)
+
+
+def under(model: Mixed, settings: Settings) -> Turns:
+    serve = serving.Serving(model, settings, set())
+    stand_in = Turns(model, lambda _, mode: serve, serving=serve, compiling=ways.compiling(serve, settings, 5))
+    model._compiled_call_impl = stand_in
+    return stand_in
+
+
+def called(model: Mixed, times: int, batch: int = 5) -> None:
+    with torch.no_grad():
+        for _ in range(times):
+            assert alike(model(mixed_ids(batch)), model.forward(mixed_ids(batch)))
+
+
+def test_a_few_calls_compile_nothing():
+    way = under(model := Mixed(), Settings())
+    called(model, 200)
+    assert not way._compiled
+    assert [choice.kept for choice in way.choices.values()] == ["grouped"]
+
+
+def test_calls_that_have_paid_for_it_are_compiled_and_others_stay_served(monkeypatch):
+    monkeypatch.setattr(turns, "_CALLS_BETWEEN_TRIALS", 20)
+    monkeypatch.setattr(ways, "seconds_to_compile", lambda _: 1e-3)  # 1,000 µs at 5 and more a call
+    way = under(model := Mixed(), Settings())
+    called(model, 40)
+    assert not way._compiled
+    called(model, 400)
+    (entry,) = way._compiled.values()
+    assert entry.calls > 100
+    assert [choice.kept for choice in way.choices.values()] == ["compiled"]
+    served = way._serving.compiled.calls
+    model.double()
+    called(model, 10)
+    assert way._serving.compiled.calls > served
+
+
+def test_what_cannot_be_compiled_stays_served(monkeypatch):
+    monkeypatch.setattr(turns, "_CALLS_BETWEEN_TRIALS", 1)
+    monkeypatch.setattr(ways, "seconds_to_compile", lambda _: 0.0)
+    way = under(model := Mixed(), Settings())
+
+    def refused(turns, mode):
+        entered = ways.compiling(way._serving, Settings(), 5).call(turns, mode)
+
+        def learn(module, *args):
+            turns.give_up(mode, "it cannot be traced")
+            return module.forward(*args)
+
+        return captured.Entered(entered.call, learn)
+
+    way._compiling = turns.Compiling(refused, lambda: 0.0)
+    called(model, 100)
+    assert list(way._compiled.values()) == [None]
+    assert [choice.kept for choice in way.choices.values()] == ["grouped"]
+    before = way._serving.compiled.calls
+    called(model, 3)
+    assert way._serving.compiled.calls == before + 3
+
+
+def test_the_next_process_takes_no_turns(tmp_path):
+    settings = Settings(cache_dir=tmp_path)
+    called(model := Mixed(), 0)
+    under(model, settings)
+    called(model, 40)
+    later = under(model := Mixed(), settings)
+    called(model, 3)
+    (choice,) = later.choices.values()
+    assert (choice.kept, choice.reason) == ("grouped", "kept by an earlier process")
+    called(model, 3, batch=50)
+    assert len(later.choices) == 1  # others take turns
+
+
+def test_what_was_kept_for_another_lesson_does_not_count(tmp_path):
+    class Other(Mixed):
+        def forward(self, ids):
+            return torch.cat([self.sums(ids[:, 2]), self.means(ids[:, 0]), self.most(ids[:, 1])], 1)
+
+    Other.__qualname__, Other.__module__ = Mixed.__qualname__, Mixed.__module__
+    settings = Settings(cache_dir=tmp_path)
+    under(model := Mixed(), settings)
+    called(model, 40)
+    later = under(model := Other(), settings)
+    called(model, 3)
+    assert not later.choices
