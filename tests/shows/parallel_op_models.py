@@ -38,6 +38,8 @@ PACKAGES = (
 )  # fmt: skip
 # Of DLRM's script: how long its steps took, which no two runs share.
 _TIMES = re.compile(r"[0-9.]+ ms/it|^seconds .*$", re.MULTILINE)
+# Of torch's logs: day, time and process.
+_STAMPS = re.compile(r"^([IWE])\d{4} [0-9:.]+ \d+ ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def ran(command: Sequence[str], packages: str, **variables: str) -> Ran:
     found = re.search(r"^seconds ([0-9.]+) ([0-9.]+)$", done.stdout, re.MULTILINE)
     whole = (after.children_user + after.children_system - before.children_user - before.children_system, wall)
     seconds = (float(found[1]), float(found[2])) if found else whole
-    return Ran(_TIMES.sub("", done.stdout), done.stderr, seconds, done.returncode != 0)
+    return Ran(_TIMES.sub("", done.stdout), _STAMPS.sub(r"\1 ", done.stderr), seconds, done.returncode != 0)
 
 
 def command_of(name: str, steps: int, dlrm: str | None) -> list[str]:

@@ -508,7 +508,7 @@ def test_a_model_whose_lookups_read_no_argument_is_compiled_once_that_pays(monke
         return now
 
     monkeypatch.setattr(ways, "perf_counter_ns", clock)
-    monkeypatch.setattr(ways, "price", lambda number_of_ops: 2.2)
+    monkeypatch.setattr(ways, "price", lambda number_of_ops, number_of_modules: 2.2)
     model = Shifted()
     for _ in range(4):  # the first puts the stand-in, three show that nothing can be served
         model(ids(5))
@@ -538,7 +538,8 @@ def test_whoever_waits_is_given_back_and_leaves_no_trace_in_copies():
 @pytest.mark.parametrize(("loaded", "seconds"), [(True, 5.2), (False, 8.2)])
 def test_what_compiling_costs(monkeypatch, loaded, seconds):
     monkeypatch.setattr(ways.sys, "modules", {"torch._dynamo": None} if loaded else {})
-    assert ways.price(26) == pytest.approx(seconds)
+    assert ways.price(26, 0) == pytest.approx(seconds)
+    assert ways.price(26, 100) == pytest.approx(seconds + 6)  # a model of many other ops takes longer
 
 
 @served_alone

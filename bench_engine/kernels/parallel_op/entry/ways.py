@@ -23,8 +23,8 @@ from bench_engine.kernels.parallel_op.settings import DEFAULT_OPS, Settings
 if TYPE_CHECKING:
     from bench_engine.kernels.parallel_op.entry.captured import Entered
 
-# Seconds: the import of torch._dynamo, and what a graph takes for each op that may be grouped.
-_IMPORT_SECONDS, _SECONDS_PER_OP = 1.5, 0.1
+# Seconds: the import of torch._dynamo, and what a graph takes for each op that may be grouped and for each module.
+_IMPORT_SECONDS, _SECONDS_PER_OP, _SECONDS_PER_MODULE = 1.5, 0.1, 0.03
 _RENT = 2  # how many times its price is paid in calls before a model is compiled
 
 _is_compiling = torch.compiler.is_compiling
@@ -48,7 +48,8 @@ def put_under(
         return turns_of(module, settings)
 
     def waiting(module: nn.Module) -> Waiting:
-        return Waiting(module, price(number_of_ops), lambda: stand_in(compiled))
+        number_of_modules = sum(1 for _ in module.modules())
+        return Waiting(module, price(number_of_ops, number_of_modules), lambda: stand_in(compiled))
 
     def served(module: nn.Module) -> Turns:
         serving = Serving(module, settings, own_hooks)
@@ -91,15 +92,15 @@ def _compiles_at_once(settings: Settings) -> bool:
     return bool(settings.ops - DEFAULT_OPS)
 
 
-def price(number_of_ops: int) -> float:
+def price(number_of_ops: int, number_of_modules: int) -> float:
     """Seconds that the calls of a model take before it is compiled."""
-    return _RENT * seconds_to_compile(number_of_ops)
+    return _RENT * seconds_to_compile(number_of_ops, number_of_modules)
 
 
-def seconds_to_compile(number_of_ops: int) -> float:
+def seconds_to_compile(number_of_ops: int, number_of_modules: int = 0) -> float:
     """What the first graph of a model is expected to take."""
     loading = 0.0 if "torch._dynamo" in sys.modules else _IMPORT_SECONDS
-    return loading + _SECONDS_PER_OP * number_of_ops
+    return loading + _SECONDS_PER_OP * number_of_ops + _SECONDS_PER_MODULE * number_of_modules
 
 
 class Waiting:
