@@ -14,8 +14,8 @@ import torch
 from torch import fx, nn
 from torch.utils.checkpoint import checkpoint
 
+from bench_engine.kernels.parallel_op import grouped_graph
 from bench_engine.kernels.parallel_op.entry import (
-    backend,
     captured,
     dynamo_call,
     eager,
@@ -330,7 +330,7 @@ def test_a_failure_of_ours_leaves_the_model_untouched(monkeypatch):
     def broken(*_: object) -> None:
         raise AssertionError("broken")
 
-    monkeypatch.setattr(backend, "grouped", broken)
+    monkeypatch.setattr(grouped_graph, "grouped", broken)
     model = WideAndDeep()
     torch.testing.assert_close(called(model, ids(5)), model.forward(ids(5)))
     (choice,) = eager.choices()

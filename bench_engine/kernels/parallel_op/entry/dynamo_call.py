@@ -55,7 +55,7 @@ def _model_call(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
 
 def _backend(settings: Settings, turns: "weakref.ref[Turns]") -> Callable[..., Any]:
     def parallel_op_in_place(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
-        from bench_engine.kernels.parallel_op.entry.backend import grouped
+        from bench_engine.kernels.parallel_op.grouped_graph import grouped
 
         call, report = grouped(gm, settings)
         calling = turns()
