@@ -14,19 +14,18 @@ import torch
 from torch import fx, nn
 from torch.utils.checkpoint import checkpoint
 
-from bench_engine.kernels.parallel_op import grouped_graph
+from bench_engine.kernels.parallel_op import silence
 from bench_engine.kernels.parallel_op.entry import (
     captured,
     dynamo_call,
     eager,
-    silence,
     switching,
     turns,
     ways,
 )
 from bench_engine.kernels.parallel_op.entry.turns import Turns
 from bench_engine.kernels.parallel_op.entry.ways import Waiting
-from bench_engine.kernels.parallel_op.graph import report
+from bench_engine.kernels.parallel_op.graph import grouped_graph, report
 from bench_engine.kernels.parallel_op.settings import Settings
 from tests.kernels.parallel_op.processes import run
 from tests.kernels.parallel_op.wide_and_deep import WideAndDeep, ids

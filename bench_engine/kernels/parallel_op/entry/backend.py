@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from bench_engine.kernels.parallel_op.entry.telling import tell_at_exit
-from bench_engine.kernels.parallel_op.grouped_graph import grouped
+from bench_engine.kernels.parallel_op.graph.grouped_graph import grouped
 from bench_engine.kernels.parallel_op.settings import Settings, active_settings
 
 

@@ -10,9 +10,9 @@ from torch import nn
 
 from bench_engine.kernels.parallel_op import ops
 from bench_engine.kernels.parallel_op.entry import captured, serving
-from bench_engine.kernels.parallel_op.entry.silence import in_silence
 from bench_engine.kernels.parallel_op.entry.turns import Turns, own_hooks
 from bench_engine.kernels.parallel_op.settings import Settings
+from bench_engine.kernels.parallel_op.silence import in_silence
 
 # Dynamo's own limit is 8 graphs for one code object; past it, it warns and looks through all of them in every call.
 _MOST_GRAPHS = 7
@@ -55,7 +55,7 @@ def _model_call(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
 
 def _backend(settings: Settings, turns: "weakref.ref[Turns]") -> Callable[..., Any]:
     def parallel_op_in_place(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
-        from bench_engine.kernels.parallel_op.grouped_graph import grouped
+        from bench_engine.kernels.parallel_op.graph.grouped_graph import grouped
 
         call, report = grouped(gm, settings)
         calling = turns()
