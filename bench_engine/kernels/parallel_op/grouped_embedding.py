@@ -81,6 +81,8 @@ class GroupedEmbeddingBag(nn.Module):
             if ids.dim() != 2 or ids.size(1) != self._width:
                 raise ValueError(f"ids must be (bags, {self._width}), all bag_sizes together, not {tuple(ids.shape)}")
             ids = [ids]
+        elif isinstance(ids, Tensor):
+            raise ValueError("without bag_sizes the ids are a list, a tensor for each table")
         if bags and "row" in self._modes:
             raise ValueError("a table of mode row has no bags: leave offsets out")
         # Not the list itself, whose elements take a microsecond each.
