@@ -8,8 +8,9 @@
 namespace mirror {
 namespace {
 
-// Below, an allocator keeps what it is given back; above all of this nothing is kept.
-constexpr int64_t kSmallest = int64_t{64} << 10, kMostKept = int64_t{32} << 20;
+// Below, an allocator keeps what it is given back; above, an allocation does not matter.
+constexpr int64_t kSmallest = int64_t{64} << 10, kLargest = int64_t{16} << 20;
+constexpr size_t kMostKept = size_t{32} << 20;  // in all blocks
 // A kept block may be larger than what is asked for by this share of it.
 constexpr size_t kShareWasted = 4;
 
@@ -43,7 +44,7 @@ class Kept {
       if (lock) {
         blocks_.push_back(block);
         bytes_ += block->bytes;
-        while (bytes_ > static_cast<size_t>(kMostKept)) {
+        while (bytes_ > kMostKept) {
           bytes_ -= blocks_.front()->bytes;
           gone.push_back(blocks_.front());
           blocks_.erase(blocks_.begin());
@@ -69,7 +70,7 @@ Kept& kept() {
 
 }  // namespace
 
-bool is_kept(int64_t bytes) { return bytes >= kSmallest && bytes <= kMostKept; }
+bool is_kept(int64_t bytes) { return bytes >= kSmallest && bytes <= kLargest; }
 
 c10::Storage output_block(int64_t bytes) {
   const size_t wanted = static_cast<size_t>(bytes);
