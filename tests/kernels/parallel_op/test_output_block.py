@@ -49,7 +49,7 @@ def test_what_is_held_is_not_given_again():
             op([torch.randint(0, 100, (BATCH, 1)) for _ in range(TABLES)])
         assert all(map(torch.equal, held, copies))
         del held
-        for seed in range(10):
+        for _ in range(10):
             op([torch.randint(0, 100, (BATCH, 1)) for _ in range(TABLES)])
         assert torch.equal(last, copies[-1])  # a part keeps the whole
 
