@@ -12,6 +12,11 @@
 namespace mirror {
 
 constexpr int kBlockBytes = 32;
+// Vector registers that every processor has, or takes two of. Written out, for GCC 12 drops the
+// attribute in a template.
+using ByteBlock = uint8_t __attribute__((vector_size(kBlockBytes)));
+using FloatBlock = float __attribute__((vector_size(kBlockBytes)));
+using DoubleBlock = double __attribute__((vector_size(kBlockBytes)));
 
 // Whether a bag is its row. A sum of one in half precision is left to the kernel that adds.
 inline bool copies_rows(const TableCall& table) {
@@ -23,9 +28,10 @@ inline bool copies_rows(const TableCall& table) {
 // Copies a row: kBlocks blocks of 32 bytes, or where that is 0 any number of bytes. A sum begins at
 // plus zero, as torch's does, so that of float and double elements a minus zero becomes one; bytes
 // stay what they are.
-template <int kBlocks, typename element_t>
+template <int kBlocks, typename block_t>
 inline void copy_row(char* to, const char* from, int64_t bytes) {
   if constexpr (kBlocks == 0) {
+    using element_t = std::decay_t<decltype(block_t{}[0])>;
     std::memcpy(to, from, bytes);
     if constexpr (std::is_floating_point_v<element_t>) {
       element_t* const row = reinterpret_cast<element_t*>(to);
@@ -33,19 +39,18 @@ inline void copy_row(char* to, const char* from, int64_t bytes) {
       for (int64_t d = 0; d < elements; ++d) row[d] += element_t(0);
     }
   } else {
-    // A vector register that every processor has, or takes two of.
-    using Block = element_t __attribute__((vector_size(kBlockBytes)));
+    static_assert(sizeof(block_t) == kBlockBytes);
 #pragma GCC unroll 16
     for (int block = 0; block < kBlocks; ++block) {
-      Block value;
+      block_t value;
       std::memcpy(&value, from + block * kBlockBytes, kBlockBytes);
-      value += Block{};
+      value += block_t{};
       std::memcpy(to + block * kBlockBytes, &value, kBlockBytes);
     }
   }
 }
 
-template <int kBlocks, typename element_t, typename index_t>
+template <int kBlocks, typename block_t, typename index_t>
 void copy_rows_of(const TableCall& table, int64_t begin, int64_t end, int ahead) {
   const index_t* const ids = static_cast<const index_t*>(table.ids);
   const int64_t element = c10::elementSize(table.dtype), stride = table.bag_stride;
@@ -64,26 +69,26 @@ void copy_rows_of(const TableCall& table, int64_t begin, int64_t end, int ahead)
     if (id == padding) {
       std::memset(out, 0, bytes);
     } else {
-      copy_row<kBlocks, element_t>(out, weight + id * row_bytes, bytes);
+      copy_row<kBlocks, block_t>(out, weight + id * row_bytes, bytes);
     }
   }
 }
 
-template <typename element_t, typename index_t>
+template <typename block_t, typename index_t>
 void copy_elements(const TableCall& table, int64_t begin, int64_t end, int ahead) {
   switch (table.dim * c10::elementSize(table.dtype)) {
     case 32:
-      return copy_rows_of<1, element_t, index_t>(table, begin, end, ahead);
+      return copy_rows_of<1, block_t, index_t>(table, begin, end, ahead);
     case 64:
-      return copy_rows_of<2, element_t, index_t>(table, begin, end, ahead);
+      return copy_rows_of<2, block_t, index_t>(table, begin, end, ahead);
     case 128:
-      return copy_rows_of<4, element_t, index_t>(table, begin, end, ahead);
+      return copy_rows_of<4, block_t, index_t>(table, begin, end, ahead);
     case 256:
-      return copy_rows_of<8, element_t, index_t>(table, begin, end, ahead);
+      return copy_rows_of<8, block_t, index_t>(table, begin, end, ahead);
     case 512:
-      return copy_rows_of<16, element_t, index_t>(table, begin, end, ahead);
+      return copy_rows_of<16, block_t, index_t>(table, begin, end, ahead);
     default:
-      return copy_rows_of<0, element_t, index_t>(table, begin, end, ahead);
+      return copy_rows_of<0, block_t, index_t>(table, begin, end, ahead);
   }
 }
 
@@ -92,11 +97,11 @@ template <typename index_t>
 void copy_rows(const TableCall& table, int64_t begin, int64_t end, int ahead) {
   const GroupedMode mode = table.plan->mode;
   if (mode == GroupedMode::kRow || mode == GroupedMode::kMax) {
-    copy_elements<uint8_t, index_t>(table, begin, end, ahead);
+    copy_elements<ByteBlock, index_t>(table, begin, end, ahead);
   } else if (table.dtype == at::kFloat) {
-    copy_elements<float, index_t>(table, begin, end, ahead);
+    copy_elements<FloatBlock, index_t>(table, begin, end, ahead);
   } else {
-    copy_elements<double, index_t>(table, begin, end, ahead);
+    copy_elements<DoubleBlock, index_t>(table, begin, end, ahead);
   }
 }
 
