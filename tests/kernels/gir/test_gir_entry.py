@@ -357,6 +357,8 @@ def test_inputs_that_share_memory_and_are_written_to(way: str) -> None:
     same(fast, fn, base[:-1], base[1:])
 
 
+# On one thread: a child whose parent's OpenMP had more may wait for them in torch's own ops.
+@threads(1)
 def test_a_child_and_threads_that_change_the_model(way: str) -> None:
     torch.manual_seed(2)
     model, x = Model().eval(), torch.randn(64, 16)
