@@ -158,8 +158,10 @@ def covers(starts: list[list[Span]], most: int = _MOST) -> list[Cover]:
 @lru_cache(maxsize=8)
 def covers_of(question: str, database: Database, now: datetime) -> tuple[Cover, ...]:
     """The cheapest covers of a question; none of what is too long to be one."""
-    tokens, times = tokens_of(question, now)
-    return () if len(tokens) > _MOST_TOKENS else tuple(covers(spans_of(tokens, times, linker_of(database)), _MOST))
+    tokens = cut(question)
+    if len(tokens) > _MOST_TOKENS:
+        return ()
+    return tuple(covers(spans_of(tokens, times_in(tokens, now), linker_of(database)), _MOST))
 
 
 @lru_cache(maxsize=8)
