@@ -72,8 +72,16 @@ void add_scaled(scalar_t* __restrict__ row, const scalar_t* __restrict__ grad, i
   }
 }
 
+// Has pages that are not there yet mapped to be written. Reading first would map a page of zeros,
+// to be exchanged at the write, of which all processors must be told.
+void map_to_write(void* row, int64_t bytes) {
+  __atomic_fetch_or(static_cast<char*>(row), 0, __ATOMIC_RELAXED);
+  __atomic_fetch_or(static_cast<char*>(row) + bytes - 1, 0, __ATOMIC_RELAXED);
+}
+
+// `mapped`: pages may not be there yet.
 template <typename scalar_t, typename index_t>
-void fill_rows(const TableCall& table, scalar_t* weight, int64_t begin, int64_t end) {
+void fill_rows(const TableCall& table, scalar_t* weight, int64_t begin, int64_t end, bool mapped) {
   using scalar = typename Sum<scalar_t>::scalar;
   const int64_t dim = table.dim;
   const scalar_t* const scales = static_cast<const scalar_t*>(table.sample_weights);
@@ -85,6 +93,7 @@ void fill_rows(const TableCall& table, scalar_t* weight, int64_t begin, int64_t 
     if (mean) scale /= static_cast<scalar>(count);
     const scalar_t* const grad =
         reinterpret_cast<const scalar_t*>(table.out) + bag * table.out_stride;
+    if (mapped) map_to_write(weight + id * dim, dim * sizeof(scalar_t));
     add_scaled(weight + id * dim, grad, dim, scale);
   });
 }
@@ -167,7 +176,7 @@ void grouped_embedding_backward_cpu(const GroupedCall& call, const std::vector<a
         std::memset(weight + stripe.begin * table.dim, 0,
                     (stripe.end - stripe.begin) * table.dim * sizeof(scalar_t));
       }
-      fill_rows<scalar_t, index_t>(table, weight, stripe.begin, stripe.end);
+      fill_rows<scalar_t, index_t>(table, weight, stripe.begin, stripe.end, zero[stripe.table]);
     });
   });
   // One table after the other where several share one tensor.

@@ -19,17 +19,11 @@
 namespace mirror {
 namespace {
 
-constexpr uintptr_t kHuge = 2 << 20;
+constexpr uintptr_t kHuge = kHugePage;
 // What a processor's second-level TLB reaches with small pages is some megabytes.
 constexpr uintptr_t kSmall = 8 << 20;
 
 using Block = std::pair<uintptr_t, uintptr_t>;  // from, to
-
-bool wanted_by_the_system() {
-  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
-  std::string said;
-  return std::getline(file, said) && said.find("[never]") == std::string::npos;
-}
 
 // The pages of the tables, those that touch one another joined: a huge page may hold the end of one
 // table and the beginning of the next.
@@ -62,12 +56,21 @@ bool all_there(uintptr_t start, uintptr_t page) {
 
 }  // namespace
 
+bool huge_pages_wanted() {
+  static const bool wanted = [] {
+    std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+    std::string said;
+    return std::getline(file, said) && said.find("[never]") == std::string::npos;
+  }();
+  return wanted;
+}
+
 int64_t use_huge_pages(at::TensorList tables) {
   const uintptr_t page = sysconf(_SC_PAGESIZE);
   const std::vector<Block> blocks = pages_of(tables, page);
   uintptr_t all = 0;
   for (const auto& [from, to] : blocks) all += to - from;
-  if (all < kSmall || !wanted_by_the_system()) return 0;
+  if (all < kSmall || !huge_pages_wanted()) return 0;
   int64_t huge = 0;
   for (const auto& [from, to] : blocks) {
     for (uintptr_t start = (from + kHuge - 1) / kHuge * kHuge; start + kHuge <= to;

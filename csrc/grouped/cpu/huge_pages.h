@@ -4,7 +4,14 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+
 namespace mirror {
+
+constexpr int64_t kHugePage = 2 << 20;
+
+// Whether whoever runs the system lets programs ask for them.
+bool huge_pages_wanted();
 
 // Has the system put the memory of these tables, as it is and where it is, into huge pages (Linux
 // 6.1 and newer). It stays as it is where the tables are small together, where pages are not in
