@@ -1,5 +1,8 @@
 """Graphs of real modules, grouped: results and gradients of the untouched module, by one op."""
 
+import inspect
+import re
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -195,6 +198,104 @@ def test_a_stack_is_folded():
 
     _, graph = grouped(Model(call, bags=bags(3)), ids(5, 2))
     assert plans(graph)[0].outputs == (Output("stack", (0, 1, 2)),)
+
+
+def embeddings(count, **options):
+    return nn.ModuleList(nn.Embedding(ROWS, DIM, **options) for _ in range(count))
+
+
+@pytest.mark.parametrize(
+    ("view", "columns"),
+    [(lambda x, i: x[:, i : i + 1], 3), (lambda x, i: x[:, i].unsqueeze(1), 3), (lambda x, i: x, 1)],
+)
+def test_single_rows_side_by_side_are_a_stack(view, columns):
+    def call(m, x):
+        return torch.cat([table(view(x, i)) for i, table in enumerate(m.tables)], 1)
+
+    found, graph = grouped(Model(call, tables=embeddings(3, padding_idx=2)), ids(5, columns))
+    (plan,) = plans(graph)
+    assert plan.outputs == (Output("stack", (0, 1, 2)),)
+    assert [str(table.ids) for table in plan.tables] in (["0@1:0", "0@1:1", "0@1:2"], ["0@1:0"] * 3)
+    assert not found.not_folded
+
+
+@pytest.mark.parametrize("squeezed", [True, False])
+def test_rows_that_are_given_a_dimension_are_a_stack(squeezed):
+    def call(m, x):
+        rows = [table(x[:, i]).unsqueeze(1) for i, table in enumerate(m.tables)]
+        both = torch.cat(rows, dim=1)
+        return both.flatten(1) if squeezed else both * 2
+
+    _, graph = grouped(Model(call, tables=embeddings(3)), ids(5, 3))
+    assert plans(graph)[0].outputs == (Output("stack", (0, 1, 2)),)
+    assert targets(graph)[:2] == ["grouped_embedding.default", "getitem"]
+    assert len(targets(graph)) == 3
+
+
+def test_the_same_rows_side_by_side_in_two_ways_are_one_buffer():
+    """Factorization machines take (B, n, D) and the layers beside them (B, n * D)."""
+
+    def call(m, x):
+        rows = [table(x[:, i : i + 1]) for i, table in enumerate(m.tables)]
+        crossed, flat = torch.cat(rows, dim=1), torch.cat(rows, dim=-1)
+        return crossed.sum(1).square() - crossed.square().sum(1), flat.flatten(1) * 3
+
+    found, graph = grouped(Model(call, tables=embeddings(3)), ids(5, 3))
+    assert plans(graph)[0].outputs == (Output("stack", (0, 1, 2)),)
+    assert targets(graph)[:3] == ["grouped_embedding.default", "getitem", "view.default"]
+    assert found.groups[0].folded == ("stack crossed of 3, also as flat",)
+    again, graph = grouped(
+        Model(
+            lambda m, x: (
+                torch.cat(rows := [bag(x) for bag in m.bags], 1) + 1,
+                torch.cat([row.unsqueeze(1) for row in rows], 1) * 3,
+            ),
+            bags=bags(3),
+        ),
+        ids(5, 3),
+    )
+    assert plans(graph)[0].outputs == (Output("stack", (0, 1, 2)),)
+    assert not again.not_folded
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        lambda crossed, flat: (crossed, flat * 2),  # its memory leaves the graph
+        lambda crossed, flat: (crossed * 2, flat.flatten(1)),
+        lambda crossed, flat: (crossed.relu_() * 2, flat * 2),
+        lambda crossed, flat, *rows: (crossed * 2, flat * 2, rows[0] * 2),
+        lambda crossed, flat, *rows: (
+            crossed * 2,
+            flat * 2,
+            torch.cat(rows, 1) * 2,
+        ),  # whose gradients' sum has an order
+    ],
+)
+def test_two_ways_side_by_side_stay_where_somebody_could_tell(rest):
+    def call(m, x):
+        rows = [table(x[:, i : i + 1]) for i, table in enumerate(m.tables)]
+        crossed, flat = torch.cat(rows, dim=1), torch.cat(rows, dim=-1)
+        return rest(crossed, flat, *rows) if "rows" in inspect.signature(rest).parameters else rest(crossed, flat)
+
+    found, graph = grouped(Model(call, tables=embeddings(3)), ids(5, 3))
+    assert {output.kind for output in plans(graph)[0].outputs} == {"out"}
+    assert len(found.not_folded) >= 2
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (lambda m, x: torch.cat([table(x) for table in m.tables], 1), "it joins along dimension 1"),
+        (lambda m, x: torch.cat([table(x[:, 0]).unsqueeze(1) for table in m.tables], 2), "given a dimension"),
+        (lambda m, x: torch.cat([*(t(x[:, :1]) for t in m.tables), torch.zeros(5, 1, DIM)], 1), "of the group"),
+        (lambda m, x: torch.cat([table(x[:, 0]).unsqueeze(0) for table in m.tables], 1), "used elsewhere|of the group"),
+    ],
+)
+def test_rows_that_cannot_be_stacked_stay(call, reason):
+    found, _ = grouped(Model(call, tables=embeddings(3)), ids(5, 2))
+    assert not found.groups[0].folded
+    assert all(re.search(reason, left.reason) for left in found.not_folded)
 
 
 @pytest.mark.parametrize(

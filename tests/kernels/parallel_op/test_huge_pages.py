@@ -13,7 +13,6 @@ from bench_engine.kernels.parallel_op.grouped_embedding import GroupedEmbeddingB
 pytestmark = pytest.mark.usefixtures("grouped_ops")
 
 HUGE = 2 << 20
-FLAGS = re.MULTILINE | re.DOTALL
 
 
 def untouched(size: int) -> mmap.mmap:
@@ -37,10 +36,16 @@ def collapsible() -> bool:
 
 def huge_kb(weights: list[torch.Tensor]) -> int:
     """Memory in huge pages among what the weights stand in, which other tests may have had before."""
-    mappings = re.findall(r"^([0-9a-f]+)-([0-9a-f]+) .*?^AnonHugePages: +(\d+)", Path("/proc/self/smaps").read_text(), FLAGS)
+    mappings = re.findall(
+        r"^([0-9a-f]+)-([0-9a-f]+) .*?^AnonHugePages: +(\d+)",
+        Path("/proc/self/smaps").read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
     places = [(w.data_ptr(), w.data_ptr() + w.nbytes) for w in weights]
     return sum(
-        int(kb) for low, high, kb in mappings if any(int(low, 16) < end and start < int(high, 16) for start, end in places)
+        int(kb)
+        for low, high, kb in mappings
+        if any(int(low, 16) < end and start < int(high, 16) for start, end in places)
     )
 
 

@@ -97,7 +97,8 @@ def _summary(call: GroupCall, names: dict[str, str]) -> GroupSummary:
         own = sum(not isinstance(part, Node) for part in fold.parts)
         others = len(fold.parts) - own
         name = fold.node.name if fold.node.name.startswith(fold.kind) else f"{fold.kind} {fold.node.name}"
-        folded.append(f"{name} of {own}" + (f" and {others} more" if others else ""))
+        twins = f", also as {' and '.join(twin.name for twin in fold.twins)}" if fold.twins else ""
+        folded.append(f"{name} of {own}" + (f" and {others} more" if others else "") + twins)
     group = call.group
     return GroupSummary(
         kind=group.kind,

@@ -62,6 +62,16 @@ def called(node: Node) -> str:
     return target if isinstance(target, str) else getattr(target, "__name__", str(target))
 
 
+def calls_torch(node: Node, names: set[str]) -> bool:
+    """Whether the node calls one of torch's functions or methods of these names."""
+    name = called(node)
+    if name not in names:
+        return False
+    if isinstance(node.target, torch._ops.OpOverload):
+        return node.target.namespace == "aten"
+    return node.op == "call_method" or (node.op == "call_function" and getattr(torch, name, None) is node.target)
+
+
 def parameter_name(node: Node) -> str:
     """The name of a parameter in its model, such as `deep.0.weight`, from where Dynamo found it; else the node's."""
     source = getattr(node.meta.get("grapharg"), "source", None)

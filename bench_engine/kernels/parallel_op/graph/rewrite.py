@@ -10,12 +10,12 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 
 from bench_engine.kernels.parallel_op.graph.effects import PURE
-from bench_engine.kernels.parallel_op.graph.folding import Fold
+from bench_engine.kernels.parallel_op.graph.folding import Fold, twin_shape
 from bench_engine.kernels.parallel_op.graph.grouping import Group, Order
 from bench_engine.kernels.parallel_op.graph.members import EMBEDDING, Lookup, Member
 from bench_engine.kernels.parallel_op.graph.nodes import value_key, value_of
-from bench_engine.kernels.parallel_op.graph.views import resolve
-from bench_engine.kernels.parallel_op.plan import Branch, Extra, Output, Plan, Source, Table, branches_text
+from bench_engine.kernels.parallel_op.graph.views import Resolved, resolve
+from bench_engine.kernels.parallel_op.plan import Branch, Extra, Output, Plan, Source, Table, View, branches_text
 from bench_engine.kernels.parallel_op.plan import Input as BranchInput
 
 
@@ -52,15 +52,27 @@ class _Inputs:
     views: int = 0
     uses: int = 0
 
-    def source(self, node: Node | None) -> Source | None:
+    def source(self, node: Node | None, single: bool = False) -> Source | None:
+        """Where a tensor is found; `single`: as (B,), where it is (B, 1)."""
         if node is None:
             return None
         found = resolve(node)
+        if single:
+            found = _column(node, found)
         self.views += found.view is not None
         self.uses += 1
         if found.base not in self.nodes:
             self.nodes.append(found.base)
         return Source(self.nodes.index(found.base), found.view)
+
+
+def _column(node: Node, found: Resolved) -> Resolved:
+    """The only column of a matrix, which `found` is too."""
+    if found.view is None:
+        return Resolved(found.base, View(1, 0))
+    if found.view.dim == 1 and found.view.length == 1:
+        return Resolved(found.base, View(1, found.view.start))
+    return Resolved(node, View(1, 0))
 
 
 def call_of(group: Group, folds: Iterable[Fold], names: dict[str, str]) -> GroupCall:
@@ -70,7 +82,7 @@ def call_of(group: Group, folds: Iterable[Fold], names: dict[str, str]) -> Group
     for member in group.members:
         if member.value is not member.node:
             replaced |= set(member.node.users)
-    replaced |= {fold.node for fold in folds}
+    replaced |= {node for fold in folds for node in (fold.node, *fold.twins)}
     if group.kind == EMBEDDING:
         return _embedding_call(group, folds, names, frozenset(replaced))
     nodes: list[Node] = []
@@ -103,7 +115,7 @@ def _embedding_call(
         work = member.work
         assert isinstance(work, Lookup)
         weights.append(work.weight)
-        source = ids.source(work.ids)
+        source = ids.source(work.ids, single=any(member.node in fold.single for fold in folds))
         assert source is not None
         tables.append(
             Table(
@@ -196,6 +208,12 @@ def _insert(new: Graph, call: GroupCall, copies: dict[Node, Node], taken: set[st
         )
         item.meta = dict(result.meta)
         copies[result] = item
+    for fold in call.folds:
+        for twin in fold.twins:
+            shape = twin_shape(twin)
+            view = torch.ops.aten.view.default
+            copies[twin] = new.create_node("call_function", view, (copies[fold.node], shape), name=twin.name)
+            copies[twin].meta = dict(twin.meta)
 
 
 def _dead(old: Graph, order: Order, calls: list[GroupCall]) -> set[Node]:

@@ -7,11 +7,17 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.fx import Node
 
-from bench_engine.kernels.parallel_op.graph.nodes import called, constant_int, same_size, tensor_of, value_of
+from bench_engine.kernels.parallel_op.graph.nodes import (
+    called,
+    calls_torch,
+    constant_int,
+    same_size,
+    tensor_of,
+    value_of,
+)
 from bench_engine.kernels.parallel_op.plan import View
 
 _SPLITTING = {"split", "split_with_sizes", "chunk", "tensor_split", "unbind"}
@@ -30,7 +36,7 @@ class Resolved:
 
 def resolve(node: Node) -> Resolved:
     """The node as a slice, along one dimension, of the earliest tensor of which it is one; else the node itself."""
-    while _is(node, {"slice"}) and _takes_all(
+    while calls_torch(node, {"slice"}) and _takes_all(
         *_arguments(node, ("self",), ("dim",), ("start",), ("end",), ("step",))[2:]
     ):
         node = node.all_input_nodes[0]
@@ -48,13 +54,13 @@ def rows_of(ids: Node, offsets: Node) -> Node | None:
     Follows copies, so it holds only where nothing in the graph is written in place.
     """
     flat, starts = tensor_of(ids), tensor_of(offsets)
-    if flat is None or starts is None or flat.dim() != 1 or starts.dim() != 1 or not _is(ids, _FLATTENING):
+    if flat is None or starts is None or flat.dim() != 1 or starts.dim() != 1 or not calls_torch(ids, _FLATTENING):
         return None
     rows = _first(ids)
-    while rows is not None and _is(rows, _COPYING):
+    while rows is not None and calls_torch(rows, _COPYING):
         rows = _first(rows)
     shape = tensor_of(rows)
-    if rows is None or shape is None or shape.dim() != 2 or not _is(offsets, {"arange"}):
+    if rows is None or shape is None or shape.dim() != 2 or not calls_torch(offsets, {"arange"}):
         return None
     if len(offsets.args) != 3 or constant_int(offsets.args[0]) != 0:
         return None
@@ -80,7 +86,7 @@ def _composed(outer: View | None, inner: View | None) -> View | None:
 def _unsqueezed(node: Node) -> Resolved | None:
     """x[:, i].unsqueeze(1) is x[:, i : i + 1]."""
     result = tensor_of(node)
-    if result is None or not _is(node, {"unsqueeze"}):
+    if result is None or not calls_torch(node, {"unsqueeze"}):
         return None
     source, dim = _arguments(node, ("self", "input"), ("dim",))
     dim = constant_int(dim)
@@ -98,7 +104,7 @@ def _slice(node: Node) -> Resolved | None:
         source, index = node.args
         found = _piece(source, index) if isinstance(value_of(source), tuple | list) else _indexed(source, index)  # type: ignore[arg-type]
     else:
-        found = _sliced(node) if _is(node, _SLICING) else None
+        found = _sliced(node) if calls_torch(node, _SLICING) else None
     if found is None or found.view is None:
         return None
     result, base, view = tensor_of(node), tensor_of(found.base), found.view
@@ -111,7 +117,7 @@ def _slice(node: Node) -> Resolved | None:
 def _piece(source: Node, index: Any) -> Resolved | None:
     """One of the tensors that split, chunk, unbind ... return."""
     index = constant_int(index)
-    if index is None or not _is(source, _SPLITTING):
+    if index is None or not calls_torch(source, _SPLITTING):
         return None
     name = called(source)
     if name == "unbind":
@@ -227,16 +233,6 @@ def _dimension(tensor: Tensor | None, dim: Any) -> int | None:
     if tensor is None or dim is None or not -tensor.dim() <= dim < tensor.dim():
         return None
     return dim % tensor.dim()
-
-
-def _is(node: Node, names: set[str]) -> bool:
-    """Whether the node calls one of torch's functions or methods of these names."""
-    name = called(node)
-    if name not in names:
-        return False
-    if isinstance(node.target, torch._ops.OpOverload):
-        return node.target.namespace == "aten"
-    return node.op == "call_method" or (node.op == "call_function" and getattr(torch, name, None) is node.target)
 
 
 def _first(node: Node) -> Node | None:
