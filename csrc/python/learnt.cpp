@@ -21,7 +21,7 @@ InputView view_of(PyObject* told) {
 // Of the object's own dictionary, so that none of its code runs. Borrowed: the object holds it.
 PyObject* attribute(PyObject* object, PyObject* name) {
   if (Py_TYPE(object)->tp_dictoffset == 0) return nullptr;
-  const THPObjectPtr attributes(PyObject_GenericGetDict(object, nullptr));
+  THPObjectPtr attributes(PyObject_GenericGetDict(object, nullptr));
   PyObject* const found = attributes ? PyDict_GetItemWithError(attributes.get(), name) : nullptr;
   if (!found) PyErr_Clear();
   return found;
