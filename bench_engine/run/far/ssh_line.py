@@ -6,7 +6,9 @@ of the shell say, is passed over.
 
 import contextlib
 import json
+import os
 import shlex
+import signal
 import subprocess
 import tempfile
 import threading
@@ -160,16 +162,17 @@ class Talk:
                 yield said
 
     def kill(self) -> None:
-        """End the ssh of it."""
-        with contextlib.suppress(OSError):
-            self._process.terminate()
+        """End the ssh of it, and what that has started, a ProxyCommand say."""
+        if self.running:
+            with contextlib.suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGTERM)
 
 
 def _failure(to: Destination, status: int, said: str) -> ExecutorError:
     """What to raise for a command that failed."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     last = lines[-1].rstrip(".")[:300] if lines else f"exit status {status}"
-    if status != _OF_SSH:
+    if status >= 0 and status != _OF_SSH:  # below: a signal ended ssh
         return FarError(f"{to.host}: {_reason_there(to, said) or f'the command there failed ({last}).'}")
     for words, sentence in _REASONS.items():
         if words in said:

@@ -258,7 +258,8 @@ def receive(name: str, digest: str, size: int) -> str:
             "another folder with MIRROR_DATA_DIR there."
         ) from error
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
     return str(path)
 
 
