@@ -218,8 +218,11 @@ def _runner(
 
 def _executor(options: argparse.Namespace, loaded: sweep.Sweep, say: Callable[[str], None]) -> Executor:
     if options.executor == "local":
-        methods = {name for part in loaded.parts for name in part.methods}
-        return LocalExecutor(lambda: build_ahead(methods, say))
+
+        def prepare() -> None:  # by then the sweep is known to be well
+            build_ahead({trial.method for trial in sweep.expand(loaded, options.overrides)}, say)
+
+        return LocalExecutor(prepare)
     try:
         from bench_engine.run.executors.ray import RayExecutor
     except ModuleNotFoundError as error:

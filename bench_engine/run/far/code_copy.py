@@ -47,7 +47,7 @@ class Bundle:
         with tarfile.open(fileobj=out, mode="w:gz", compresslevel=6) as archive:
             for name, (content, executable) in sorted(self.files.items()):
                 entry = tarfile.TarInfo(name)
-                entry.size, entry.mtime, entry.mode = len(content), 1_000_000_000, 0o755 if executable else 0o644
+                entry.size, entry.mode = len(content), 0o755 if executable else 0o644
                 archive.addfile(entry, io.BytesIO(content))
         return out.getvalue()
 

@@ -27,7 +27,7 @@ _ASKED = (
 )
 _TAKE = (
     'export LC_ALL=C; cd -- "$1" && t=$(mktemp -d "$2.part.XXXXXX") || exit 3; '
-    'if tar -xzf - -C "$t"; then test -d "$2" && rm -rf "$t" || mv "$t" "$2"; else rm -rf "$t"; exit 4; fi'
+    'if tar -xzmf - -C "$t"; then test -d "$2" && rm -rf "$t" || mv "$t" "$2"; else rm -rf "$t"; exit 4; fi'
 )
 _ENGINE = (
     'f=$1; c=$1/code/$2; p=$4; cd -- "$c" && export PYTHONPATH="$c${PYTHONPATH:+:$PYTHONPATH}" '
