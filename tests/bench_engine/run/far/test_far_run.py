@@ -167,11 +167,11 @@ def test_a_line_that_stays_lost_is_said_and_the_same_command_attaches(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_the_end_of_this_side_is_not_the_end_of_the_run(engine, far: Far, number: signal.Signals) -> None:
-    path = engine.file("slow", batch_size=[1, 2])
+    path = engine.file("slow", batch_size=[1, 2, 3, 4])
     process = engine.start("run", path, *AT, "--run-id", "r")
     assert process.stderr
     for line in process.stderr:
-        if line.startswith("[1/2]"):
+        if line.startswith("[1/4]"):
             break
     process.send_signal(number)
     out, _ = process.communicate(timeout=60)
@@ -186,21 +186,21 @@ def test_the_end_of_this_side_is_not_the_end_of_the_run(engine, far: Far, number
     assert "Attached to the run" in again.stderr
     assert len(far.states()) == 1
     assert engine.entries() == far.entries()
-    assert len(engine.entries()) == 2
+    assert len(engine.entries()) == 4
 
 
 def test_stop_ends_the_run_there_and_brings_what_it_has(engine, far: Far) -> None:
-    path = engine.file("slow", batch_size=[1, 2, 3])
+    path = engine.file("slow", batch_size=list(range(1, 51)))
     process = engine.start("run", path, *AT)
     assert process.stderr
     for line in process.stderr:
-        if line.startswith("[1/3]"):
+        if line.startswith("[1/50]"):
             break
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     stopped = engine.command("run", path, *AT, "--stop")
     assert stopped.returncode == 130
-    assert "of 3 done; the same command goes on from here." in stopped.stdout
+    assert "of 50 done; the same command goes on from here." in stopped.stdout
     assert [state.status for state in far.states()] == ["cancelled"]
     assert engine.entries() == far.entries() != []
     none = engine.command("run", path, *AT, "--stop")
