@@ -264,7 +264,9 @@ class _FarRun:
     def left_sentence(self) -> str:
         if not self.run_id:
             return f"Nothing was begun at {self.to.host}; the same command starts it."
-        return f"here alone; the run goes on at {self.to.host}. The same command attaches to it, --stop added ends it."
+        here = "here" if self.state.total else "Cancelled here"
+        way_back = "The same command attaches to it, --stop added ends it."
+        return f"{here} alone; the run goes on at {self.to.host}. {way_back}"
 
     def update(self, **changes: object) -> None:
         """Write the state with some changes."""
