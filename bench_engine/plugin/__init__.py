@@ -16,23 +16,26 @@ from bench_engine.plugin.callable_operations import (
     operation_of,
     operations,
 )
-from bench_engine.plugin.declared import PluginError, loading_now, method
-from bench_engine.plugin.loading import Named, forget, load, name_of, name_plugins
+from bench_engine.plugin.declared import PluginError, beside, import_root, loading_now, method
+from bench_engine.plugin.loading import Named, forget, load, name_of, name_plugins, named_plugins
 from bench_engine.plugin.written import declared_by, plugin_of
 
 __all__ = [
     "Named",
     "PluginError",
+    "beside",
     "command",
     "declared_by",
     "forget",
     "implementation_of",
     "implements",
+    "import_root",
     "load",
     "loading_now",
     "method",
     "name_of",
     "name_plugins",
+    "named_plugins",
     "operation",
     "operation_of",
     "operations",
