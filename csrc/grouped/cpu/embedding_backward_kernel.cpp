@@ -40,18 +40,25 @@ std::vector<Stripe> stripes(const GroupedCall& call, const std::vector<at::Tenso
   return found;
 }
 
+// Ids of a bag that its mean counts.
+template <typename index_t>
+int64_t counted(const TableCall& table, const Ids<index_t>& ids, int64_t bag, int64_t from,
+                int64_t to) {
+  int64_t count = to - from;
+  if (table.plan->mode == GroupedMode::kMean && table.plan->padding >= 0) {
+    for (int64_t i = from; i < to; ++i) count -= *ids.at(bag, i) == table.plan->padding;
+  }
+  return count;
+}
+
 // Calls visit(bag, ids in the bag that are not padding, position of the id in per_sample_weights,
 // id) for all ids.
 template <typename index_t, typename Visit>
 void visit_ids(const TableCall& table, const Visit& visit) {
   const Ids<index_t> ids(table);
-  const bool count_padding = table.plan->mode == GroupedMode::kMean && table.plan->padding >= 0;
   for (int64_t bag = 0; bag < table.bags; ++bag) {
     const auto [from, to] = ids.bag(bag);
-    int64_t count = to - from;
-    if (count_padding) {
-      for (int64_t i = from; i < to; ++i) count -= *ids.at(bag, i) == table.plan->padding;
-    }
+    const int64_t count = counted(table, ids, bag, from, to);
     for (int64_t i = from; i < to; ++i) {
       const int64_t id = ids.checked(bag, i);
       if (id == table.plan->padding) continue;
@@ -62,8 +69,9 @@ void visit_ids(const TableCall& table, const Visit& visit) {
 
 // Places of a table's ids, in the order in which they are added up; empty: as they are.
 struct AddingOrder {
-  at::Tensor places;         // int64
-  std::vector<int64_t> bag;  // of each place
+  at::Tensor places;           // int64
+  std::vector<int64_t> bag;    // of each place
+  std::vector<int64_t> count;  // of each bag, of the ids that its mean counts
 };
 
 // Whether a row is named three times or more: the sum of two gradients has no order.
@@ -89,6 +97,7 @@ AddingOrder adding_order(const TableCall& table) {
   const Ids<index_t> ids(table);
   AddingOrder order;
   order.bag.reserve(table.num_ids);
+  order.count.reserve(table.bags);
   at::Tensor flat = at::empty({table.num_ids}, at::CppTypeToScalarType<index_t>::value);
   index_t* const out = flat.mutable_data_ptr<index_t>();
   for (int64_t bag = 0; bag < table.bags; ++bag) {
@@ -97,8 +106,8 @@ AddingOrder adding_order(const TableCall& table) {
       out[order.bag.size()] = *ids.at(bag, i);
       order.bag.push_back(bag);
     }
+    order.count.push_back(counted(table, ids, bag, from, to));
   }
-  // What no bag has, as behind the last offset, torch would not have sorted either.
   const auto listed = static_cast<int64_t>(order.bag.size());
   order.places = std::get<1>(at::sort(flat.narrow(0, 0, listed), 0));
   return order;
@@ -129,19 +138,13 @@ void map_to_write(void* row, int64_t bytes) {
 template <typename index_t, typename Visit>
 void visit_in_order(const TableCall& table, const AddingOrder& order, const Visit& visit) {
   const Ids<index_t> ids(table);
-  const bool count_padding = table.plan->mode == GroupedMode::kMean && table.plan->padding >= 0;
   const int64_t* const places = order.places.const_data_ptr<int64_t>();
   for (int64_t k = 0; k < order.places.numel(); ++k) {
     const int64_t place = places[k], bag = order.bag[place];
-    const auto [from, to] = ids.bag(bag);
     const int64_t i = table.bag_size >= 0 ? place - bag * table.bag_size : place;
     const int64_t id = *ids.at(bag, i);
     if (id == table.plan->padding) continue;
-    int64_t count = to - from;
-    if (count_padding) {
-      for (int64_t j = from; j < to; ++j) count -= *ids.at(bag, j) == table.plan->padding;
-    }
-    visit(bag, count, i, id);
+    visit(bag, order.count[bag], i, id);
   }
 }
 
