@@ -186,6 +186,13 @@ TRAINED = by_name(
     ),
     Method("cafe_ml", "cafe with a second shared table for ids of middling gradients", _CAFE, fixed={"levels": 2}),
     Method(
+        "fiited_int8",
+        "FIITED over int8 rows: who lives is decided in buckets of one cache line; compression counts all bytes",
+        "bench_engine.kernels.quantized.quantized_fiited:QuantizedFIITEDEmbeddingBag",
+        sources=("csrc/quantized",),
+        needs_build=True,
+    ),
+    Method(
         "field_budget",
         "all fields under one budget in bytes: int8 rows whole, shared or for frequent ids alone, by their lookups",
         "bench_engine.methods.budget_method:BudgetMethod",

@@ -22,9 +22,11 @@ from bench_engine.kernels.budget.compressed_embedding_bag import CompressedEmbed
 from bench_engine.kernels.budget.frozen_fields import FrozenFields
 from bench_engine.kernels.quantized import quantized_ops
 from bench_engine.kernels.quantized.frozen_table import FrozenBag, FrozenTable
+from bench_engine.kernels.quantized.quantized_fiited import FrozenLiveChunks
 from bench_engine.kernels.quantized.quantized_table import QuantizedTable
 
 FORMAT, VERSION = "mirror-frozen-tables", 1
+LIVE_VERSION = 2  # of files with a FrozenLiveChunks, which version 1 did not know
 _LENGTH, _ALIGNED, _MOST_HEADER = 8, 64, 100_000_000  # bytes; the last is the format's own limit
 _DTYPES = {"U8": torch.uint8, "I32": torch.int32}
 _OUTPUTS = {"F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}
@@ -49,7 +51,8 @@ def save_frozen(path: str | os.PathLike[str], tables: Mapping[str, Table]) -> No
         for buffer, tensor in frozen.named_buffers():
             if tensors.setdefault(f"{name}.{buffer}", tensor) is not tensor:
                 raise ValueError(f"two tables would be {name}.{buffer} in the file: give one of them another name")
-    order = sorted(tensors, key=lambda name: -tensors[name].element_size())  # numbers of four bytes lie at fours
+    # Buckets lie at cache lines, and numbers of four bytes at fours.
+    order = sorted(tensors, key=lambda name: -_ALIGNED if name.endswith(".buckets") else -tensors[name].element_size())
     header, end, digest = {}, 0, hashlib.sha256()
     for name in order:
         tensor, start = tensors[name], end
@@ -57,7 +60,8 @@ def save_frozen(path: str | os.PathLike[str], tables: Mapping[str, Table]) -> No
         kind = next(code for code, dtype in _DTYPES.items() if dtype == tensor.dtype)
         header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [start, end]}
         digest.update(_bytes_of(tensor))
-    metadata = {"format": FORMAT, "version": str(VERSION), "tables": json.dumps(described), "data": digest.hexdigest()}
+    version = LIVE_VERSION if any("chunks" in told for told in described.values()) else VERSION
+    metadata = {"format": FORMAT, "version": str(version), "tables": json.dumps(described), "data": digest.hexdigest()}
     text = json.dumps({"__metadata__": {**metadata, "header": _hash_of(header, metadata)}, **header}).encode()
     text += b" " * (-(_LENGTH + len(text)) % _ALIGNED)
     target = Path(path)
@@ -74,7 +78,7 @@ def save_frozen(path: str | os.PathLike[str], tables: Mapping[str, Table]) -> No
         part.unlink(missing_ok=True)
 
 
-def open_frozen(path: str | os.PathLike[str], verify: bool = False) -> dict[str, FrozenTable | FrozenFields]:
+def open_frozen(path: str | os.PathLike[str], verify: bool = False) -> dict[str, FrozenBag]:
     """The tables of a file, by name. Their bytes are read when they are looked up, and processes share them.
 
     Args:
@@ -127,10 +131,10 @@ def _parsed(text: bytes) -> dict[str, Any] | None:
 
 
 def _check_version(path: str | os.PathLike[str], version: str) -> None:
-    if version != str(VERSION):
+    if version not in (str(VERSION), str(LIVE_VERSION)):
         raise ValueError(
-            f"{path} is of version {version} of frozen tables, and this Mirror reads {VERSION}: write it anew, or take "
-            "the Mirror that wrote it"
+            f"{path} is of version {version} of frozen tables, and this Mirror reads {VERSION} and {LIVE_VERSION}: "
+            "write it anew, or take the Mirror that wrote it"
         )
 
 
@@ -145,12 +149,19 @@ def _described(bag: FrozenBag) -> dict[str, Any]:
     told["dtype"] = next(code for code, dtype in _OUTPUTS.items() if dtype == bag.dtype)
     if isinstance(bag, FrozenTable):
         return {**told, "storage": bag.storage, "ids": bag.num_embeddings, "remainders": bag.remainders}
+    if isinstance(bag, FrozenLiveChunks):
+        storage, _, ids, chunks = bag.shape
+        return {**told, "storage": storage, "ids": ids, "chunks": chunks}
     assert isinstance(bag, FrozenFields)
     parts = {name: table and _described(table) for name, table in (("own", bag.own), ("shared", bag.shared))}
     return {**told, **parts, "fields": bag.fields, "whole": bag.whole}
 
 
-def _made(told: Mapping[str, Any], name: str, tensors: Mapping[str, Tensor]) -> FrozenTable | FrozenFields:
+def _made(told: Mapping[str, Any], name: str, tensors: Mapping[str, Tensor]) -> FrozenBag:
+    if "chunks" in told:
+        shape = (told["storage"], told["dim"], told["ids"], told["chunks"])
+        options = {option: value for option, value in _options(told).items() if option != "dim"}
+        return FrozenLiveChunks(tensors[f"{name}.buckets"], tensors[f"{name}.rows"], shape, **options)
     if "fields" not in told:
         return _table(told, name, tensors)
     own, shared = (told[part] and _table(told[part], f"{name}.{part}", tensors) for part in ("own", "shared"))

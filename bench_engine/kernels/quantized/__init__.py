@@ -1,6 +1,7 @@
 """Embedding tables whose rows are stored in one byte a number, or less, and trained so, with stochastic rounding.
 
-From outside: frozen_table, padded_pooling, quantized_embedding_bag, quantized_optimizer, quantized_table.
+From outside: frozen_table, padded_pooling, quantized_embedding_bag, quantized_fiited, quantized_optimizer,
+quantized_table.
 """
 
 from bench_engine.kernels.quantized.frozen_table import FrozenTable
@@ -8,6 +9,13 @@ from bench_engine.kernels.quantized.quantized_embedding_bag import (
     QuantizedEmbeddingBag,
     QuantizedQuotientRemainderEmbeddingBag,
 )
+from bench_engine.kernels.quantized.quantized_fiited import QuantizedFIITEDEmbeddingBag
 from bench_engine.kernels.quantized.quantized_optimizer import QuantizedOptimizer
 
-__all__ = ["FrozenTable", "QuantizedEmbeddingBag", "QuantizedOptimizer", "QuantizedQuotientRemainderEmbeddingBag"]
+__all__ = [
+    "FrozenTable",
+    "QuantizedEmbeddingBag",
+    "QuantizedFIITEDEmbeddingBag",
+    "QuantizedOptimizer",
+    "QuantizedQuotientRemainderEmbeddingBag",
+]

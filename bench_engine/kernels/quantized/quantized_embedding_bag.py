@@ -7,10 +7,21 @@ import torch
 from torch import Tensor, nn
 
 from bench_engine.kernels.bags import initial_bound
+from bench_engine.kernels.quantized.frozen_table import FrozenTable
 from bench_engine.kernels.quantized.quantized_table import QuantizedTable
 
 
-class QuantizedEmbeddingBag(QuantizedTable):
+class _RowsOfIds(QuantizedTable):
+    """A table that makes the vector of an id from rows that its number leads to."""
+
+    def to_frozen(self) -> FrozenTable:
+        """The same lookups of the same bytes, which it shares, without training: for export, tracing and files."""
+        return FrozenTable(
+            self.rows, *self._shape(), self.mode, self.padding_idx, self.include_last_offset, self.anchor.dtype
+        )
+
+
+class QuantizedEmbeddingBag(_RowsOfIds):
     """A row for each id, in one byte a number: torch.nn.EmbeddingBag in little more than a quarter of its bytes.
 
     The ceiling is a ceiling: what the rows take follows from the storage. Starts uniform in ±sqrt(1 / E). Arguments and
@@ -47,7 +58,7 @@ class QuantizedEmbeddingBag(QuantizedTable):
         self._fill(0, self.num_embeddings, lambda part: nn.init.uniform_(part, -bound, bound))
 
 
-class QuantizedQuotientRemainderEmbeddingBag(QuantizedTable):
+class QuantizedQuotientRemainderEmbeddingBag(_RowsOfIds):
     """Vector of id i: row `i mod R` times row `R + i div R`, element by element (Shi et al. 2020, arXiv:1909.02107).
 
     The remainder rows and after them the quotient rows are one buffer of quantized rows. R is the largest number such

@@ -19,6 +19,7 @@ def load() -> None:
         if not _ready:
             extension.load()
             torch.library.register_fake("mirror::quantized_pool", _fake_pool)
+            torch.library.register_fake("mirror::live_pool", _fake_live_pool)
             _ready = True
 
 
@@ -26,3 +27,7 @@ def _fake_pool(
     rows: Tensor, ids: Tensor, offsets: Tensor | None, samples: Tensor | None, storage: str, dim: int, *_: Any
 ) -> Tensor:
     return rows.new_empty((ids.size(0) if offsets is None else offsets.size(0), dim), dtype=torch.float32)
+
+
+def _fake_live_pool(buckets: Tensor, rows: Tensor, ids: Tensor, *rest: Any) -> Tensor:
+    return _fake_pool(rows, ids, *rest)

@@ -48,7 +48,7 @@ class QuantizedOptimizer(TableOptimizer[QuantizedTable]):
         kind: Any = QuantizedTable  # of which there are none but its kinds
         super().__init__(modules, kind, "quantized table", {"method": method, "lr": lr, "eps": eps})
         for table in self._tables.values():
-            table.optimized = True
+            table.optimized, table.slot_start = True, float(initial_accumulator_value)
             state = self.state[table.anchor]
             state["step"] = torch.zeros((), dtype=torch.int64)
             if method == "rowwise_adagrad":

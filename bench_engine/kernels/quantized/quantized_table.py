@@ -13,7 +13,7 @@ from bench_engine.kernels.bags import EmbeddingBagMethod, at_least, padding_row
 from bench_engine.kernels.fiited import arguments
 from bench_engine.kernels.fiited.table_optimizer import check_alone
 from bench_engine.kernels.quantized import quantized_ops
-from bench_engine.kernels.quantized.frozen_table import FrozenTable
+from bench_engine.kernels.quantized.frozen_table import FrozenBag
 from bench_engine.kernels.quantized.padded_pooling import bags_of, checked_dtype, checked_samples, of_call, pooled
 
 STORAGES = ("int8", "int4", "float16")
@@ -82,13 +82,13 @@ class QuantizedTable(EmbeddingBagMethod):
         self.include_last_offset = bool(include_last_offset)
         self.seed = int(torch.randint(2**62, ())) if seed is None else int(seed)
         self.remainders = 0  # of quotient and remainder rows; 0 where each id has a row
-        self.row_bytes = int(torch.ops.mirror.quantized_stride(storage, self.embedding_dim))
+        self.row_bytes = int(torch.ops.mirror.quantized_stride(storage, self._width))
         # Empty: makes outputs ask for a gradient, and has their type.
         self.anchor = nn.Parameter(torch.empty(0, dtype=checked_dtype(dtype)))
         count = self._count_rows(self._budget(compression, budget_bytes))
         self.rows: Tensor
         self.register_buffer("rows", torch.empty(count, self.row_bytes, dtype=torch.uint8))
-        self.optimized = False
+        self.optimized, self.slot_start = False, 0.0  # set by the optimizer
         self._recorded: list[Recorded] = []
         self._changes = 0  # of the rows
         self.reset_parameters()
@@ -113,6 +113,11 @@ class QuantizedTable(EmbeddingBagMethod):
         if compression == 1:  # rows of one or two dimensions are longer than in float32
             return None
         return math.floor(compression * self._dense_bytes * (1 + 1e-12))  # 0.29 * 100 is 28.999999999999996
+
+    @property
+    def _width(self) -> int:
+        """Dimensions of a row."""
+        return self.embedding_dim
 
     @property
     def _dense_bytes(self) -> int:
@@ -207,7 +212,7 @@ class QuantizedTable(EmbeddingBagMethod):
     # -- training --------------------------------------------------------------------------------------------------
 
     def row_gradients(self) -> Tensor:
-        """What backward passes have recorded since the last step: sparse (rows, D), a gradient for each row of `rows`.
+        """What backward passes have recorded since the last step: sparse, a gradient for each row that is trained.
 
         Straight through the rounding: the gradient of a row is that of the vector that was read from it.
         """
@@ -215,9 +220,13 @@ class QuantizedTable(EmbeddingBagMethod):
         for part in self._recorded:
             rows.append(part.rows)
             each.append(part.grad.repeat_interleave(part.ends.diff(), 0))
-        size = (len(self.rows), self.embedding_dim)
+        size = (self._trained_rows, self.embedding_dim)
         total = torch.sparse_coo_tensor(torch.cat(rows).unsqueeze(0), torch.cat(each), size, check_invariants=False)
         return total.coalesce()
+
+    @property
+    def _trained_rows(self) -> int:
+        return len(self.rows)
 
     def forget_gradients(self) -> None:
         """Drop what backward passes have recorded since the last step."""
@@ -244,9 +253,7 @@ class QuantizedTable(EmbeddingBagMethod):
         torch.ops.mirror.quantized_step(
             self.rows,
             sums,
-            [part.rows for part in self._recorded],
-            [part.ends for part in self._recorded],
-            [part.grad for part in self._recorded],
+            *self._recorded_lists(),
             self.storage,
             self.embedding_dim,
             lr,
@@ -257,6 +264,14 @@ class QuantizedTable(EmbeddingBagMethod):
         )
         self._changes += 1
         self.forget_gradients()
+
+    def _recorded_lists(self) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+        """Rows, ends and gradients of all that was recorded."""
+        return (
+            [part.rows for part in self._recorded],
+            [part.ends for part in self._recorded],
+            [part.grad for part in self._recorded],
+        )
 
     def record(self, grad: Tensor, ids: Tensor, starts: Tensor, samples: Tensor | None) -> None:
         """Keep what a step trains on, from the gradient (B, D) of an output."""
@@ -270,18 +285,27 @@ class QuantizedTable(EmbeddingBagMethod):
             grad = grad / ends.diff().clamp_min(1).unsqueeze(1) if self._mean else grad.clone()
             self._recorded.append(Recorded(ids, ends, grad.contiguous()))
             return
+        self._recorded.append(self._record_each(grad, ids, starts, samples))
+
+    def _record_each(self, grad: Tensor, ids: Tensor, starts: Tensor, samples: Tensor | None) -> Recorded:
+        """A bag for each row that was looked up."""
         rows, each = torch.ops.mirror.quantized_row_gradients(
             grad, self.rows, ids, starts, samples, *self._shape(), self._padding, self._mean
         )
-        self._recorded.append(Recorded(rows, torch.arange(len(rows) + 1), each))
+        return Recorded(rows, torch.arange(len(rows) + 1), each)
+
+    def sample_gradient(self, grad: Tensor, ids: Tensor, starts: Tensor) -> Tensor:
+        """Gradient (N,) of the sample weights, from that of an output (B, D)."""
+        gradient: Tensor = torch.ops.mirror.quantized_sample_gradient(
+            grad, self.rows, ids, starts, *self._shape(), self._padding, self._mean
+        )
+        return gradient
 
     # -- for those who only look up --------------------------------------------------------------------------------
 
-    def to_frozen(self) -> FrozenTable:
+    @abstractmethod
+    def to_frozen(self) -> FrozenBag:
         """The same lookups of the same bytes, which it shares, without training: for export, tracing and files."""
-        return FrozenTable(
-            self.rows, *self._shape(), self.mode, self.padding_idx, self.include_last_offset, self.anchor.dtype
-        )
 
     def to_dense(self) -> nn.EmbeddingBag:
         """torch.nn.EmbeddingBag with the same vectors and options."""
@@ -385,9 +409,7 @@ class _Lookup(torch.autograd.Function):
         grad = grad.contiguous()
         of_samples = None
         if ctx.needs_input_grad[1]:
-            of_samples = torch.ops.mirror.quantized_sample_gradient(
-                grad, table.rows, ids, starts, *table._shape(), table._padding, table._mean
-            )
+            of_samples = table.sample_gradient(grad, ids, starts)
         if not ctx.needs_input_grad[0]:
             return None, of_samples, None, None, None
         table.record(grad, ids, starts, samples)
