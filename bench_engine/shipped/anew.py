@@ -12,7 +12,7 @@ from pathlib import Path
 from bench_engine.machine import machine as this_machine
 from bench_engine.plan import planning
 from bench_engine.progress import duration
-from bench_engine.registry.names import hint
+from bench_engine.registry import hint
 from bench_engine.registry.readiness import build_ahead
 from bench_engine.run import runner
 from bench_engine.run.executors import Executor
