@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ from bench_engine.report.reported import ReportError
 from bench_engine.run import runner
 from bench_engine.run.executors import Executor, ExecutorError
 from bench_engine.run.executors.local import LocalExecutor
+from bench_engine.run.far import destination, far_run
 from bench_engine.selfcheck import SelfCheckError
 from bench_engine.shipped.anew import ShippedError
 from bench_engine.suggest.suggestion import SuggestError
@@ -58,7 +60,7 @@ _USER_ERRORS = (
     PluginError, ReportError, baselines.BaselineError, UnknownNameError, SuggestError, DataFileError, DataMissingError,
     ShippedError,
 )  # fmt: skip
-_WRONG_USAGE = (UsageError, SweepUsageError, RunIdError, UnknownNameError)
+_WRONG_USAGE = (UsageError, destination.DestinationError, SweepUsageError, RunIdError, UnknownNameError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -194,12 +196,12 @@ def _run(options: argparse.Namespace) -> int:
 
     try:
         loaded = sweep.load(options.sweep)
-        executor = _executor(options, loaded, say)
+        run = _runner(options, loaded, say)
     except (SweepError, ExecutorError) as error:
         if how.run_id:
             runner.refuse(Path(options.sweep).stem, how, str(error))
         raise
-    state = runner.run(loaded, how, executor, say)
+    state = run(loaded, how)
     print(_summary(state), file=sys.stdout if options.form == "text" or options.out else sys.stderr)
     if state.status == "cancelled":
         return 130
@@ -209,10 +211,24 @@ def _run(options: argparse.Namespace) -> int:
     return 4 if state.failed else 3 if slower else 0
 
 
+def _runner(
+    options: argparse.Namespace, loaded: sweep.Sweep, say: Callable[[str], None]
+) -> Callable[[sweep.Sweep, runner.Options], RunState]:
+    """What runs the sweep, here or on another machine. Raises ExecutorError and UsageError."""
+    if options.executor.startswith(destination.SCHEME):
+        return partial(far_run.run, to=destination.parse(options.executor), stop=options.stop, say=say)
+    if options.stop:
+        raise UsageError("--stop ends a run on another machine: say which with --executor ssh://HOST.")
+    return partial(runner.run, executor=_executor(options, loaded, say), say=say)
+
+
 def _executor(options: argparse.Namespace, loaded: sweep.Sweep, say: Callable[[str], None]) -> Executor:
     if options.executor == "local":
-        methods = {name for part in loaded.parts for name in part.methods}
-        return LocalExecutor(lambda: build_ahead(methods, say))
+
+        def prepare() -> None:  # by then the sweep is known to be well
+            build_ahead({trial.method for trial in sweep.expand(loaded, options.overrides)}, say)
+
+        return LocalExecutor(prepare)
     try:
         from bench_engine.run.executors.ray import RayExecutor
     except ModuleNotFoundError as error:

@@ -113,9 +113,11 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run-id", default="", metavar="ID", help="name of the run's state file (default: made up)")
     parser.add_argument(
         "--executor",
-        choices=["local", "ray"],
+        type=_executor,
+        metavar="WHERE",
         default="local",
-        help="where trials run: on this machine, or on all nodes of a Ray cluster (default: local)",
+        help="where trials run: local for this machine, ray for all nodes of a Ray cluster, or "
+        "ssh://[user@]host[:port][/folder] for another machine, to which the code is copied (default: local)",
     )
     parser.add_argument(
         "--ray-address",
@@ -123,6 +125,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="head of the Ray cluster (default: RAY_ADDRESS, else the cluster that runs on this machine)",
     )
+    stopped = "end the run of this command that goes on at ssh://..., and bring what it has (default: attach to it)"
+    _add_flag(parser, "--stop", stopped)
     kept = "keep the results under this name, for --baseline and `compare baseline:NAME` (default: not)"
     parser.add_argument("--save-baseline", metavar="NAME", help=kept)
     parser.add_argument("--baseline", metavar="NAME", help="compare the results with those kept so (default: not)")
@@ -341,6 +345,13 @@ def _names(text: str) -> tuple[str, ...]:
     if not all(names):
         raise argparse.ArgumentTypeError("names with commas between them, such as user,item")
     return names
+
+
+def _executor(text: str) -> str:
+    """Where trials run; what an address holds is looked at when it is used."""
+    if text not in ("local", "ray") and not text.startswith("ssh://"):
+        raise argparse.ArgumentTypeError("local, ray or ssh://[user@]host[:port][/folder]")
+    return text
 
 
 def _share(text: str) -> float:

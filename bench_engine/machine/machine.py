@@ -30,6 +30,7 @@ from db.settings import setting
 _PROC = Path("/proc")
 _SYS = Path("/sys")
 _NO_RANDOM_ADDRESSES = 0x0040000  # ADDR_NO_RANDOMIZE, linux/personality.h: `setarch -R`
+COMMIT = "COMMIT"  # file of a copy of the working tree (bench_engine.run.far) that says what the original is
 _LITTLE_MEMORY_GB = 2.0
 _MUCH_SWAP_GB = 0.1  # a few pages of programs that sleep disturb nobody
 
@@ -266,13 +267,14 @@ def _where() -> str:
 
 @cache
 def code_version() -> str:
-    """Short git commit, with `+` when there are uncommitted changes; the package's version where there is no git."""
+    """Short git commit, with `+` when there are uncommitted changes, of a copy that of the original; the package's
+    version where there is no git."""
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+", "--exclude=*"]
     if (ROOT / ".git").exists():
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
             return done.stdout.strip()
-    return package_version()
+    return text(ROOT / COMMIT) or package_version()
 
 
 def package_version() -> str:

@@ -36,6 +36,11 @@ GROUPED = by_name(
         "bench_engine.methods.grouped_parallel:ParallelOp",
     ),
     _parallel_op(
+        "parallel_op_settled",
+        "the same as parallel_op, once its calls have paid for all that waits for them: huge pages, a graph of its own",
+        "bench_engine.methods.grouped_parallel:ParallelOpSettled",
+    ),
+    _parallel_op(
         "parallel_op_backend",
         'the same untouched model through torch.compile(backend="parallel_op")',
         "bench_engine.methods.grouped_parallel:ParallelOpBackend",

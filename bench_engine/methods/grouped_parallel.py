@@ -18,8 +18,9 @@ from bench_engine.methods.grouped_inductor import InductorModel
 from bench_engine.methods.grouped_methods import Eager, GroupedMethod, ModelMethod, OpMethod
 from bench_engine.methods.grouped_models import GroupedModel, Request
 
-# To settle: the op measures its ways and then the model takes its turns, which is over after some 250 calls.
-MOST_CALLS, MOST_SECONDS = 400, 20.0
+# To settle: the op measures its ways and then the model takes its turns, which is over after some 250 calls; as many
+# again where a compiled side joins.
+MOST_CALLS, MOST_SECONDS = 800, 30.0
 
 
 class _Settling(GroupedMethod):
@@ -65,6 +66,18 @@ class ParallelOp(_Settling, Eager):
     def environment(self) -> dict[str, Any]:
         """What was kept for the calls of the model, and how the op ran."""
         return {"parallel_op": [asdict(choice) for choice in eager.choices()], **super().environment()}
+
+
+class ParallelOpSettled(ParallelOp):
+    """The same process after as many calls as it waits for before it puts its tables into huge pages and compiles."""
+
+    def chosen(self) -> bool:
+        """Whether nothing waits for more calls."""
+        turns = self.model._compiled_call_impl
+        if isinstance(turns, Turns):
+            turns.hurry()
+            return super().chosen() and not turns.waits
+        return super().chosen()
 
 
 class ParallelOpBackend(_Settling, ModelMethod):

@@ -17,8 +17,8 @@ from bench_engine.plugin.callable_operations import (
     operation_of,
     operations,
 )
-from bench_engine.plugin.declared import PluginError, loading_now, method
-from bench_engine.plugin.loading import Named, forget, load, name_of, name_plugins
+from bench_engine.plugin.declared import PluginError, beside, import_root, loading_now, method
+from bench_engine.plugin.loading import Named, forget, load, name_of, name_plugins, named_plugins
 from bench_engine.plugin.own_entries import (
     OwnBenchmark,
     OwnDataSet,
@@ -45,12 +45,14 @@ __all__ = [
     "OwnMetric",
     "PluginError",
     "benchmark",
+    "beside",
     "command",
     "data_set",
     "declared_by",
     "forget",
     "implementation_of",
     "implements",
+    "import_root",
     "load",
     "loading_now",
     "measured",
@@ -58,6 +60,7 @@ __all__ = [
     "metric",
     "name_of",
     "name_plugins",
+    "named_plugins",
     "operation",
     "operation_of",
     "operations",

@@ -72,6 +72,11 @@ def name_plugins(plugins: Sequence[str]) -> None:
     os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys(wanted))
 
 
+def named_plugins() -> list[Named]:
+    """The plug-ins that this process and those that it starts know by MIRROR_PLUGINS."""
+    return [Named.of(text) for text in _named()]
+
+
 def load(
     methods: MutableMapping[str, Method], benchmarks: MutableMapping[str, Any], bring: Callable[[], object]
 ) -> None:

@@ -16,14 +16,15 @@ from bench_engine.run.executors import Executor, GroupResult
 from bench_engine.run.executors.local import LocalExecutor
 from bench_engine.run.groups import recording
 from bench_engine.run.groups.group import Group, grouped
+from bench_engine.run.results import Results
 from bench_engine.sweep.search import counted
 from bench_engine.sweep.sweep import Sweep, expand
 from bench_engine.trial import TrialResult
-from db import future, journal, runs
+from db import journal, runs
 from db.record import Record
 from db.runs import RunState
 from db.settings import journal_dir
-from db.store import Store, StoreBusyError, StoreError
+from db.store import Store
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,11 @@ def refuse(sweep: str, options: Options, sentence: str) -> None:
     store = Store(options.url)
     store.check_place()
     folder = journal_dir(store.url)
-    runs.write(folder, replace(_first_state(sweep, options, folder), status="failed", message=sentence))
+    runs.write(folder, replace(first_state(sweep, options, folder), status="failed", message=sentence))
 
 
-def _first_state(sweep: str, options: Options, folder: Path) -> RunState:
+def first_state(sweep: str, options: Options, folder: Path) -> RunState:
+    """The state of a run that begins now in this process; `folder` is that of the journal."""
     run_id = options.run_id or runs.new_run_id(sweep)
     log = runs.path_of(folder, run_id, ".log")
     return RunState(
@@ -106,19 +108,19 @@ class _Run:
         self.store.check_place()
         self.journal = journal_dir(self.store.url)
         self.cancelled = False
-        self.pending: list[Record] = []  # in the journal, not yet in the results
         self.told: set[str] = set()  # of metrics that have no number, each once
-        self.state = _first_state(sweep.name, options, self.journal)
+        self.results = Results(self.store, say)
+        self.state = first_state(sweep.name, options, self.journal)
 
     def go(self) -> RunState:
         self.update()
         try:
-            with _signals(self.cancel):
+            with signals(self.cancel):
                 expand(self.sweep, self.options.overrides)  # a slip in the sweep is told before any waiting
                 with self.executor.holding(self.sweep.name, self.options.wait, self.wait_for, lambda: self.cancelled):
                     if not self.cancelled:
                         self.update(message="")  # nothing to wait for any more
-                        self.open_results()
+                        self.results.open()
                         sites = self.executor.sites()
                     if not self.cancelled:
                         self.trials(self.plan(sites))
@@ -173,7 +175,7 @@ class _Run:
         finally:
             self.update(current="", seconds_left=None)
             self.progress.close()
-            self.catch_up()
+            self.results.catch_up()
         if failed and not self.cancelled:
             were, them = ("was", "it") if len(failed) == 1 else ("were", "them")
             last = failed[-1]
@@ -237,7 +239,7 @@ class _Run:
             if self.options.verbose:
                 self.progress.say(f"  {_measured(entry)}")
         runs.add_trials(self.journal, self.state.run_id, [entry.trial_id for entry in entries])
-        self.index(entries)
+        self.results.index(entries)
 
     def complain(self, result: TrialResult) -> None:
         """Say which metrics of plug-ins a trial lacks, and why."""
@@ -269,33 +271,6 @@ class _Run:
             changes["message"] = f"{item.trial.label()}: {entry.trial['error']}"
         self.update(**changes)
 
-    # -- results ---------------------------------------------------------------------------------------------------
-
-    def open_results(self) -> None:
-        """Make the results ready; what is wrong with them is told before anything runs."""
-        self.store.ensure()
-        journal.recover(self.store)
-        if warning := future.warning(self.store):
-            self.say(warning)
-
-    def index(self, entries: Sequence[Record]) -> None:
-        """Bring trials into the results, so that they can be asked about while the run goes on."""
-        self.pending += entries
-        with contextlib.suppress(StoreError):  # the journal has it: the next group or `catch_up` tries again
-            Store(self.store.url, lock_wait_s=1.0).add(self.pending)
-            self.pending.clear()
-
-    def catch_up(self) -> None:
-        """Bring into the results what the journal has and they lack: of this run, or of one that was killed."""
-        try:
-            report = journal.ingest(self.store, [self.journal])
-        except StoreError as error:
-            hint = "" if isinstance(error, StoreBusyError) else " The trials are safe in the journal."
-            self.say(f"{error}{hint} Run `python -m bench_engine ingest` later to bring them into the results.")
-        else:
-            for line in report.set_aside:
-                self.say(f"Set aside: {line}")
-
 
 def _measured(entry: Record) -> str:
     """What a trial has measured, and how, in a line."""
@@ -311,7 +286,7 @@ def _measured(entry: Record) -> str:
 
 
 @contextlib.contextmanager
-def _signals(handle: Callable[[], None]) -> Iterator[None]:
+def signals(handle: Callable[[], None]) -> Iterator[None]:
     """Call `handle` for a signal that asks this process to end. It raises nothing: what is being written gets whole."""
 
     def handler(_number: int, _frame: FrameType | None) -> None:

@@ -18,7 +18,17 @@ InputView view_of(PyObject* told) {
   return view;
 }
 
+// Of the object's own dictionary, so that none of its code runs. Borrowed: the object holds it.
+PyObject* attribute(PyObject* object, PyObject* name) {
+  if (Py_TYPE(object)->tp_dictoffset == 0) return nullptr;
+  THPObjectPtr attributes(PyObject_GenericGetDict(object, nullptr));
+  PyObject* const found = attributes ? PyDict_GetItemWithError(attributes.get(), name) : nullptr;
+  if (!found) PyErr_Clear();
+  return found;
+}
+
 PyObject* step_into(PyObject* object, PyObject* step) {
+  if (PyTuple_CheckExact(step)) return attribute(object, PyTuple_GET_ITEM(step, 0));
   if (PyDict_CheckExact(object)) {
     PyObject* const found = PyDict_GetItemWithError(object, step);
     if (!found) PyErr_Clear();

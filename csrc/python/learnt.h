@@ -14,7 +14,7 @@
 namespace mirror {
 
 // A tensor among the arguments of a call: the first step is a position or a keyword, the others are
-// positions in lists and tuples or keys of dictionaries.
+// positions in lists and tuples, keys of dictionaries, or (name,) for an attribute of an object.
 struct InputPath {
   std::vector<THPObjectPtr> steps;
 

@@ -1,8 +1,10 @@
 // CPU kernels of the grouped embedding's gradients: every table in stripes, one thread to a stripe,
-// so that no two threads add to one element and the order of additions is that of the ids.
+// so that no two threads add to one element and the order of additions is torch's.
 #include <ATen/Dispatch.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/sort.h>
 
+#include <bit>
 #include <cstring>
 
 #include "grouped/cpu/ids.h"
@@ -58,6 +60,50 @@ void visit_ids(const TableCall& table, const Visit& visit) {
   }
 }
 
+// Places of a table's ids, in the order in which they are added up; empty: as they are.
+struct AddingOrder {
+  at::Tensor places;         // int64
+  std::vector<int64_t> bag;  // of each place
+};
+
+// Whether a row is named three times or more: the sum of two gradients has no order.
+template <typename index_t>
+bool named_thrice(const TableCall& table) {
+  const size_t mask = std::bit_ceil(static_cast<size_t>(2 * table.num_ids + 1)) - 1;
+  std::vector<std::pair<int64_t, int>> found(mask + 1, {-1, 0});
+  bool thrice = false;
+  visit_ids<index_t>(table, [&](int64_t, int64_t, int64_t, int64_t id) {
+    size_t at = static_cast<size_t>(id) * 0x9E3779B97F4A7C15u >> 20 & mask;
+    while (found[at].first >= 0 && found[at].first != id) at = (at + 1) & mask;
+    found[at].first = id;
+    thrice |= ++found[at].second > 2;
+  });
+  return thrice;
+}
+
+// torch sorts the ids of its bags, and adds up what a row gets in the order in which that leaves
+// them, which is not that of the ids: its sort is not stable.
+template <typename index_t>
+AddingOrder adding_order(const TableCall& table) {
+  if (table.num_ids < 3 || !named_thrice<index_t>(table)) return {};
+  const Ids<index_t> ids(table);
+  AddingOrder order;
+  order.bag.reserve(table.num_ids);
+  at::Tensor flat = at::empty({table.num_ids}, at::CppTypeToScalarType<index_t>::value);
+  index_t* const out = flat.mutable_data_ptr<index_t>();
+  for (int64_t bag = 0; bag < table.bags; ++bag) {
+    const auto [from, to] = ids.bag(bag);
+    for (int64_t i = from; i < to; ++i) {
+      out[order.bag.size()] = *ids.at(bag, i);
+      order.bag.push_back(bag);
+    }
+  }
+  // What no bag has, as behind the last offset, torch would not have sorted either.
+  const auto listed = static_cast<int64_t>(order.bag.size());
+  order.places = std::get<1>(at::sort(flat.narrow(0, 0, listed), 0));
+  return order;
+}
+
 template <typename scalar_t>
 void add_scaled(scalar_t* __restrict__ row, const scalar_t* __restrict__ grad, int64_t dim,
                 typename Sum<scalar_t>::scalar scale) {
@@ -79,14 +125,35 @@ void map_to_write(void* row, int64_t bytes) {
   __atomic_fetch_or(static_cast<char*>(row) + bytes - 1, 0, __ATOMIC_RELAXED);
 }
 
+// Calls visit as visit_ids does, in an order.
+template <typename index_t, typename Visit>
+void visit_in_order(const TableCall& table, const AddingOrder& order, const Visit& visit) {
+  const Ids<index_t> ids(table);
+  const bool count_padding = table.plan->mode == GroupedMode::kMean && table.plan->padding >= 0;
+  const int64_t* const places = order.places.const_data_ptr<int64_t>();
+  for (int64_t k = 0; k < order.places.numel(); ++k) {
+    const int64_t place = places[k], bag = order.bag[place];
+    const auto [from, to] = ids.bag(bag);
+    const int64_t i = table.bag_size >= 0 ? place - bag * table.bag_size : place;
+    const int64_t id = *ids.at(bag, i);
+    if (id == table.plan->padding) continue;
+    int64_t count = to - from;
+    if (count_padding) {
+      for (int64_t j = from; j < to; ++j) count -= *ids.at(bag, j) == table.plan->padding;
+    }
+    visit(bag, count, i, id);
+  }
+}
+
 // `mapped`: pages may not be there yet.
 template <typename scalar_t, typename index_t>
-void fill_rows(const TableCall& table, scalar_t* weight, int64_t begin, int64_t end, bool mapped) {
+void fill_rows(const TableCall& table, const AddingOrder& order, scalar_t* weight, int64_t begin,
+               int64_t end, bool mapped) {
   using scalar = typename Sum<scalar_t>::scalar;
   const int64_t dim = table.dim;
   const scalar_t* const scales = static_cast<const scalar_t*>(table.sample_weights);
   const bool mean = table.plan->mode == GroupedMode::kMean;
-  visit_ids<index_t>(table, [&](int64_t bag, int64_t count, int64_t i, int64_t id) {
+  const auto add = [&](int64_t bag, int64_t count, int64_t i, int64_t id) {
     if (id < begin || id >= end) return;
     scalar scale = 1;
     if (scales) scale = scales[bag * table.sample_bag_stride + i * table.sample_stride];
@@ -95,7 +162,12 @@ void fill_rows(const TableCall& table, scalar_t* weight, int64_t begin, int64_t 
         reinterpret_cast<const scalar_t*>(table.out) + bag * table.out_stride;
     if (mapped) map_to_write(weight + id * dim, dim * sizeof(scalar_t));
     add_scaled(weight + id * dim, grad, dim, scale);
-  });
+  };
+  if (order.places.defined()) {
+    visit_in_order<index_t>(table, order, add);
+  } else {
+    visit_ids<index_t>(table, add);
+  }
 }
 
 // Columns of the gradient of a maximum, which goes to the first row that holds it.
@@ -163,6 +235,15 @@ void grouped_embedding_backward_cpu(const GroupedCall& call, const std::vector<a
     const bool max = call.tables[stripe.table].plan->mode == GroupedMode::kMax;
     if (max && stripe.begin == 0 && !zero[stripe.table]) weights[stripe.table].zero_();
   }
+  // Here, and not by several threads: how torch sorts depends on where it is called.
+  std::vector<AddingOrder> orders(call.tables.size());
+  for (size_t t = 0; t < orders.size(); ++t) {
+    const TableCall& table = call.tables[t];
+    const GroupedMode mode = table.plan->mode;
+    if (!weights[t].defined() || (mode != GroupedMode::kSum && mode != GroupedMode::kMean))
+      continue;
+    orders[t] = table.long_ids ? adding_order<int64_t>(table) : adding_order<int32_t>(table);
+  }
   share_out(work.size(), threads, [&](int64_t number) {
     const Stripe& stripe = work[number];
     const TableCall& table = call.tables[stripe.table];
@@ -176,7 +257,8 @@ void grouped_embedding_backward_cpu(const GroupedCall& call, const std::vector<a
         std::memset(weight + stripe.begin * table.dim, 0,
                     (stripe.end - stripe.begin) * table.dim * sizeof(scalar_t));
       }
-      fill_rows<scalar_t, index_t>(table, weight, stripe.begin, stripe.end, zero[stripe.table]);
+      fill_rows<scalar_t, index_t>(table, orders[stripe.table], weight, stripe.begin, stripe.end,
+                                   zero[stripe.table]);
     });
   });
   // One table after the other where several share one tensor.

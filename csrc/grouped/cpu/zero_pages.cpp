@@ -132,8 +132,7 @@ at::Tensor zeros_or_empty(int64_t rows, int64_t columns, const at::TensorOptions
   const int64_t bytes = rows * columns * element;
   const int64_t pages = bytes / page, touched = written * ((columns * element + page - 1) / page);
   const bool always = bytes >= kAlwaysMapped;
-  const bool lazy =
-      touched * (always ? kSparse : kPagesPerTouch) < pages && !read_after_all(bytes);
+  const bool lazy = touched * (always ? kSparse : kPagesPerTouch) < pages && !read_after_all(bytes);
   if (lazy || always || (bytes >= kWorthHuge && huge_pages_wanted())) {
     if (void* const memory = map(bytes, lazy)) {
       filled = true;

@@ -290,3 +290,10 @@ def test_the_version_and_where_an_error_comes_from(engine, capsys: pytest.Captur
     for arguments in (["-v", "plan", "quik"], ["plan", "quik", "-v"]):
         assert main(arguments) == 2
         assert "Traceback" in capsys.readouterr().err
+
+
+def test_kernels_are_compiled_ahead_for_the_methods_that_are_asked_for(engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[set[str]] = []
+    monkeypatch.setattr(cli, "build_ahead", lambda names, _say: asked.append(names))
+    assert main(["run", str(engine.file("ok")), "-p", "methods=fake_dense"]) == 0
+    assert asked == [{"fake_dense"}]

@@ -16,6 +16,7 @@ QUANTIZED = {"int8", "int8_qr", "field_budget"}
 COMPILED = {
     "hashed_original",
     "parallel_op",
+    "parallel_op_settled",
     "parallel_op_backend",
     "parallel_op_inductor",
     "grouped_embedding",

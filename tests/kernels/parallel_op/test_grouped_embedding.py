@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from bench_engine.kernels.parallel_op import ops
 from bench_engine.kernels.parallel_op.grouped_embedding import GroupedEmbeddingBag
-from bench_engine.kernels.parallel_op.plan import Extra, Output, Plan, Source, Table, View
+from bench_engine.kernels.parallel_op.plan import Extra, Mode, Output, Plan, Source, Table, View
 from tests.kernels.parallel_op import oracle
 
 Call = tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], str]
@@ -472,3 +472,25 @@ def test_the_module() -> None:
         GroupedEmbeddingBag(tables, mode="median")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least one table"):
         GroupedEmbeddingBag([])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("index", [torch.int64, torch.int32])
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+@pytest.mark.parametrize("padding", [None, 1])
+@pytest.mark.parametrize(("rows", "bags", "size"), [(3, 9, 1), (5, 40, 3), (1000, 512, 10), (20, 4000, 1)])
+def test_dense_gradients_of_bags_are_torchs_bits(
+    dtype: torch.dtype, index: torch.dtype, mode: Mode, padding: int | None, rows: int, bags: int, size: int
+) -> None:
+    """Which depend on the order of the sum where an id is named three times."""
+    bag = nn.EmbeddingBag(rows, 16, mode=mode, padding_idx=padding, dtype=dtype)
+    ids = torch.randint(0, rows, (bags, size), dtype=index)
+    ends = torch.randint(0, 2 * size + 1, (bags,)).cumsum(0).clamp(max=ids.numel())
+    offsets = torch.cat([torch.zeros(1, dtype=torch.int64), ends[:-1]]).to(index)
+    for arguments in ((ids,), (ids.flatten(), offsets)):
+        table = Table("a", Source(0), Source(0) if len(arguments) == 2 else None, None, mode, padding)
+        plan = Plan((table,), (Output("out", (0,)),)).text()
+        expected, found = bag(*arguments), grouped([bag.weight], [arguments[0]], arguments[1:], [], [], plan)[0]
+        gradient = torch.randn_like(expected)
+        expected, found = (torch.autograd.grad(out, bag.weight, gradient)[0] for out in (expected, found))
+        assert torch.equal(expected, found)

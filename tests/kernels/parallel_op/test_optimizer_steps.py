@@ -346,3 +346,21 @@ def test_off_means_torchs_own_functions_again(grouped_ops):
     assert [a is b for a, b in zip(before, during, strict=True)] == [False, False, True]
     optimizer_step.uninstall()
     assert [getattr(module, name) for module, (_, name) in zip(modules, names, strict=True)] == before
+
+
+def test_it_is_tried_with_gradients_of_the_scripts_kind_alone(one_update, monkeypatch):
+    """torch warns, once, where an optimizer makes a sparse tensor."""
+    tried: list[bool] = []
+    same_bits = optimizer_step._same
+
+    def noted(rule: Any, original: Any, sparse: bool, *rest: Any) -> bool:
+        tried.append(sparse)
+        return same_bits(rule, original, sparse, *rest)
+
+    monkeypatch.setattr(optimizer_step, "_same", noted)
+    parameters, optimizer = made(Adagrad, {})
+    for sparse, so_far in ((False, [False] * 2), (True, [False] * 2 + [True] * 2), (False, [False] * 2 + [True] * 2)):
+        give(parameters, sparse, 0)
+        optimizer.step()
+        assert tried == so_far
+    assert len(one_update) == 3

@@ -103,3 +103,66 @@ def test_what_was_kept_for_another_lesson_does_not_count(tmp_path):
     later = under(model := Other(), settings)
     called(model, 3)
     assert not later.choices
+
+
+class Wide(torch.nn.Module):
+    """Tables that are large together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables = torch.nn.ModuleList(torch.nn.EmbeddingBag(50_000, 16, mode="sum") for _ in range(4))
+
+    def forward(self, ids):
+        return [table(ids) for table in self.tables]
+
+
+def taken_by(monkeypatch) -> list[int]:
+    """How many tables were put into huge pages, by each time that some were."""
+    taken: list[int] = []
+    monkeypatch.setattr(torch.ops.mirror, "use_huge_pages", lambda weights: taken.append(len(weights)) or 16_000_000)
+    return taken
+
+
+def test_tables_are_put_into_huge_pages_once_their_calls_have_paid_for_it(monkeypatch):
+    taken = taken_by(monkeypatch)
+    monkeypatch.setattr(serving, "_COLLAPSED", 4 * 50_000 * 16 * 4 * 1e6 / 100)  # 100 µs at 1 µs a call
+    way = under(model := Wide(), Settings())
+    ids = torch.randint(0, 50_000, (5, 2))
+    with torch.no_grad():
+        for call in range(400):
+            model(ids)
+            if not taken and way.choices:
+                kept_at = call
+    assert taken == [4]
+    assert 60 <= kept_at <= 160
+    assert "16 MB of its tables were put into huge pages" in way.summary.text()
+    assert not way._pages
+    with torch.no_grad():
+        for _ in range(100):
+            model(ids[:1])  # other calls, which have nothing to wait for
+    assert taken == [4]
+
+
+def test_huge_pages_that_are_not_wanted(monkeypatch):
+    taken = taken_by(monkeypatch)
+    monkeypatch.setattr(serving, "_COLLAPSED", 1e15)
+    under(model := Wide(), Settings(huge_pages=False))
+    with torch.no_grad():
+        for _ in range(100):
+            model(torch.zeros(5, 2, dtype=torch.int64))
+    assert not taken
+
+
+def test_what_waits_can_be_hurried(monkeypatch):
+    taken = taken_by(monkeypatch)
+    monkeypatch.setattr(serving, "_COLLAPSED", 1e-6)  # ages
+    way = under(model := Mixed(), Settings())
+    called(model, 40)
+    assert way.waits
+    assert not way._compiled
+    for _ in range(200):
+        way.hurry()
+        called(model, 1)
+    assert not way.waits
+    assert taken == [5]
+    assert [choice.kept for choice in way.choices.values()] == ["compiled"]

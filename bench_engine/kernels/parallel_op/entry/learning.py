@@ -7,6 +7,8 @@ features as one tensor of floats. They are told by these numbers, here and in ev
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -14,11 +16,12 @@ from torch import Tensor, nn
 
 from bench_engine.kernels.parallel_op.plan import Mode, Output, Plan, Source, Table, View
 
-# How deep collections within the arguments are looked into, how many tensors are remembered, and how many slices of
-# them are compared with ids by their numbers.
-_DEPTH, _MOST_TENSORS, _MOST_SLICES = 3, 10_000, 10_000
+# How deep collections and objects within the arguments are looked into, how many of them and of tensors, and how many
+# slices of the tensors are compared with ids by their numbers.
+_DEPTH, _MOST_OBJECTS, _MOST_TENSORS, _MOST_SLICES = 4, 10_000, 10_000, 10_000
 _NUMBERS = {torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16}
 
+# The first step is a position or a keyword; then positions, keys of dictionaries, and (name,) for attributes.
 Path = tuple[Any, ...]
 # Input, dimension, start and length, as csrc/python/learnt.h has them; -1 where there is none.
 CompiledView = tuple[int, int, int, int]
@@ -95,8 +98,8 @@ class _Arguments:
         self._paths: dict[int, Path] = {}
         self._in_memory: dict[int, list[tuple[Tensor, Path]]] = {}
         self._copies = _Copies()
-        tensors = [*_tensors(tuple(args), ()), *_tensors(dict(kwargs), ())]
-        for tensor, path in tensors[:_MOST_TENSORS]:
+        tensors = _Tensors()
+        for tensor, path in islice(chain(tensors.within(tuple(args)), tensors.within(dict(kwargs))), _MOST_TENSORS):
             if id(tensor) not in self._paths:
                 self._paths[id(tensor)] = path
                 self._in_memory.setdefault(tensor.untyped_storage()._cdata, []).append((tensor, path))
@@ -190,17 +193,39 @@ def _digest(ids: Tensor) -> bytes:
     return hashlib.blake2b(ids.detach().to(torch.int64).contiguous().numpy().tobytes(), digest_size=16).digest()
 
 
-def _tensors(value: Any, path: Path) -> Iterator[tuple[Tensor, Path]]:
-    """Tensors in lists, tuples and dictionaries that are these and no more."""
-    if type(value) is Tensor and value.layout is torch.strided:
-        yield value, path
-    elif len(path) <= _DEPTH and type(value) in (list, tuple):
-        for at, item in enumerate(value):
-            yield from _tensors(item, (*path, at))
-    elif len(path) <= _DEPTH and type(value) is dict:
-        for key, item in value.items():
-            if type(key) in (str, int):
-                yield from _tensors(item, (*path, key))
+class _Tensors:
+    """Tensors in lists, tuples and dictionaries that are these and no more, and in attributes of objects.
+
+    Objects such as a KeyedJaggedTensor keep what they are asked for, so that a forward's first lookup finds it there.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def within(self, value: Any, path: Path = ()) -> Iterator[tuple[Tensor, Path]]:
+        """Each with its path."""
+        if isinstance(value, Tensor):
+            if type(value) is Tensor and value.layout is torch.strided:
+                yield value, path
+            return
+        steps = _steps(value)
+        if not steps or len(path) > _DEPTH or id(value) in self._seen or len(self._seen) >= _MOST_OBJECTS:
+            return
+        self._seen.add(id(value))
+        for step, item in steps:
+            yield from self.within(item, (*path, step))
+
+
+def _steps(value: Any) -> list[tuple[Any, Any]]:
+    """What a collection or object holds, by the step that leads to it."""
+    if type(value) in (list, tuple):
+        return list(enumerate(value))
+    if type(value) is dict:
+        return [(key, item) for key, item in value.items() if type(key) in (str, int)]
+    if isinstance(value, type | ModuleType | nn.Module) or callable(value):
+        return []
+    attributes = getattr(value, "__dict__", None)
+    return [((name,), item) for name, item in attributes.items()] if type(attributes) is dict else []
 
 
 def _places(tensor: Tensor) -> tuple[Any, ...]:

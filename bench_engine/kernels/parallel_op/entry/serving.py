@@ -24,6 +24,7 @@ from bench_engine.kernels.parallel_op.entry.summary import Summary
 from bench_engine.kernels.parallel_op.settings import Settings
 
 _MOST_LESSONS = 3
+_COLLAPSED = 2e9  # bytes a second that the system puts into huge pages, about
 _OPS = {nn.Embedding: "aten.embedding", nn.EmbeddingBag: "aten.embedding_bag"}
 # What the lookup of a table takes from its module besides the weight.
 _ATTRIBUTES: dict[type[nn.Module], tuple[str, ...]] = {
@@ -89,6 +90,7 @@ class Serving:
             extension.provenance().get("kernels_build", ""),
         )
         self._fewest, self._whitelist = settings.min_group, settings.ops
+        self._wants_huge_pages = settings.huge_pages
         self._tables = [(name, weakref.ref(module)) for name, module in tables.items()]
         # What is compiled leads to no model and not to this object, which would never be freed.
         here = weakref.ref(self)
@@ -120,6 +122,21 @@ class Serving:
     def __call__(self, module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
         """What the module gives, its lookups served where they can be."""
         return self.compiled.serve(module, *args, **kwargs)
+
+    def seconds_for_huge_pages(self) -> float:
+        """What putting the tables that are served into huge pages takes; 0 where that is done or not wanted."""
+        return sum(weight.nbytes for weight in self._weights()) / _COLLAPSED if self._wants_huge_pages else 0.0
+
+    def use_huge_pages(self) -> None:
+        """Put the tables that are served into huge pages where they lie, once."""
+        if self._wants_huge_pages:
+            self._wants_huge_pages = False
+            self.summary.huge_bytes = torch.ops.mirror.use_huge_pages([w.detach() for w in self._weights()])
+
+    def _weights(self) -> list[torch.Tensor]:
+        modules = {name: module for name, reference in self._tables if (module := reference()) is not None}
+        tables: list[Any] = [modules[name] for name in dict.fromkeys(self.summary.served) if name in modules]
+        return [table.weight for table in tables if table.weight.device.type == "cpu"]
 
     def take_off(self) -> None:
         """Give the tables their own calls back."""

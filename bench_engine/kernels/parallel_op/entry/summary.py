@@ -39,7 +39,7 @@ class Summary:
     """One model: what became one op, what was left and why, and what was kept for which calls.
 
     served: names of tables whose lookups became one op without a compiler. left: reasons by name. graphs: of a model
-    that was compiled. choices: by bucket.
+    that was compiled. choices: by bucket. huge_bytes: of its tables that were put into huge pages.
     """
 
     model: str
@@ -47,12 +47,15 @@ class Summary:
     left: dict[str, str] = field(default_factory=dict)
     choices: dict[Any, Choice] = field(default_factory=dict)
     graphs: list[GraphReport] = field(default_factory=list)
+    huge_bytes: int = 0
 
     def text(self, details: bool = False) -> str:
         """What became one op, what was left, the times: a line for each mode of calls, with `details` for each size."""
         lines = []
         if self.served:
             lines.append(f"{len(self.served)} lookups became one op, served to its own forward ({_some(self.served)}).")
+        if self.huge_bytes:
+            lines.append(f"{self.huge_bytes / 1e6:.0f} MB of its tables were put into huge pages.")
         told = dict.fromkeys(graph.text(details) for graph in self.graphs if not graph.empty)
         lines += [f"compiled: {graph}" for graph in told][: None if details else _GRAPHS_SHOWN]
         for reason in dict.fromkeys(self.left.values()):

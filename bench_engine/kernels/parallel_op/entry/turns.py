@@ -130,6 +130,7 @@ class Turns:
         "_module",
         "_numbers",
         "_otherwise",
+        "_pages",
         "_rented",
         "_serving",
         "_trials",
@@ -169,6 +170,7 @@ class Turns:
         self._compiled: dict[Any, Callable[..., Any] | None] = {}  # by mode; None: it cannot be
         self._learn: dict[Any, Callable[..., Any]] = {}  # how it is called first
         self._rented: dict[Any, int] = {}  # calls until it is compiled
+        self._pages: dict[Any, int] = {}  # and until its tables are put into huge pages
         self._numbers: dict[Any, int] = {}  # what the compiled code calls a bucket
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -200,6 +202,19 @@ class Turns:
             return kept(module, *args, **kwargs)
         return self._turn(bucket, module, args, kwargs)
 
+    @property
+    def waits(self) -> bool:
+        """Whether the calls so far have not decided all: turns are taken, or something waits for more of them."""
+        return bool(self._trials or self._rented or self._pages)
+
+    def hurry(self) -> None:
+        """Have what waits for many calls be due at the next one, as in a process that has made them."""
+        for due in (self._rented, self._pages):
+            due.update(dict.fromkeys(due, 1))
+        for bucket in {*self._rented, *self._pages}:
+            if bucket in self._kept:
+                self._tell(bucket)
+
     def turn(self, number: int, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that the compiled code looked at, and knows no way for under this number."""
         if _fx_tracing():
@@ -207,8 +222,8 @@ class Turns:
         bucket = _bucket(module, args, kwargs)
         if bucket in self._again:
             self._try_again(bucket)
-        elif bucket in self._rented and self._numbers.get(bucket) == number:
-            self._try_compiled(bucket)
+        elif self._numbers.get(bucket) == number:
+            self._what_is_due(bucket)
         self._numbers[bucket] = number
         kept = self._kept.get(bucket)
         if kept is not None:  # its number was forgotten
@@ -306,6 +321,7 @@ class Turns:
         untouched, served, compiled = found.times
         if calls := self._calls_until_compiling(bucket, served - compiled if compiled else None):
             self._rented[bucket] = calls
+        self._calls_until_huge_pages(bucket, served)
         self._keep(bucket, int(found.side != "untouched"), untouched, served, "kept by an earlier process")
         return True
 
@@ -332,6 +348,8 @@ class Turns:
         before, after = times
         if calls := self._calls_until_compiling(bucket):
             self._rented[bucket] = calls
+        if after <= before:
+            self._calls_until_huge_pages(bucket, after / 1e3)
         self._keep(bucket, int(after <= before), before / 1e3, after / 1e3)
         if after <= before or not trial.more:
             self._remember(bucket, int(after <= before), times)
@@ -360,6 +378,22 @@ class Turns:
             return 0
         lost = lost or _SERVED_US + _LOOKUP_US * len(self.summary.served) + self._serving.compiled.bytes / _COPIED_BYTES
         return max(_CALLS_BETWEEN_TRIALS, int(self._compiling.seconds() * 1e6 / lost))
+
+    def _calls_until_huge_pages(self, bucket: tuple[Any, ...], us: float) -> None:
+        """Calls that take as long as putting the tables into huge pages; us: of a call."""
+        seconds = self._serving.seconds_for_huge_pages() if self._serving is not None else 0.0
+        if seconds > 0:
+            self._pages[bucket] = max(1, int(seconds * 1e6 / max(us, 1.0)))
+
+    def _what_is_due(self, bucket: tuple[Any, ...]) -> None:
+        """What waits for so many calls of a bucket as there were."""
+        pages, rented = self._pages.pop(bucket, 0), self._rented.get(bucket, 0)
+        if pages and self._serving is not None:
+            self._serving.use_huge_pages()
+        if pages and pages < rented:
+            self._rented[bucket] = rented - pages
+        elif rented:
+            self._try_compiled(bucket)
 
     def _try_compiled(self, bucket: tuple[Any, ...]) -> None:
         """Have the compiled call take turns with the others, from the next call on."""
@@ -405,7 +439,8 @@ class Turns:
         if self._door is None or bucket not in self._numbers:
             return
         kept, mode = self._kept[bucket], bucket[:3]
-        calls = _CALLS_BETWEEN_TRIALS if bucket in self._again else self._rented.get(bucket, 0)
+        waits = [calls for due in (self._pages, self._rented) if (calls := due.get(bucket, 0))]
+        calls = _CALLS_BETWEEN_TRIALS if bucket in self._again else min(waits, default=0)
         compiled = self._compiled.get(mode) if self._serving is not None else self._modes[mode]
         if kept is not _untouched and kept is compiled:
             self._door.keep(self._numbers[bucket], True, calls, kept)

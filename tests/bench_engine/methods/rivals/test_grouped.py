@@ -20,7 +20,14 @@ from bench_engine.registry.readiness import SkipReasons
 from bench_engine.trial import Stop, Trial
 
 THREADS = 2
-OURS = ("parallel_op", "parallel_op_backend", "parallel_op_inductor", "grouped_embedding", "gir")
+OURS = (
+    "parallel_op",
+    "parallel_op_settled",
+    "parallel_op_backend",
+    "parallel_op_inductor",
+    "grouped_embedding",
+    "gir",
+)
 CONFIG = {a.name: a.default for a in registry.BENCHMARKS["grouped_lookup"].axes} | {
     "num_tables": 3, "num_rows": 200, "embedding_dim": 8, "batch_size": 5, "bag_size": 3, "threads": THREADS,
 }  # fmt: skip
@@ -41,6 +48,7 @@ ONE_CASE: dict[str, dict[str, object]] = {
     "gir": {"structure": "concat_out"},
     "inductor_model": {"structure": "interleaved"},
     "parallel_op_inductor": {"structure": "interleaved"},
+    "parallel_op_settled": {"structure": "concat_out"},
     "zentorch_compile": {"model": "wide_and_deep"},
 }
 
