@@ -1,11 +1,11 @@
 # From a bare clone: `make app` opens the app and compiles the kernels beside it, `make test` runs the tests in WORKERS processes, `make bench` measures this
-# machine.
+# machine, `make examples` measures all shipped example results anew (hours; stop it and start it again as you like).
 PORT ?= 8501
 PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/bin
 
-.PHONY: app test bench lint format clean
+.PHONY: app test bench examples lint format clean
 
 app: .venv/app.stamp
 	@$(BIN)/python -m bench_engine ingest --examples
@@ -20,6 +20,10 @@ bench: .venv/app.stamp
 	@$(BIN)/python -m bench_engine build || true
 	$(BIN)/python -m bench_engine run quick
 	@$(BIN)/python -m mirror ask "average lookup latency by method and batch size"
+
+examples: .venv/app.stamp
+	@$(BIN)/python -m bench_engine build || true
+	$(BIN)/python -m bench_engine examples
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

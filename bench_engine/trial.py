@@ -41,6 +41,7 @@ class Trial:
         time_limit_s: a trial that takes longer, set-up and its own turns together, is ended and recorded as `timeout`.
         memory_limit_gb: a trial that needs more is recorded as `oom`; None for what the machine has free.
         skip_reason: filled when the trial cannot be run at all; it is then recorded as `skipped`.
+        metrics: of plug-ins, that it is to have beside those of its benchmark.
         named: the axes that its label names (see bench_engine.sweep.search); None for all.
     """
 
@@ -52,6 +53,7 @@ class Trial:
     time_limit_s: float = 600.0
     memory_limit_gb: float | None = None
     skip_reason: str = ""
+    metrics: tuple[str, ...] = ()
     named: tuple[str, ...] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -104,6 +106,7 @@ class Trial:
                 "is_baseline": self.is_baseline,
                 "time_limit_s": self.time_limit_s,
                 "memory_limit_gb": self.memory_limit_gb,
+                **({"metrics": self.metrics} if self.metrics else {}),  # the text is a seed too: none changes it
             }
         )
 
@@ -112,6 +115,7 @@ class Trial:
         """The trial of `to_json`."""
         entry = json.loads(text)
         entry["stop"] = Stop(*entry["stop"])
+        entry["metrics"] = tuple(entry.get("metrics", ()))
         return Trial(**entry)
 
 

@@ -340,6 +340,11 @@ def _packed(path: Path, problems: list[str], timed: bool = True) -> Iterator[Rec
         problems.append(f"{path.name} cannot be read to its end: {reason}.")
 
 
+def packed(path: Path) -> Iterator[Record]:
+    """The records of a packed journal without their raw timings; what cannot be used is left out."""
+    return _packed(path, [], timed=False)
+
+
 @dataclass(frozen=True)
 class CheckReport:
     """What `check` found: the number of entries it read, whether those were all, and a line about each broken one."""

@@ -49,6 +49,7 @@ FLOORS = {
         "track",
         "selfcheck",
         "suggest",
+        "shipped",
         "command",
     ),
 }

@@ -39,7 +39,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bench_engine import registry
+from bench_engine import plugin, registry
 from bench_engine.benchmarks.modules import (
     DEVICE,
     DTYPE,
@@ -143,6 +143,7 @@ def run(trial: Trial) -> Run:
             "num_rows": data.num_rows,
             **quality(data, training.logits),
             **(training.course.metrics() if training.course else {}),
+            **plugin.measured(trial, data.test_labels, training.logits),
             "memory_mb": megabytes(embedding),
             "metadata_mb": metadata_megabytes(embedding),
             "optimizer_mb": optimizer_megabytes(optimizers[0], embedding),

@@ -15,6 +15,7 @@ from typing import Any
 from bench_engine.command import after_run, doctor
 from bench_engine.command.build import build
 from bench_engine.command.cli_parser import parser
+from bench_engine.command.examples_measured import measure_examples
 from bench_engine.command.suggested import suggest_table
 from bench_engine.compare import baselines, compare
 from bench_engine.compare import comparison_table as compare_table
@@ -25,7 +26,7 @@ from bench_engine.machine.lock import MachineBusyError
 from bench_engine.methods import packages
 from bench_engine.methods.rivals import RIVALS
 from bench_engine.plan import plan_text, planning
-from bench_engine.plugin import PluginError, name_of
+from bench_engine.plugin import PluginError, name_of, own_metrics
 from bench_engine.registry import (
     BENCHMARKS,
     DATA_SETS,
@@ -44,6 +45,7 @@ from bench_engine.run.executors import Executor, ExecutorError
 from bench_engine.run.executors.local import LocalExecutor
 from bench_engine.run.far import destination, far_run
 from bench_engine.selfcheck import SelfCheckError
+from bench_engine.shipped.anew import ShippedError
 from bench_engine.suggest.suggestion import SuggestError
 from bench_engine.sweep import sweep
 from bench_engine.sweep.part import SweepError, SweepUsageError
@@ -56,6 +58,7 @@ _USER_ERRORS = (
     SweepError, MachineBusyError, ExecutorError, StoreError, journal.JournalError, RunStateError, SettingsError,
     export.ExportError, packages.RivalError, SelfCheckError, CompareError,
     PluginError, ReportError, baselines.BaselineError, UnknownNameError, SuggestError, DataFileError, DataMissingError,
+    ShippedError,
 )  # fmt: skip
 _WRONG_USAGE = (UsageError, destination.DestinationError, SweepUsageError, RunIdError, UnknownNameError)
 
@@ -113,6 +116,8 @@ def _list(options: argparse.Namespace) -> int:
             print(f"  axis     {axis['name']:<20} {axis['text']} ({'; '.join(told)})")
     for data in found["data_sets"]:
         print(f"data set   {data['name']:<20} {data['missing'] or data['text']}")
+    for own in found["metrics"]:
+        print(f"metric     {own['name']:<20} {own['text']} (of {', '.join(own['benchmarks'])})")
     for entry in found["sweeps"]:
         print(f"sweep      {entry['name']:<20} {entry['text']}")
     return 0
@@ -131,6 +136,7 @@ def _registry() -> dict[str, Any]:
             for b in BENCHMARKS.values()
         ],
         "data_sets": [{**_values(d, "name", "text"), "missing": missing(d.name)} for d in DATA_SETS.values()],
+        "metrics": [_values(m, "name", "text", "benchmarks") for m in own_metrics()],
         "sweeps": [{"name": name, "text": sweep.load(name).description} for name in sweep.names()],
     }
 
@@ -390,6 +396,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "data check": _data_check,
     "rivals": _rivals_list,
     "rivals install": _rivals_install,
+    "examples": measure_examples,
     "doctor": _doctor,
     "check-verdicts": _check_verdicts,
     "check-intervals": _check_intervals,

@@ -11,8 +11,8 @@ from bench_engine.report.reported import FORMATS
 from db import export
 
 _DESCRIPTION = (
-    "The engine's command line: build, list, plan, run, show, suggest, compare, track, ingest, pack, export, data, "
-    "rivals, doctor, check-verdicts, check-intervals."
+    "The engine's command line: build, list, plan, run, show, suggest, compare, track, ingest, pack, export, examples, "
+    "data, rivals, doctor, check-verdicts, check-intervals."
 )
 _RUN_STATUSES = (
     "Exit status: 0 all trials that can run have a result, 4 some of them failed, 1 none has a result or one sentence "
@@ -29,6 +29,10 @@ _TRACK_STATUSES = (
 _SUGGEST_STATUSES = (
     "Exit status: 0 something is suggested, 1 nothing was measured that keeps the budget or one sentence says what is "
     "wrong, 2 wrong usage or an unknown name, 130 cancelled."
+)
+_EXAMPLES_STATUSES = (
+    "Exit status: 0 all files are replaced, or planned, 4 some are left as they were, 1 one sentence says what is "
+    "wrong, 2 wrong usage, 130 cancelled; the same command goes on."
 )
 _CHECK_STATUSES = "Exit status: 0 the file is whole, 1 it is not, 2 wrong usage."
 
@@ -49,7 +53,8 @@ def parser() -> argparse.ArgumentParser:
         return sub
 
     command("build", "compile the kernels for this machine (once)")
-    listing = command("list", "what can be run: methods, benchmarks with their axes, data sets, sweeps")
+    listed = "what can be run: methods, benchmarks with their axes, data sets, metrics of plug-ins, sweeps"
+    listing = command("list", listed)
     _add_flag(listing, "--json", "one JSON object (default: text)")
     _add_plugin(listing)
     _add_plan(command("plan", "the trials of a sweep: what is done, what would be skipped, how long the rest takes"))
@@ -67,6 +72,8 @@ def parser() -> argparse.ArgumentParser:
     exporter = command("export", "write a view of the results as a Parquet file")
     _add_path(exporter, "target", "TARGET", "the file, for instance results.parquet")
     exporter.add_argument("--view", choices=export.VIEWS, default="results", help="what to write (default: results)")
+    anew = "measure the example results that are shipped with the code anew, and replace their files at the end"
+    _add_examples(command("examples", anew, _EXAMPLES_STATUSES))
     _add_data(command("data", "which data sets there are, and whether a data file is whole"))
     _add_rivals(command("rivals", "which rivals can run here, and how the others are installed", "", "peers"))
     examiner = command("doctor", "this machine, its compiler, kernels, data and results, and what to mend")
@@ -181,8 +188,8 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="AXIS=V1,V2",
         help="other values for an axis, for methods (methods=dense,my_bag.py:MyBag), seeds (seeds=3: three of them), "
-        "run_cap, random_seed, time_limit_s or memory_limit_gb; may be given several times (default: as the sweep "
-        "says)",
+        "metrics of plug-ins, run_cap, random_seed, time_limit_s or memory_limit_gb; may be given several times "
+        "(default: as the sweep says)",
     )
     _add_flag(parser, "--retry-failed", "run again what failed (default: leave it)")
     _add_flag(parser, "--force", "run everything again (default: what is left)")
@@ -253,6 +260,18 @@ def _add_ingest(parser: argparse.ArgumentParser) -> None:
     _add_flag(parser, "--examples", "the example results that come with the code too (default: not)")
 
 
+def _add_examples(parser: argparse.ArgumentParser) -> None:
+    files = "which, as paths below db/examples (default: all)"
+    parser.add_argument("files", metavar="FILE", nargs="*", help=files)
+    _add_flag(parser, "--plan", "say what would run and how long, and run nothing (default: run it)")
+    _add_flag(parser, "--json", "the plan as one JSON list, and run nothing (default: text)")
+    _add_flag(parser, "--retry-failed", "run again what failed (default: leave it)")
+    _add_flag(parser, "--fewer", "take new files also where they hold fewer results (default: leave the old ones)")
+    _add_flag(parser, "--wait", "wait for a run that holds this machine (default: say so and end)")
+    work = "where trials are kept until all are there (default: build/examples)"
+    parser.add_argument("--work", type=Path, metavar="FOLDER", help=work)
+
+
 def _add_data(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="ACTION")
     listing = actions.add_parser("list", help="the data sets (default)", description="the data sets")
@@ -289,8 +308,8 @@ def _add_plugin(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="a .py file or module with methods of your own, or one of its classes as FILE:CLASS; may be given several "
-        "times (default: MIRROR_PLUGINS)",
+        help="a .py file or module with methods, benchmarks, data sets or metrics of your own, or one of its classes "
+        "as FILE:CLASS; may be given several times (default: MIRROR_PLUGINS)",
     )
 
 

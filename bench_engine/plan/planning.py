@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from bench_engine import plugin
 from bench_engine.machine import machine as this_machine
 from bench_engine.registry import benchmark, method
 from bench_engine.sweep.part import SweepError
@@ -182,7 +183,7 @@ def _rank(p: Planned) -> int:
 def identity_of(trial: Trial, machine_id: str) -> str:
     """What makes a trial the same trial in every sweep. Raises SweepError where a kernel's source cannot be read."""
     try:
-        source = method(trial.method, trial.benchmark).source_hash()
+        source = plugin.with_parts(method(trial.method, trial.benchmark).source_hash(), plugin.parts_of(trial))
     except OSError as error:
         raise SweepError(
             f"The source of the method {trial.method} cannot be read ({error.filename}: {error.strerror}): "

@@ -1,7 +1,8 @@
-"""Methods of your own, embeddings or anything callable, measured like any other (docs/plugins.md).
+"""Methods, benchmarks, data sets and metrics of your own, used like any other (docs/plugins.md).
 
 A plug-in is a Python file, or a module that can be imported, that says `@method(...)` of classes, or `@operation` and
-`@implements` of functions; or one class or function of such a file. It is named by `--plugin`, by
+`@implements`, `@benchmark`, `@data_set` or `@metric` of functions; or one class or function of such a file that is a
+method. It is named by `--plugin`, by
 `-p methods=my_bag.py:MyBag`, by MIRROR_PLUGINS (several with the separator of PATH), by an installed package under the
 entry point group `mirror_plugins`, or handed to `bench_engine.bench`. Workers, and the pages, know it by the variable.
 
@@ -18,13 +19,35 @@ from bench_engine.plugin.callable_operations import (
 )
 from bench_engine.plugin.declared import PluginError, beside, import_root, loading_now, method
 from bench_engine.plugin.loading import Named, forget, load, name_of, name_plugins, named_plugins
+from bench_engine.plugin.own_entries import (
+    OwnBenchmark,
+    OwnDataSet,
+    OwnMetric,
+    benchmark,
+    data_set,
+    measured,
+    metric,
+    own_benchmarks,
+    own_data_sets,
+    own_metrics,
+    parts_of,
+    stored,
+    timed,
+    usual_metrics,
+    with_parts,
+)
 from bench_engine.plugin.written import declared_by, plugin_of
 
 __all__ = [
     "Named",
+    "OwnBenchmark",
+    "OwnDataSet",
+    "OwnMetric",
     "PluginError",
+    "benchmark",
     "beside",
     "command",
+    "data_set",
     "declared_by",
     "forget",
     "implementation_of",
@@ -32,12 +55,22 @@ __all__ = [
     "import_root",
     "load",
     "loading_now",
+    "measured",
     "method",
+    "metric",
     "name_of",
     "name_plugins",
     "named_plugins",
     "operation",
     "operation_of",
     "operations",
+    "own_benchmarks",
+    "own_data_sets",
+    "own_metrics",
+    "parts_of",
     "plugin_of",
+    "stored",
+    "timed",
+    "usual_metrics",
+    "with_parts",
 ]

@@ -43,6 +43,7 @@ class _Known:
     declared: dict[str, Declared] = field(default_factory=dict)
     loading: str = ""
     itself: dict[str, str] = field(default_factory=dict)  # "module:name" -> the method that it has declared itself
+    benchmarks: set[str] = field(default_factory=set)  # those of plug-ins (bench_engine.plugin.own_entries)
 
 
 known = _Known()
@@ -68,7 +69,7 @@ def method(
     Args:
         name: in results and questions: letters, digits and underscores.
         text: help, one line.
-        benchmarks: of BENCHMARKS, in which it can run.
+        benchmarks: of BENCHMARKS, and of those that plug-ins have declared before, in which it can run.
         compressible: False for what exists at compression 1 alone.
         arguments: axis -> keyword under which the constructor takes its value.
         fixed: keyword -> value that the constructor always takes.
@@ -82,8 +83,9 @@ def method(
     """
 
     def declare(implementation: _T) -> _T:
-        if unknown := [b for b in benchmarks if b not in BENCHMARKS]:
-            raise PluginError(f"The method {name} cannot run in {unknown[0]}: name of {', '.join(BENCHMARKS)}.")
+        of = (*BENCHMARKS, *sorted(known.benchmarks))
+        if unknown := [b for b in benchmarks if b not in of]:
+            raise PluginError(f"The method {name} cannot run in {unknown[0]}: name of {', '.join(of)}.")
         module = implementation.__module__
         add(
             Method(

@@ -7,7 +7,7 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from bench_engine.methods.method import Method
-from bench_engine.plugin import callable_operations, declared
+from bench_engine.plugin import callable_operations, declared, own_entries
 from bench_engine.plugin.declared import PluginError
 
 VARIABLE, GROUP = "MIRROR_PLUGINS", "mirror_plugins"
@@ -77,8 +77,13 @@ def named_plugins() -> list[Named]:
     return [Named.of(text) for text in _named()]
 
 
-def load(methods: MutableMapping[str, Method], benchmarks: MutableMapping[str, Any]) -> None:
-    """Bring what plug-ins declare among the methods and benchmarks that are known. Raises PluginError."""
+def load(
+    methods: MutableMapping[str, Method], benchmarks: MutableMapping[str, Any], bring: Callable[[], object]
+) -> None:
+    """Bring what plug-ins declare among the methods and benchmarks that are known. Raises PluginError.
+
+    `bring` does so with what is no method, once the methods are known.
+    """
     for plugin in dict.fromkeys([*_named(), *_installed()]):
         if plugin not in _loaded:
             declared.known.loading = plugin
@@ -90,6 +95,8 @@ def load(methods: MutableMapping[str, Method], benchmarks: MutableMapping[str, A
         if name in methods and methods[name] not in (found.entry, _brought.get(name)):
             raise PluginError(f"There is a method {name} already: give that of the plug-in another name.")
         methods[name] = _brought[name] = found.entry
+    bring()
+    for name, found in declared.known.declared.items():
         for benchmark in found.benchmarks:
             entry = benchmarks[benchmark]
             if name not in entry.methods:
@@ -127,7 +134,7 @@ def _installed() -> Iterator[str]:
 
 def _imported(plugin: Named) -> ModuleType:
     """The module of a plug-in. Raises PluginError, where it cannot be imported or declares nothing."""
-    before, target = (len(declared.known.declared), callable_operations.operations()), plugin.target
+    before, target = _known(), plugin.target
     try:
         module = _of_file(Path(target)) if target.endswith(".py") else _of_name(target)
     except PluginError:
@@ -139,15 +146,24 @@ def _imported(plugin: Named) -> ModuleType:
         raise PluginError(f"The plug-in {target} cannot be imported ({type(error).__name__}: {said}).") from error
     if plugin.attribute:
         _declare(module, plugin)
-    elif (len(declared.known.declared), callable_operations.operations()) == before and not _declares(module):
-        raise PluginError(f"The plug-in {target} declares no method: put @bench_engine.plugin.method(...) on a class.")
+    elif _known() == before and not _declares(module):
+        raise PluginError(
+            f"The plug-in {target} declares no method, benchmark, data set or metric: put "
+            "@bench_engine.plugin.method(...) on a class, say."
+        )
     return module
 
 
+def _known() -> tuple[object, ...]:
+    """What is declared so far."""
+    own = (own_entries.own_benchmarks(), own_entries.own_data_sets(), own_entries.own_metrics())
+    return len(declared.known.declared), callable_operations.operations(), *map(len, own)
+
+
 def _declares(module: ModuleType) -> bool:
-    """Whether methods of a module's file were declared before, by an import of its own."""
+    """Whether something of a module's file was declared before, by an import of its own."""
     file = declared.file_of(module.__name__)
-    return any(found.file == file for found in declared.known.declared.values())
+    return any(found.file == file for found in declared.known.declared.values()) or own_entries.declared_in(file)
 
 
 def _declare(module: ModuleType, plugin: Named) -> None:

@@ -3,7 +3,7 @@
 A method is an entry in bench_engine/methods or, where it is other people's, in bench_engine/methods/rivals;
 benchmarks, axes and data sets are entries here. The worker imports what an entry names.
 
-Plug-ins that are named bring methods of their own (bench_engine.plugin).
+Plug-ins that are named bring their own methods, benchmarks, data sets and metrics (bench_engine.plugin).
 
 From outside: the names here, readiness.
 """
@@ -16,6 +16,7 @@ from bench_engine.methods import identity
 from bench_engine.methods.method import Method
 from bench_engine.registry.axes import Axis, limits
 from bench_engine.registry.benchmarks import BENCHMARKS, Benchmark, benchmark
+from bench_engine.registry.brought import bring, metric
 from bench_engine.registry.datasets import DATA_SETS, DataSet, data_set, missing
 from bench_engine.registry.methods import METHODS, SELF_CHECK_METHODS, method
 from bench_engine.registry.names import UnknownNameError, hint, nearest
@@ -37,6 +38,7 @@ __all__ = [
     "hint",
     "limits",
     "method",
+    "metric",
     "missing",
     "nearest",
     "own_table",
@@ -47,9 +49,9 @@ __all__ = [
 
 
 def with_plugins(*plugins: str) -> None:
-    """Know the methods of these plug-ins too, in this process and in those that it starts. Raises PluginError."""
+    """Know what these plug-ins declare too, in this process and in those that it starts. Raises PluginError."""
     plugin.name_plugins(plugins)
-    plugin.load(METHODS, BENCHMARKS)
+    _load()
 
 
 def with_own(implementation: object, name: str, folder: Path) -> str:
@@ -72,6 +74,11 @@ def with_table(table: OwnTable) -> None:
     _know_tables()
 
 
+def _load() -> None:
+    plugin.load(METHODS, BENCHMARKS, bring)
+    _know_tables()
+
+
 def _know_tables() -> None:
     DATA_SETS.update({table.name: table for table in named_tables()})
     training = BENCHMARKS["training"]
@@ -79,5 +86,4 @@ def _know_tables() -> None:
     BENCHMARKS["training"] = replace(training, axes=tuple(axes))
 
 
-plugin.load(METHODS, BENCHMARKS)
-_know_tables()
+_load()

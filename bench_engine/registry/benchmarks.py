@@ -43,7 +43,7 @@ class Benchmark:
         name: name in the results.
         op: what is computed.
         text: help, one line.
-        module: module with `run(trial)`, a bench_engine.trial.Run.
+        module: module with `run(trial)`, a bench_engine.trial.Run; of a plug-in's, see bench_engine.registry.brought.
         axes: its axes; the seed is always the last.
         measurement: number of the measurement method; raise it when timing, training or the preparation of data
             changes, and trials run anew.

@@ -108,6 +108,7 @@ class _Run:
         self.store.check_place()
         self.journal = journal_dir(self.store.url)
         self.cancelled = False
+        self.told: set[str] = set()  # of metrics that have no number, each once
         self.results = Results(self.store, say)
         self.state = first_state(sweep.name, options, self.journal)
 
@@ -234,10 +235,19 @@ class _Run:
             self.time_left.ended(item.trial.benchmark, item.seconds, taken)
             self.count(item, entry)
             self.progress.ended(self.finished, item.trial.label(), entry.status, entry.trial["error"], self.left())
+            self.complain(result)
             if self.options.verbose:
                 self.progress.say(f"  {_measured(entry)}")
         runs.add_trials(self.journal, self.state.run_id, [entry.trial_id for entry in entries])
         self.results.index(entries)
+
+    def complain(self, result: TrialResult) -> None:
+        """Say which metrics of plug-ins a trial lacks, and why."""
+        missing = result.environment.get("missing_metrics") if isinstance(result.environment, Mapping) else None
+        for sentence in missing.values() if isinstance(missing, Mapping) else ():
+            if sentence not in self.told:
+                self.told.add(sentence)
+                self.progress.say(sentence)
 
     def left(self) -> float:
         """Estimate of the seconds that are left."""

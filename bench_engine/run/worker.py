@@ -27,6 +27,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TextIO
 
+from bench_engine import plugin
 from bench_engine.kernels.native import extension
 from bench_engine.machine import machine, memory
 from bench_engine.registry import benchmark, method
@@ -90,7 +91,7 @@ def _starts(order: Mapping[str, Any], lines: TextIO) -> None:
 
 def _converse(order: Mapping[str, Any], lines: TextIO, told: Mapping[str, Any]) -> None:
     """Do what the runner says until there is a result; `told` goes with each state."""
-    steps = run(Trial.from_json(order["trial"]), order["memory_bytes"], order.get("kernel", ""))
+    steps = run(Trial.from_json(order["trial"]), order["memory_bytes"], order.get("kernel", ""), order.get("parts"))
     own = os.getpid()
     try:
         state = next(steps)
@@ -108,15 +109,22 @@ def _converse(order: Mapping[str, Any], lines: TextIO, told: Mapping[str, Any]) 
         lines.flush()
 
 
-def run(trial: Trial, memory_bytes: int | None = None, kernel: str = "") -> Run:
+def run(trial: Trial, memory_bytes: int | None = None, kernel: str = "", parts: Mapping[str, str] | None = None) -> Run:
     """The benchmark's own run with the result completed by peak memory and environment; whatever goes wrong is a
-    result too. `memory_bytes` is how much memory it may take, `kernel` which kernel the result will be filed under."""
+    result too.
+
+    Args:
+        memory_bytes: how much memory it may take.
+        kernel: which kernel the result will be filed under.
+        parts: which code of plug-ins besides (bench_engine.plugin.parts_of).
+    """
     load_before = machine.load_now()
     peak_mb: float | None = None
     try:
         module = benchmark(trial.benchmark).load()
         if kernel and method(trial.method, trial.benchmark).kernel() != kernel:
             raise ValueError(f"The code of {trial.method} was changed after the run began: start the run again.")
+        _check_parts(trial, parts or {})
         if torch := sys.modules.get("torch"):  # a benchmark without torch is not made to wait for it
             torch.set_num_threads(int(trial.config.get("threads", 1)))
         if memory_bytes:  # now, and not before: libraries reserve more than they use when they are loaded
@@ -136,9 +144,30 @@ def run(trial: Trial, memory_bytes: int | None = None, kernel: str = "") -> Run:
     except Exception as error:
         traceback.print_exc()
         result = _failure(error, memory_bytes if trial.memory_limit_gb else None)
-    metrics = {**result.metrics, "peak_rss_mb": peak_mb} if result.status == "ok" else result.metrics
+    if result.status == "ok":
+        result = _with_own_metrics(trial, result)
+        result = replace(result, metrics={**result.metrics, "peak_rss_mb": peak_mb})
     found = environment(load_before, method(trial.method, trial.benchmark).packages)
-    return replace(result, metrics=metrics, environment={**found, **result.environment})
+    return replace(result, environment={**found, **result.environment})
+
+
+def _check_parts(trial: Trial, parts: Mapping[str, str]) -> None:
+    """Raises ValueError where what plug-ins bring to a trial is no longer what the runner knows."""
+    now = plugin.parts_of(trial) if parts else {}
+    for what, known in parts.items():
+        if now.get(what) != known:
+            raise ValueError(f"The code of the {what} was changed after the run began: start the run again.")
+
+
+def _with_own_metrics(trial: Trial, result: TrialResult) -> TrialResult:
+    """The result with the metrics of plug-ins where results have place for them: among its curves, at step 0."""
+    if not trial.metrics:
+        return result
+    points, complaints = plugin.stored(trial, result)
+    metrics = {name: value for name, value in result.metrics.items() if name not in trial.metrics}
+    told = {"missing_metrics": complaints} if complaints else {}
+    environment = {**result.environment, **told}
+    return replace(result, metrics=metrics, curves=(*result.curves, *points), environment=environment)
 
 
 def environment(load_before: float | None, packages: Sequence[str] = ()) -> dict[str, Any]:

@@ -5,19 +5,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench_engine.registry import Axis, Benchmark, UnknownNameError, benchmark, hint, method
+from bench_engine import plugin
+from bench_engine.registry import Axis, Benchmark, UnknownNameError, benchmark, hint, method, metric
 from bench_engine.sweep.range import DISTRIBUTIONS, OF_VALUES, Range
 from bench_engine.trial import Scalar, Stop, Trial
 
 KEYS = (
     "name", "benchmark", "methods", "baseline", "method", "parameters", "exclude", "seeds", "stop", "run_cap",
-    "random_seed", "time_limit_s", "memory_limit_gb",
+    "random_seed", "time_limit_s", "memory_limit_gb", "metrics",
 )  # fmt: skip
 ENTRY_KEYS = ("value", "values", "min", "max", "distribution", "q")
 STOP_KEYS = ("min_samples", "max_seconds", "noise_target")
 # What -p changes besides axes, and what it does not.
 _LIMITS = {"run_cap": None, "random_seed": 0, "time_limit_s": Trial.time_limit_s, "memory_limit_gb": None}
-SPECIAL = ("methods", "seeds", *_LIMITS)
+SPECIAL = ("methods", "seeds", "metrics", *_LIMITS)
 IN_FILE = ("name", "benchmark", "baseline", "parameters", "exclude", "stop")
 MAX_TRIALS_EVER = 100_000  # a plan holds them all; at a second each they take a day
 _MAX_TEXT = 200
@@ -47,6 +48,7 @@ class Part:
         seeds: one trial each.
         stop, time_limit_s, memory_limit_gb: see bench_engine.trial.
         run_cap: at most so many trials, rounded down to whole configurations; None for all.
+        metrics: of plug-ins, that its trials are to have beside those of the benchmark.
     """
 
     benchmark: Benchmark
@@ -62,6 +64,7 @@ class Part:
     run_cap: int | None
     time_limit_s: float
     memory_limit_gb: float | None
+    metrics: tuple[str, ...] = ()
 
 
 class PartReader:
@@ -99,6 +102,7 @@ class PartReader:
             exclude=self._exclude(bench),
             seeds=self._seeds(bench, self.document.get("seeds", [bench.axis("seed").default])),
             stop=self._stop(),
+            metrics=self._metrics(bench, self.document.get("metrics")),
             **{key: self._limit(key, self.document.get(key, default)) for key, default in _LIMITS.items()},
         )
 
@@ -122,6 +126,8 @@ class PartReader:
             return replace(part, seeds=self._seeds(part.benchmark, numbers[0] if len(numbers) == 1 else numbers))
         if key == "seed":
             return replace(part, seeds=self._seeds(part.benchmark, items))
+        if key == "metrics":
+            return self._with_metrics(part, items)
         if key in SPECIAL:
             if len(items) != 1:
                 raise self._error(f"{key} takes one number")
@@ -154,6 +160,22 @@ class PartReader:
                     f"benchmark {bench.name} does not run the method {name}; it runs {', '.join(bench.methods)}"
                 )
         return tuple(dict.fromkeys(given))
+
+    def _metrics(self, bench: Benchmark, given: Any) -> tuple[str, ...]:
+        if given is None:
+            return plugin.usual_metrics(bench.name)
+        if not isinstance(given, list):
+            raise self._error("metrics must be a list of names that plug-ins declare, such as [precision_at_100]")
+        for name in given:
+            of = self._checked(metric, self._text("metrics", name)).benchmarks
+            if bench.name not in of:
+                raise self._error(f"the metric {name} is of the benchmark {' and '.join(of)}, not of {bench.name}")
+        return tuple(dict.fromkeys(given))
+
+    def _with_metrics(self, part: Part, items: list[str]) -> Part:
+        """The part with those of some metrics that its benchmark can have."""
+        mine = [name for name in items if part.benchmark.name in self._checked(metric, name).benchmarks]
+        return replace(part, metrics=tuple(dict.fromkeys(mine))) if mine else part
 
     def _parameters(self, bench: Benchmark, drawn: bool) -> tuple[dict[str, tuple[Scalar, ...]], dict[str, Range]]:
         given = self._mapping("parameters", self.document.get("parameters"))

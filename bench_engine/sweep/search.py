@@ -120,6 +120,7 @@ class _Methods:
                 time_limit_s=part.time_limit_s,
                 memory_limit_gb=part.memory_limit_gb,
                 skip_reason=self.skip.of(name, config, part.benchmark.name),
+                metrics=part.metrics,
                 named=self.named(config),
             )
             found.append(trial)

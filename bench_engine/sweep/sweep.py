@@ -172,4 +172,7 @@ def _overridden(parts: tuple[Part, ...], overrides: Sequence[str]) -> list[Part]
             changed = [PartReader({}, f"-p {text}").override(part, key, items) for part in changed]
         except SweepError as error:
             raise SweepUsageError(str(error)) from error
+        if key == "metrics" and not any(set(items) & set(part.metrics) for part in changed):
+            of = ", ".join(part.benchmark.name for part in changed)
+            raise SweepUsageError(f"-p {text}: trials of {of} can have none of these.")
     return changed

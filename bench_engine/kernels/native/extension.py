@@ -18,7 +18,7 @@ import sysconfig
 import tempfile
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -221,11 +221,13 @@ def _compile(compiler: list[str], toolkit: Toolkit | None, folder: Path) -> None
     jobs = sorted(zip(sources, objects, strict=True), key=lambda job: job[0].suffix != ".cu")
     commands = [compile_command(compiler, toolkit, source, target) for source, target in jobs]
     kinds = [_CudaCompileError if source.parent.name == "cuda" else CompileError for source, _ in jobs]
+    units = [] if (folder / _PYTHON_LIBRARY).exists() else _python_units()  # there, where CUDA did not compile
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         native = pool.map(_run, commands, kinds)
-        python = pool.submit(_compile_python, compiler, folder)
+        python = [pool.submit(_run, _python_command(compiler, unit, folder), CompileError) for unit in units]
         list(native)
-        python.result()
+    if units:
+        _link_python(compiler, folder, units, python)
     libraries = [*_torch_libraries(), *_standard_library(compiler)]
     if toolkit:
         libraries += [f"-L{toolkit.home / 'lib64'}", "-lc10_cuda", "-ltorch_cuda", "-lcudart"]
@@ -235,15 +237,23 @@ def _compile(compiler: list[str], toolkit: Toolkit | None, folder: Path) -> None
         path.unlink()
 
 
-def _compile_python(compiler: list[str], folder: Path) -> None:
-    sources, target = _python_units(), folder / _PYTHON_LIBRARY
-    if not sources or target.exists():
-        return
-    libraries = [*_torch_libraries(), "-ltorch_python", *_standard_library(compiler)]
+def _python_command(compiler: list[str], unit: Path, folder: Path) -> list[str]:
     headers = [f"-I{_SOURCES}", *_torch_headers(), "-isystem", sysconfig.get_path("include")]
-    command = [*compiler, *FLAGS, *headers, "-shared"]
+    return [*compiler, *FLAGS, *headers, "-c", str(unit), "-o", _python_object(unit, folder)]
+
+
+def _python_object(unit: Path, folder: Path) -> str:
+    return str(folder / f"python_{unit.name}.o")
+
+
+def _link_python(compiler: list[str], folder: Path, units: list[Path], compiled: list[Future[None]]) -> None:
+    """The library of csrc/python; a line that says why where one of its files did not compile."""
+    libraries = [*_torch_libraries(), "-ltorch_python", *_standard_library(compiler)]
+    objects = [_python_object(unit, folder) for unit in units]
     try:
-        _run([*command, *map(str, sources), *libraries, "-o", str(target)], CompileError)
+        for unit in compiled:
+            unit.result()
+        _run([*compiler, *FLAGS, "-shared", *objects, *libraries, "-o", str(folder / _PYTHON_LIBRARY)], CompileError)
     except CompileError as error:
         print(
             f"Built without the short way from Python, which needs its headers: {_reason(error)} "

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, get_args
 
+from bench_engine import plugin
 from bench_engine.machine import memory
 from bench_engine.registry import method
 from bench_engine.run.executors.environment import interpreter, worker_environment
@@ -70,6 +71,7 @@ class WorkerProcess:
         self.pid = self._process.pid
         kernel = method(trial.method, trial.benchmark).kernel()
         order = {"trial": trial.to_json(), "memory_bytes": memory_bytes, "kernel": kernel}
+        order["parts"] = plugin.parts_of(trial)
         self.tell(json.dumps({**order, "several_starts": True} if several_starts else order))
 
     def again(self) -> None:

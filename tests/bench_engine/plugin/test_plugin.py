@@ -44,7 +44,8 @@ def plugin(folder: Path, file: str, text: str) -> str:
 
 def typed(folder: Path, named: str) -> list[str]:
     """What the page's commands tell that work on results of one of its sweeps, typed in a folder with its files."""
-    assert set(files()) == {"my_bag.py", "my_sweep.yaml", "my_softmax.py", "my_softmax.yaml"}
+    pairs = (("my_bag", "my_sweep"), *((name, name) for name in ("my_softmax", "my_norms", "my_clicks")))
+    assert set(files()) == {name for code, sweep in pairs for name in (f"{code}.py", f"{sweep}.yaml")}
     for name, text in files().items():
         (folder / name).write_text(text)
     lines = [line for line in PAGE.splitlines() if line.startswith("python -m ") and re.search(named, line)]
@@ -69,6 +70,16 @@ def test_the_session_of_the_page(tmp_path: Path) -> None:
 def test_the_callable_of_the_page(tmp_path: Path) -> None:
     (told,) = typed(tmp_path, "my_softmax")
     assert "2 trials have results" in told
+
+
+@pytest.mark.timeout(900)
+def test_the_benchmark_data_set_and_metrics_of_the_page(tmp_path: Path) -> None:
+    ran, trained, asked = typed(tmp_path, "my_norms|my_clicks|precision_at_100")
+    assert "2 trials have results" in ran
+    assert "2 trials have results" in trained
+    assert re.search(r"^hashed_reference +0\.\d+ +0\.\d+$", asked, re.MULTILINE)
+    norms = command(["-m", "mirror", "ask", "SELECT method, value FROM curves WHERE metric = 'norm_spread'"], tmp_path)
+    assert re.search(r"^quotient_remainder +\d", norms.stdout, re.MULTILINE)
 
 
 def test_a_plugin_is_named_by_the_environment_too(tmp_path: Path) -> None:
@@ -139,3 +150,48 @@ def test_a_changed_plugin_is_another_kernel(tmp_path: Path) -> None:
     assert hashes[0] == hashes[2]
     assert len(set(hashes)) == 3
     assert all(hashes)
+
+
+OWN = "from bench_engine.plugin import benchmark, data_set, metric\nfrom bench_engine.registry import Axis\n"
+
+
+def own_benchmark(name: str = "mine", axes: str = '"num_rows",', methods: str = '"dense",') -> str:
+    return f'@benchmark("{name}", "op", axes=({axes}), methods=({methods}))\ndef run(trial):\n    return {{}}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (own_benchmark("lookup"), "There is a benchmark lookup already"),
+        (own_benchmark() + own_benchmark(), "Two plug-ins declare a benchmark mine"),
+        (own_benchmark(axes='"num_row",'), "is no Axis and no other's name; did you mean num_rows?"),
+        (own_benchmark(axes='"num_rows", "num_rows"'), "has the axis num_rows twice"),
+        (own_benchmark(axes='Axis("window", int, 1, "w"),'), "of which the results have no column"),
+        (own_benchmark(axes='Axis("zipf_s", int, 1, "s"),'), "whose type must be float"),
+        (own_benchmark(axes='Axis("threads", int, 0, "t", low=1),'), "whose default it does not take itself"),
+        (own_benchmark(methods='"dens",'), "names the unknown method 'dens'"),
+        ('@data_set("criteo")\ndef load():\n    pass\n', "There is a data set criteo already"),
+        ('@metric("auc")\ndef f(a, b):\n    return 1\n', "There is a metric or column auc already"),
+        ('@metric("mine", benchmarks=("lookup",))\ndef f(a):\n    return 1\n', "The metric mine cannot be of lookup"),
+    ],
+)
+def test_own_entries_that_cannot_be_used_are_one_sentence(tmp_path: Path, text: str, told: str) -> None:
+    done = listed(tmp_path, plugin(tmp_path, "bad.py", OWN + text))
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
+    assert told in done.stderr
+
+
+def test_a_missing_data_file_is_told_and_bad_metrics_lose_nothing(tmp_path: Path) -> None:
+    text = files()["my_clicks.py"].replace('clicks")\ndef load():', 'clicks", files=("clicks.csv",))\ndef load(path):')
+    bad = '\n\n@metric("not_a_number")\ndef nan(labels, scores):\n    return float("nan")\n'
+    bad += '\n\n@metric("raises")\ndef raises(labels, scores):\n    raise RuntimeError("no way")\n'
+    (tmp_path / "own_clicks.py").write_text(text + bad)
+    (tmp_path / "own.yaml").write_text(files()["my_clicks.yaml"])
+    words = ["own.yaml", "--plugin", "own_clicks.py", "-p", "metrics=precision_at_100,not_a_number,raises"]
+    assert "clicks.csv, which is not there" in command(["-m", "bench_engine", "plan", *words], tmp_path).stdout
+    (tmp_path / "clicks.csv").write_text("")
+    done = command(["-m", "bench_engine", "run", *words], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "2 trials have results" in done.stdout
+    assert "The metric not_a_number gave nan, which is no finite number" in done.stderr
+    assert "The metric raises ended with RuntimeError: no way" in done.stderr
