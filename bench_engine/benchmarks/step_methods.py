@@ -5,6 +5,8 @@ would make the first update of an element as long as the learning rate, whatever
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -14,6 +16,7 @@ from bench_engine import registry
 from bench_engine.benchmarks.modules import OutOfReachError, megabytes, metadata_megabytes, optimizer_megabytes
 from bench_engine.kernels.bags import initial_bound
 from bench_engine.kernels.fiited import FIITEDEmbeddingBag, FIITEDOptimizer, PruneEvent
+from bench_engine.kernels.quantized import QuantizedFIITEDEmbeddingBag, QuantizedOptimizer
 from bench_engine.trial import Trial
 
 LEARNING_RATE, BETAS, INITIAL = 0.01, (0.9, 0.999), 0.1
@@ -56,6 +59,15 @@ class StepBag(ABC):
     def settle(self) -> None:
         """What is done once before calls are timed; by default nothing."""
         return
+
+    @contextmanager
+    def unmoved(self) -> Iterator[None]:
+        """Steps within it let no chunk live that did not, so that updates can be checked; by default none does."""
+        yield
+
+    def rounding(self, rows: Tensor) -> Tensor:
+        """How far a step may round what it writes to rows (n,), (n, D) float64; by default as float32 does."""
+        return torch.zeros(len(rows), 1, dtype=torch.float64)
 
     @abstractmethod
     def forget_slots(self) -> None:
@@ -119,14 +131,86 @@ class TorchBag(StepBag):
                 value.mul_(1)
 
 
-class PrunedBag(StepBag):
+class TrainedBag(StepBag):
+    """A table whose training decides what lives."""
+
+    table: FIITEDEmbeddingBag | QuantizedFIITEDEmbeddingBag
+
+    @property
+    @abstractmethod
+    def live_share(self) -> float:
+        """Share of all chunks that live."""
+
+    @property
+    @abstractmethod
+    def budget_share(self) -> float:
+        """Share of all chunks that may live."""
+
+    def materialize(self, rows: Tensor) -> Tensor:
+        """Dense vectors (n, D), zeros where chunks do not live."""
+        return self.table.materialize(rows)
+
+    def live(self, rows: Tensor) -> Tensor:
+        """Each chunk's, for all of its dimensions."""
+        return self.table.live_mask(rows).repeat_interleave(self.table.embedding_dim // self.chunks, 1)
+
+
+class LiveBag(TrainedBag):
+    """FIITED over quantized rows, with its optimizer. Chunks live from their first lookup on where there is room."""
+
+    def __init__(self, table: QuantizedFIITEDEmbeddingBag, rule: str) -> None:
+        if rule not in ("sgd", "rowwise_adagrad"):
+            raise OutOfReachError(f"there is no optimizer {rule} for quantized rows.")
+        self.table = self.module = table
+        self._live: QuantizedFIITEDEmbeddingBag = table
+        self.chunks, self._rule = table.num_chunks, rule
+        self.forget_slots()
+
+    @property
+    def steps(self) -> int:
+        """As the optimizer has counted them."""
+        return int(self.optimizer.state[self._live.anchor]["step"])
+
+    @property
+    def live_share(self) -> float:
+        """Share of all chunks that live."""
+        return self._live.statistics()["live_chunks"] / (self._live.num_embeddings * self.chunks)
+
+    @property
+    def budget_share(self) -> float:
+        """Share of all chunks that there are places for."""
+        return len(self._live.rows) / (self._live.num_embeddings * self.chunks)
+
+    @contextmanager
+    def unmoved(self) -> Iterator[None]:
+        """No number of lookups is enough."""
+        usual, self._live.admission = self._live.admission, 256
+        yield
+        self._live.admission = usual
+
+    def rounding(self, rows: Tensor) -> Tensor:
+        """One of the 126 or 127 steps between zero and a chunk's largest number, whose size is rounded by 2^-8."""
+        parts = self._live.materialize(rows).double().view(len(rows), self.chunks, -1)
+        steps = parts.abs().amax(2, keepdim=True) / 126 * 1.01
+        return steps.expand_as(parts).reshape(len(rows), -1)
+
+    def forget_slots(self) -> None:
+        """A new optimizer."""
+        if hasattr(self, "optimizer"):
+            self.optimizer.release()
+        self.optimizer: QuantizedOptimizer = QuantizedOptimizer(
+            self._live, self._rule, LEARNING_RATE, EPSILON[self._rule], INITIAL if "adagrad" in self._rule else 0.0
+        )
+
+
+class PrunedBag(TrainedBag):
     """A FIITED table with its optimizer. Events come after the steps 3, 30 and 300 and when `prune` is called.
 
     None leaves off because too little would move, as one in a training may: those that are timed do all their work.
     """
 
     def __init__(self, table: FIITEDEmbeddingBag, rule: str) -> None:
-        self.table = self.module = table
+        self.table = self.module = self._pruned = table
         self.chunks = table.num_chunks
         self._rule = rule
         self.optimizer: FIITEDOptimizer = self._begin(rule)
@@ -134,7 +218,7 @@ class PrunedBag(StepBag):
     @property
     def steps(self) -> int:
         """As the table has counted them."""
-        return self.table.step_count
+        return self._pruned.step_count
 
     @property
     def live_share(self) -> float:
@@ -144,19 +228,11 @@ class PrunedBag(StepBag):
     @property
     def budget_share(self) -> float:
         """Share of all chunks that may live."""
-        return self.table.capacity / (self.table.num_embeddings * self.chunks)
-
-    def materialize(self, rows: Tensor) -> Tensor:
-        """Dense vectors (n, D), zeros where chunks do not live."""
-        return self.table.materialize(rows)
-
-    def live(self, rows: Tensor) -> Tensor:
-        """Each chunk's, for all of its dimensions."""
-        return self.table.live_mask(rows).repeat_interleave(self.table.chunk_width, 1)
+        return self._pruned.capacity / (self.table.num_embeddings * self.chunks)
 
     def prune(self) -> PruneEvent:
         """An event now; returns what it did."""
-        return self.table.prune()
+        return self._pruned.prune()
 
     def forget_slots(self) -> None:
         """Let the optimizer begin anew: a table keeps its slots until it is given another rule."""
@@ -166,11 +242,11 @@ class PrunedBag(StepBag):
 
     def _begin(self, rule: str) -> FIITEDOptimizer:
         return FIITEDOptimizer(
-            self.table, rule, LEARNING_RATE, EPSILON[rule], BETAS, INITIAL if "adagrad" in rule else 0.0
+            self._pruned, rule, LEARNING_RATE, EPSILON[rule], BETAS, INITIAL if "adagrad" in rule else 0.0
         )
 
 
-def build(trial: Trial) -> TorchBag | PrunedBag:
+def build(trial: Trial) -> StepBag:
     """The bag of a trial, its weights drawn after torch.manual_seed. Raises OutOfReachError."""
     config = trial.config
     num_rows, dim, rule = int(config["num_rows"]), int(config["embedding_dim"]), str(config["optimizer"])
@@ -178,9 +254,10 @@ def build(trial: Trial) -> TorchBag | PrunedBag:
         return TorchBag(num_rows, dim, rule, sparse=trial.method == "dense")
     entry = registry.method(trial.method)
     keywords: dict[str, Any] = {k: config[axis] for axis, k in entry.arguments.items() if axis in config}
-    keywords |= {**entry.fixed, "interval": NEVER, "min_turnover": 0}
+    pruned = bool(entry.arguments)
+    keywords |= {**entry.fixed, "interval": NEVER, "min_turnover": 0} if pruned else {"interval": NEVER, "admission": 1}
     try:
         table = entry.load()(num_rows, dim, compression=float(config["compression"]), **keywords)
     except ValueError as error:
         raise OutOfReachError(f"{trial.method} cannot be run here: {error}") from error
-    return PrunedBag(table, rule)
+    return PrunedBag(table, rule) if pruned else LiveBag(table, rule)

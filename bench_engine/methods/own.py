@@ -191,6 +191,7 @@ TRAINED = by_name(
         "bench_engine.kernels.quantized.quantized_fiited:QuantizedFIITEDEmbeddingBag",
         sources=("csrc/quantized",),
         needs_build=True,
+        supports={"direction": ("forward", "forward_backward_update"), "optimizer": ("sgd", "rowwise_adagrad")},
     ),
     Method(
         "field_budget",

@@ -175,7 +175,7 @@ BENCHMARKS: dict[str, Benchmark] = {
             _EMBEDDING_STEP,
             measurement=1,
             seconds=10.0,
-            methods=("dense", *STEPS, *PRUNED),
+            methods=("dense", *STEPS, *PRUNED, "fiited_int8"),
             beside_memory=True,
         ),
         Benchmark(
