@@ -40,7 +40,7 @@ def run(method: str = "fiited", **config) -> TrialResult:
 
 @pytest.mark.parametrize("direction", ["forward", "forward_backward_update"])
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("method", ["dense", "dense_gradient", "fiited"])
+@pytest.mark.parametrize("method", ["dense", "dense_gradient", "fiited", "fiited_int8"])
 def test_every_optimizer_is_right_and_measured(method, rule, direction):
     reason = registry.method(method).refusal({"optimizer": rule})
     result = run(method, optimizer=rule, direction=direction)
@@ -59,6 +59,30 @@ def test_every_pruned_method_and_layout_is_right(method, layout):
     chunks = {"num_chunks": 2} if "fiited" in method else {}
     result = run(method, layout=layout, direction="forward_backward_update", **chunks)
     assert (result.status, result.error) == ("ok", None)
+
+
+@pytest.mark.parametrize("dim", [8, 64])
+def test_over_quantized_rows_places_are_full_and_updates_are_right(dim):
+    result = run("fiited_int8", optimizer="sgd", direction="forward_backward_update", embedding_dim=dim)
+    assert (result.status, result.error) == ("ok", None)
+    assert result.metrics["memory_mb"] <= 0.1 * 1000 * dim * 4 / 1e6
+    said = result.environment
+    assert said["live_share"] > 0.1  # bytes of int8
+    assert said["live_share_of_lookups"] > said["live_share"]
+
+
+@pytest.mark.parametrize("part", ["step", "gradient"])
+def test_a_wrong_update_of_quantized_rows_fails(monkeypatch, part):
+    right = step_methods.LiveBag.update
+
+    def wrong(bag, ids, gradient):
+        right(bag, ids, gradient * 1.5 if part == "gradient" else gradient)
+        if part == "step":
+            right(bag, ids, gradient)
+
+    monkeypatch.setattr(step_methods.LiveBag, "update", wrong)
+    result = run("fiited_int8", optimizer="sgd", direction="forward_backward_update")
+    assert result.status == "failed" and "is wrong: its update" in result.error
 
 
 @pytest.mark.parametrize("config", [{"num_rows": 10}, {"batch_size": 1, "bag_size": 1}, {"zipf_s": 0.0}])

@@ -8,12 +8,25 @@ import pytest
 import torch
 
 from bench_engine.kernels.budget import CompressedEmbeddingBag, LookupCounts, open_frozen, save_frozen
-from bench_engine.kernels.quantized import QuantizedEmbeddingBag, QuantizedQuotientRemainderEmbeddingBag
+from bench_engine.kernels.quantized import (
+    QuantizedEmbeddingBag,
+    QuantizedFIITEDEmbeddingBag,
+    QuantizedOptimizer,
+    QuantizedQuotientRemainderEmbeddingBag,
+)
 from tests.kernels.fiited.processes import values
 
 pytestmark = pytest.mark.usefixtures("built_kernels")
 
 FIELDS = [5, 75, 120]
+
+
+def live():
+    table = QuantizedFIITEDEmbeddingBag(200, 64, 0.3, admission=1, mode="mean", padding_idx=9)
+    optimizer = QuantizedOptimizer(table)
+    table(torch.arange(0, 200, 3).unsqueeze(1)).sum().backward()
+    optimizer.step()
+    return table
 
 
 def tables():
@@ -25,6 +38,7 @@ def tables():
         "of the layer.products": QuantizedQuotientRemainderEmbeddingBag(200, 33, storage="int4", mode="mean"),
         "fields": CompressedEmbeddingBag(FIELDS, 16, 0.0016, counts=counted, dtype=torch.bfloat16, padding_idx=7),
         "zeros": CompressedEmbeddingBag.of_rows(torch.rand(200, 3), np.zeros(0, np.int64), (0, 0.0)),
+        "live": live(),
         "half": QuantizedEmbeddingBag(200, 7, storage="float16", include_last_offset=True),
     }
 
@@ -50,6 +64,15 @@ def test_lookups_are_the_same(written):
     save_frozen(path, opened)  # of what is mapped from it
     assert torch.equal(open_frozen(path)["fields"](IDS, ENDS), opened["fields"](IDS, ENDS))
     assert [p.name for p in path.parent.iterdir()] == ["tables"]
+
+
+def test_a_file_is_of_the_version_that_its_tables_need(tmp_path):
+    save_frozen(tmp_path / "file", {"rows": tables()["rows"]})
+    assert parts(tmp_path / "file")[0]["__metadata__"]["version"] == "1"
+    save_frozen(tmp_path / "file", {"live": live(), "fields": tables()["fields"]})
+    assert parts(tmp_path / "file")[0]["__metadata__"]["version"] == "2"
+    opened = open_frozen(tmp_path / "file")["live"]
+    assert opened(IDS, ENDS).any() and opened.buckets.data_ptr() % 64 == 0
 
 
 def test_the_bytes_are_those_of_the_file_and_nobody_writes_to_it(written):
@@ -135,9 +158,9 @@ def test_files_that_were_changed_are_refused(written):
     write(path, header, rest)
     with pytest.raises(ValueError, match=r"the header of .* is not what was written"):
         open_frozen(path)
-    header["__metadata__"]["version"] = "2"
+    header["__metadata__"]["version"] = "3"
     write(path, header, rest)
-    with pytest.raises(ValueError, match="is of version 2 of frozen tables, and this Mirror reads 1"):
+    with pytest.raises(ValueError, match="is of version 3 of frozen tables, and this Mirror reads 1 and 2"):
         open_frozen(path)
 
 
