@@ -70,6 +70,28 @@ _STYLE = """
   color: inherit; text-decoration: underline;
 }
 .stTextArea textarea {font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.86rem;}
+/* The text of the SQL's field is transparent over a copy of it in colours (sql_field.js). */
+.stTextArea textarea.mirror-sql-field {-webkit-text-fill-color: transparent;}
+.mirror-sql {
+  position: absolute; margin: 0; overflow: hidden; white-space: pre-wrap; overflow-wrap: break-word; pointer-events: none;
+  box-sizing: border-box; text-align: left;
+}
+.mirror-sql-keyword {color: #7a2a8f;} .mirror-sql-on-dark .mirror-sql-keyword {color: #d6a3ff;}
+.mirror-sql-function {color: #0a5a8a;} .mirror-sql-on-dark .mirror-sql-function {color: #8fd0ff;}
+.mirror-sql-text {color: #1a6b2f;} .mirror-sql-on-dark .mirror-sql-text {color: #9fdca8;}
+.mirror-sql-number {color: #8a4b08;} .mirror-sql-on-dark .mirror-sql-number {color: #ffc58a;}
+.mirror-sql-comment {color: #5c6470;} .mirror-sql-on-dark .mirror-sql-comment {color: #a9b1bb;}
+.mirror-sql-wrong {text-decoration: underline wavy #d03030; text-underline-offset: 0.2em;}
+#mirror-sql-options {
+  position: fixed; z-index: 1000001; margin: 0; padding: 0.2rem; list-style: none; max-height: 15rem; overflow-y: auto;
+  background: white; color: #202530; border: 1px solid #b0b7c3; border-radius: 0.4rem; box-shadow: 0 2px 8px #0003;
+  font: 0.86rem ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
+}
+#mirror-sql-options.mirror-sql-on-dark {background: #1d2129; color: #f0f2f6; border-color: #5c6470;}
+#mirror-sql-options[hidden] {display: none;}
+#mirror-sql-options li {padding: 0.1rem 0.5rem; border-radius: 0.3rem; cursor: pointer; white-space: nowrap;}
+#mirror-sql-options li[aria-selected="true"] {background: #0a6289; color: white;}
+#mirror-sql-options small {margin-left: 0.8rem;}
 .st-key-trial thead {display: none;}
 .st-key-compared table {font-size: 0.9rem;}
 .st-key-compared :is(td, th) {padding: 0.2rem 0.5rem;}

@@ -285,6 +285,7 @@ def _show(answer: Answer, subject: Subject) -> None:
         show_facts(answer)
         with st.expander("SQL (edit me)", expanded=not is_phone(), icon=":material/code:"):
             _sql_editor(answer, edited)
+            help_with(answer, sql_help.names_of_database(shared(find(st.session_state["data_url"])).schema()))
     if answer.table:
         show_rows(answer.table, key="data_table", file_name="data.csv")
     show_sent(st.session_state["data_original"])

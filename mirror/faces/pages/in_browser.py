@@ -1,4 +1,4 @@
-"""What runs in the browser itself: typed text that outlives a visit elsewhere, suggestions, a way to the SQL.
+"""What runs in the browser itself: typed text that outlives a visit elsewhere, suggestions, a way to the SQL, and help in it.
 
 What is typed in a form comes to the server with the form's button, and not before. So the browser keeps it, for this
 tab alone, until it is sent.
@@ -7,6 +7,7 @@ tab alone, until it is sent.
 import html
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import streamlit as st
 
@@ -107,11 +108,13 @@ _SCRIPT = """
 })();
 </script>
 """.replace("LABELS", repr(list(_KEPT))).replace("MOST", str(_MOST_SUGGESTED))
+_SQL_FIELD = f"<script>{Path(__file__).with_name('sql_field.js').read_text(encoding='utf-8')}</script>"
 
 
 def run() -> None:
     """Have the page do all this."""
-    st.html(_SCRIPT, unsafe_allow_javascript=True)  # a text of ours alone: nothing from data or a person is in it
+    # Texts of ours alone: nothing from data or a person is in them.
+    st.html(_SCRIPT + _SQL_FIELD, unsafe_allow_javascript=True)
 
 
 def show_way_to_sql() -> None:
@@ -127,7 +130,23 @@ def suggest(questions: Sequence[str], words: Sequence[str]) -> None:
     st.html(f'<div class="mirror-suggest" hidden{held}></div>')
 
 
-def _as_json(texts: Sequence[str]) -> str:
+def help_with_sql(names: Sequence[tuple[str, str]], sql: str = "", wrong: tuple[int, int] | None = None) -> None:
+    """Have the field of the SQL complete names, each with a note, and mark what is wrong with a statement.
+
+    Args:
+        names: what may be completed, and what it is.
+        sql: the statement that is wrong.
+        wrong: from which character of it to which.
+    """
+    st.html(f'<div class="mirror-sql-names" hidden data-names="{html.escape(_as_json(names))}"></div>')
+    if wrong:
+        st.html(
+            f'<div class="mirror-sql-wrong" hidden data-start="{wrong[0]}" data-end="{wrong[1]}" '
+            f'data-sql="{html.escape(_as_json([sql]))}"></div>'
+        )
+
+
+def _as_json(texts: Sequence[str] | Sequence[tuple[str, str]]) -> str:
     """JSON without angle brackets: an attribute that seems to hold a tag is taken out of the page."""
     return json.dumps(texts).replace("<", "\\u003c").replace(">", "\\u003e")
 

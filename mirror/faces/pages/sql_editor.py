@@ -6,7 +6,8 @@ import streamlit as st
 
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages import saved_view
+from mirror.faces import sql_help
+from mirror.faces.pages import in_browser, saved_view
 from mirror.faces.pages.common import plain
 from mirror.faces.pages.entrance import entry
 from mirror.faces.pages.result_view import rows_in_words
@@ -35,7 +36,15 @@ def show_editor(trail: Trail, box: Sandbox) -> None:
         st.button("Back to the original", on_click=flow.restore, icon=":material/undo:")
     if table := trail.step.shown.table:
         st.caption(f"{rows_in_words(table)} · {table.milliseconds:.0f} ms · locked read-only copy")
+    help_with(trail.step.shown, sql_help.names_of_results())
     saved_view.show_dialog(box)
+
+
+def help_with(answer: Answer, names: sql_help.Names) -> None:
+    """Completion of names in the field of the SQL, and the place of what is wrong with an answer's statement."""
+    sql = answer.sql or ""
+    wrong = sql_help.place_of_mistake(answer.summary, sql) if answer.status in ("error", "refused") else None
+    in_browser.help_with_sql(names, sql, wrong)
 
 
 def show_error(answer: Answer, box: Sandbox) -> None:

@@ -1,0 +1,57 @@
+"""Names that the SQL's field completes, and where a mistake is marked."""
+
+import duckdb
+import pytest
+
+from db.schema import EXPOSED
+from mirror.data.plain_values import sentence
+from mirror.faces import sql_help
+from mirror.schema.database import Column, Database, Relation
+
+
+def test_all_columns_and_views_of_the_results_are_completed():
+    names = dict(sql_help.names_of_results())
+    assert {"auc", "latency_us", "compression", "method", *EXPOSED} <= names.keys()
+    assert names["results"] == "view" and names["auc"] == "AUC"
+
+
+def test_of_other_data_a_column_tells_its_type_and_tables():
+    relations = tuple(
+        Relation(name, (Column("id", "integer"), Column(f"{name}_name", "text"))) for name in ("shop", "city", "country")
+    )
+    names = dict(sql_help.names_of_database(Database(relations=relations)))
+    assert names["shop"] == "table" and names["shop_name"] == "text, shop"
+    assert names["id"] == "integer, shop, city …"
+
+
+@pytest.mark.parametrize(
+    ("sql", "marked"),
+    [
+        ("SELECT avg(auk) FROM t", "auk"),
+        ("SELECT auc FROM t WHERE methodd = 'methodd'", "methodd"),
+        ("SELECT auc FORM t", None),  # read as a name of auc: then `t` is wrong, which stands once
+        ("SELECT auc FROM t GROP BY method", "BY"),
+        ("SELECT auc FROM tt -- tt", "tt"),
+        ("SELECT mediann(auc) FROM t", "mediann"),
+        ("SELECT auk, auk FROM t", None),
+        ('SELECT "auk" FROM t', "auk"),
+    ],
+)
+def test_the_word_that_is_wrong_is_found_where_it_stands_once(sql, marked):
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t (auc DOUBLE, method VARCHAR)")
+    with pytest.raises(duckdb.Error) as error:
+        connection.execute(sql)
+    place = sql_help.place_of_mistake(sentence(str(error.value)), sql)
+    if marked:
+        assert place is not None and sql[slice(*place)] == marked
+    else:
+        assert place is None or sql[slice(*place)] == "t"
+
+
+@pytest.mark.parametrize(
+    "message", ["no such column: auk.", 'column "auk" does not exist.', "", "All is well.", "Cancelled."]
+)
+def test_words_of_other_databases(message):
+    place = sql_help.place_of_mistake(message, "SELECT auk FROM t")
+    assert place == ((7, 10) if "auk" in message else None)
