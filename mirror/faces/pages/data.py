@@ -12,6 +12,7 @@ from mirror.answer.subject import FAILURES, Subject
 from mirror.data.process.other_data_process import shared
 from mirror.data.process.turns import asked_by
 from mirror.data.sources.location import READABLE, SourceError, find
+from mirror.faces import sql_help
 from mirror.faces.pages import learnt_view
 from mirror.faces.pages.answer_view import badges, no_rows, question_buttons, show_agreement, show_sent
 from mirror.faces.pages.common import heading, is_phone, plain
@@ -24,6 +25,7 @@ from mirror.faces.pages.result_view import (
     show_headline,
     show_rows,
 )
+from mirror.faces.pages.sql_editor import help_with
 from mirror.faces.pages.trails.asking import taken_from
 from mirror.schema.database import Column, Database, Relation, shown
 from mirror.table.wording import counted

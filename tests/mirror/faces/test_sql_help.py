@@ -19,7 +19,7 @@ def test_of_other_data_a_column_tells_its_type_and_tables():
     relations = tuple(
         Relation(name, (Column("id", "integer"), Column(f"{name}_name", "text"))) for name in ("shop", "city", "country")
     )
-    names = dict(sql_help.names_of_database(Database(relations=relations)))
+    names = dict(sql_help.names_of_database(Database("duckdb", "shop", relations)))
     assert names["shop"] == "table" and names["shop_name"] == "text, shop"
     assert names["id"] == "integer, shop, city …"
 
