@@ -1,5 +1,6 @@
-"""What the field of the SQL knows: names to complete, and where in a statement a mistake is."""
+"""What the field of the SQL knows: names to complete, where in a statement a mistake is, what has changed in it."""
 
+import difflib
 import re
 
 from db.schema import EXPOSED
@@ -46,6 +47,13 @@ def place_of_mistake(message: str, sql: str) -> tuple[int, int] | None:
             places = [m.span(1) for m in re.finditer(rf'(?<![\w"])"?({word})(?![\w])', _masked(sql), re.IGNORECASE)]
             return places[0] if len(places) == 1 else None
     return None
+
+
+def changed_lines(before: str, after: str) -> list[str]:
+    """All lines of two statements, with "- " before those of the first alone, "+ " of the second; none where they
+    agree."""
+    lines = [line for line in difflib.ndiff(before.splitlines(), after.splitlines()) if not line.startswith("?")]
+    return lines if any(line.startswith(("-", "+")) for line in lines) else []
 
 
 def _masked(sql: str) -> str:

@@ -1,6 +1,5 @@
 """The SQL of an answer, to edit, run, save and take back."""
 
-import difflib
 import re
 
 import streamlit as st
@@ -44,28 +43,11 @@ def show_editor(trail: Trail, box: Sandbox) -> None:
 
 def _show_change(trail: Trail) -> None:
     """What of the SQL is not that of the question before, or not that of the question since it was edited."""
-    before, after = sql_before(trail), trail.step.shown.sql
-    if before is None or after is None:
-        return
-    lines = changed_lines(format_sql(before), format_sql(after))
-    if lines:
+    lines = sql_help.changed_lines(trail.sql_before or "", trail.step.shown.sql or "")
+    if trail.sql_before and lines:
         # What a language model changed is looked at before it is believed.
         with st.expander("What changed", expanded=trail.step.shown.engine == "llm", icon=":material/difference:"):
             st.code("\n".join(lines), language="diff", wrap_lines=True)
-
-
-def sql_before(trail: Trail) -> str | None:
-    """The statement that the shown one came from: its question's own where it was edited, else that of the question
-    before; None for a first question."""
-    if trail.step.edited:
-        return trail.step.answer.sql
-    return trail.steps[trail.at - 1].shown.sql if trail.at else None
-
-
-def changed_lines(before: str, after: str) -> list[str]:
-    """All lines of two texts, with "- " before those of the first alone, "+ " of the second; none where they agree."""
-    lines = [line for line in difflib.ndiff(before.splitlines(), after.splitlines()) if not line.startswith("?")]
-    return lines if any(line.startswith(("-", "+")) for line in lines) else []
 
 
 def help_with(answer: Answer, names: sql_help.Names) -> None:

@@ -55,3 +55,9 @@ def test_the_word_that_is_wrong_is_found_where_it_stands_once(sql, marked):
 def test_words_of_other_databases(message):
     place = sql_help.place_of_mistake(message, "SELECT auk FROM t")
     assert place == ((7, 10) if "auk" in message else None)
+
+
+def test_changed_lines_are_told_apart_from_those_that_stay():
+    lines = sql_help.changed_lines("SELECT a\nFROM t\nWHERE b = 1", "SELECT a\nFROM t\nWHERE b = 2")
+    assert lines == ["  SELECT a", "  FROM t", "- WHERE b = 1", "+ WHERE b = 2"]
+    assert sql_help.changed_lines("SELECT 1", "SELECT 1") == []

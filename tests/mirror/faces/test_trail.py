@@ -82,3 +82,14 @@ def test_changes_of_parts_are_one_step_whose_form_stands_beside_its_words() -> N
     assert after.forms == ("", "{2}", "")
     assert after.followed("e", answered("e"), "{3}").forms == ("", "{2}", "", "{3}")
     assert trail.followed("f", Answer("refused", "f", summary="No."), "{4}").step.question == "c"
+
+
+def test_a_statement_is_compared_with_the_one_that_it_came_from() -> None:
+    first = begun("a", answered("a", "SELECT 1"))
+    assert first.sql_before is None
+    second = first.followed("b", answered("b", "SELECT 2"))
+    assert second.sql_before == "SELECT 1"
+    edited = second.showing(answered("b", "SELECT 3"))
+    assert edited.sql_before == "SELECT 2"
+    assert edited.back_to(0).sql_before is None
+    assert edited.followed("c", answered("c", "SELECT 4")).sql_before == "SELECT 3"

@@ -52,6 +52,14 @@ class Trail:
         return self.steps[self.at]
 
     @property
+    def sql_before(self) -> str | None:
+        """The statement that the shown one came from: its question's own where it was edited, else that of the question
+        before; None for a first question."""
+        if self.step.edited:
+            return self.step.answer.sql
+        return self.steps[self.at - 1].shown.sql if self.at else None
+
+    @property
     def questions(self) -> tuple[str, ...]:
         """The questions up to the one that is shown: asked in this order, they lead here again."""
         return tuple(question for question, _ in self._asked)
