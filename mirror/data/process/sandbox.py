@@ -3,7 +3,7 @@
 import contextlib
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,13 @@ from db.settings import SettingsError, db_url
 from db.store import Store, StoreBusyError, StoreError
 from mirror.data.data_source import QueryCancelled, QueryStopped
 from mirror.data.guard.guard_errors import check_text
-from mirror.data.process.sql_process import ProcessSource, SqlProcess, error_of, with_password
+from mirror.data.process.sql_process import (
+    ProcessSource,
+    SomebodyElsesTurnError,
+    SqlProcess,
+    error_of,
+    with_password,
+)
 from mirror.data.process.turns import Turn
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
@@ -23,6 +29,8 @@ from mirror.table.values import Value
 
 # The views that hold many rows of each trial, and that few questions read: each is loaded for the first that does.
 _LARGE = ("samples", "curves")
+PATIENCE_S = 0.5  # before a second process is asked while somebody else's query has the first
+RELIEF_S = 60.0  # that the second one is kept after its last query
 _USUAL = tuple(view for view in EXPOSED if view not in _LARGE)
 
 
@@ -45,13 +53,18 @@ class Sandbox(ProcessSource["_Child"]):
     """One warm process with a snapshot of the results at a SQLAlchemy URL. Safe to share between threads.
 
     People take turns, each with their queries in the order in which they come. When the results have changed, the next
-    query starts a process with a new snapshot.
+    query starts a process with a new snapshot. One that is `relieved` has a second process for those who wait behind a
+    long query of somebody else.
     """
 
-    def __init__(self, url: str | None = None, limits: Limits = Limits()) -> None:
+    def __init__(self, url: str | None = None, limits: Limits = Limits(), relieved: bool = False) -> None:
         super().__init__()
         self._store = Store(url)
         self._limits = limits
+        self._patience_s = PATIENCE_S if relieved else None
+        self._relieving = threading.Lock()
+        self._relief: Sandbox | None = None
+        self._relief_ends: threading.Timer | None = None
 
     def run(self, sql: str, row_cap: int = 1000, time_limit_s: float = 10.0) -> Table:
         """Check and run one SELECT; at most `row_cap` rows come back.
@@ -60,8 +73,15 @@ class Sandbox(ProcessSource["_Child"]):
         StoreError (no results to read).
         """
         check_text(sql)
+        try:
+            return self._run(sql, row_cap, time_limit_s)
+        except SomebodyElsesTurnError:
+            with self._relieved() as relief:
+                return relief.run(sql, row_cap, time_limit_s)
+
+    def _run(self, sql: str, row_cap: int, time_limit_s: float) -> Table:
         request = {"sql": sql, "row_cap": row_cap}
-        with self._turn(threading.get_ident()) as turn:
+        with self._turn(threading.get_ident(), self._patience_s) as turn:
             try:
                 # Where a process must be started anyway, it may as well load what the text seems to read.
                 views = _read_by(sql)
@@ -82,12 +102,53 @@ class Sandbox(ProcessSource["_Child"]):
 
     def schema(self) -> Profile:
         """What the results hold now. Raises StoreError, or QueryCancelled."""
-        with self._turn(threading.get_ident()) as turn:
-            return self._current(turn, _USUAL).profile
+        try:
+            with self._turn(threading.get_ident(), self._patience_s) as turn:
+                return self._current(turn, _USUAL).profile
+        except SomebodyElsesTurnError:
+            with self._relieved() as relief:
+                return relief.schema()
 
     def version(self) -> str:
         """A text that changes whenever the results may have changed; cheap. Raises StoreError."""
         return self._store.version()
+
+    def cancel(self, thread: int | None = None) -> None:
+        """As ProcessSource.cancel, wherever the query runs."""
+        super().cancel(thread)
+        if relief := self._relief:
+            relief.cancel(thread)
+
+    def close(self) -> None:
+        """End the processes once their queries are done; a later query starts a new one."""
+        super().close()
+        self._end_relief()
+
+    @contextlib.contextmanager
+    def _relieved(self) -> Iterator["Sandbox"]:
+        """The second process, which ends when nobody has needed it for a while: it holds the results once more."""
+        with self._relieving:
+            if self._relief_ends:
+                self._relief_ends.cancel()
+            self._relief = self._relief or Sandbox(self._store.url, self._limits)
+            relief = self._relief
+        try:
+            yield relief
+        finally:
+            with self._relieving:
+                if self._relief_ends:
+                    self._relief_ends.cancel()
+                self._relief_ends = threading.Timer(RELIEF_S, self._end_relief)
+                self._relief_ends.daemon = True
+                self._relief_ends.start()
+
+    def _end_relief(self) -> None:
+        with self._relieving:
+            relief, self._relief = self._relief, None
+            if self._relief_ends:
+                self._relief_ends.cancel()
+        if relief:
+            relief.close()
 
     def __enter__(self) -> "Sandbox":
         return self
@@ -121,7 +182,7 @@ _shared_lock = threading.Lock()
 def shared(url: str | None = None) -> Sandbox:
     """The one sandbox of this process for a URL."""
     with _shared_lock:
-        return _shared.setdefault(db_url(url), Sandbox(url))
+        return _shared.setdefault(db_url(url), Sandbox(url, relieved=True))
 
 
 class _Child(SqlProcess):

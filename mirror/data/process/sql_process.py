@@ -42,6 +42,10 @@ _log = logging.getLogger(__name__)
 Process = TypeVar("Process", bound="SqlProcess")
 
 
+class SomebodyElsesTurnError(Exception):
+    """Another person's call has the process, and kept it for longer than a caller was willing to wait."""
+
+
 class ProcessSource(Generic[Process]):
     """A source whose statements run in one process, one after the other; people take turns. Safe to share between
     threads."""
@@ -75,14 +79,21 @@ class ProcessSource(Generic[Process]):
             self._end()
 
     @contextlib.contextmanager
-    def _turn(self, thread: int | None) -> Iterator[Turn]:
-        """Wait until the process is free, and have it for the context. Raises QueryCancelled."""
+    def _turn(self, thread: int | None, patience_s: float | None = None) -> Iterator[Turn]:
+        """Wait until the process is free, and have it for the context. Raises QueryCancelled.
+
+        Raises SomebodyElsesTurnError where another person still has it after `patience_s` seconds.
+        """
         turn = Turn(thread)
         with self._changed:
             self._order.turns.append(turn)
             self._changed.notify_all()
         try:
             with self._changed:
+                mine = self._changed.wait_for(lambda: turn.cancelled or self._order.is_next(turn), patience_s)
+                running = self._order.running
+                if not mine and running and running.whose != turn.whose:
+                    raise SomebodyElsesTurnError
                 self._changed.wait_for(lambda: turn.cancelled or self._order.is_next(turn))
                 if turn.cancelled:
                     raise QueryCancelled

@@ -2,11 +2,13 @@
 
 import contextlib
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from mirror.data.data_source import QueryCancelled
+from mirror.data.process import sandbox
 from mirror.data.process.sandbox import Sandbox
 from mirror.data.process.sql_process import ProcessSource, SqlProcess
 from mirror.data.process.turns import RoundRobin, Turn, asked_by
@@ -147,3 +149,72 @@ def test_a_sandbox_lets_another_person_in_between_slow_queries(results_file: Pat
             box.cancel(thread.ident)
         for thread in slow:
             thread.join(LONG_S)
+
+
+def test_who_waits_behind_a_long_query_of_another_is_answered_by_a_second_process(
+    results_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "RELIEF_S", 0.2)
+    with Sandbox(str(results_file), relieved=True) as box:
+        box.run("SELECT 0")
+        stopped: list[str] = []
+
+        def ask_long() -> None:
+            with asked_by("anna"):
+                try:
+                    box.run(SLOW, time_limit_s=LONG_S)
+                except QueryCancelled:
+                    stopped.append("anna")
+
+        long = threading.Thread(target=ask_long)
+        long.start()
+        with box._changed:
+            assert box._changed.wait_for(lambda: box._order.running is not None, LONG_S)
+        with asked_by("ben"):
+            assert box.run("SELECT 1 AS one").rows == ((1,),)
+            assert box.schema().rows("results") > 0
+        assert long.is_alive()
+        relief = box._relief
+        assert relief is not None
+        box.cancel(long.ident)
+        long.join(LONG_S)
+        assert stopped == ["anna"]
+        for _ in range(1000):  # the second one is given up when nobody has needed it for a while
+            if box._relief is None and relief._child is None:
+                break
+            time.sleep(0.02)
+        assert box._relief is None and relief._child is None
+        with asked_by("ben"):
+            assert box.run("SELECT 2 AS two").rows == ((2,),)
+
+
+def test_ones_own_long_query_is_waited_for_and_both_can_be_cancelled(results_file: Path) -> None:
+    with Sandbox(str(results_file), relieved=True) as box:
+        box.run("SELECT 0")
+        over: list[str] = []
+
+        def ask(whose: str, name: str) -> None:
+            with asked_by(whose), contextlib.suppress(QueryCancelled):
+                box.run(SLOW, time_limit_s=LONG_S)
+                over.append(name)
+
+        first = threading.Thread(target=ask, args=("anna", "first"))
+        first.start()
+        with box._changed:
+            assert box._changed.wait_for(lambda: box._order.running is not None, LONG_S)
+        second = threading.Thread(target=ask, args=("anna", "second"))
+        other = threading.Thread(target=ask, args=("ben", "other"))
+        second.start()
+        other.start()
+        for _ in range(1000):
+            if (relief := box._relief) and relief._order.running and len(box._order.turns) == 2:
+                break
+            time.sleep(0.02)
+        assert box._relief and box._relief._order.running  # ben's
+        assert [turn.whose for turn in box._order.turns] == ["anna", "anna"]
+        for thread in (first, second, other):
+            box.cancel(thread.ident)
+        for thread in (first, second, other):
+            thread.join(LONG_S)
+            assert not thread.is_alive()
+        assert over == []
