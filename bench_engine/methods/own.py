@@ -125,6 +125,14 @@ QUANTIZED = by_name(
         reads=whole_rows(number_bytes=1, beside=_SCALE),
     ),
     _quantized(
+        "alpt",
+        "int8 whose scales are learned with the numbers (ALPT, Li et al. 2023)",
+        f"{_QUANTIZED}:QuantizedEmbeddingBag",
+        compressible=False,
+        fixed={"learned_step": 1.0},
+        reads=whole_rows(number_bytes=1, beside=_SCALE),
+    ),
+    _quantized(
         "int8_qr",
         "quotient_remainder with rows of a byte a number and a scale, trained with stochastic rounding, C++ kernel",
         f"{_QUANTIZED}:QuantizedQuotientRemainderEmbeddingBag",

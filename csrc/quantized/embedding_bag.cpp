@@ -116,14 +116,14 @@ Tensor sample_gradient(const Tensor& grad, const Tensor& rows, const Tensor& ids
 // (rows,) is that of row-wise Adagrad; without it the rule is SGD.
 void step(const Tensor& rows, const Optional& sums, const std::vector<Tensor>& which,
           const std::vector<Tensor>& ends, const std::vector<Tensor>& grads,
-          std::string_view storage, int64_t dim, double lr, double eps, int64_t seed,
-          int64_t number, int64_t table) {
+          std::string_view storage, int64_t dim, double lr, double eps, double step_lr,
+          int64_t seed, int64_t number, int64_t table) {
   const Format format = format_of(storage, dim);
   const int64_t num_rows = rows.size(0);
   table_of(rows, storage, dim, num_rows, 0);
   const fiited::Requests requests(recorded(which, ends, grads, num_rows, dim), dim, false);
   const Draw base = draw_of(seed, number, table);
-  const Rule rule{static_cast<float>(lr), static_cast<float>(eps)};
+  const Rule rule{static_cast<float>(lr), static_cast<float>(eps), static_cast<float>(step_lr)};
   uint8_t* const bytes = rows.mutable_data_ptr<uint8_t>();
   float* const slots = slots_of(sums, num_rows);
   fiited::in_parallel(requests.size(), requests.size(), [&](int64_t first, int64_t last) {
@@ -183,8 +183,8 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
       "-> Tensor");
   m.def(
       "quantized_step(Tensor(a!) rows, Tensor(b!)? sums, Tensor[] which, Tensor[] ends, "
-      "Tensor[] grads, str storage, int dim, float lr, float eps, int seed, "
-      "int number, int table) -> ()");
+      "Tensor[] grads, str storage, int dim, float lr, float eps, float step_lr, "
+      "int seed, int number, int table) -> ()");
   m.def(
       "quantized_write(Tensor(a!) rows, Tensor values, str storage, int seed, int number, "
       "int first) -> ()");

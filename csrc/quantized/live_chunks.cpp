@@ -338,7 +338,8 @@ std::tuple<int64_t, int64_t> step(const Tensor& buckets, const Tensor& counters,
                                   const Optional& sums, const std::vector<Tensor>& which,
                                   const std::vector<Tensor>& ends, const std::vector<Tensor>& grads,
                                   std::string_view storage, int64_t dim, int64_t num_embeddings,
-                                  int64_t chunks, double lr, double eps, double slot, int64_t seed,
+                                  int64_t chunks, double lr, double eps, double step_lr, double slot,
+                                  int64_t seed,
                                   int64_t number, int64_t table, int64_t times, double margin,
                                   double scale) {
   const Live live = live_of(buckets, rows, storage, dim, num_embeddings, chunks);
@@ -354,7 +355,7 @@ std::tuple<int64_t, int64_t> step(const Tensor& buckets, const Tensor& counters,
   const Stepped stepped(live, static_cast<Bucket*>(buckets.mutable_data_ptr()),
                         counters.mutable_data_ptr<uint8_t>(), rows.mutable_data_ptr<uint8_t>(),
                         slots_of(sums, live.table.num_rows),
-                        {static_cast<float>(lr), static_cast<float>(eps)},
+                        {static_cast<float>(lr), static_cast<float>(eps), static_cast<float>(step_lr)},
                         draw_of(seed, number, table), admission);
   std::vector<std::pair<int64_t, int64_t>> moved(sorted.parts());
   fiited::pieces(sorted.parts(), [&](int64_t p) {
@@ -385,7 +386,7 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
   m.def(
       "live_step(Tensor(a!) buckets, Tensor(b!) counters, Tensor(c!) rows, Tensor(d!)? sums, "
       "Tensor[] which, Tensor[] ends, Tensor[] grads, str storage, int dim, int num_embeddings, "
-      "int chunks, float lr, float eps, float slot, int seed, int number, int table, int times, "
+      "int chunks, float lr, float eps, float step_lr, float slot, int seed, int number, int table, int times, "
       "float margin, float scale) -> (int, int)");
   // Bytes of a bucket with its counters, places of one, and the most chunks that one tells apart.
   m.def("live_layout() -> (int, int, int)", [] {

@@ -164,6 +164,7 @@ class QuantizedFIITEDEmbeddingBag(QuantizedTable):
             *self._live_shape(),
             lr,
             eps,
+            lr * self.learned_step,
             self.slot_start,
             self.seed,
             step,

@@ -50,6 +50,9 @@ class QuantizedTable(EmbeddingBagMethod):
         padding_idx: id that takes no part in any bag; negative counts from the end.
         include_last_offset: whether offsets end with the end of the last bag.
         seed: of the rounding; drawn from torch's generator unless given.
+        learned_step: 0, where the largest number of a row says its scale; else the scale of int8 and int4 is learned
+            (ALPT, Li et al. 2023, arXiv:2212.05735), at this many times the learning rate of the numbers. The
+            gradient is that of the step before the numbers move, where the paper takes a second one after it.
 
     Raises ValueError, also where the ceiling is too low, and TypeError.
     """
@@ -68,6 +71,7 @@ class QuantizedTable(EmbeddingBagMethod):
         padding_idx: int | None = None,
         include_last_offset: bool = False,
         seed: int | None = None,
+        learned_step: float = 0.0,
     ) -> None:
         super().__init__(num_embeddings, embedding_dim, mode)
         arguments.whole("num_embeddings", num_embeddings, 1, MOST_ROWS)
@@ -76,8 +80,10 @@ class QuantizedTable(EmbeddingBagMethod):
             raise ValueError(f"a quantized table is on the CPU, not on {device}")
         if seed is not None:
             arguments.whole("seed", seed, 0, 2**63 - 1)
+        if not arguments.is_number(learned_step) or not 0 <= learned_step < math.inf:
+            raise ValueError(f"learned_step must be a number of at least 0, not {learned_step!r}")
         quantized_ops.load()
-        self.storage = storage
+        self.storage, self.learned_step = storage, float(learned_step)
         self.padding_idx = padding_row(padding_idx, self.num_embeddings)
         self.include_last_offset = bool(include_last_offset)
         self.seed = int(torch.randint(2**62, ())) if seed is None else int(seed)
@@ -258,6 +264,7 @@ class QuantizedTable(EmbeddingBagMethod):
             self.embedding_dim,
             lr,
             eps,
+            lr * self.learned_step,
             self.seed,
             step,
             table,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -133,6 +134,7 @@ MIRROR_INLINE float largest(const float* values, int64_t dim) {
   return std::bit_cast<float>(most);
 }
 
+constexpr int64_t kOfScale = int64_t{1} << 30;  // eights of numbers: beyond those of any row
 constexpr int64_t kDrawn = 64;  // numbers that bits are drawn for at a time
 
 // Calls body(d, count, bits) for all numbers of a row, in blocks.
@@ -150,12 +152,10 @@ MIRROR_INLINE void with_bits(int64_t dim, const Draw& draw, const Body& body) {
   }
 }
 
+// Writes the numbers of a row whose scale stands there.
 template <typename F>
-void write_row(const float* values, int64_t dim, const Draw& draw, uint8_t* row) {
-  const float most = std::min(largest(values, dim), kMost);
-  const BFloat16 stored = most < kLeast ? BFloat16{0} : rounded_up(most / F::kLargest);
-  store_raw(row, stored);
-  const float scale = hashed::widen(stored);
+MIRROR_INLINE void write_numbers(const float* values, int64_t dim, const Draw& draw, uint8_t* row) {
+  const float scale = scale_of(row);
   int8_t q[kDrawn] = {};
   with_bits(dim, draw, [&](int64_t d, int64_t count, const uint16_t* bits) {
     constexpr int32_t kEnd = static_cast<int32_t>(F::kLargest);
@@ -164,12 +164,46 @@ void write_row(const float* values, int64_t dim, const Draw& draw, uint8_t* row)
     } else {
       for (int64_t k = 0; k < count; ++k) {
         const float value = std::clamp(values[d + k], -kMost, kMost);
-        q[k] =
-            static_cast<int8_t>(std::clamp(rounded_at_random(value / scale, bits[k]), -kEnd, kEnd));
+        // Beyond the last number first, where the scale was learned: no whole number holds it.
+        const float times = std::clamp(value / scale, -F::kLargest - 1, F::kLargest + 1);
+        q[k] = static_cast<int8_t>(std::clamp(rounded_at_random(times, bits[k]), -kEnd, kEnd));
       }
     }
     F::put(row, d, q, count);
   });
+}
+
+template <typename F>
+void write_row(const float* values, int64_t dim, const Draw& draw, uint8_t* row) {
+  const float most = std::min(largest(values, dim), kMost);
+  store_raw(row, most < kLeast ? BFloat16{0} : rounded_up(most / F::kLargest));
+  write_numbers<F>(values, dim, draw, row);
+}
+
+// With the scale s learned (ALPT, Li et al. 2023, arXiv:2212.05735; its gradient as in LSQ, Esser et
+// al. 2020, arXiv:1902.08153): s loses rate * sum of g * slope / sqrt(dim * largest), where slope is
+// round(w / s) - w / s within the range and its end beyond. `values` are the weights after their own
+// step. A row of zeros has no scale yet: its largest number says the first. Products are exact in
+// double, so that a compiler that fuses changes no bit.
+template <typename F>
+void write_learned(const float* values, const float* grad, float rate, int64_t dim,
+                   const Draw& draw, uint8_t* row) {
+  const float scale = scale_of(row);
+  if (scale == 0) return write_row<F>(values, dim, draw, row);
+  double total = 0;
+  for (int64_t d = 0; d < dim; ++d) {
+    const float times = std::clamp(values[d] / scale, -F::kLargest, F::kLargest);
+    const float slope = std::abs(times) < F::kLargest ? std::nearbyint(times) - times : times;
+    total += static_cast<double>(grad[d]) * slope;
+  }
+  const float change =
+      rate * static_cast<float>(total / std::sqrt(static_cast<double>(dim) * F::kLargest));
+  constexpr float kEnd = kMost / F::kLargest;
+  const float now = std::clamp(std::clamp(scale - change, scale / 2, scale * 2), kLeast, kEnd);
+  uint16_t bits[16];
+  draw_block<2>(draw, kOfScale, bits);  // small changes of a bfloat16 add up as those of numbers do
+  store_raw(row, BFloat16{static_cast<uint16_t>((std::bit_cast<uint32_t>(now) + bits[0]) >> 16)});
+  write_numbers<F>(values, dim, draw, row);
 }
 
 template <>

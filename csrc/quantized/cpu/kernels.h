@@ -56,7 +56,10 @@ void update(const Format& format, const float* grad, const Rule& rule, const Dra
   }
   read(format, row, room);
   for (int64_t d = 0; d < format.dim; ++d) room[d] -= rule.lr * grad[d] / divisor;
-  write(format, room, draw, row);
+  if (rule.step_lr == 0 || format.kind == Kind::kFloat16) return write(format, room, draw, row);
+  const float rate = rule.step_lr / divisor;
+  format.kind == Kind::kInt8 ? write_learned<Int8>(room, grad, rate, format.dim, draw, row)
+                             : write_learned<Int4>(room, grad, rate, format.dim, draw, row);
 }
 
 constexpr Kernels kernels_named(const char* name) { return {name, pool, read, write, update}; }

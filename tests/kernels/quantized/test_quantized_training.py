@@ -298,3 +298,74 @@ def test_a_step_between_the_passes_is_refused_where_the_gradient_needs_the_rows(
     optimizer.step()
     with pytest.raises(RuntimeError, match="changed after this forward pass"):
         output.sum().backward()
+
+
+def scales_of(module):
+    """The scale of each row, float64."""
+    return module.rows[:, :2].contiguous().view(torch.bfloat16).double().squeeze(1)
+
+
+@pytest.mark.parametrize("storage", ["int8", "int4"])
+@pytest.mark.parametrize("dim", [5, 16, 70])
+def test_a_learned_scale_moves_by_its_gradient(storage, dim):
+    generator = torch.Generator().manual_seed(2)
+    module = QuantizedEmbeddingBag(40, dim, storage=storage, learned_step=0.5, seed=1)
+    optimizer = QuantizedOptimizer(module, "sgd", lr=0.02)
+    most = 127 if storage == "int8" else 7
+    for _ in range(5):
+        before, scales = module.materialize().double(), scales_of(module)
+        grad = 0.3 * torch.randn(40, dim, generator=generator)
+        optimizer.zero_grad()
+        module(torch.arange(40).unsqueeze(1)).backward(grad)
+        optimizer.step()
+        times = (before - 0.02 * grad.double()) / scales.unsqueeze(1)
+        slopes = torch.where(times.abs() < most, times.round() - times, times.sign() * most)
+        change = 0.01 * (grad.double() * slopes).sum(1) / math.sqrt(dim * most)
+        wanted = (scales - change).clamp(scales / 2, scales * 2)
+        found = scales_of(module)
+        assert ((found - wanted).abs() <= wanted * 2**-7).all()  # one of the two neighbours in bfloat16
+        assert (found != scales).any()
+        held = times * scales.unsqueeze(1) / found.unsqueeze(1)
+        assert ((module.materialize().double() / found.unsqueeze(1) - held.clamp(-most, most)).abs() <= 1.001).all()
+
+
+def test_learned_scales_learn_and_float16_has_none():
+    generator = torch.Generator().manual_seed(0)
+    target = torch.randn(100, 16, generator=generator)
+    losses = {}
+    for learned in (0.0, 1.0):
+        module = QuantizedEmbeddingBag(100, 16, learned_step=learned, seed=3)
+        optimizer = QuantizedOptimizer(module, lr=0.3)
+        for _ in range(300):
+            optimizer.zero_grad()
+            loss = (module(torch.arange(100).unsqueeze(1)) - target).pow(2).sum()
+            loss.backward()
+            optimizer.step()
+        losses[learned] = float(loss)
+    assert losses[1.0] < 10 * losses[0.0] + 1
+    alike = []
+    for learned in (0.0, 1.0):
+        module = QuantizedEmbeddingBag(9, 16, storage="float16", learned_step=learned, seed=3)
+        module.write(target[:9])
+        optimizer = QuantizedOptimizer(module, lr=0.3)
+        module(torch.arange(9).unsqueeze(1)).sum().backward()
+        optimizer.step()
+        alike.append(module.rows)
+    assert torch.equal(*alike)
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e10, 1e30])
+def test_learned_scales_stay_numbers(size):
+    module = QuantizedEmbeddingBag(4, 16, learned_step=1.0, seed=0)
+    optimizer = QuantizedOptimizer(module, "sgd", lr=0.1)
+    for sign in (1, -1, 1):
+        optimizer.zero_grad()
+        module(torch.arange(4).unsqueeze(1)).backward(torch.full((4, 16), sign * size))
+        optimizer.step()
+        assert module.materialize().isfinite().all() and (scales_of(module) > 0).all()
+
+
+@pytest.mark.parametrize("wrong", [-1.0, math.nan, math.inf, "1"])
+def test_a_learned_step_that_is_no_rate_is_told(wrong):
+    with pytest.raises(ValueError, match="learned_step must be a number of at least 0"):
+        QuantizedEmbeddingBag(4, 16, learned_step=wrong)
