@@ -38,5 +38,5 @@ RECIPES: tuple[Recipe, ...] = (
     ),
     Recipe("hashed/intel-xeon-2-cores.jsonl.gz", (Step("hashed_lookup"), Step("hashed_quality"))),
     Recipe("memory_ops/intel-xeon-2-cores.jsonl.gz", (Step("memory_ops_short"),)),
-    Recipe("parallel_op/intel-xeon-2-cores.jsonl.gz", (Step("parallel_op"),)),
+    Recipe("parallel_op/amd-epyc-2-cores.jsonl.gz", (Step("parallel_op"),)),
 )
