@@ -136,11 +136,15 @@ Tensor places(const Tensor& buckets, const Tensor& rows, const Tensor& ids,
               std::string_view storage, int64_t dim, int64_t num_embeddings, int64_t chunks) {
   const Live live = live_of(buckets, rows, storage, dim, num_embeddings, chunks);
   const Bags bags = bags_of(ids.unsqueeze(1), std::nullopt, std::nullopt, num_embeddings, -1, false);
-  const Tensor found = at::empty({chunks, bags.num_ids}, ids.options());
+  const Tensor found = at::empty({bags.num_ids, chunks}, ids.options());
   int64_t* const to = found.mutable_data_ptr<int64_t>();
-  for (int64_t j = 0; j < chunks; ++j)
-    find(live, bags.ids, bags.num_ids, j, -1, to + j * bags.num_ids);
-  return found.masked_fill_(found == live.missing(), -1).t().contiguous();
+  std::vector<int64_t> of_part(bags.num_ids);
+  for (int64_t j = 0; j < chunks; ++j) {
+    find(live, bags.ids, bags.num_ids, j, -1, of_part.data());
+    for (int64_t i = 0; i < bags.num_ids; ++i)
+      to[i * chunks + j] = of_part[i] == live.missing() ? -1 : of_part[i];
+  }
+  return found;
 }
 
 // The chunks that live, rising, and the utility of each as it is stored: (n,) int64 and (n,) bfloat16.

@@ -35,7 +35,10 @@ def names_of_database(database: Database) -> Names:
     for relation in database.relations:
         for column in relation.columns:
             columns.setdefault((column.name, column.type), []).append(relation.name)
-    told = [(name, f"{kind}, {', '.join(held[:2])}{' …' if len(held) > 2 else ''}") for (name, kind), held in columns.items()]
+    told = [
+        (name, f"{kind}, {', '.join(held[:2])}{' …' if len(held) > 2 else ''}")
+        for (name, kind), held in columns.items()
+    ]
     return tuple((shown(name), shown(note)) for name, note in (*tables, *sorted(told)))[:_MOST_NAMES]
 
 

@@ -34,7 +34,8 @@ def test_the_text_has_colours_and_they_follow_it(page: Page, app: App) -> None:
           return [copy.left - field.left, copy.top - field.top, field.width - copy.width];
         }"""
     )
-    assert all(0 <= place < 4 for place in places[:2]) and places[2] < 24
+    assert all(0 <= place < 4 for place in places[:2])
+    assert places[2] < 24
 
 
 def test_names_complete_while_one_types_and_by_the_keyboard_alone(page: Page, app: App) -> None:

@@ -21,8 +21,8 @@ class QuantizedFIITEDEmbeddingBag(QuantizedTable):
     """Embedding bags whose vectors find their own dimension within a budget of bytes; what does not live is zeros.
 
     FIITED (Luo et al. 2024, arXiv:2401.04408) with the index and utilities of a table that fits into caches: a vector
-    is `num_chunks` chunks, each a quantized row that lives or reads as zeros. A live chunk has a place in its bucket, 14
-    of which are a cache line: two bytes that tell it apart and a utility in bfloat16; with the bucket's 32 counters
+    is `num_chunks` chunks, each a quantized row that lives or reads as zeros. A live chunk has a place in a bucket; 14
+    of these are a cache line: two bytes that tell it apart and a utility in bfloat16; with the bucket's 32 counters
     that is about 7 bytes beside the D + 2 of a row of int8. Of chunks that do not live nothing is kept but these
     counters, whatever the number of ids.
 
@@ -243,7 +243,9 @@ class QuantizedFIITEDEmbeddingBag(QuantizedTable):
     def set_extra_state(self, state: Mapping[str, Any]) -> None:
         """Raises ValueError where the bytes mean something else here."""
         if state.get("chunks") != self.num_chunks:
-            raise ValueError(f"the table was saved with {state.get('chunks')} chunks, and this one has {self.num_chunks}")
+            raise ValueError(
+                f"the table was saved with {state.get('chunks')} chunks, and this one has {self.num_chunks}"
+            )
         super().set_extra_state(state)
         self.utility_scale = float(state["utility_scale"])
         self.let_in, self.replaced = state["moved"]

@@ -73,8 +73,8 @@ _STYLE = """
 /* The text of the SQL's field is transparent over a copy of it in colours (sql_field.js). */
 .stTextArea textarea.mirror-sql-field {-webkit-text-fill-color: transparent;}
 .mirror-sql {
-  position: absolute; margin: 0; overflow: hidden; white-space: pre-wrap; overflow-wrap: break-word; pointer-events: none;
-  box-sizing: border-box; text-align: left;
+  position: absolute; margin: 0; overflow: hidden; white-space: pre-wrap; overflow-wrap: break-word;
+  pointer-events: none; box-sizing: border-box; text-align: left;
 }
 .mirror-sql-keyword {color: #7a2a8f;} .mirror-sql-on-dark .mirror-sql-keyword {color: #d6a3ff;}
 .mirror-sql-function {color: #0a5a8a;} .mirror-sql-on-dark .mirror-sql-function {color: #8fd0ff;}

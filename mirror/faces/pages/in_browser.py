@@ -1,4 +1,4 @@
-"""What runs in the browser itself: typed text that outlives a visit elsewhere, suggestions, a way to the SQL, and help in it.
+"""What runs in the browser itself: typed text that outlives a visit elsewhere, suggestions, and help with the SQL.
 
 What is typed in a form comes to the server with the form's button, and not before. So the browser keeps it, for this
 tab alone, until it is sent.

@@ -82,7 +82,8 @@ def test_a_wrong_update_of_quantized_rows_fails(monkeypatch, part):
 
     monkeypatch.setattr(step_methods.LiveBag, "update", wrong)
     result = run("fiited_int8", optimizer="sgd", direction="forward_backward_update")
-    assert result.status == "failed" and "is wrong: its update" in result.error
+    assert result.status == "failed"
+    assert "is wrong: its update" in result.error
 
 
 @pytest.mark.parametrize("config", [{"num_rows": 10}, {"batch_size": 1, "bag_size": 1}, {"zipf_s": 0.0}])

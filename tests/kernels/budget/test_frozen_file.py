@@ -72,7 +72,8 @@ def test_a_file_is_of_the_version_that_its_tables_need(tmp_path):
     save_frozen(tmp_path / "file", {"live": live(), "fields": tables()["fields"]})
     assert parts(tmp_path / "file")[0]["__metadata__"]["version"] == "2"
     opened = open_frozen(tmp_path / "file")["live"]
-    assert opened(IDS, ENDS).any() and opened.buckets.data_ptr() % 64 == 0
+    assert opened(IDS, ENDS).any()
+    assert opened.buckets.data_ptr() % 64 == 0
 
 
 def test_the_bytes_are_those_of_the_file_and_nobody_writes_to_it(written):

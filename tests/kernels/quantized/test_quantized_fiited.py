@@ -79,7 +79,8 @@ def test_who_lives_is_what_the_rules_say(chunks, admission, rows, compression):
         stored = (utilities / table.utility_scale).bfloat16().view(torch.int16)
         # Sums of several gradients may differ from the kernel's in the last bit.
         assert (stored.int() - torch.tensor([bits for _, bits in wanted]).int()).abs().max() <= 1
-    assert len(live) > 20 and (table.replaced > 0 or rows == 400)
+    assert len(live) > 20
+    assert table.replaced > 0 or rows == 400
 
 
 def test_with_room_for_all_it_learns_what_a_table_of_float32_learns():
@@ -100,7 +101,8 @@ def test_with_room_for_all_it_learns_what_a_table_of_float32_learns():
         with torch.no_grad():
             sums += weight.grad.pow(2).mean(1)
             weight -= 0.1 * weight.grad / (sums.sqrt() + 1e-6).unsqueeze(1)
-    assert bool(table.live_mask().all()) and table.statistics()["free"] < 0.1
+    assert bool(table.live_mask().all())
+    assert table.statistics()["free"] < 0.1
     torch.testing.assert_close(table.materialize(), weight.detach(), rtol=0.02, atol=0.01)
 
 
@@ -162,7 +164,8 @@ def test_a_training_goes_on_from_its_states():
     train(other, again, 15, generator)
     for one, two in zip(table.buffers(), other.buffers(), strict=True):
         assert torch.equal(one, two)
-    assert other.statistics() == table.statistics() and other.utility_scale == table.utility_scale
+    assert other.statistics() == table.statistics()
+    assert other.utility_scale == table.utility_scale
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda table: pickle.loads(pickle.dumps(table))])
@@ -191,7 +194,9 @@ def test_it_is_an_embedding_bag(mode, padding, chunks, form):
     options = {"mode": mode, "padding_idx": padding, "include_last_offset": form == "last_offset"}
     for kind in (torch.int64, torch.int32):
         given = {name: value.to(kind) for name, value in call.items()}
-        torch.testing.assert_close(table(**given), F.embedding_bag(given["input"], weight, given.get("offsets"), **options))
+        torch.testing.assert_close(
+            table(**given), F.embedding_bag(given["input"], weight, given.get("offsets"), **options)
+        )
         frozen = table.to_frozen()
         assert torch.equal(frozen(**given), table(**given).detach())
     if mode == "sum":
@@ -205,7 +210,9 @@ def test_it_is_an_embedding_bag(mode, padding, chunks, form):
 @pytest.mark.parametrize("padding", [None, 7])
 @pytest.mark.parametrize("chunks", [1, 2])
 def test_gradients_are_those_of_a_dense_table(mode, weighted, padding, chunks):
-    table, optimizer, generator = trained(dim=12, rows=50, compression=0.9, num_chunks=chunks, mode=mode, padding_idx=padding)
+    table, optimizer, generator = trained(
+        dim=12, rows=50, compression=0.9, num_chunks=chunks, mode=mode, padding_idx=padding
+    )
     optimizer.zero_grad()
     ids = torch.randint(50, (30, 4), generator=generator)
     factors = torch.rand(30, 4, generator=generator) if weighted else None
@@ -232,7 +239,8 @@ def test_a_frozen_one_can_be_exported_and_traced():
     wanted = table(ids).detach()
     batch = torch.export.Dim("batch", min=2)
     exported = torch.export.export(frozen, (ids,), dynamic_shapes=({0: batch},)).module()
-    assert torch.equal(exported(ids), wanted) and torch.equal(exported(ids[:3]), wanted[:3])
+    assert torch.equal(exported(ids), wanted)
+    assert torch.equal(exported(ids[:3]), wanted[:3])
     traced = torch.jit.trace(frozen, (ids,))
     assert torch.equal(traced(ids[:2]), wanted[:2])
     torch.library.opcheck(
@@ -303,7 +311,7 @@ def test_a_gradient_that_is_no_number_is_refused(value):
 def test_a_state_of_another_table_is_told():
     table, _, _ = trained(dim=64, num_chunks=4)
     other = QuantizedFIITEDEmbeddingBag(3000, 64, 0.1, num_chunks=2)
-    with pytest.raises((ValueError, RuntimeError), match="4 chunks|size mismatch"):
+    with pytest.raises((ValueError, RuntimeError), match=r"4 chunks|size mismatch"):
         other.load_state_dict(table.state_dict())
     with pytest.raises(RuntimeError, match=r"size mismatch|Missing key"):
         QuantizedFIITEDEmbeddingBag(3000, 64, 0.2, num_chunks=4).load_state_dict(table.state_dict())
@@ -316,7 +324,8 @@ def test_empty_calls():
     assert table(torch.zeros(0, 4, dtype=torch.int64)).shape == (0, 16)
     optimizer.zero_grad()
     empty = table(torch.zeros(3, 0, dtype=torch.int64))
-    assert empty.shape == (3, 16) and not empty.any()
+    assert empty.shape == (3, 16)
+    assert not empty.any()
     empty.sum().backward()
     optimizer.step()
     assert torch.equal(table(torch.tensor([], dtype=torch.int64), torch.tensor([0, 0])), torch.zeros(2, 16))

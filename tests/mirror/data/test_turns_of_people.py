@@ -183,7 +183,8 @@ def test_who_waits_behind_a_long_query_of_another_is_answered_by_a_second_proces
             if box._relief is None and relief._child is None:
                 break
             time.sleep(0.02)
-        assert box._relief is None and relief._child is None
+        assert box._relief is None
+        assert relief._child is None
         with asked_by("ben"):
             assert box.run("SELECT 2 AS two").rows == ((2,),)
 
@@ -210,7 +211,8 @@ def test_ones_own_long_query_is_waited_for_and_both_can_be_cancelled(results_fil
             if (relief := box._relief) and relief._order.running and len(box._order.turns) == 2:
                 break
             time.sleep(0.02)
-        assert box._relief and box._relief._order.running  # ben's
+        assert box._relief
+        assert box._relief._order.running
         assert [turn.whose for turn in box._order.turns] == ["anna", "anna"]
         for thread in (first, second, other):
             box.cancel(thread.ident)

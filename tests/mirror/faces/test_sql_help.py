@@ -12,15 +12,18 @@ from mirror.schema.database import Column, Database, Relation
 def test_all_columns_and_views_of_the_results_are_completed():
     names = dict(sql_help.names_of_results())
     assert {"auc", "latency_us", "compression", "method", *EXPOSED} <= names.keys()
-    assert names["results"] == "view" and names["auc"] == "AUC"
+    assert names["results"] == "view"
+    assert names["auc"] == "AUC"
 
 
 def test_of_other_data_a_column_tells_its_type_and_tables():
     relations = tuple(
-        Relation(name, (Column("id", "integer"), Column(f"{name}_name", "text"))) for name in ("shop", "city", "country")
+        Relation(name, (Column("id", "integer"), Column(f"{name}_name", "text")))
+        for name in ("shop", "city", "country")
     )
     names = dict(sql_help.names_of_database(Database("duckdb", "shop", relations)))
-    assert names["shop"] == "table" and names["shop_name"] == "text, shop"
+    assert names["shop"] == "table"
+    assert names["shop_name"] == "text, shop"
     assert names["id"] == "integer, shop, city …"
 
 
@@ -44,7 +47,8 @@ def test_the_word_that_is_wrong_is_found_where_it_stands_once(sql, marked):
         connection.execute(sql)
     place = sql_help.place_of_mistake(sentence(str(error.value)), sql)
     if marked:
-        assert place is not None and sql[slice(*place)] == marked
+        assert place is not None
+        assert sql[slice(*place)] == marked
     else:
         assert place is None or sql[slice(*place)] == "t"
 
