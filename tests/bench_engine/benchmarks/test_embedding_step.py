@@ -48,7 +48,8 @@ def test_every_optimizer_is_right_and_measured(method, rule, direction):
         assert (result.status, result.samples_us) == ("skipped", ())
         return
     assert (result.status, result.error) == ("ok", None)
-    assert 0 < result.metrics["max_abs_error"] < 1e-3
+    error = result.metrics["max_abs_error"]  # sums of a few int8 rows are exact
+    assert 0 < error < 1e-3 or (method, error) == ("fiited_int8", 0)
     assert len(result.samples_us) == result.metrics["sample_count"] >= 3
     assert TrialResult.from_json(result.to_json()).metrics == result.metrics
 

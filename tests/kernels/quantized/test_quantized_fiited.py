@@ -265,7 +265,7 @@ def test_steps_add_up_however_small():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"compression": 0.0001}, "too few to tell"),
+        ({"compression": 0.00005}, "too few to tell"),
         ({"compression": 0}, "compression"),
         ({"num_chunks": 3}, "not divisible by num_chunks 3"),
         ({"num_chunks": 17}, "num_chunks must be a whole number from 1 to 16"),
