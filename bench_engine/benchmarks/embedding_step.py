@@ -11,8 +11,8 @@ of a training do not come back after some milliseconds either, and a table that 
 
 A table that prunes is first trained on this stream, TRAINING_STEPS steps in which all of it passes, with events after
 the steps 3, 30, 300 and the last, so that its pool is full of what the stream looks up. The trial fails where the pool
-is not as full as `compression` says. Over quantized rows chunks live from their first lookup on, there are no events, and
-an update may differ from the reference by what rounding does. Then the optimizer begins anew, since updates can be
+is not as full as `compression` says. Over quantized rows chunks live from their first lookup on, there are no events,
+and an update may differ from the reference by what rounding does. Then the optimizer begins anew, since updates can be
 checked only from slots that are known.
 """
 

@@ -32,8 +32,8 @@ int64_t members(const Bags& bags, int64_t bag);
 
 void check_grad(const at::Tensor& grad, const Bags& bags, int64_t dim);
 
-// The lookups of a step: `which[i]` (n,) are rows, `ends[i]` (bags + 1,) where the bags of `grads[i]`
-// (bags, D) start and end among them.
+// The lookups of a step: `which[i]` (n,) are rows, `ends[i]` (bags + 1,) where the bags of
+// `grads[i]` (bags, D) start and end among them.
 std::vector<fiited::Lookups> recorded(const std::vector<at::Tensor>& which,
                                       const std::vector<at::Tensor>& ends,
                                       const std::vector<at::Tensor>& grads, int64_t num_rows,

@@ -1,8 +1,8 @@
 // Where the live chunks of a table are, and what is known of them: buckets of one cache line.
 //
-// Chunk c = id * chunks + part of C in all, B buckets. With h = c div B and l = c mod B, the bucket is
-// (l + spread(h)) mod B and the key in it h + 1, so that bucket and key together tell the chunk, and B
-// chunks that follow one another have B buckets. Place e of bucket b is row b * 14 + e of the
+// Chunk c = id * chunks + part of C in all, B buckets. With h = c div B and l = c mod B, the bucket
+// is (l + spread(h)) mod B and the key in it h + 1, so that bucket and key together tell the chunk,
+// and B chunks that follow one another have B buckets. Place e of bucket b is row b * 14 + e of the
 // quantized rows.
 #pragma once
 
@@ -97,9 +97,9 @@ class Addresses {
   uint64_t reciprocal_;
 };
 
-// Counts `times` more lookups of a chunk that does not live, and says how many there were: a count-min
-// sketch of two counters with conservative update, too high at times and never too low, but that all
-// are halved after `window` lookups (TinyLFU, Einziger et al. 2017, arXiv:1512.00727).
+// Counts `times` more lookups of a chunk that does not live, and says how many there were: a
+// count-min sketch of two counters with conservative update, too high at times and never too low,
+// but that all are halved after `window` lookups (TinyLFU, Einziger et al. 2017, arXiv:1512.00727).
 inline int64_t count_lookups(Bucket& bucket, uint8_t* counters, int64_t chunk, int64_t times,
                              int64_t window) {
   const uint64_t hash = fiited::scramble(static_cast<uint64_t>(chunk), 1);

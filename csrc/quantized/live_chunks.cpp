@@ -20,8 +20,8 @@ namespace {
 
 using at::Tensor;
 
-constexpr int64_t kTogether = 32;    // chunks whose buckets are asked for before the first is read
-constexpr int64_t kParts = 16;       // of the buckets, each changed by one thread
+constexpr int64_t kTogether = 32;  // chunks whose buckets are asked for before the first is read
+constexpr int64_t kParts = 16;     // of the buckets, each changed by one thread
 constexpr int64_t kManyChunks = 4096;  // fewer are changed by one thread
 
 // A table, and how it is read.
@@ -67,9 +67,8 @@ void find(const Live& live, const int64_t* ids, int64_t n, int64_t part, int64_t
     }
     for (int64_t i = 0; i < count; ++i) {
       const int64_t place = live.buckets[at[i].bucket].find(at[i].key);
-      rows[start + i] = place < 0 || ids[start + i] == padding
-                            ? live.missing()
-                            : at[i].bucket * kPlaces + place;
+      rows[start + i] =
+          place < 0 || ids[start + i] == padding ? live.missing() : at[i].bucket * kPlaces + place;
     }
   }
 }
@@ -135,7 +134,8 @@ Tensor pool(const Tensor& buckets, const Tensor& rows, const Tensor& ids, const 
 Tensor places(const Tensor& buckets, const Tensor& rows, const Tensor& ids,
               std::string_view storage, int64_t dim, int64_t num_embeddings, int64_t chunks) {
   const Live live = live_of(buckets, rows, storage, dim, num_embeddings, chunks);
-  const Bags bags = bags_of(ids.unsqueeze(1), std::nullopt, std::nullopt, num_embeddings, -1, false);
+  const Bags bags =
+      bags_of(ids.unsqueeze(1), std::nullopt, std::nullopt, num_embeddings, -1, false);
   const Tensor found = at::empty({bags.num_ids, chunks}, ids.options());
   int64_t* const to = found.mutable_data_ptr<int64_t>();
   std::vector<int64_t> of_part(bags.num_ids);
@@ -147,7 +147,8 @@ Tensor places(const Tensor& buckets, const Tensor& rows, const Tensor& ids,
   return found;
 }
 
-// The chunks that live, rising, and the utility of each as it is stored: (n,) int64 and (n,) bfloat16.
+// The chunks that live, rising, and the utility of each as it is stored: (n,) int64 and (n,)
+// bfloat16.
 std::tuple<Tensor, Tensor> listed(const Tensor& buckets, const Tensor& rows,
                                   std::string_view storage, int64_t dim, int64_t num_embeddings,
                                   int64_t chunks) {
@@ -277,9 +278,10 @@ class Stepped {
         if (item->times >= admission_.times) others.push_back(item);
         continue;
       }
-      const float gained = fiited::value_of(bucket.utilities[place]) + item->length / admission_.scale;
-      bucket.utilities[place] =
-          fiited::drawn_utility(gained, chunk_of(requests, *item), static_cast<int64_t>(draw_.step));
+      const float gained =
+          fiited::value_of(bucket.utilities[place]) + item->length / admission_.scale;
+      bucket.utilities[place] = fiited::drawn_utility(gained, chunk_of(requests, *item),
+                                                      static_cast<int64_t>(draw_.step));
       update(item->at.bucket * kPlaces + place, grad, room.data());
     }
     std::pair<int64_t, int64_t> moved{0, 0};
@@ -290,7 +292,8 @@ class Stepped {
       const float utility = each * static_cast<float>(item->times) / admission_.scale;
       const int64_t place = bucket.weakest();
       const bool taken = bucket.keys[place] != 0;
-      if (taken && utility <= admission_.margin * fiited::value_of(bucket.utilities[place])) continue;
+      if (taken && utility <= admission_.margin * fiited::value_of(bucket.utilities[place]))
+        continue;
       bucket.keys[place] = item->at.key;
       bucket.utilities[place] = fiited::nearest_utility(utility);
       const int64_t row = item->at.bucket * kPlaces + place;
@@ -336,16 +339,15 @@ class Stepped {
   Admission admission_;
 };
 
-// Trains what lives and lets in what earns it. Returns how many chunks came in, and how many of them
-// took the place of another.
+// Trains what lives and lets in what earns it. Returns how many chunks came in, and how many of
+// them took the place of another.
 std::tuple<int64_t, int64_t> step(const Tensor& buckets, const Tensor& counters, const Tensor& rows,
                                   const Optional& sums, const std::vector<Tensor>& which,
                                   const std::vector<Tensor>& ends, const std::vector<Tensor>& grads,
                                   std::string_view storage, int64_t dim, int64_t num_embeddings,
-                                  int64_t chunks, double lr, double eps, double step_lr, double slot,
-                                  int64_t seed,
-                                  int64_t number, int64_t table, int64_t times, double margin,
-                                  double scale) {
+                                  int64_t chunks, double lr, double eps, double step_lr,
+                                  double slot, int64_t seed, int64_t number, int64_t table,
+                                  int64_t times, double margin, double scale) {
   const Live live = live_of(buckets, rows, storage, dim, num_embeddings, chunks);
   TORCH_CHECK_VALUE(counters.is_cpu() && counters.is_contiguous() &&
                         counters.scalar_type() == at::kByte &&
@@ -356,15 +358,16 @@ std::tuple<int64_t, int64_t> step(const Tensor& buckets, const Tensor& counters,
   Sorted sorted(requests, live, buckets.size(0));
   const Admission admission{times, static_cast<float>(margin), static_cast<float>(scale),
                             static_cast<float>(slot), kCounters * std::max<int64_t>(times, 16) / 2};
-  const Stepped stepped(live, static_cast<Bucket*>(buckets.mutable_data_ptr()),
-                        counters.mutable_data_ptr<uint8_t>(), rows.mutable_data_ptr<uint8_t>(),
-                        slots_of(sums, live.table.num_rows),
-                        {static_cast<float>(lr), static_cast<float>(eps), static_cast<float>(step_lr)},
-                        draw_of(seed, number, table), admission);
+  const Stepped stepped(
+      live, static_cast<Bucket*>(buckets.mutable_data_ptr()), counters.mutable_data_ptr<uint8_t>(),
+      rows.mutable_data_ptr<uint8_t>(), slots_of(sums, live.table.num_rows),
+      {static_cast<float>(lr), static_cast<float>(eps), static_cast<float>(step_lr)},
+      draw_of(seed, number, table), admission);
   std::vector<std::pair<int64_t, int64_t>> moved(sorted.parts());
   fiited::pieces(sorted.parts(), [&](int64_t p) {
     Item* const items = sorted.items.data();
-    moved[p] = stepped.part(requests, gradients, items + sorted.ends[p], items + sorted.ends[p + 1]);
+    moved[p] =
+        stepped.part(requests, gradients, items + sorted.ends[p], items + sorted.ends[p + 1]);
   });
   std::tuple<int64_t, int64_t> all{0, 0};
   for (const auto& [came, replaced] : moved) {
@@ -390,7 +393,8 @@ TORCH_LIBRARY_FRAGMENT(mirror, m) {
   m.def(
       "live_step(Tensor(a!) buckets, Tensor(b!) counters, Tensor(c!) rows, Tensor(d!)? sums, "
       "Tensor[] which, Tensor[] ends, Tensor[] grads, str storage, int dim, int num_embeddings, "
-      "int chunks, float lr, float eps, float step_lr, float slot, int seed, int number, int table, int times, "
+      "int chunks, float lr, float eps, float step_lr, float slot, int seed, int number, int "
+      "table, int times, "
       "float margin, float scale) -> (int, int)");
   // Bytes of a bucket with its counters, places of one, and the most chunks that one tells apart.
   m.def("live_layout() -> (int, int, int)", [] {

@@ -5,7 +5,7 @@ import re
 
 from db.schema import EXPOSED
 from mirror.schema import catalog
-from mirror.schema.database import Database, shown
+from mirror.schema.database import Database
 
 Names = tuple[tuple[str, str], ...]
 
@@ -39,7 +39,7 @@ def names_of_database(database: Database) -> Names:
         (name, f"{kind}, {', '.join(held[:2])}{' …' if len(held) > 2 else ''}")
         for (name, kind), held in columns.items()
     ]
-    return tuple((shown(name), shown(note)) for name, note in (*tables, *sorted(told)))[:_MOST_NAMES]
+    return tuple((_written(name), note) for name, note in (*tables, *sorted(told)))[:_MOST_NAMES]
 
 
 def place_of_mistake(message: str, sql: str) -> tuple[int, int] | None:
@@ -50,6 +50,11 @@ def place_of_mistake(message: str, sql: str) -> tuple[int, int] | None:
             places = [m.span(1) for m in re.finditer(rf'(?<![\w"])"?({word})(?![\w])', _masked(sql), re.IGNORECASE)]
             return places[0] if len(places) == 1 else None
     return None
+
+
+def _written(name: str) -> str:
+    """As SQL takes it: in quotes where it would be read as something else."""
+    return name if re.fullmatch("[a-z_][a-z0-9_]*", name) else '"' + name.replace('"', '""') + '"'
 
 
 def changed_lines(before: str, after: str) -> list[str]:

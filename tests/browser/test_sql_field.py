@@ -86,7 +86,7 @@ def test_the_word_that_is_wrong_is_marked_until_it_is_changed(page: Page, app: A
     editor = opened(page, app)
     editor.fill("SELECT avg(auk) FROM results")
     editor.press("Control+Enter")
-    wrong = page.locator(".mirror-sql-wrong:not([data-sql])")
+    wrong = page.locator(".mirror-sql-wrong")
     expect(wrong).to_have_text("auk")
     editor.fill("SELECT avg(auc) FROM results")
     expect(wrong).to_have_count(0)

@@ -135,7 +135,7 @@ MIRROR_INLINE float largest(const float* values, int64_t dim) {
 }
 
 constexpr int64_t kOfScale = int64_t{1} << 30;  // eights of numbers: beyond those of any row
-constexpr int64_t kDrawn = 64;  // numbers that bits are drawn for at a time
+constexpr int64_t kDrawn = 64;                  // numbers that bits are drawn for at a time
 
 // Calls body(d, count, bits) for all numbers of a row, in blocks.
 template <typename Body>
@@ -180,11 +180,11 @@ void write_row(const float* values, int64_t dim, const Draw& draw, uint8_t* row)
   write_numbers<F>(values, dim, draw, row);
 }
 
-// With the scale s learned (ALPT, Li et al. 2023, arXiv:2212.05735; its gradient as in LSQ, Esser et
-// al. 2020, arXiv:1902.08153): s loses rate * sum of g * slope / sqrt(dim * largest), where slope is
-// round(w / s) - w / s within the range and its end beyond. `values` are the weights after their own
-// step. A row of zeros has no scale yet: its largest number says the first. Products are exact in
-// double, so that a compiler that fuses changes no bit.
+// With the scale s learned (ALPT, Li et al. 2023, arXiv:2212.05735; its gradient as in LSQ, Esser
+// et al. 2020, arXiv:1902.08153): s loses rate * sum of g * slope / sqrt(dim * largest), where
+// slope is round(w / s) - w / s within the range and its end beyond. `values` are the weights after
+// their own step. A row of zeros has no scale yet: its largest number says the first. Products are
+// exact in double, so that a compiler that fuses changes no bit.
 template <typename F>
 void write_learned(const float* values, const float* grad, float rate, int64_t dim,
                    const Draw& draw, uint8_t* row) {

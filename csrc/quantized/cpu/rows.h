@@ -75,8 +75,8 @@ struct Draw {
 };
 
 // What a step does to a row: w -= lr * g / d, with d = sqrt(sum) + eps for row-wise Adagrad, whose
-// `sum` first gains the mean of g^2, and d = 1 for SGD, which has no sum. With `step_lr` the scale of
-// a row of int8 or int4 is learned at that rate, by the same d, else the largest number says it.
+// `sum` first gains the mean of g^2, and d = 1 for SGD, which has no sum. With `step_lr` the scale
+// of a row of int8 or int4 is learned at that rate, by the same d, else the largest number says it.
 struct Rule {
   float lr, eps;
   float step_lr = 0;

@@ -141,7 +141,7 @@ def help_with_sql(names: Sequence[tuple[str, str]], sql: str = "", wrong: tuple[
     st.html(f'<div class="mirror-sql-names" hidden data-names="{html.escape(_as_json(names))}"></div>')
     if wrong:
         st.html(
-            f'<div class="mirror-sql-wrong" hidden data-start="{wrong[0]}" data-end="{wrong[1]}" '
+            f'<div class="mirror-sql-mistake" hidden data-start="{wrong[0]}" data-end="{wrong[1]}" '
             f'data-sql="{html.escape(_as_json([sql]))}"></div>'
         )
 

@@ -29,7 +29,7 @@
     return made;
   };
   const wrongIn = (text) => {
-    const told = document.querySelector('.mirror-sql-wrong');
+    const told = document.querySelector('.mirror-sql-mistake');
     if (!told || JSON.parse(told.dataset.sql)[0] !== text) return null;
     return {start: Number(told.dataset.start), end: Number(told.dataset.end)};
   };
@@ -125,10 +125,11 @@
     const word = /[A-Za-z_]\w*$/.exec(field.value.slice(0, end))?.[0] || '';
     if (!always && word.length < 2) return;
     const said = word.toLowerCase();
+    const bare = (name) => name.replace(/^"/, '').toLowerCase();
     const words = [...known(), ...FUNCTIONS.map((name) => [name, 'function']),
       ...[...KEYWORDS].map((name) => [name.toUpperCase(), ''])];
-    const fits = words.filter(([name]) => name.toLowerCase().startsWith(said) && name.length > word.length);
-    const inside = words.filter(([name]) => said.length > 2 && name.toLowerCase().indexOf(said) > 0);
+    const fits = words.filter(([name]) => bare(name).startsWith(said) && name.length > word.length);
+    const inside = words.filter(([name]) => said.length > 2 && bare(name).indexOf(said) > 0);
     const found = [...fits, ...inside].slice(0, MOST);
     if (!found.length || words.some(([name]) => name.toLowerCase() === said)) return;
     if (!list) {

@@ -53,7 +53,7 @@ OWN = {
 KNOWN = {
     ("lookup", 4): "beb044089ddf",
     ("grouped_lookup", 2): "2e16e1d357cd",
-    ("embedding_step", 1): "daf4fdfb88b1",
+    ("embedding_step", 1): "843ed6b4dcf7",
     ("memory_ops", 1): "364d6363c747",
     ("callable", 1): "9b687b3139d1",
     ("training", 3): "0a2af01de9c4",
