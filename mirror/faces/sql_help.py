@@ -24,7 +24,7 @@ _WRONG = (
 
 def names_of_results() -> Names:
     """Columns and views of the results, and what each is."""
-    columns = [(entry.name, entry.label) for entry in catalog.entries().values()]
+    columns = [(e.name, "" if e.label == e.name else e.label) for e in catalog.entries().values()]
     return (*((view, "view") for view in EXPOSED), *sorted(columns))
 
 
