@@ -73,43 +73,8 @@ void find(const Live& live, const int64_t* ids, int64_t n, int64_t part, int64_t
   }
 }
 
-// Bags [first, last) of a call, by themselves.
-struct Range {
-  std::vector<int64_t> rows, offsets;
-  Bags bags;
-
-  Range(const Bags& all, int64_t first, int64_t last, int64_t missing) {
-    const int64_t begin = all.begin(first);
-    rows.resize(all.end(last - 1) - begin);
-    for (int64_t b = first; all.offsets && b < last; ++b) offsets.push_back(all.begin(b) - begin);
-    bags = {rows.data(),
-            all.offsets ? offsets.data() : nullptr,
-            all.samples ? all.samples + begin : nullptr,
-            static_cast<int64_t>(rows.size()),
-            last - first,
-            all.bag_size,
-            missing,
-            false};
-  }
-};
-
-void pool_range(const Live& live, const Bags& bags, int64_t first, int64_t last, float* output) {
-  if (first == last) return;
-  const int64_t width = live.width(), dim = live.dim();
-  Range range(bags, first, last, live.missing());
-  std::vector<float> part(live.chunks > 1 ? (last - first) * width : 0);
-  for (int64_t j = 0; j < live.chunks; ++j) {
-    find(live, bags.ids + bags.begin(first), range.bags.num_ids, j, bags.padding,
-         range.rows.data());
-    if (live.chunks == 1) {
-      kernels().pool(live.table, range.bags, 0, last - first, output + first * dim);
-      break;
-    }
-    kernels().pool(live.table, range.bags, 0, last - first, part.data());
-    for (int64_t b = first; b < last; ++b)
-      std::copy_n(part.data() + (b - first) * width, width, output + b * dim + j * width);
-  }
-  if (!bags.mean) return;
+// Divides the sums of bags [first, last) by the number of their ids.
+void divide(const Bags& bags, int64_t first, int64_t last, int64_t dim, float* output) {
   for (int64_t b = first; b < last; ++b) {
     const int64_t count = members(bags, b);
     if (count < 2) continue;
@@ -123,10 +88,29 @@ Tensor pool(const Tensor& buckets, const Tensor& rows, const Tensor& ids, const 
   const Live live = live_of(buckets, rows, storage, dim, num_embeddings, chunks);
   const Bags bags = bags_of(ids, offsets, samples, num_embeddings, padding, mean);
   const Tensor output = at::empty({bags.num_bags, dim}, rows.options().dtype(at::kFloat));
+  const Tensor found = at::empty({bags.num_ids}, ids.options());
+  const int64_t width = live.width();
+  // Of vectors of one chunk the pooled ones are the output.
+  const Tensor part = chunks == 1 ? output : at::empty({bags.num_bags, width}, output.options());
+  int64_t* const places = found.mutable_data_ptr<int64_t>();
   float* const to = output.mutable_data_ptr<float>();
-  fiited::in_parallel(
-      bags.num_bags, (bags.num_ids + bags.num_bags) * chunks,
-      [&](int64_t first, int64_t last) { pool_range(live, bags, first, last, to); });
+  float* const of_part = part.mutable_data_ptr<float>();
+  Bags of_rows = bags;
+  of_rows.ids = places;
+  of_rows.padding = live.missing();
+  of_rows.mean = false;  // what does not live counts too
+  for (int64_t j = 0; j < chunks; ++j) {
+    fiited::in_parallel(bags.num_ids, bags.num_ids, [&](int64_t first, int64_t last) {
+      find(live, bags.ids + first, last - first, j, padding, places + first);
+    });
+    fiited::in_parallel(bags.num_bags, bags.num_ids + bags.num_bags,
+                        [&](int64_t first, int64_t last) {
+                          kernels().pool(live.table, of_rows, first, last, of_part);
+                          for (int64_t b = first; chunks > 1 && b < last; ++b)
+                            std::copy_n(of_part + b * width, width, to + b * dim + j * width);
+                          if (mean && j == chunks - 1) divide(bags, first, last, dim, to);
+                        });
+  }
   return output;
 }
 

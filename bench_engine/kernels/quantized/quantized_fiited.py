@@ -37,7 +37,7 @@ class QuantizedFIITEDEmbeddingBag(QuantizedTable):
         num_chunks: chunks k of a vector, 1 to 16, of which embedding_dim is a multiple; 1 keeps or drops whole vectors.
             Unless given as many of 16 dimensions as there are where vectors have 64 or more, else 1: of shorter ones
             each chunk would weigh less than what says whose it is.
-        admission: lookups after which a chunk may live, 1 to 255.
+        admission: lookups after which a chunk may live, 1 to 255; long tails want more of them.
         margin: of at least 1; larger ones let fewer chunks change places.
         interval: steps after which utilities are multiplied with `decay`.
         decay: from 0.0001 to 1.

@@ -339,3 +339,14 @@ def test_ids_that_follow_one_another_never_crowd_a_bucket():
     table(ids).backward(torch.ones(len(ids), 16))
     optimizer.step()
     assert bool(table.live_mask(ids.flatten()).all())
+
+
+def test_offsets_that_are_wrong_read_nothing_else():
+    """A recorded graph checks ids alone; its offsets lie within the ids, in whatever order."""
+    table, _, generator = trained(dim=64)
+    ids = skewed(3000, 10, generator)
+    shape = ("int8", 64, 3000, table.num_chunks, -1, True)
+    for offsets in ([0, 5, 2, 10], [10, 0, 10], [7, 7, 3, 0]):
+        found = torch.ops.mirror.live_pool(table.buckets, table.rows, ids, torch.tensor(offsets), None, *shape)
+        assert found.shape == (len(offsets), 64)
+        assert found.isfinite().all()
