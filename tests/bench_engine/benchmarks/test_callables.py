@@ -64,7 +64,7 @@ def run(
 
 
 def measured(**axes) -> TrialResult:
-    plugin.load(registry.METHODS, registry.BENCHMARKS)
+    plugin.load(registry.METHODS, registry.BENCHMARKS, registry.bring)
     config = {a.name: a.default for a in registry.BENCHMARKS["callable"].axes} | {"shape": "16x24"}
     return alone(worker.run(Trial("callable", "mine", {**config, **axes}, stop=STOP)))
 
@@ -234,7 +234,7 @@ def test_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, to
     operation("row_softmax")(reference)
     words = [sys.executable, "-S", str(tmp_path / "tool.py"), "{inputs}", "{output}"]
     command(reference, "mine", "a process", words)
-    plugin.load(registry.METHODS, registry.BENCHMARKS)
+    plugin.load(registry.METHODS, registry.BENCHMARKS, registry.bring)
     config = {a.name: a.default for a in registry.BENCHMARKS["callable"].axes} | {"shape": "4x4"}
     stop = Stop(min_samples=2, max_seconds=0.01, noise_target=10)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -272,7 +272,7 @@ def test_what_cannot_be_declared_is_one_sentence(monkeypatch: pytest.MonkeyPatch
 def test_shapes_that_cannot_be_read_are_said_by_the_sweep() -> None:
     operation("row_softmax")(reference)
     implements(reference, "mine")(softmax)
-    plugin.load(registry.METHODS, registry.BENCHMARKS)
+    plugin.load(registry.METHODS, registry.BENCHMARKS, registry.bring)
     text = "benchmark: callable\nmethods: [mine]\nparameters: {{shape: {{value: {shape}}}}}\n"
     assert parse(text.format(shape=7), "own").parts[0].values["shape"] == ("7",)
     (trial,) = expand(parse(text.format(shape="3x4+5"), "own"))
