@@ -74,6 +74,7 @@
     copy.scrollTop = field.scrollTop;
   };
   const fit = (field, copy) => {
+    if (!field.isConnected) return;  // it has no style any more
     const style = getComputedStyle(field);
     for (const name of ['fontFamily', 'fontSize', 'lineHeight', 'letterSpacing', 'padding', 'tabSize'])
       copy.style[name] = style[name];

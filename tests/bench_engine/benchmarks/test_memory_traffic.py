@@ -48,7 +48,7 @@ def test_a_method_reads_as_many_bytes_as_it_declares(method):
     reads = registry.method(method).reads(trial.config)
     torch.manual_seed(0)
     module = build(trial, 1000, "sum")
-    if method.startswith("int8"):
+    if not any(p.numel() for p in module.parameters()):  # rows of bytes, no weights of torch
         assert reads.size == module.rows.size(1)
         return
     table = [p for name, p in module.named_parameters() if name != "projection"]
