@@ -3,7 +3,7 @@
 import streamlit as st
 
 from mirror.data.process.turns import asked_by
-from mirror.faces.pages import ask, data, new_run, runs
+from mirror.faces.pages import ask, data, in_browser, new_run, runs
 from mirror.faces.pages.boards import board_page
 from mirror.faces.pages.common import ASK_PATH, BOARDS_PATH, DATA_PATH, NEW_RUN_PATH, RUNS_PATH
 from mirror.faces.pages.entrance import entry
@@ -25,5 +25,6 @@ if not is_open:
 with st.container(horizontal=True, gap="small", key="pages"):  # on a phone, where the list at the top is hidden
     for page in pages:
         st.page_link(page)
+in_browser.follow_theme()
 with asked_by(entry.whose()):
     chosen.run()

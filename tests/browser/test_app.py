@@ -164,6 +164,17 @@ def test_a_dark_system_has_dark_pages(page: Page, app: App) -> None:
     expect(page.locator(".stApp")).to_have_css("background-color", "rgb(17, 24, 31)")
 
 
+def test_charts_follow_the_theme(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/?q=memory+vs+AUC+at+compression+0.1")
+    tick = page.locator(".js-plotly-plot:visible .xtick text").first
+    expect(tick).to_be_visible()
+    light = tick.evaluate("tick => getComputedStyle(tick).fill")
+    page.emulate_media(color_scheme="dark")
+    expect(tick).not_to_have_css("fill", light)
+    page.emulate_media(color_scheme="light")
+    expect(tick).to_have_css("fill", light)
+
+
 @pytest.mark.parametrize("path", ["/", "/?q=memory+vs+AUC+at+compression+0.1&q=only+hashed", "/runs", "/new-run"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_no_page_scrolls_sideways(page: Page, app: App, path: str, width: int) -> None:

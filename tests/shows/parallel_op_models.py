@@ -102,7 +102,9 @@ def row(name: str, runs: Sequence[int], packages: str, dlrm: str | None) -> tupl
             last = (before.said.strip().splitlines() or ["it failed"])[-1]
             return [name, f"does not run here: {last[:150]}"], ""
         after = ran(command, packages, MIRROR_PARALLEL_OP="1")
-        if after.printed != before.printed:
+        if after.failed:
+            wrong = f"it failed: {(after.said.strip().splitlines() or ['it said nothing'])[-1][:1000]}"
+        elif after.printed != before.printed:
             wrong = "it printed other numbers"
         elif after.said != before.said:
             wrong = f"it said on stderr: {after.said[:1000]}"
@@ -110,6 +112,8 @@ def row(name: str, runs: Sequence[int], packages: str, dlrm: str | None) -> tupl
             ratio = before.seconds[place] / after.seconds[place]
             cells.append(f"{before.seconds[place]:.2f} -> {after.seconds[place]:.2f} ({ratio:.2f}x)")
     report = ran(command_of(name, runs[-1], dlrm), packages, MIRROR_PARALLEL_OP="1", MIRROR_PARALLEL_OP_REPORT="1")
+    if report.failed:
+        wrong = wrong or "it failed where a report was asked for"
     return [*cells, wrong or "yes", told(report.said[len(before.said) :])], wrong
 
 

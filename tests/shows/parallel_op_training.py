@@ -1,13 +1,16 @@
 """Times a training step of an untouched script: python -m tests.shows.parallel_op_training [ROUNDS] [BATCH ...]
 
 A model like DLRM: 26 tables of 100,000 rows, dim 16, one id in a bag, and small layers. Three ways take turns of a few
-steps in one process: the script alone; its lookups and their gradients as one op each; and its update as one op too.
-Times are medians of whole steps (zero_grad, forward, backward, step) in µs. Afterwards the weights of the last two ways
-are the same, to the bit.
+steps, each in a process of its own, since what one does with memory changes what another finds: the script alone; its
+lookups and their gradients as one op each; and its update as one op too. Times are medians of whole steps (zero_grad,
+forward, backward, step) in µs. Afterwards the weights of the last two ways are the same, to the bit.
 """
 
+import hashlib
+import multiprocessing
 import sys
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from time import perf_counter_ns
 from typing import Any
 
@@ -15,12 +18,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bench_engine.kernels.parallel_op import disable, enable
+from bench_engine.kernels.parallel_op import enable
 from bench_engine.kernels.parallel_op.entry import optimizer_step
 from bench_engine.kernels.parallel_op.settings import Settings
 
 TABLES, ROWS, DIM, DENSE = 26, 100_000, 16, 13
-REQUESTS, STEPS, WARM_UP = 8, 4, 120
+REQUESTS, STEPS, WARM_UP = 8, 4, 200
 WAYS = ("untouched", "lookups", "lookups and update")
 OPTIMIZERS: dict[str, tuple[bool, Callable[..., Any]]] = {
     "SGD, dense gradients": (False, lambda tables, lr: torch.optim.SGD(tables, lr=lr)),
@@ -62,40 +65,50 @@ def step_of(model: Model, make: Callable[..., Any]) -> Callable[[Any], None]:
     return step
 
 
-def measured(sparse: bool, make: Callable[..., Any], batch: int, rounds: int) -> tuple[list[float], bool]:
-    """µs of a step by each way, and whether the weights are the same in the end."""
+def train(pipe: Connection, way: str, name: str, batch: int) -> None:
+    """A process of one way: told how many steps to take it tells their µs, at 0 its weights' hash and its report."""
+    sparse, make = OPTIMIZERS[name]
+    if way != "untouched":
+        enable(Settings(cache_dir=None))
+        optimizer_step.pause(way == "lookups")
+    torch.manual_seed(0)
     requests = [
         (torch.randn(batch, DENSE), [torch.randint(0, ROWS, (batch, 1)) for _ in range(TABLES)], torch.rand(batch))
         for _ in range(REQUESTS)
     ]
-    models = []
-    for way in WAYS:
-        if way != "untouched":
-            enable(Settings(cache_dir=None))  # models that are made from now on
-        torch.manual_seed(0)
-        models.append(Model(sparse))
-    steps = [step_of(model, make) for model in models]
-
-    def run(way: int, count: int) -> list[float]:
-        optimizer_step.pause(way != len(WAYS) - 1)
+    model = Model(sparse)
+    step = step_of(model, make)
+    while count := pipe.recv():
         times = []
         for number in range(count):
             start = perf_counter_ns()
-            steps[way](requests[number % REQUESTS])
+            step(requests[number % REQUESTS])
             times.append((perf_counter_ns() - start) / 1e3)
-        return times
+        pipe.send(times)
+    weights = b"".join(hashlib.sha256(p.detach().numpy().tobytes()).digest() for p in model.parameters())
+    pipe.send((weights, optimizer_step.report_lines()))
 
-    for way in range(len(WAYS)):
-        run(way, WARM_UP)
-    taken: list[list[float]] = [[] for _ in WAYS]
-    for _ in range(rounds):
-        for way, times in enumerate(taken):
-            times.append(float(np.median(run(way, STEPS))))
-    print("\n".join(f"  {line}" for line in optimizer_step.report_lines()), file=sys.stderr)
-    weights = [list(model.tables.parameters()) for model in models]
-    alike = all(torch.equal(a, b) for a, b in zip(weights[1], weights[2], strict=True))
-    disable()
-    return [float(np.median(times)) for times in taken], alike
+
+def measured(name: str, batch: int, rounds: int) -> tuple[list[float], bool]:
+    """µs of a step by each way, and whether the weights are the same in the end."""
+    context = multiprocessing.get_context("spawn")
+    pipes = []
+    for way in WAYS:
+        pipe, theirs = context.Pipe()
+        context.Process(target=train, args=(theirs, way, name, batch), daemon=True).start()
+        theirs.close()  # that a process which dies is told
+        pipes.append(pipe)
+
+    def turn(pipe: Connection, count: int) -> Any:
+        pipe.send(count)
+        return pipe.recv()
+
+    for pipe in pipes:
+        turn(pipe, WARM_UP)
+    taken = [[float(np.median(turn(pipe, STEPS))) for pipe in pipes] for _ in range(rounds)]
+    (_, _), (weights, _), (updated, lines) = [turn(pipe, 0) for pipe in pipes]
+    print("\n".join(f"  {line}" for line in lines), file=sys.stderr)
+    return [float(np.median(times)) for times in zip(*taken, strict=True)], weights == updated
 
 
 def main(rounds: int, batches: list[int]) -> None:
@@ -103,9 +116,9 @@ def main(rounds: int, batches: list[int]) -> None:
     print(f"| {torch.get_num_threads()} threads | batch | " + " | ".join(WAYS) + " | same bits |")
     print("|---|---|" + "---|" * (len(WAYS) + 1))
     wrong = False
-    for name, (sparse, make) in OPTIMIZERS.items():
+    for name in OPTIMIZERS:
         for batch in batches:
-            times, alike = measured(sparse, make, batch, rounds)
+            times, alike = measured(name, batch, rounds)
             wrong |= not alike
             shown = " | ".join(f"{us:,.0f}" for us in times)
             print(f"| {name} | {batch} | {shown} | {'yes' if alike else 'NO'} |", flush=True)

@@ -56,6 +56,7 @@ _STYLE = """
 .st-key-facts td, .st-key-facts th {padding: 0.2rem 0.5rem;}
 .st-key-pages {display: none;}
 [data-testid="stElementContainer"]:has(#mirror-in-browser, .mirror-suggest, .mirror-tour) {display: none;}
+.st-key-redraw {display: none;}
 [data-testid="stElementContainer"]:has(.mirror-skip) {position: absolute; width: auto; right: 0; z-index: 9;}
 .mirror-skip:not(:focus) {position: absolute; opacity: 0; pointer-events: none;}
 .mirror-skip {padding: 0.3rem 0.8rem; border-radius: 0.4rem; border: none; background: #0a6289; color: white;}

@@ -1,4 +1,4 @@
-"""What runs in the browser itself: typed text that outlives a visit elsewhere, suggestions, and help with the SQL.
+"""What runs in the browser itself: typed text that outlives a visit elsewhere, suggestions, help with the SQL, the theme.
 
 What is typed in a form comes to the server with the form's button, and not before. So the browser keeps it, for this
 tab alone, until it is sent.
@@ -104,6 +104,15 @@ _SCRIPT = """
     due = true;
     requestAnimationFrame(() => { due = false; restore(); point(); });
   }).observe(document.body, {childList: true, subtree: true, attributeFilter: ['value']});
+  let dark = null;
+  setInterval(() => {  // the theme is a style sheet's: no event tells of it
+    const app = document.querySelector('.stApp'), button = document.querySelector('.st-key-redraw button');
+    const colour = app && button && getComputedStyle(app).backgroundColor.match(/\\d+/g);
+    if (!colour) return;
+    const now = colour.slice(0, 3).reduce((sum, part) => sum + Number(part), 0) < 384;
+    if (dark !== null && now !== dark) button.click();
+    dark = now;
+  }, 500);
   restore();
 })();
 </script>
@@ -115,6 +124,11 @@ def run() -> None:
     """Have the page do all this."""
     # Texts of ours alone: nothing from data or a person is in them.
     st.html(_SCRIPT + _SQL_FIELD, unsafe_allow_javascript=True)
+
+
+def follow_theme() -> None:
+    """Have the page drawn anew when it turns dark or light: charts are drawn in the colours of the theme here."""
+    st.button("Draw again", key="redraw")  # which nobody sees but the script
 
 
 def show_way_to_sql() -> None:

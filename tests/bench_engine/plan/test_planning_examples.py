@@ -26,10 +26,9 @@ KNOWN = {
     },
     "hashed_quality": {"dense": 9, "small_dim": 18, "quotient_remainder": 18},
     "parallel_op": {
-        "eager": 47, "parallel_op": 47, "parallel_op_settled": 30, "grouped_embedding": 30, "parallel_op_inductor": 10,
-        "parallel_op_backend": 2, "jit_fork": 10, "inductor_model": 21, "fbgemm_tbe_grouped": 30,
-        "fbgemm_tbe_joined": 12, "fbgemm_int_nbit": 13, "zentorch_table": 24, "zentorch_compile": 15,
-        "zentorch_batch": 1, "zentorch_ccd": 1, "zentorch_hybrid": 1,
+        "eager": 47, "jit_fork": 10, "inductor_model": 21, "fbgemm_tbe_grouped": 30, "fbgemm_tbe_joined": 12,
+        "fbgemm_int_nbit": 13, "zentorch_table": 24, "zentorch_compile": 15, "zentorch_batch": 1, "zentorch_ccd": 1,
+        "zentorch_hybrid": 1,
     },
 }  # fmt: skip
 

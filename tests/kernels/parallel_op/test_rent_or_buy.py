@@ -55,6 +55,17 @@ def test_calls_that_have_paid_for_it_are_compiled_and_others_stay_served(monkeyp
     assert way._serving.compiled.calls > served
 
 
+def test_a_graph_that_is_due_does_not_come_amid_turns_that_are_taken_again(monkeypatch):
+    monkeypatch.setattr(turns, "_CALLS_BETWEEN_TRIALS", 20)
+    monkeypatch.setattr(ways, "seconds_to_compile", lambda _: 0.0)
+    disturbed = iter([1000.0, 2000.0])  # a neighbour hit the served calls of the first turns
+    monkeypatch.setattr(turns, "_undisturbed", lambda times: next(disturbed, 1000.0))
+    way = under(model := Mixed(), Settings())
+    called(model, 400)
+    assert not way.waits
+    assert [choice.kept for choice in way.choices.values()] == ["compiled"]
+
+
 def test_what_cannot_be_compiled_stays_served(monkeypatch):
     monkeypatch.setattr(turns, "_CALLS_BETWEEN_TRIALS", 1)
     monkeypatch.setattr(ways, "seconds_to_compile", lambda _: 0.0)

@@ -387,7 +387,7 @@ class Turns:
 
     def _what_is_due(self, bucket: tuple[Any, ...]) -> None:
         """What waits for so many calls of a bucket as there were."""
-        pages, rented = self._pages.pop(bucket, 0), self._rented.get(bucket, 0)
+        pages, rented = self._pages.pop(bucket, 0), self._rented.pop(bucket, 0)
         if pages and self._serving is not None:
             self._serving.use_huge_pages()
         if pages and pages < rented:
@@ -397,13 +397,12 @@ class Turns:
 
     def _try_compiled(self, bucket: tuple[Any, ...]) -> None:
         """Have the compiled call take turns with the others, from the next call on."""
-        del self._rented[bucket]
         mode = bucket[:3]
         if mode not in self._compiled and self._compiling is not None:
             entered = self._compiling.call(self, mode)
             self._compiled[mode], self._learn[mode] = entered.call, entered.learn
         if self._compiled.get(mode) is not None and self._modes[mode] is not _untouched:
-            self._trials[bucket] = _Trial(before=self._kept.pop(bucket))
+            self._trials[bucket] = _Trial(before=self._kept.pop(bucket, _untouched))
 
     def _give_up_compiled(self, mode: tuple[bool, ...]) -> None:
         compiled, self._compiled[mode] = self._compiled[mode], None
@@ -429,16 +428,20 @@ class Turns:
         return untouched
 
     def _try_again(self, bucket: tuple[Any, ...]) -> None:
-        more = self._again.pop(bucket)
+        more = self._again.pop(bucket, None)
+        if more is None:  # another thread was here
+            return
+        for due in (self._rented, self._pages):  # what these turns decide says anew what waits
+            due.pop(bucket, None)
         if self._modes[bucket[:3]] is not _untouched:
             self._trials[bucket] = _Trial(settled=True, more=more)
             self._kept.pop(bucket, None)
 
     def _tell(self, bucket: tuple[Any, ...]) -> None:
         """Have the compiled code take what was kept, for good or until the next trial."""
-        if self._door is None or bucket not in self._numbers:
+        kept, mode = self._kept.get(bucket), bucket[:3]
+        if self._door is None or bucket not in self._numbers or kept is None:  # another thread takes turns again
             return
-        kept, mode = self._kept[bucket], bucket[:3]
         waits = [calls for due in (self._pages, self._rented) if (calls := due.get(bucket, 0))]
         calls = _CALLS_BETWEEN_TRIALS if bucket in self._again else min(waits, default=0)
         compiled = self._compiled.get(mode) if self._serving is not None else self._modes[mode]
