@@ -1,4 +1,4 @@
-"""What runs in the browser itself: typed text that outlives a visit elsewhere, suggestions, help with the SQL, the theme.
+"""What runs in the browser itself: typed text that outlives a visit, suggestions, help with the SQL, the theme.
 
 What is typed in a form comes to the server with the form's button, and not before. So the browser keeps it, for this
 tab alone, until it is sent.

@@ -1,5 +1,8 @@
 """When a served model is compiled, and what the next process does with what this one kept."""
 
+import random
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
@@ -64,6 +67,30 @@ def test_a_graph_that_is_due_does_not_come_amid_turns_that_are_taken_again(monke
     called(model, 400)
     assert not way.waits
     assert [choice.kept for choice in way.choices.values()] == ["compiled"]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("seed", range(2))
+def test_whatever_is_measured_no_call_fails_or_is_wrong(monkeypatch, seed, threads):
+    draw = random.Random(seed)
+    monkeypatch.setattr(turns, "_CALLS_BETWEEN_TRIALS", 5)
+    monkeypatch.setattr(ways, "seconds_to_compile", lambda _: draw.choice([0.0, 1e-3]))
+    monkeypatch.setattr(serving, "_COLLAPSED", 10.0 ** draw.randint(3, 9))
+    monkeypatch.setattr(turns, "_undisturbed", lambda times: draw.choice([1000.0, 2000.0, 3000.0]))
+    way = under(model := Mixed(), Settings())
+    requests = [mixed_ids(batch) for batch in (1, 5, 40)]
+    wanted = [model.forward(ids).detach() for ids in requests]
+
+    def calls(count: int) -> None:
+        for _ in range(count):
+            which = draw.randrange(len(requests))
+            with torch.set_grad_enabled(draw.random() < 0.5):
+                assert alike(model(requests[which]).detach(), wanted[which])
+
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(calls, 1200 // threads) for _ in range(threads)]:
+            done.result()
+    assert len(way.choices) == 6
 
 
 def test_what_cannot_be_compiled_stays_served(monkeypatch):
