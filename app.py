@@ -25,6 +25,6 @@ if not is_open:
 with st.container(horizontal=True, gap="small", key="pages"):  # on a phone, where the list at the top is hidden
     for page in pages:
         st.page_link(page)
-in_browser.follow_theme()
 with asked_by(entry.whose()):
     chosen.run()
+in_browser.follow_theme()

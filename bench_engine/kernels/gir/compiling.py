@@ -62,6 +62,10 @@ def _places(graph: fx.Graph, region: fx.Node, constants: list[fx.Node]) -> tuple
     """What a region takes of inputs (n) and constants (~n), where it is all of the graph; None where it is not."""
     inputs = list(graph.find_nodes(op="placeholder"))
     sizes = set(graph.find_nodes(op="call_function", target=torch.ops.aten.sym_size.int))  # tensors have them too
+    for node in graph.nodes:  # and what is reckoned from them
+        number = isinstance(node.meta.get("val"), int | torch.SymInt)
+        if number and node.all_input_nodes and sizes.issuperset(node.all_input_nodes):
+            sizes.add(node)
     parts = [node for node in region.users if node.target is operator.getitem]
     if set(graph.nodes) - {*inputs, *constants, *sizes, *parts, region, graph.output_node()}:
         return None
@@ -103,8 +107,9 @@ def _captured(fn: Callable[..., Any], args: Sequence[Tensor]) -> tuple[Graph, bo
             continue
         except Exception as error:
             return Graph(fn, left=[f"not captured: {str(error).splitlines()[0]}"]), False
-        if found.places == (*range(len(args)),):
-            next(iter(found.regions.values())).original = fn  # what runs where the kernel does not
+        if found.places is not None and sorted(found.places) == [*range(len(args))]:
+            # What runs where the kernel does not: torch may take an op apart for a graph into slower ones.
+            next(iter(found.regions.values())).original = _in_order(fn, found.places)
         if graph is None or len(found.regions) > len(graph.regions):
             graph, fixed = found, not varies
         if not any(_FAILED in line for line in graph.left):
@@ -115,13 +120,24 @@ def _captured(fn: Callable[..., Any], args: Sequence[Tensor]) -> tuple[Graph, bo
     return graph, fixed
 
 
+def _in_order(fn: Callable[..., Any], places: tuple[int, ...]) -> Callable[..., Any]:
+    """`fn` for who gives its arguments, and sizes among them, as a region takes them."""
+    back = [places.index(place) for place in range(len(places))]
+
+    def call(*given: Any) -> Any:
+        tensors = [value for value in given if isinstance(value, Tensor)]
+        return fn(*[tensors[place] for place in back])
+
+    return call
+
+
 def _compare(graph: Graph, fn: Callable[..., Any], args: Sequence[Tensor]) -> None:
     """On a GPU, `fn` itself where the whole is slower: what torch takes apart for the graph may be one kernel in `fn`.
 
     A region that is all of the graph has been compared with `fn`.
     """
     backend = next((region.backend for region in graph.regions.values()), None)
-    if backend is None or backend.language == "C++" or graph.places == (*range(len(args)),):
+    if backend is None or backend.language == "C++" or sorted(graph.places or ()) == [*range(len(args))]:
         return
     graph.call(*args)  # decides
     own, original = backend.measure([lambda: graph.call(*args), lambda: fn(*args)])

@@ -81,6 +81,9 @@ class _Meter:
         return total
 
 
+_MOST_INNER = 4  # reductions whose sums are in registers at once
+
+
 def fuse_producer(kernel: Kernel) -> Iterator[Kernel]:
     """An elementwise nest moves to where its result is loaded: the result is in a register and never in memory."""
     for position, nest in enumerate(kernel.body):
@@ -165,7 +168,7 @@ def _may_join(first: Loop, second: Loop, ranges: Ranges, around: tuple[str, ...]
 
 
 def fuse_loops(kernel: Kernel) -> Iterator[Kernel]:
-    """Two loops over the same extent in one body become one: what both load is loaded once."""
+    """Two loops over the same extent in one body become one: what both load, or one stores, is loaded once or never."""
     ranges = Ranges(kernel)
     for nest, change in _bodies(kernel):
         body, around = nest
@@ -183,9 +186,13 @@ def fuse_loops(kernel: Kernel) -> Iterator[Kernel]:
 def _alike(first: Statement, second: Statement) -> bool:
     if not isinstance(first, Loop) or not isinstance(second, Loop) or "ragged" in (first.kind, second.kind):
         return False
-    inner = [any(isinstance(s, Loop) for s in loop.body) for loop in (first, second)]
-    # A reduction in a par loop, as of bags, keeps its vectors of sums in registers: nothing with other loops joins it.
-    return first.extent == second.extent and (first.kind == second.kind or not any(inner))
+    reads = set(buffers([second], "reads"))
+    if first.extent != second.extent or not reads & {*buffers([first], "reads"), *buffers([first], "writes")}:
+        return False
+    inner = [sum(isinstance(s, Loop) for s in loop.body) for loop in (first, second)]
+    # A reduction in a par loop, as of bags, keeps its vectors of sums in registers: nothing with other loops joins it,
+    # and few of its own kind.
+    return (first.kind == second.kind and sum(inner) <= _MOST_INNER) or not any(inner)
 
 
 def _may_meet(first: Statement, between: Body, second: Statement, ranges: Ranges, around: tuple[str, ...]) -> bool:

@@ -12,6 +12,7 @@ import torch
 from bench_engine.kernels import gir
 from bench_engine.kernels.gir.cost import caches, machine
 from bench_engine.kernels.gir.traffic import traffic
+from bench_engine.kernels.native import extension
 from bench_engine.methods.operators.memory_operators import Inputs, Operator
 from bench_engine.methods.operators.operator_methods import TorchOperator, wants_gradients
 
@@ -31,6 +32,7 @@ class GirOperator(TorchOperator):
     def transformed(self, operator: Operator, inputs: Inputs) -> Any:
         """The compiled function, decided for inputs like these."""
         machine(torch.get_num_threads())
+        extension.python_module_if_built()  # lies in the folder that is another one below
         with _nothing_kept():
             if wants_gradients(inputs):
                 call: Any = torch.compile(operator.call, backend="gir", dynamic=False)

@@ -11,6 +11,7 @@ from alone import alone
 
 from bench_engine import registry
 from bench_engine.benchmarks import memory_ops
+from bench_engine.kernels.native.calling import nothing
 from bench_engine.methods.operators import operator_gir
 from bench_engine.methods.operators.memory_operators import FEATURES, OPERATORS, SIZES, Operator
 from bench_engine.methods.operators.operator_methods import EagerOperator
@@ -196,6 +197,15 @@ def test_rank_correlation_is_spearmans():
     assert operator_gir.rank_correlation([1, 2, 2, 3], [1, 3, 2, 4]) == pytest.approx(4.5 / (4.5 * 5) ** 0.5)
     assert operator_gir.rank_correlation([1, 2], [1, 2]) is None
     assert operator_gir.rank_correlation([1, 1, 1], [1, 2, 3]) is None
+
+
+@pytest.mark.usefixtures("built_kernels")
+def test_gir_is_entered_in_cpp_though_nothing_is_kept() -> None:
+    operator = OPERATORS["concat"]
+    with torch.no_grad():
+        method = operator_gir.GirOperator(operator, operator.inputs("in_l2", 0))
+    (graph,) = method.compiled.graphs.values()
+    assert [region.compiled is not nothing for region in graph.regions.values()] == [True]
 
 
 def test_axes_name_what_there_is():

@@ -163,6 +163,47 @@ def test_the_original_stays_where_it_is_faster(monkeypatch: pytest.MonkeyPatch, 
     assert [d.reason for d in again.decisions.values()] == ["kept from before"]
 
 
+def bags_of_tables_first(v: torch.Tensor, w: torch.Tensor, i: torch.Tensor, j: torch.Tensor) -> torch.Tensor:
+    return torch.cat([F.embedding_bag(j, w, mode="sum"), F.embedding_bag(i, v, mode="sum")], 1)
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_a_region_that_takes_arguments_in_another_order_stands_beside_the_function(
+    monkeypatch: pytest.MonkeyPatch, kernel: bool
+) -> None:
+    always(monkeypatch, kernel)
+    called: list[int] = []
+
+    def fn(*given: torch.Tensor) -> torch.Tensor:
+        called.append(len(given))
+        return bags_of_tables_first(*given)
+
+    tables = torch.randn(20, 8), torch.randn(30, 4)
+    compiled = gir.compile(fn, [*tables, torch.randint(20, (6, 3)), torch.randint(30, (6, 3))])
+    (graph,) = compiled.graphs.values()
+    assert graph.places is not None
+    assert sorted(graph.places) == [0, 1, 2, 3] != [*graph.places]
+    called.clear()
+    for _ in range(3):
+        given = (*tables, torch.randint(20, (6, 3)), torch.randint(30, (6, 3)))
+        assert torch.allclose(compiled(*given), bags_of_tables_first(*given), atol=1e-5)
+    assert len(called) == (0 if kernel else 3)
+    with pytest.raises((IndexError, RuntimeError)):
+        compiled(*tables, torch.full((6, 3), 20), torch.zeros(6, 3, dtype=torch.int64))
+
+
+def test_a_tensor_made_of_sizes_is_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    always(monkeypatch, kernel=True)
+
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        return x.exp() + torch.logspace(0, 1, x.shape[0]).unsqueeze(1)
+
+    compiled = gir.compile(fn, [torch.randn(6, 5)])
+    for batch in (6, 9):
+        x = torch.randn(batch, 5)
+        assert torch.allclose(compiled(x), fn(x), rtol=1e-5)
+
+
 def test_a_candidate_that_writes_nothing_is_never_served(monkeypatch: pytest.MonkeyPatch) -> None:
     always(monkeypatch, kernel=True)
     real = tuning.Cpp.build

@@ -174,7 +174,23 @@ def test_gather_reduce_and_concat_become_one_nest_without_temps() -> None:
     found = rewrites.optimize(parse(BAGS))
     assert len(found.body) == 1
     assert found.named("temp") == ()
-    assert to_text(found).count("par ") == 2  # bags, and elements of their vectors
+    # Bags, and elements of the vectors of each table: sums of both at once would need twice the registers.
+    assert to_text(found).count("par ") == 3
+
+
+def test_bags_of_the_same_ids_are_read_together() -> None:
+    second = """reduce m < 4 {
+        %4 = load i[4*d + m]
+        %5 = row %4 50.0
+        %6 = gather w[16*%5 + e]
+        %9 = reduce_sum %6
+      }
+      store u[16*d + e], %9"""
+    one = BAGS[BAGS.index("%4 = load") : BAGS.index("store u[16*d + e], %6")] + "store u[16*d + e], %6"
+    found = rewrites.optimize(parse(BAGS.replace(one, second)))
+    assert to_text(found).count("par ") == 2
+    assert to_text(found).count("reduce ") == 1
+    assert to_text(found).count("load i") == 1
 
 
 def test_nothing_moves_across_what_it_depends_on() -> None:
