@@ -26,6 +26,8 @@ def complaints(page: Page, state: str) -> list[str]:
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
         expect(page.get_by_test_id("stApp")).to_have_css("background-color", _BACKGROUND[theme])
+        if page.locator(".mirror-drawn").count():  # the page is drawn anew in these colours, and fades meanwhile
+            expect(page.locator(f".mirror-drawn[data-theme={theme}]")).to_have_count(1)
         settled(page)
         violations = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
         found += [

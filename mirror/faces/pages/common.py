@@ -55,7 +55,9 @@ _STYLE = """
 .st-key-facts table {width: 100%; font-size: 0.9rem;}
 .st-key-facts td, .st-key-facts th {padding: 0.2rem 0.5rem;}
 .st-key-pages {display: none;}
-[data-testid="stElementContainer"]:has(#mirror-in-browser, .mirror-suggest, .mirror-tour) {display: none;}
+[data-testid="stElementContainer"]:has(#mirror-in-browser, .mirror-suggest, .mirror-tour, .mirror-drawn) {
+  display: none;
+}
 .st-key-redraw {display: none;}
 [data-testid="stElementContainer"]:has(.mirror-skip) {position: absolute; width: auto; right: 0; z-index: 9;}
 .mirror-skip:not(:focus) {position: absolute; opacity: 0; pointer-events: none;}

@@ -104,14 +104,14 @@ _SCRIPT = """
     due = true;
     requestAnimationFrame(() => { due = false; restore(); point(); });
   }).observe(document.body, {childList: true, subtree: true, attributeFilter: ['value']});
-  let dark = null;
+  let asked = '';
   setInterval(() => {  // the theme is a style sheet's: no event tells of it
-    const app = document.querySelector('.stApp'), button = document.querySelector('.st-key-redraw button');
-    const colour = app && button && getComputedStyle(app).backgroundColor.match(/\\d+/g);
+    const app = document.querySelector('.stApp'), drawn = document.querySelector('.mirror-drawn')?.dataset.theme;
+    const colour = app && drawn && getComputedStyle(app).backgroundColor.match(/\\d+/g);
     if (!colour) return;
-    const now = colour.slice(0, 3).reduce((sum, part) => sum + Number(part), 0) < 384;
-    if (dark !== null && now !== dark) button.click();
-    dark = now;
+    const theme = colour.slice(0, 3).reduce((sum, part) => sum + Number(part), 0) < 384 ? 'dark' : 'light';
+    if (theme !== drawn && theme !== asked) document.querySelector('.st-key-redraw button')?.click();
+    asked = theme === drawn ? '' : theme;
   }, 500);
   restore();
 })();
@@ -127,8 +127,9 @@ def run() -> None:
 
 
 def follow_theme() -> None:
-    """Have the page drawn anew when it turns dark or light: charts are drawn in the colours of the theme here."""
+    """Have the page, which ends here, drawn anew when it turns dark or light: charts have their colours from here."""
     st.button("Draw again", key="redraw")  # which nobody sees but the script
+    st.html(f'<div class="mirror-drawn" hidden data-theme="{st.context.theme.type or ""}"></div>')
 
 
 def show_way_to_sql() -> None:
