@@ -133,7 +133,9 @@ class _Function(Printer):
         for buffer in self.kernel.buffers:
             if buffer.place != "memory" and any(i.buffer == buffer.name for i, _ in instructions((nest,))):
                 self.line(f"alignas(64) {_TYPES[buffer.dtype]} {buffer.name}[{buffer.shape[0].const} + W];")
-        if nest.tile > 1:
+        if nest.tile > 1 and len(nest.body) > 1:
+            self.apart(nest)
+        elif nest.tile > 1:
             self.tiled(nest)
         elif nest.vec > 1:
             self.vector_loop(nest, "begin", "end")
@@ -145,6 +147,20 @@ class _Function(Printer):
             self.line("stream_done();")
         self.close("});")
 
+    def tiles(self, nest: Loop) -> None:
+        """Opens the loop over tiles of an outermost loop, from `tile` to `stop`."""
+        self.open(f"for (int64_t tile = begin; tile < end; tile += {nest.tile})")
+        self.line(f"const int64_t stop = tile + {nest.tile} < end ? tile + {nest.tile} : end;")
+
+    def apart(self, nest: Loop) -> None:
+        """Some rows at a time, and all of these in one loop after the other."""
+        self.tiles(nest)
+        for statement in nest.body:
+            self.open(f"for (int64_t {nest.axis} = tile; {nest.axis} < stop; ++{nest.axis})")
+            self.block((statement,), _Lane())
+            self.close()
+        self.close()
+
     def tiled(self, nest: Loop) -> None:
         """Some rows at a time, and for each vector of columns all of these rows; what goes down columns is transposed
         where there are as many rows as a vector has elements."""
@@ -153,8 +169,7 @@ class _Function(Printer):
         down = [s for s in inner.body if isinstance(s, Instr) and s.op == "load" and s.place().stride(nest.axis) == ONE]
         down = [s for s in down if s.place().stride(inner.axis).at(1) > 1 and not s.place().values()]
         end = self.size(inner.extent)
-        self.open(f"for (int64_t tile = begin; tile < end; tile += {nest.tile})")
-        self.line(f"const int64_t stop = tile + {nest.tile} < end ? tile + {nest.tile} : end;")
+        self.tiles(nest)
         if down and nest.tile == inner.vec:
             self.open("if (stop - tile == W)")
             self.turned = {str(s.result): s for s in down}
@@ -346,6 +361,8 @@ class _Function(Printer):
             self.reduction(instr, lane)
         elif instr.writes:
             self.store(instr, lane)
+        elif instr.op == "prefetch":
+            self.line(f"__builtin_prefetch({instr.buffer} + {self.address(instr.place())});")
         else:
             vector = bool(lane.axis) and self.varies(instr, lane)
             if vector:
@@ -391,8 +408,9 @@ class _Function(Printer):
         buffer = self.kernel.index[str(instr.buffer)]
         if instr.op == "count":
             return self.size(buffer.elements)
-        if instr.op == "load_or":
-            address, other = self.address(instr.place()), self.value(instr.args[0], 0, lane)
+        if instr.op in ("load_or", "peek"):
+            address = self.address(instr.place())
+            other = self.value(instr.args[0], 0, lane) if instr.args else "0"
             return f"{address} < {self.size(buffer.elements)} ? {buffer.name}[{address}] : {other}"
         if not vector:
             return f"{buffer.name}[{self.address(instr.place())}]"

@@ -16,15 +16,18 @@ import torch
 
 from bench_engine.kernels.gir import toolchain
 from bench_engine.kernels.gir.codegen import unit
-from bench_engine.kernels.gir.forms import grid_of
+from bench_engine.kernels.gir.forms import buffers, grid_of
 from bench_engine.kernels.gir.ir import Kernel, Loop, Size, instructions
+from bench_engine.kernels.gir.strategy import WHOLE
 from bench_engine.kernels.gir.text import parse
-from bench_engine.kernels.gir.traffic import Caches, extent_of, nest_traffic, working_set
+from bench_engine.kernels.gir.traffic import LINE, Caches, accesses_of, extent_of, nest_traffic, working_set
 
 # Cycles that one vector of an instruction takes, about; those not named take half a cycle.
 _CYCLES = {"exp": 9.0, "log": 16.0, "log1p": 18.0, "tanh": 26.0, "erf": 26.0, "div": 12.0, "sqrt": 16.0, "sumexp": 14.0}
 _CYCLES_PER_US = 2500.0
 _FORK_JOIN_US = 4.0
+_STREAMS, _LOST = 12, 2.0  # buffers that prefetchers follow at once, and what a byte costs beyond that
+_ROW_NS, _FETCHED = {"L2": 0.5, "L3": 4.0, "memory": 12.0}, 0.5  # of a line anywhere, and the share if fetched ahead
 _COLUMN, _SCATTERED = 1.0, 12.0  # cycles for an element down a column, transposed in tiles and alone
 _SIZES = {"L1": 1 << 12, "L2": 1 << 16, "L3": 1 << 20, "memory": 1 << 24}  # floats that a calibrating copy reads
 _COPY = """
@@ -108,15 +111,41 @@ def _microseconds(call: object) -> float:
 def predict(kernel: Kernel, batch: int, threads: int, on: Machine) -> float:
     """Microseconds of one call, outputs allocated."""
     total = 0.0
-    held = working_set(kernel, batch)
-    beyond = "L2" if held <= on.caches.l2 else "L3" if held <= on.caches.l3 // 4 else "memory"
+    beyond = _level(working_set(kernel, batch), on.caches)
     for nest in kernel.body:
         parts = _parts(nest, batch, threads)
         bandwidth = on.one if parts == 1 else on.all
         moved = nest_traffic(kernel, nest, batch, on.caches)
         near = max(moved["L1"] / bandwidth["L1"], _cycles(kernel, nest, batch) / _CYCLES_PER_US / parts)
-        total += max(near, moved["L2"] / bandwidth["L2"], moved["memory"] / bandwidth[beyond])
+        far = moved["memory"] / bandwidth[beyond] * (_LOST if _streams(nest) > _STREAMS else 1.0)
+        rows = _rows_us(kernel, nest, batch, on.caches) / parts
+        total += max(near, moved["L2"] / bandwidth["L2"], far, rows)
         total += _FORK_JOIN_US if parts > 1 else 0.0
+    return total
+
+
+def _streams(nest: Loop) -> int:
+    """Buffers that are read in turn."""
+    apart = nest.body if nest.tile > 1 else (nest,)
+    return max(len(buffers([statement], "reads")) for statement in apart)
+
+
+def _level(held: int, sizes: Caches) -> str:
+    """Where so many bytes come from again and again."""
+    return "L2" if held <= sizes.l2 else "L3" if held <= sizes.l3 // 4 else "memory"
+
+
+def _rows_us(kernel: Kernel, nest: Loop, batch: int, sizes: Caches) -> float:
+    """Of lines that lie wherever an id says; loops that take all rows each have the caches for one table at a time."""
+    fetched = {instr.buffer for instr, _ in instructions((nest,)) if instr.op == "prefetch"}
+    total, all_held = 0.0, working_set(kernel, batch)
+    for access in accesses_of(kernel, nest, batch):
+        buffer = kernel.index[str(access.instr.buffer)]
+        if not access.instr.place().values() or buffer.place != "memory":
+            continue
+        held = 4 * buffer.elements.at(batch) if nest.tile == WHOLE else all_held
+        waits = _ROW_NS[_level(held, sizes)] * (_FETCHED if buffer.name in fetched else 1.0)
+        total += access.touched / LINE * waits / 1e3
     return total
 
 

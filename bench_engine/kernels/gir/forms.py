@@ -73,6 +73,20 @@ def used(body: Iterable[Statement]) -> set[str]:
     }
 
 
+def chain_of(body: Body, value: str) -> Body | None:
+    """The instructions of a body that a value needs, in order; None where a loop or a reduction is among them."""
+    wanted, found = {value}, list[Statement]()
+    for statement in reversed(body):
+        made = defined([statement])
+        if not made & wanted:
+            continue
+        if isinstance(statement, Loop) or statement.is_reduction:
+            return None
+        found.insert(0, statement)
+        wanted |= set(statement.uses())
+    return tuple(found)
+
+
 def buffers(body: Iterable[Statement], wanted: str) -> dict[str, list[Instr]]:
     """The instructions of a body that do `reads` or `writes`, by buffer."""
     found: dict[str, list[Instr]] = {}

@@ -32,8 +32,10 @@ REDUCTIONS = {"reduce_sum": 1, "reduce_max": 1, "reduce_min": 1, "sumexp": 2}
 # a kernel that finds one outside gives up; `wrap i n` first adds n where i is negative, as an index of a tensor does;
 # `size a c` is a * B + c; `idiv` is of numbers that are not negative.
 INTEGERS = {"size": 2, "iadd": 2, "isub": 2, "imul": 2, "idiv": 2, "imin": 2, "irem": 2, "row": 2, "upto": 2, "wrap": 2}
-# `load_or buffer[address], v` is v past the buffer's end; `count buffer[0]` is how many elements the buffer has.
-MOVES = {"load", "gather", "load_or", "count", "store", "stream_store"}
+# `load_or buffer[address], v` is v past the buffer's end; `count buffer[0]` is how many elements the buffer has;
+# `peek` is what is loaded soon, 0 past the end, and `prefetch` brings what is loaded soon into the caches.
+MOVES = {"load", "gather", "load_or", "count", "store", "stream_store", "peek", "prefetch"}
+UNCOUNTED = ("count", "peek", "prefetch")  # which move no byte that is not moved anyway
 READS, WRITES = ("load", "gather", "load_or"), ("store", "stream_store")
 
 
@@ -189,7 +191,8 @@ class Loop:
         extent: number of iterations; ZERO for ragged.
         bounds: for ragged, the values where it begins and where it ends.
         vec: elements per vector, 1 for a loop that is not vectorized; unroll: vectors per step.
-        tile: iterations of this loop that run inside of the next one; 1 for none.
+        tile: iterations of this loop that run inside of the next one or, where several loops stand in it, inside of
+            each of them in turn; 1 for none.
         grain: for the outermost loop of a nest, the least iterations per thread; 0 for one thread.
         warps: on a GPU, for the outermost loop of a nest, those that run one program; `vec` there is a side of the
             block that a program computes at once, and `unroll`, for a loop without one, whether it is written out.

@@ -15,12 +15,13 @@ typedef int32_t vi __attribute__((vector_size(4 * W)));
 
 constexpr float INF = __builtin_inff();
 
-inline vf splat(float x) { return vf{} + x; }
+inline vf splat(float x) { return x - vf{}; }  // not a sum, which would make 0 of -0
 inline vi lanes() {
   vi v{};
   for (int i = 0; i < W; ++i) v[i] = i;
   return v;
 }
+inline vi first(int64_t n) { return lanes() < static_cast<int32_t>(n); }
 
 // Moves. `part` moves the first n elements; the others of what is loaded are 0.
 inline vf load(const float* p) { return *reinterpret_cast<const vfu*>(p); }
@@ -46,9 +47,28 @@ inline vf at_most(vf v, float limit) {
 inline vf at_least(vf v, float limit) {
   return (vf)__builtin_ia32_maxps512_mask((v16)splat(limit), (v16)v, (v16){}, 0xffff, 4);
 }
+#define SCALES
 inline vf times_power_of_two(vf y, vf n) {
   return (vf)__builtin_ia32_scalefps512_mask((v16)y, (v16)n, (v16){}, 0xffff, 4);
 }
+#elif defined(__AVX__) && W == 8 && !defined(__clang__)
+typedef float v8 __attribute__((vector_size(32), may_alias));
+typedef int32_t v8i __attribute__((vector_size(32), may_alias));
+inline vf load_part(const float* p, int64_t n) {
+  return (vf)__builtin_ia32_maskloadps256(reinterpret_cast<const v8*>(p), (v8i)first(n));
+}
+inline void store_part(float* p, vf v, int64_t n) {
+  __builtin_ia32_maskstoreps256(reinterpret_cast<v8*>(p), (v8i)first(n), (v8)v);
+}
+inline void stream(float* p, vf v) {
+  if (reinterpret_cast<uintptr_t>(p) & 31) return store(p, v);
+  __builtin_ia32_movntps256(p, (v8)v);
+}
+inline void stream_done() { __builtin_ia32_sfence(); }
+inline bool any(vi mask) { return __builtin_ia32_movmskps256((v8)mask); }
+// Of NaN these give NaN: minps and maxps hand on their second operand.
+inline vf at_most(vf v, float limit) { return (vf)__builtin_ia32_minps256((v8)splat(limit), (v8)v); }
+inline vf at_least(vf v, float limit) { return (vf)__builtin_ia32_maxps256((v8)splat(limit), (v8)v); }
 #else
 inline vf load_part(const float* p, int64_t n) {
   vf v{};
@@ -67,10 +87,6 @@ inline bool any(vi mask) {
 }
 inline vf at_most(vf v, float limit) { return v > limit ? splat(limit) : v; }
 inline vf at_least(vf v, float limit) { return v < limit ? splat(limit) : v; }
-inline vf times_power_of_two(vf y, vf n) {  // in two steps, for a result may be denormal
-  const vi whole = __builtin_convertvector(n == n ? n : vf{}, vi), half = whole >> 1;
-  return y * (vf)((half + 127) << 23) * (vf)((whole - half + 127) << 23);
-}
 #endif
 inline vf load_strided(const float* p, int64_t step, int64_t n = W) {
   vf v{};
@@ -97,7 +113,7 @@ inline void transpose(const float* from, int64_t step, float* to) {
   }
   for (int i = 0; i < W; ++i) store(to + i * W, v[i]);
 }
-inline vf keep(int64_t n, vf v, float other) { return lanes() < static_cast<int32_t>(n) ? v : splat(other); }
+inline vf keep(int64_t n, vf v, float other) { return first(n) ? v : splat(other); }
 
 // Integers. An index that is out of range is 0, and the kernel gives up when it is done.
 inline int64_t k_row(int64_t i, int64_t n, int* bad) {
@@ -133,10 +149,12 @@ inline vf k_sqrt(vf a) {
 inline vf with_sign(vf a, vf sign) { return (vf)(((vi)a & 0x7fffffff) | ((vi)sign & INT32_MIN)); }
 inline vf power_of_two(vi n) { return (vf)((n + 127) << 23); }
 
-// Cody and Waite's reduction, and the polynomial of Cephes' expf.
-inline vf k_exp(vf x) {
-  x = at_least(at_most(x, 89.0f), -104.5f);
-  const vf n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;
+// exp(x) is what this returns times 2^n: Cody and Waite's reduction, and the polynomial of Cephes' expf. ROUND + n is
+// `shifted`, whose low bits are n.
+constexpr float ROUND = 12582912.0f;
+inline vf exp_of_rest(vf x, vf* shifted) {
+  *shifted = x * 1.44269504f + ROUND;
+  const vf n = *shifted - ROUND;
   vf r = x - n * 0.693359375f;
   r = r + n * 2.12194440e-4f;
   vf p = splat(1.9875691500e-4f);
@@ -145,20 +163,43 @@ inline vf k_exp(vf x) {
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  return times_power_of_two(p * (r * r) + r + 1.0f, n);
+  return p * (r * r) + r + 1.0f;
 }
+#ifdef SCALES
+inline vf k_exp(vf x) {
+  vf shifted;
+  const vf y = exp_of_rest(at_least(at_most(x, 89.0f), -104.5f), &shifted);
+  return times_power_of_two(y, shifted - ROUND);
+}
+inline vf exp_within_87(vf x) { return k_exp(x); }
+#else
+inline vf exp_near(vf y, vf shifted) { return (vf)((vi)y + ((vi)shifted << 23)); }
+inline vf exp_within_87(vf x) {  // of NaN it may be a number
+  vf shifted;
+  const vf y = exp_of_rest(x, &shifted);
+  return exp_near(y, shifted);
+}
+// Of masks, which are far below, the result is 0; in two steps otherwise, for it may be denormal, infinite or NaN.
+__attribute__((noinline, cold)) vf exp_far(vf x, vf y, vf shifted) {
+  const vi zero = x < -104.5f;
+  if (!any(~(zero | (k_abs(x) <= 87.0f)))) return zero ? vf{} : exp_near(y, shifted);
+  y = exp_of_rest(at_least(at_most(x, 89.0f), -104.5f), &shifted);
+  const vi n = (vi)shifted - (vi)splat(ROUND), half = n >> 1;
+  return x == x ? y * power_of_two(half) * power_of_two(n - half) : x;
+}
+inline vf k_exp(vf x) {
+  vf shifted;
+  const vf y = exp_of_rest(x, &shifted);
+  return __builtin_expect(any(~(k_abs(x) <= 87.0f)), 0) ? exp_far(x, y, shifted) : exp_near(y, shifted);
+}
+#endif
 
-// log(u + c), where c is small against u: the polynomial of Cephes' logf.
-inline vf log_sum(vf u, vf c) {
-  const vi tiny = u < 1.17549435e-38f;
-  const vf scaled = tiny ? u * 8388608.0f : u;
-  const vi bits = (vi)scaled - 0x3f3504f3;  // so that m below lies in [sqrt(1/2), sqrt(2))
-  const vi exponent = bits >> 23;
-  const vf m = (vf)((bits & 0x7fffff) + 0x3f3504f3);
-  const vf e = __builtin_convertvector(exponent - (tiny & 23), vf);
-  // c is not 0 only for u between 2^-24 and 2^25, where 2^-exponent is a normal number.
-  const vf f = (m - 1.0f) + (c != 0.0f ? c * power_of_two(-exponent) : vf{});
-  const vf z = f * f;
+// Normal u is m * 2^e, m in [sqrt(1/2), sqrt(2)).
+inline vi exponent_of(vf u) { return ((vi)u - 0x3f3504f3) >> 23; }
+inline vf mantissa_of(vf u) { return (vf)((((vi)u - 0x3f3504f3) & 0x7fffff) + 0x3f3504f3); }
+// log((1 + f) * 2^e): the polynomial of Cephes' logf.
+inline vf log_of(vf f, vi exponent) {
+  const vf e = __builtin_convertvector(exponent, vf), z = f * f;
   vf p = splat(7.0376836292e-2f);
   p = p * f - 1.1514610310e-1f;
   p = p * f + 1.1676998740e-1f;
@@ -168,18 +209,35 @@ inline vf log_sum(vf u, vf c) {
   p = p * f + 2.0000714765e-1f;
   p = p * f - 2.4999993993e-1f;
   p = p * f + 3.3333331174e-1f;
-  vf y = p * f * z - e * 2.12194440e-4f;
-  y = f + (y - 0.5f * z) + e * 0.693359375f;
+  const vf y = p * f * z - e * 2.12194440e-4f;
+  return f + (y - 0.5f * z) + e * 0.693359375f;
+}
+// Of what is 0, denormal, infinite, negative or NaN too.
+__attribute__((noinline, cold)) vf log_far(vf u) {
+  const vi tiny = u < 1.17549435e-38f;
+  const vf scaled = tiny ? u * 8388608.0f : u;
+  vf y = log_of(mantissa_of(scaled) - 1.0f, exponent_of(scaled) - (tiny & 23));
   y = u == INF ? splat(INF) : y;
   y = u == 0.0f ? splat(-INF) : y;
   return (u < 0.0f) | (u != u) ? splat(__builtin_nanf("")) : y;
 }
-inline vf k_log(vf x) { return log_sum(x, vf{}); }
+inline vf k_log(vf u) {
+  if (__builtin_expect(any(~((u >= 1.17549435e-38f) & (u < INF))), 0)) return log_far(u);
+  return log_of(mantissa_of(u) - 1.0f, exponent_of(u));
+}
+// With what the sum of x and 1 has lost, which matters for small x only.
+inline vf log1p_near(vf x) {
+  const vf u = x + 1.0f, lost = x > 1.0f ? 1.0f - (u - x) : x - (u - 1.0f);
+  const vi e = exponent_of(u);
+  const vf y = log_of((mantissa_of(u) - 1.0f) + lost * power_of_two(-e), e);
+  return k_abs(x) < 5e-8f ? x : y;
+}
+__attribute__((noinline, cold)) vf log1p_far(vf x) {
+  const vi near = (x > -1.0f) & (x < 1e7f);
+  return near ? log1p_near(near ? x : vf{}) : log_far(x + 1.0f);
+}
 inline vf k_log1p(vf x) {
-  const vf u = x + 1.0f;
-  // What the sum has lost, which matters for small x only.
-  const vf lost = k_abs(x) < 1e7f ? (x > 1.0f ? 1.0f - (u - x) : x - (u - 1.0f)) : vf{};
-  return k_abs(x) < 5e-8f ? x : log_sum(u, lost);
+  return __builtin_expect(any(~((x > -1.0f) & (x < 1e7f))), 0) ? log1p_far(x) : log1p_near(x);
 }
 
 inline vf k_tanh(vf x) {
@@ -190,8 +248,8 @@ inline vf k_tanh(vf x) {
   p = p * z + 1.33314422036e-1f;
   p = p * z - 3.33332819422e-1f;
   const vf small = p * z * x + x;
-  const vf large = 1.0f - 2.0f / (k_exp(a + a) + 1.0f);
-  return a < 0.625f ? small : with_sign(large, x);
+  const vf large = 1.0f - 2.0f / (exp_within_87(at_most(a + a, 80.0f)) + 1.0f);
+  return a >= 0.625f ? with_sign(large, x) : small;
 }
 
 // Two polynomials, the second in the exponent, after N. Juffa.
@@ -203,14 +261,14 @@ inline vf k_erf(vf x) {
   r = r * a - 6.34846687e-1f;
   r = r * a - 1.28717512e-1f;
   r = r * a - a;
-  r = a > 10.0f ? splat(-104.0f) : r;
+  r = a > 5.0f ? splat(-87.0f) : r;
   vf q = splat(-5.96761703e-4f);
   q = q * s + 4.99119423e-3f;
   q = q * s - 2.67681349e-2f;
   q = q * s + 1.12819925e-1f;
   q = q * s - 3.76125336e-1f;
   q = q * s + 1.28379166e-1f;
-  return a > 0.927734375f ? with_sign(1.0f - k_exp(r), x) : q * x + x;
+  return a > 0.927734375f ? with_sign(1.0f - exp_within_87(r), x) : q * x + x;
 }
 
 // The same of one number.
@@ -259,7 +317,7 @@ struct Online {
     const vf old = max;
     more(keep(n, x, -INF));
     const vf unchanged = max == old ? splat(1) : k_exp(old - max);
-    sum = keep(n, sum, 0) + (lanes() < static_cast<int32_t>(n) ? vf{} : before * unchanged);
+    sum = keep(n, sum, 0) + (first(n) ? vf{} : before * unchanged);
   }
   inline float total(float largest) const {
     if (largest - largest != 0) return __builtin_nanf("");

@@ -12,6 +12,7 @@ from bench_engine.kernels.gir.forms import (
     Body,
     Ranges,
     buffers,
+    chain_of,
     defined,
     local,
     mapped,
@@ -457,7 +458,7 @@ def recompute(kernel: Kernel) -> Iterator[Kernel]:
             continue
         store, around = stores[0]
         loop = around[-1]
-        chain = _slice(loop.body, str(store.args[0]))
+        chain = chain_of(loop.body, str(store.args[0]))
         if chain is None or not chain:
             continue
         body: Body = kernel.body
@@ -471,20 +472,6 @@ def recompute(kernel: Kernel) -> Iterator[Kernel]:
             body = renamed(body, values={str(load.result): values[str(store.args[0])]})
         else:
             yield kernel.with_body(tuple(s for s in replaced(body, store, ()) if isinstance(s, Loop)))
-
-
-def _slice(body: Body, value: str) -> Body | None:
-    """The instructions of a body that a value needs, in order; None where a loop or a reduction is among them."""
-    wanted, found = {value}, list[Statement]()
-    for statement in reversed(body):
-        made = defined([statement])
-        if not made & wanted:
-            continue
-        if isinstance(statement, Loop) or statement.is_reduction:
-            return None
-        found.insert(0, statement)
-        wanted |= set(statement.uses())
-    return tuple(found)
 
 
 def online(kernel: Kernel) -> Iterator[Kernel]:
@@ -520,7 +507,7 @@ def _sum_of_exp(first: Loop, second: Loop, largest: Instr) -> Instr | None:
 
 def _same(first: Loop, one: str, second: Loop, other: str) -> bool:
     """Whether a value of one loop is computed as one of another is."""
-    chain, twin = _slice(first.body, one), _slice(second.body, other)
+    chain, twin = chain_of(first.body, one), chain_of(second.body, other)
     if chain is None or twin is None or len(chain) != len(twin):
         return False
     pairs = [(a, b) for a, b in zip(chain, twin, strict=True) if isinstance(a, Instr) and isinstance(b, Instr)]

@@ -3,12 +3,16 @@
 `Strategy` is one point of the space that the search goes through; `schedule` writes it into the loops.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf, isqrt
 from typing import cast
 
 from bench_engine.kernels.gir.forms import (
     Body,
+    buffers,
+    chain_of,
+    defined,
     fresh,
     grid_of,
     mapped,
@@ -17,6 +21,7 @@ from bench_engine.kernels.gir.forms import (
     replaced,
     shared_axes,
     to_axis,
+    used,
 )
 from bench_engine.kernels.gir.ir import (
     INTEGERS,
@@ -33,6 +38,7 @@ from bench_engine.kernels.gir.ir import (
     instructions,
 )
 
+WHOLE = 1 << 30  # rows: all that a thread has
 _TYPICAL_BATCH = 64
 _STAGED_BYTES = 16 * 1024
 # On a GPU: elements of a row that is computed as a whole, instructions that are written out, and how wide a block of a
@@ -50,6 +56,8 @@ class Strategy:
         unroll: vectors per step.
         stream: whether outputs bypass the caches.
         tile: rows of the outermost loop that are computed together where one of its loads goes down columns.
+        apart: the same where several loops stand in it that need nothing of one another, as of bags.
+        ahead: ids whose rows are fetched before they are read; 0 for none.
         grain: bytes that a thread moves at least; 0 for one thread.
     """
 
@@ -57,14 +65,16 @@ class Strategy:
     unroll: int = 2
     stream: bool = False
     tile: int = 1
+    apart: int = 1
+    ahead: int = 0
     grain: int = 1 << 17
 
 
 def schedule(kernel: Kernel, strategy: Strategy) -> Kernel:
     """The kernel with this strategy; what it computes stays the same."""
     kernel = _staged(collapsed(kernel))
-    nests = tuple(_scheduled(kernel, nest, strategy) for nest in kernel.body)
-    return kernel.with_body(nests)
+    kernel = kernel.with_body(tuple(_scheduled(kernel, nest, strategy) for nest in kernel.body))
+    return _fetched(kernel, strategy.ahead) if strategy.ahead else kernel
 
 
 def collapsed(kernel: Kernel) -> Kernel:
@@ -148,6 +158,8 @@ def _scheduled(kernel: Kernel, nest: Loop, strategy: Strategy) -> Loop:
         (nest,) = _streamed(kernel, (nest,), None)  # type: ignore[assignment]
     if strategy.tile > 1 and _goes_down_columns(nest):
         nest = replace(nest, tile=strategy.tile)
+    if strategy.apart > 1 and _falls_apart(kernel, nest):
+        nest = replace(nest, tile=strategy.apart)
     if not strategy.grain:
         return nest
     moved = sum(4 * _times(around) for instr, around in instructions((nest,)) if instr.address)
@@ -251,9 +263,75 @@ def _goes_down_columns(nest: Loop) -> bool:
     return any(place.stride(nest.axis) == Size(0, 1) and place.stride(inner.axis) for place in places)
 
 
+def _falls_apart(kernel: Kernel, nest: Loop) -> bool:
+    """Whether several loops stand in a par loop, and nothing else, that need nothing of one another."""
+    if nest.kind != "par" or len(nest.body) < 2 or not all(isinstance(s, Loop) for s in nest.body):
+        return False
+    if any(i.buffer and kernel.index[i.buffer].place != "memory" for i, _ in instructions(nest.body)):
+        return False  # room for one iteration only
+    return not defined(nest.body) & {v for s in nest.body for v in used([s]) - defined([s])} and not (
+        set(buffers(nest.body, "reads")) & set(buffers(nest.body, "writes"))
+    )
+
+
+def _fetched(kernel: Kernel, ahead: int) -> Kernel:
+    """What leads from an id to its row is computed for a later id too, and that row fetched where this one is read."""
+    names, later = fresh(kernel), dict[str, str]()
+
+    def one(body: Body) -> Body:
+        found = list[Statement]()
+        for statement in body:
+            if isinstance(statement, Instr) and statement.op == "row":
+                found += _peeked(kernel, body, statement, ahead, names, later)
+            found.append(statement)
+        return tuple(found)
+
+    def fetch(body: Body) -> Body:
+        found = list[Statement]()
+        for statement in body:
+            if isinstance(statement, Instr) and statement.reads and set(statement.place().values()) & set(later):
+                (there,) = renamed((replace(statement, op="prefetch", result=None),), values=later)
+                found += [] if there in found else [there]
+            found.append(statement)
+        return tuple(found)
+
+    body = mapped(mapped(kernel.body, one), fetch)
+    return kernel.with_body(tuple(s for s in body if isinstance(s, Loop)))
+
+
+def _peeked(
+    kernel: Kernel, body: Body, row: Instr, ahead: int, names: Iterator[str], later: dict[str, str]
+) -> list[Statement]:
+    """The instructions that compute `row` for an id so far ahead; none where it comes of more than one id."""
+    chain = chain_of(body, str(row.result)) or ()
+    loads = [s for s in chain if isinstance(s, Instr) and s.address is not None]
+    if len(loads) != 1 or loads[0].op != "load" or loads[0].place().values():
+        return []
+    (load,) = loads
+    buffer = kernel.index[str(load.buffer)]
+    if buffer.role != "input" or buffer.strides != contiguous(buffer.shape):
+        return []
+    place = replace(load.place(), offset=load.place().offset + ahead)
+    chain = replaced(chain[:-1], load, (replace(load, op="peek", address=place),))
+    values = {name: next(names) for name in sorted(defined(chain))}
+    later[str(row.result)] = values[str(row.args[0])]
+    return list(renamed(chain, values=values))
+
+
 def tiles(kernel: Kernel) -> bool:
     """Whether a tile would change anything."""
     return schedule(kernel, Strategy(tile=2)) != schedule(kernel, Strategy())
+
+
+def falls_apart(kernel: Kernel) -> bool:
+    """Whether loops would run apart."""
+    return schedule(kernel, Strategy(apart=2)) != schedule(kernel, Strategy())
+
+
+def bytes_looked_up(kernel: Kernel) -> int:
+    """Bytes of the tables whose rows could be fetched ahead."""
+    fetched = {i.buffer for i, _ in instructions(schedule(kernel, Strategy(ahead=1)).body) if i.op == "prefetch"}
+    return sum(4 * kernel.index[str(name)].elements.at(_TYPICAL_BATCH) for name in fetched)
 
 
 @dataclass(frozen=True)

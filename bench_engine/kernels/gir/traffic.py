@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bench_engine.kernels.gir.ir import BYTES, Instr, Kernel, Loop, instructions
+from bench_engine.kernels.gir.ir import BYTES, UNCOUNTED, Instr, Kernel, Loop, instructions
 
 LINE = 64
 AVERAGE_BAG = 8  # ids in a bag of unknown size
@@ -98,7 +98,7 @@ def accesses_of(kernel: Kernel, nest: Loop, batch: int) -> Iterator[Access]:
         axes |= {axis for value in instr.uses() for axis in depends.get(value, ())}
         if instr.result:
             depends[instr.result] = frozenset(axes)
-        if instr.address is not None and instr.op != "count":
+        if instr.address is not None and instr.op not in UNCOUNTED:
             yield _access(kernel, instr, around, batch, depends)
 
 
@@ -125,7 +125,7 @@ def _access(
     inside = _touched(inner, instr, by_value, size, batch)
     held = max(size, buffer.elements.at(batch) * size) if buffer.elements.at(1) > 0 else math.inf
     row = address.stride(around[0].axis).at(batch) * size
-    if not by_value:
+    if not by_value or buffer.place != "memory":
         touched, inside = int(min(touched, held)), int(min(inside, held))
     elif row > LINE:  # a gather within the row of its iteration
         touched, inside = min(touched, row * extent_of(around[0], batch)), min(inside, row)

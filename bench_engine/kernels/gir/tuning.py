@@ -20,7 +20,16 @@ from bench_engine.kernels.gir import codegen, toolchain, triton_codegen
 from bench_engine.kernels.gir.cost import Machine, caches, gpu, machine, predict, predict_on_gpu
 from bench_engine.kernels.gir.ir import Buffer, Kernel, UnsupportedError, instructions
 from bench_engine.kernels.gir.rewrites import online, optimize, recompute
-from bench_engine.kernels.gir.strategy import Blocks, Strategy, blocked, schedule, tiles
+from bench_engine.kernels.gir.strategy import (
+    WHOLE,
+    Blocks,
+    Strategy,
+    blocked,
+    bytes_looked_up,
+    falls_apart,
+    schedule,
+    tiles,
+)
 from bench_engine.kernels.gir.traffic import Caches
 from bench_engine.kernels.native.extension import CompilerMissingError
 
@@ -28,6 +37,7 @@ MEASURED = 8  # candidates
 _BUDGET_S, _MOST_ROUNDS = 0.25, 60
 _CYCLES_PER_S = 2e9  # at least those of a GPU
 _STREAMED = 4  # times the L2 cache that outputs must hold
+_APART, _AHEAD = 64, 32  # rows that each loop takes where not all, and ids, where these are tried
 # Elements and warps of a block, so that a thread has 4 to 32 elements.
 _BLOCKS = ((256, 1), (256, 2), (512, 1), (512, 2), (512, 4), (1024, 2), (1024, 4), (1024, 8), (2048, 2), (2048, 4),
            (2048, 8), (4096, 4), (4096, 8), (4096, 16), (8192, 8), (8192, 16))  # fmt: skip
@@ -65,7 +75,11 @@ class Cpp:
                 if any(i.op == "sumexp" and around[-1].vec == 1 for i, around in instructions(scheduled.body)):
                     continue  # which lives on vectors
                 said = f"{variant} unroll {strategy.unroll}" + (" stream" if strategy.stream else "")
-                said += (f" tile {strategy.tile}" if strategy.tile > 1 else "") + f" grain {strategy.grain}"
+                said += f" tile {strategy.tile}" if strategy.tile > 1 else ""
+                said += " apart" if strategy.apart > 1 else ""
+                said += f" {strategy.apart}" if 1 < strategy.apart < WHOLE else ""
+                said += f" ahead {strategy.ahead}" if strategy.ahead else ""
+                said += f" grain {strategy.grain}"
                 found.setdefault(scheduled, Candidate(said, scheduled, predict(scheduled, batch, threads, on)))
         return _best(kernel, found.values())
 
@@ -169,12 +183,13 @@ BACKENDS = {backend.device: backend for backend in (Cpp(), Triton())}
 
 
 def _best(kernel: Kernel, found: Iterable[Candidate]) -> list[Candidate]:
-    """Those to measure, the best of each variant among them, on threads and on one.
+    """Those to measure, the best of each kind among them: variant, loops apart, rows fetched ahead, one thread.
 
-    What a fork costs depends on who else is on the machine.
+    What a fork or a row costs depends on who else is on the machine.
     """
     ranked = sorted(found, key=lambda candidate: candidate.predicted_us)
-    firsts = {(c.name.split()[0], c.name.endswith("grain 0")): c for c in reversed(ranked)}.values()
+    kinds = [(c.name.split()[0], *(word in c.name for word in ("apart", "ahead", "grain 0"))) for c in ranked]
+    firsts = dict(zip(reversed(kinds), reversed(ranked), strict=True)).values()
     best = sorted(ranked, key=lambda c: (not any(c is first for first in firsts), c.predicted_us))[:MEASURED]
     best.sort(key=lambda candidate: candidate.predicted_us)
     return [replace(c, kernel=replace(c.kernel, name=f"{kernel.name}_{c.name}".replace(" ", "_"))) for c in best]
@@ -194,8 +209,10 @@ def _strategies(kernel: Kernel, batch: int, threads: int, width: int, on: Machin
     streams = (False, True) if written > _STREAMED * on.caches.l2 else (False,)
     grains = (1 << 15, 1 << 17, 0) if threads > 1 else (0,)
     rows = (1, width) if tiles(kernel) else (1,)
-    for unroll, stream, tile, grain in product((1, 2, 4), streams, rows, grains):
-        yield Strategy(width, unroll, stream, tile, grain)
+    aparts = (1, WHOLE, _APART) if batch > 1 and falls_apart(kernel) else (1,)
+    aheads = (0, _AHEAD) if bytes_looked_up(kernel) > on.caches.l2 // 2 else (0,)
+    for unroll, stream, tile, apart, ahead, grain in product((1, 2, 4), streams, rows, aparts, aheads, grains):
+        yield Strategy(width, unroll, stream, tile, apart, ahead, grain)
 
 
 def measure(calls: Sequence[Callable[[], object]], budget_s: float | None = None) -> list[float]:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bench_engine.kernels.gir.ir import Kernel
 from bench_engine.kernels.gir.rewrites import online, optimize, recompute
-from bench_engine.kernels.gir.strategy import Strategy
+from bench_engine.kernels.gir.strategy import WHOLE, Strategy
 
 GRAPHS, SEEDS = 40, 5  # so many graphs for each seed
 
@@ -102,6 +102,8 @@ def random_case(choice: random.Random) -> Case:
         unroll=choice.choice([1, 2, 3, 4]),
         stream=choice.random() < 0.3,
         tile=choice.choice([1, 3, WIDTH]),
+        apart=choice.choice([1, 3, WHOLE]),
+        ahead=choice.choice([0, 2]),
         grain=choice.choice([0, 1, 1 << 10]),
     )
     return case(fn, inputs, strategy, rewritten(choice))

@@ -19,6 +19,7 @@ def _twice(kernel: object) -> object:
 WAYS = {
     "naive": (lambda kernel: kernel, Strategy(WIDTH, unroll=1, grain=0)),
     "rewritten": (optimize, Strategy(WIDTH, unroll=2, tile=WIDTH)),
+    "apart": (optimize, Strategy(WIDTH, apart=5, ahead=3, grain=1)),
     "recomputed": (lambda kernel: _twice(optimize(kernel)), Strategy(WIDTH, unroll=4, stream=True, grain=1)),
     "online": (lambda kernel: optimize(_twice(optimize(kernel)), (online,)), Strategy(WIDTH, unroll=3, tile=2)),
 }

@@ -1,0 +1,134 @@
+"""What a strategy makes of a kernel, as text: loops of bags apart, rows fetched ahead; and where large outputs lie."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from bench_engine.kernels import gir
+from bench_engine.kernels.gir.codegen import function
+from bench_engine.kernels.gir.cost import Machine, predict
+from bench_engine.kernels.gir.strategy import WHOLE, Strategy, bytes_looked_up, falls_apart, schedule
+from bench_engine.kernels.gir.text import parse, to_text
+from bench_engine.kernels.gir.traffic import Caches, traffic
+
+BAG = """  par n{0} < 16 {{
+      reduce l{0} < 4 {{
+        %{0}0 = load i{0}[4*b + l{0}]
+        %{0}1 = row %{0}0 5000.0
+        %{0}2 = load w{0}[16*%{0}1 + n{0}]
+        %{0}3 = reduce_sum %{0}2
+      }}
+      store y[32*b + n{0} + {1}], %{0}3
+    }}
+"""
+BAGS = f"""kernel bags {{
+  input i1: i64[B, 4]
+  input i2: i64[B, 4]
+  input w1: f32[5000, 16]
+  input w2: f32[5000, 16]
+  output y: f32[B, 32]
+  par b < B {{
+  {BAG.format(1, 0)}  {BAG.format(2, 16)}  }}
+}}
+"""
+SEEN = """kernel k {
+  input x: f32[B, 8]
+  output y: f32[B, 16]
+  temp t: f32[8] in L1
+  par b < B {
+    par n < 8 {
+      %0 = load x[8*b + n]
+      store t[n], %0
+      store y[16*b + n], %0
+    }
+    par m < 8 {
+      %1 = load t[m]
+      store y[16*b + m + 8], %1
+    }
+  }
+}
+"""
+
+
+def scheduled(**chosen: int) -> str:
+    return to_text(schedule(parse(BAGS), Strategy(8, unroll=1, grain=0, **chosen)))
+
+
+def test_bags_that_need_nothing_of_one_another_run_apart() -> None:
+    assert falls_apart(parse(BAGS))
+    assert scheduled(apart=64) == scheduled().replace("par b < B {", "par b < B tile 64 {")
+    source = function(schedule(parse(BAGS), Strategy(8, apart=64)))
+    assert source.count("for (int64_t b = tile; b < stop; ++b)") == 2
+    assert str(WHOLE) in scheduled(apart=WHOLE)
+
+
+def test_loops_that_share_what_is_in_the_cache_of_one_row_stay_together() -> None:
+    assert not falls_apart(parse(SEEN))
+    assert not falls_apart(parse(SEEN.replace("temp t: f32[8] in L1", "temp t: f32[8]")))
+
+
+def test_rows_of_later_ids_are_fetched() -> None:
+    found = scheduled(ahead=3)
+    for table in "12":
+        peeked = re.search(rf"(%\d+) = peek i{table}\[4\*b \+ l{table} \+ 3\]", found)
+        assert peeked
+        assert f"prefetch w{table}[16*{peeked[1]} + n{table}]" in found
+    assert parse(found) == schedule(parse(BAGS), Strategy(8, unroll=1, grain=0, ahead=3))
+    assert bytes_looked_up(parse(BAGS)) == 2 * 5000 * 16 * 4
+
+
+def test_what_is_computed_from_an_id_is_computed_for_the_later_one() -> None:
+    hashed = BAGS.replace("%11 = row %10 5000.0", "%14 = imul %10 3.0\n%15 = irem %14 5000.0\n%11 = row %15 5000.0")
+    found = to_text(schedule(parse(hashed), Strategy(8, ahead=3)))
+    assert found.count("imul") == found.count("irem") == 2
+    assert found.count("row ") == 2  # the later ones are checked in their turn
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        BAGS.replace("input i1: i64[B, 4]", "input i1: i64[B, 4] strides [8, 1]"),  # of which no one knows the end
+        BAGS.replace("load i1[4*b + l1]", "load_or i1[4*b + l1], 0.0"),
+    ],
+)
+def test_ids_of_unknown_places_are_not_peeked_at(other: str) -> None:
+    assert bytes_looked_up(parse(other)) == 5000 * 16 * 4
+
+
+def test_neither_moves_more_bytes() -> None:
+    before = traffic(schedule(parse(BAGS), Strategy(8)), 4096)
+    assert traffic(schedule(parse(BAGS), Strategy(8, apart=WHOLE, ahead=32)), 4096) == before
+
+
+def test_the_model_sees_what_they_save() -> None:
+    speeds = {"L1": 5e4, "L2": 3e4, "L3": 4e4, "memory": 4e4}
+    machine = Machine(speeds, speeds, 1, Caches(l2=1 << 18, l3=1 << 23))
+    plain, ahead, apart = (
+        predict(schedule(parse(BAGS), Strategy(8, grain=0, **chosen)), 65536, 1, machine)
+        for chosen in ({}, {"ahead": 32}, {"apart": WHOLE})
+    )
+    assert ahead < plain
+    assert apart < plain
+
+
+@pytest.mark.skipif(not Path("/sys/kernel/mm/transparent_hugepage/enabled").exists(), reason="no huge pages here")
+def test_large_outputs_are_mapped_in_huge_pages() -> None:
+    x = torch.ones(1 << 24)
+    call = gir.compile(lambda x: torch.sigmoid(torch.sigmoid(x) * 2 - 1) * x, [x])
+    assert call.decisions()[0].winner
+    result = call(x)
+    assert "hg" in flags_of(result.data_ptr() + result.nbytes // 2)
+    assert "hg" not in flags_of(x.data_ptr())
+
+
+def flags_of(address: int) -> list[str]:
+    """Of the memory there: hg where a program has asked for huge pages."""
+    inside = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+            inside = int(found[1], 16) <= address < int(found[2], 16)
+        elif inside and line.startswith("VmFlags:"):
+            return line.split()[1:]
+    raise AssertionError("nothing is mapped there")
