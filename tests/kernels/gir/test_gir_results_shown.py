@@ -9,7 +9,7 @@ from tests.shows import memory_results
 def test_shipped_trials_give_the_tables(tmp_path, monkeypatch, capsys):
     path = tmp_path / "operators.duckdb"
     monkeypatch.setenv("MIRROR_DB", str(path))
-    merge(tmp_path / "journal", [examples_dir() / "memory_ops" / "intel-xeon-2-cores.jsonl.gz"])
+    merge(tmp_path / "journal", [examples_dir() / "memory_ops" / "amd-epyc-2-cores.jsonl.gz"])
     ingest(Store(str(path)), [tmp_path / "journal"])
     memory_results.main()
     shown = [line for line in capsys.readouterr().out.splitlines() if line]
