@@ -103,7 +103,7 @@ def reductions_of(loop: Loop) -> list[Instr]:
 
 def fresh(kernel: Kernel) -> Iterator[str]:
     """Names of values that the kernel does not have."""
-    return (f"%{n}" for n in count(max(int(name[1:]) for name in defined(kernel.body)) + 1))
+    return (f"%{n}" for n in count(max((int(name[1:]) for name in defined(kernel.body)), default=-1) + 1))
 
 
 def grid_of(nest: Loop) -> list[Loop]:

@@ -132,3 +132,8 @@ def flags_of(address: int) -> list[str]:
         elif inside and line.startswith("VmFlags:"):
             return line.split()[1:]
     raise AssertionError("nothing is mapped there")
+
+
+def test_a_kernel_without_values_looks_nothing_up() -> None:
+    text = "kernel k {\n output y: f32[B]\n par b < B {\n store y[b], 0.0\n }\n}\n"
+    assert bytes_looked_up(parse(text)) == 0
