@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from bench_engine.kernels import gir
 from bench_engine.kernels.gir import toolchain, tuning
 from bench_engine.kernels.native import extension
-from tests.kernels.gir.children import holds_in_a_child
+from tests.kernels.gir.children import holds_in_a_child, wait_for_the_end
 
 
 @pytest.fixture(params=["C++", "Python"], autouse=True)
@@ -382,6 +382,7 @@ def test_a_child_and_threads_that_change_the_model(way: str) -> None:
         model.norm.weight = weights[n % 3]
     for thread in several:
         thread.join()
+    wait_for_the_end(several)
     assert found == [True] * 150
     assert holds_in_a_child(lambda: torch.allclose(fast(x), wanted[2], atol=1e-5))
 
