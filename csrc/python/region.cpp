@@ -5,7 +5,6 @@
 #include <c10/core/GradMode.h>
 #include <pthread.h>
 #include <structmember.h>
-#include <sys/mman.h>
 #include <torch/csrc/Dtype.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/python_variable.h>
@@ -14,6 +13,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "python/large_outputs.h"
 #include "python/plain_tensor.h"
 #include "python/thread_state.h"
 
@@ -39,17 +39,6 @@ int64_t bucket_of(int64_t batch) {
   int64_t bucket = 0;
   while (bucket < 30 && int64_t{4} << (2 * bucket) < batch) ++bucket;
   return bucket;
-}
-
-// The system maps memory that is new where it is first written, a page at a time: for an output
-// that no cache holds this takes longer than all the rest unless pages are huge. Nothing happens
-// where there are none, and where the memory is mapped already.
-constexpr uintptr_t kHugePage = 2 << 20, kWorthHuge = 8 << 20;
-void map_in_huge_pages(const Tensor& tensor) {
-  const auto start = reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
-  const uintptr_t first = (start + kHugePage - 1) / kHugePage * kHugePage;
-  const uintptr_t last = (start + tensor.nbytes()) / kHugePage * kHugePage;
-  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 }
 
 bool records_gradient(const Tensor& tensor) {
@@ -99,9 +88,10 @@ Tensor BufferLayout::made(int64_t batch) const {
   at::DimVector own, steps;
   for (const LinearSize& size : sizes) own.push_back(size.at(batch));
   for (const LinearSize& stride : strides) steps.push_back(stride.at(batch));
-  Tensor tensor(at::detail::empty_strided_cpu(own, steps, type));
-  if (tensor.nbytes() >= kWorthHuge) map_in_huge_pages(tensor);
-  return tensor;
+  const size_t bytes = at::detail::computeStorageNbytes(own, steps, c10::elementSize(type));
+  if (bytes < kLargeOutput) return Tensor(at::detail::empty_strided_cpu(own, steps, type));
+  constexpr c10::DispatchKeySet cpu(c10::DispatchKey::CPU);
+  return Tensor(at::detail::empty_strided_generic(own, steps, large_outputs(), cpu, type));
 }
 
 PyObject* Region::call(PyObject* const* arguments, size_t count, bool* original) const {
