@@ -11,14 +11,17 @@
 namespace mirror {
 namespace {
 
-constexpr size_t kHugePage = 2 << 20;
+constexpr size_t kPage = 4 << 10, kHugePage = 2 << 20, kHuge = 4 * kHugePage;
 constexpr size_t kMostKept = 8,
                  kMostKeptBytes = size_t{1} << 30;  // blocks, and bytes of all together
 
+// From kHuge on it begins where a huge page does.
 struct Block {
-  void* memory;  // begins where a huge page does
-  size_t bytes;  // whole huge pages
+  void* memory;
+  size_t bytes;  // whole pages of its kind
 };
+
+size_t page_of(size_t bytes) { return bytes < kHuge ? kPage : kHugePage; }
 
 // Blocks that nobody uses, the one that was given back last at the end.
 struct Kept {
@@ -48,16 +51,16 @@ Block taken(size_t bytes) {
 }
 
 Block mapped(size_t bytes) {
+  const size_t page = page_of(bytes), all = bytes + page - kPage;
   void* const start =
-      mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) throw std::bad_alloc();
   const auto address = reinterpret_cast<uintptr_t>(start);
-  const uintptr_t first = (address + kHugePage - 1) / kHugePage * kHugePage;
+  const uintptr_t first = (address + page - 1) / page * page, last = first + bytes;
   if (first > address) munmap(start, first - address);
-  const uintptr_t last = first + bytes;
-  munmap(reinterpret_cast<void*>(last), address + bytes + kHugePage - last);
+  if (address + all > last) munmap(reinterpret_cast<void*>(last), address + all - last);
   void* const memory = reinterpret_cast<void*>(first);
-  madvise(memory, bytes, MADV_HUGEPAGE);  // nothing happens where there are none
+  if (bytes >= kHuge) madvise(memory, bytes, MADV_HUGEPAGE);  // nothing where there are none
   return {memory, bytes};
 }
 
@@ -68,7 +71,8 @@ void give_back(void* context) {
   std::vector<Block> old;
   {
     const std::unique_lock lock(kept().mutex, std::try_to_lock);
-    if (!lock || own.bytes > kMostKeptBytes || madvise(own.memory, own.bytes, MADV_FREE) != 0) {
+    const bool large = own.bytes > kMostKeptBytes;
+    if (!lock || large || (own.bytes >= kHuge && madvise(own.memory, own.bytes, MADV_FREE) != 0)) {
       old.push_back(own);
     } else {
       std::vector<Block>& blocks = kept().blocks;
@@ -86,7 +90,7 @@ void give_back(void* context) {
 
 struct LargeOutputs final : c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
-    const size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+    const size_t page = page_of(bytes), whole = (bytes + page - 1) / page * page;
     Block block = taken(whole);
     if (!block.memory) block = mapped(whole);
     return {block.memory, new Block(block), give_back, at::Device(at::kCPU)};

@@ -126,6 +126,32 @@ def _elementwise(kernel: Kernel, nest: Loop) -> tuple[dict[str, Size], Body, Ins
     return None if len(writers) > 1 or (checked and len(axes) > 1) else (axes, body[:-1], stores[0])
 
 
+def fuse_sums(kernel: Kernel) -> Iterator[Kernel]:
+    """Reductions whose results are stored for some of them to be gathered are made where they are gathered."""
+    ranges = Ranges(kernel)
+    for nest in kernel.body:
+        axes, body = {nest.axis: nest.extent}, nest.body
+        while len(body) == 1 and isinstance(body[0], Loop) and body[0].kind == "par":
+            axes[body[0].axis] = body[0].extent
+            body = body[0].body
+        *made, store = body
+        if not isinstance(store, Instr) or not store.writes or not any(isinstance(part, Loop) for part in made):
+            continue
+        uses = [i for i, _ in ir.instructions(kernel.body) if i.buffer == store.buffer and i is not store]
+        if len(uses) != 1 or uses[0].op != "gather" or kernel.index[str(store.buffer)].role != "temp":
+            continue
+        solution = solve(uses[0].place(), store.place(), axes, ranges)
+        if solution is None:
+            continue
+        names = _Names(kernel)
+        values: dict[str, Argument] = {name: names.fresh() for name in defined(tuple(made))}
+        inner = {loop.axis: to_axis(names.fresh(loop.axis)) for loop in ir.loops(tuple(made))}
+        after: Body = tuple(other for other in kernel.body if other is not nest)
+        after = replaced(after, uses[0], renamed(tuple(made), {**solution, **inner}, values))
+        after = renamed(after, values={str(uses[0].result): values.get(str(store.args[0]), store.args[0])})
+        yield kernel.with_body(tuple(loop for loop in after if isinstance(loop, Loop)))
+
+
 class _Names:
     """Values and axes that a kernel does not have yet."""
 
@@ -521,6 +547,7 @@ REWRITES: tuple[Rewrite, ...] = (
     share,
     hoist,
     fuse_producer,
+    fuse_sums,
     fuse_nests,
     fuse_loops,
     place_in_cache,

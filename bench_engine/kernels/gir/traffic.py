@@ -125,12 +125,14 @@ def _access(
     inside = _touched(inner, instr, by_value, size, batch)
     held = max(size, buffer.elements.at(batch) * size) if buffer.elements.at(1) > 0 else math.inf
     row = address.stride(around[0].axis).at(batch) * size
+    key = tuple(sorted((address.stride(loop.axis), extent_of(loop, batch)) for loop in relevant))
+    what: tuple[object, ...] = (buffer.name, address.offset, key, address.values())
     if not by_value or buffer.place != "memory":
         touched, inside = int(min(touched, held)), int(min(inside, held))
     elif row > LINE:  # a gather within the row of its iteration
+        if inside >= row:
+            what = (buffer.name, row)  # all of it, whichever elements these are
         touched, inside = min(touched, row * extent_of(around[0], batch)), min(inside, row)
-    key = tuple(sorted((address.stride(loop.axis), extent_of(loop, batch)) for loop in relevant))
-    what = (buffer.name, address.offset, key, address.values())
     return Access(instr, times, touched, inside, what, around[0] in relevant)
 
 

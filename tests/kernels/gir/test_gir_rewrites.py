@@ -30,6 +30,17 @@ ONE_EACH = {
         par c < B { par m < 8 { %2 = load t[8*c + m] ; %3 = neg %2 ; store y[8*c + m], %3 } }""",
         """par c < B { par m < 8 { %0 = load x[8*c + m] ; %1 = exp %0 ; %3 = neg %1 ; store y[8*c + m], %3 } }""",
     ),
+    "fuse_sums": (
+        rewrites.fuse_sums,
+        """input i: i64[3] ; temp t: f32[B, 4]
+        par b < B { par n < 4 { reduce k < 2 { %0 = load x[8*b + 2*n + k] ; %1 = reduce_sum %0 }
+        store t[4*b + n], %1 } }
+        par c < B { par m < 3 { %2 = load i[m] ; %3 = row %2 4.0 ; %4 = gather t[4*c + %3]
+        store y[8*c + m], %4 } }""",
+        """input i: i64[3]
+        par c < B { par m < 3 { %2 = load i[m] ; %3 = row %2 4.0
+        reduce k < 2 { %0 = load x[8*c + 2*%3 + k] ; %1 = reduce_sum %0 } ; store y[8*c + m], %1 } }""",
+    ),
     "fuse_nests": (
         rewrites.fuse_nests,
         """temp t: f32[B]
@@ -191,6 +202,23 @@ def test_bags_of_the_same_ids_are_read_together() -> None:
     assert to_text(found).count("par ") == 2
     assert to_text(found).count("reduce ") == 1
     assert to_text(found).count("load i") == 1
+
+
+def test_sums_that_are_gathered_more_often_than_there_are_stay_where_they_are() -> None:
+    def gathered(times: int) -> Kernel:
+        return parse(
+            spread(
+                f"""kernel k {{ input x: f32[B, 4, 64] ; input i: i64[{times}] ; temp t: f32[B, 4]
+                output y: f32[B, {times}]
+                par b < B {{ par n < 4 {{ reduce k < 64 {{ %0 = load x[256*b + 64*n + k] ; %1 = reduce_sum %0 }}
+                store t[4*b + n], %1 }} }}
+                par c < B {{ par m < {times} {{ %2 = load i[m] ; %3 = row %2 4.0 ; %4 = gather t[4*c + %3]
+                store y[{times}*c + m], %4 }} }} }}"""
+            )
+        )
+
+    assert not rewrites.optimize(gathered(3)).named("temp")
+    assert rewrites.optimize(gathered(9)).named("temp")
 
 
 def test_nothing_moves_across_what_it_depends_on() -> None:
