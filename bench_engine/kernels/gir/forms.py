@@ -133,8 +133,20 @@ class Ranges:
         for loop in ir.loops(kernel.body):
             self.largest[loop.axis] = None if loop.kind == "ragged" else loop.extent + -1
         for instr, _ in ir.instructions(kernel.body):
-            if instr.op == "row" and isinstance(instr.args[1], float):
-                self.largest[str(instr.result)] = Size(0, int(instr.args[1]) - 1)
+            largest = self._largest(instr)
+            if largest is not None:
+                self.largest[str(instr.result)] = largest
+
+    def _largest(self, instr: Instr) -> Size | None:
+        """Of a value that is never negative."""
+        if instr.op not in ("row", "idiv", "irem") or not isinstance(instr.args[1], float):
+            return None
+        number, known = int(instr.args[1]), self.largest.get(str(instr.args[0]))
+        if instr.op == "row":
+            return Size(0, number - 1)
+        if known is None or known.batch:
+            return None
+        return Size(0, known.const // number if instr.op == "idiv" else number - 1)
 
     def largest_of(self, address: Address) -> Size | None:
         """The largest value of an address whose smallest is its offset; None where it is not known."""

@@ -128,7 +128,6 @@ def _elementwise(kernel: Kernel, nest: Loop) -> tuple[dict[str, Size], Body, Ins
 
 def fuse_sums(kernel: Kernel) -> Iterator[Kernel]:
     """Reductions whose results are stored for some of them to be gathered are made where they are gathered."""
-    ranges = Ranges(kernel)
     for nest in kernel.body:
         axes, body = {nest.axis: nest.extent}, nest.body
         while len(body) == 1 and isinstance(body[0], Loop) and body[0].kind == "par":
@@ -140,16 +139,36 @@ def fuse_sums(kernel: Kernel) -> Iterator[Kernel]:
         uses = [i for i, _ in ir.instructions(kernel.body) if i.buffer == store.buffer and i is not store]
         if len(uses) != 1 or uses[0].op != "gather" or kernel.index[str(store.buffer)].role != "temp":
             continue
-        solution = solve(uses[0].place(), store.place(), axes, ranges)
+        (gather,), names, ranges = uses, _Names(kernel), Ranges(kernel)
+        places, address = _taken_apart(gather.place(), store.place(), axes, ranges, names)
+        solution = solve(address, store.place(), axes, ranges)
         if solution is None:
             continue
-        names = _Names(kernel)
         values: dict[str, Argument] = {name: names.fresh() for name in defined(tuple(made))}
         inner = {loop.axis: to_axis(names.fresh(loop.axis)) for loop in ir.loops(tuple(made))}
         after: Body = tuple(other for other in kernel.body if other is not nest)
-        after = replaced(after, uses[0], renamed(tuple(made), {**solution, **inner}, values))
-        after = renamed(after, values={str(uses[0].result): values.get(str(store.args[0]), store.args[0])})
+        after = replaced(after, gather, (*places, *renamed(tuple(made), {**solution, **inner}, values)))
+        after = renamed(after, values={str(gather.result): values.get(str(store.args[0]), store.args[0])})
         yield kernel.with_body(tuple(loop for loop in after if isinstance(loop, Loop)))
+
+
+def _taken_apart(
+    address: Address, target: Address, extents: dict[str, Size], ranges: Ranges, names: "_Names"
+) -> tuple[Body, Address]:
+    """Values that are places in several axes of `target` as one value each, and the address by these."""
+    made = list[Instr]()
+    for axis, step in sorted(target.terms, key=lambda term: term[1]):
+        extent = extents[axis]
+        for name, stride in address.terms:
+            largest = ranges.largest.get(name)
+            if stride != step or not name.startswith("%") or extent.batch or largest is None or largest.batch:
+                continue
+            if largest >= extent:
+                above, within = names.fresh(), names.fresh()
+                made += [Instr(op, (name, float(extent.const)), new) for op, new in (("idiv", above), ("irem", within))]
+                ranges.largest |= {above: Size(0, largest.const // extent.const), within: extent + -1}
+                address = address.substitute({name: Address(((above, extent), (within, ir.ONE)))})
+    return tuple(made), address
 
 
 class _Names:

@@ -216,13 +216,13 @@ def _score(kernel: Kernel, loop: Loop, integers: set[str]) -> float:
         return -inf
     if loop.kind == "reduce" and any(isinstance(s, Loop) for s in loop.body):
         return -inf
-    score, varying = 0.0, {loop.axis}
+    score, varying, written = 0.0, {loop.axis}, buffers((loop,), "writes")
     for instr, around in instructions((loop,)):
         varies = any(arg in varying for arg in instr.uses())
         stride = instr.place().stride(loop.axis) if instr.address else Size(0, 0)
         if (varies or stride) and instr.result:
             varying.add(instr.result)
-        if instr.buffer and kernel.index[instr.buffer].place != "memory" and not stride:
+        if instr.buffer in written and kernel.index[instr.buffer].place != "memory" and not stride:
             return -inf  # room for one iteration only
         if (instr.result in integers and instr.result in varying) or loop.axis in instr.args:
             return -inf
@@ -289,7 +289,7 @@ def _fetched(kernel: Kernel, ahead: int) -> Kernel:
     def fetch(body: Body) -> Body:
         found = list[Statement]()
         for statement in body:
-            if isinstance(statement, Instr) and statement.reads and set(statement.place().values()) & set(later):
+            if isinstance(statement, Instr) and _far(kernel, statement, set(later)):
                 (there,) = renamed((replace(statement, op="prefetch", result=None),), values=later)
                 found += [] if there in found else [there]
             found.append(statement)
@@ -297,6 +297,13 @@ def _fetched(kernel: Kernel, ahead: int) -> Kernel:
 
     body = mapped(mapped(kernel.body, one), fetch)
     return kernel.with_body(tuple(s for s in body if isinstance(s, Loop)))
+
+
+def _far(kernel: Kernel, instr: Instr, rows: set[str]) -> bool:
+    """Whether it reads one of these rows of what may be in no cache."""
+    return (
+        instr.reads and kernel.index[str(instr.buffer)].place == "memory" and bool(rows & set(instr.place().values()))
+    )
 
 
 def _peeked(

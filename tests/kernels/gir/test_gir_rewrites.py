@@ -1,6 +1,7 @@
 """Each rewrite as GIR before and after, and for random graphs that none adds bytes at any level."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from generated import naive
@@ -202,6 +203,23 @@ def test_bags_of_the_same_ids_are_read_together() -> None:
     assert to_text(found).count("par ") == 2
     assert to_text(found).count("reduce ") == 1
     assert to_text(found).count("load i") == 1
+
+
+def test_sums_are_made_where_one_id_says_the_place_in_two_axes() -> None:
+    before = """kernel k { input x: f32[B, 4, 8] ; input i: i64[6] ; temp t: f32[B, 4, 4] ; output y: f32[B, 6]
+    par b < B { par n < 4 { par m < 4 { reduce k < 8 { %0 = load x[32*b + 8*n + k] ; %1 = load x[32*b + 8*m + k]
+    %2 = mul %0 %1 ; %3 = reduce_sum %2 } ; store t[16*b + 4*n + m], %3 } } }
+    par c < B { par l < 6 { %4 = load i[l] ; %5 = row %4 16.0 ; %6 = gather t[16*c + %5]
+    store y[6*c + l], %6 } } }"""
+    after = """kernel k { input x: f32[B, 4, 8] ; input i: i64[6] ; output y: f32[B, 6]
+    par c < B { par l < 6 { %4 = load i[l] ; %5 = row %4 16.0 ; %7 = idiv %5 4.0 ; %8 = irem %5 4.0
+    reduce k < 8 { %0 = load x[32*c + 8*%7 + k] ; %1 = load x[32*c + 8*%8 + k]
+    %2 = mul %0 %1 ; %3 = reduce_sum %2 } ; store y[6*c + l], %3 } } }"""
+    (found,) = rewrites.fuse_sums(parse(spread(before)))
+    wanted = rewrites.numbered(parse(spread(after)))
+    assert to_text(rewrites.numbered(found)) == to_text(wanted)
+    (nest,) = rewrites.optimize(parse(spread(before))).body
+    assert to_text(rewrites.optimize(wanted)) == to_text(replace(wanted, body=(nest,)))
 
 
 def test_sums_that_are_gathered_more_often_than_there_are_stay_where_they_are() -> None:

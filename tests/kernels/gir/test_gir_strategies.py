@@ -9,6 +9,7 @@ import torch
 from bench_engine.kernels import gir
 from bench_engine.kernels.gir.codegen import function
 from bench_engine.kernels.gir.cost import Machine, predict
+from bench_engine.kernels.gir.ir import loops
 from bench_engine.kernels.gir.strategy import WHOLE, Strategy, bytes_looked_up, falls_apart, schedule
 from bench_engine.kernels.gir.text import parse, to_text
 from bench_engine.kernels.gir.traffic import Caches, traffic
@@ -95,6 +96,53 @@ def test_what_is_computed_from_an_id_is_computed_for_the_later_one() -> None:
 )
 def test_ids_of_unknown_places_are_not_peeked_at(other: str) -> None:
     assert bytes_looked_up(parse(other)) == 5000 * 16 * 4
+
+
+PRODUCT = """kernel k {
+  input x: f32[B, 6, 8]
+  input i: i64[4]
+  temp t: f32[48] in L1
+  temp p: f32[36] in L1
+  output y: f32[B, 4]
+  par b < B {
+    par n < 48 {
+      %0 = load x[48*b + n]
+      %1 = exp %0
+      store t[n], %1
+    }
+    par m < 6 {
+      par l < 6 {
+        reduce k < 8 {
+          %2 = load t[8*m + k]
+          %3 = load t[k + 8*l]
+          %4 = mul %2 %3
+          %5 = reduce_sum %4
+        }
+        store p[6*m + l], %5
+      }
+    }
+    par q < 4 {
+      %6 = load i[q]
+      %7 = row %6 36.0
+      %8 = gather p[%7]
+      store y[4*b + q], %8
+    }
+  }
+}
+"""
+
+
+def test_products_of_what_lies_in_a_cache_take_vectors_along_their_columns() -> None:
+    product = next(loop for loop in loops(schedule(parse(PRODUCT), Strategy(8)).body) if loop.axis == "l")
+    assert product.vec == 8
+
+
+def test_what_lies_in_a_cache_is_not_fetched_ahead() -> None:
+    text = to_text(schedule(parse(PRODUCT), Strategy(8, ahead=32)))
+    assert "prefetch" not in text
+    assert "prefetch" in to_text(
+        schedule(parse(PRODUCT.replace("temp p: f32[36] in L1", "temp p: f32[36]")), Strategy(8, ahead=32))
+    )
 
 
 def test_neither_moves_more_bytes() -> None:
