@@ -18,6 +18,11 @@ _SQL = """
 SELECT * FROM results
 WHERE benchmark = 'memory_ops' AND direction = 'forward' AND output = 'fresh' AND speedup IS NOT NULL
 """
+_WHOLE = """
+SELECT * FROM results
+WHERE benchmark = 'grouped_lookup' AND model = 'dlrm' AND method IN ('eager', 'gir', 'inductor_model')
+AND speedup IS NOT NULL
+"""
 
 
 def main() -> None:
@@ -53,6 +58,16 @@ def main() -> None:
                 _number(r["model_rank_correlation"], ".2f"),
             ]
             for key, (r, *_) in groups(own, "operator", "working_set", "threads").items()
+        ),
+    )
+    whole = Store(db_url()).rows(_WHOLE)
+    print("Whole models: times as fast as eager\n")
+    table(
+        ["model", "batch", "threads", "direction", "eager, µs", "gir", "inductor_model"],
+        (
+            [*key, f"{of['eager']['latency_us']:.0f}", _times(of.get("gir")), _times(of.get("inductor_model"))]
+            for key, own in groups(whole, "model", "batch_size", "threads", "direction").items()
+            for of in [{r["method"]: r for r in own}]
         ),
     )
     regrets = sorted(r["model_regret"] for r in own if r["model_regret"] is not None)
