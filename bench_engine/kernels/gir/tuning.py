@@ -30,7 +30,7 @@ from bench_engine.kernels.gir.strategy import (
     schedule,
     tiles,
 )
-from bench_engine.kernels.gir.traffic import Caches
+from bench_engine.kernels.gir.traffic import LINE, Caches
 from bench_engine.kernels.native.extension import CompilerMissingError
 
 MEASURED = 8  # candidates
@@ -212,7 +212,8 @@ def _strategies(kernel: Kernel, batch: int, threads: int, width: int, on: Machin
     aparts = (1, WHOLE, _APART) if batch > 1 and falls_apart(kernel) else (1,)
     aheads = (0, _AHEAD) if bytes_looked_up(kernel) > on.caches.l2 // 2 else (0,)
     for unroll, stream, tile, apart, ahead, grain in product((1, 2, 4), streams, rows, aparts, aheads, grains):
-        yield Strategy(width, unroll, stream, tile, apart, ahead, grain)
+        if not (stream and tile > 1 and 4 * width < LINE):  # half a line past the caches takes as long as a whole one
+            yield Strategy(width, unroll, stream, tile, apart, ahead, grain)
 
 
 def measure(calls: Sequence[Callable[[], object]], budget_s: float | None = None) -> list[float]:
