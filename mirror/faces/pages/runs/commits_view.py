@@ -46,17 +46,27 @@ def show(box: Sandbox) -> None:
         st.info(prose("There are no times yet: `python -m bench_engine run quick` measures the first."))
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        first = next(iter(known))
+        if _SWEEP not in st.query_params:  # a default would not stand in the address
+            st.session_state.setdefault(_SWEEP, first)
         sweep = st.selectbox(
-            "sweep", list(known), key=_SWEEP, width=260, bind="query-params", on_change=_forget_lines,
+            "sweep",
+            list(known),
+            index=None,
+            key=_SWEEP,
+            placeholder=first,
+            width=260,
+            bind="query-params",
+            on_change=_forget_lines,
             persist_state="session",
-        )  # fmt: skip
+        )
         by = st.segmented_control("over", list(_BYS), key=_BY, default="commits", required=True, bind="query-params")
         relative = st.toggle(
             "share of the baseline's time", key=_RELATIVE, bind="query-params",
             help="of the baseline that took turns: a machine that has become slower does not move it",
         )  # fmt: skip
     try:
-        found = _history(box.url, box.version(), sweep, _BYS[by or "commits"], relative)
+        found = _history(box.url, box.version(), sweep or first, _BYS[by or "commits"], relative)
     except JobError as error:
         st.info(prose(str(error)), icon=":material/timeline:")
         return
@@ -119,9 +129,9 @@ def _finish(found: History, shown: Drawn, narrow: bool, figure: object) -> None:
 
 def _beside(found: History, lines: Sequence[over_commits.Line]) -> str:
     """What of all is drawn, what a mark stands for, and what is left out."""
-    parts = [f"{len(lines)} of {counted(len(found.lines), 'configuration')} with several {found.by}s are drawn"]
+    parts = [f"drawn: {len(lines)} of {counted(len(found.lines), 'configuration')} with several {found.by}s"]
     changed = sum(bool(line.changes) for line in found.lines)
-    parts.append(f"{changed} have changes, each with a probability of at least {100 * found.probability:g} %")
+    parts.append(f"with a change that is at least {100 * found.probability:g} % likely: {changed}")
     if off := sum(len(line.outliers) for line in lines):
         parts.append(f"{counted(off, 'run')} off a level that goes on after it, which is no change")
     if found.small:
