@@ -47,7 +47,7 @@ def opened(**address: str | list[str]) -> AppTest:
 
 def test_the_sweep_with_the_most_commits_is_drawn_and_its_changes_are_told() -> None:
     app = opened(view="Over commits")
-    assert app.selectbox(key="of").value == "followed"
+    assert app.selectbox(key="of").placeholder == "followed, the most commits"
     said = texts(app)
     assert "1 change of latency (1 slower) in 1 of 1 configuration over 12 commits." in said
     assert "1. hashed is slower, between c000005 (2026-11-01) and c000006 (2026-11-01)" in said

@@ -47,14 +47,12 @@ def show(box: Sandbox) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         first = next(iter(known))
-        if _SWEEP not in st.query_params:  # a default would not stand in the address
-            st.session_state.setdefault(_SWEEP, first)
         sweep = st.selectbox(
             "sweep",
             list(known),
-            index=None,
+            index=None,  # what is chosen stands in the address, which a default would not
             key=_SWEEP,
-            placeholder=first,
+            placeholder=f"{first}, the most commits",
             width=260,
             bind="query-params",
             on_change=_forget_lines,
