@@ -3,17 +3,18 @@
 import streamlit as st
 
 from mirror.data.process.turns import asked_by
-from mirror.faces.pages import ask, data, in_browser, new_run, runs
+from mirror.faces.pages import ask, data, in_browser, new_run
 from mirror.faces.pages.boards import board_page
 from mirror.faces.pages.common import ASK_PATH, BOARDS_PATH, DATA_PATH, NEW_RUN_PATH, RUNS_PATH
 from mirror.faces.pages.entrance import entry
+from mirror.faces.pages.runs import runs_page
 from mirror.faces.pages.settings import settings_page
 
 st.set_page_config(page_title="Mirror", page_icon="🪞", layout="wide")
 pages = [
     st.Page(ask.page, title="Ask", icon=":material/search:", url_path=ASK_PATH, default=True),
     st.Page(board_page.page, title="Boards", icon=":material/dashboard:", url_path=BOARDS_PATH),
-    st.Page(runs.page, title="Runs", icon=":material/list:", url_path=RUNS_PATH),
+    st.Page(runs_page.page, title="Runs", icon=":material/list:", url_path=RUNS_PATH),
     st.Page(new_run.page, title="New run", icon=":material/play_arrow:", url_path=NEW_RUN_PATH),
     st.Page(data.page, title="Data", icon=":material/database:", url_path=DATA_PATH),
     st.Page(settings_page.page, title="Settings", icon=":material/settings:", url_path="settings"),

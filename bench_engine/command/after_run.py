@@ -39,6 +39,7 @@ def track(options: argparse.Namespace) -> int:
         options.probability,
         options.least,
         options.last,
+        options.by,
     )
     if options.form == "json":
         print(json.dumps(track_text.as_json(found, limit)))

@@ -209,6 +209,8 @@ def _add_track(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--least", type=_percent, default=0.02, metavar="PERCENT", help=least)
     last = "look at so many commits, the newest (default: 200)"
     parser.add_argument("--last", type=_several, default=200, metavar="N", help=last)
+    by = "what runs are put in order by: commit, or the day on which they started (default: commit)"
+    parser.add_argument("--by", choices=["commit", "day"], default="commit", help=by)
     _add_fail_on(parser)
     form = "text, markdown or json (default: text)"
     parser.add_argument("--format", dest="form", choices=["text", "markdown", "json"], default="text", help=form)

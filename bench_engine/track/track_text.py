@@ -63,18 +63,27 @@ def markdown(found: Tracked, limit: Limit | None = None) -> str:
 
 
 def as_json(found: Tracked, limit: Limit | None = None) -> dict[str, Any]:
-    """`{sweep, commits, configurations, changes, outliers, expected_false, fail_on}` of plain values."""
+    """`{sweep, by, commits, configurations, series, changes, outliers, expected_false, fail_on ...}` of plain values.
+
+    A series has its axes and its runs, `{trial_id, commit, started_at, value, low, high}` in the order of the commits;
+    a change names its series by its place among them.
+    """
     exceeded = found.exceeded(limit) if limit else []
+    places = {id(series): number for number, series in enumerate(found.series)}
+    between = {span: _subjects(of_span) for span, of_span in _spans(found.changes).items()}
     return {
         "sweep": found.sweep,
+        "by": found.by,
         "relative": found.relative,
         "probability": found.probability,
         "commits": list(found.commits),
         "configurations": len(found.series),
         "single": found.single,
         "small": found.small,
+        "series": [{"axes": dict(series.axes), "runs": _runs(found, series)} for series in found.series],
         "changes": [
             {
+                "series": places[id(c.series)],
                 "axes": dict(c.axes),
                 "before": c.before,
                 "after": c.after,
@@ -85,6 +94,7 @@ def as_json(found: Tracked, limit: Limit | None = None) -> dict[str, Any]:
                 "word": c.word,
                 "lasting": c.lasting,
                 "runs_since": c.runs_since,
+                "subjects": between[_span(c)],
             }
             for c in found.changes
         ],
@@ -92,6 +102,15 @@ def as_json(found: Tracked, limit: Limit | None = None) -> dict[str, Any]:
         "expected_false": found.expected_false,
         "fail_on": {"limit": limit.text, "exceeded": len(exceeded)} if limit else None,
     }
+
+
+def _runs(found: Tracked, series: Series) -> list[dict[str, Any]]:
+    return [
+        {"trial_id": trial, "commit": found.commits[commit], "started_at": started.isoformat(), **interval(value)}
+        for trial, commit, started, value in zip(
+            series.trials, series.commits, series.started, series.values, strict=True
+        )
+    ]
 
 
 def spark(series: Series) -> str:
@@ -108,14 +127,14 @@ def spark(series: Series) -> str:
 def _title(found: Tracked) -> str:
     what = "time over that of the baseline in turns" if found.relative else "latency_us"
     count = counted(len(found.series), "configuration")
-    commits = f"{len(found.commits)} commits, {found.commits[0]} to {found.commits[-1]}"
+    commits = f"{len(found.commits)} {found.by}s, {found.commits[0]} to {found.commits[-1]}"
     return f"Sweep {found.sweep}: {count} over {commits}; {what}"
 
 
 def _columns(found: Tracked) -> list[Column]:
     unit = "" if found.relative else "µs"
     return [
-        Column(["commits"], [_span(c) for c in found.changes], left=True),
+        Column([f"{found.by}s"], [_span(c) for c in found.changes], left=True),
         Column(["from"], [amount(c.old, unit) for c in found.changes]),
         Column(["to"], [amount(c.new, unit) for c in found.changes]),
         Column(["ratio"], [ratio_text(c.ratio) for c in found.changes]),
@@ -161,15 +180,15 @@ def _summary(found: Tracked, limit: Limit | None) -> list[str]:
         lines = [f"No change with a {told} in {counted(len(found.series), 'configuration')}."]
     once = [c for c in found.changes if c.runs_since == 1]
     if once:
-        lines.append(
-            f"{counted(len(once), 'change')} seen in one run so far: measure that commit again with --force to be sure."
-        )
+        again = "measure that commit again" if found.by == "commit" else "measure once more"
+        lines.append(f"{counted(len(once), 'change')} seen in one run so far: {again} with --force to be sure.")
     if found.outliers:
         lines.append(f"{counted(len(found.outliers), 'run')} off a level that goes on after it, left out.")
     if found.small:
         lines.append(f"{counted(found.small, 'change')} too small to be told (--least).")
     if found.single:
-        lines.append(f"{counted(found.single, 'configuration')} measured at one commit only.")
+        place = "at one commit" if found.by == "commit" else "on one day"
+        lines.append(f"{counted(found.single, 'configuration')} measured {place} only.")
     if limit:
         lines.append(f"--fail-on {limit.text}: {counted(len(found.exceeded(limit)), 'configuration')}.")
     return lines

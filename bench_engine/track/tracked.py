@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from bench_engine.compare.axes_shown import order
 from bench_engine.compare.compare import METRICS, Limit, Metric, start_turns
@@ -25,6 +25,7 @@ from db.schema import with_implied
 from db.store import Store
 
 METRIC: Metric = METRICS["latency_us"]
+By = Literal["commit", "day"]
 _COLUMNS = (
     "trial_id", "configuration", "machine_id", "code_version", "started_at", "latency_us", "latency_ci_low_us",
     "latency_ci_high_us", "baseline_latency_us", "speedup_ci_low", "speedup_ci_high", "is_baseline", "environment",
@@ -40,11 +41,15 @@ class Series:
         axes: its axes, the machine among them.
         commits: number of the commit of each run, in the order of Tracked.commits.
         values: time in µs, or as a share of the baseline's, of each run.
+        trials: trial_id of each run.
+        started: when each run started, naive UTC.
     """
 
     axes: Mapping[str, Any]
     commits: tuple[int, ...]
     values: tuple[Ratio, ...] = field(repr=False)
+    trials: tuple[str, ...] = field(default=(), repr=False)
+    started: tuple[datetime, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,7 @@ class Tracked:
         changes: in the order of the commits.
         outliers: (axes, commit) of runs that lie off a level that goes on after them.
         small: number of changes that are smaller than was asked for.
+        by: commit, or day: then the days (UTC) on which runs started stand wherever commits are spoken of.
     """
 
     sweep: str
@@ -99,6 +105,7 @@ class Tracked:
     changes: tuple[Change, ...]
     outliers: tuple[tuple[Mapping[str, Any], str], ...]
     small: int
+    by: By = "commit"
 
     @property
     def expected_false(self) -> float:
@@ -124,6 +131,7 @@ def track(
     probability: float = 0.95,
     least: float = 0.02,
     last: int = 200,
+    by: By = "commit",
 ) -> Tracked:
     """The changes in the times of a sweep.
 
@@ -134,24 +142,26 @@ def track(
         probability: with which a change must lie between two commits to be told.
         least: a change by less than this, as a share, is only counted.
         last: how many commits are looked at, the newest.
+        by: commit, or day: whatever was measured on one day (UTC) is one place then, of whatever commit.
 
     Raises CompareError where there is nothing to follow, UsageError for a filter that cannot be read, StoreError.
     """
-    rows = _rows(store, sweep, where, relative)
+    rows = _rows(store, sweep, where, relative, by)
     seen: dict[str, datetime] = {}
     for row in rows:
-        seen[row["code_version"]] = min(row["started_at"], seen.get(row["code_version"], row["started_at"]))
-    commits = ordered(seen)[-last:]
+        seen[row["place"]] = min(row["started_at"], seen.get(row["place"], row["started_at"]))
+    commits = (ordered(seen) if by == "commit" else sorted(seen))[-last:]
     if len(commits) < 2:
         raise CompareError(
-            f"Sweep {sweep} has results of one commit only ({', '.join(commits)}): "
-            f"`python -m bench_engine run {sweep} --force` at another makes a second."
+            f"Sweep {sweep} has results of one {by} only ({', '.join(commits)}): "
+            f"`python -m bench_engine run {sweep} --force` {'at another' if by == 'commit' else 'on another'} makes a "
+            "second."
         )
     places = {commit: number for number, commit in enumerate(commits)}
     machines = {row["machine_id"]: row["name"] for row in store.rows("SELECT machine_id, name FROM machines")}
     grouped: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
-        if row["code_version"] in places:
+        if row["place"] in places:
             grouped[row["configuration"], row["machine_id"]].append(row)
     found = [_series(of_one, places, machines, relative) for of_one in grouped.values()]
     followed = sorted((s for s in found if len(set(s.commits)) > 1), key=order)
@@ -165,17 +175,17 @@ def track(
     told.sort(key=lambda c: (places[c.after], places[c.before]))
     return Tracked(
         sweep, relative, probability, tuple(commits), tuple(followed), len(found) - len(followed), tuple(told),
-        tuple(outliers), len(changes) - len(told),
+        tuple(outliers), len(changes) - len(told), by,
     )  # fmt: skip
 
 
-def _rows(store: Store, sweep: str, where: Sequence[str], relative: bool) -> list[Mapping[str, Any]]:
-    """The trials that can be followed. Raises CompareError where there are none, and UsageError."""
+def _rows(store: Store, sweep: str, where: Sequence[str], relative: bool, by: By) -> list[Mapping[str, Any]]:
+    """The trials that can be followed, each with its `place`. Raises CompareError where there are none, UsageError."""
     wanted = filters(where)
     store.ensure()
     names = ", ".join(f"{with_implied(name)} AS {name}" for name in _COLUMNS)
     sql = f"""SELECT {names} FROM trials AS t WHERE t.status = 'ok' AND t.latency_us > 0
-        AND t.code_version IS NOT NULL AND t.sweep = :tracked{wanted.sql}
+        AND t.sweep = :tracked{wanted.sql}
         ORDER BY t.started_at, t.trial_id"""
     rows = store.rows(sql, tracked=sweep, **wanted.parameters)
     if not rows:
@@ -185,22 +195,35 @@ def _rows(store: Store, sweep: str, where: Sequence[str], relative: bool) -> lis
             there = ", ".join(sorted(known)[:12]) or "none"
             raise UsageError(f"There is no sweep {sweep!r} in the results{hint(sweep, known)} There are: {there}.")
         raise CompareError(f"The sweep {sweep} has no times{such} in the results.")
+    if by == "commit":
+        rows = [row for row in rows if row["code_version"] is not None]
+        if not rows:
+            raise CompareError(
+                f"Nobody knows of which commits the results of the sweep {sweep} are: they were measured outside of a "
+                "git clone. A run in a clone notes its commit; --by day follows the days."
+            )
     if relative:
         rows = [row for row in rows if row["baseline_latency_us"] and not row["is_baseline"]]
         if not rows:
             raise CompareError(f"No trial of the sweep {sweep} took turns with a baseline: leave --relative out.")
-    return list(rows)
+    return [
+        {**row, "place": row["code_version"] if by == "commit" else f"{row['started_at']:%Y-%m-%d}"} for row in rows
+    ]
 
 
 def _series(
     rows: Sequence[Mapping[str, Any]], places: Mapping[str, int], machines: Mapping[str, str], relative: bool
 ) -> Series:
-    rows = sorted(rows, key=lambda row: (places[row["code_version"]], row["started_at"]))
+    rows = sorted(rows, key=lambda row: (places[row["place"]], row["started_at"]))
     axes = {axis: rows[-1][axis] for axis in AXES if rows[-1][axis] is not None}
     if rows[-1]["machine_id"]:
         axes["machine"] = machines.get(rows[-1]["machine_id"], rows[-1]["machine_id"])
     return Series(
-        axes, tuple(places[row["code_version"]] for row in rows), tuple(_value(row, relative) for row in rows)
+        axes,
+        tuple(places[row["place"]] for row in rows),
+        tuple(_value(row, relative) for row in rows),
+        tuple(row["trial_id"] for row in rows),
+        tuple(row["started_at"] for row in rows),
     )
 
 

@@ -158,6 +158,16 @@ def suggestion(data: str, budget_mb: float) -> RunPlan:
     )
 
 
+def tracked(sweep: str, by: str, relative: bool, url: str | None = None) -> dict[str, Any]:
+    """What `python -m bench_engine track` says of a sweep, as its JSON has it.
+
+    Raises JobError, also with the sentence for a sweep that has results of one commit only.
+    """
+    options = ["--by", by, "--format", "json", *(["--relative"] if relative else [])]
+    found: dict[str, Any] = _ask(["track", *options, "--", sweep], url)  # a sweep may be called as an option is
+    return found
+
+
 def _with_tuples(given: dict[str, Any]) -> dict[str, Any]:
     return {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
 

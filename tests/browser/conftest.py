@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from app_under_test import App
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from runs_over_commits import COMMITS, run
 
 from db.journal import example_folders, ingest
 from db.store import Store
@@ -37,6 +38,22 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 def locked_app(app: App, tmp_path: Path) -> Iterator[App]:
     """The same results behind two passwords."""
     with served(tmp_path, app.db, MIRROR_PASSWORD="Zürich 🔑", MIRROR_READER_PASSWORD="looking") as found:
+        yield found
+
+
+@pytest.fixture
+def followed_app(tmp_path: Path) -> Iterator[App]:
+    """The app over a sweep of two methods at twelve commits, one of which became slower half way."""
+    db = tmp_path / "followed.duckdb"
+    times = {"dense": [5.0, 5.01, 4.99] * 4, "hashed": [7.0, 7.01, 6.99] * 2 + [8.0, 8.01, 7.99] * 2}
+    store = Store(str(db))
+    store.ensure()
+    store.add(
+        run(method, us, COMMITS[number], number)
+        for method, of_method in times.items()
+        for number, us in enumerate(of_method)
+    )
+    with served(tmp_path, db) as found:
         yield found
 
 

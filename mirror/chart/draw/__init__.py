@@ -1,1 +1,1 @@
-"""A ChartSpec as a Plotly figure. From outside: figure."""
+"""A ChartSpec as a Plotly figure. From outside: change_marks, figure."""

@@ -55,7 +55,13 @@ class _Part:
 
 
 def draw(
-    table: Table, chart: ChartSpec, columns: int | None = None, dark: bool = False, title: str = "", note: str = ""
+    table: Table,
+    chart: ChartSpec,
+    columns: int | None = None,
+    dark: bool = False,
+    title: str = "",
+    note: str = "",
+    finish: Callable[[go.Figure], None] | None = None,
 ) -> go.Figure | None:
     """The figure of a chart, or None for `table` and `tiles`, which the page shows itself.
 
@@ -66,6 +72,7 @@ def draw(
         dark: light marks for a dark page, whose colour shows through.
         title: one line over everything, which a picture of it keeps.
         note: where the numbers are from, in small type below the title.
+        finish: adds to the figure what no chart has by itself, in the colours of a light page.
 
     Raises:
         ValueError: the chart cannot be drawn from the table; the message is the sentence of `fits`.
@@ -128,6 +135,8 @@ def draw(
         result.update_xaxes(showline=True)
         result.update_yaxes(showline=True)
     result.update_annotations(font_size=14)
+    if finish:
+        finish(result)
     if title:
         add_title(result, title, note)
     if dark:

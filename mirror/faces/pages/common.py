@@ -298,6 +298,8 @@ def show_chart(
     note: str = "",
     picture: str = "png",
     select: Callable[[str], None] | None = None,
+    finish: Callable[[Any], None] | None = None,
+    more_in_words: str = "",
 ) -> None:
     """The chart of a result, number tiles, or why there is none.
 
@@ -310,6 +312,8 @@ def show_chart(
         note: where the numbers are from, below the title.
         picture: png or svg, as which the camera on the chart saves it.
         select: is called with the key of a widget when points of it are selected.
+        finish: adds to the figure what no chart has by itself.
+        more_in_words: what that shows, for those who do not see it.
     """
     if chart.type == "tiles" and table.rows:
         _show_tiles(table)
@@ -320,12 +324,12 @@ def show_chart(
     from mirror.chart.draw.figure import draw  # here, since Plotly is slow to load
 
     narrow = narrow or is_phone()
-    look: dict[str, Any] = {"dark": is_dark(), "title": title, "note": "" if narrow else note}
+    look: dict[str, Any] = {"dark": is_dark(), "title": title, "note": "" if narrow else note, "finish": finish}
     drawn = draw(table, chart, columns=1 if narrow else None, **look)
     if drawn is None:
         st.info(plain(chart.reason or "No chart fits this result."), icon=":material/table_chart:")
         return
-    alt = in_words(chart, table)
+    alt = f"{in_words(chart, table)} {more_in_words}".strip()
     config = (
         _PLOTLY_PHONE
         if is_phone()

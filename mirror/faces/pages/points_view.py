@@ -1,7 +1,8 @@
 """What is behind the points of a chart that are selected: trials and the ways to their pages, or rows of other data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -59,11 +60,17 @@ def show(answer: Answer, key: str, subject: Subject, back: Parameters | None) ->
         subject: what the answer is about.
         back: the address of the answer, for the pages of its trials; None where trials have none.
     """
+    if answer.table is not None:
+        show_of(answer.table, key, partial(_behind, answer, subject), back)
+
+
+def show_of(table: Table, key: str, find: Callable[[Sequence[int]], Behind | str], back: Parameters | None) -> None:
+    """The same for the chart of any table; `find` says what its rows at some places were made from, or why not."""
     selected: _Selected | None = st.session_state.get(f"{key}_selected")
-    if selected is None or selected.table is not answer.table or not selected.places:
+    if selected is None or selected.table is not table or not selected.places:
         return
     if selected.behind is None:
-        selected.behind = _behind(answer, subject, selected.places)
+        selected.behind = find(selected.places)
     with st.container(border=True, key=f"behind-{key}"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown(_heading(selected))
@@ -71,11 +78,11 @@ def show(answer: Answer, key: str, subject: Subject, back: Parameters | None) ->
         if isinstance(selected.behind, str):
             st.caption(plain(selected.behind))
             return
-        table = selected.behind.table
+        behind = selected.behind.table
         is_linked = selected.behind.trials and back is not None
-        ticked = show_table(table, key=f"{key}_behind_{selected.number}", selectable=is_linked)
+        ticked = show_table(behind, key=f"{key}_behind_{selected.number}", selectable=is_linked)
         if is_linked:
-            _links([table.rows[i] for i in ticked] or list(table.rows), table, back or {})
+            _links([behind.rows[i] for i in ticked] or list(behind.rows), behind, back or {})
 
 
 def _behind(answer: Answer, subject: Subject, places: Sequence[int]) -> Behind | str:

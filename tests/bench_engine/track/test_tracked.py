@@ -4,35 +4,17 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
+from runs_over_commits import COMMITS, run
 
 from bench_engine.command.cli import main
 from bench_engine.track import commit_order
 from bench_engine.track.tracked import track
-from bench_engine.trial import Trial
-from db.record import Record
 from db.store import Store
-
-COMMITS = [f"c{number:06d}" for number in range(12)]
-
-
-def run(method: str, us: float, commit: str, number: int, speedup: float = 2.0, **columns: object) -> Record:
-    """A run of a method at a commit; its interval is a percent wide."""
-    axes = {"batch_size": 64, "compression": 1.0, "seed": 0, "method": method}
-    trial = Trial("lookup", method, {k: v for k, v in axes.items() if k != "method"})
-    row = {
-        "trial_id": f"{method}{commit}-{number}", "identity": f"{method}{commit}", "status": "ok",
-        "benchmark": "lookup", "op": "bag", "is_baseline": method == "dense", "sweep": "quick",
-        "configuration": trial.configuration(), "comparison": trial.comparison(), "machine_id": "m1",
-        "code_version": commit, "started_at": datetime(2026, 11, 1) + timedelta(hours=number), "latency_us": us,
-        "latency_ci_low_us": us * 0.995, "latency_ci_high_us": us * 1.005, "baseline_latency_us": us * speedup,
-        "speedup_ci_low": speedup * 0.995, "speedup_ci_high": speedup * 1.005, **axes, **columns,
-    }  # fmt: skip
-    return Record(row, (), (), {"machine_id": "m1", "name": "box"}, {})
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +127,27 @@ def test_text_markdown_and_json(
     entry = json.loads(capsys.readouterr().out)
     assert [c["word"] for c in entry["changes"]] == ["slower", "slower"]
     assert entry["fail_on"] == {"limit": "slower:5%", "exceeded": 2}
+    told = {entry["series"][c["series"]]["axes"]["method"] for c in entry["changes"]}
+    assert told == {"hashed", "small|dim"}
+    first = entry["series"][0]["runs"][0]
+    assert first.keys() == {"trial_id", "commit", "started_at", "value", "low", "high"}
+    assert (first["commit"], first["started_at"]) == (COMMITS[0], "2026-11-01T00:00:00")
+    assert first["low"] < first["value"] < first["high"]
+
+
+def test_days_stand_where_commits_do_not(store: Callable[..., Store], capsys: pytest.CaptureFixture[str]) -> None:
+    results = store()
+    days = [datetime(2026, 11, 1 + number) for number in range(10)]
+    results.add(
+        run("hashed", us, "c1", number, started_at=days[number], code_version=None)
+        for number, us in enumerate([5.0, 5.01, 5.02, 4.99, 5.0, 6.0, 6.01, 6.02, 5.99, 6.0])
+    )
+    (change,) = track(results, "quick", by="day").changes
+    assert (change.before, change.after, change.word) == ("2026-11-05", "2026-11-06", "slower")
+    assert main(["track", "quick", "--db", results.url, "--by", "day"]) == 0
+    assert "1 configuration over 10 days, 2026-11-01 to 2026-11-10" in capsys.readouterr().out
+    assert main(["track", "quick", "--db", results.url]) == 1
+    assert "Nobody knows of which commits the results of the sweep quick are" in capsys.readouterr().err
 
 
 def test_names_that_there_are_none_of(store: Callable[..., Store], capsys: pytest.CaptureFixture[str]) -> None:

@@ -213,9 +213,9 @@ def ask_page_alone() -> None:
 
 
 def runs_page() -> None:
-    from mirror.faces.pages import runs
+    from mirror.faces.pages.runs import runs_page as shown
 
-    runs.page()
+    shown.page()
 
 
 def test_runs_lists_every_trial_with_reasons() -> None:
@@ -243,7 +243,7 @@ def test_a_selection_does_not_outlive_the_list_it_was_made_in(monkeypatch: pytes
 
 def opened_trial(url: str, where: str) -> None:
     from mirror.data.process.sandbox import shared
-    from mirror.faces.pages.runs import show_trial
+    from mirror.faces.pages.runs.runs_page import show_trial
 
     box = shared(url)
     show_trial(box, str(box.run(f"SELECT trial_id FROM {where} LIMIT 1").rows[0][0]))
@@ -409,7 +409,7 @@ def test_the_app_process_never_imports_torch(results_file: Path) -> None:
         app.text_input(key="question").set_value("memory vs AUC at compression 0.1")
         app.button[0].click().run()
         assert not app.exception
-        import mirror.faces.pages.runs, mirror.faces.pages.new_run
+        import mirror.faces.pages.runs.runs_page, mirror.faces.pages.new_run
         print("torch" in sys.modules, "openai" in sys.modules)
     """
     done = subprocess.run(

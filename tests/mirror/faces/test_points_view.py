@@ -121,9 +121,9 @@ def test_points_of_sql_that_cannot_be_followed_say_so() -> None:
 
 
 def runs_page() -> None:
-    from mirror.faces.pages import runs
+    from mirror.faces.pages.runs import runs_page as shown
 
-    runs.page()
+    shown.page()
 
 
 def linked(*trials: str, **more: str) -> AppTest:

@@ -25,6 +25,7 @@ from mirror.faces.pages.common import (
     show_table,
     utc_time,
 )
+from mirror.faces.pages.runs import commits_view
 from mirror.faces.pages.trails.address import Address
 from mirror.runs.comparing import MOST_COMPARED, Comparison, compared, reasons, side_by_side
 from mirror.runs.listing import (
@@ -59,10 +60,20 @@ def page() -> None:
     try:
         if linked:
             _linked(box, linked)
+        elif _view() == commits_view.OVER_COMMITS:
+            commits_view.show(box)
         else:
             _list(box)
     except (QueryError, QueryStopped, GuardError, StoreError) as error:
         st.error(plain(str(error)), icon=":material/error:")
+
+
+def _view() -> str | None:
+    views = [commits_view.TRIALS, commits_view.OVER_COMMITS]
+    return st.segmented_control(
+        "Show", views, default=views[0], key=commits_view.VIEW, required=True, label_visibility="collapsed",
+        bind="query-params",
+    )  # fmt: skip
 
 
 def _linked(box: Sandbox, ids: list[str]) -> None:
@@ -72,6 +83,7 @@ def _linked(box: Sandbox, ids: list[str]) -> None:
             st.page_link(
                 page_at(ASK_PATH), label="Back to the answer", icon=":material/arrow_back:", query_params=answer
             )
+        commits_view.link_back()
         st.page_link(page_at(RUNS_PATH), label="All trials", icon=":material/list:")
     known = listed(box, {"trial_id": ids}).table
     there = [i for i in ids if i in (known.values("trial_id") if known.rows else ())]
@@ -202,6 +214,8 @@ def show_trial(box: Sandbox, trial_id: str) -> None:
         st.markdown(f"**{plain(str(values.get('method', '')))}** :small[{plain(trial_id)}]")
         if error := values.get("error"):
             st.error(plain(str(error)), icon=":material/error:")
+        if values.get("sweep") and values.get("latency_us"):
+            commits_view.link(str(values["sweep"]), [trial_id])
         left, right = st.columns([2, 3])
         lines = [f"| {plain(c.label)} | {plain(_in_table(c, v))} |" for c, v in story.values if c.name != "error"]
         left.markdown("\n".join(["| | |", "|---|---|", *lines]))
