@@ -1,11 +1,10 @@
 """An engine to try things out on: results, journal and lock in a folder of the test, and a benchmark without torch."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from bench_engine import registry
 from bench_engine.machine import machine
 from bench_engine.sweep import sweep
 from bench_engine.sweep.sweep import Sweep
-from db import installation, migrations
+from db import installation
 from db.installation import ROOT
 from db.store import Store
 
@@ -41,43 +40,6 @@ def main_module() -> Iterator[None]:
     main = sys.modules["__main__"]
     yield
     sys.modules["__main__"] = main
-
-
-@pytest.fixture(scope="session")
-def made_results(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], bool]:
-    """As `Store._create`, which takes a second: a copy of what that made the first time of these tables and views."""
-    create, folder = Store._create, tmp_path_factory.mktemp("made")
-    made: dict[tuple[str, ...], Path] = {}
-
-    def copied(path: Path) -> bool:
-        if not path.parent.is_dir():
-            return create(path)
-        known = tuple(migrations.missing(set()))
-        if known not in made:
-            made[known] = folder / f"{len(made)}.duckdb"
-            create(made[known])
-        part = path.with_name(f"{path.stem}.copy.part.duckdb")
-        try:
-            shutil.copyfile(made[known], part)
-            os.link(part, path)
-        except FileExistsError:
-            return False
-        except OSError:
-            return create(path)
-        finally:
-            part.unlink(missing_ok=True)
-        return True
-
-    return copied
-
-
-@pytest.fixture(autouse=True)
-def _made_results(
-    request: pytest.FixtureRequest, made_results: Callable[[Path], bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """New results of this process are copies, except in the tests of how they are made."""
-    if "db" not in request.path.relative_to(Path(__file__).parent).parts[:1]:
-        monkeypatch.setattr(Store, "_create", staticmethod(made_results))
 
 
 @dataclass(frozen=True)
