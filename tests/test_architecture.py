@@ -69,11 +69,12 @@ def module_of(path: Path) -> str:
 
 SOURCES = {module_of(path): path for top in TOPS for path in sorted((ROOT / top).rglob("*.py"))}
 TREES = {module: ast.parse(path.read_text()) for module, path in SOURCES.items()}
+NODES = {module: list(ast.walk(tree)) for module, tree in TREES.items()}
 
 
 def imported(module: str) -> Iterator[str]:
     """What a module imports from this repository, lazily and for types too."""
-    for node in ast.walk(TREES[module]):
+    for node in NODES[module]:
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -116,8 +117,8 @@ def is_door(module: str) -> bool:
 def used_from_outside() -> dict[str, set[str]]:
     """package -> its modules, or itself, that modules elsewhere, app.py or the docs import, or name in a text."""
     uses = [(module, name) for module, names in IMPORTS.items() for name in names]
-    for module, tree in TREES.items():
-        texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    for module, nodes in NODES.items():
+        texts = (node.value for node in nodes if isinstance(node, ast.Constant))
         named = (str(text).partition(":")[0] for text in texts)
         uses += [(module, name) for name in named if name in SOURCES and name not in PACKAGES]
     for path in (ROOT / "app.py", ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
@@ -232,14 +233,14 @@ def test_every_module_and_room_says_what_it_is_for() -> None:
 
 
 def test_only_pages_import_streamlit() -> None:
-    def all_imports(tree: ast.AST) -> Iterator[str]:
-        for node in ast.walk(tree):
+    def all_imports(nodes: list[ast.AST]) -> Iterator[str]:
+        for node in nodes:
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
                 yield str(node.module)
 
-    users = {m for m, tree in TREES.items() if any(n.partition(".")[0] == "streamlit" for n in all_imports(tree))}
+    users = {m for m, nodes in NODES.items() if any(n.partition(".")[0] == "streamlit" for n in all_imports(nodes))}
     assert {m for m in users if not m.startswith("mirror.faces.pages.")} == set()
     above = {m for m, names in IMPORTS.items() if any(n.startswith("mirror.faces.pages.") for n in names)}
     assert {m for m in above if not m.startswith("mirror.faces.pages.")} == set()

@@ -11,8 +11,9 @@ from bench_engine.methods.method import Method
 from bench_engine.trial import Scalar
 
 BENCHMARKS = ("lookup", "training", "collisions")  # those that build an embedding bag of any method
-# What lies beside a plug-in is part of its kernel, but not this project, nor what others have installed there.
-_NOT_BESIDE = ("bench_engine", "mirror", "db", "mirror_db")
+# What lies beside a plug-in is part of its kernel, but not this project, nor what others have installed there; nor is
+# all of torch that of a function of its own, whose version is part of every kernel's identity.
+_NOT_BESIDE = ("bench_engine", "mirror", "db", "mirror_db", "torch")
 _INSTALLED = ("site-packages", "dist-packages")
 _T = TypeVar("_T", bound=Callable[..., Any])
 

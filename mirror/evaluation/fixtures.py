@@ -274,7 +274,7 @@ class Fixture:
 
 @functools.cache
 def _sets() -> Mapping[str, tuple[Fixture, ...]]:
-    read = yaml.safe_load(FILE.read_text())
+    read = yaml.load(FILE.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return TypeAdapter(dict[str, tuple[Fixture, ...]]).validate_python(
         {name: read[name] for name in ("categories", "paraphrases")}
     )

@@ -85,7 +85,7 @@ def _unpacked(path: Path) -> ForeignDatabase:
 
 def _database(name: str, script: str, text: str, sealed: bool = False) -> ForeignDatabase:
     try:
-        held = yaml.safe_load(text)
+        held = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         about, form, questions = held["about"], held.get("as", "duckdb"), tuple(held["questions"])
     except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
         raise ForeignError(f"{name}.yaml needs `about`, `as` and `questions` ({type(error).__name__}).") from None

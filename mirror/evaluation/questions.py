@@ -16,6 +16,7 @@ from mirror.evaluation.foreign_databases import ForeignDatabase, databases
 from mirror.runs.run_plan import Scalar
 
 FOLDER = Path(__file__).parent
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _FILES = {"categories": "questions/*.yaml", "paraphrases": "paraphrases.yaml"}
 _FORBID = ConfigDict(extra="forbid")
 
@@ -155,7 +156,7 @@ def load(of: QuestionSet = "categories", folder: Path = FOLDER) -> tuple[Questio
         found = [question for database in databases(folder / "foreign") for question in foreign_questions(database)]
     else:
         for path in sorted(folder.glob(_FILES[of])):
-            found += _file(yaml.safe_load(path.read_text()), path.name, {f.name for f in fixtures(of)})
+            found += _file(yaml.load(path.read_text(), _Loader), path.name, {f.name for f in fixtures(of)})
     ids = [q.id for q in found]
     if again := sorted({i for i in ids if ids.count(i) > 1}):
         raise QuestionError(f"two questions are called {again[0]}: give one another id.")

@@ -2,7 +2,6 @@
 
 import subprocess
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
@@ -16,20 +15,18 @@ _WITHOUT_MACROS = "-DC10_CUDA_NO_CMAKE_CONFIGURE_FILE"
 
 
 def library(sources: Sequence[Path], toolkit: Toolkit, folder: Path) -> Path:
-    """Of these sources; it needs the built kernels, which are loaded with it."""
+    """Of these sources; it needs the built kernels, which are loaded with it.
 
-    def compiled(source: Path) -> str:
-        target = str(folder / f"{source.stem}.o")
-        command = extension.compile_command(extension.compiler(), toolkit, source, target)
-        options = [_WITHOUT_MACROS, "-O1", "-Wno-unknown-pragmas"]
-        subprocess.run([*command, *options], check=True)
-        return target
-
-    with ThreadPoolExecutor(2) as pool:
-        objects = list(pool.map(compiled, sources))
+    They are one translation unit, in their order: most of the time goes into the headers of torch.
+    """
+    unit = folder / "unit.cpp"
+    unit.write_text("".join(f'#include "{source}"\n' for source in sources))
+    compiled = str(folder / "unit.o")
+    command = extension.compile_command(extension.compiler(), toolkit, unit, compiled)
+    subprocess.run([*command, _WITHOUT_MACROS, "-O1", "-Wno-unknown-pragmas"], check=True)
     kernels = extension.build()
     target = folder / "host.so"
     found = [f"-L{kernels.parent}", f"-l:{kernels.name}", f"-L{Path(torch.__file__).with_name('lib')}"]
-    link = [*extension.compiler(), "-shared", *objects, *found, "-lc10", "-ltorch_cpu", "-Wl,-z,defs"]
+    link = [*extension.compiler(), "-shared", compiled, *found, "-lc10", "-ltorch_cpu", "-Wl,-z,defs"]
     subprocess.run([*link, f"-Wl,-rpath,{kernels.parent}", "-o", str(target)], check=True)
     return target

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from bench_engine.plugin import PluginError, plugin_of
+from bench_engine.plugin import PluginError, declared, plugin_of
 
 Cells = Callable[[str], dict]
 
@@ -86,6 +86,11 @@ def test_a_module_beside_the_notebook_is_found_and_part_of_the_kernel(
     found = written(session["bag"], tmp_path / "kept")
     assert found["bag"]() == 7
     assert {Path(p).name for p in found["__sources__"]} == {"near_helper.py", "near_deeper.py"}
+
+
+def test_a_function_of_torch_is_not_made_of_all_its_modules() -> None:
+    """They are thousands, read at every declaration, and torch's version is part of the kernel anyway."""
+    assert declared.files_of("torch") == (declared.file_of("torch"),)
 
 
 @pytest.mark.parametrize(

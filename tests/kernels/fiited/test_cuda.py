@@ -60,7 +60,8 @@ class HostPlace(Place):
 @pytest.fixture(scope="module")
 def host_library(built_kernels, toolkit, tmp_path_factory) -> None:
     extension.load()
-    sources = [*sorted(cuda_on_host.SOURCES.glob("fiited/cuda/*.cpp")), HOST]
+    # The launches come first: their file's pragmas hold for the headers too, where the steps are.
+    sources = [HOST, *sorted(cuda_on_host.SOURCES.glob("fiited/cuda/*.cpp"))]
     torch.ops.load_library(cuda_on_host.library(sources, toolkit, tmp_path_factory.mktemp("host")))
 
 

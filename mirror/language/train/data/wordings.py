@@ -79,7 +79,7 @@ def _held(name: str, sealed: bool) -> Mapping[str, Any]:
     else:
         with zipfile.ZipFile(FOLDER / "sealed" / f"{name}.zip") as packed:
             text = packed.read(f"{name}.yaml").decode()
-    held: Mapping[str, Any] = yaml.safe_load(text)
+    held: Mapping[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return held
 
 

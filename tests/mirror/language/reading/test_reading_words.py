@@ -17,7 +17,8 @@ from mirror.schema.database import Column, Database, Relation
 from tests.mirror.language.reading.library import DATABASE
 
 FOLDER = ROOT / "mirror" / "words" / "reading"
-FILES = {path.stem: yaml.safe_load(path.read_text()) for path in FOLDER.glob("*.yaml")}
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+FILES = {path.stem: yaml.load(path.read_text(), LOADER) for path in FOLDER.glob("*.yaml")}
 EMPTY = Linker(Database("duckdb", "nothing", ()))
 
 

@@ -212,5 +212,6 @@ def _text(value: Value) -> str:
 
 @cache
 def _phrases() -> dict[str, Any]:
-    phrases: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("results_conditions.yaml").read_text())
+    text = Path(__file__).with_name("results_conditions.yaml").read_text()
+    phrases: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return phrases
