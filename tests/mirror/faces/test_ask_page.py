@@ -370,9 +370,9 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     found: list[float] = []
     show_progress = flow._show_progress
 
-    def noted(asking: Asking, slot: object) -> None:
+    def noted(asking: Asking, slot: object, number: int) -> None:
         found.append(asking.seconds)
-        show_progress(asking, slot)  # type: ignore[arg-type]
+        show_progress(asking, slot, number)  # type: ignore[arg-type]
 
     monkeypatch.setattr(flow, "_show_progress", noted)
     return found
@@ -458,6 +458,13 @@ def test_only_a_browser_that_has_gone_stops_its_query(
     assert looked.wait(60)
     assert cancelled.wait(0.2 if connected else 60) is not connected
     free.set()
+
+
+def test_each_slow_question_of_one_address_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow, "_QUICK_S", -60.0)  # nothing is that quick
+    app = ask_page(QUESTION, "only hashed")
+    assert not app.exception
+    assert len(app.dataframe) >= 1
 
 
 def test_a_fault_of_ours_leaves_no_page_that_asks_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 
 import streamlit as st
 from streamlit import runtime
@@ -303,11 +304,14 @@ def show_link() -> None:
 
 def wait(slot: DeltaGenerator, box: Sandbox) -> None:
     """Wait for what is being answered, and show the answer: where it takes a while, say so, with a button to cancel."""
-    while pending := st.session_state.get("pending"):
+    for number in count():
+        pending = st.session_state.get("pending")
+        if not pending:
+            return
         asking: Asking = pending.asking
         if not asking.done(_QUICK_S - asking.seconds):
             try:
-                _show_progress(asking, slot)
+                _show_progress(asking, slot, number)
             except StopException:
                 _stop_if_gone(asking)
                 raise
@@ -327,11 +331,14 @@ def _goes_on(answer: Answer) -> bool:
     return answer.status == "answered" or bool(answer.proposals)
 
 
-def _show_progress(asking: Asking, slot: DeltaGenerator) -> None:
-    """Stand by until it is done. Any click, also on Cancel, ends this run of the page; the next one goes on waiting."""
+def _show_progress(asking: Asking, slot: DeltaGenerator, number: int) -> None:
+    """Stand by until it is done. Any click, also on Cancel, ends this run of the page; the next one goes on waiting.
+
+    Questions of one address are waited for in one run, where each needs a button of its own.
+    """
     with slot.container(border=True, horizontal=True, vertical_alignment="center"):
         text = st.empty()
-        st.button("Cancel", key="cancel", on_click=cancel, icon=":material/close:")
+        st.button("Cancel", key=f"cancel_{number}", on_click=cancel, icon=":material/close:")
     while not asking.done(_TICK_S):
         text.markdown(f"Asking … {asking.seconds:.0f} s")
     slot.empty()
