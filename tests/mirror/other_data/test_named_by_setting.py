@@ -14,7 +14,8 @@ from mirror.data.process.other_data_process import shared
 from mirror.data.sources.location import find
 from mirror.faces.command import main
 from mirror.faces.pages import ask as ask_page
-from mirror.faces.pages import new_run, runs
+from mirror.faces.pages import new_run
+from mirror.faces.pages.runs import runs_page
 
 QUESTIONS = (
     "how many customers",
@@ -98,14 +99,14 @@ def test_a_setting_that_cannot_be_used_is_one_sentence(
 
 def shown(page: str) -> str:
     """The one sentence that a page shows instead of itself."""
-    app = AppTest.from_string(f"from mirror.faces.pages import {page}\n{page}.page()\n", default_timeout=60).run()
+    app = AppTest.from_string(f"import {page} as shown\nshown.page()\n", default_timeout=60).run()
     assert not app.exception
     (error,) = app.error
     assert not app.button
     return str(error.value).replace("\\", "").replace("`", "")
 
 
-PAGES = [module.__name__.rpartition(".")[2] for module in (ask_page, runs, new_run)]
+PAGES = [module.__name__ for module in (ask_page, runs_page, new_run)]
 
 
 @pytest.mark.parametrize("page", PAGES)
