@@ -1,5 +1,6 @@
 """Which parts of an ATen graph become kernels, and each part as a graph of the ops that lowering knows."""
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any, cast
@@ -12,17 +13,17 @@ from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from bench_engine.kernels.gir.ir import Kernel, UnsupportedError
-from bench_engine.kernels.gir.lowering import OTHERS, POINTWISE, VIEWS, lower
+from bench_engine.kernels.gir.lowering import OTHERS, POINTWISE, VIEWS, lower, ndtr
 from bench_engine.kernels.gir.tuning import BACKENDS
 
 aten = torch.ops.aten
 # Ops that torch says in terms of others that lowering knows.
 _DECOMPOSED = [
-    aten._softmax, aten._log_softmax, aten.native_layer_norm, aten.gelu, aten.silu, aten.addcmul, aten.addcdiv,
+    aten._softmax, aten._log_softmax, aten.native_layer_norm, aten.silu, aten.addcmul, aten.addcdiv,
     aten.binary_cross_entropy_with_logits, aten.log_sigmoid_forward, aten.stack, aten.split, aten.split_with_sizes,
     aten.unbind, aten.square, aten.softplus, aten.hardtanh, aten.leaky_relu, aten.threshold, aten.lerp,
     aten._softmax_backward_data, aten._log_softmax_backward_data, aten.native_layer_norm_backward,
-    aten.gelu_backward, aten.silu_backward, aten.sigmoid_backward, aten.tanh_backward, aten.threshold_backward,
+    aten.silu_backward, aten.sigmoid_backward, aten.tanh_backward, aten.threshold_backward,
     aten.mse_loss, aten.binary_cross_entropy, aten.masked_fill, aten.new_zeros, aten.select_backward,
     aten.slice_backward, aten._fused_rms_norm_backward,
 ]  # fmt: skip
@@ -36,7 +37,21 @@ def _fused_rms_norm(
     return (x * scale if weight is None else x * scale * weight), scale
 
 
-_TABLE: dict[Any, Any] = {**get_decompositions(_DECOMPOSED), aten._fused_rms_norm.default: _fused_rms_norm}
+def _gelu(x: torch.Tensor, approximate: str = "none") -> torch.Tensor:
+    return x * ndtr(x) if approximate == "none" else _TANH[aten.gelu.default](x, approximate)
+
+
+def _gelu_backward(grad: torch.Tensor, x: torch.Tensor, approximate: str = "none") -> torch.Tensor:
+    if approximate != "none":
+        return cast(torch.Tensor, _TANH[aten.gelu_backward.default](grad, x, approximate))
+    return grad * (ndtr(x) + x * (torch.exp(x * x * -0.5) * (2 * math.pi) ** -0.5))
+
+
+_TANH = get_decompositions([aten.gelu, aten.gelu_backward])
+_TABLE: dict[Any, Any] = {
+    **get_decompositions(_DECOMPOSED), aten._fused_rms_norm.default: _fused_rms_norm, aten.gelu.default: _gelu,
+    aten.gelu_backward.default: _gelu_backward,
+}  # fmt: skip
 _SUPPORTED = {*VIEWS, *POINTWISE, *OTHERS, *_TABLE}
 _TYPES = (torch.float32, torch.int64, torch.int32, torch.bool)
 

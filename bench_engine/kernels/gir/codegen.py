@@ -321,7 +321,8 @@ class _Function(Printer):
                 self.line(f"transpose({load.buffer} + {self.address(start)}, {step}, turned{number});")
         if rows:
             self.row = rows
-            self.open(f"for (int64_t {rows} = tile; {rows} < stop; ++{rows})")
+            stop = "tile + W" if self.turned else "stop"  # so many that the compiler may write them out
+            self.open(f"for (int64_t {rows} = tile; {rows} < {stop}; ++{rows})")
         self.block(loop.body, lane)
         if rows:
             self.close()

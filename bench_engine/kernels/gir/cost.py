@@ -1,112 +1,18 @@
-"""What a kernel will take, from the bytes it moves and what this machine's caches and memory give.
-
-The bandwidths are measured once per machine, by copies that GIR describes and this compiler builds, of sizes that stay
-in L1, in L2, in the last cache, and in memory.
-"""
+"""What a kernel will take, from the bytes it moves, what it computes, and what this machine gives (calibration.py)."""
 
 import math
-import statistics
-import tempfile
-import time
-from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import Path
 
-import torch
-
-from bench_engine.kernels.gir import toolchain
-from bench_engine.kernels.gir.codegen import unit
+from bench_engine.kernels.gir.calibration import CYCLES, CYCLES_PER_US, PLAIN, Gpu, Machine
 from bench_engine.kernels.gir.forms import buffers, grid_of
 from bench_engine.kernels.gir.ir import Kernel, Loop, Size, instructions
 from bench_engine.kernels.gir.strategy import WHOLE
-from bench_engine.kernels.gir.text import parse
 from bench_engine.kernels.gir.traffic import LINE, Caches, accesses_of, extent_of, nest_traffic, working_set
 
-# Cycles that one vector of an instruction takes, about; those not named take half a cycle.
-_CYCLES = {"exp": 9.0, "log": 16.0, "log1p": 18.0, "tanh": 26.0, "erf": 26.0, "div": 12.0, "sqrt": 16.0, "sumexp": 14.0}
-_CYCLES_PER_US, _STEP = 2500.0, 2.0  # and cycles for each step of a loop
+_STEP = 2.0  # cycles for each step of a loop
 _HIDDEN = 0.9  # of what takes less than the slowest part of a nest, this share goes on meanwhile
 _FORK_JOIN_US = 4.0
 _STREAMS, _LOST = 12, 2.0  # buffers that prefetchers follow at once, and what a byte costs beyond that
-_ROW_NS, _FETCHED = {"L2": 0.5, "L3": 4.0, "memory": 12.0}, 0.5  # of a line anywhere, and the share if fetched ahead
 _COLUMN, _SCATTERED = 1.0, 12.0  # cycles for an element down a column, transposed in tiles and alone
-_SIZES = {"L1": 1 << 12, "L2": 1 << 16, "L3": 1 << 20, "memory": 1 << 24}  # floats that a calibrating copy reads
-_COPY = """
-kernel copy {{
-  input x0: f32[B]
-  output y0: f32[B]
-  par b < B vec {vec} unroll 4 grain 4096 {{
-    %0 = load x0[b]
-    store y0[b], %0
-  }}
-}}
-"""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """Bytes per microsecond by level with one thread and with all, and the caches."""
-
-    one: dict[str, float]
-    all: dict[str, float]
-    threads: int
-    caches: Caches
-
-
-@lru_cache(1)
-def caches() -> Caches:
-    """The caches of this machine's first core, where the system tells; else common sizes."""
-    found: dict[int, int] = {}
-    for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
-        try:
-            kind, level, size = ((index / name).read_text().strip() for name in ("type", "level", "size"))
-        except OSError:
-            continue
-        if kind != "Instruction" and size.endswith("K"):
-            found[int(level)] = int(size[:-1]) * 1024
-    usual = Caches()
-    return Caches(found.get(1, usual.l1), found.get(2, usual.l2), found.get(3, usual.l3))
-
-
-@lru_cache(2)
-def machine(threads: int) -> Machine:
-    """This machine, from the cache or calibrated now. Raises CompileError and CompilerMissingError."""
-    name = toolchain.key("machine", threads)
-    kept = toolchain.find(name)
-    said = kept[0] if kept else _calibrate(threads)
-    if not kept:
-        toolchain.keep(name, said, None)
-    return Machine(said["one"], said["all"], threads, caches())
-
-
-def _calibrate(threads: int) -> dict[str, dict[str, float]]:
-    """Bytes per microsecond by level, with one thread and with all."""
-    width = toolchain.vector_width()
-    with tempfile.TemporaryDirectory() as folder:
-        library = Path(folder) / "copy.so"
-        toolchain.compile_unit(unit([parse(_COPY.format(vec=width))], width), library)
-        (copy,) = toolchain.load(library, ["copy"])
-    one: dict[str, float] = {}
-    every: dict[str, float] = {}
-    for level, count in _SIZES.items():
-        source, target = torch.ones(count), torch.ones(count)
-        buffers = toolchain.pointers([source, target])
-        for bandwidths, used in ((one, 1), (every, threads)):
-            call = _microseconds(lambda: copy(buffers, 1, used))  # noqa: B023
-            copying = _microseconds(lambda: copy(buffers, count, used))  # noqa: B023
-            bandwidths[level] = 2 * 4 * count / max(copying - call, copying / 10)  # whatever noise there is
-    return {"one": one, "all": every}
-
-
-def _microseconds(call: object) -> float:
-    assert callable(call)
-    samples: list[float] = []
-    until = time.perf_counter() + 0.15
-    while time.perf_counter() < until or len(samples) < 3:
-        begin = time.perf_counter_ns()
-        call()
-        samples.append((time.perf_counter_ns() - begin) / 1e3)
-    return statistics.median(samples)
 
 
 def predict(kernel: Kernel, batch: int, threads: int, on: Machine) -> float:
@@ -117,9 +23,9 @@ def predict(kernel: Kernel, batch: int, threads: int, on: Machine) -> float:
         parts = _parts(nest, batch, threads)
         bandwidth = on.one if parts == 1 else on.all
         moved = nest_traffic(kernel, nest, batch, on.caches)
-        near = max(moved["L1"] / bandwidth["L1"], _cycles(kernel, nest, batch) / _CYCLES_PER_US / parts)
+        near = max(moved["L1"] / bandwidth["L1"], _cycles(kernel, nest, batch, on) / CYCLES_PER_US / parts)
         far = moved["memory"] / bandwidth[beyond] * (_LOST if _streams(nest) > _STREAMS else 1.0)
-        rows = _rows_us(kernel, nest, batch, on.caches) / parts
+        rows = _rows_us(kernel, nest, batch, on) / parts
         times = (near, moved["L2"] / bandwidth["L2"], far, rows)
         total += max(times) + (1 - _HIDDEN) * (sum(times) - max(times))
         total += _FORK_JOIN_US if parts > 1 else 0.0
@@ -137,7 +43,7 @@ def _level(held: int, sizes: Caches) -> str:
     return "L2" if held <= sizes.l2 else "L3" if held <= sizes.l3 // 4 else "memory"
 
 
-def _rows_us(kernel: Kernel, nest: Loop, batch: int, sizes: Caches) -> float:
+def _rows_us(kernel: Kernel, nest: Loop, batch: int, on: Machine) -> float:
     """Of lines that lie wherever an id says; loops that take all rows each have the caches for one table at a time."""
     fetched = {instr.buffer for instr, _ in instructions((nest,)) if instr.op == "prefetch"}
     total, all_held = 0.0, working_set(kernel, batch)
@@ -146,7 +52,7 @@ def _rows_us(kernel: Kernel, nest: Loop, batch: int, sizes: Caches) -> float:
         if not access.instr.place().values() or buffer.place != "memory":
             continue
         held = 4 * buffer.elements.at(batch) if nest.tile == WHOLE else all_held
-        waits = _ROW_NS[_level(held, sizes)] * (_FETCHED if buffer.name in fetched else 1.0)
+        waits = (on.fetched if buffer.name in fetched else on.rows)[_level(held, on.caches)]
         total += access.touched / LINE * waits / 1e3
     return total
 
@@ -164,7 +70,7 @@ def _loop_steps(loop: Loop, batch: int) -> float:
     return -(-extent_of(loop, batch) // (loop.vec * (loop.unroll if loop.vec > 1 else 1))) * (1 + inner)
 
 
-def _cycles(kernel: Kernel, nest: Loop, batch: int) -> float:
+def _cycles(kernel: Kernel, nest: Loop, batch: int, on: Machine) -> float:
     total = _STEP * _loop_steps(nest, batch)
     for instr, around in instructions((nest,)):
         times = 1.0
@@ -175,48 +81,11 @@ def _cycles(kernel: Kernel, nest: Loop, batch: int) -> float:
         if vector and instr.address and instr.place().stride(vector.axis) > Size(0, 1):
             total += times * (_COLUMN if near or nest.tile == vector.vec else _SCATTERED) * vector.vec
         width = next((loop.unroll for loop in around if loop.vec > 1), 1)
-        own = _CYCLES.get(instr.op, 0.5)
+        own = on.cycles.get(instr.op, PLAIN)
         if instr.is_reduction and around[-1].vec > 1:
             own = max(own, 4.0 / width)  # one sum waits for the other
         total += times * own
     return total
-
-
-@dataclass(frozen=True)
-class Gpu:
-    """Bytes per microsecond of a copy in memory and in L2, multiprocessors, and what one and all of them cache."""
-
-    memory: float = 2.4e6
-    l2: float = 5.0e6
-    multiprocessors: int = 132
-    caches: Caches = field(default_factory=lambda: Caches(128 * 1024, 50 * 1024 * 1024))
-
-
-@lru_cache(1)
-def gpu() -> Gpu:
-    """The current GPU, from the cache or measured now; where there is none, about an H100."""
-    if not torch.cuda.is_available():
-        return Gpu()
-    said = torch.cuda.get_device_properties(torch.cuda.current_device())
-    name = toolchain.key("gpu", said.name)
-    kept = toolchain.find(name)
-    memory, l2 = kept[0]["speeds"] if kept else (_copied(1 << 26), _copied(said.L2_cache_size // 32))
-    if not kept:
-        toolchain.keep(name, {"speeds": [memory, l2]}, None)
-    return Gpu(memory, l2, said.multi_processor_count, Caches(128 * 1024, said.L2_cache_size))
-
-
-def _copied(count: int) -> float:
-    """Bytes per microsecond of copies of so many floats on the GPU."""
-    source, target = (torch.zeros(count, device="cuda") for _ in range(2))
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    target.copy_(source)
-    begin.record()
-    for _ in range(10):
-        target.copy_(source)
-    end.record()
-    torch.cuda.synchronize()
-    return 10 * 8 * count / (begin.elapsed_time(end) * 1e3)
 
 
 _LAUNCH_US, _FULL_WARPS, _LANES_PER_US = 3.0, 16, 128 * 1500  # of a multiprocessor
@@ -232,7 +101,7 @@ def predict_on_gpu(kernel: Kernel, batch: int, on: Gpu) -> float:
         waves = programs * nest.warps / (on.multiprocessors * 4 * _FULL_WARPS)
         busy *= waves / math.ceil(waves) if waves > 1 else 1.0
         lanes = sum(
-            _CYCLES.get(instr.op, 0.5) * programs * _steps(around, batch) for instr, around in instructions((nest,))
+            CYCLES.get(instr.op, PLAIN) * programs * _steps(around, batch) for instr, around in instructions((nest,))
         )
         moved = nest_traffic(kernel, nest, batch, on.caches)["L2"]
         total += _LAUNCH_US + max(moved / beyond, lanes / (_LANES_PER_US * on.multiprocessors)) / busy

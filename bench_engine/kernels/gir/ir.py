@@ -23,8 +23,8 @@ ROLES, PLACES, KINDS = ("input", "output", "temp"), ("memory", "L2", "L1"), ("pa
 # Computation: name -> number of arguments. `min`, `max` and `relu` hand on NaN as torch does; comparisons give 1 or 0.
 MAPS = {
     "add": 2, "sub": 2, "mul": 2, "div": 2, "max": 2, "min": 2, "neg": 1, "abs": 1, "exp": 1, "log": 1, "log1p": 1,
-    "tanh": 1, "erf": 1, "sqrt": 1, "relu": 1, "gt": 2, "ge": 2, "lt": 2, "le": 2, "eq": 2, "ne": 2, "where": 3,
-    "float": 1,
+    "tanh": 1, "erf": 1, "ndtr": 1, "sqrt": 1, "relu": 1, "gt": 2, "ge": 2, "lt": 2, "le": 2, "eq": 2, "ne": 2,
+    "where": 3, "float": 1,
 }  # fmt: skip
 # Over the loop they stand in; `sumexp x m` is the sum of exp(x - m) while m, a maximum in the same loop, still grows.
 REDUCTIONS = {"reduce_sum": 1, "reduce_max": 1, "reduce_min": 1, "sumexp": 2}

@@ -420,6 +420,15 @@ def _clamp(nest: _Nest, x: Argument, low: float | None = None, high: float | Non
     return x
 
 
+@torch.library.custom_op("gir::ndtr", mutates_args=())
+def _ndtr(x: torch.Tensor) -> torch.Tensor:
+    """The normal distribution's, of which torch has no op of its own in a graph."""
+    return torch.special.ndtr(x)
+
+
+_ndtr.register_fake(torch.empty_like)
+ndtr = torch.ops.gir.ndtr.default
+
 VIEWS = {
     aten.view.default, aten._unsafe_view.default, aten.reshape.default, aten.permute.default, aten.transpose.int,
     aten.t.default, aten.expand.default, aten.unsqueeze.default, aten.squeeze.default, aten.squeeze.dim,
@@ -439,7 +448,7 @@ POINTWISE: dict[Any, Callable[..., Any]] = {
     aten.rsqrt.default: lambda nest, x: _power(nest, x, -0.5),
     aten.reciprocal.default: lambda nest, x: nest.op("div", 1.0, x),
     aten.clone.default: lambda nest, x, **_: x, aten._to_copy.default: _converted,
-    aten.remainder.Scalar: _map("irem"),
+    aten.remainder.Scalar: _map("irem"), ndtr: _map("ndtr"),
     **{getattr(aten, name).default: _map(name)
        for name in ("neg", "abs", "exp", "log", "log1p", "tanh", "erf", "sqrt")},
     **{op: _map(name) for name in ("gt", "ge", "lt", "le", "eq", "ne")

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <omp.h>
+#include <utility>
 
 namespace {
 
@@ -96,19 +97,44 @@ inline vf load_strided(const float* p, int64_t step, int64_t n = W) {
 inline void store_strided(float* p, int64_t step, vf v, int64_t n = W) {
   for (int64_t i = 0; i < n; ++i) p[i * step] = v[i];
 }
-// W rows of W floats, `step` apart, become columns.
+// A vector of places, each made of its number.
+template <class F>
+inline vi places(F f) {
+  return [f]<int... i>(std::integer_sequence<int, i...>) { return vi{f(i)...}; }(std::make_integer_sequence<int, W>{});
+}
+// W rows of W floats, `step` apart, become columns: first in squares of four, then the squares change places. What
+// shuffles do is known to the compiler, which has an instruction for each of these.
 inline void transpose(const float* from, int64_t step, float* to) {
-  vf v[W];
+  const vi singles = places([](int i) { return (i & ~3) + (i >> 1 & 1) + (i & 1) * W; });
+  const vi pairs = places([](int i) { return (i & ~3) + (i & 1) + (i >> 1 & 1) * W; });
+  const vi halves = places([](int i) { return i < W / 2 ? i : i + W / 2; });
+  const vi evens = places([](int i) { return 2 * (i & ~3) + (i & 3); });
+  vf v[W], t[W];
   for (int i = 0; i < W; ++i) v[i] = load(from + i * step);
-  for (int half = W / 2; half; half /= 2) {
-    // Blocks of half x half change places with those on the other side of the diagonal.
-    const vi low = lanes() & half ? lanes() - half + W : lanes();
-    const vi high = lanes() & half ? lanes() + W : lanes() + half;
-    for (int i = 0; i < W; ++i) {
-      if (i & half) continue;
-      const vf a = v[i], b = v[i + half];
-      v[i] = __builtin_shuffle(a, b, low);
-      v[i + half] = __builtin_shuffle(a, b, high);
+  for (int i = 0; i < W; i += 2) {
+    t[i] = __builtin_shuffle(v[i], v[i + 1], singles);
+    t[i + 1] = __builtin_shuffle(v[i], v[i + 1], singles + 2);
+  }
+  for (int i = 0; i < W; i += 4) {
+    v[i] = __builtin_shuffle(t[i], t[i + 2], pairs);
+    v[i + 1] = __builtin_shuffle(t[i], t[i + 2], pairs + 2);
+    v[i + 2] = __builtin_shuffle(t[i + 1], t[i + 3], pairs);
+    v[i + 3] = __builtin_shuffle(t[i + 1], t[i + 3], pairs + 2);
+  }
+  // Now v[4 a + k] holds, four floats of each, rows 4 a to 4 a + 3 of the columns 4 b + k.
+  for (int k = 0; k < 4 && W == 8; ++k) {
+    t[k] = __builtin_shuffle(v[k], v[k + W / 2], halves);
+    v[k + W / 2] = __builtin_shuffle(v[k], v[k + W / 2], halves + W / 2);
+    v[k] = t[k];
+  }
+  for (int k = 0; k < 4 && W == 16; ++k) {
+    for (int i = k; i < W; i += 8) {
+      t[i] = __builtin_shuffle(v[i], v[i + 4], halves);
+      t[i + 4] = __builtin_shuffle(v[i], v[i + 4], halves + W / 2);
+    }
+    for (int i = k; i < 8; i += 4) {
+      v[2 * i - k] = __builtin_shuffle(t[i], t[i + 8], evens);
+      v[2 * i - k + 4] = __builtin_shuffle(t[i], t[i + 8], evens + 4);
     }
   }
   for (int i = 0; i < W; ++i) store(to + i * W, v[i]);
@@ -149,21 +175,21 @@ inline vf k_sqrt(vf a) {
 inline vf with_sign(vf a, vf sign) { return (vf)(((vi)a & 0x7fffffff) | ((vi)sign & INT32_MIN)); }
 inline vf power_of_two(vi n) { return (vf)((n + 127) << 23); }
 
-// exp(x) is what this returns times 2^n: Cody and Waite's reduction, and the polynomial of Cephes' expf. ROUND + n is
-// `shifted`, whose low bits are n.
+// exp(x) is what this returns times 2^n: Cody and Waite's reduction, and a minimax polynomial of
+// degree 6. ROUND + n is `shifted`, whose low bits are n.
 constexpr float ROUND = 12582912.0f;
 inline vf exp_of_rest(vf x, vf* shifted) {
   *shifted = x * 1.44269504f + ROUND;
   const vf n = *shifted - ROUND;
   vf r = x - n * 0.693359375f;
   r = r + n * 2.12194440e-4f;
-  vf p = splat(1.9875691500e-4f);
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  return p * (r * r) + r + 1.0f;
+  vf p = splat(1.381432055e-3f);
+  p = p * r + 8.368850686e-3f;
+  p = p * r + 4.166840017e-2f;
+  p = p * r + 1.666651964e-1f;
+  p = p * r + 4.999999404e-1f;
+  p = p * r + 1.0f;
+  return p * r + 1.0f;
 }
 #ifdef SCALES
 inline vf k_exp(vf x) {
@@ -271,6 +297,24 @@ inline vf k_erf(vf x) {
   return a > 0.927734375f ? with_sign(1.0f - exp_within_87(r), x) : q * x + x;
 }
 
+// The normal distribution's: 1/2 + x P(x^2) / Q(x^2) within 2e-7, minimax of |x| <= 5.5.
+inline vf k_ndtr(vf x) {
+  const vf a = at_least(at_most(x, 5.5f), -5.5f), s = a * a;
+  vf p = splat(2.2931177e-8f);
+  p = p * s + 6.30158638e-6f;
+  p = p * s + 1.64573343e-4f;
+  p = p * s + 4.65147942e-3f;
+  p = p * s + 3.34588513e-2f;
+  p = p * s + 3.98942262e-1f;
+  vf q = splat(1.19902859e-6f);
+  q = q * s + 7.21668912e-5f;
+  q = q * s + 1.86064362e-3f;
+  q = q * s + 2.84161065e-2f;
+  q = q * s + 2.50535309e-1f;
+  q = q * s + 1.0f;
+  return x < -5.5f ? vf{} : at_least(a * (p / q) + 0.5f, 0.0f);
+}
+
 // The same of one number.
 inline float k_max(float a, float b) { return a > b || a != a ? a : b; }
 inline float k_min(float a, float b) { return a < b || a != a ? a : b; }
@@ -283,6 +327,7 @@ inline float k_log(float a) { return k_log(splat(a))[0]; }
 inline float k_log1p(float a) { return k_log1p(splat(a))[0]; }
 inline float k_tanh(float a) { return k_tanh(splat(a))[0]; }
 inline float k_erf(float a) { return k_erf(splat(a))[0]; }
+inline float k_ndtr(float a) { return k_ndtr(splat(a))[0]; }
 
 // Reductions: one more element, and all elements of a vector.
 template <class T>

@@ -183,9 +183,10 @@ class Region:
         decision = Decision(bucket_of(batch), threads, None, "no candidate's result is the original's", batch)
         if not found:
             return decision
-        times = self.backend.measure([*(lambda call=call: call(*args) for call in [*callers, self.original])])
+        calls = [lambda call=call: call(*args) for call in [*callers, self.original]]
+        times = self.backend.measure(calls, self.kernel)
         best = min(range(len(found)), key=lambda n: times[n])
-        own, decision.original_us = self.backend.measure([lambda: callers[best](*args), lambda: self.original(*args)])
+        own, decision.original_us = self.backend.measure([calls[best], calls[-1]], self.kernel)
         decision.tried = [
             {"candidate": c.name, "predicted_us": round(c.predicted_us, 2), "measured_us": round(t, 2)}
             for c, t in zip(found, times, strict=False)

@@ -14,6 +14,7 @@ from bench_engine.kernels.gir.forms import (
     buffers,
     chain_of,
     defined,
+    grid_of,
     local,
     mapped,
     renamed,
@@ -28,7 +29,7 @@ from bench_engine.kernels.gir.ir import Address, Argument, Buffer, Instr, Kernel
 from bench_engine.kernels.gir.traffic import LEVELS, Caches, nest_traffic
 
 # Not worth computing twice, unless that saves a buffer.
-_EXPENSIVE = {"exp", "log", "log1p", "tanh", "erf", "div", "sqrt"}
+_EXPENSIVE = {"exp", "log", "log1p", "tanh", "erf", "ndtr", "div", "sqrt"}
 _BATCHES, _CACHES = (1, 4096), Caches()  # where a rewrite must not add bytes
 _L1_SHARE, _L2_SHARE = 24 * 1024, 128 * 1024  # what temps of one iteration may take
 
@@ -114,10 +115,8 @@ def fuse_producer(kernel: Kernel) -> Iterator[Kernel]:
 
 def _elementwise(kernel: Kernel, nest: Loop) -> tuple[dict[str, Size], Body, Instr] | None:
     """Axes, instructions and the one store of a nest of par loops with nothing between them."""
-    axes, body = {nest.axis: nest.extent}, nest.body
-    while len(body) == 1 and isinstance(body[0], Loop) and body[0].kind == "par":
-        axes[body[0].axis] = body[0].extent
-        body = body[0].body
+    chain = grid_of(nest)
+    axes, body = {loop.axis: loop.extent for loop in chain}, chain[-1].body
     stores = [s for s in body if isinstance(s, Instr) and s.writes]
     if len(stores) != 1 or stores[0] is not body[-1] or any(isinstance(s, Loop) for s in body):
         return None
@@ -129,11 +128,9 @@ def _elementwise(kernel: Kernel, nest: Loop) -> tuple[dict[str, Size], Body, Ins
 def fuse_sums(kernel: Kernel) -> Iterator[Kernel]:
     """Reductions whose results are stored for some of them to be gathered are made where they are gathered."""
     for nest in kernel.body:
-        axes, body = {nest.axis: nest.extent}, nest.body
-        while len(body) == 1 and isinstance(body[0], Loop) and body[0].kind == "par":
-            axes[body[0].axis] = body[0].extent
-            body = body[0].body
-        *made, store = body
+        chain = grid_of(nest)
+        axes = {loop.axis: loop.extent for loop in chain}
+        *made, store = chain[-1].body
         if not isinstance(store, Instr) or not store.writes or not any(isinstance(part, Loop) for part in made):
             continue
         uses = [i for i, _ in ir.instructions(kernel.body) if i.buffer == store.buffer and i is not store]

@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 
 from bench_engine.kernels.gir import codegen, toolchain, triton_codegen
-from bench_engine.kernels.gir.cost import Machine, caches, gpu, machine, predict, predict_on_gpu
+from bench_engine.kernels.gir.calibration import AHEAD, Machine, caches, gpu, machine
+from bench_engine.kernels.gir.cost import predict, predict_on_gpu
 from bench_engine.kernels.gir.ir import Buffer, Kernel, UnsupportedError, instructions
 from bench_engine.kernels.gir.rewrites import online, optimize, recompute
 from bench_engine.kernels.gir.strategy import (
@@ -37,7 +38,7 @@ MEASURED = 8  # candidates
 _BUDGET_S, _MOST_ROUNDS = 0.25, 60
 _CYCLES_PER_S = 2e9  # at least those of a GPU
 _STREAMED = 4  # times the L2 cache that outputs must hold
-_APART, _AHEAD = 64, 32  # rows that each loop takes where not all, and ids, where these are tried
+_APART = 64  # rows that each loop takes where not all, where this is tried
 # Elements and warps of a block, so that a thread has 4 to 32 elements.
 _BLOCKS = ((256, 1), (256, 2), (512, 1), (512, 2), (512, 4), (1024, 2), (1024, 4), (1024, 8), (2048, 2), (2048, 4),
            (2048, 8), (4096, 4), (4096, 8), (4096, 16), (8192, 8), (8192, 16))  # fmt: skip
@@ -100,9 +101,13 @@ class Cpp:
         """What calls a function with tensors and a batch size; true where an index was out of range."""
         return lambda tensors, batch: function(toolchain.pointers(tensors), batch, toolchain.threads(threads))
 
-    def measure(self, calls: Sequence[Callable[[], object]]) -> list[float]:
-        """Microseconds of each call."""
-        return measure(calls)
+    def measure(self, calls: Sequence[Callable[[], object]], kernel: Kernel | None = None) -> list[float]:
+        """Microseconds of each call, each of the kernel's work."""
+        sizes = self.caches()
+        if kernel is None or bytes_looked_up(kernel) <= sizes.l2 // 2:
+            return measure(calls)
+        others = torch.ones(2 * sizes.l2 // 4)
+        return measure(calls, before=others.sum)  # the next ids of a model are others: their rows are not in L2
 
 
 class Triton(Cpp):
@@ -164,7 +169,7 @@ class Triton(Cpp):
 
         return call
 
-    def measure(self, calls: Sequence[Callable[[], object]]) -> list[float]:
+    def measure(self, calls: Sequence[Callable[[], object]], kernel: Kernel | None = None) -> list[float]:
         """Of the GPU, calls in a row; infinite for a call that fails, as one that takes more than a GPU has does."""
         on_gpu, works = torch.cuda.is_available(), []
         for call in calls:
@@ -210,20 +215,27 @@ def _strategies(kernel: Kernel, batch: int, threads: int, width: int, on: Machin
     grains = (1 << 15, 1 << 17, 0) if threads > 1 else (0,)
     rows = (1, width) if tiles(kernel) else (1,)
     aparts = (1, WHOLE, _APART) if batch > 1 and falls_apart(kernel) else (1,)
-    aheads = (0, _AHEAD) if bytes_looked_up(kernel) > on.caches.l2 // 2 else (0,)
+    aheads = (0, AHEAD) if bytes_looked_up(kernel) > on.caches.l2 // 2 else (0,)
     for unroll, stream, tile, apart, ahead, grain in product((1, 2, 4), streams, rows, aparts, aheads, grains):
         if not (stream and tile > 1 and 4 * width < LINE):  # half a line past the caches takes as long as a whole one
             yield Strategy(width, unroll, stream, tile, apart, ahead, grain)
 
 
-def measure(calls: Sequence[Callable[[], object]], budget_s: float | None = None) -> list[float]:
-    """Lower quartile of the microseconds of each call; they take turns, so that what disturbs one disturbs all."""
+def measure(
+    calls: Sequence[Callable[[], object]], budget_s: float | None = None, before: Callable[[], object] | None = None
+) -> list[float]:
+    """Lower quartile of the microseconds of each call, `before` each of which something may run.
+
+    They take turns, so that what disturbs one disturbs all.
+    """
     for call in calls:
         call()
     samples: list[list[float]] = [[] for _ in calls]
     until = time.perf_counter() + (budget_s or _BUDGET_S)
     while len(samples[0]) < 5 or (time.perf_counter() < until and len(samples[0]) < _MOST_ROUNDS):
         for own, call in zip(samples, calls, strict=True):
+            if before is not None:
+                before()
             begin = time.perf_counter_ns()
             call()
             own.append((time.perf_counter_ns() - begin) / 1e3)

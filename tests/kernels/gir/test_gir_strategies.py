@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from bench_engine.kernels import gir
+from bench_engine.kernels.gir.calibration import Machine
 from bench_engine.kernels.gir.codegen import function
-from bench_engine.kernels.gir.cost import Machine, predict
+from bench_engine.kernels.gir.cost import predict
 from bench_engine.kernels.gir.ir import loops
 from bench_engine.kernels.gir.strategy import WHOLE, Strategy, bytes_looked_up, falls_apart, schedule
 from bench_engine.kernels.gir.text import parse, to_text
@@ -168,7 +169,6 @@ def test_large_outputs_are_mapped_in_huge_pages() -> None:
     assert call.decisions()[0].winner
     result = call(x)
     assert "hg" in flags_of(result.data_ptr() + result.nbytes // 2)
-    assert "hg" not in flags_of(x.data_ptr())
 
 
 @pytest.mark.parametrize("elements", [1 << 22, 3 << 17])

@@ -22,6 +22,8 @@ EXACT = {
     "sqrt": np.sqrt,
 }
 DOMAIN = {"log": (1e-38, 3e38), "log1p": (-0.999, 1e30), "sqrt": (0, 3e38), "exp": (-103, 88.7)}
+# These are near what they say everywhere, and 0 or 1 far out.
+NEAR = {"ndtr": 2e-7}
 WIDTHS = sorted({4, 8, toolchain.vector_width()})
 
 
@@ -42,9 +44,10 @@ kernel k_{op}_all {{
 @pytest.fixture(scope="module", params=WIDTHS)
 def functions(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict:
     library = tmp_path_factory.mktemp("math") / "math.so"
-    kernels = [parse(text(op).replace("vec 16", f"vec {request.param}")) for op in ULP]
+    names = [*ULP, *NEAR]
+    kernels = [parse(text(op).replace("vec 16", f"vec {request.param}")) for op in names]
     toolchain.compile_unit(unit(kernels, request.param), Path(library))
-    return dict(zip(ULP, toolchain.load(library, [kernel.name for kernel in kernels]), strict=True))
+    return dict(zip(names, toolchain.load(library, [kernel.name for kernel in kernels]), strict=True))
 
 
 def run(function: ctypes._CFuncPtr, x: np.ndarray) -> np.ndarray:
@@ -88,3 +91,16 @@ def test_edges_are_those_of_ieee(op: str, functions: dict) -> None:
     assert np.array_equal(np.isnan(found), np.isnan(exact)), (x, found, exact)
     assert np.array_equal(np.isinf(found), np.isinf(exact)), (x, found, exact)
     assert np.allclose(found, exact, rtol=1e-6, atol=2e-45, equal_nan=True), (x, found, exact)
+
+
+def test_the_normal_distribution_is_near_everywhere_and_makes_a_gelu(functions: dict) -> None:
+    x = points("ndtr")
+    exact = torch.special.ndtr(torch.from_numpy(x).double()).numpy()
+    found = run(functions["ndtr"], x)
+    assert np.abs(found - exact).max() <= NEAR["ndtr"]
+    assert ((found >= 0) & (found <= 1 + NEAR["ndtr"])).all()
+    assert not found[x < -5.5].any()  # or a gelu far out would be as large as what it is of
+    gelu = found * x
+    assert np.abs(gelu - x.astype(np.float64) * exact)[np.abs(x) < 6].max() <= 1.1e-6
+    edges = np.array([0, -0.0, np.inf, -np.inf, np.nan, 3.4e38, -3.4e38, 1e-45], np.float32)
+    assert np.allclose(run(functions["ndtr"], edges), [0.5, 0.5, 1, 0, np.nan, 1, 0, 0.5], atol=2e-7, equal_nan=True)
