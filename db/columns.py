@@ -128,7 +128,7 @@ COLUMNS: tuple[Column, ...] = (
         "how bags looked up together stand in the model: plain, interleaved (each followed by its own relu), split_in "
         "(ids in one tensor) or concat_out (vectors joined)",
     ),
-    _axis("model", "text", "what is around bags looked up together: op (nothing), wide_and_deep or dlrm"),
+    _axis("model", "text", "what is around bags looked up together: op (nothing), wide_and_deep, dlrm or transformer"),
     _axis(
         "operator",
         "text",

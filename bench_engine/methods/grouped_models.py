@@ -1,4 +1,4 @@
-"""Models with many embedding bags: the bags alone, wide & deep and DLRM, and the requests that they answer."""
+"""Models with many embedding bags: the bags alone, wide & deep, DLRM and a transformer, and what is asked of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ MLPERF = (3, 2, 1, 2, 6, 1, 1, 1, 1, 7, 3, 8, 1, 6, 9, 5, 1, 1, 1, 12, 100, 27, 
 DENSE_FEATURES = 13  # of the Criteo data, which both models were made for
 _DEEP = (256, 128, 64)
 _BOTTOM, _TOP = (128, 64), (256, 128)
+_HEADS, _WIDER = 2, 4  # of attention, and how many times as wide the layer after it is
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Shape:
         batch_size: bags of each table in a call.
         mode: sum, mean or max.
         structure: plain, interleaved, split_in or concat_out.
-        model: op, wide_and_deep or dlrm.
+        model: op, wide_and_deep, dlrm or transformer.
     """
 
     num_rows: int
@@ -147,7 +148,8 @@ def _table(shape: Shape, dim: int) -> nn.EmbeddingBag:
 def _head(shape: Shape) -> nn.Module:
     if shape.model == "op":
         return Concatenated() if shape.structure == "concat_out" else Separate()
-    return (WideAndDeepHead if shape.model == "wide_and_deep" else DlrmHead)(len(shape.bag_sizes), shape.dim)
+    heads = {"wide_and_deep": WideAndDeepHead, "dlrm": DlrmHead, "transformer": TransformerHead}
+    return heads[shape.model](len(shape.bag_sizes), shape.dim)
 
 
 class Separate(nn.Module):
@@ -200,6 +202,32 @@ class DlrmHead(nn.Module):
         all_vectors = torch.stack([bottom, *vectors], 1)
         products = torch.bmm(all_vectors, all_vectors.transpose(1, 2)).flatten(1)
         return self.top(torch.cat([bottom, products.index_select(1, self.pairs)], 1))
+
+
+class TransformerHead(nn.Module):
+    """A transformer's block over the vectors of all features, as in AutoInt (Song et al. 2019, arXiv:1810.11921).
+
+    The block is that of Xiong et al. 2020, arXiv:2002.04745, which norms before each half.
+    """
+
+    def __init__(self, num_tables: int, dim: int) -> None:
+        super().__init__()
+        if dim % _HEADS:
+            raise ValueError(f"{_HEADS} heads of attention share the dimension {dim}: take an even one")
+        self.dense = nn.Linear(DENSE_FEATURES, dim)
+        self.before, self.between = nn.LayerNorm(dim), nn.LayerNorm(dim)
+        self.queries_keys_values, self.joined = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+        self.wider = nn.Sequential(nn.Linear(dim, _WIDER * dim), nn.GELU(), nn.Linear(_WIDER * dim, dim))
+        self.top = nn.Linear((num_tables + 1) * dim, 1)
+
+    def forward(self, vectors: list[Tensor], dense: Tensor) -> Tensor:
+        """Logits (B, 1)."""
+        x = torch.stack([self.dense(dense), *vectors], 1)
+        split = self.queries_keys_values(self.before(x)).unflatten(2, (3, _HEADS, -1)).permute(2, 0, 3, 1, 4)
+        seen = F.scaled_dot_product_attention(split[0], split[1], split[2])
+        x = x + self.joined(seen.transpose(1, 2).flatten(2))
+        x = x + self.wider(self.between(x))
+        return self.top(x.flatten(1))
 
 
 def _perceptron(*sizes: int) -> nn.Sequential:

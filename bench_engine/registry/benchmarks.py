@@ -107,7 +107,7 @@ _GROUPED_LOOKUP = (
     Axis("batch_size", int, 64, "bags of each table per call B", low=1, high=10_000_000),
     DIRECTION,
     choice("structure", "how the bags stand in the model", "plain", "interleaved", "split_in", "concat_out"),
-    choice("model", "what is around the bags", "op", "wide_and_deep", "dlrm"),
+    choice("model", "what is around the bags", "op", "wide_and_deep", "dlrm", "transformer"),
     ZIPF, THREADS, SEED,
 )  # fmt: skip
 # As in bench_engine.methods.operators.memory_operators, which loads torch.

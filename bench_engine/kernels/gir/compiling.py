@@ -20,6 +20,7 @@ from bench_engine.kernels.gir.capture import mutates, partition, to_kernel
 from bench_engine.kernels.gir.ir import GirError, UnsupportedError
 from bench_engine.kernels.gir.lowering import size_of
 from bench_engine.kernels.gir.region import Region
+from bench_engine.kernels.gir.training import group_lookups, trains
 from bench_engine.kernels.native.calling import Compiled, Graph, batch_of, quick
 
 _FAILED = "runs as it is"
@@ -86,6 +87,8 @@ def gir(module: fx.GraphModule, example_inputs: Sequence[Any], **options: Any) -
     """`torch.compile(model, backend="gir")`: memory-bound regions, forward and backward, become one kernel each."""
     if options:
         raise TypeError("the backend gir takes no options or mode.")
+    if trains(example_inputs):
+        group_lookups(module)
     return aot_autograd(fw_compiler=_compiler, inference_compiler=_compiler)(module, example_inputs)
 
 

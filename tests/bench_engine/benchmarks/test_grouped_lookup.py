@@ -137,6 +137,8 @@ def run(method: str = "eager", **config) -> TrialResult:
         {"bag_sizes": "mlperf", "bag_size": 1, "structure": "split_in"},
         {"model": "wide_and_deep"},
         {"model": "dlrm", "structure": "interleaved"},
+        {"model": "transformer"},
+        {"model": "transformer", "structure": "split_in", "embedding_dim": 8, "batch_size": 1},
         {"model": "dlrm", "structure": "split_in", "batch_size": 1},
         {"num_tables": 1, "num_rows": 1, "bag_size": 1},
     ],
@@ -249,6 +251,10 @@ def test_a_gradient_in_other_rows_and_a_wrong_one_behind_the_tables_fail(stand_i
         (
             {"model": "dlrm", "structure": "concat_out"},
             "a whole model joins its bags by itself: structure concat_out is for model op",
+        ),
+        (
+            {"model": "transformer", "embedding_dim": 5},
+            "2 heads of attention share the dimension 5: take an even one",
         ),
     ],
 )
