@@ -1,6 +1,6 @@
 """Shows how fast memory-bound operators are, as docs/memory_compiler.md has it: python -m tests.shows.memory_results
 
-Of the benchmark memory_ops, forward, outputs fresh, from MIRROR_DB:
+Of the benchmark memory_ops, and of whole models, from MIRROR_DB:
 
     python -m bench_engine --db /tmp/operators.duckdb ingest db/examples/memory_ops/*.jsonl.gz
     MIRROR_DB=/tmp/operators.duckdb python -m tests.shows.memory_results
@@ -14,13 +14,10 @@ from db.store import Store
 from tests.shows.tables import Row, groups, table
 
 _RIVALS = ("inductor", "inductor_freezing", "inductor_cpp", "onnxruntime", "jax", "numba")
-_SQL = """
-SELECT * FROM results
-WHERE benchmark = 'memory_ops' AND direction = 'forward' AND output = 'fresh' AND speedup IS NOT NULL
-"""
+_SQL = "SELECT * FROM results WHERE benchmark = 'memory_ops' AND speedup IS NOT NULL"
 _WHOLE = """
 SELECT * FROM results
-WHERE benchmark = 'grouped_lookup' AND model = 'dlrm' AND method IN ('eager', 'gir', 'inductor_model')
+WHERE benchmark = 'grouped_lookup' AND model <> 'op' AND method IN ('eager', 'gir', 'inductor_model')
 AND speedup IS NOT NULL
 """
 
@@ -28,10 +25,11 @@ AND speedup IS NOT NULL
 def main() -> None:
     """Prints the tables."""
     rows = Store(db_url()).rows(_SQL)
-    for (working_set, threads), cell in groups(rows, "working_set", "threads").items():
+    for key, cell in groups(rows, "direction", "working_set", "threads", "output").items():
         operators = {name: {r["method"]: r for r in of} for (name,), of in groups(cell, "operator").items()}
         rivals = [m for m in _RIVALS if any(m in of for of in operators.values())]
-        print(f"{working_set}, threads {threads}: times as fast as eager, and how near to a copy\n")
+        direction, working_set, threads, output = key
+        print(f"{direction}, {working_set}, threads {threads}, output {output}: times as fast as eager\n")
         table(
             ["operator", "eager, µs", "gir", *rivals, "share of a copy: eager", "gir"],
             (
@@ -47,9 +45,9 @@ def main() -> None:
         print("gir against the others, geometric mean of the operators that both ran\n")
         table(["against", "gir is", "faster"], _against(operators.values(), ("eager", *rivals)))
     print("The cost model: candidates of one trial\n")
-    own = [r for r in rows if r["method"] == "gir"]
+    decided = [r for r in rows if r["method"] == "gir" and r["model_regret"] is not None]
     table(
-        ["operator", "working set", "threads", "bytes predicted / moved", "regret", "rank correlation"],
+        ["operator", "working set", "threads", "output", "bytes predicted / moved", "regret", "rank correlation"],
         (
             [
                 *key,
@@ -57,7 +55,7 @@ def main() -> None:
                 _number(r["model_regret"], ".0%"),
                 _number(r["model_rank_correlation"], ".2f"),
             ]
-            for key, (r, *_) in groups(own, "operator", "working_set", "threads").items()
+            for key, (r, *_) in groups(decided, "operator", "working_set", "threads", "output").items()
         ),
     )
     whole = Store(db_url()).rows(_WHOLE)
@@ -70,8 +68,10 @@ def main() -> None:
             for of in [{r["method"]: r for r in own}]
         ),
     )
-    regrets = sorted(r["model_regret"] for r in own if r["model_regret"] is not None)
-    print(f"Median regret {regrets[len(regrets) // 2]:.0%}, largest {regrets[-1]:.0%}, of {len(regrets)} trials.")
+    regrets = sorted(r["model_regret"] for r in decided)
+    ranks = sorted(r["model_rank_correlation"] for r in decided if r["model_rank_correlation"] is not None)
+    print(f"Median regret {regrets[len(regrets) // 2]:.0%}, largest {regrets[-1]:.0%}, of {len(regrets)} trials;")
+    print(f"median rank correlation {ranks[len(ranks) // 2]:.2f}, of {len(ranks)}.")
 
 
 def _against(operators: Iterable[dict[str, Row]], methods: Sequence[str]) -> Iterable[list[str]]:
@@ -89,7 +89,7 @@ def _times(row: Row | None) -> str:
 
 
 def _share(row: Row | None) -> str:
-    return f"{row['bandwidth_share']:.0%}" if row else ""
+    return f"{row['bandwidth_share']:.0%}" if row and row["bandwidth_share"] is not None else ""
 
 
 def _over(one: float | None, other: float) -> float | None:
