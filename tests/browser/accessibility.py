@@ -17,6 +17,15 @@ def settled(page: Page) -> None:
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
 
 
+def turn(page: Page, theme: str) -> None:
+    """Turn the page light or dark and wait until it is drawn so: a chart drawn anew forgets what points at it."""
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    expect(page.get_by_test_id("stApp")).to_have_css("background-color", _BACKGROUND[theme])
+    if page.locator(".mirror-drawn").count():  # the page is drawn anew in these colours, and fades meanwhile
+        expect(page.locator(f".mirror-drawn[data-theme={theme}]")).to_have_count(1)
+    settled(page)
+
+
 def complaints(page: Page, state: str) -> list[str]:
     """What is serious or critical on the page as it is, in light and in dark, each in a line that names the state."""
     if not page.evaluate("'axe' in window"):
@@ -24,11 +33,7 @@ def complaints(page: Page, state: str) -> list[str]:
         page.add_style_tag(content=_AT_ONCE)
     found = []
     for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-        expect(page.get_by_test_id("stApp")).to_have_css("background-color", _BACKGROUND[theme])
-        if page.locator(".mirror-drawn").count():  # the page is drawn anew in these colours, and fades meanwhile
-            expect(page.locator(f".mirror-drawn[data-theme={theme}]")).to_have_count(1)
-        settled(page)
+        turn(page, theme)
         violations = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
         found += [
             f"{state}, {theme}: {v['id']} ({v['impact']}): {n['html'][:200]} {n['failureSummary'][:300]}"

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from accessibility import complaints, settled
+from accessibility import complaints, settled, turn
 from app_under_test import App
 from playwright.sync_api import Page, expect
 
@@ -24,8 +24,7 @@ def test_a_change_is_seen_its_points_lead_to_trials_and_those_back_to_the_chart(
     expect(page).to_have_url(re.compile(r"/runs\?of=quick&view=Over\+commits$"))
     settled(page)
     found = complaints(page, "over commits")
-    page.emulate_media(color_scheme="light")
-    settled(page)
+    turn(page, "light")
     points = page.locator(f"{CHART} .point")
     expect(points.first).to_be_visible()
     box = points.nth(2).bounding_box()
