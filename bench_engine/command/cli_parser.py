@@ -88,7 +88,8 @@ def parser() -> argparse.ArgumentParser:
     coverer = command(
         "check-intervals", "see whether intervals hold the truth here: methods whose ratio is known, in turns"
     )
-    coverer.add_argument("--rounds", type=int, default=20, metavar="N", help="how often (default: 20)")
+    often = "how often; 0 shows what the file holds (default: 20)"
+    coverer.add_argument("--rounds", type=int, default=20, metavar="N", help=often)
     _add_flag(coverer, "--busy", "keep one core busy meanwhile (default: not)")
     _add_flag(coverer, "--equal", "equal code alone, in groups of two (default: ratios up to 1.5 too)")
     coverer.add_argument(

@@ -64,9 +64,13 @@ def check_intervals(
     rounds: int, busy: bool, path: Path, only_equal: bool, say: Callable[[str], None]
 ) -> Sequence[Round]:
     """Run so many rounds and add them to a file. Returns all that it holds. Raises MachineBusyError, SelfCheckError."""
-    if rounds < 1:
-        raise SelfCheckError(f"--rounds must be at least 1, not {rounds}.")
+    if rounds < 0:
+        raise SelfCheckError(f"--rounds must be at least 0, not {rounds}.")
     found = read(path)
+    if not rounds:
+        if not found:
+            raise SelfCheckError(f"There is no {path}: give --rounds, which is added to.")
+        return found
     config = {**{a.name: a.default for a in benchmark("lookup").axes}, "batch_size": 64}
     names = [name for name, lookups in LOOKUPS.items() if lookups == BASELINE or not only_equal]
     trials = [Trial("lookup", "dense_100", config, is_baseline=True), *(Trial("lookup", n, config) for n in names)]

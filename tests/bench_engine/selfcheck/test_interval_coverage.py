@@ -56,9 +56,14 @@ def test_rounds_are_added_to_the_file(
     assert "[1/2] dense_100_again 1.0204 (0.9901 to 1.0417), 3 starts, same" in said
     assert "The truth lay in 4 of 4 intervals" in said
     assert [r.starts for r in coverage.read(path)] == [3] * 4
+    monkeypatch.setattr(LocalExecutor, "execute", lambda *_: pytest.fail("something ran"))
+    assert main(["check-intervals", "--rounds", "0", "--out", str(path)]) == 0
+    assert "The truth lay in 4 of 4 intervals" in capsys.readouterr().out
+    assert main(["check-intervals", "--rounds", "0", "--out", str(tmp_path / "none.jsonl")]) == 1
+    assert "There is no " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("arguments", "words"), [(["--rounds", "0"], "at least 1"), ([], "holds no rounds")])
+@pytest.mark.parametrize(("arguments", "words"), [(["--rounds", "-1"], "at least 0"), ([], "holds no rounds")])
 def test_what_cannot_be_is_one_sentence(
     engine, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
 ) -> None:
