@@ -13,6 +13,7 @@ from mirror.language.ranking import cannot_be_asked
 from mirror.language.ranking.ranker import RESULTS_RANKER, trained
 from mirror.language.ranking.results_decision import hang_on_rows
 from mirror.language.ranking.results_evidence import ResultsCandidate, is_about_results, with_results_evidence
+from mirror.language.ranking.said_groups import heeding
 from mirror.language.ranking.settled_benchmark import settled_ways, which_have_rows
 from mirror.query.check import SpecError, check
 from mirror.query.errors import Ambiguity, Refusal
@@ -98,7 +99,7 @@ def _read(question: str, sandbox: Sandbox, now: datetime | None) -> _Read:
                 refused = error if i == 0 else refused
     if refused and not found:
         raise refused
-    return _Read(items, profile, tuple(found.values()))
+    return _Read(items, profile, tuple(heeding(list(found.values()), items)))
 
 
 def _with_chances(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:
