@@ -1,5 +1,6 @@
 """What a newcomer asks of a store that holds all example results, and where the choices that are offered lead."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -47,6 +48,7 @@ NOT_ANSWERED = {
     "how expensive is pruning": "neither memory nor latency is said of pruning",
     "speedup of grouped_embedding on dlrm": "it was never measured there",
 }
+OF_OTHER_DATA = {"reading.md", "other_data.md"}  # whose questions are
 # Looked at while the rule was made.
 GROUPED = {
     "regret of the cost model by operator": "operator",
@@ -120,6 +122,14 @@ def test_what_is_said_after_by_is_what_is_grouped_by(question: str, by: str, box
     assert answer.spec is not None
     assert by in answer.spec.dimensions
     assert has_rows(answer)
+
+
+def test_questions_of_the_docs_are_answered_or_asked_back(box: Sandbox) -> None:
+    docs = [path for path in (examples_dir().parents[1] / "docs").glob("*.md") if path.name not in OF_OTHER_DATA]
+    said = {q: path.name for path in docs for q in re.findall(r'mirror ask "([^"]+)"', path.read_text())}
+    assert len(said) > 15
+    refused = [(question, name) for question, name in said.items() if asked(question, box).status == "refused"]
+    assert not refused
 
 
 @pytest.mark.parametrize("question", NOT_ANSWERED)
