@@ -259,7 +259,7 @@ def about(device: str) -> dict[str, Any]:
 
     said: dict[str, Any] = {"torch": torch.__version__, "triton": triton.__version__, "device": device}
     if device == "cuda":
-        from bench_engine.kernels.gir.calibration import gpu
+        from bench_engine.kernels.gir.cost import gpu
 
         said |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda, "copy": str(gpu())}
     return said

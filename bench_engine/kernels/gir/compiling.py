@@ -20,7 +20,7 @@ from bench_engine.kernels.gir.capture import mutates, partition, to_kernel
 from bench_engine.kernels.gir.ir import GirError, UnsupportedError
 from bench_engine.kernels.gir.lowering import size_of
 from bench_engine.kernels.gir.region import Region
-from bench_engine.kernels.gir.training import group_lookups, trains
+from bench_engine.kernels.native import extension
 from bench_engine.kernels.native.calling import Compiled, Graph, batch_of, quick
 
 _FAILED = "runs as it is"
@@ -87,9 +87,16 @@ def gir(module: fx.GraphModule, example_inputs: Sequence[Any], **options: Any) -
     """`torch.compile(model, backend="gir")`: memory-bound regions, forward and backward, become one kernel each."""
     if options:
         raise TypeError("the backend gir takes no options or mode.")
-    if trains(example_inputs):
-        group_lookups(module)
+    if _trains(example_inputs) and extension.python_module_if_built() is not None:
+        from bench_engine.kernels.parallel_op.graph import grouped_graph  # here, for inference needs none of it
+
+        grouped_graph.group_before_aot(module)
     return aot_autograd(fw_compiler=_compiler, inference_compiler=_compiler)(module, example_inputs)
+
+
+def _trains(inputs: Sequence[Any]) -> bool:
+    """Whether gradients of some of a graph's inputs are wanted."""
+    return torch.is_grad_enabled() and any(isinstance(value, Tensor) and value.requires_grad for value in inputs)
 
 
 def _compiler(module: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:

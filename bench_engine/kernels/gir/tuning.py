@@ -17,8 +17,7 @@ import torch
 from torch import Tensor
 
 from bench_engine.kernels.gir import codegen, toolchain, triton_codegen
-from bench_engine.kernels.gir.calibration import AHEAD, Machine, caches, gpu, machine
-from bench_engine.kernels.gir.cost import predict, predict_on_gpu
+from bench_engine.kernels.gir.cost import AHEAD, Machine, caches, gpu, machine, predict, predict_on_gpu
 from bench_engine.kernels.gir.ir import Buffer, Kernel, UnsupportedError, instructions
 from bench_engine.kernels.gir.rewrites import online, optimize, recompute
 from bench_engine.kernels.gir.strategy import (

@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from bench_engine.kernels import gir
-from bench_engine.kernels.gir.calibration import Machine
 from bench_engine.kernels.gir.codegen import function
-from bench_engine.kernels.gir.cost import predict
+from bench_engine.kernels.gir.cost import Machine, predict
 from bench_engine.kernels.gir.ir import loops
 from bench_engine.kernels.gir.strategy import WHOLE, Strategy, bytes_looked_up, falls_apart, schedule
 from bench_engine.kernels.gir.text import parse, to_text

@@ -8,8 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, fx, nn
 
-from bench_engine.kernels.gir import compiling, training
+from bench_engine.kernels.gir import compiling
 from bench_engine.kernels.native import extension
+from bench_engine.kernels.parallel_op.graph import grouped_graph
 
 OP = torch.ops.mirror.grouped_embedding.default if extension.python_module_if_built() else None
 pytestmark = pytest.mark.skipif(OP is None, reason="the kernels are not built")
@@ -48,13 +49,13 @@ def step(model: nn.Module, call: Callable[..., Tensor], given: tuple[Tensor, ...
 def grouped(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many grouped ops each graph had that came from Dynamo."""
     torch._dynamo.reset()
-    counts, real = [], compiling.group_lookups
+    counts, real = [], grouped_graph.group_before_aot
 
     def counted(module: fx.GraphModule) -> None:
         real(module)
         counts.append(len(module.graph.find_nodes(op="call_function", target=OP)))
 
-    monkeypatch.setattr(compiling, "group_lookups", counted)
+    monkeypatch.setattr(grouped_graph, "group_before_aot", counted)
     return counts
 
 
@@ -103,9 +104,9 @@ def test_an_index_out_of_range_is_an_error(grouped: list[int]) -> None:
 
 
 def test_nothing_is_grouped_without_built_kernels(monkeypatch: pytest.MonkeyPatch, grouped: list[int]) -> None:
-    monkeypatch.setattr(training.extension, "python_module_if_built", lambda: None)
+    monkeypatch.setattr(compiling.extension, "python_module_if_built", lambda: None)
     model, given = Model("sum"), ids()
     compiled = torch.compile(model, backend="gir")
     for found, wanted in zip(step(model, compiled, given), step(model, model, given), strict=True):
         assert torch.allclose(found, wanted, rtol=1e-4, atol=1e-5)
-    assert grouped == [0]
+    assert grouped == []
