@@ -3,7 +3,7 @@
 A value that varies along the vectorized axis is a vector, one for each of the unrolled copies; the last elements, which
 fill no vector, run through the same body with masks. Every kernel is a C function
 
-    int64_t NAME(void* const* buffers, int64_t batch, int64_t threads)
+    int64_t NAME(void* const* buffers, int64_t size, int64_t threads)
 
 over inputs, outputs and temps in memory, in this order; it returns 1 where an index was out of range, else 0.
 """
@@ -21,6 +21,7 @@ PRELUDE = Path(__file__).with_name("prelude.h")
 _TYPES = {"f32": "float", "i64": "int64_t", "i32": "int32_t"}
 _OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "iadd": "+", "isub": "-", "imul": "*"}
 _PARTS = 4  # of a reduction within one element of a vector
+_ACCUMULATORS = {"reduce_sum": "Sum", "reduce_max": "Max", "reduce_min": "Min", "sumexp": "Online"}
 _IDENTITY = {"reduce_sum": "0.0f", "reduce_max": "-INF", "reduce_min": "INF"}
 
 
@@ -105,14 +106,9 @@ class _Function(Printer):
     def text(self) -> str:
         self.line(f"// {self.kernel.name}", 0)
         name = self.kernel.name
-        self.line(f'extern "C" int64_t {name}(void* const* buffers, int64_t batch, int64_t threads) {{', 0)
+        self.line(f'extern "C" int64_t {name}(void* const* buffers, int64_t size, int64_t threads) {{', 0)
         self.line("int bad = 0;")
-        self.line("(void)batch, (void)threads;")
-        memory = [b for role in ("input", "output", "temp") for b in self.kernel.buffers if b.role == role]
-        for number, buffer in enumerate(b for b in memory if b.place == "memory"):
-            const = "const " if buffer.role == "input" else ""
-            kind = f"{const}{_TYPES[buffer.dtype]}* __restrict"
-            self.line(f"{kind} {buffer.name} = static_cast<{const}{_TYPES[buffer.dtype]}*>(buffers[{number}]);")
+        self.line("(void)threads;")
         for nest in self.kernel.body:
             self.nest(nest)
         self.line("return bad;")
@@ -128,8 +124,7 @@ class _Function(Printer):
         self.line(text)
 
     def nest(self, nest: Loop) -> None:
-        extent = self.size(nest.extent)
-        self.open(f"parallel(threads, {extent}, {nest.grain}, [&](int64_t begin, int64_t end, int64_t)")
+        self.parallel(nest)
         for buffer in self.kernel.buffers:
             if buffer.place != "memory" and any(i.buffer == buffer.name for i, _ in instructions((nest,))):
                 self.line(f"alignas(64) {_TYPES[buffer.dtype]} {buffer.name}[{buffer.shape[0].const} + W];")
@@ -146,6 +141,22 @@ class _Function(Printer):
         if any(i.op == "stream_store" for i, _ in instructions((nest,))):
             self.line("stream_done();")
         self.close("});")
+
+    def parallel(self, loop: Loop) -> None:
+        """Opens the function of one thread's part of a loop.
+
+        What it reads often are locals of its own: what it captured would be read again after each store.
+        """
+        extent = self.size(loop.extent).replace("batch", "size")
+        self.open(f"parallel(threads, {extent}, {loop.grain}, [&](int64_t begin, int64_t end, int64_t part)")
+        self.line("(void)part;")
+        self.line("[[maybe_unused]] const int64_t batch = size;")
+        memory = [b for role in ("input", "output", "temp") for b in self.kernel.buffers if b.role == role]
+        used = {i.buffer for i, _ in instructions((loop,))}
+        for number, buffer in enumerate(b for b in memory if b.place == "memory"):
+            if buffer.name in used:
+                kind = f"{'const ' if buffer.role == 'input' else ''}{_TYPES[buffer.dtype]}*"
+                self.line(f"{kind} __restrict {buffer.name} = static_cast<{kind}>(buffers[{number}]);")
 
     def tiles(self, nest: Loop) -> None:
         """Opens the loop over tiles of an outermost loop, from `tile` to `stop`."""
@@ -173,7 +184,7 @@ class _Function(Printer):
         if down and nest.tile == inner.vec:
             self.open("if (stop - tile == W)")
             self.turned = {str(s.result): s for s in down}
-            self.vector_loop(replace(inner, unroll=1), "0", end, rows=nest.axis)
+            self.vector_loop(inner, "0", end, rows=nest.axis)
             self.turned = {}
             self.close("} else {")
             self.indent += 1
@@ -200,7 +211,7 @@ class _Function(Printer):
             for copy in self.copies(str(reduction.result), lane):
                 self.declare(reduction, copy)
         if loop.grain and reductions and not lane.axis:
-            with self.in_parts(reductions, loop, self.size(loop.extent)):
+            with self.in_parts(reductions, loop):
                 self.open(f"for (int64_t {loop.axis} = begin; {loop.axis} < end; ++{loop.axis})")
                 self.block(loop.body, lane)
                 self.close()
@@ -247,13 +258,13 @@ class _Function(Printer):
         self.line(f"vf {name} = splat({start});" if vector else f"float {name} = {start};")
 
     @contextmanager
-    def in_parts(self, reductions: list[Instr], loop: Loop, extent: str) -> Iterator[None]:
+    def in_parts(self, reductions: list[Instr], loop: Loop) -> Iterator[None]:
         """Each thread reduces from `begin` to `end`, and the parts are reduced in their order."""
         names = {self.variable(str(reduction.result)): reduction.op for reduction in reductions}
         for name, op in names.items():
             self.line(f"float {name}_parts[MOST_PARTS];")
             self.line(f"for (float& part : {name}_parts) part = {_IDENTITY[op]};")
-        self.open(f"parallel(threads, {extent}, {loop.grain}, [&](int64_t begin, int64_t end, int64_t part)")
+        self.parallel(loop)
         for name, op in names.items():
             self.line(f"float {name} = {_IDENTITY[op]};")
         yield
@@ -271,7 +282,7 @@ class _Function(Printer):
                 self.maxima[str(reduction.result)] = str(reduction.args[1])
             self.line(f"float {self.variable(str(reduction.result))} = {_IDENTITY.get(reduction.op, '0.0f')};")
         if loop.grain and reductions:
-            with self.in_parts(reductions, loop, end):
+            with self.in_parts(reductions, loop):
                 self.vectors_of(loop, reductions, "begin", "end", rows)
         else:
             self.open("")
@@ -289,12 +300,8 @@ class _Function(Printer):
         for reduction in reductions:
             self.vectors.add(str(reduction.result))
             self.across.add(str(reduction.result))
-            for copy in range(loop.unroll):
-                name = f"{self.variable(str(reduction.result))}_{copy}"
-                if reduction.op == "sumexp":
-                    self.line(f"Online {name};")
-                else:
-                    self.line(f"vf {name} = splat({_IDENTITY[reduction.op]});")
+            names = [f"{self.variable(str(reduction.result))}_{copy}" for copy in range(loop.unroll)]
+            self.line(f"{_ACCUMULATORS[reduction.op]} {', '.join(names)};")
 
     def steps(self, loop: Loop, end: str, rows: str) -> None:
         axis, width = loop.axis, loop.vec
@@ -331,15 +338,14 @@ class _Function(Printer):
         for reduction in reductions:
             name = self.variable(str(reduction.result))
             self.vectors.discard(str(reduction.result))
-            copies = [f"{name}_{copy}" for copy in range(loop.unroll)]
-            if reduction.op == "sumexp":
-                largest = self.variable(self.maxima[str(reduction.result)])
-                self.line(f"{name} = {' + '.join(f'{copy}.total({largest})' for copy in copies)};")
-                continue
-            total = copies[0]
-            for copy in copies[1:]:
-                total = f"{_more(reduction.op)}({total}, {copy})"
-            self.line(f"{name} = all_{reduction.op.removeprefix('reduce_')}({total});")
+            left = loop.unroll
+            while left > 1:  # in pairs, so that few wait for one another
+                half = (left + 1) // 2
+                for copy in range(left - half):
+                    self.line(f"{name}_{copy}.join({name}_{copy + half});")
+                left = half
+            largest = self.variable(self.maxima[str(reduction.result)]) if reduction.op == "sumexp" else ""
+            self.line(f"{name} = {name}_0.total({largest});")
 
     def copies(self, result: str, lane: _Lane) -> list[str]:
         name = self.variable(result)
@@ -446,12 +452,10 @@ class _Function(Printer):
         own = vector and result in self.across
         for copy, name in enumerate(self.copies(result, lane)):
             value = self.value(instr.args[0], copy, lane, vector)
-            if instr.op == "sumexp":
+            if own:
                 self.line(f"{name}.more({value}{f', {lane.left}' if lane.left else ''});")
-                continue
-            if own and lane.left:
-                value = f"keep({lane.left}, {value}, {_IDENTITY[instr.op]})"
-            self.line(f"{name} = {_more(instr.op)}({name}, {value});")
+            else:
+                self.line(f"{name} = {_more(instr.op)}({name}, {value});")
 
 
 def _varying(loop: Loop, axis: str, vectors: set[str]) -> set[str]:

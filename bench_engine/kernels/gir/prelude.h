@@ -343,8 +343,33 @@ inline float across(vf v, const More& more) {
   return v[0];
 }
 inline float all_sum(vf v) { return across(v, [](vf a, vf b) { return a + b; }); }
-inline float all_max(vf v) { return across(v, [](vf a, vf b) { return k_max(a, b); }); }
-inline float all_min(vf v) { return across(v, [](vf a, vf b) { return k_min(a, b); }); }
+
+// What a loop over vectors reduces to: `more` takes a vector, or its first n elements; `join` what another has.
+struct Sum {
+  vf sum{};
+  inline void more(vf x) { sum += x; }
+  inline void more(vf x, int64_t n) { sum += keep(n, x, 0); }
+  inline void join(const Sum& other) { sum += other.sum; }
+  inline float total() const { return all_sum(sum); }
+};
+// NaN is kept apart, for a comparison that keeps it takes twice as long, and the next waits for it.
+template <int sign>
+struct Extreme {
+  static inline vf further(vf a, vf b) { return sign > 0 ? (a > b ? a : b) : (a < b ? a : b); }
+  vf best = splat(sign * -INF), odd{};
+  inline void more(vf x) {
+    odd = x == x ? odd : x;
+    best = further(x, best);
+  }
+  inline void more(vf x, int64_t n) { more(keep(n, x, sign * -INF)); }
+  inline void join(const Extreme& other) {
+    odd = other.odd == other.odd ? odd : other.odd;
+    best = further(other.best, best);
+  }
+  inline float total() const { return any(odd != odd) ? __builtin_nanf("") : across(best, further); }
+};
+using Max = Extreme<1>;
+using Min = Extreme<-1>;
 
 // The sum of exp(x - maximum) while the maximum grows (Milakov and Gimelshein 2018).
 struct Online {
@@ -363,6 +388,12 @@ struct Online {
     more(keep(n, x, -INF));
     const vf unchanged = max == old ? splat(1) : k_exp(old - max);
     sum = keep(n, sum, 0) + (first(n) ? vf{} : before * unchanged);
+  }
+  inline void join(const Online& other) {
+    const vf larger = k_max(max, other.max);
+    sum = sum * (max == larger ? splat(1) : k_exp(max - larger)) +
+          other.sum * (other.max == larger ? splat(1) : k_exp(other.max - larger));
+    max = larger;
   }
   inline float total(float largest) const {
     if (largest - largest != 0) return __builtin_nanf("");

@@ -38,29 +38,31 @@ Rewrite = Callable[[Kernel], Iterator[Kernel]]
 
 def optimize(kernel: Kernel, rewrites: tuple[Rewrite, ...] | None = None) -> Kernel:
     """Applies rewrites until none finds a place where it adds no bytes."""
-    chosen = REWRITES if rewrites is None else rewrites
-    meter = _Meter(kernel)
-    before = None
-    while kernel != before:
-        before = kernel
-        for rewrite in chosen:
-            kernel = _exhausted(kernel, rewrite, meter)
-    return ir.check(numbered(kernel))
+    return ir.check(numbered(path(kernel, rewrites)[-1]))
 
 
-def _exhausted(kernel: Kernel, rewrite: Rewrite, meter: "_Meter") -> Kernel:
-    """The kernel after one rewrite wherever it adds no bytes."""
-    before = meter.moved(kernel)
-    found: Kernel | None = kernel
-    while found is not None:
-        found = None
-        for candidate in rewrite(kernel):
+def path(kernel: Kernel, rewrites: tuple[Rewrite, ...] | None = None) -> list[Kernel]:
+    """The kernel, and what it is after each rewrite that `optimize` applies."""
+    meter, found = _Meter(kernel), [kernel]
+    before = 0
+    while len(found) > before:
+        before = len(found)
+        for rewrite in REWRITES if rewrites is None else rewrites:
+            _exhaust(found, rewrite, meter)
+    return found
+
+
+def _exhaust(found: list[Kernel], rewrite: Rewrite, meter: "_Meter") -> None:
+    """One rewrite wherever it adds no bytes."""
+    before, changed = meter.moved(found[-1]), True
+    while changed:
+        changed = False
+        for candidate in rewrite(found[-1]):
             after = meter.moved(candidate)
             if all(new <= old for new, old in zip(after, before, strict=True)):
-                found = kernel = candidate
-                before = after
+                found.append(candidate)
+                before, changed = after, True
                 break
-    return kernel
 
 
 class _Meter:

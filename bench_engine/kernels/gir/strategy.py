@@ -157,7 +157,8 @@ def _scheduled(kernel: Kernel, nest: Loop, strategy: Strategy) -> Loop:
     if strategy.stream:
         (nest,) = _streamed(kernel, (nest,), None)  # type: ignore[assignment]
     if strategy.tile > 1 and _goes_down_columns(nest):
-        nest = replace(nest, tile=strategy.tile)
+        (inner,) = cast(tuple[Loop], nest.body)
+        nest = replace(nest, tile=strategy.tile, body=(replace(inner, unroll=1),))
     if strategy.apart > 1 and _falls_apart(kernel, nest):
         nest = replace(nest, tile=strategy.apart)
     if not strategy.grain:

@@ -79,11 +79,11 @@ def working_set(kernel: Kernel, batch: int) -> int:
     for nest in kernel.body:
         seen: dict[str, int] = defaultdict(int)
         for access in {access.what: access for access in accesses_of(kernel, nest, batch)}.values():
-            if kernel.index[str(access.instr.buffer)].place == "memory":
-                seen[str(access.instr.buffer)] += access.touched
+            seen[str(access.instr.buffer)] += access.touched
         for name, count in seen.items():
             touched[name] = max(touched[name], count)
-    return sum(touched.values())
+    held = {b.name: BYTES[b.dtype] * b.elements.at(batch) for b in kernel.buffers if b.place == "memory"}
+    return sum(min(touched[name], most) for name, most in held.items())
 
 
 def accesses_of(kernel: Kernel, nest: Loop, batch: int) -> Iterator[Access]:

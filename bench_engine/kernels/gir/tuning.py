@@ -19,7 +19,7 @@ from torch import Tensor
 from bench_engine.kernels.gir import codegen, toolchain, triton_codegen
 from bench_engine.kernels.gir.cost import AHEAD, Machine, caches, gpu, machine, predict, predict_on_gpu
 from bench_engine.kernels.gir.ir import Buffer, Kernel, UnsupportedError, instructions
-from bench_engine.kernels.gir.rewrites import online, optimize, recompute
+from bench_engine.kernels.gir.rewrites import drop_dead, drop_round_trip, online, optimize, path, recompute
 from bench_engine.kernels.gir.strategy import (
     WHOLE,
     Blocks,
@@ -30,14 +30,14 @@ from bench_engine.kernels.gir.strategy import (
     schedule,
     tiles,
 )
-from bench_engine.kernels.gir.traffic import LINE, Caches
+from bench_engine.kernels.gir.traffic import Caches
 from bench_engine.kernels.native.extension import CompilerMissingError
 
 MEASURED = 8  # candidates
 _BUDGET_S, _MOST_ROUNDS = 0.25, 60
 _CYCLES_PER_S = 2e9  # at least those of a GPU
 _STREAMED = 4  # times the L2 cache that outputs must hold
-_APART = 64  # rows that each loop takes where not all, where this is tried
+_STAGES = 4  # of what a kernel was while it was rewritten
 # Elements and warps of a block, so that a thread has 4 to 32 elements.
 _BLOCKS = ((256, 1), (256, 2), (512, 1), (512, 2), (512, 4), (1024, 2), (1024, 4), (1024, 8), (2048, 2), (2048, 4),
            (2048, 8), (4096, 4), (4096, 8), (4096, 16), (8192, 8), (8192, 16))  # fmt: skip
@@ -68,8 +68,15 @@ class Cpp:
 
     def candidates(self, kernel: Kernel, batch: int, threads: int) -> list[Candidate]:
         """The most promising, best first. Raises CompileError and CompilerMissingError."""
+        return _best(self._scheduled(kernel, _variants(kernel), batch, threads))
+
+    def space(self, kernel: Kernel, batch: int, threads: int) -> list[Candidate]:
+        """Also those that are never measured to decide: some of what the kernel was while it was rewritten."""
+        return self._scheduled(kernel, {**_variants(kernel), **_stages(kernel)}, batch, threads)
+
+    def _scheduled(self, kernel: Kernel, variants: dict[str, Kernel], batch: int, threads: int) -> list[Candidate]:
         on, found = machine(threads), dict[Kernel, Candidate]()
-        for variant, body in _variants(kernel).items():
+        for variant, body in variants.items():
             for strategy in _strategies(body, batch, threads, toolchain.vector_width(), on):
                 scheduled = schedule(body, strategy)
                 if any(i.op == "sumexp" and around[-1].vec == 1 for i, around in instructions(scheduled.body)):
@@ -77,11 +84,10 @@ class Cpp:
                 said = f"{variant} unroll {strategy.unroll}" + (" stream" if strategy.stream else "")
                 said += f" tile {strategy.tile}" if strategy.tile > 1 else ""
                 said += " apart" if strategy.apart > 1 else ""
-                said += f" {strategy.apart}" if 1 < strategy.apart < WHOLE else ""
                 said += f" ahead {strategy.ahead}" if strategy.ahead else ""
                 said += f" grain {strategy.grain}"
                 found.setdefault(scheduled, Candidate(said, scheduled, predict(scheduled, batch, threads, on)))
-        return _best(kernel, found.values())
+        return _ranked(kernel, found.values())
 
     def build(self, kernels: Sequence[Kernel], folder: Path) -> list[Callable[..., Any]]:
         """The functions of kernels, and kernels.so in the folder. Raises CompileError and CompilerMissingError."""
@@ -138,7 +144,7 @@ class Triton(Cpp):
             said = f"{variant}{'' if whole else '_in_steps'} block {elements} warps {warps}"
             predicted = predict_on_gpu(scheduled, batch, gpu())
             found.setdefault(scheduled, Candidate(said, scheduled, predicted))
-        return _best(kernel, found.values())
+        return _best(_ranked(kernel, found.values()))
 
     def build(self, kernels: Sequence[Kernel], folder: Path) -> list[Callable[..., Any]]:
         """The functions of kernels; Triton compiles each with its first call."""
@@ -186,16 +192,20 @@ class Triton(Cpp):
 BACKENDS = {backend.device: backend for backend in (Cpp(), Triton())}
 
 
-def _best(kernel: Kernel, found: Iterable[Candidate]) -> list[Candidate]:
+def _best(ranked: Sequence[Candidate]) -> list[Candidate]:
     """Those to measure, the best of each kind among them: variant, loops apart, rows fetched ahead, one thread.
 
     What a fork or a row costs depends on who else is on the machine.
     """
-    ranked = sorted(found, key=lambda candidate: candidate.predicted_us)
     kinds = [(c.name.split()[0], *(word in c.name for word in ("apart", "ahead", "grain 0"))) for c in ranked]
     firsts = dict(zip(reversed(kinds), reversed(ranked), strict=True)).values()
     best = sorted(ranked, key=lambda c: (not any(c is first for first in firsts), c.predicted_us))[:MEASURED]
-    best.sort(key=lambda candidate: candidate.predicted_us)
+    return sorted(best, key=lambda candidate: candidate.predicted_us)
+
+
+def _ranked(kernel: Kernel, found: Iterable[Candidate]) -> list[Candidate]:
+    """By the model; each kernel has a name of its own."""
+    best = sorted(found, key=lambda candidate: candidate.predicted_us)
     return [replace(c, kernel=replace(c.kernel, name=f"{kernel.name}_{c.name}".replace(" ", "_"))) for c in best]
 
 
@@ -207,16 +217,25 @@ def _variants(kernel: Kernel) -> dict[str, Kernel]:
     return {name: k for k, name in {one_pass: "online", computed: "recomputed", stored: "stored"}.items()}
 
 
+@lru_cache(16)
+def _stages(kernel: Kernel) -> dict[str, Kernel]:
+    """The kernel as it came, and after a few of the rewrites that make the stored variant of it."""
+    found = path(kernel)
+    places = {round(step * (len(found) - 1) / _STAGES) for step in range(_STAGES)}
+    named = {f"after_{place}_of_{len(found) - 1}": found[place] for place in sorted(places)}
+    return {name: optimize(stage, (drop_dead, drop_round_trip)) for name, stage in named.items()}
+
+
 def _strategies(kernel: Kernel, batch: int, threads: int, width: int, on: Machine) -> Iterator[Strategy]:
     written = sum(4 * buffer.elements.at(batch) for buffer in kernel.named("output"))
     # A store past the caches is slow where its line is in one, as those of an output are that was just freed.
     streams = (False, True) if written > _STREAMED * on.caches.l2 else (False,)
     grains = (1 << 15, 1 << 17, 0) if threads > 1 else (0,)
     rows = (1, width) if tiles(kernel) else (1,)
-    aparts = (1, WHOLE, _APART) if batch > 1 and falls_apart(kernel) else (1,)
+    aparts = (1, WHOLE) if batch > 1 and falls_apart(kernel) else (1,)
     aheads = (0, AHEAD) if bytes_looked_up(kernel) > on.caches.l2 // 2 else (0,)
     for unroll, stream, tile, apart, ahead, grain in product((1, 2, 4), streams, rows, aparts, aheads, grains):
-        if not (stream and tile > 1 and 4 * width < LINE):  # half a line past the caches takes as long as a whole one
+        if not (stream and tile > 1):  # lines of many rows past the caches take longer than they do through them
             yield Strategy(width, unroll, stream, tile, apart, ahead, grain)
 
 
